@@ -1,0 +1,67 @@
+"""steadyrank: how far can you trust this leaderboard?
+
+Public names live here and nowhere else; each is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steadyrank._version import __version__
+
+_HOMES = {
+    "FormatError": "errors",
+    "InputError": "errors",
+    "MachineError": "errors",
+    "SteadyrankError": "errors",
+    "SteadyrankWarning": "errors",
+    "UnknownNameError": "errors",
+    "Measure": "measures.names",
+    "Qrels": "data.qrels",
+    "Run": "data.run",
+    "Scores": "data.scores",
+    "evaluate": "measures.evaluate",
+    "join_scores": "data.scores",
+    "parse_measure": "measures.names",
+    "qrels_from_dict": "data.qrels",
+    "read_qrels": "data.reading",
+    "read_run": "data.reading",
+    "read_runs": "data.reading",
+    "read_scores": "data.score_files",
+    "run_from_dict": "data.run",
+    "write_scores": "data.score_files",
+}
+
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'steadyrank' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"steadyrank.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if TYPE_CHECKING:
+    from steadyrank.data.qrels import Qrels, qrels_from_dict
+    from steadyrank.data.reading import read_qrels, read_run, read_runs
+    from steadyrank.data.run import Run, run_from_dict
+    from steadyrank.data.score_files import read_scores, write_scores
+    from steadyrank.data.scores import Scores, join_scores
+    from steadyrank.errors import (
+        FormatError,
+        InputError,
+        MachineError,
+        SteadyrankError,
+        SteadyrankWarning,
+        UnknownNameError,
+    )
+    from steadyrank.measures.evaluate import evaluate
+    from steadyrank.measures.names import Measure, parse_measure

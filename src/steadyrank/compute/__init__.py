@@ -1,0 +1,1 @@
+"""Plumbing that knows neither retrieval nor statistics: kernels, threads, files."""

@@ -1,0 +1,82 @@
+"""Independent tasks on threads, or on whatever executor the caller brings.
+
+Results come back in the order of the tasks, so nothing downstream can depend
+on which thread was faster.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from typing import TypeVar
+
+from steadyrank.errors import InputError, MachineError
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+Progress = Callable[[int, int], None]
+"""Called with (finished, total) each time a task ends."""
+
+
+def default_jobs() -> int:
+    """The number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextlib.contextmanager
+def workers(
+    *, jobs: int | None = None, scheduler: str | None = None, executor: Executor | None = None
+) -> Iterator[Executor]:
+    """The caller's executor, a Dask cluster's at `scheduler`, or `jobs` threads of this process."""
+    if executor is not None:
+        yield executor
+        return
+    if scheduler is not None:
+        with _dask_client(scheduler) as client:
+            yield client.get_executor()
+        return
+    if jobs is not None and jobs < 1:
+        raise InputError(f"jobs must be at least 1, got {jobs}")
+    with ThreadPoolExecutor(max_workers=jobs or default_jobs()) as threads:
+        yield threads
+
+
+def map_in_order(
+    function: Callable[[Task], Answer],
+    tasks: Iterable[Task],
+    executor: Executor,
+    *,
+    progress: Progress | None = None,
+) -> list[Answer]:
+    """`[function(task) for task in tasks]`, in parallel; the first failure stops the rest."""
+    futures = [executor.submit(function, task) for task in tasks]
+    try:
+        for finished, future in enumerate(as_completed(futures), start=1):
+            future.result()
+            if progress is not None:
+                progress(finished, len(futures))
+    except Exception:
+        # Which task fails first depends on timing; which failure is reported must not.
+        # Tasks start in order, so every task before a failed one has been started.
+        started = [future for future in futures if not future.cancel()]
+        for future in started:
+            future.result()
+        raise
+    return [future.result() for future in futures]
+
+
+def _dask_client(scheduler: str):  # type: ignore[no-untyped-def]
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MachineError(
+            "a scheduler needs the package distributed: pip install 'steadyrank[dask]'"
+        ) from None
+    try:
+        return Client(scheduler, timeout="10s", set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"no Dask scheduler answers at {scheduler!r}: {error}") from None

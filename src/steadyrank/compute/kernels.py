@@ -1,0 +1,219 @@
+"""How every compiled kernel of steadyrank is made, and the machine words they share.
+
+Kernels release the GIL, so threads scale, and their machine code is kept on
+disk, so only the first run on a machine compiles. Numba keeps it beside the
+source, or in the user's cache folder where that is read-only; where neither
+can be written (a container without a home), kernels still work, uncached.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+NO_CACHE_PLACE = "no locator available"
+
+
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
+
+# Without Numba's run time no reference is counted: an atomic operation for every
+# array handed to a helper, which in the innermost loops costs more than the work.
+_LEAN_OPTIONS = {**_OPTIONS, "_nrt": False}
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile `function` for use without the GIL, cached on disk where possible."""
+    return _compile(function, _OPTIONS)
+
+
+def lean_kernel(function: Callable[..., Any]) -> Any:
+    """A kernel that makes no arrays of its own: the caller brings what it writes to."""
+    return _compile(function, _LEAN_OPTIONS)
+
+
+def inlined(function: Callable[..., Any]) -> Any:
+    """A small lean kernel that becomes part of those that call it."""
+    return _compile(function, {**_LEAN_OPTIONS, "forceinline": True})
+
+
+def _compile(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    dispatcher = numba.njit(**options)(function)
+    try:
+        dispatcher.enable_caching()
+    except RuntimeError as error:
+        if NO_CACHE_PLACE not in str(error):
+            raise
+    else:
+        # Numba takes a kernel as fresh while its own file is unchanged, although the
+        # kernels it calls are compiled into it: here every source of the package counts.
+        dispatcher._cache._cache_file._source_stamp = _sources_stamp()
+    return dispatcher
+
+
+@functools.cache
+def _sources_stamp() -> str:
+    """A hash over the source of the whole package."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.relative_to(package).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@intrinsic
+def load_word(context: Any, data: Any, position: Any) -> Any:
+    """Eight bytes of a uint8 array from `position` on, as one unsigned word.
+
+    Needs no alignment; the array must reach seven bytes past the last position.
+    """
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _word_pointer(target, builder, signature, arguments)
+        return builder.load(pointer, align=1, typ=ir.IntType(64))
+
+    return types.uint64(data, types.int64), build
+
+
+@intrinsic
+def load_byte(context: Any, data: Any, position: Any) -> Any:
+    """One byte of a uint8 array; unlike `data[position]`, never counts from the end."""
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = target.make_array(signature.args[0])(target, builder, arguments[0])
+        pointer = builder.gep(array.data, [arguments[1]], source_etype=ir.IntType(8))
+        return builder.zext(builder.load(pointer, typ=ir.IntType(8)), ir.IntType(64))
+
+    return types.int64(data, types.int64), build
+
+
+@intrinsic
+def store_word(context: Any, data: Any, position: Any, word: Any) -> Any:
+    """Write eight bytes into a uint8 array from `position` on."""
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = _word_pointer(target, builder, signature, arguments)
+        builder.store(arguments[2], pointer, align=1)
+        return target.get_dummy_value()
+
+    return types.void(data, types.int64, types.uint64), build
+
+
+def _word_pointer(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array = target.make_array(signature.args[0])(target, builder, arguments[0])
+    pointer = builder.gep(array.data, [arguments[1]], source_etype=ir.IntType(8))
+    return builder.bitcast(pointer, ir.IntType(64).as_pointer())
+
+
+@intrinsic
+def bytes_up_to(context: Any, data: Any, position: Any, limit: Any) -> Any:
+    """Which of the 64 bytes from `position` on are at most `limit`: one bit each, lowest first."""
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _compare_64(target, builder, signature, arguments, "<=")
+
+    return types.uint64(data, types.int64, types.uint8), build
+
+
+@intrinsic
+def bytes_equal(context: Any, data: Any, position: Any, value: Any) -> Any:
+    """Which of the 64 bytes from `position` on equal `value`: one bit each, lowest first."""
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _compare_64(target, builder, signature, arguments, "==")
+
+    return types.uint64(data, types.int64, types.uint8), build
+
+
+def _compare_64(target: Any, builder: Any, signature: Any, arguments: Any, how: str) -> Any:
+    byte, vector = ir.IntType(8), ir.VectorType(ir.IntType(8), 64)
+    array = target.make_array(signature.args[0])(target, builder, arguments[0])
+    pointer = builder.gep(array.data, [arguments[1]], source_etype=byte)
+    pointer = builder.bitcast(pointer, vector.as_pointer())
+    block = builder.load(pointer, align=1, typ=vector)
+    limits = _splat(builder, arguments[2], vector)
+    return builder.bitcast(builder.icmp_unsigned(how, block, limits), ir.IntType(64))
+
+
+@intrinsic
+def words_alike(context: Any, words: Any, position: Any, word: Any, mask: Any) -> Any:
+    """Which of eight words from `position` on agree with `word` in the bits of `mask`.
+
+    One bit for each of the eight, lowest first.
+    """
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = target.make_array(signature.args[0])(target, builder, arguments[0])
+        vector = ir.VectorType(ir.IntType(64), 8)
+        pointer = builder.gep(array.data, [arguments[1]], source_etype=ir.IntType(64))
+        pointer = builder.bitcast(pointer, vector.as_pointer())
+        block = builder.load(pointer, align=8, typ=vector)
+        differing = builder.xor(block, _splat(builder, arguments[2], vector))
+        differing = builder.and_(differing, _splat(builder, arguments[3], vector))
+        alike = builder.icmp_unsigned("==", differing, ir.Constant(vector, [0] * 8))
+        return builder.zext(builder.bitcast(alike, ir.IntType(8)), ir.IntType(64))
+
+    return types.uint64(words, types.int64, types.uint64, types.uint64), build
+
+
+def _splat(builder: Any, value: Any, vector: Any) -> Any:
+    """A vector with `value` in every lane."""
+    undefined = ir.Constant(vector, ir.Undefined)
+    lane = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), [0] * vector.count)
+    return builder.shuffle_vector(lane, undefined, zeros)
+
+
+@intrinsic
+def trailing_zeros(context: Any, word: Any) -> Any:
+    """Number of zero bits below the lowest set bit of a non-zero word."""
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), build
+
+
+@intrinsic
+def leading_zeros(context: Any, word: Any) -> Any:
+    """Number of zero bits above the highest set bit of a non-zero word."""
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), build
+
+
+@intrinsic
+def high_product(context: Any, a: Any, b: Any) -> Any:
+    """The upper 64 bits of the 128-bit product of two words."""
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        wide = ir.IntType(128)
+        product = builder.mul(builder.zext(arguments[0], wide), builder.zext(arguments[1], wide))
+        return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), ir.IntType(64))
+
+    return types.uint64(types.uint64, types.uint64), build
+
+
+@intrinsic
+def bits_to_float(context: Any, bits: Any) -> Any:
+    """The float64 whose IEEE bits are `bits`."""
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.uint64), build
+
+
+WORD = np.uint64
+"""Numba promotes int64 with uint64 to float64: word arithmetic needs every operand as WORD."""

@@ -1,0 +1,1 @@
+"""Runs, judgments and scores: reading, checking, writing."""

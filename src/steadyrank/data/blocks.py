@@ -1,0 +1,154 @@
+"""Rows in any order to one contiguous block per topic, in trec_eval's order.
+
+trec_eval ranks by score descending, then by document id descending as bytes,
+and ignores the rank column. Most files are already in that order, so blocks are
+checked first and sorted only when they must be.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steadyrank.compute.kernels import WORD, inlined, kernel, lean_kernel
+from steadyrank.data.ids import PADDING, bytes_above, same_bytes
+
+NONE = -1
+
+
+@inlined
+def _comes_before(scores, data, offsets, i, j):  # type: ignore[no-untyped-def]
+    if scores[i] != scores[j]:
+        return scores[i] > scores[j]
+    return bytes_above(data, offsets, i, j)
+
+
+@lean_kernel
+def _is_ranked(scores, data, offsets, start, stop):  # type: ignore[no-untyped-def]
+    for i in range(start + 1, stop):
+        if scores[i] >= scores[i - 1] and _comes_before(scores, data, offsets, i, i - 1):
+            return False
+    return True
+
+
+@lean_kernel
+def _merge_sort(order, spare, scores, data, offsets):  # type: ignore[no-untyped-def]
+    """Sort the rows in `order` into ranking order (stable, bottom up).
+
+    Neighbours that are already in order are not merged, so that the usual block,
+    sorted but for its ties, takes little more than a look.
+    """
+    size = len(order)
+    width = 1
+    while width < size:
+        for left in range(0, size - width, 2 * width):
+            middle, right = left + width, min(left + 2 * width, size)
+            if not _comes_before(scores, data, offsets, order[middle], order[middle - 1]):
+                continue
+            for k in range(left, middle):
+                spare[k] = order[k]
+            a, b = left, middle
+            for k in range(left, right):
+                if a == middle:
+                    break
+                if b < right and _comes_before(scores, data, offsets, order[b], spare[a]):
+                    order[k] = order[b]
+                    b += 1
+                else:
+                    order[k] = spare[a]
+                    a += 1
+        width *= 2
+
+
+@kernel
+def rank_blocks(scores, hashes, data, offsets, blocks):  # type: ignore[no-untyped-def]
+    """Put every topic's block into ranking order, in place; blocks in order are not touched."""
+    order = np.empty(0, np.int64)
+    for t in range(len(blocks) - 1):
+        start, stop = blocks[t], blocks[t + 1]
+        if _is_ranked(scores, data, offsets, start, stop):
+            continue
+        size = stop - start
+        if len(order) < size:
+            order, spare = np.empty(size, np.int64), np.empty(size, np.int64)
+        for k in range(size):
+            order[k] = start + k
+        _merge_sort(order[:size], spare, scores, data, offsets)
+        old_scores = scores[start:stop].copy()
+        old_hashes = hashes[start:stop].copy()
+        old_data = np.empty(offsets[stop] - offsets[start] + PADDING, np.uint8)
+        old_data[:] = data[offsets[start] : offsets[start] + len(old_data)]
+        old_offsets = offsets[start : stop + 1] - offsets[start]
+        position = offsets[start]
+        for k in range(size):
+            row = order[k] - start
+            scores[start + k] = old_scores[row]
+            hashes[start + k] = old_hashes[row]
+            offsets[start + k] = position
+            for i in range(old_offsets[row], old_offsets[row + 1]):
+                data[position] = old_data[i]
+                position += 1
+
+
+@kernel
+def find_duplicates(hashes, data, offsets, blocks):  # type: ignore[no-untyped-def]
+    """For each row, the first row of its block with the same id (or NONE): (any, firsts).
+
+    `firsts` is empty when there is no duplicate at all, the usual case.
+    """
+    largest = 1
+    for t in range(len(blocks) - 1):
+        largest = max(largest, blocks[t + 1] - blocks[t])
+    size = 4
+    while size < 2 * largest:
+        size *= 2
+    table = np.full(size, NONE, np.int32)
+    firsts = np.empty(0, np.int64)
+    for t in range(len(blocks) - 1):
+        start, stop = blocks[t], blocks[t + 1]
+        # A table no larger than the block needs stays in the fastest cache.
+        used = 4
+        while used < 2 * (stop - start):
+            used *= 2
+        table[:used] = NONE
+        mask = WORD(used - 1)
+        for i in range(start, stop):
+            slot = np.int64(hashes[i] & mask)
+            while table[slot] != NONE:
+                other = start + table[slot]
+                if hashes[other] == hashes[i] and same_bytes(
+                    data, offsets[i], offsets[i + 1], data, offsets[other], offsets[other + 1]
+                ):
+                    if len(firsts) == 0:
+                        firsts = np.full(len(hashes), NONE, np.int64)
+                    firsts[i] = other
+                    break
+                slot = (slot + 1) & np.int64(mask)
+            else:
+                table[slot] = i - start
+    return firsts
+
+
+def group_by_topic(
+    names: list[str], first_rows: np.ndarray, n_rows: int
+) -> tuple[list[str], np.ndarray, np.ndarray | None]:
+    """Blocks from segments: segment k holds topic names[k] from row first_rows[k] on.
+
+    Returns the topics in order of first appearance, the blocks' bounds, and the
+    stable row order that makes them contiguous (None when they already are).
+    """
+    bounds = np.append(first_rows, n_rows).astype(np.int64)
+    codes: dict[str, int] = {}
+    segment_codes = [codes.setdefault(name, len(codes)) for name in names]
+    topics = list(codes)
+    if all(b >= a for a, b in zip(segment_codes, segment_codes[1:], strict=False)):
+        # Segments of one topic are adjacent: only a chunk boundary split them.
+        starts = [
+            int(bounds[k])
+            for k, code in enumerate(segment_codes)
+            if k == 0 or code != segment_codes[k - 1]
+        ]
+        return topics, np.array([*starts, n_rows], np.int64), None
+    row_codes = np.repeat(np.array(segment_codes), np.diff(bounds))
+    order = np.argsort(row_codes, kind="stable")
+    sizes = np.bincount(row_codes, minlength=len(topics))
+    return topics, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), order

@@ -1,0 +1,140 @@
+"""Runs and judgments as tables: Parquet files and JSON lines.
+
+Columns are `query_id`, `doc_id` and `score` or `relevance`, under any of the
+names that other tools give them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.ids import Ids, make_ids
+from steadyrank.data.sources import is_parquet, open_bytes
+from steadyrank.data.trec import LARGEST_GRADE
+from steadyrank.errors import FormatError
+
+TOPIC_NAMES = ("query_id", "qid", "q_id", "topic")
+DOCUMENT_NAMES = ("doc_id", "docno", "docid", "did", "document")
+VALUE_NAMES = {
+    "score": ("score", "sim"),
+    "relevance": ("relevance", "rel", "label", "grade", "score"),
+}
+RUN_NAMES = ("run", "tag", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Rows of a table, topics one a row."""
+
+    topics: list[str]
+    documents: Ids
+    values: np.ndarray
+    name: str = ""
+
+
+def read_columns(path: Path, value: str) -> Columns:
+    """The rows of a Parquet or JSON-lines file, `value` being score or relevance."""
+    if is_parquet(path):
+        return _from_parquet(path, value)
+    return _from_json_lines(path, value)
+
+
+def pick_column(present: Iterable[str], names: tuple[str, ...]) -> str | None:
+    """The first of `names` that a table has, capitals ignored."""
+    by_lower = {str(column).lower(): column for column in present}
+    return next((by_lower[name] for name in names if name in by_lower), None)
+
+
+def _pick_all(path: Path, present: Iterable[str], value: str, line: int | None) -> list[str]:
+    present = list(present)
+    found = []
+    for names in (TOPIC_NAMES, DOCUMENT_NAMES, VALUE_NAMES[value]):
+        column = pick_column(present, names)
+        if column is None:
+            message = f"expected a column {names[0]!r}, got {', '.join(map(str, present))}"
+            raise FormatError(path, message, line)
+        found.append(column)
+    return found
+
+
+def _from_parquet(path: Path, value: str) -> Columns:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        present = pq.read_schema(path).names
+        wanted = _pick_all(path, present, value, None)
+        name = pick_column(present, RUN_NAMES)
+        table = pq.read_table(path, columns=wanted + [name] * (name is not None))
+    except pa.ArrowException as error:
+        reason = str(error).splitlines()[0]
+        raise FormatError(path, f"broken Parquet data ({reason}): write it again") from None
+    topics, documents, values = (table.column(column).to_pylist() for column in wanted)
+    label = str(table.column(name)[0].as_py()) if name and len(table) else ""
+    return _checked(path, topics, documents, values, value, range(1, len(topics) + 1), label)
+
+
+def _from_json_lines(path: Path, value: str) -> Columns:
+    topics, documents, values, numbers = [], [], [], []
+    wanted: list[str] = []
+    label = ""
+    for number, row in _json_rows(path):
+        if not wanted or any(column not in row for column in wanted):
+            wanted = _pick_all(path, row, value, number)
+        name = pick_column(row, RUN_NAMES)
+        label = label or (str(row[name]) if name else "")
+        topics.append(row[wanted[0]])
+        documents.append(row[wanted[1]])
+        values.append(row[wanted[2]])
+        numbers.append(number)
+    return _checked(path, topics, documents, values, value, numbers, label)
+
+
+def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    with open_bytes(path) as stream:
+        for number, text in enumerate(stream, start=1):
+            text = text.removeprefix(b"\xef\xbb\xbf") if number == 1 else text
+            if not text.strip() or text.lstrip().startswith(b"#"):
+                continue
+            try:
+                row = json.loads(text)
+            except (ValueError, RecursionError) as error:
+                raise FormatError(path, f"not a JSON object: {error}", number) from None
+            if not isinstance(row, dict):
+                raise FormatError(path, f"expected a JSON object, got {str(row)[:40]}", number)
+            yield number, row
+
+
+def _checked(
+    path: Path,
+    topics: list[Any],
+    documents: list[Any],
+    values: list[Any],
+    value: str,
+    lines: Iterable[int],
+    label: str,
+) -> Columns:
+    """Names as text, values as numbers; anything else is an error with its line."""
+    if not topics:
+        raise FormatError(path, "empty: no rows")
+    for line, topic, document, number in zip(lines, topics, documents, values, strict=True):
+        for what, name in (("topic", topic), ("document", document)):
+            if isinstance(name, bool) or not isinstance(name, (str, int)) or name == "":
+                raise FormatError(path, f"expected a name as {what}, got {name!r}", line)
+        if isinstance(number, bool) or not isinstance(number, (int, float)) or number != number:
+            raise FormatError(path, f"expected a number as {value}, got {number!r}", line)
+        if value == "relevance" and (number != int(number) or abs(number) > LARGEST_GRADE):
+            message = f"expected a whole number as relevance, at most {LARGEST_GRADE}"
+            raise FormatError(path, f"{message}, got {number!r}", line)
+    return Columns(
+        [str(topic) for topic in topics],
+        make_ids(str(document) for document in documents),
+        np.array(values, np.float64),
+        label,
+    )

@@ -1,0 +1,158 @@
+"""Document ids as one column: their bytes end to end, and an integer for each.
+
+The integer of an id is a 64-bit hash of its bytes. It is the same in every run
+and every qrels file, so files can be read in parallel without a shared table;
+where a result depends on two ids being equal, the bytes are compared as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from steadyrank.compute.kernels import WORD, inlined, kernel, lean_kernel, load_word, store_word
+
+PADDING = 64
+"""Spare bytes behind the last id or line: kernels read up to 64 bytes at a time."""
+
+_MULTIPLIER = WORD(0x9E3779B97F4A7C15)
+_FINISHER = WORD(0xD6E8FEB86659FD93)
+
+
+@inlined
+def _low_bytes(word, count):  # type: ignore[no-untyped-def]
+    """The first `count` bytes of a little-endian word, the rest zero."""
+    if count >= 8:
+        return word
+    if count <= 0:
+        return WORD(0)
+    return word & ((WORD(1) << WORD(8 * count)) - WORD(1))
+
+
+@inlined
+def _mix(state, word):  # type: ignore[no-untyped-def]
+    state = (state ^ word) * _MULTIPLIER
+    return state ^ (state >> WORD(32))
+
+
+@inlined
+def copy_id(data, start, end, out, target):  # type: ignore[no-untyped-def]
+    """Copy data[start:end] to out[target:], padding included, and return its hash.
+
+    Sixteen bytes at a time, so that ids of up to sixteen bytes take no branch.
+    """
+    state = WORD(end - start)
+    position = start
+    while True:
+        low, high = load_word(data, position), load_word(data, position + 8)
+        store_word(out, target, low)
+        store_word(out, target + 8, high)
+        state = _mix(state, _low_bytes(low, end - position))
+        state = _mix(state, _low_bytes(high, end - position - 8))
+        position += 16
+        target += 16
+        if position >= end:
+            return (state * _FINISHER) ^ (state >> WORD(29))
+
+
+@kernel
+def hash_ids(data, offsets):  # type: ignore[no-untyped-def]
+    """One hash for each id of a column."""
+    hashes = np.empty(len(offsets) - 1, np.uint64)
+    copy = np.empty(offsets[-1] + PADDING, np.uint8)
+    for i in range(len(hashes)):
+        hashes[i] = copy_id(data, offsets[i], offsets[i + 1], copy, offsets[i])
+    return hashes
+
+
+@inlined
+def same_bytes(a, a_start, a_end, b, b_start, b_end):  # type: ignore[no-untyped-def]
+    """Whether two stretches of bytes are equal."""
+    if a_end - a_start != b_end - b_start:
+        return False
+    while a_start + 8 <= a_end:
+        if load_word(a, a_start) != load_word(b, b_start):
+            return False
+        a_start += 8
+        b_start += 8
+    rest = a_end - a_start
+    return _low_bytes(load_word(a, a_start), rest) == _low_bytes(load_word(b, b_start), rest)
+
+
+@lean_kernel
+def bytes_above(data, offsets, i, j):  # type: ignore[no-untyped-def]
+    """Whether id i sorts after id j, byte by byte (as C's strcmp does)."""
+    a, a_end = offsets[i], offsets[i + 1]
+    b, b_end = offsets[j], offsets[j + 1]
+    while a < a_end and b < b_end:
+        if data[a] != data[b]:
+            return data[a] > data[b]
+        a += 1
+        b += 1
+    return a < a_end
+
+
+@lean_kernel
+def gather(data, offsets, rows, out, out_offsets):  # type: ignore[no-untyped-def]
+    """Copy the ids at `rows` end to end into `out`, and their bounds into `out_offsets`."""
+    end = out_offsets[0]
+    for i in range(len(rows)):
+        start = offsets[rows[i]]
+        length = offsets[rows[i] + 1] - start
+        for k in range(0, length, 8):
+            store_word(out, end + k, load_word(data, start + k))
+        end += length
+        out_offsets[i + 1] = end
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ids:
+    """A column of ids: id i is `data[offsets[i]:offsets[i + 1]]`, its integer `hashes[i]`."""
+
+    data: np.ndarray
+    offsets: np.ndarray
+    hashes: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.hashes)
+
+    def __getitem__(self, row: int) -> str:
+        return self.raw(row).decode("utf-8", "surrogateescape")
+
+    def raw(self, row: int) -> bytes:
+        """The bytes of one id."""
+        return self.data[self.offsets[row] : self.offsets[row + 1]].tobytes()
+
+    def to_list(self, start: int = 0, stop: int | None = None) -> list[str]:
+        """The ids from row `start` to `stop`, decoded."""
+        stop = len(self) if stop is None else stop
+        return [self[row] for row in range(start, stop)]
+
+    def take(self, rows: np.ndarray) -> Ids:
+        """The ids at `rows`, in that order."""
+        size = int((self.offsets[rows + 1] - self.offsets[rows]).sum())
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        data = np.zeros(size + PADDING, np.uint8)
+        gather(self.data, self.offsets, rows, data, offsets)
+        return Ids(data, offsets, self.hashes[rows])
+
+
+def make_ids(values: Iterable[str | bytes]) -> Ids:
+    """A column from Python strings.
+
+    >>> make_ids(["d1", "d2"]).to_list()
+    ['d1', 'd2']
+    """
+    raw = [v.encode("utf-8", "surrogateescape") if isinstance(v, str) else v for v in values]
+    offsets = np.zeros(len(raw) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, raw), np.int64, len(raw)), out=offsets[1:])
+    data = np.frombuffer(bytearray(b"".join(raw) + bytes(PADDING)), np.uint8)
+    return ids_from_buffer(data, offsets)
+
+
+def ids_from_buffer(data: np.ndarray, offsets: np.ndarray) -> Ids:
+    """A column over bytes that are already end to end, PADDING bytes to spare."""
+    return Ids(data, offsets, hash_ids(data, offsets))
+

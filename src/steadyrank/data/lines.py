@@ -1,0 +1,181 @@
+"""The tokenizer behind TREC run and qrels files: bytes in, columns out, one pass.
+
+Both formats start alike (topic, an ignored field, document), so one kernel
+reads both. A plain line is split by the bits of its separators, 64 bytes at a
+time; any other line (comments, CRLF, long lines, defects) byte by byte.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steadyrank.compute.kernels import (
+    WORD,
+    bytes_equal,
+    bytes_up_to,
+    inlined,
+    lean_kernel,
+    load_byte,
+    trailing_zeros,
+)
+from steadyrank.data.ids import copy_id, same_bytes
+from steadyrank.data.numbers import PARSED, parse_float
+
+DONE, SHORT_LINE, CONTROL_BYTE, LONE_RETURN = 0, 1, 2, 3
+
+# Where the counters of a file stand in the kernel's `state`.
+ROWS, ID_BYTES, SEGMENTS, HARD_NUMBERS, POSITION, FIELDS = range(6)
+LONG_LINES, OTHER_TAGS, TAG_START, TAG_END = range(6, 10)
+STATE_SIZE = 10
+
+NEWLINE, RETURN, SPACE, TAB, HASH = 10, 13, 32, 9, 35
+
+
+
+@inlined
+def _split_fast(data, line, bounds, n_fields, tag_start, tag_end):  # type: ignore[no-untyped-def]
+    """Split a plain line by bit tricks; return where the next line starts, or -1.
+
+    Takes lines whose fields before the tag lie within 64 bytes, separated by spaces
+    or tabs, and whose tag is the one that tag_start:tag_end holds.
+    """
+    separators = bytes_up_to(data, line, SPACE)
+    blanks = bytes_equal(data, line, SPACE) | bytes_equal(data, line, TAB)
+    ends = separators & ~((separators << WORD(1)) | WORD(1))
+    starts = ~separators & (separators << WORD(1))
+    if separators & WORD(1) or load_byte(data, line) == HASH:
+        return -1
+    bounds[0, 0] = line
+    last = WORD(0)
+    for k in range(n_fields):
+        if ends == WORD(0) or (k > 0 and starts == WORD(0)):
+            return -1
+        if k > 0:
+            bounds[k, 0] = line + np.int64(trailing_zeros(starts))
+            starts &= starts - WORD(1)
+        last = trailing_zeros(ends)
+        bounds[k, 1] = line + np.int64(last)
+        ends &= ends - WORD(1)
+    # Between the fields only blanks; behind them a newline, or a blank and the tag.
+    if separators & ~blanks & ((WORD(1) << last) - WORD(1)):
+        return -1
+    position = line + np.int64(last)
+    if n_fields == 5:
+        if not blanks >> last & WORD(1):
+            return -1
+        tag = position + 1
+        position = tag + (tag_end - tag_start)
+        if not same_bytes(data, tag, position, data, tag_start, tag_end):
+            return -1
+        bounds[5, 0] = tag
+        bounds[5, 1] = position
+    if load_byte(data, position) != NEWLINE:
+        return -1
+    return position + 1
+
+
+@inlined
+def _is_blank(byte):  # type: ignore[no-untyped-def]
+    return byte == SPACE or byte == TAB or (byte >= 11 and byte <= RETURN)
+
+
+@lean_kernel
+def _split(data, line, bounds, n_fields):  # type: ignore[no-untyped-def]
+    """Split any line, byte by byte: (number of fields, position of its newline)."""
+    position = line
+    fields = 0
+    while True:
+        while _is_blank(load_byte(data, position)):
+            position += 1
+        if load_byte(data, position) == NEWLINE:
+            return fields, position
+        start = position
+        while load_byte(data, position) > SPACE:
+            position += 1
+        if fields < n_fields:
+            bounds[fields, 0] = start
+            bounds[fields, 1] = position
+        fields += 1
+        if position == start:  # a control byte, which is neither blank nor part of a field
+            position += 1
+
+
+@lean_kernel
+def _check_bytes(data, start, end):  # type: ignore[no-untyped-def]
+    """The defect of a line that holds bytes which text lines do not."""
+    for position in range(start, end):
+        byte = load_byte(data, position)
+        if byte == RETURN and position + 1 < end:
+            return LONE_RETURN
+        if byte < SPACE and not _is_blank(byte):
+            return CONTROL_BYTE
+    return DONE
+
+
+@lean_kernel
+def parse_lines(  # type: ignore[no-untyped-def]
+    data, end, is_run, values, hashes, id_offsets, ids, segments, hard, bounds, state
+):
+    """Read the lines data[:end], each ending in a newline, into columns.
+
+    `values` takes scores or grades; `segments` a row (first row, start, end of the
+    topic's bytes) wherever the topic changes; `hard` a row (row, start, end) for
+    each number that needs exact conversion; `bounds` (6 x 2) is scratch. The columns must have room for as
+    many rows and id bytes as these lines can hold. Returns DONE, or a defect's
+    code with its line's start in state[POSITION].
+    """
+    n_fields = 6 if is_run else 4
+    number = 4 if is_run else 3
+    topic_start, topic_end = 0, 0
+    tag_start, tag_end = 0, 0
+    row = state[ROWS]
+    id_end = state[ID_BYTES]
+    line = 0
+    while line < end:
+        next_line = _split_fast(data, line, bounds, n_fields - is_run, tag_start, tag_end)
+        if next_line < 0:
+            fields, newline = _split(data, line, bounds, n_fields)
+            next_line = newline + 1
+            is_comment = fields > 0 and load_byte(data, bounds[0, 0]) == HASH
+            if fields == 0 or is_comment:
+                line = next_line
+                continue
+            status = _check_bytes(data, line, newline)
+            if status == DONE and fields < n_fields:
+                status = SHORT_LINE
+            if status != DONE:
+                state[POSITION] = line
+                state[FIELDS] = fields
+                return status
+            state[LONG_LINES] += fields > n_fields
+            if is_run:
+                if tag_end == 0:
+                    tag_start, tag_end = bounds[5, 0], bounds[5, 1]
+                elif not same_bytes(
+                    data, bounds[5, 0], bounds[5, 1], data, tag_start, tag_end
+                ):
+                    state[OTHER_TAGS] += 1
+        start, stop = bounds[0, 0], bounds[0, 1]
+        if not same_bytes(data, start, stop, data, topic_start, topic_end):
+            segments[state[SEGMENTS], 0] = row
+            segments[state[SEGMENTS], 1] = start
+            segments[state[SEGMENTS], 2] = stop
+            state[SEGMENTS] += 1
+            topic_start, topic_end = start, stop
+        kind, value = parse_float(data, bounds[number, 0], bounds[number, 1])
+        if kind != PARSED:  # long, large, inf, nan or no number: for the caller to judge
+            hard[state[HARD_NUMBERS], 0] = row
+            hard[state[HARD_NUMBERS], 1] = bounds[number, 0]
+            hard[state[HARD_NUMBERS], 2] = bounds[number, 1]
+            state[HARD_NUMBERS] += 1
+        values[row] = value
+        hashes[row] = copy_id(data, bounds[2, 0], bounds[2, 1], ids, id_end)
+        id_end += bounds[2, 1] - bounds[2, 0]
+        row += 1
+        id_offsets[row] = id_end
+        line = next_line
+    state[ROWS] = row
+    state[ID_BYTES] = id_end
+    state[TAG_START] = tag_start
+    state[TAG_END] = tag_end
+    return DONE

@@ -1,0 +1,182 @@
+"""`Run`: what one system returned, topic by topic, in trec_eval's order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from steadyrank.data.blocks import find_duplicates, group_by_topic, rank_blocks
+from steadyrank.data.ids import Ids, make_ids
+from steadyrank.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Duplicates = Literal["error", "first", "best"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Run:
+    """A run: for each topic one contiguous block of documents, best first.
+
+    Topic `topics[t]` owns rows `blocks[t]` to `blocks[t + 1]` of `documents` and
+    `scores`. Documents are ordered by score descending, then by id descending as
+    bytes, whatever the file's rank column said.
+    """
+
+    name: str
+    topics: tuple[str, ...]
+    blocks: np.ndarray
+    documents: Ids
+    scores: np.ndarray
+    source: Path | None = None
+    info: Mapping[str, str] = field(default_factory=dict)
+    """What is known about the run: `team`, `system`, factors."""
+    oddities: Mapping[str, int] = field(default_factory=dict)
+    """What reading it found odd, counted."""
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.name!r}: {len(self.topics)} topics, {len(self)} documents>"
+
+    def ranking(self, topic: str) -> list[tuple[str, float]]:
+        """The documents of one topic with their scores, best first."""
+        if topic not in self.topics:
+            raise unknown_name(f"topic in run {self.name!r}", topic, self.topics)
+        t = self.topics.index(topic)
+        start, stop = int(self.blocks[t]), int(self.blocks[t + 1])
+        names = self.documents.to_list(start, stop)
+        return list(zip(names, self.scores[start:stop].tolist(), strict=True))
+
+    def renamed(self, name: str) -> Run:
+        """The same run under another name."""
+        return replace(self, name=name)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Columns query_id, doc_id, score, rank: one row a document."""
+        import pandas as pd
+
+        sizes = np.diff(self.blocks)
+        return pd.DataFrame(
+            {
+                "query_id": np.repeat(np.array(self.topics, dtype=object), sizes),
+                "doc_id": self.documents.to_list(),
+                "score": self.scores,
+                "rank": np.concatenate([np.arange(1, n + 1) for n in sizes] or [[]]).astype(int),
+            }
+        )
+
+
+class DuplicateDocument(InputError):
+    """A document stands twice in a topic; the reader turns it into a file's line."""
+
+    def __init__(self, run: str, topic: str, document: str, first: int, second: int):
+        self.topic, self.document, self.first, self.second = topic, document, first, second
+        super().__init__(f"run {run!r}: {duplicate_message(topic, document)}")
+
+
+def duplicate_message(topic: str, document: str, where: str = "") -> str:
+    """What to tell about a document that a topic's ranking names twice."""
+    return (
+        f"document {document!r} stands twice in topic {topic!r}{where}: "
+        "remove one, or keep the first or the better-scored with duplicates first|best"
+    )
+
+
+def build_run(
+    name: str,
+    topics: list[str],
+    first_rows: np.ndarray,
+    documents: Ids,
+    scores: np.ndarray,
+    *,
+    duplicates: Duplicates = "error",
+    source: Path | None = None,
+    oddities: Mapping[str, int] | None = None,
+) -> Run:
+    """A run from rows in file order: segment k holds topics[k] from row first_rows[k] on.
+
+    The columns become the run's own: they are put into ranking order where they are.
+    """
+    if duplicates not in ("error", "first", "best"):
+        raise unknown_name("way to treat duplicates", duplicates, ["error", "first", "best"])
+    odd = {key: count for key, count in (oddities or {}).items() if count}
+    names, blocks, order = group_by_topic(topics, first_rows, len(scores))
+    if order is not None:
+        documents, scores = documents.take(order), scores[order]
+    firsts = find_duplicates(documents.hashes, documents.data, documents.offsets, blocks)
+    if len(firsts):
+        rows = np.arange(len(scores)) if order is None else order
+        kept = _settle_duplicates(name, names, blocks, documents, scores, firsts, rows, duplicates)
+        odd["repeated documents dropped"] = len(scores) - len(kept)
+        blocks = np.searchsorted(kept, blocks)
+        documents, scores = documents.take(kept), scores[kept]
+    rank_blocks(scores, documents.hashes, documents.data, documents.offsets, blocks)
+    return Run(
+        name=name,
+        topics=tuple(names),
+        blocks=blocks,
+        documents=documents,
+        scores=scores,
+        source=source,
+        oddities=odd,
+    )
+
+
+def _settle_duplicates(
+    name: str,
+    topics: list[str],
+    blocks: np.ndarray,
+    documents: Ids,
+    scores: np.ndarray,
+    firsts: np.ndarray,
+    rows: np.ndarray,
+    duplicates: Duplicates,
+) -> np.ndarray:
+    """The rows that stay: of each document its first row, or its best-scored one."""
+    repeats = np.flatnonzero(firsts >= 0)
+    if duplicates == "error":
+        # The repeat that stands earliest in the file, which is what a reader looks for.
+        row = repeats[np.argmin(rows[repeats])]
+        topic = topics[int(np.searchsorted(blocks, row, side="right")) - 1]
+        raise DuplicateDocument(
+            name, topic, documents[row], int(rows[firsts[row]]), int(rows[row])
+        )
+    keep = np.ones(len(scores), bool)
+    if duplicates == "first":
+        keep[repeats] = False
+        return np.flatnonzero(keep)
+    best = {}
+    for row in repeats:
+        first = int(firsts[row])
+        champion = best.get(first, first)
+        loser = row if scores[row] <= scores[champion] else champion
+        keep[loser] = False
+        best[first] = champion if loser == row else row
+    return np.flatnonzero(keep)
+
+
+def run_from_dict(
+    rankings: Mapping[str, Mapping[str, float]], *, name: str, duplicates: Duplicates = "error"
+) -> Run:
+    """A run from nested dictionaries, `{topic: {document: score}}`.
+
+    >>> run_from_dict({"301": {"d1": 2.0, "d2": 3.0}}, name="demo").ranking("301")
+    [('d2', 3.0), ('d1', 2.0)]
+    """
+    topics = list(rankings)
+    sizes = [len(rankings[topic]) for topic in topics]
+    documents = make_ids(doc for topic in topics for doc in rankings[topic])
+    scores = np.array([s for topic in topics for s in rankings[topic].values()], np.float64)
+    if np.isnan(scores).any():
+        raise InputError(f"run {name!r}: a score is NaN, so its rank is undefined")
+    first_rows = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if sizes else np.empty(0)
+    return build_run(
+        name, topics, first_rows.astype(np.int64), documents, scores, duplicates=duplicates
+    )

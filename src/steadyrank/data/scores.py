@@ -1,0 +1,234 @@
+"""`Scores`: one number for every measure, run and topic, and what is known about the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steadyrank.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+AXES = ("measure", "run", "topic")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scores:
+    """A cube `values[measure, run, topic]`; NaN where there is no score.
+
+    `run_info` holds named columns about the runs, one entry a run: `team`, `system`,
+    a grid's factors. `meta` says where the scores come from.
+    """
+
+    measures: tuple[str, ...]
+    runs: tuple[str, ...]
+    topics: tuple[str, ...]
+    values: np.ndarray
+    run_info: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for axis, labels in zip(AXES, self.labels, strict=True):
+            object.__setattr__(self, f"{axis}s", tuple(str(label) for label in labels))
+            if len(set(labels)) != len(labels):
+                twice = next(name for name in labels if list(labels).count(name) > 1)
+                raise InputError(f"two {axis}s are named {twice!r}")
+        values = np.array(self.values, np.float64, order="C", copy=None)
+        if values.shape != tuple(len(labels) for labels in self.labels):
+            raise InputError(
+                f"values of shape {values.shape} do not fit {len(self.measures)} measures, "
+                f"{len(self.runs)} runs and {len(self.topics)} topics"
+            )
+        values = values.view()
+        values.flags.writeable = False
+        object.__setattr__(self, "values", values)
+        info = {name: tuple(map(str, column)) for name, column in self.run_info.items()}
+        for name, column in info.items():
+            if len(column) != len(self.runs):
+                raise InputError(
+                    f"run_info column {name!r} has {len(column)} entries for {len(self.runs)} runs"
+                )
+        object.__setattr__(self, "run_info", info)
+
+    @property
+    def labels(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+        """The names along the three axes."""
+        return self.measures, self.runs, self.topics
+
+    def __repr__(self) -> str:
+        missing = int(np.isnan(self.values).sum())
+        note = f", {missing} missing" if missing else ""
+        return (
+            f"<Scores: {len(self.measures)} measures × {len(self.runs)} runs × "
+            f"{len(self.topics)} topics{note}>"
+        )
+
+    def matrix(self, measure: str | None = None) -> np.ndarray:
+        """Scores [run, topic] of one measure; the name may be left out if there is only one."""
+        if measure is None:
+            if len(self.measures) != 1:
+                raise InputError(f"name one of the measures {', '.join(self.measures)}")
+            return self.values[0]
+        return self.values[position(str(measure), self.measures, "measure")]
+
+    def select(
+        self,
+        *,
+        measures: str | Iterable[str] | None = None,
+        runs: str | Iterable[str] | None = None,
+        topics: str | Iterable[str] | None = None,
+    ) -> Scores:
+        """The part of the cube with these names, in their order."""
+        picked = []
+        for axis, labels, names in zip(AXES, self.labels, (measures, runs, topics), strict=True):
+            if names is None:
+                picked.append(np.arange(len(labels)))
+                continue
+            names = [names] if isinstance(names, str) else [str(name) for name in names]
+            picked.append(np.array([position(n, labels, axis) for n in names], dtype=int))
+        rows = picked[1]
+        return replace(
+            self,
+            measures=tuple(self.measures[i] for i in picked[0]),
+            runs=tuple(self.runs[i] for i in rows),
+            topics=tuple(self.topics[i] for i in picked[2]),
+            values=self.values[np.ix_(*picked)],
+            run_info={key: tuple(col[i] for i in rows) for key, col in self.run_info.items()},
+        )
+
+    def mean(self) -> np.ndarray:
+        """Mean over the topics that have a score: [measure, run]; NaN where none has."""
+        present = ~np.isnan(self.values)
+        counts = present.sum(axis=2)
+        totals = np.where(present, self.values, 0.0).sum(axis=2)
+        return np.divide(totals, counts, out=np.full(counts.shape, np.nan), where=counts > 0)
+
+    def with_run_info(self, **columns: Sequence[str]) -> Scores:
+        """The same scores with columns about the runs added or replaced."""
+        return replace(self, run_info={**self.run_info, **columns})  # type: ignore[arg-type]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Long form: columns measure, run, topic, value, one row a cell."""
+        import pandas as pd
+
+        n_measures, n_runs, n_topics = self.values.shape
+        return pd.DataFrame(
+            {
+                "measure": np.repeat(np.array(self.measures, object), n_runs * n_topics),
+                "run": np.tile(np.repeat(np.array(self.runs, object), n_topics), n_measures),
+                "topic": np.tile(np.array(self.topics, object), n_measures * n_runs),
+                "value": self.values.ravel(),
+            }
+        )
+
+    def to_xarray(self) -> xr.DataArray:
+        """A labelled array (extra `steadyrank[ir]`); run_info as coordinates of the runs."""
+        try:
+            import xarray as xr
+        except ImportError:
+            raise InputError("to_xarray needs xarray: pip install 'steadyrank[ir]'") from None
+        info = {key: ("run", list(column)) for key, column in self.run_info.items()}
+        coords = dict(zip(AXES, map(list, self.labels), strict=True))
+        return xr.DataArray(
+            self.values.copy(), dims=AXES, coords={**coords, **info}, name="score",
+            attrs=dict(self.meta),
+        )  # fmt: skip
+
+    def _repr_html_(self) -> str:
+        from steadyrank.data.heatmap import heatmap
+
+        return heatmap(self)
+
+
+def position(name: str, labels: Sequence[str], axis: str) -> int:
+    """Where a name stands among the labels of an axis; an error that suggests if nowhere."""
+    try:
+        return labels.index(name)
+    except ValueError:
+        raise unknown_name(axis, name, labels) from None
+
+
+def scores_from_cells(
+    measures: Iterable[str],
+    runs: Iterable[str],
+    topics: Iterable[str],
+    values: Iterable[float],
+    **options: Any,
+) -> Scores:
+    """A cube from long columns; names keep their order of appearance, absent cells are NaN."""
+    codes: list[np.ndarray] = []
+    labels: list[tuple[str, ...]] = []
+    for column in (measures, runs, topics):
+        index: dict[str, int] = {}
+        codes.append(np.array([index.setdefault(str(name), len(index)) for name in column], int))
+        labels.append(tuple(index))
+    flat = np.ravel_multi_index(tuple(codes), tuple(map(len, labels))) if len(codes[0]) else codes[0]
+    if len(np.unique(flat)) < len(flat):
+        order = np.argsort(flat, kind="stable")
+        row = int(order[1:][np.diff(flat[order]) == 0].min())
+        cell = [labels[axis][codes[axis][row]] for axis in range(3)]
+        raise RepeatedCell(row, f"a second value for {' / '.join(cell)}: keep one")
+    cube = np.full(tuple(map(len, labels)), np.nan)
+    cube.flat[flat] = np.fromiter(values, np.float64, len(flat))
+    return Scores(measures=labels[0], runs=labels[1], topics=labels[2], values=cube, **options)
+
+
+class RepeatedCell(InputError):
+    """A cell of the cube is given twice; the reader adds the file and its line."""
+
+    def __init__(self, row: int, message: str):
+        self.row = row
+        super().__init__(message)
+
+
+def join_scores(*parts: Scores) -> Scores:
+    """One cube from several: the union of their measures, runs and topics.
+
+    Cells that no part has are NaN; cells that two parts have must agree.
+    """
+    if not parts:
+        raise InputError("no scores to join")
+    labels = [
+        tuple(dict.fromkeys(name for part in parts for name in part.labels[axis]))
+        for axis in range(3)
+    ]
+    index = [{name: i for i, name in enumerate(names)} for names in labels]
+    cube = np.full(tuple(map(len, labels)), np.nan)
+    for part in parts:
+        place = np.ix_(
+            *([index[axis][name] for name in part.labels[axis]] for axis in range(3))
+        )
+        there = cube[place]
+        clash = ~np.isnan(there) & ~np.isnan(part.values) & (there != part.values)
+        if clash.any():
+            cell = np.argwhere(clash)[0]
+            named = " / ".join(part.labels[axis][cell[axis]] for axis in range(3))
+            raise InputError(f"the scores to join disagree about {named}")
+        cube[place] = np.where(np.isnan(part.values), there, part.values)
+    return Scores(
+        measures=labels[0], runs=labels[1], topics=labels[2], values=cube,
+        run_info=_join_info(parts, labels[1]), meta=_join_meta(parts),
+    )  # fmt: skip
+
+
+def _join_info(parts: Sequence[Scores], runs: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    columns: dict[str, dict[str, str]] = {}
+    for part in parts:
+        for key, column in part.run_info.items():
+            known = columns.setdefault(key, {})
+            for run, value in zip(part.runs, column, strict=True):
+                if known.setdefault(run, value) != value:
+                    raise InputError(f"the scores to join disagree about {key} of run {run!r}")
+    return {key: tuple(known.get(run, "") for run in runs) for key, known in columns.items()}
+
+
+def _join_meta(parts: Sequence[Scores]) -> dict[str, Any]:
+    metas = [dict(part.meta) for part in parts if part.meta]
+    if len(metas) <= 1:
+        return metas[0] if metas else {}
+    return metas[0] if all(meta == metas[0] for meta in metas) else {"joined": metas}

@@ -1,0 +1,174 @@
+"""From names on the command line to bytes: which files, of which kind, in which chunks.
+
+What a file is, its first bytes say, not its name. Text is handed out in chunks
+of whole lines, so that memory follows the columns kept, not the file's size.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from steadyrank.data.ids import PADDING
+from steadyrank.errors import FormatError, InputError
+
+PathLike = str | os.PathLike[str]
+
+CHUNK = 1 << 18
+
+_GZIP = b"\x1f\x8b"
+_PARQUET = b"PAR1"
+_BOM = b"\xef\xbb\xbf"
+_UNREADABLE = {
+    b"PK\x03\x04": "a zip archive: unpack it first",
+    b"\xfd7zXZ": "xz-compressed: unpack it, or compress it with gzip",
+    b"BZh": "bzip2-compressed: unpack it, or compress it with gzip",
+    b"\x28\xb5\x2f\xfd": "zstd-compressed: unpack it, or compress it with gzip",
+    b"\xff\xfe": "UTF-16 text: save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text: save it as UTF-8",
+}
+
+
+def find_files(patterns: PathLike | Iterable[PathLike]) -> list[Path]:
+    """The files that names, globs and folders stand for, in order, each once.
+
+    A folder stands for the files in it, hidden ones left out, sorted by name.
+    """
+    if isinstance(patterns, (str, os.PathLike)):
+        patterns = [patterns]
+    found: dict[Path, None] = {}
+    for pattern in patterns:
+        found.update(dict.fromkeys(_expand(Path(pattern))))
+    if not found:
+        raise InputError("no files were named")
+    return list(found)
+
+
+def _expand(path: Path) -> list[Path]:
+    if path.is_dir():
+        inside = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
+        if not inside:
+            raise InputError(f"{path}: the folder holds no files")
+        return inside
+    if path.exists():
+        return [path]
+    if glob.has_magic(str(path)):
+        matches = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
+        matches = [match for match in matches if match.is_file()]
+        if matches:
+            return matches
+        raise InputError(f"{path}: no file matches")
+    raise InputError(f"{path}: no such file")
+
+
+def base_name(path: Path) -> str:
+    """The file's name without `.gz`."""
+    return path.name.removesuffix(".gz")
+
+
+@contextlib.contextmanager
+def open_bytes(path: Path) -> Iterator[io.BufferedIOBase]:
+    """The file's bytes, unpacked if it is gzip; problems of the file as errors that name it."""
+    try:
+        with open(path, "rb") as raw:
+            head = raw.read(8)
+            raw.seek(0)
+            for magic, what in _UNREADABLE.items():
+                if head.startswith(magic):
+                    raise FormatError(path, f"this is {what}")
+            if head.startswith(_GZIP):
+                with gzip.open(raw) as unpacked:
+                    yield unpacked  # type: ignore[misc]
+            else:
+                yield raw
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise FormatError(path, f"broken gzip data ({error}): fetch the file again") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: this is a folder, not a file") from None
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except PermissionError:
+        raise InputError(f"{path}: no permission to read it") from None
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether the file is Parquet, by its first bytes."""
+    with open_bytes(path) as stream:
+        return stream.read(4) == _PARQUET
+
+
+def is_json_lines(path: Path) -> bool:
+    """Whether the file's first character outside white space opens a JSON object."""
+    with open_bytes(path) as stream:
+        return stream.read(4096).removeprefix(_BOM).lstrip().startswith(b"{")
+
+
+def line_chunks(stream: io.BufferedIOBase) -> Iterator[tuple[bytearray, int]]:
+    """(buffer, end): buffer[:end] holds whole lines, the last one ended if need be.
+
+    The buffer reaches PADDING bytes past `end` and is used again for the next chunk.
+    """
+    buffer = bytearray(CHUNK)
+    kept = 0
+    first = True
+    while True:
+        room = len(buffer) - PADDING - 1
+        if kept >= room:  # a line longer than the buffer
+            buffer = buffer + bytearray(len(buffer))
+            continue
+        got = stream.readinto(memoryview(buffer)[kept:room])
+        filled = kept + got
+        if first and got >= 3:
+            if buffer.startswith(_BOM):
+                buffer[:3] = b"   "
+            first = False
+        if got == 0:
+            if kept:
+                buffer[kept : kept + 1] = b"\n"
+                yield buffer, kept + 1
+            return
+        end = buffer.rfind(b"\n", kept, filled) + 1
+        if end == 0:
+            kept = filled
+            continue
+        yield buffer, end
+        kept = filled - end
+        buffer[:kept] = buffer[end:filled]
+
+
+def as_array(buffer: bytearray) -> np.ndarray:
+    """The buffer's bytes as an array, without a copy."""
+    return np.frombuffer(buffer, np.uint8)
+
+
+def line_of_byte(path: Path, offset: int) -> int:
+    """The number (from 1) of the line that holds byte `offset` of the unpacked file."""
+    line = 1
+    with open_bytes(path) as stream:
+        while offset > 0:
+            piece = stream.read(min(offset, CHUNK))
+            if not piece:
+                break
+            line += piece.count(b"\n")
+            offset -= len(piece)
+    return line
+
+
+def line_of_row(path: Path, row: int) -> int:
+    """The number (from 1) of the line that holds data row `row` (from 0), comments skipped."""
+    with open_bytes(path) as stream:
+        for line, text in enumerate(stream, start=1):
+            content = text.removeprefix(_BOM).strip() if line == 1 else text.strip()
+            if content and not content.startswith(b"#"):
+                if row == 0:
+                    return line
+                row -= 1
+    return 0

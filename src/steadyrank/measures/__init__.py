@@ -1,0 +1,1 @@
+"""Measures: their names, their kernels, and `evaluate`: runs + qrels -> Scores."""

@@ -1,0 +1,223 @@
+"""`evaluate`: the scores of every run on every topic.
+
+For whoever has runs and judgments and wants numbers to trust: trec_eval's
+ordering, complete topic sets, and nothing silently zero.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from steadyrank._version import __version__
+from steadyrank.compute.executors import Progress, map_in_order, workers
+from steadyrank.data.blocks import rank_blocks
+from steadyrank.data.ids import Ids
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.reading import (
+    NameFrom,
+    RunOptions,
+    check_names,
+    describe_runs,
+    load_run,
+    read_qrels,
+    warn_oddities,
+)
+from steadyrank.data.run import Duplicates, Run
+from steadyrank.data.scores import Scores
+from steadyrank.data.sources import PathLike, find_files
+from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.measures.names import Measure, parse_measures
+from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare, score_topics
+
+Ties = Literal["trec_eval", "float32"]
+Missing = Literal["zero", "skip", "error"]
+NoRelevant = Literal["zero", "skip"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Job:
+    """What is the same for every run."""
+
+    qrels: Qrels
+    recipes: list[Recipe]
+    ties: Ties
+    missing: float
+    no_relevant: float
+    options: RunOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Outcome:
+    """One run's scores [measure, topic], without the run itself, which may be large."""
+
+    run: Run
+    values: np.ndarray
+    lacking: int
+    unknown: int
+
+
+def evaluate(
+    runs: Run | PathLike | Iterable[Run | PathLike],
+    qrels: Qrels | PathLike,
+    measures: str | Measure | Iterable[str | Measure] = ("AP",),
+    *,
+    missing: Missing = "zero",
+    no_relevant: NoRelevant = "zero",
+    ties: Ties = "trec_eval",
+    name_from: NameFrom = "tag",
+    duplicates: Duplicates = "error",
+    run_info: PathLike | None = None,
+    team_from: str | None = None,
+    system_from: str | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Scores:
+    """Score every run on every judged topic.
+
+    `runs` are `Run` objects, or files, globs and folders; files are read, scored
+    and let go one by one. A judged topic that a run lacks scores 0 (`missing`:
+    "zero", as trec_eval -c), NaN ("skip"), or is an "error"; a topic without
+    relevant documents scores 0 or, with `no_relevant="skip"`, NaN. `ties`:
+    "trec_eval" compares scores in full, "float32" as pytrec_eval does.
+
+    >>> import steadyrank as sr
+    >>> qrels = sr.qrels_from_dict({"301": {"d1": 1, "d2": 0}})
+    >>> run = sr.run_from_dict({"301": {"d1": 2.0, "d2": 3.0}}, name="mine")
+    >>> sr.evaluate([run], qrels, ["AP", "nDCG@10"]).mean().round(4).tolist()
+    [[0.5], [0.6309]]
+    """
+    parsed = parse_measures(measures)
+    _check_choice("way to treat missing topics", missing, ("zero", "skip", "error"))
+    _check_choice("way to treat topics without relevant documents", no_relevant, ("zero", "skip"))
+    _check_choice("way to break ties", ties, ("trec_eval", "float32"))
+    tasks = _tasks(runs)
+    judged = qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
+    job = _Job(
+        qrels=judged,
+        recipes=[prepare(measure, judged.max_grade) for measure in parsed],
+        ties=ties,
+        missing=0.0 if missing == "zero" else np.nan,
+        no_relevant=0.0 if no_relevant == "zero" else np.nan,
+        options=RunOptions(name_from=name_from, duplicates=duplicates),
+    )
+    with workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool:
+        outcomes = map_in_order(partial(_evaluate_one, job=job), tasks, pool, progress=progress)
+    names = [outcome.run.name for outcome in outcomes]
+    check_names(names, [outcome.run.source or Path("<memory>") for outcome in outcomes])
+    _report(outcomes, job, missing)
+    described = describe_runs(
+        names, run_info=run_info, team_from=team_from, system_from=system_from
+    )
+    return Scores(
+        measures=tuple(map(str, parsed)),
+        runs=tuple(names),
+        topics=judged.topics,
+        values=np.stack([outcome.values for outcome in outcomes], axis=1),
+        run_info=_info_columns([{**o.run.info, **described[o.run.name]} for o in outcomes]),
+        meta={
+            "steadyrank": __version__,
+            "settings": {"missing": missing, "no_relevant": no_relevant, "ties": ties,
+                         "duplicates": duplicates},
+            "qrels": None if judged.source is None else str(judged.source),
+            "files": {o.run.name: str(o.run.source) for o in outcomes if o.run.source},
+        },
+    )  # fmt: skip
+
+
+def _check_choice(what: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise unknown_name(what, value, choices)
+
+
+def _tasks(runs: Any) -> list[Run | Path]:
+    """Runs as they are, file names expanded."""
+    if isinstance(runs, (Run, str, os.PathLike)):
+        runs = [runs]
+    tasks: list[Run | Path] = []
+    for run in runs:
+        tasks.extend([run] if isinstance(run, Run) else find_files(run))
+    if not tasks:
+        raise InputError("no runs to evaluate")
+    return tasks
+
+
+def _evaluate_one(task: Run | Path, *, job: _Job) -> _Outcome:
+    run = task if isinstance(task, Run) else load_run(task, job.options)
+    if job.ties == "float32":
+        run = rounded_to_float32(run)
+    judged = find_judged_documents(run, job.qrels)
+    values = score_topics(
+        judged, job.qrels, job.recipes, missing=job.missing, no_relevant=job.no_relevant
+    )
+    lacking = int((judged.lengths < 0).sum())
+    unknown = len(run.topics) - (len(job.qrels.topics) - lacking)
+    return _Outcome(run=_emptied(run), values=values, lacking=lacking, unknown=unknown)
+
+
+def rounded_to_float32(run: Run) -> Run:
+    """The run ranked as if its scores had been stored in 32 bits, as pytrec_eval stores them."""
+    with np.errstate(over="ignore"):
+        scores = run.scores.astype(np.float32).astype(np.float64)
+    documents = Ids(
+        run.documents.data.copy(), run.documents.offsets.copy(), run.documents.hashes.copy()
+    )
+    rank_blocks(scores, documents.hashes, documents.data, documents.offsets, run.blocks)
+    return replace(run, documents=documents, scores=scores)
+
+
+def _emptied(run: Run) -> Run:
+    """The run's name and notes alone, so that thousands of runs do not stay in memory."""
+    nothing = Ids(np.empty(0, np.uint8), np.zeros(1, np.int64), np.empty(0, np.uint64))
+    return replace(
+        run, topics=(), blocks=np.zeros(1, np.int64), documents=nothing, scores=np.empty(0)
+    )
+
+
+def _info_columns(rows: Sequence[Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
+    columns = dict.fromkeys(key for row in rows for key in row)
+    return {key: tuple(row.get(key, "") for row in rows) for key in columns}
+
+
+def _report(outcomes: Sequence[_Outcome], job: _Job, missing: Missing) -> None:
+    """Say, in counts, what was done about files that do not quite fit together."""
+    warn_oddities([outcome.run for outcome in outcomes if outcome.run.source is not None])
+    n_topics = len(job.qrels.topics)
+    lacking = [o for o in outcomes if o.lacking]
+    if lacking:
+        first = f"{lacking[0].run.name!r} lacks {lacking[0].lacking} of {n_topics}"
+        if missing == "error":
+            raise InputError(
+                f"{len(lacking)} runs lack judged topics ({first}): "
+                "complete them, or choose missing zero or skip"
+            )
+        done = "they score 0 there" if missing == "zero" else "these cells are left out"
+        _warn(f"{len(lacking)} runs lack judged topics ({first}): {done}")
+    if all(o.lacking == n_topics for o in outcomes):
+        raise InputError(
+            "no run has any topic of the qrels: do the topic ids look alike "
+            f"(qrels: {job.qrels.topics[0]!r})?"
+        )
+    unknown = [o for o in outcomes if o.unknown]
+    if unknown:
+        most = max(o.unknown for o in unknown)
+        _warn(f"{len(unknown)} runs have topics that nobody judged (up to {most}): left out")
+    best = job.qrels.ideal[job.qrels.blocks[:-1]] if len(job.qrels) else np.empty(0)
+    barren = int((best < 1).sum())
+    if barren:
+        done = "NaN" if np.isnan(job.no_relevant) else "0"
+        _warn(f"{barren} of {n_topics} topics have no relevant document: they score {done}")
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, SteadyrankWarning, stacklevel=4)

@@ -1,0 +1,324 @@
+"""Every measure of one ranked list, one small kernel each.
+
+All share one signature. A list is known by its judged documents alone:
+
+- `ranks`, `grades`: ranks (from 1, ascending) and grades of the judged documents in it;
+- `length`: how many documents it has;
+- `ideal`: the grades of all judged documents of the topic, best first;
+- `gain`: what a document of grade g is worth, gain[g] (below zero: nothing);
+- `level`: the lowest grade that counts as relevant;
+- `cutoff`: only ranks up to it count;
+- `parameter`: the measure's own constant, where it has one.
+
+A topic without relevant documents never reaches these kernels, except Judged.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from steadyrank.compute.kernels import inlined, lean_kernel
+
+
+@inlined
+def worth(gain, grade):  # type: ignore[no-untyped-def]
+    """The gain of a grade; a negative grade is judged and worth nothing."""
+    return gain[grade] if grade >= 0 else 0.0
+
+
+@inlined
+def n_relevant(ideal, level):  # type: ignore[no-untyped-def]
+    """R: how many judged documents are relevant."""
+    count = 0
+    while count < len(ideal) and ideal[count] >= level:
+        count += 1
+    return count
+
+
+@inlined
+def _found(ranks, grades, level, cutoff):  # type: ignore[no-untyped-def]
+    """How many relevant documents stand at ranks up to `cutoff`."""
+    count = 0
+    for i in range(len(ranks)):
+        if ranks[i] > cutoff:
+            break
+        count += grades[i] >= level
+    return count
+
+
+@lean_kernel
+def average_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+    """AP = (1/R) sum over relevant ranks r of (relevant in the top r) / r."""
+    total = 0.0
+    found = 0
+    for i in range(len(ranks)):
+        if ranks[i] > cutoff:
+            break
+        if grades[i] >= level:
+            found += 1
+            total += found / ranks[i]
+    return total / n_relevant(ideal, level)
+
+
+@lean_kernel
+def precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+    """P@k = relevant in the top k / k, however short the list."""
+    return _found(ranks, grades, level, cutoff) / cutoff
+
+
+@lean_kernel
+def recall(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+    """R@k = relevant in the top k / R."""
+    return _found(ranks, grades, level, cutoff) / n_relevant(ideal, level)
+
+
+@lean_kernel
+def r_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+    """Rprec = precision at rank R."""
+    relevant = n_relevant(ideal, level)
+    return _found(ranks, grades, level, relevant) / relevant
+
+
+@lean_kernel
+def success(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+    """Success@k = 1 if the top k hold a relevant document, else 0."""
+    return 1.0 if _found(ranks, grades, level, cutoff) > 0 else 0.0
+
+
+@lean_kernel
+def reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+    """RR = 1 / the rank of the first relevant document."""
+    for i in range(len(ranks)):
+        if ranks[i] > cutoff:
+            break
+        if grades[i] >= level:
+            return 1.0 / ranks[i]
+    return 0.0
+
+
+@lean_kernel
+def judged_share(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+    """Judged@k = judged documents in the top k / documents in the top k (ir_measures)."""
+    count = 0
+    for i in range(len(ranks)):
+        count += ranks[i] <= cutoff
+    depth = min(length, cutoff)
+    return count / depth if depth > 0 else 0.0
+
+
+@lean_kernel
+def ndcg(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+    """nDCG = DCG / DCG of the ideal list; DCG = sum of gain / log2(rank + 1).
+
+    Jarvelin & Kekalainen, TOIS 20(4), 2002, doi:10.1145/582415.582418, with the
+    discount of Burges et al., ICML 2005, doi:10.1145/1102351.1102363.
+    """
+    dcg = 0.0
+    for i in range(len(ranks)):
+        if ranks[i] > cutoff:
+            break
+        value = worth(gain, grades[i])
+        if value != 0.0:
+            dcg += value / math.log2(ranks[i] + 1.0)
+    best = 0.0
+    for i in range(min(len(ideal), cutoff)):
+        value = worth(gain, ideal[i])
+        if value == 0.0:
+            break
+        best += value / math.log2(i + 2.0)
+    return dcg / best if best > 0.0 else 0.0
+
+
+@lean_kernel
+def normalized_gain(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+    """nG@1 = gain of the first document / gain of the best judged one."""
+    best = worth(gain, ideal[0])
+    if best == 0.0 or len(ranks) == 0 or ranks[0] > 1:
+        return 0.0
+    return worth(gain, grades[0]) / best
+
+
+@lean_kernel
+def rank_biased_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+    """RBP = (1 - p) sum over ranks of p^(rank - 1) gain, p = `parameter`.
+
+    Moffat & Zobel, TOIS 27(1), 2008, doi:10.1145/1416950.1416952.
+    """
+    total = 0.0
+    for i in range(len(ranks)):
+        if ranks[i] > cutoff:
+            break
+        if grades[i] >= level:
+            total += worth(gain, grades[i]) * parameter ** (ranks[i] - 1.0)
+    return (1.0 - parameter) * total
+
+
+@lean_kernel
+def expected_reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+    """ERR = sum over ranks of (1/r) p_r prod_{i<r} (1 - p_i), p = gain[grade] the chance to stop.
+
+    Chapelle, Metzler, Zhang & Grinspan, CIKM 2009, doi:10.1145/1645953.1646033.
+    """
+    total = 0.0
+    go_on = 1.0
+    for i in range(len(ranks)):
+        if ranks[i] > cutoff:
+            break
+        stop = worth(gain, grades[i])
+        total += go_on * stop / ranks[i]
+        go_on *= 1.0 - stop
+    return total
+
+
+@lean_kernel
+def normalized_err(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+    """nERR@k = ERR@k / ERR@k of the ideal list."""
+    best = 0.0
+    go_on = 1.0
+    for i in range(min(len(ideal), cutoff)):
+        stop = worth(gain, ideal[i])
+        best += go_on * stop / (i + 1)
+        go_on *= 1.0 - stop
+    if best == 0.0:
+        return 0.0
+    err = expected_reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, parameter)
+    return err / best
+
+
+@inlined
+def _blended(ranks, grades, ideal, gain, level, cutoff, beta):  # type: ignore[no-untyped-def]
+    """Sum and number of the blended ratios at the relevant ranks up to `cutoff`.
+
+    BR(r) = (C(r) + beta cg(r)) / (r + beta cg*(r)): relevant documents and gain
+    cumulated over the top r, against r and the gain of the ideal top r.
+    """
+    total = 0.0
+    found = 0
+    gained = 0.0
+    best = 0.0
+    reached = 0
+    for i in range(len(ranks)):
+        if ranks[i] > cutoff:
+            break
+        if grades[i] < level:
+            continue
+        found += 1
+        gained += worth(gain, grades[i])
+        while reached < ranks[i] and reached < len(ideal) and ideal[reached] >= level:
+            best += worth(gain, ideal[reached])
+            reached += 1
+        total += (found + beta * gained) / (ranks[i] + beta * best)
+    return total, found
+
+
+@lean_kernel
+def q_measure(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+    """Q@k = sum of blended ratios at relevant ranks / min(R, k), beta = `parameter`.
+
+    Sakai, "On the reliability of information retrieval metrics based on graded
+    relevance", IP&M 43(2), 2007, doi:10.1016/j.ipm.2006.07.020.
+    """
+    total, found = _blended(ranks, grades, ideal, gain, level, cutoff, parameter)
+    return total / min(n_relevant(ideal, level), cutoff)
+
+
+@lean_kernel
+def p_plus(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+    """P+ = mean blended ratio over relevant ranks up to the preferred rank.
+
+    The preferred rank is the topmost one that holds the list's highest grade.
+    Sakai, AIRS 2006, doi:10.1007/11880592_29.
+    """
+    preferred = 0
+    highest = level - 1
+    for i in range(len(ranks)):
+        if ranks[i] > cutoff:
+            break
+        if grades[i] > highest:
+            highest = grades[i]
+            preferred = ranks[i]
+    if preferred == 0:
+        return 0.0
+    total, found = _blended(ranks, grades, ideal, gain, level, preferred, parameter)
+    return total / found
+
+
+@inlined
+def _interval(ideal, level, relevant, grade):  # type: ignore[no-untyped-def]
+    """The ranks [low, high] that documents of a grade occupy in the ideal list."""
+    if grade < level:
+        return relevant + 1, np.iinfo(np.int64).max
+    low = 0
+    while ideal[low] > grade:
+        low += 1
+    high = low
+    while high < relevant and ideal[high] == grade:
+        high += 1
+    return low + 1, high
+
+
+@inlined
+def _misplaced(ideal, level, relevant, grade, rank):  # type: ignore[no-untyped-def]
+    """Relative position: how far a document of `grade` at `rank` is past (+) its interval."""
+    low, high = _interval(ideal, level, relevant, grade)
+    if rank > high:
+        return rank - high
+    return min(rank - low, 0)
+
+
+@lean_kernel
+def twist(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+    """Twist = mean of the recovery ratio and the space ratio of the cumulated relative position.
+
+    Ferro, Silvello, Keskustalo, Pirkola & Jarvelin, JASIST 67(3), 2016,
+    doi:10.1002/asi.23416. Ranks between judged documents hold non-relevant ones,
+    which are misplaced only up to rank R; past it the cumulated position moves at
+    relevant documents alone, so the walk ends at the last judged rank or R.
+    """
+    relevant = n_relevant(ideal, level)
+    if _found(ranks, grades, level, cutoff) == 0:
+        return 0.0
+    last = max(np.int64(ranks[len(ranks) - 1]), relevant)
+    position = 0
+    cumulated = 0
+    ever_moved = False
+    turn = 0
+    forward, backward = 0.0, 0.0
+    for rank in range(1, last + 1):
+        grade = level - 1
+        if position < len(ranks) and ranks[position] == rank:
+            grade = max(level - 1, np.int64(grades[position]))
+            position += 1
+        moved = _misplaced(ideal, level, relevant, grade, rank)
+        was_positive = cumulated > 0
+        cumulated += moved
+        if rank > 1 and turn == 0 and (cumulated > 0) != was_positive:
+            turn = rank - 1
+        ever_moved = ever_moved or cumulated != 0
+        forward += max(moved, 0)
+        backward -= min(moved, 0)
+    recovery = 0.0 if ever_moved else 1.0
+    if turn > 0:
+        recovery = relevant / max(relevant, turn)
+    worst_forward, worst_backward = 0.0, 0.0
+    judged = len(ideal)
+    for rank in range(1, judged + 1):
+        moved = _misplaced(ideal, level, relevant, ideal[judged - rank], rank)
+        worst_forward += max(moved, 0)
+        worst_backward -= min(moved, 0)
+    f = _kept(forward, worst_forward)
+    b = _kept(backward, worst_backward)
+    space = 2.0 * f * b / (f + b) if f + b > 0.0 else 0.0
+    return (recovery + space) / 2.0
+
+
+@inlined
+def _kept(moved, worst):  # type: ignore[no-untyped-def]
+    """1 - moved / worst within [0, 1]; nothing moved where nothing could is a full mark."""
+    if moved == 0.0:
+        return 1.0
+    if worst == 0.0:
+        return 0.0
+    return max(0.0, 1.0 - moved / worst)
