@@ -32,7 +32,29 @@ _HOMES = {
     "write_scores": "data.score_files",
 }
 
-__all__ = ["__version__", *_HOMES]  # noqa: PLE0604
+__all__ = [
+    "FormatError",
+    "InputError",
+    "MachineError",
+    "Measure",
+    "Qrels",
+    "Run",
+    "Scores",
+    "SteadyrankError",
+    "SteadyrankWarning",
+    "UnknownNameError",
+    "__version__",
+    "evaluate",
+    "join_scores",
+    "parse_measure",
+    "qrels_from_dict",
+    "read_qrels",
+    "read_run",
+    "read_runs",
+    "read_scores",
+    "run_from_dict",
+    "write_scores",
+]
 
 
 def __getattr__(name: str) -> Any:

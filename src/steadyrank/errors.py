@@ -1,12 +1,12 @@
 """Everything that steadyrank raises or warns about on purpose.
 
-    SteadyrankError
-    ├── InputError            the caller can mend it: exit code 2
-    │   ├── FormatError       a file's content, with its line where there is one
-    │   └── UnknownNameError  a measure, run, topic or option that does not exist
-    └── MachineError          disk, memory, a missing extra: exit code 1
+SteadyrankError
+├── InputError            the caller can mend it: exit code 2
+│   ├── FormatError       a file's content, with its line where there is one
+│   └── UnknownNameError  a measure, run, topic or option that does not exist
+└── MachineError          disk, memory, a missing extra: exit code 1
 
-    SteadyrankWarning         counted oddities that do not stop the work
+SteadyrankWarning         counted oddities that do not stop the work
 """
 
 from __future__ import annotations

@@ -10,12 +10,15 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from steadyrank.errors import InputError, MachineError
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
+PATIENCE = "10s"
+"""How long to wait for a scheduler."""
+
 Progress = Callable[[int, int], None]
 """Called with (finished, total) each time a task ends."""
 
@@ -69,7 +72,7 @@ def map_in_order(
     return [future.result() for future in futures]
 
 
-def _dask_client(scheduler: str):  # type: ignore[no-untyped-def]
+def _dask_client(scheduler: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
@@ -77,6 +80,6 @@ def _dask_client(scheduler: str):  # type: ignore[no-untyped-def]
             "a scheduler needs the package distributed: pip install 'steadyrank[dask]'"
         ) from None
     try:
-        return Client(scheduler, timeout="10s", set_as_default=False)
+        return Client(scheduler, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {scheduler!r}: {error}") from None

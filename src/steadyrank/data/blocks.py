@@ -10,20 +10,22 @@ from __future__ import annotations
 import numpy as np
 
 from steadyrank.compute.kernels import WORD, inlined, kernel, lean_kernel
-from steadyrank.data.ids import PADDING, bytes_above, same_bytes
+from steadyrank.data.ids import PADDING, Ids, bytes_above, same_bytes
 
 NONE = -1
 
+LONG_BLOCK = 20_000
+
 
 @inlined
-def _comes_before(scores, data, offsets, i, j):  # type: ignore[no-untyped-def]
+def _comes_before(scores, data, offsets, i, j):
     if scores[i] != scores[j]:
         return scores[i] > scores[j]
     return bytes_above(data, offsets, i, j)
 
 
 @lean_kernel
-def _is_ranked(scores, data, offsets, start, stop):  # type: ignore[no-untyped-def]
+def _is_ranked(scores, data, offsets, start, stop):
     for i in range(start + 1, stop):
         if scores[i] >= scores[i - 1] and _comes_before(scores, data, offsets, i, i - 1):
             return False
@@ -31,7 +33,7 @@ def _is_ranked(scores, data, offsets, start, stop):  # type: ignore[no-untyped-d
 
 
 @lean_kernel
-def _merge_sort(order, spare, scores, data, offsets):  # type: ignore[no-untyped-def]
+def _merge_sort(order, spare, scores, data, offsets):
     """Sort the rows in `order` into ranking order (stable, bottom up).
 
     Neighbours that are already in order are not merged, so that the usual block,
@@ -60,7 +62,7 @@ def _merge_sort(order, spare, scores, data, offsets):  # type: ignore[no-untyped
 
 
 @kernel
-def rank_blocks(scores, hashes, data, offsets, blocks):  # type: ignore[no-untyped-def]
+def rank_blocks(scores, hashes, data, offsets, blocks):
     """Put every topic's block into ranking order, in place; blocks in order are not touched."""
     order = np.empty(0, np.int64)
     for t in range(len(blocks) - 1):
@@ -90,10 +92,47 @@ def rank_blocks(scores, hashes, data, offsets, blocks):  # type: ignore[no-untyp
 
 
 @kernel
-def find_duplicates(hashes, data, offsets, blocks):  # type: ignore[no-untyped-def]
-    """For each row, the first row of its block with the same id (or NONE): (any, firsts).
+def may_repeat(hashes, blocks):
+    """Whether some block may hold two equal ids; False is certain, and the usual answer.
 
-    `firsts` is empty when there is no duplicate at all, the usual case.
+    Each hash sets one of at least 32 bits per id; only an id that finds its bit set is
+    compared with those before it. Very long blocks are left to the exact search.
+    """
+    bits = np.zeros(0, np.uint64)
+    for t in range(len(blocks) - 1):
+        block = hashes[blocks[t] : blocks[t + 1]]
+        if len(block) > LONG_BLOCK:
+            return True
+        size = 1
+        while 2 * size < len(block):
+            size *= 2
+        if len(bits) < size:
+            bits = np.zeros(size, np.uint64)
+        bits[:size] = 0
+        if _repeats(block, bits, WORD(size - 1)):
+            return True
+    return False
+
+
+@lean_kernel
+def _repeats(block, bits, mask):
+    for i in range(len(block)):
+        code = block[i]
+        word = np.int64((code >> WORD(6)) & mask)
+        bit = WORD(1) << (code & WORD(63))
+        if bits[word] & bit:
+            for j in range(i):
+                if block[j] == code:
+                    return True
+        bits[word] |= bit
+    return False
+
+
+@kernel
+def find_duplicates(hashes, data, offsets, blocks):
+    """For each row, the first row of its block with the same id, or NONE.
+
+    The answer is empty when no id repeats.
     """
     largest = 1
     for t in range(len(blocks) - 1):
@@ -125,6 +164,16 @@ def find_duplicates(hashes, data, offsets, blocks):  # type: ignore[no-untyped-d
                 slot = (slot + 1) & np.int64(mask)
             else:
                 table[slot] = i - start
+    return firsts
+
+
+def repeated_rows(documents: Ids, blocks: np.ndarray) -> np.ndarray:
+    """What `find_duplicates` says, at the price of a glance where nothing repeats."""
+    if not may_repeat(documents.hashes, blocks):
+        return np.empty(0, np.int64)
+    firsts: np.ndarray = find_duplicates(
+        documents.hashes, documents.data, documents.offsets, blocks
+    )
     return firsts
 
 

@@ -22,7 +22,7 @@ _FINISHER = WORD(0xD6E8FEB86659FD93)
 
 
 @inlined
-def _low_bytes(word, count):  # type: ignore[no-untyped-def]
+def _low_bytes(word, count):
     """The first `count` bytes of a little-endian word, the rest zero."""
     if count >= 8:
         return word
@@ -32,13 +32,13 @@ def _low_bytes(word, count):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _mix(state, word):  # type: ignore[no-untyped-def]
+def _mix(state, word):
     state = (state ^ word) * _MULTIPLIER
     return state ^ (state >> WORD(32))
 
 
 @inlined
-def copy_id(data, start, end, out, target):  # type: ignore[no-untyped-def]
+def copy_id(data, start, end, out, target):
     """Copy data[start:end] to out[target:], padding included, and return its hash.
 
     Sixteen bytes at a time, so that ids of up to sixteen bytes take no branch.
@@ -58,7 +58,7 @@ def copy_id(data, start, end, out, target):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def hash_ids(data, offsets):  # type: ignore[no-untyped-def]
+def hash_ids(data, offsets):
     """One hash for each id of a column."""
     hashes = np.empty(len(offsets) - 1, np.uint64)
     copy = np.empty(offsets[-1] + PADDING, np.uint8)
@@ -68,7 +68,7 @@ def hash_ids(data, offsets):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def same_bytes(a, a_start, a_end, b, b_start, b_end):  # type: ignore[no-untyped-def]
+def same_bytes(a, a_start, a_end, b, b_start, b_end):
     """Whether two stretches of bytes are equal."""
     if a_end - a_start != b_end - b_start:
         return False
@@ -82,7 +82,7 @@ def same_bytes(a, a_start, a_end, b, b_start, b_end):  # type: ignore[no-untyped
 
 
 @lean_kernel
-def bytes_above(data, offsets, i, j):  # type: ignore[no-untyped-def]
+def bytes_above(data, offsets, i, j):
     """Whether id i sorts after id j, byte by byte (as C's strcmp does)."""
     a, a_end = offsets[i], offsets[i + 1]
     b, b_end = offsets[j], offsets[j + 1]
@@ -95,7 +95,7 @@ def bytes_above(data, offsets, i, j):  # type: ignore[no-untyped-def]
 
 
 @lean_kernel
-def gather(data, offsets, rows, out, out_offsets):  # type: ignore[no-untyped-def]
+def gather(data, offsets, rows, out, out_offsets):
     """Copy the ids at `rows` end to end into `out`, and their bounds into `out_offsets`."""
     end = out_offsets[0]
     for i in range(len(rows)):
@@ -155,4 +155,3 @@ def make_ids(values: Iterable[str | bytes]) -> Ids:
 def ids_from_buffer(data: np.ndarray, offsets: np.ndarray) -> Ids:
     """A column over bytes that are already end to end, PADDING bytes to spare."""
     return Ids(data, offsets, hash_ids(data, offsets))
-

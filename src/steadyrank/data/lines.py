@@ -31,9 +31,8 @@ STATE_SIZE = 10
 NEWLINE, RETURN, SPACE, TAB, HASH = 10, 13, 32, 9, 35
 
 
-
 @inlined
-def _split_fast(data, line, bounds, n_fields, tag_start, tag_end):  # type: ignore[no-untyped-def]
+def _split_fast(data, line, bounds, n_fields, tag_start, tag_end):
     """Split a plain line by bit tricks; return where the next line starts, or -1.
 
     Takes lines whose fields before the tag lie within 64 bytes, separated by spaces
@@ -75,12 +74,12 @@ def _split_fast(data, line, bounds, n_fields, tag_start, tag_end):  # type: igno
 
 
 @inlined
-def _is_blank(byte):  # type: ignore[no-untyped-def]
+def _is_blank(byte):
     return byte == SPACE or byte == TAB or (byte >= 11 and byte <= RETURN)
 
 
 @lean_kernel
-def _split(data, line, bounds, n_fields):  # type: ignore[no-untyped-def]
+def _split(data, line, bounds, n_fields):
     """Split any line, byte by byte: (number of fields, position of its newline)."""
     position = line
     fields = 0
@@ -101,7 +100,7 @@ def _split(data, line, bounds, n_fields):  # type: ignore[no-untyped-def]
 
 
 @lean_kernel
-def _check_bytes(data, start, end):  # type: ignore[no-untyped-def]
+def _check_bytes(data, start, end):
     """The defect of a line that holds bytes which text lines do not."""
     for position in range(start, end):
         byte = load_byte(data, position)
@@ -113,16 +112,14 @@ def _check_bytes(data, start, end):  # type: ignore[no-untyped-def]
 
 
 @lean_kernel
-def parse_lines(  # type: ignore[no-untyped-def]
-    data, end, is_run, values, hashes, id_offsets, ids, segments, hard, bounds, state
-):
+def parse_lines(data, end, is_run, values, hashes, id_offsets, ids, segments, hard, bounds, state):
     """Read the lines data[:end], each ending in a newline, into columns.
 
     `values` takes scores or grades; `segments` a row (first row, start, end of the
     topic's bytes) wherever the topic changes; `hard` a row (row, start, end) for
-    each number that needs exact conversion; `bounds` (6 x 2) is scratch. The columns must have room for as
-    many rows and id bytes as these lines can hold. Returns DONE, or a defect's
-    code with its line's start in state[POSITION].
+    each number that needs exact conversion; `bounds` (6 x 2) is scratch. The columns
+    must have room for as many rows and id bytes as these lines can hold. Returns DONE,
+    or a defect's code with its line's start in state[POSITION].
     """
     n_fields = 6 if is_run else 4
     number = 4 if is_run else 3
@@ -151,9 +148,7 @@ def parse_lines(  # type: ignore[no-untyped-def]
             if is_run:
                 if tag_end == 0:
                     tag_start, tag_end = bounds[5, 0], bounds[5, 1]
-                elif not same_bytes(
-                    data, bounds[5, 0], bounds[5, 1], data, tag_start, tag_end
-                ):
+                elif not same_bytes(data, bounds[5, 0], bounds[5, 1], data, tag_start, tag_end):
                     state[OTHER_TAGS] += 1
         start, stop = bounds[0, 0], bounds[0, 1]
         if not same_bytes(data, start, stop, data, topic_start, topic_end):

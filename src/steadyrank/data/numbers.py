@@ -63,7 +63,7 @@ _HIGH_BITS = WORD(0x8080808080808080)
 
 
 @inlined
-def _digits(data, position):  # type: ignore[no-untyped-def]
+def _digits(data, position):
     """How many digits, up to eight, stand at `position`, and their value.
 
     Eight characters at a time: bytes outside 0-9 are marked, the digits before the
@@ -84,7 +84,7 @@ def _digits(data, position):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def parse_float(data, position, end):  # type: ignore[no-untyped-def]
+def parse_float(data, position, end):
     """Read the decimal number that fills data[position:end].
 
     Returns (PARSED, value), (HARD, 0.0) for a well-formed number that needs the
@@ -130,7 +130,7 @@ def parse_float(data, position, end):  # type: ignore[no-untyped-def]
 
 
 @lean_kernel
-def _exponent(data, position, end):  # type: ignore[no-untyped-def]
+def _exponent(data, position, end):
     """The e-7 of a number; its size is capped where only HARD can follow anyway."""
     if data[position] != 101 and data[position] != 69:  # e E
         return False, 0
@@ -153,7 +153,7 @@ def _exponent(data, position, end):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _to_float(mantissa, exponent):  # type: ignore[no-untyped-def]
+def _to_float(mantissa, exponent):
     """mantissa * 10^exponent correctly rounded: (True, value), or (False, 0.0) if unsure."""
     if mantissa == WORD(0):
         return True, 0.0
@@ -167,7 +167,7 @@ def _to_float(mantissa, exponent):  # type: ignore[no-untyped-def]
 
 
 @lean_kernel
-def _lemire(mantissa, exponent):  # type: ignore[no-untyped-def]
+def _lemire(mantissa, exponent):
     zeros = leading_zeros(mantissa)
     shifted = mantissa << zeros
     row = exponent - SMALLEST_POWER

@@ -17,7 +17,7 @@ from steadyrank.compute.kernels import (
     trailing_zeros,
     words_alike,
 )
-from steadyrank.data.blocks import find_duplicates, group_by_topic
+from steadyrank.data.blocks import group_by_topic, repeated_rows
 from steadyrank.data.ids import Ids, make_ids, same_bytes
 from steadyrank.errors import InputError, unknown_name
 
@@ -35,13 +35,13 @@ _TAG = ~(_ROW | _RELEVANT)
 
 
 @inlined
-def _bucket(code, n_buckets):  # type: ignore[no-untyped-def]
+def _bucket(code, n_buckets):
     """The bucket of a hash, from its low half: the tag is its high part."""
     return np.int64(((code & WORD(0xFFFFFFFF)) * WORD(n_buckets)) >> WORD(32))
 
 
 @lean_kernel
-def _fill_slots(hashes, grades, blocks, bounds, slots):  # type: ignore[no-untyped-def]
+def _fill_slots(hashes, grades, blocks, bounds, slots):
     for t in range(len(blocks) - 1):
         low, size = bounds[t], bounds[t + 1] - bounds[t]
         for i in range(blocks[t], blocks[t + 1]):
@@ -53,7 +53,7 @@ def _fill_slots(hashes, grades, blocks, bounds, slots):  # type: ignore[no-untyp
 
 
 @lean_kernel
-def _probe_on(slots, low, high, slot, code):  # type: ignore[no-untyped-def]
+def _probe_on(slots, low, high, slot, code):
     """The slot of a document whose own bucket was full, or -1."""
     while slots[low + slot] != WORD(0):
         if (slots[low + slot] ^ code) & _TAG == WORD(0):
@@ -63,7 +63,7 @@ def _probe_on(slots, low, high, slot, code):  # type: ignore[no-untyped-def]
 
 
 @lean_kernel
-def find_judged(  # type: ignore[no-untyped-def]
+def find_judged(
     run_data, run_offsets, run_hashes, start, stop, data, offsets, first, slots, low, high,
     ranks, rows, place,
 ):  # fmt: skip
@@ -206,7 +206,7 @@ def build_qrels(
     rows = np.arange(len(grades)) if order is None else order
     if order is not None:
         documents, grades = documents.take(order), grades[order]
-    firsts = find_duplicates(documents.hashes, documents.data, documents.offsets, blocks)
+    firsts = repeated_rows(documents, blocks)
     if len(firsts):
         repeats = np.flatnonzero(firsts >= 0)
         contrary = repeats[grades[repeats] != grades[firsts[repeats]]]

@@ -30,6 +30,7 @@ from steadyrank.data.run import (
     Duplicates,
     Run,
     build_run,
+    check_duplicates,
     duplicate_message,
 )
 from steadyrank.data.run_info import read_run_info
@@ -41,7 +42,7 @@ from steadyrank.data.sources import (
     is_parquet,
     line_of_row,
 )
-from steadyrank.data.trec import ODDITY_ADVICE, read_table
+from steadyrank.data.trec import ODDITY_ADVICE, Table, read_table
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning, unknown_name
 
 NameFrom = Literal["tag", "file"]
@@ -57,6 +58,7 @@ class RunOptions:
     def __post_init__(self) -> None:
         if self.name_from not in ("tag", "file"):
             raise unknown_name("source of run names", self.name_from, ["tag", "file"])
+        check_duplicates(self.duplicates)
 
 
 def read_run(
@@ -111,8 +113,11 @@ def read_qrels(path: PathLike) -> Qrels:
     return qrels
 
 
-def load_run(path: Path, options: RunOptions) -> Run:
-    """Read one run without warnings; its oddities stay counted in the run."""
+def load_run(path: Path, options: RunOptions, into: Table | None = None) -> Run:
+    """Read one run without warnings; its oddities stay counted in the run.
+
+    Its columns lie in `into` where that is given, to be used again afterwards.
+    """
     try:
         if is_parquet(path) or is_json_lines(path):
             columns = read_columns(path, "score")
@@ -121,7 +126,7 @@ def load_run(path: Path, options: RunOptions) -> Run:
                 name, columns.topics, np.arange(len(columns.topics)), columns.documents,
                 columns.values, duplicates=options.duplicates, source=path,
             )  # fmt: skip
-        table = read_table(path, is_run=True)
+        table = read_table(path, is_run=True, into=into)
         return build_run(
             table.tag if options.name_from == "tag" else base_name(path),
             table.topics, np.array(table.first_rows), table.documents(),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from steadyrank.data.blocks import find_duplicates, group_by_topic, rank_blocks
+from steadyrank.data.blocks import group_by_topic, rank_blocks, repeated_rows
 from steadyrank.data.ids import Ids, make_ids
 from steadyrank.errors import InputError, unknown_name
 
@@ -68,7 +68,7 @@ class Run:
                 "query_id": np.repeat(np.array(self.topics, dtype=object), sizes),
                 "doc_id": self.documents.to_list(),
                 "score": self.scores,
-                "rank": np.concatenate([np.arange(1, n + 1) for n in sizes] or [[]]).astype(int),
+                "rank": np.arange(len(self)) - np.repeat(self.blocks[:-1], sizes) + 1,
             }
         )
 
@@ -89,6 +89,13 @@ def duplicate_message(topic: str, document: str, where: str = "") -> str:
     )
 
 
+def check_duplicates(duplicates: str) -> None:
+    """Refuse an unknown way to treat duplicates."""
+    choices = get_args(Duplicates)
+    if duplicates not in choices:
+        raise unknown_name("way to treat duplicates", duplicates, choices)
+
+
 def build_run(
     name: str,
     topics: list[str],
@@ -104,13 +111,12 @@ def build_run(
 
     The columns become the run's own: they are put into ranking order where they are.
     """
-    if duplicates not in ("error", "first", "best"):
-        raise unknown_name("way to treat duplicates", duplicates, ["error", "first", "best"])
+    check_duplicates(duplicates)
     odd = {key: count for key, count in (oddities or {}).items() if count}
     names, blocks, order = group_by_topic(topics, first_rows, len(scores))
     if order is not None:
         documents, scores = documents.take(order), scores[order]
-    firsts = find_duplicates(documents.hashes, documents.data, documents.offsets, blocks)
+    firsts = repeated_rows(documents, blocks)
     if len(firsts):
         rows = np.arange(len(scores)) if order is None else order
         kept = _settle_duplicates(name, names, blocks, documents, scores, firsts, rows, duplicates)
@@ -145,15 +151,13 @@ def _settle_duplicates(
         # The repeat that stands earliest in the file, which is what a reader looks for.
         row = repeats[np.argmin(rows[repeats])]
         topic = topics[int(np.searchsorted(blocks, row, side="right")) - 1]
-        raise DuplicateDocument(
-            name, topic, documents[row], int(rows[firsts[row]]), int(rows[row])
-        )
+        raise DuplicateDocument(name, topic, documents[row], int(rows[firsts[row]]), int(rows[row]))
     keep = np.ones(len(scores), bool)
     if duplicates == "first":
         keep[repeats] = False
         return np.flatnonzero(keep)
-    best = {}
-    for row in repeats:
+    best: dict[int, int] = {}
+    for row in repeats.tolist():
         first = int(firsts[row])
         champion = best.get(first, first)
         loser = row if scores[row] <= scores[champion] else champion

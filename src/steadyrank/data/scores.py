@@ -73,8 +73,8 @@ class Scores:
         if measure is None:
             if len(self.measures) != 1:
                 raise InputError(f"name one of the measures {', '.join(self.measures)}")
-            return self.values[0]
-        return self.values[position(str(measure), self.measures, "measure")]
+            return np.asarray(self.values[0])
+        return np.asarray(self.values[position(str(measure), self.measures, "measure")])
 
     def select(
         self,
@@ -106,11 +106,14 @@ class Scores:
         present = ~np.isnan(self.values)
         counts = present.sum(axis=2)
         totals = np.where(present, self.values, 0.0).sum(axis=2)
-        return np.divide(totals, counts, out=np.full(counts.shape, np.nan), where=counts > 0)
+        means = np.full(counts.shape, np.nan)
+        np.divide(totals, counts, out=means, where=counts > 0)
+        return means
 
     def with_run_info(self, **columns: Sequence[str]) -> Scores:
         """The same scores with columns about the runs added or replaced."""
-        return replace(self, run_info={**self.run_info, **columns})  # type: ignore[arg-type]
+        added = {key: tuple(column) for key, column in columns.items()}
+        return replace(self, run_info={**self.run_info, **added})
 
     def to_frame(self) -> pd.DataFrame:
         """Long form: columns measure, run, topic, value, one row a cell."""
@@ -167,7 +170,9 @@ def scores_from_cells(
         index: dict[str, int] = {}
         codes.append(np.array([index.setdefault(str(name), len(index)) for name in column], int))
         labels.append(tuple(index))
-    flat = np.ravel_multi_index(tuple(codes), tuple(map(len, labels))) if len(codes[0]) else codes[0]
+    flat = (
+        np.ravel_multi_index(tuple(codes), tuple(map(len, labels))) if len(codes[0]) else codes[0]
+    )
     if len(np.unique(flat)) < len(flat):
         order = np.argsort(flat, kind="stable")
         row = int(order[1:][np.diff(flat[order]) == 0].min())
@@ -200,9 +205,7 @@ def join_scores(*parts: Scores) -> Scores:
     index = [{name: i for i, name in enumerate(names)} for names in labels]
     cube = np.full(tuple(map(len, labels)), np.nan)
     for part in parts:
-        place = np.ix_(
-            *([index[axis][name] for name in part.labels[axis]] for axis in range(3))
-        )
+        place = np.ix_(*([index[axis][name] for name in part.labels[axis]] for axis in range(3)))
         there = cube[place]
         clash = ~np.isnan(there) & ~np.isnan(part.values) & (there != part.values)
         if clash.any():

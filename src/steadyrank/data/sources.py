@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import glob
 import gzip
-import io
 import os
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import numpy as np
 
@@ -75,7 +75,7 @@ def base_name(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def open_bytes(path: Path) -> Iterator[io.BufferedIOBase]:
+def open_bytes(path: Path) -> Iterator[BinaryIO]:
     """The file's bytes, unpacked if it is gzip; problems of the file as errors that name it."""
     try:
         with open(path, "rb") as raw:
@@ -86,7 +86,7 @@ def open_bytes(path: Path) -> Iterator[io.BufferedIOBase]:
                     raise FormatError(path, f"this is {what}")
             if head.startswith(_GZIP):
                 with gzip.open(raw) as unpacked:
-                    yield unpacked  # type: ignore[misc]
+                    yield cast(BinaryIO, unpacked)
             else:
                 yield raw
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -111,12 +111,12 @@ def is_json_lines(path: Path) -> bool:
         return stream.read(4096).removeprefix(_BOM).lstrip().startswith(b"{")
 
 
-def line_chunks(stream: io.BufferedIOBase) -> Iterator[tuple[bytearray, int]]:
+def line_chunks(stream: BinaryIO, buffer: bytearray) -> Iterator[tuple[bytearray, int]]:
     """(buffer, end): buffer[:end] holds whole lines, the last one ended if need be.
 
-    The buffer reaches PADDING bytes past `end` and is used again for the next chunk.
+    The buffer reaches PADDING bytes past `end` and is used again for the next chunk; a
+    line that does not fit gets a larger one.
     """
-    buffer = bytearray(CHUNK)
     kept = 0
     first = True
     while True:
@@ -124,7 +124,7 @@ def line_chunks(stream: io.BufferedIOBase) -> Iterator[tuple[bytearray, int]]:
         if kept >= room:  # a line longer than the buffer
             buffer = buffer + bytearray(len(buffer))
             continue
-        got = stream.readinto(memoryview(buffer)[kept:room])
+        got = stream.readinto(memoryview(buffer)[kept:room])  # type: ignore[attr-defined]
         filled = kept + got
         if first and got >= 3:
             if buffer.startswith(_BOM):

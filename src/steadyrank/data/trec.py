@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,7 +11,14 @@ import numpy as np
 
 from steadyrank.data import lines
 from steadyrank.data.ids import PADDING, Ids
-from steadyrank.data.sources import as_array, line_chunks, line_of_byte, line_of_row, open_bytes
+from steadyrank.data.sources import (
+    CHUNK,
+    as_array,
+    line_chunks,
+    line_of_byte,
+    line_of_row,
+    open_bytes,
+)
 from steadyrank.errors import FormatError
 
 RUN_FIELDS = "topic Q0 document rank score tag"
@@ -35,6 +43,22 @@ class Table:
     ids: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint8))
     tag: str = ""
     oddities: dict[str, int] = field(default_factory=dict)
+    buffer: bytearray = field(default_factory=lambda: bytearray(CHUNK))
+    bounds: np.ndarray = field(default_factory=lambda: np.empty((6, 2), np.int64))
+    segments: np.ndarray = field(default_factory=lambda: np.empty((0, 3), np.int64))
+    hard: np.ndarray = field(default_factory=lambda: np.empty((0, 3), np.int64))
+
+    def clear(self) -> None:
+        """Forget the rows, keep the memory."""
+        self.topics, self.first_rows, self.oddities = [], [], {}
+        self.n_rows, self.tag = 0, ""
+
+    def scratch(self, rows: int) -> tuple[np.ndarray, np.ndarray]:
+        """Room for `rows` changes of topic and as many hard numbers."""
+        if rows > len(self.segments):
+            self.segments = np.empty((rows, 3), np.int64)
+            self.hard = np.empty((rows, 3), np.int64)
+        return self.segments, self.hard
 
     def documents(self) -> Ids:
         """The document column."""
@@ -72,33 +96,38 @@ def _filled(larger: np.ndarray, column: np.ndarray, used: int) -> np.ndarray:
     return larger
 
 
-class _Scratch:
-    """Working arrays of the kernel, made once for all chunks of a file."""
+@contextlib.contextmanager
+def spare_table() -> Iterator[Table]:
+    """A table whose memory serves one file after another.
 
-    def __init__(self) -> None:
-        self.bounds = np.empty((6, 2), np.int64)
-        self.segments = self.hard = np.empty((0, 3), np.int64)
+    For callers that are done with the columns when they leave: memory that a process
+    touches for the first time costs about as much as parsing what goes into it.
+    """
+    try:
+        table = _SPARE.pop()
+    except IndexError:
+        table = Table()
+    table.clear()
+    yield table
+    if len(table.ids) + 24 * len(table.values) <= LARGEST_SPARE:
+        _SPARE.append(table)
 
-    def of(self, rows: int) -> tuple[np.ndarray, np.ndarray]:
-        """Room for `rows` changes of topic and as many hard numbers."""
-        if rows > len(self.segments):
-            self.segments = np.empty((rows, 3), np.int64)
-            self.hard = np.empty((rows, 3), np.int64)
-        return self.segments, self.hard
+
+_SPARE: list[Table] = []
+LARGEST_SPARE = 1 << 26
 
 
-def read_table(path: Path, *, is_run: bool) -> Table:
+def read_table(path: Path, *, is_run: bool, into: Table | None = None) -> Table:
     """Read a TREC file's columns; raises FormatError at the first defect."""
-    table = Table()
-    scratch = _Scratch()
+    table = Table() if into is None else into
     consumed = 0
     size = path.stat().st_size
     with open_bytes(path) as stream:
-        for buffer, end in line_chunks(stream):
+        for buffer, end in line_chunks(stream, table.buffer):
             # Of a packed file no share is known once more was read than it takes on disk.
             share = min(1.0, max(consumed / size, 1e-3)) if consumed < size else 1.0
             table.make_room(end // SHORTEST_LINE + 2, end + 2 * PADDING, share)
-            _read_chunk(table, scratch, path, buffer, end, consumed, is_run)
+            _read_chunk(table, path, buffer, end, consumed, is_run)
             consumed += end
     if table.n_rows == 0:
         raise FormatError(path, f"empty: expected lines of {'6' if is_run else '4'} fields")
@@ -107,7 +136,6 @@ def read_table(path: Path, *, is_run: bool) -> Table:
 
 def _read_chunk(
     table: Table,
-    scratch: _Scratch,
     path: Path,
     buffer: bytearray,
     end: int,
@@ -117,10 +145,10 @@ def _read_chunk(
     state = np.zeros(lines.STATE_SIZE, np.int64)
     state[lines.ROWS] = table.n_rows
     state[lines.ID_BYTES] = table.id_offsets[table.n_rows]
-    segments, hard = scratch.of(end // SHORTEST_LINE + 2)
+    segments, hard = table.scratch(end // SHORTEST_LINE + 2)
     status = lines.parse_lines(
         as_array(buffer), end, is_run, table.values, table.hashes, table.id_offsets, table.ids,
-        segments, hard, scratch.bounds, state,
+        segments, hard, table.bounds, state,
     )  # fmt: skip
     if status != lines.DONE:
         where = line_of_byte(path, consumed + int(state[lines.POSITION]))

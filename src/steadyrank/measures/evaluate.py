@@ -34,9 +34,12 @@ from steadyrank.data.reading import (
 from steadyrank.data.run import Duplicates, Run
 from steadyrank.data.scores import Scores
 from steadyrank.data.sources import PathLike, find_files
+from steadyrank.data.trec import spare_table
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare, score_topics
+
+DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
 
 Ties = Literal["trec_eval", "float32"]
 Missing = Literal["zero", "skip", "error"]
@@ -68,7 +71,7 @@ class _Outcome:
 def evaluate(
     runs: Run | PathLike | Iterable[Run | PathLike],
     qrels: Qrels | PathLike,
-    measures: str | Measure | Iterable[str | Measure] = ("AP",),
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
@@ -153,7 +156,13 @@ def _tasks(runs: Any) -> list[Run | Path]:
 
 
 def _evaluate_one(task: Run | Path, *, job: _Job) -> _Outcome:
-    run = task if isinstance(task, Run) else load_run(task, job.options)
+    if isinstance(task, Run):
+        return _evaluate_run(task, job)
+    with spare_table() as table:
+        return _evaluate_run(load_run(task, job.options, table), job)
+
+
+def _evaluate_run(run: Run, job: _Job) -> _Outcome:
     if job.ties == "float32":
         run = rounded_to_float32(run)
     judged = find_judged_documents(run, job.qrels)

@@ -1,8 +1,9 @@
 """Every measure of one ranked list, one small kernel each.
 
-All share one signature. A list is known by its judged documents alone:
+All share one signature:
 
-- `ranks`, `grades`: ranks (from 1, ascending) and grades of the judged documents in it;
+- `ranks`, `grades`: ranks (from 1, ascending) and grades of its documents of grade 1 and
+  above (for Judged: the ranks of all judged documents);
 - `length`: how many documents it has;
 - `ideal`: the grades of all judged documents of the topic, best first;
 - `gain`: what a document of grade g is worth, gain[g] (below zero: nothing);
@@ -23,13 +24,13 @@ from steadyrank.compute.kernels import inlined, lean_kernel
 
 
 @inlined
-def worth(gain, grade):  # type: ignore[no-untyped-def]
+def worth(gain, grade):
     """The gain of a grade; a negative grade is judged and worth nothing."""
     return gain[grade] if grade >= 0 else 0.0
 
 
 @inlined
-def n_relevant(ideal, level):  # type: ignore[no-untyped-def]
+def n_relevant(ideal, level):
     """R: how many judged documents are relevant."""
     count = 0
     while count < len(ideal) and ideal[count] >= level:
@@ -38,7 +39,7 @@ def n_relevant(ideal, level):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _found(ranks, grades, level, cutoff):  # type: ignore[no-untyped-def]
+def _found(ranks, grades, level, cutoff):
     """How many relevant documents stand at ranks up to `cutoff`."""
     count = 0
     for i in range(len(ranks)):
@@ -49,7 +50,7 @@ def _found(ranks, grades, level, cutoff):  # type: ignore[no-untyped-def]
 
 
 @lean_kernel
-def average_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+def average_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """AP = (1/R) sum over relevant ranks r of (relevant in the top r) / r."""
     total = 0.0
     found = 0
@@ -63,32 +64,32 @@ def average_precision(ranks, grades, length, ideal, gain, level, cutoff, paramet
 
 
 @lean_kernel
-def precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+def precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """P@k = relevant in the top k / k, however short the list."""
     return _found(ranks, grades, level, cutoff) / cutoff
 
 
 @lean_kernel
-def recall(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+def recall(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """R@k = relevant in the top k / R."""
     return _found(ranks, grades, level, cutoff) / n_relevant(ideal, level)
 
 
 @lean_kernel
-def r_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+def r_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """Rprec = precision at rank R."""
     relevant = n_relevant(ideal, level)
     return _found(ranks, grades, level, relevant) / relevant
 
 
 @lean_kernel
-def success(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+def success(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """Success@k = 1 if the top k hold a relevant document, else 0."""
     return 1.0 if _found(ranks, grades, level, cutoff) > 0 else 0.0
 
 
 @lean_kernel
-def reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+def reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """RR = 1 / the rank of the first relevant document."""
     for i in range(len(ranks)):
         if ranks[i] > cutoff:
@@ -99,7 +100,7 @@ def reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, parameter
 
 
 @lean_kernel
-def judged_share(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+def judged_share(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """Judged@k = judged documents in the top k / documents in the top k (ir_measures)."""
     count = 0
     for i in range(len(ranks)):
@@ -109,7 +110,7 @@ def judged_share(ranks, grades, length, ideal, gain, level, cutoff, parameter): 
 
 
 @lean_kernel
-def ndcg(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+def ndcg(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """nDCG = DCG / DCG of the ideal list; DCG = sum of gain / log2(rank + 1).
 
     Jarvelin & Kekalainen, TOIS 20(4), 2002, doi:10.1145/582415.582418, with the
@@ -132,7 +133,7 @@ def ndcg(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type:
 
 
 @lean_kernel
-def normalized_gain(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+def normalized_gain(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """nG@1 = gain of the first document / gain of the best judged one."""
     best = worth(gain, ideal[0])
     if best == 0.0 or len(ranks) == 0 or ranks[0] > 1:
@@ -141,7 +142,7 @@ def normalized_gain(ranks, grades, length, ideal, gain, level, cutoff, parameter
 
 
 @lean_kernel
-def rank_biased_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+def rank_biased_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """RBP = (1 - p) sum over ranks of p^(rank - 1) gain, p = `parameter`.
 
     Moffat & Zobel, TOIS 27(1), 2008, doi:10.1145/1416950.1416952.
@@ -156,7 +157,7 @@ def rank_biased_precision(ranks, grades, length, ideal, gain, level, cutoff, par
 
 
 @lean_kernel
-def expected_reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+def expected_reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """ERR = sum over ranks of (1/r) p_r prod_{i<r} (1 - p_i), p = gain[grade] the chance to stop.
 
     Chapelle, Metzler, Zhang & Grinspan, CIKM 2009, doi:10.1145/1645953.1646033.
@@ -173,7 +174,7 @@ def expected_reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, 
 
 
 @lean_kernel
-def normalized_err(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+def normalized_err(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """nERR@k = ERR@k / ERR@k of the ideal list."""
     best = 0.0
     go_on = 1.0
@@ -188,7 +189,7 @@ def normalized_err(ranks, grades, length, ideal, gain, level, cutoff, parameter)
 
 
 @inlined
-def _blended(ranks, grades, ideal, gain, level, cutoff, beta):  # type: ignore[no-untyped-def]
+def _blended(ranks, grades, ideal, gain, level, cutoff, beta):
     """Sum and number of the blended ratios at the relevant ranks up to `cutoff`.
 
     BR(r) = (C(r) + beta cg(r)) / (r + beta cg*(r)): relevant documents and gain
@@ -214,18 +215,18 @@ def _blended(ranks, grades, ideal, gain, level, cutoff, beta):  # type: ignore[n
 
 
 @lean_kernel
-def q_measure(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+def q_measure(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """Q@k = sum of blended ratios at relevant ranks / min(R, k), beta = `parameter`.
 
     Sakai, "On the reliability of information retrieval metrics based on graded
     relevance", IP&M 43(2), 2007, doi:10.1016/j.ipm.2006.07.020.
     """
-    total, found = _blended(ranks, grades, ideal, gain, level, cutoff, parameter)
+    total, _ = _blended(ranks, grades, ideal, gain, level, cutoff, parameter)
     return total / min(n_relevant(ideal, level), cutoff)
 
 
 @lean_kernel
-def p_plus(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+def p_plus(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """P+ = mean blended ratio over relevant ranks up to the preferred rank.
 
     The preferred rank is the topmost one that holds the list's highest grade.
@@ -246,7 +247,7 @@ def p_plus(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # typ
 
 
 @inlined
-def _interval(ideal, level, relevant, grade):  # type: ignore[no-untyped-def]
+def _interval(ideal, level, relevant, grade):
     """The ranks [low, high] that documents of a grade occupy in the ideal list."""
     if grade < level:
         return relevant + 1, np.iinfo(np.int64).max
@@ -260,7 +261,7 @@ def _interval(ideal, level, relevant, grade):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _misplaced(ideal, level, relevant, grade, rank):  # type: ignore[no-untyped-def]
+def _misplaced(ideal, level, relevant, grade, rank):
     """Relative position: how far a document of `grade` at `rank` is past (+) its interval."""
     low, high = _interval(ideal, level, relevant, grade)
     if rank > high:
@@ -269,7 +270,7 @@ def _misplaced(ideal, level, relevant, grade, rank):  # type: ignore[no-untyped-
 
 
 @lean_kernel
-def twist(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]
+def twist(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """Twist = mean of the recovery ratio and the space ratio of the cumulated relative position.
 
     Ferro, Silvello, Keskustalo, Pirkola & Jarvelin, JASIST 67(3), 2016,
@@ -315,7 +316,7 @@ def twist(ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type
 
 
 @inlined
-def _kept(moved, worst):  # type: ignore[no-untyped-def]
+def _kept(moved, worst):
     """1 - moved / worst within [0, 1]; nothing moved where nothing could is a full mark."""
     if moved == 0.0:
         return 1.0

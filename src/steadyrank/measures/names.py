@@ -7,9 +7,9 @@ and can be parsed again. trec_eval's and ranx's names are understood too.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from steadyrank.errors import InputError, unknown_name
 
@@ -225,7 +225,9 @@ def _parse_number(value: str, text: str) -> int | float:
 
 def _show(value: Value) -> str:
     if isinstance(value, tuple):
-        return "(" + ",".join(_show(item) for item in value) + ("," if len(value) == 1 else "") + ")"
+        return (
+            "(" + ",".join(_show(item) for item in value) + ("," if len(value) == 1 else "") + ")"
+        )
     return repr(value)
 
 
@@ -248,7 +250,7 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-_RULES: Mapping[str, tuple[str, object]] = {
+_RULES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "rel": ("a grade from 1 on", lambda v: _is_whole(v) and 1 <= v <= 1000),
     "p": ("a number between 0 and 1", lambda v: _is_number(v) and 0 < v < 1),
     "beta": ("a number from 0 on", lambda v: _is_number(v) and 0 <= v < float("inf")),
@@ -256,10 +258,13 @@ _RULES: Mapping[str, tuple[str, object]] = {
     "graded": ("True or False", lambda v: isinstance(v, bool)),
     "dcg": ("'log2' or 'exp-log2'", lambda v: v in ("log2", "exp-log2")),
     "gains": (
-        "one gain from 0 on per grade, such as (0,1,3)",
-        lambda v: isinstance(v, (tuple, list))
-        and len(v) >= 2
-        and all(_is_number(g) and 0 <= g < float("inf") for g in v)
-        and all(a <= b for a, b in zip(v, v[1:], strict=False)),
+        "one gain per grade from grade 0, worth 0, upward, such as (0,1,3)",
+        lambda v: (
+            isinstance(v, (tuple, list))
+            and len(v) >= 2
+            and v[0] == 0
+            and all(_is_number(g) and 0 <= g < float("inf") for g in v)
+            and all(a <= b for a, b in zip(v, v[1:], strict=False))
+        ),
     ),
 }

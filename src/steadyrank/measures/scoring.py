@@ -45,7 +45,7 @@ class JudgedRun:
 
 
 @kernel
-def _match(  # type: ignore[no-untyped-def]
+def _match(
     run_data, run_offsets, run_hashes, run_blocks, run_topic, data, offsets, first_rows,
     slots, slot_bounds,
 ):  # fmt: skip
@@ -83,7 +83,7 @@ def find_judged_documents(run: Run, qrels: Qrels) -> JudgedRun:
 
 
 @lean_kernel
-def _score(  # type: ignore[no-untyped-def]
+def _score(
     code, blocks, all_ranks, all_grades, lengths, ideal_blocks, all_ideal, gain, level, cutoff,
     parameter, no_relevant, missing, out,
 ):  # fmt: skip
@@ -103,7 +103,7 @@ def _score(  # type: ignore[no-untyped-def]
 
 
 @lean_kernel
-def _one_topic(code, ranks, grades, length, ideal, gain, level, cutoff, parameter):  # type: ignore[no-untyped-def]  # noqa: E501
+def _one_topic(code, ranks, grades, length, ideal, gain, level, cutoff, parameter):
     if code == AP:
         return k.average_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter)
     if code == NDCG:
@@ -117,9 +117,7 @@ def _one_topic(code, ranks, grades, length, ideal, gain, level, cutoff, paramete
     if code == RR:
         return k.reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, parameter)
     if code == RBP:
-        return k.rank_biased_precision(
-            ranks, grades, length, ideal, gain, level, cutoff, parameter
-        )
+        return k.rank_biased_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter)
     if code == ERR:
         return k.expected_reciprocal_rank(
             ranks, grades, length, ideal, gain, level, cutoff, parameter
@@ -168,7 +166,7 @@ def _gain_table(measure: Measure, max_grade: int) -> np.ndarray:
     grades = np.arange(max_grade + 1, dtype=np.float64)
     top = _max_rel(measure, max_grade)
     if measure.name in ("ERR", "nERR"):
-        return (np.exp2(grades) - 1.0) / np.exp2(top)
+        return np.asarray((np.exp2(grades) - 1.0) / np.exp2(top))
     if measure.name == "RBP":
         return grades / max(top, 1) if measure.parameter("graded") else np.ones(len(grades))
     gains = measure.parameter("gains")
@@ -195,6 +193,23 @@ def _max_rel(measure: Measure, max_grade: int) -> int:
     return int(top)  # type: ignore[arg-type]
 
 
+@kernel
+def _with_gain(blocks, ranks, rows, all_grades):
+    """The entries whose grade is above 0: no measure but Judged looks at the others."""
+    new_blocks = np.zeros_like(blocks)
+    new_ranks = np.empty_like(ranks)
+    grades = np.empty_like(ranks)
+    n = 0
+    for t in range(len(blocks) - 1):
+        for i in range(blocks[t], blocks[t + 1]):
+            grade = all_grades[rows[i]]
+            new_ranks[n] = ranks[i]
+            grades[n] = grade
+            n += np.int64(grade > 0)
+        new_blocks[t + 1] = n
+    return new_blocks, new_ranks[:n], grades[:n]
+
+
 def score_topics(
     judged: JudgedRun,
     qrels: Qrels,
@@ -204,12 +219,13 @@ def score_topics(
     no_relevant: float = 0.0,
 ) -> np.ndarray:
     """Scores [measure, topic] of one run; `missing` and `no_relevant` stand for cells without."""
-    grades = qrels.grades[judged.rows]
+    few = _with_gain(judged.blocks, judged.ranks, judged.rows, qrels.grades)
     scores = np.empty((len(recipes), len(qrels.topics)))
     for row, recipe in zip(scores, recipes, strict=True):
+        all_of_them = (judged.blocks, judged.ranks, judged.ranks)
+        blocks, ranks, grades = all_of_them if recipe.code == JUDGED else few
         _score(
-            recipe.code, judged.blocks, judged.ranks, grades, judged.lengths, qrels.blocks,
-            qrels.ideal, recipe.gain, recipe.level, recipe.cutoff, recipe.parameter,
-            no_relevant, missing, row,
+            recipe.code, blocks, ranks, grades, judged.lengths, qrels.blocks, qrels.ideal,
+            recipe.gain, recipe.level, recipe.cutoff, recipe.parameter, no_relevant, missing, row,
         )  # fmt: skip
     return scores

@@ -1,0 +1,146 @@
+"""Reading and evaluating TREC runs: steadyrank against pytrec_eval, ir_measures and ranx.
+
+    pip install -e '.[bench]' && python bench/evaluate.py
+
+Makes runs of 249 topics × 1000 documents (the size of TREC 2004 Robust) with 1,250
+judged documents a topic, lets every tool read and score them with the same thirteen
+measures, and prints CPU time ratios. All tools run in this process, in turns, and the
+median over the turns counts, so that a busy machine slows all alike. Judgments are read,
+and kernels compiled, before the clock starts, for every tool.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+warnings.simplefilter("ignore")
+
+N_TOPICS, DEPTH, JUDGED = 249, 1000, 1250
+
+OURS = ["AP", "nDCG", "nDCG@10", "nDCG@20", "P@5", "P@10", "P@20", "R@100", "R@1000", "Rprec",
+        "RR", "Success@1", "Success@5"]  # fmt: skip
+TREC = {"map", "ndcg", "ndcg_cut.10,20", "P.5,10,20", "recall.100,1000", "Rprec", "recip_rank",
+        "success.1,5"}  # fmt: skip
+RANX = ["map", "ndcg", "ndcg@10", "ndcg@20", "precision@5", "precision@10", "precision@20",
+        "recall@100", "recall@1000", "r-precision", "mrr", "hit_rate@1", "hit_rate@5"]  # fmt: skip
+
+
+def make_files(folder: Path, n_runs: int) -> tuple[Path, list[Path]]:
+    rng = np.random.default_rng(0)
+    documents = np.array([f"FT9{a:02d}-{b}" for b, a in enumerate(rng.integers(0, 45, 528_000))])
+    pools = {}
+    qrels = folder / "qrels.txt"
+    with open(qrels, "w") as out:
+        for topic in range(301, 301 + N_TOPICS):
+            pools[topic] = rng.choice(len(documents), JUDGED, replace=False)
+            grades = (rng.random(JUDGED) < 0.055) * rng.integers(1, 3, JUDGED)
+            for d, grade in zip(pools[topic], grades, strict=True):
+                out.write(f"{topic} 0 {documents[d]} {grade}\n")
+    runs = []
+    for r in range(n_runs):
+        runs.append(folder / f"run{r}.txt")
+        with open(runs[-1], "w") as out:
+            for topic, pool in pools.items():
+                chosen = [rng.choice(pool, 300, False), rng.choice(len(documents), 760, False)]
+                ranked = rng.permutation(np.unique(np.concatenate(chosen)))[:DEPTH]
+                scores = np.sort(rng.gumbel(10, 3, DEPTH))[::-1]
+                for i, (d, score) in enumerate(zip(ranked, scores, strict=True)):
+                    out.write(f"{topic} Q0 {documents[d]} {i + 1} {score:.6f} run{r}\n")
+    return qrels, runs
+
+
+def tools(qrels: Path) -> dict[str, Callable[[Path], float]]:
+    """For each tool a function that reads and scores one run, and returns its mean AP."""
+    import ir_measures
+    import pytrec_eval
+    import ranx
+
+    import steadyrank as sr
+
+    judged = sr.read_qrels(qrels)
+
+    def ours(run: Path) -> float:
+        return float(sr.evaluate(run, judged, OURS, jobs=1).mean()[0, 0])
+
+    # Importing ir_measures replaces pytrec_eval's name in its own providers only.
+    with open(qrels) as stream:
+        evaluator = pytrec_eval.RelevanceEvaluator(pytrec_eval.parse_qrel(stream), TREC)
+
+    def with_pytrec_eval(run: Path) -> float:
+        with open(run) as stream:
+            result = evaluator.evaluate(pytrec_eval.parse_run(stream))
+        return statistics.fmean(row["map"] for row in result.values())
+
+    measures = [ir_measures.parse_measure(name) for name in OURS]
+    provider = ir_measures.evaluator(measures, list(ir_measures.read_trec_qrels(str(qrels))))
+
+    def with_ir_measures(run: Path) -> float:
+        rows = list(provider.iter_calc(ir_measures.read_trec_run(str(run))))
+        return statistics.fmean(row.value for row in rows if row.measure == measures[0])
+
+    ranx_qrels = ranx.Qrels.from_file(str(qrels), kind="trec")
+
+    def with_ranx(run: Path) -> float:
+        read = ranx.Run.from_file(str(run), kind="trec")
+        return float(ranx.evaluate(ranx_qrels, read, RANX, make_comparable=True)["map"])
+
+    return {
+        "steadyrank": ours,
+        "pytrec-eval-terrier": with_pytrec_eval,
+        "ir-measures": with_ir_measures,
+        "ranx": with_ranx,
+    }
+
+
+def threads(qrels: Path, runs: list[Path]) -> float:
+    """How much faster two threads are than one."""
+    import steadyrank as sr
+
+    judged = sr.read_qrels(qrels)
+    many = [*runs] * 4
+    named = [sr.read_run(run).renamed(f"{i}") for i, run in enumerate(runs)]
+    assert named
+    times: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(7):
+        for jobs in times:
+            started = time.perf_counter()
+            for _ in range(len(many) // len(runs)):
+                sr.evaluate(list(runs), judged, OURS, jobs=jobs)
+            times[jobs].append(time.perf_counter() - started)
+    return statistics.median(times[1]) / statistics.median(times[2])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--turns", type=int, default=9)
+    turns = parser.parse_args().turns
+    with tempfile.TemporaryDirectory() as folder:
+        qrels, runs = make_files(Path(folder), 4)
+        contenders = tools(qrels)
+        answers = {name: tool(runs[0]) for name, tool in contenders.items()}
+        times: dict[str, list[float]] = {name: [] for name in contenders}
+        for turn in range(turns):
+            for name, tool in contenders.items():
+                run = runs[turn % len(runs)]
+                started = time.process_time()
+                tool(run)
+                times[name].append(time.process_time() - started)
+        medians = {name: statistics.median(values) for name, values in times.items()}
+        base = medians["steadyrank"]
+        print(f"{N_TOPICS} topics x {DEPTH} documents, 13 measures, CPU time per run, read + score")
+        for name, median in medians.items():
+            note = "" if abs(answers[name] - answers["steadyrank"]) < 1e-9 else "  (other AP!)"
+            print(f"{name:20} {median * 1e3:8.1f} ms   {median / base:6.1f} x steadyrank{note}")
+        print(f"two threads against one: {threads(qrels, runs):.2f} x")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+"""`steadyrank doctor`: versions, threads, caches, and whether the numbers are right here."""
+
+from __future__ import annotations
+
+import click
+
+from steadyrank.cli.options import output_options
+from steadyrank.cli.output import choose_format, emit, terminal_looks, told_on_stderr
+
+
+@click.command("doctor")
+@output_options
+def command(form: str | None, output: str | None, quiet: bool, **unused: object) -> None:
+    """Say what this installation has and check that it computes what it should."""
+    with told_on_stderr(quiet):
+        from steadyrank.workflows.doctor import examine
+
+        report = examine()
+    from steadyrank.render.jsons import to_json
+    from steadyrank.render.tables import Table, render
+
+    kind = choose_format(form, output)
+    if kind == "json":
+        emit(to_json(report), output)
+        return
+    table = Table(
+        header=["what", "here"], rows=[[key, str(value)] for key, value in report.items()]
+    )
+    emit(render(table, kind, **terminal_looks(output)), output)  # type: ignore[arg-type]

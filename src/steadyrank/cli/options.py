@@ -1,0 +1,96 @@
+"""Options that several commands share, and what they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from steadyrank._version import __version__
+
+FORMATS = ("table", "csv", "json", "latex", "markdown")
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def together(*decorators: Decorator) -> Decorator:
+    """Several decorators as one, in the order in which help should list them."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+output_options = together(
+    click.option(
+        "--format", "form", type=click.Choice(FORMATS),
+        help="How to print the result [default: table, or what the name after -o says].",
+    ),
+    click.option(
+        "-o", "output", metavar="FILE", type=click.Path(dir_okay=False),
+        help="Write the result into FILE, whole or not at all.",
+    ),
+    click.option("--seed", type=int, default=0, show_default=True, help="Seed of random numbers."),
+    click.option("--jobs", type=click.IntRange(min=1), help="Threads [default: all processors]."),
+    click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler, tcp://host:8786."),
+    click.option("--quiet", is_flag=True, help="No progress and no warnings; errors stay."),
+    click.version_option(__version__, prog_name="steadyrank"),
+)  # fmt: skip
+
+run_options = together(
+    click.option(
+        "--name-from", type=click.Choice(["tag", "file"]), default="tag", show_default=True,
+        help="Name runs by their tag column or by their files.",
+    ),
+    click.option(
+        "--duplicates", type=click.Choice(["error", "first", "best"]), default="error",
+        show_default=True, help="A document twice in a topic: which line to keep.",
+    ),
+    click.option(
+        "--run-info", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
+        help="CSV with a column run and any of team, system, factors.",
+    ),
+    click.option("--team-from", metavar="REGEX", help="Team: first group, searched in the name."),
+    click.option("--system-from", metavar="REGEX", help="System: likewise."),
+)  # fmt: skip
+
+missing_options = together(
+    click.option(
+        "--missing", type=click.Choice(["zero", "skip", "error"]), default="zero",
+        show_default=True, help="A judged topic that a run lacks.",
+    ),
+    click.option(
+        "--no-relevant", type=click.Choice(["zero", "skip"]), default="zero", show_default=True,
+        help="A topic without relevant documents.",
+    ),
+    click.option(
+        "--ties", type=click.Choice(["trec_eval", "float32"]), default="trec_eval",
+        show_default=True, help="Compare scores in full, or in 32 bits as pytrec_eval does.",
+    ),
+)  # fmt: skip
+
+
+def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of measures for the shell's completion."""
+    from steadyrank.measures.names import KINDS
+
+    shown = [
+        f"{name}@{1 if kind.cutoff == 'one' else 10}"
+        if kind.cutoff in ("required", "one")
+        else name
+        for name, kind in KINDS.items()
+    ]
+    return [name for name in shown if name.lower().startswith(incomplete.lower())]
+
+
+measures_option = click.option(
+    "-m", "--measure", "measures", multiple=True, metavar="M", shell_complete=complete_measure,
+    help="A measure, such as AP, nDCG@10 or AP(rel=2); repeat for more.",
+)  # fmt: skip
+
+qrels_argument = click.argument("qrels", type=click.Path(), metavar="QRELS")
+runs_argument = click.argument("runs", type=click.Path(), nargs=-1, required=True, metavar="RUN...")

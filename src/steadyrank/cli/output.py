@@ -1,0 +1,116 @@
+"""What a command shows: the result on stdout or in a file, the rest on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from steadyrank.compute.executors import Progress
+from steadyrank.errors import SteadyrankWarning
+
+PATIENCE = 2.0
+"""Seconds of silence before progress is shown."""
+
+_BY_SUFFIX = {".csv": "csv", ".json": "json", ".tex": "latex", ".md": "markdown"}
+
+
+def choose_format(form: str | None, output: str | None) -> str:
+    """The format asked for, or the one that the output file's name says."""
+    if form is not None:
+        return form
+    return _BY_SUFFIX.get(Path(output).suffix.lower(), "table") if output else "table"
+
+
+def emit(text: str, output: str | None) -> None:
+    """The result, to stdout or whole into a file."""
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        from steadyrank.compute.files import write_whole
+
+        write_whole(output, text)
+
+
+def terminal_looks(output: str | None) -> dict[str, Any]:
+    """Width and colour for a table: plain unless a person is looking."""
+    if output is not None or not sys.stdout.isatty():
+        return {"width": None, "colour": False}
+    return {"width": shutil.get_terminal_size().columns, "colour": True}
+
+
+@contextlib.contextmanager
+def told_on_stderr(quiet: bool) -> Iterator[None]:
+    """Warnings as single lines on stderr, or none at all."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if not quiet:
+            warnings.filterwarnings("always", category=SteadyrankWarning)
+        warnings.showwarning = _show_warning
+        yield
+
+
+def _show_warning(message: Warning | str, *rest: Any, **more: Any) -> None:
+    print(f"steadyrank: warning: {message}", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def progress_bar(what: str, quiet: bool) -> Iterator[Progress | None]:
+    """A callback that shows, once there was patience enough, how far the work is."""
+    if quiet:
+        yield None
+        return
+    shown = _Bar(what) if sys.stderr.isatty() else _Lines(what)
+    try:
+        yield shown
+    finally:
+        shown.close()
+
+
+class _Bar:
+    """rich's progress bar, imported and drawn only if the work takes its time."""
+
+    def __init__(self, what: str):
+        self.what = what
+        self.started = time.monotonic()
+        self.progress: Any = None
+        self.task: Any = None
+
+    def __call__(self, finished: int, total: int) -> None:
+        if self.progress is None:
+            if time.monotonic() - self.started < PATIENCE or finished == total:
+                return
+            from rich.console import Console
+            from rich.progress import Progress as RichProgress
+
+            self.progress = RichProgress(console=Console(stderr=True), transient=True)
+            self.progress.start()
+            self.task = self.progress.add_task(self.what, total=total)
+        self.progress.update(self.task, completed=finished)
+
+    def close(self) -> None:
+        """Clear the bar."""
+        if self.progress is not None:
+            self.progress.stop()
+
+
+class _Lines:
+    """For logs: one line every ten seconds at most."""
+
+    def __init__(self, what: str):
+        self.what = what
+        self.due = time.monotonic() + PATIENCE
+
+    def __call__(self, finished: int, total: int) -> None:
+        if time.monotonic() >= self.due and finished < total:
+            print(f"steadyrank: {self.what}: {finished} of {total}", file=sys.stderr)
+            self.due = time.monotonic() + 10.0
+
+    def close(self) -> None:
+        """Nothing to clear."""

@@ -1,0 +1,193 @@
+"""One table, four ways to show it: terminal, CSV, LaTeX, Markdown.
+
+A table holds text, already formatted, and which cells are best; whoever makes it
+decides on digits, whoever prints it on the looks.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from steadyrank.data.scores import Scores
+
+Format = Literal["table", "csv", "json", "latex", "markdown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows of text under a header; the first column names, the others are figures."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    best: frozenset[tuple[int, int]] = field(default_factory=frozenset)
+    """(row, column) of the cells to set in bold."""
+    caption: str = ""
+
+
+def means_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
+    """Mean scores: a row a run, best first by the first measure, a column a measure."""
+    means = scores.mean().T
+    order = np.lexsort((np.arange(len(means)), -np.nan_to_num(means[:, 0], nan=-np.inf)))
+    means = means[order]
+    return Table(
+        header=["run", *scores.measures],
+        rows=[
+            [scores.runs[i], *(_figure(value, digits) for value in row)]
+            for i, row in zip(order, means, strict=True)
+        ],
+        best=_best(means),
+        caption=caption or f"Means over {len(scores.topics)} topics.",
+    )
+
+
+def topics_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
+    """Every score: a row a topic, a column a run and measure, and the means at the end."""
+    several = len(scores.measures) > 1
+    header = [
+        f"{run} {measure}" if several else run for measure in scores.measures for run in scores.runs
+    ]
+    columns = scores.values.reshape(-1, len(scores.topics))
+    figures = np.column_stack([columns, scores.mean().ravel()]).T
+    names = [*scores.topics, "mean"]
+    rows = [
+        [name, *(_figure(v, digits) for v in row)] for name, row in zip(names, figures, strict=True)
+    ]
+    measure = scores.measures[0] if not several else "Scores"
+    return Table(header=["topic", *header], rows=rows, caption=caption or f"{measure} by topic.")
+
+
+def _figure(value: float, digits: int) -> str:
+    return "–" if np.isnan(value) else f"{value:.{digits}f}"
+
+
+def _best(means: np.ndarray) -> frozenset[tuple[int, int]]:
+    """The largest mean of every column, unless there is nothing to choose from."""
+    if len(means) < 2:
+        return frozenset()
+    return frozenset(
+        (int(row), column + 1)
+        for column in range(means.shape[1])
+        for row in np.flatnonzero(means[:, column] == np.nanmax(means[:, column], initial=-np.inf))
+    )
+
+
+def to_csv(table: Table) -> str:
+    """Comma-separated, header first."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.header)
+    writer.writerows(table.rows)
+    return out.getvalue()
+
+
+def to_markdown(table: Table) -> str:
+    """A pipe table with the best in bold and the caption below."""
+    rows = [
+        [_bold_markdown(_escape_markdown(text), (i, j) in table.best) for j, text in enumerate(row)]
+        for i, row in enumerate(table.rows)
+    ]
+    header = [_escape_markdown(text) for text in table.header]
+    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return f"{body}\n\n{table.caption}\n" if table.caption else body + "\n"
+
+
+def _bold_markdown(text: str, bold: bool) -> str:
+    return f"**{text}**" if bold else text
+
+
+def _escape_markdown(text: str) -> str:
+    for special in "\\|`*_<>[]":
+        text = text.replace(special, "\\" + special)
+    return " ".join(text.split())
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+        "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+        "–": "--", "×": r"$\times$", "<": r"\textless{}", ">": r"\textgreater{}",
+    }
+)  # fmt: skip
+
+
+def escape_latex(text: str) -> str:
+    """Text that LaTeX prints as it is."""
+    return " ".join(text.translate(_LATEX).split())
+
+
+def to_latex(table: Table) -> str:
+    """A booktabs table, ready to paste."""
+    rows = [
+        " & ".join(
+            rf"\textbf{{{escape_latex(text)}}}" if (i, j) in table.best else escape_latex(text)
+            for j, text in enumerate(row)
+        )
+        + r" \\"
+        for i, row in enumerate(table.rows)
+    ]
+    head = " & ".join(escape_latex(text) for text in table.header) + r" \\"
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{escape_latex(table.caption)}}}",
+        rf"\begin{{tabular}}{{l{'r' * (len(table.header) - 1)}}}",
+        r"\toprule",
+        head,
+        r"\midrule",
+        *rows,
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def to_terminal(table: Table, *, width: int | None = None, colour: bool = False) -> str:
+    """A table for the terminal, drawn by rich; plain text where colour is off."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(
+        box=SIMPLE_HEAD, caption=Text(table.caption), caption_justify="left", pad_edge=False
+    )
+    for j, name in enumerate(table.header):
+        drawn.add_column(
+            Text(name), justify="right" if j else "left", no_wrap=True, overflow="fold"
+        )
+    for i, row in enumerate(table.rows):
+        drawn.add_row(
+            *(Text(t, style="bold" if (i, j) in table.best else "") for j, t in enumerate(row))
+        )
+    needed = sum(
+        max(map(len, column)) + 2 for column in zip(table.header, *table.rows, strict=True)
+    )
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=max(width or 80, needed),
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        legacy_windows=False,
+    )
+    console.print(drawn)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip("\n") + "\n"
+
+
+def render(table: Table, form: Format, *, width: int | None = None, colour: bool = False) -> str:
+    """The table in one of the text formats."""
+    if form == "csv":
+        return to_csv(table)
+    if form == "latex":
+        return to_latex(table)
+    if form == "markdown":
+        return to_markdown(table)
+    return to_terminal(table, width=width, colour=colour)

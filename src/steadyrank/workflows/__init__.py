@@ -1,0 +1,1 @@
+"""Several steps in a row: the demo, the doctor."""

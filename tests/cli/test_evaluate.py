@@ -1,0 +1,208 @@
+"""The `evaluate` command as people and programs call it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+import steadyrank as sr
+from steadyrank.cli import COMMANDS, run
+
+QRELS = "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n"
+RUN_A = "1 Q0 d1 1 9 a\n1 Q0 d2 2 8 a\n2 Q0 d3 1 9 a\n"
+RUN_B = "1 Q0 d2 1 9 b_1\n1 Q0 d1 2 8 b_1\n"
+
+
+@pytest.fixture
+def files(write):
+    return [
+        str(write(name, text))
+        for name, text in (("qrels.txt", QRELS), ("a.run", RUN_A), ("b.run.gz", RUN_B))
+    ]
+
+
+def call(capsys, *arguments):
+    code = run([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_json_has_the_promised_keys(capsys, files):
+    code, out, err = call(capsys, "evaluate", *files, "-m", "map", "-m", "P@1", "--format", "json")
+    result = json.loads(out)
+    assert code == 0
+    assert result["measures"] == ["AP", "P@1"]
+    assert result["runs"] == ["a", "b_1"]
+    assert result["topics"] == ["1", "2"]
+    assert result["values"] == [[[1.0, 1.0], [0.5, 0.0]], [[1.0, 1.0], [0.0, 0.0]]]
+    assert result["mean"] == {"AP": {"a": 1.0, "b_1": 0.25}, "P@1": {"a": 1.0, "b_1": 0.0}}
+    assert "'b_1' lacks 1 of 2" in err
+
+
+def test_missing_numbers_are_null_in_json_and_empty_in_csv(capsys, files):
+    options = ("-m", "AP", "--missing", "skip", "--quiet")
+    code, out, err = call(capsys, "evaluate", *files, *options, "--format", "json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["values"] == [[[1.0, 1.0], [0.5, None]]]
+    _, out, _ = call(capsys, "evaluate", *files, *options, "--format", "csv")
+    assert out.splitlines()[-1] == "AP,b_1,2,"
+
+
+def test_csv_is_long_or_wide(capsys, files):
+    _, out, _ = call(capsys, "evaluate", *files, "-m", "AP", "--format", "csv")
+    rows = list(csv.reader(io.StringIO(out)))
+    assert rows[0] == ["measure", "run", "topic", "value"]
+    assert rows[1] == ["AP", "a", "1", "1.0"]
+    _, out, _ = call(capsys, "evaluate", *files, "-m", "AP", "--format", "csv", "--wide")
+    assert out.splitlines() == ["topic,a,b_1", "1,1.0,0.5", "2,1.0,0.0"]
+
+
+def test_tables_show_the_best_first_and_bold(capsys, files):
+    _, out, _ = call(capsys, "evaluate", files[0], files[2], files[1], "-m", "AP")
+    assert [line.split()[0] for line in out.splitlines()[2:4]] == ["a", "b_1"]
+    _, out, _ = call(capsys, "evaluate", *files, "-m", "AP", "--format", "markdown")
+    assert "| a | **1.0000** |" in out
+    assert r"| b\_1 | 0.2500 |" in out
+    _, out, _ = call(capsys, "evaluate", *files, "-m", "AP", "--format", "latex")
+    assert r"a & \textbf{1.0000} \\" in out
+    assert r"b\_1 & 0.2500 \\" in out
+    _, out, _ = call(capsys, "evaluate", *files, "-m", "AP", "--per-topic", "--digits", "2")
+    assert out.split("mean")[1].split()[:2] == ["1.00", "0.25"]
+
+
+def test_output_files_are_whole_and_named_formats_apply(capsys, files, tmp_path):
+    target = tmp_path / "out.json"
+    assert call(capsys, "evaluate", *files, "-o", target, "--quiet") == (0, "", "")
+    assert json.loads(target.read_text())["measures"] == ["AP", "nDCG@10", "P@10"]
+    assert call(capsys, "evaluate", *files, "-o", tmp_path / "s.parquet", "--quiet")[0] == 0
+    assert sr.read_scores(tmp_path / "s.parquet").runs == ("a", "b_1")
+    before = target.read_text()
+    assert call(capsys, "evaluate", files[0], "nowhere.run", "-o", target)[0] == 2
+    assert target.read_text() == before
+    code, _, err = call(capsys, "evaluate", *files, "-o", tmp_path / "no" / "x.json", "--quiet")
+    assert code == 2
+    assert "does not exist" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["evaluate"], "Missing argument 'QRELS'"),
+        (["evalute"], "unknown command 'evalute': did you mean 'evaluate'?"),
+        (["evaluate", "{q}", "{a}", "--mesure", "AP"], "No such option"),
+        (["evaluate", "{q}", "{a}", "-m", "nDGC@10"], "unknown measure 'nDGC': did you mean 'nDCG'?"),
+        (["evaluate", "{q}", "{a}", "-m", "P"], "P needs a cutoff, such as P@10"),
+        (["evaluate", "{q}", "{a}", "--missing", "maybe"], "'maybe' is not one of"),
+        (["evaluate", "{q}", "{a}", "--jobs", "0"], "0 is not in the range"),
+        (["evaluate", "{q}", "{q}"], "expected 6 fields (topic Q0 document rank score tag), got 4"),
+        (["evaluate", "{q}", "{a}", "{a}x"], "no such file"),
+        (["evaluate", "{q}", "{a}", "--format", "csv", "--wide"], "a wide file holds one measure"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(capsys, files, arguments, told):
+    filled = [text.format(q=files[0], a=files[1]) for text in arguments]
+    code, out, err = call(capsys, *filled)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert len([line for line in err.splitlines() if "warning" not in line]) == 1
+
+
+def test_a_bug_is_one_line_and_where_the_details_are(capsys, files, monkeypatch):
+    def broken(*args, **options):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("steadyrank.measures.evaluate.evaluate", broken)
+    code, _, err = call(capsys, "evaluate", *files)
+    assert code == 1
+    path = err.strip().rsplit(" ", 1)[1]
+    with open(path) as log:
+        assert "RuntimeError: a bug" in log.read()
+    os.unlink(path)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (MemoryError(), 1, "out of memory: give fewer runs at a time, or a smaller --jobs"),
+        (OSError(28, "No space left on device", "out.csv"), 1, "out.csv: No space left on device"),
+    ],
+)
+def test_the_machines_failures_have_their_codes(capsys, files, monkeypatch, error, code, told):
+    def failing(*args, **options):
+        raise error
+
+    monkeypatch.setattr("steadyrank.measures.evaluate.evaluate", failing)
+    assert call(capsys, "evaluate", *files) == (code, "", f"steadyrank: {told}\n")
+
+
+def test_every_command_is_listed_and_helps(capsys):
+    code, out, _ = call(capsys, "--help")
+    assert code == 0
+    for name in COMMANDS:
+        assert f"  {name} " in out
+        assert call(capsys, name, "--help")[0] == 0
+    assert call(capsys)[0] == 0
+    assert call(capsys, "--version")[1].split()[-1] == sr.__version__
+
+
+def in_a_process(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "steadyrank", *map(str, arguments)],
+        capture_output=True, text=True, check=False, **options,
+    )  # fmt: skip
+
+
+def test_help_is_quick_and_imports_nothing_heavy():
+    code = (
+        "import sys, steadyrank.cli as c; c.run(['--help']); c.run(['evaluate', '--help']);"
+        "heavy = {'numpy', 'numba', 'pandas', 'pyarrow', 'rich'} & set(sys.modules);"
+        "print('HEAVY', heavy)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "HEAVY set()" in shown.stdout
+    times = []
+    for _ in range(5):
+        started = time.perf_counter()
+        assert in_a_process("--help").returncode == 0
+        times.append(time.perf_counter() - started)
+    bare = []
+    for _ in range(3):
+        started = time.perf_counter()
+        subprocess.run([sys.executable, "-c", "pass"], check=True)
+        bare.append(time.perf_counter() - started)
+    # 0.3 s on an idle machine; a busy one also starts Python itself more slowly.
+    assert min(times) < 0.3 + 10 * max(0.0, min(bare) - 0.03)
+
+
+def test_a_closed_stdout_is_told_without_a_traceback(files):
+    command = f"'{sys.executable}' -m steadyrank evaluate {' '.join(files)} --format csv --quiet"
+    shell = f"({command}; echo code $? >&2) | true"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    assert "code 0" in done.stderr or "stdout was closed before" in done.stderr
+
+
+def test_names_that_are_not_utf8_leave_as_they_came(write):
+    qrels = write("q.txt", b"1 0 d 1\n")
+    path = write("r.run", b"1 Q0 d 1 1 caf\xe9\n")
+    command = [sys.executable, "-m", "steadyrank", "evaluate", str(qrels), str(path)]
+    done = subprocess.run([*command, "--format", "csv"], capture_output=True, check=True)
+    assert b"caf\xe9" in done.stdout
+
+
+def test_shell_completion_knows_measures():
+    environment = {**os.environ, "_STEADYRANK_COMPLETE": "bash_complete",
+                   "COMP_WORDS": "steadyrank evaluate -m nD", "COMP_CWORD": "3"}  # fmt: skip
+    code = "from steadyrank.cli import group; group.main(prog_name='steadyrank')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "plain,nDCG" in done.stdout

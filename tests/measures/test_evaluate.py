@@ -1,0 +1,156 @@
+"""`evaluate`: missing topics, names, threads, executors and what it warns about."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+
+QRELS = {"1": {"d1": 1, "d2": 0}, "2": {"d1": 2}, "3": {"d5": 0}}
+
+
+def run(name="a", **rankings):
+    return sr.run_from_dict(rankings or {"1": {"d1": 1.0}}, name=name)
+
+
+def quietly(*args, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return sr.evaluate(*args, **options)
+
+
+def test_topics_that_a_run_lacks_and_topics_without_relevant_documents():
+    qrels = sr.qrels_from_dict(QRELS)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scores = sr.evaluate(run(), qrels, "AP")
+    told = [str(w.message) for w in caught]
+    assert scores.values.tolist() == [[[1.0, 0.0, 0.0]]]
+    assert any("1 runs lack judged topics ('a' lacks 2 of 3): they score 0" in t for t in told)
+    assert any("1 of 3 topics have no relevant document: they score 0" in t for t in told)
+    skipped = quietly(run(), qrels, "AP", missing="skip", no_relevant="skip")
+    assert np.array_equal(skipped.values, [[[1.0, np.nan, np.nan]]], equal_nan=True)
+    zero = quietly(run(), qrels, "AP", missing="skip")
+    assert np.array_equal(zero.values, [[[1.0, np.nan, 0.0]]], equal_nan=True)
+    with pytest.raises(sr.InputError, match="lack judged topics.*missing zero or skip"):
+        quietly(run(), qrels, "AP", missing="error")
+
+
+def test_topics_that_nobody_judged_are_left_out_and_told():
+    qrels = sr.qrels_from_dict({"1": {"d1": 1}})
+    with pytest.warns(sr.SteadyrankWarning, match=r"topics that nobody judged \(up to 1\)"):
+        scores = sr.evaluate(run(**{"1": {"d1": 1.0}, "9": {"d1": 1.0}}), qrels, "AP")
+    assert scores.topics == ("1",)
+    with pytest.raises(sr.InputError, match="no run has any topic of the qrels"):
+        quietly(run(**{"q1": {"d1": 1.0}}), qrels, "AP")
+
+
+def test_scores_of_32_bits_tie_where_64_do_not():
+    qrels = sr.qrels_from_dict({"1": {"a": 1}})
+    close = run(**{"1": {"a": 0.1 + 1e-12, "b": 0.1}})
+    assert sr.evaluate(close, qrels, "RR").values.item() == 1.0
+    assert sr.evaluate(close, qrels, "RR", ties="float32").values.item() == 0.5
+    assert sr.evaluate(close, qrels, "RR").values.item() == 1.0  # the run itself is unchanged
+
+
+def test_wrong_choices_are_named():
+    qrels = sr.qrels_from_dict(QRELS)
+    for option in ("missing", "no_relevant", "ties", "duplicates", "name_from"):
+        with pytest.raises(sr.UnknownNameError):
+            quietly(run(), qrels, "AP", **{option: "zeroo"})
+    with pytest.raises(sr.InputError, match="no runs"):
+        sr.evaluate([], qrels, "AP")
+    with pytest.raises(sr.InputError, match="the qrels hold grade 2.*give 3 gains"):
+        quietly(run(), qrels, "nDCG(gains=(0,1))@10")
+    with pytest.raises(sr.InputError, match="above max_rel: give max_rel=2"):
+        quietly(run(), qrels, "ERR(max_rel=1)@10")
+
+
+def make_files(folder, n_runs=6):
+    rng = np.random.default_rng(7)
+    qrels = folder / "qrels.txt"
+    qrels.write_text(
+        "".join(f"{t} 0 d{d} {rng.integers(-1, 4)}\n" for t in range(20) for d in range(40))
+    )
+    for r in range(n_runs):
+        lines = [
+            f"{t} Q0 d{d} 0 {int(rng.integers(0, 30)) / 7!r} team{r % 2}_run{r}\n"
+            for t in range(20)
+            for d in rng.permutation(90)[: rng.integers(1, 80)]
+        ]
+        (folder / f"{r}.run").write_text("".join(lines))
+    return qrels, sorted(folder.glob("*.run"))
+
+
+MEASURES = ["AP", "nDCG@10", "nDCG", "ERR@20", "Q", "Twist", "RBP", "Pplus", "Judged@10"]
+
+
+def test_one_two_and_four_threads_give_the_same_bytes(tmp_path):
+    qrels, runs = make_files(tmp_path)
+    results = [quietly(runs, qrels, MEASURES, jobs=jobs) for jobs in (1, 2, 4)]
+    assert len({result.values.tobytes() for result in results}) == 1
+    in_memory = quietly(sr.read_runs(runs), sr.read_qrels(qrels), MEASURES)
+    assert in_memory.values.tobytes() == results[0].values.tobytes()
+
+
+def test_any_executor_gives_the_same_bytes(tmp_path):
+    qrels, runs = make_files(tmp_path)
+    expected = quietly(runs, qrels, MEASURES).values.tobytes()
+    with ThreadPoolExecutor(3) as threads:
+        assert quietly(runs, qrels, MEASURES, executor=threads).values.tobytes() == expected
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+        assert quietly(runs, qrels, MEASURES, executor=processes).values.tobytes() == expected
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the cluster's sockets need a POSIX loop")
+def test_a_dask_cluster_gives_the_same_bytes(tmp_path):
+    distributed = pytest.importorskip("distributed")
+    qrels, runs = make_files(tmp_path)
+    expected = quietly(runs, qrels, MEASURES).values.tobytes()
+    with (
+        warnings.catch_warnings(),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as cluster,
+    ):
+        warnings.simplefilter("ignore")
+        scores = sr.evaluate(runs, qrels, MEASURES, scheduler=cluster.scheduler_address)
+    assert scores.values.tobytes() == expected
+
+
+def test_a_scheduler_that_is_not_there_is_an_error_not_a_wait(tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    qrels, runs = make_files(tmp_path, 1)
+    monkeypatch.setattr("steadyrank.compute.executors.PATIENCE", "1s")
+    with pytest.raises(sr.InputError, match="no Dask scheduler answers at"):
+        quietly(runs, qrels, "AP", scheduler="tcp://127.0.0.1:9")
+
+
+def test_progress_counts_every_run(tmp_path):
+    qrels, runs = make_files(tmp_path)
+    seen = []
+    quietly(runs, qrels, "AP", progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(i, 6) for i in range(1, 7)]
+
+
+def test_run_information_reaches_the_scores(tmp_path):
+    qrels, runs = make_files(tmp_path)
+    scores = quietly(runs, qrels, "AP", team_from=r"^([^_]+)_")
+    assert scores.run_info["team"] == ("team0", "team1") * 3
+    read = sr.read_runs(runs, system_from=r"_(\w+)")
+    assert quietly(read, qrels, "AP").run_info["system"] == tuple(f"run{r}" for r in range(6))
+
+
+def test_runs_reused_in_memory_are_not_disturbed_by_files_read_in_between(tmp_path):
+    qrels, runs = make_files(tmp_path)
+    kept = sr.read_runs(runs)
+    before = [run.scores.copy() for run in kept]
+    quietly(runs, qrels, "AP", jobs=1)
+    quietly(runs[::-1], qrels, "AP", jobs=1)
+    assert all(np.array_equal(run.scores, old) for run, old in zip(kept, before, strict=True))

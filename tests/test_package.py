@@ -1,0 +1,34 @@
+"""The package as a whole: its public names and its error tree."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import steadyrank
+
+
+def test_public_names_are_exact_and_importable():
+    assert list(steadyrank.__all__) == sorted(steadyrank.__all__)
+    assert set(steadyrank.__all__) == {*steadyrank._HOMES, "__version__"}
+    for name in steadyrank.__all__:
+        assert getattr(steadyrank, name) is not None
+    assert set(dir(steadyrank)) == set(steadyrank.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'evaluat'"):
+        _ = steadyrank.evaluat
+
+
+def test_importing_the_package_imports_nothing_else():
+    code = "import sys, steadyrank; print({'numpy', 'numba', 'click'} & set(sys.modules))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "set()"
+
+
+def test_every_error_has_its_place():
+    assert issubclass(steadyrank.FormatError, steadyrank.InputError)
+    assert issubclass(steadyrank.UnknownNameError, steadyrank.InputError)
+    assert issubclass(steadyrank.InputError, steadyrank.SteadyrankError)
+    assert issubclass(steadyrank.MachineError, steadyrank.SteadyrankError)
+    assert not issubclass(steadyrank.MachineError, steadyrank.InputError)
