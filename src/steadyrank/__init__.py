@@ -20,6 +20,8 @@ _HOMES = {
     "Qrels": "data.qrels",
     "Run": "data.run",
     "Scores": "data.scores",
+    "CheckResult": "measures.check",
+    "check": "measures.check",
     "evaluate": "measures.evaluate",
     "join_scores": "data.scores",
     "parse_measure": "measures.names",
@@ -28,11 +30,17 @@ _HOMES = {
     "read_run": "data.reading",
     "read_runs": "data.reading",
     "read_scores": "data.score_files",
+    "register_measure": "measures.own",
     "run_from_dict": "data.run",
+    "SimulatedTrack": "data.simulated",
+    "TrackModel": "data.track_model",
+    "simulated_track": "data.simulated",
+    "true_means": "data.track_model",
     "write_scores": "data.score_files",
 }
 
 __all__ = [
+    "CheckResult",
     "FormatError",
     "InputError",
     "MachineError",
@@ -40,10 +48,13 @@ __all__ = [
     "Qrels",
     "Run",
     "Scores",
+    "SimulatedTrack",
     "SteadyrankError",
     "SteadyrankWarning",
+    "TrackModel",
     "UnknownNameError",
     "__version__",
+    "check",
     "evaluate",
     "join_scores",
     "parse_measure",
@@ -52,7 +63,10 @@ __all__ = [
     "read_run",
     "read_runs",
     "read_scores",
+    "register_measure",
     "run_from_dict",
+    "simulated_track",
+    "true_means",
     "write_scores",
 ]
 
@@ -77,6 +91,8 @@ if TYPE_CHECKING:
     from steadyrank.data.run import Run, run_from_dict
     from steadyrank.data.score_files import read_scores, write_scores
     from steadyrank.data.scores import Scores, join_scores
+    from steadyrank.data.simulated import SimulatedTrack, simulated_track
+    from steadyrank.data.track_model import TrackModel, true_means
     from steadyrank.errors import (
         FormatError,
         InputError,
@@ -85,5 +101,7 @@ if TYPE_CHECKING:
         SteadyrankWarning,
         UnknownNameError,
     )
+    from steadyrank.measures.check import CheckResult, check
     from steadyrank.measures.evaluate import evaluate
     from steadyrank.measures.names import Measure, parse_measure
+    from steadyrank.measures.own import register_measure

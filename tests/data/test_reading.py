@@ -127,6 +127,8 @@ def test_random_numbers_are_exact(write):
         (b"PAR1 and then nothing", "broken Parquet"),
         ('{"query_id": "1", "doc_id": "d"}\n', "bad.run:1: expected a column 'score'"),
         ('{"query_id": "1", "doc_id": "d", "score": "x"}\n', "bad.run:1: expected a number"),
+        ('{"query_id": "1", "doc_id": "d", "score": NaN}\n', "bad.run:1: expected a number"),
+        ('{"query_id": "1", "doc_id": "d", "score": 1' + "0" * 400 + "}", "bad.run:1: expected a"),
         ('{"query_id": "1", "doc_id": "d", "score": 1}\n{"query', "bad.run:2: not a JSON object"),
     ],
 )
@@ -145,6 +147,8 @@ def test_defects_name_file_line_and_remedy(write, content, complaint):
         ("1 0 d1 high\n", "bad.qrels:1: expected a number as grade"),
         ("1 0 d1 1\n2 0 d1 0\n1 0 d1 0\n", "bad.qrels:3: .*judged twice.*first on line 1"),
         ("", "bad.qrels: empty"),
+        ('{"qid": 1, "docno": "d", "label": 1e999}', "bad.qrels:1: expected a whole number"),
+        ('{"qid": 1, "docno": "d", "label": 0.5}', "bad.qrels:1: expected a whole number"),
     ],
 )
 def test_defects_of_judgments(write, content, complaint):
@@ -286,3 +290,29 @@ def test_unknown_topics_are_named_with_the_nearest():
     run = sr.run_from_dict({"topic-301": {"d": 1.0}}, name="r")
     with pytest.raises(sr.UnknownNameError, match="did you mean 'topic-301'"):
         run.ranking("topic-310")
+
+
+@pytest.mark.parametrize(
+    ("rankings", "complaint"),
+    [
+        ({"1": {7: 1.0}}, "expected text as document id, got 7"),
+        ({"1": {"d": "x"}}, "expected a number as score, got 'x'"),
+        ({"1": {"d": None}}, "expected a number as score|NaN"),
+        ({"1": {"d": float("nan")}}, "NaN"),
+        ({"1": {"\ud800": 1.0}}, "not valid text"),
+    ],
+)
+def test_dictionaries_that_are_no_runs_are_refused(rankings, complaint):
+    with pytest.raises(sr.InputError, match=complaint):
+        sr.run_from_dict(rankings, name="r")
+
+
+@pytest.mark.parametrize("grade", [1.5, 2**31, "x", 1001])
+def test_dictionaries_that_are_no_judgments_are_refused(grade):
+    with pytest.raises(sr.InputError):
+        sr.qrels_from_dict({"1": {"d": grade}})
+
+
+def test_evaluating_without_judgments_is_refused():
+    with pytest.raises(sr.InputError, match="no judgments"):
+        sr.evaluate(sr.run_from_dict({"1": {"d": 1}}, name="r"), sr.qrels_from_dict({}), "AP")

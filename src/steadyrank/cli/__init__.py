@@ -19,6 +19,7 @@ from steadyrank._version import __version__
 from steadyrank.errors import InputError, SteadyrankError
 
 COMMANDS = {
+    "check": "what is wrong or odd with these files",
     "evaluate": "scores of every run on every topic",
     "demo": "evaluate a simulated track, without any data of your own",
     "doctor": "versions, threads, caches, self-test",

@@ -24,6 +24,8 @@ def command(form: str | None, output: str | None, quiet: bool, **unused: object)
         emit(to_json(report), output)
         return
     table = Table(
-        header=["what", "here"], rows=[[key, str(value)] for key, value in report.items()]
+        header=["what", "here"],
+        rows=[[key, str(value)] for key, value in report.items()],
+        n_names=2,
     )
     emit(render(table, kind, **terminal_looks(output)), output)  # type: ignore[arg-type]

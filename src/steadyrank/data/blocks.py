@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, inlined, kernel, lean_kernel
-from steadyrank.data.ids import PADDING, Ids, bytes_above, same_bytes
+from steadyrank.compute.kernels import WORD, inlined, kernel, part
+from steadyrank.data.ids import Ids, bytes_above, same_bytes
 
 NONE = -1
 
@@ -24,7 +24,7 @@ def _comes_before(scores, data, offsets, i, j):
     return bytes_above(data, offsets, i, j)
 
 
-@lean_kernel
+@part
 def _is_ranked(scores, data, offsets, start, stop):
     for i in range(start + 1, stop):
         if scores[i] >= scores[i - 1] and _comes_before(scores, data, offsets, i, i - 1):
@@ -32,7 +32,7 @@ def _is_ranked(scores, data, offsets, start, stop):
     return True
 
 
-@lean_kernel
+@part
 def _merge_sort(order, spare, scores, data, offsets):
     """Sort the rows in `order` into ranking order (stable, bottom up).
 
@@ -64,38 +64,58 @@ def _merge_sort(order, spare, scores, data, offsets):
 @kernel
 def rank_blocks(scores, hashes, data, offsets, blocks):
     """Put every topic's block into ranking order, in place; blocks in order are not touched."""
-    order = np.empty(0, np.int64)
+    longest, most_bytes = 0, 0
+    for t in range(len(blocks) - 1):
+        longest = max(longest, blocks[t + 1] - blocks[t])
+        most_bytes = max(most_bytes, offsets[blocks[t + 1]] - offsets[blocks[t]])
+    order = np.empty(longest, np.int64)
+    spare = np.empty(longest, np.int64)
+    old_scores = np.empty(longest, np.float64)
+    old_hashes = np.empty(longest, np.uint64)
+    old_offsets = np.empty(longest + 1, np.int64)
+    old_data = np.empty(most_bytes, np.uint8)
     for t in range(len(blocks) - 1):
         start, stop = blocks[t], blocks[t + 1]
         if _is_ranked(scores, data, offsets, start, stop):
             continue
-        size = stop - start
-        if len(order) < size:
-            order, spare = np.empty(size, np.int64), np.empty(size, np.int64)
-        for k in range(size):
+        for k in range(stop - start):
             order[k] = start + k
-        _merge_sort(order[:size], spare, scores, data, offsets)
-        old_scores = scores[start:stop].copy()
-        old_hashes = hashes[start:stop].copy()
-        old_data = np.empty(offsets[stop] - offsets[start] + PADDING, np.uint8)
-        old_data[:] = data[offsets[start] : offsets[start] + len(old_data)]
-        old_offsets = offsets[start : stop + 1] - offsets[start]
-        position = offsets[start]
-        for k in range(size):
-            row = order[k] - start
-            scores[start + k] = old_scores[row]
-            hashes[start + k] = old_hashes[row]
-            offsets[start + k] = position
-            for i in range(old_offsets[row], old_offsets[row + 1]):
-                data[position] = old_data[i]
-                position += 1
+        _merge_sort(order[: stop - start], spare, scores, data, offsets)
+        _reorder(
+            order[: stop - start], scores[start:stop], hashes[start:stop],
+            offsets[start : stop + 1], data, start, old_scores, old_hashes, old_offsets, old_data,
+        )  # fmt: skip
+
+
+@part
+def _reorder(
+    order, scores, hashes, offsets, data, start, old_scores, old_hashes, old_offsets, old_data
+):
+    """Lay the rows of one block out in `order`; the last four are scratch."""
+    first = offsets[0]
+    for k in range(len(order)):
+        old_scores[k] = scores[k]
+        old_hashes[k] = hashes[k]
+        old_offsets[k] = offsets[k] - first
+    old_offsets[len(order)] = offsets[len(order)] - first
+    for i in range(old_offsets[len(order)]):
+        old_data[i] = data[first + i]
+    position = first
+    for k in range(len(order)):
+        row = order[k] - start
+        scores[k] = old_scores[row]
+        hashes[k] = old_hashes[row]
+        offsets[k] = position
+        for i in range(old_offsets[row], old_offsets[row + 1]):
+            data[position] = old_data[i]
+            position += 1
 
 
 @kernel
 def may_repeat(hashes, blocks):
     """Whether some block may hold two equal ids; False is certain, and the usual answer.
 
-    Each hash sets one of at least 32 bits per id; only an id that finds its bit set is
+    Each hash sets one of at least 64 bits per id; only an id that finds its bit set is
     compared with those before it. Very long blocks are left to the exact search.
     """
     bits = np.zeros(0, np.uint64)
@@ -104,7 +124,7 @@ def may_repeat(hashes, blocks):
         if len(block) > LONG_BLOCK:
             return True
         size = 1
-        while 2 * size < len(block):
+        while size < len(block):
             size *= 2
         if len(bits) < size:
             bits = np.zeros(size, np.uint64)
@@ -114,7 +134,7 @@ def may_repeat(hashes, blocks):
     return False
 
 
-@lean_kernel
+@part
 def _repeats(block, bits, mask):
     for i in range(len(block)):
         code = block[i]

@@ -7,6 +7,7 @@ names that other tools give them.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.ids import Ids, make_ids
+from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.sources import is_parquet, open_bytes
-from steadyrank.data.trec import LARGEST_GRADE
 from steadyrank.errors import FormatError
 
 TOPIC_NAMES = ("query_id", "qid", "q_id", "topic")
@@ -111,6 +112,16 @@ def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, row
 
 
+def _is_number(value: Any) -> bool:
+    """Whether a cell holds a number that float64 can hold; NaN is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    try:
+        return not math.isnan(float(value))
+    except OverflowError:
+        return False
+
+
 def _checked(
     path: Path,
     topics: list[Any],
@@ -127,11 +138,11 @@ def _checked(
         for what, name in (("topic", topic), ("document", document)):
             if isinstance(name, bool) or not isinstance(name, (str, int)) or name == "":
                 raise FormatError(path, f"expected a name as {what}, got {name!r}", line)
-        if isinstance(number, bool) or not isinstance(number, (int, float)) or number != number:
-            raise FormatError(path, f"expected a number as {value}, got {number!r}", line)
-        if value == "relevance" and (number != int(number) or abs(number) > LARGEST_GRADE):
+        if not _is_number(number):
+            raise FormatError(path, f"expected a number as {value}, got {str(number)[:40]}", line)
+        if value == "relevance" and (abs(number) > LARGEST_GRADE or number != int(number)):
             message = f"expected a whole number as relevance, at most {LARGEST_GRADE}"
-            raise FormatError(path, f"{message}, got {number!r}", line)
+            raise FormatError(path, f"{message}, got {str(number)[:40]}", line)
     return Columns(
         [str(topic) for topic in topics],
         make_ids(str(document) for document in documents),

@@ -12,7 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, inlined, kernel, lean_kernel, load_word, store_word
+from steadyrank.compute.kernels import (
+    WORD,
+    inlined,
+    kernel,
+    lean_kernel,
+    load_word,
+    part,
+    store_word,
+)
+from steadyrank.errors import InputError
 
 PADDING = 64
 """Spare bytes behind the last id or line: kernels read up to 64 bytes at a time."""
@@ -81,7 +90,7 @@ def same_bytes(a, a_start, a_end, b, b_start, b_end):
     return _low_bytes(load_word(a, a_start), rest) == _low_bytes(load_word(b, b_start), rest)
 
 
-@lean_kernel
+@part
 def bytes_above(data, offsets, i, j):
     """Whether id i sorts after id j, byte by byte (as C's strcmp does)."""
     a, a_end = offsets[i], offsets[i + 1]
@@ -145,11 +154,22 @@ def make_ids(values: Iterable[str | bytes]) -> Ids:
     >>> make_ids(["d1", "d2"]).to_list()
     ['d1', 'd2']
     """
-    raw = [v.encode("utf-8", "surrogateescape") if isinstance(v, str) else v for v in values]
+    raw = [_encoded(value) for value in values]
     offsets = np.zeros(len(raw) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, raw), np.int64, len(raw)), out=offsets[1:])
     data = np.frombuffer(bytearray(b"".join(raw) + bytes(PADDING)), np.uint8)
     return ids_from_buffer(data, offsets)
+
+
+def _encoded(value: str | bytes) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    if not isinstance(value, str):
+        raise InputError(f"expected text as document id, got {value!r}")
+    try:
+        return value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise InputError(f"the document id {value!r} is not valid text") from None
 
 
 def ids_from_buffer(data: np.ndarray, offsets: np.ndarray) -> Ids:

@@ -16,6 +16,7 @@ from steadyrank.compute.kernels import (
     inlined,
     lean_kernel,
     load_byte,
+    part,
     trailing_zeros,
 )
 from steadyrank.data.ids import copy_id, same_bytes
@@ -28,46 +29,54 @@ ROWS, ID_BYTES, SEGMENTS, HARD_NUMBERS, POSITION, FIELDS = range(6)
 LONG_LINES, OTHER_TAGS, TAG_START, TAG_END = range(6, 10)
 STATE_SIZE = 10
 
+TOPIC, DOCUMENT = 0, 2  # the places of these fields in both formats
+
 NEWLINE, RETURN, SPACE, TAB, HASH = 10, 13, 32, 9, 35
 
 
 @inlined
-def _split_fast(data, line, bounds, n_fields, tag_start, tag_end):
-    """Split a plain line by bit tricks; return where the next line starts, or -1.
+def _without_lowest(bits):
+    return bits & (bits - WORD(1))
 
-    Takes lines whose fields before the tag lie within 64 bytes, separated by spaces
-    or tabs, and whose tag is the one that tag_start:tag_end holds.
+
+@inlined
+def _split_fast(data, line, bounds, is_run, tag_start, tag_end):
+    """Split a plain line by the bits of its separators; return the next line's start, or -1.
+
+    Takes lines whose fields up to the number lie within 64 bytes, separated by spaces
+    or tabs, and whose tag, in a run, is the one that tag_start:tag_end holds.
     """
     separators = bytes_up_to(data, line, SPACE)
     blanks = bytes_equal(data, line, SPACE) | bytes_equal(data, line, TAB)
-    ends = separators & ~((separators << WORD(1)) | WORD(1))
-    starts = ~separators & (separators << WORD(1))
-    if separators & WORD(1) or load_byte(data, line) == HASH:
+    behind = (separators << WORD(1)) | WORD(1)
+    ends = separators & ~behind
+    starts = ~separators & behind & ~WORD(1)  # of the fields after the first
+    end_2 = _without_lowest(_without_lowest(ends))
+    start_2 = _without_lowest(starts)
+    last_end = _without_lowest(end_2)
+    last_start = _without_lowest(start_2)
+    if is_run:  # the rank lies between document and number
+        last_end = _without_lowest(last_end)
+        last_start = _without_lowest(last_start)
+    if last_end == WORD(0) or separators & WORD(1) or load_byte(data, line) == HASH:
         return -1
-    bounds[0, 0] = line
-    last = WORD(0)
-    for k in range(n_fields):
-        if ends == WORD(0) or (k > 0 and starts == WORD(0)):
-            return -1
-        if k > 0:
-            bounds[k, 0] = line + np.int64(trailing_zeros(starts))
-            starts &= starts - WORD(1)
-        last = trailing_zeros(ends)
-        bounds[k, 1] = line + np.int64(last)
-        ends &= ends - WORD(1)
-    # Between the fields only blanks; behind them a newline, or a blank and the tag.
-    if separators & ~blanks & ((WORD(1) << last) - WORD(1)):
+    last = trailing_zeros(last_end)
+    if separators & ~blanks & ((WORD(1) << last) - WORD(1)):  # a newline or worse in between
         return -1
     position = line + np.int64(last)
-    if n_fields == 5:
+    bounds[TOPIC, 0] = line
+    bounds[TOPIC, 1] = line + np.int64(trailing_zeros(ends))
+    bounds[DOCUMENT, 0] = line + np.int64(trailing_zeros(start_2))
+    bounds[DOCUMENT, 1] = line + np.int64(trailing_zeros(end_2))
+    bounds[3 + is_run, 0] = line + np.int64(trailing_zeros(last_start))
+    bounds[3 + is_run, 1] = position
+    if is_run:
         if not blanks >> last & WORD(1):
             return -1
         tag = position + 1
         position = tag + (tag_end - tag_start)
         if not same_bytes(data, tag, position, data, tag_start, tag_end):
             return -1
-        bounds[5, 0] = tag
-        bounds[5, 1] = position
     if load_byte(data, position) != NEWLINE:
         return -1
     return position + 1
@@ -78,7 +87,7 @@ def _is_blank(byte):
     return byte == SPACE or byte == TAB or (byte >= 11 and byte <= RETURN)
 
 
-@lean_kernel
+@part
 def _split(data, line, bounds, n_fields):
     """Split any line, byte by byte: (number of fields, position of its newline)."""
     position = line
@@ -99,7 +108,7 @@ def _split(data, line, bounds, n_fields):
             position += 1
 
 
-@lean_kernel
+@part
 def _check_bytes(data, start, end):
     """The defect of a line that holds bytes which text lines do not."""
     for position in range(start, end):
@@ -129,7 +138,7 @@ def parse_lines(data, end, is_run, values, hashes, id_offsets, ids, segments, ha
     id_end = state[ID_BYTES]
     line = 0
     while line < end:
-        next_line = _split_fast(data, line, bounds, n_fields - is_run, tag_start, tag_end)
+        next_line = _split_fast(data, line, bounds, is_run, tag_start, tag_end)
         if next_line < 0:
             fields, newline = _split(data, line, bounds, n_fields)
             next_line = newline + 1
@@ -150,7 +159,7 @@ def parse_lines(data, end, is_run, values, hashes, id_offsets, ids, segments, ha
                     tag_start, tag_end = bounds[5, 0], bounds[5, 1]
                 elif not same_bytes(data, bounds[5, 0], bounds[5, 1], data, tag_start, tag_end):
                     state[OTHER_TAGS] += 1
-        start, stop = bounds[0, 0], bounds[0, 1]
+        start, stop = bounds[TOPIC, 0], bounds[TOPIC, 1]
         if not same_bytes(data, start, stop, data, topic_start, topic_end):
             segments[state[SEGMENTS], 0] = row
             segments[state[SEGMENTS], 1] = start
@@ -164,8 +173,8 @@ def parse_lines(data, end, is_run, values, hashes, id_offsets, ids, segments, ha
             hard[state[HARD_NUMBERS], 2] = bounds[number, 1]
             state[HARD_NUMBERS] += 1
         values[row] = value
-        hashes[row] = copy_id(data, bounds[2, 0], bounds[2, 1], ids, id_end)
-        id_end += bounds[2, 1] - bounds[2, 0]
+        hashes[row] = copy_id(data, bounds[DOCUMENT, 0], bounds[DOCUMENT, 1], ids, id_end)
+        id_end += bounds[DOCUMENT, 1] - bounds[DOCUMENT, 0]
         row += 1
         id_offsets[row] = id_end
         line = next_line

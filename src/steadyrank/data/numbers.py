@@ -18,9 +18,9 @@ from steadyrank.compute.kernels import (
     high_product,
     inlined,
     leading_zeros,
-    lean_kernel,
     load_byte,
     load_word,
+    part,
     trailing_zeros,
 )
 
@@ -129,7 +129,7 @@ def parse_float(data, position, end):
     return PARSED, -size if negative else size
 
 
-@lean_kernel
+@part
 def _exponent(data, position, end):
     """The e-7 of a number; its size is capped where only HARD can follow anyway."""
     if data[position] != 101 and data[position] != 69:  # e E
@@ -166,7 +166,7 @@ def _to_float(mantissa, exponent):
     return _lemire(mantissa, exponent)
 
 
-@lean_kernel
+@part
 def _lemire(mantissa, exponent):
     zeros = leading_zeros(mantissa)
     shifted = mantissa << zeros

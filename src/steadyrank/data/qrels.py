@@ -14,24 +14,27 @@ from steadyrank.compute.kernels import (
     WORD,
     inlined,
     lean_kernel,
-    trailing_zeros,
+    part,
     words_alike,
 )
 from steadyrank.data.blocks import group_by_topic, repeated_rows
 from steadyrank.data.ids import Ids, make_ids, same_bytes
+from steadyrank.data.run import as_numbers
 from steadyrank.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# A topic's table is a row of buckets of eight slots, one cache line each. A slot holds,
-# from the low end: the row within the topic plus one, whether the document is relevant,
-# and as many bits of its hash as are left. A full bucket overflows into the next.
+LARGEST_GRADE = 1000
+"""Gains of 2^grade must stay finite."""
+
+# A topic's table is a row of buckets of eight slots, one cache line each. A slot holds the
+# row within the topic plus one in its low bits, and bits of the document's hash above. A
+# full bucket overflows into the next.
 BUCKET = 8
 ROW_BITS = 24
 _ROW = WORD((1 << ROW_BITS) - 1)
-_RELEVANT = WORD(1 << ROW_BITS)
-_TAG = ~(_ROW | _RELEVANT)
+_TAG = ~_ROW
 
 
 @inlined
@@ -40,29 +43,39 @@ def _bucket(code, n_buckets):
     return np.int64(((code & WORD(0xFFFFFFFF)) * WORD(n_buckets)) >> WORD(32))
 
 
+@inlined
+def _next_slot(slot, size):
+    return slot + 1 if slot + 1 < size else 0
+
+
 @lean_kernel
-def _fill_slots(hashes, grades, blocks, bounds, slots):
+def _fill_slots(hashes, grades, lowest, blocks, bounds, slots):
     for t in range(len(blocks) - 1):
         low, size = bounds[t], bounds[t + 1] - bounds[t]
         for i in range(blocks[t], blocks[t + 1]):
+            if grades[i] < lowest:
+                continue
             slot = BUCKET * _bucket(hashes[i], size // BUCKET)
             while slots[low + slot] != WORD(0):
-                slot = (slot + 1) % size
-            relevant = _RELEVANT if grades[i] > 0 else WORD(0)
-            slots[low + slot] = (hashes[i] & _TAG) | relevant | WORD(i - blocks[t] + 1)
+                slot = _next_slot(slot, size)
+            slots[low + slot] = (hashes[i] & _TAG) | WORD(i - blocks[t] + 1)
 
 
-@lean_kernel
-def _probe_on(slots, low, high, slot, code):
-    """The slot of a document whose own bucket was full, or -1."""
+@part
+def _find_row(data, start, end, code, qrels_data, offsets, first, slots, low, high):
+    """The qrels row of the document data[start:end], or -1, probing slot by slot."""
+    size = high - low
+    slot = BUCKET * _bucket(code, size // BUCKET)
     while slots[low + slot] != WORD(0):
         if (slots[low + slot] ^ code) & _TAG == WORD(0):
-            return slot
-        slot = (slot + 1) % (high - low)
+            row = first + np.int64(slots[low + slot] & _ROW) - 1
+            if same_bytes(data, start, end, qrels_data, offsets[row], offsets[row + 1]):
+                return row
+        slot = _next_slot(slot, size)
     return -1
 
 
-@lean_kernel
+@part
 def find_judged(
     run_data, run_offsets, run_hashes, start, stop, data, offsets, first, slots, low, high,
     ranks, rows, place,
@@ -70,39 +83,26 @@ def find_judged(
     """Where the judged documents of one topic stand in one ranking.
 
     Looks the run's rows start:stop up in the topic's table slots[low:high]; for each
-    hit writes rank and qrels row from `place` on, and returns how many; `ranks` and
-    `rows` need room for one more. The bytes are compared only for relevant documents:
-    for the others nothing but Judged@k could change, and 39 bits of hash agree by
-    chance once in 10^11 look-ups.
+    hit writes rank and qrels row from `place` on, and returns how many. Most documents
+    are in no table: one comparison with all eight slots of their bucket settles that.
     """
-    # Whether a document is judged cannot be predicted, so nothing branches on it: every
-    # document is written down, and the list's end advanced only where there is a hit.
     n_buckets = (high - low) // BUCKET
-    end = place
+    found = 0
     for i in range(start, stop):
         code = run_hashes[i]
-        bucket = BUCKET * _bucket(code, n_buckets)
-        alike = words_alike(slots, low + bucket, code, _TAG)
-        slot = bucket + np.int64(trailing_zeros(alike | WORD(1 << BUCKET)))
-        hit = np.int64(alike != WORD(0))
-        if (alike == WORD(0)) & (slots[low + bucket + BUCKET - 1] != WORD(0)):
-            slot = _probe_on(slots, low, high, (bucket + BUCKET) % (high - low), code)
-            hit = np.int64(slot >= 0)
-        ranks[end] = i - start + 1
-        rows[end] = slot
-        end += hit
-    kept = place
-    for j in range(place, end):
-        entry = slots[low + rows[j]]
-        i, row = start + ranks[j] - 1, first + np.int64(entry & _ROW) - 1
-        if entry & _RELEVANT and not same_bytes(
-            run_data, run_offsets[i], run_offsets[i + 1], data, offsets[row], offsets[row + 1]
-        ):
+        bucket = low + BUCKET * _bucket(code, n_buckets)
+        alike = words_alike(slots, bucket, code, _TAG)
+        if alike == WORD(0) and slots[bucket + BUCKET - 1] == WORD(0):
             continue
-        ranks[kept] = ranks[j]
-        rows[kept] = row
-        kept += 1
-    return kept - place
+        row = _find_row(
+            run_data, run_offsets[i], run_offsets[i + 1], code, data, offsets, first, slots, low,
+            high,
+        )  # fmt: skip
+        if row >= 0:
+            ranks[place + found] = i - start + 1
+            rows[place + found] = row
+            found += 1
+    return found
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -138,19 +138,38 @@ class Qrels:
         order = np.lexsort((-self.grades, np.repeat(np.arange(len(self.topics)), self.sizes)))
         return np.ascontiguousarray(self.grades[order])
 
+    @cached_property
+    def best_grades(self) -> np.ndarray:
+        """The largest grade of each topic; a topic without judgments has the smallest of all."""
+        best = np.full(len(self.topics), -LARGEST_GRADE, np.int32)
+        judged = self.sizes > 0
+        best[judged] = self.ideal[self.blocks[:-1][judged]]
+        return best
+
     @property
     def sizes(self) -> np.ndarray:
         """Number of judged documents of each topic."""
         return np.diff(self.blocks)
 
     @cached_property
-    def slots(self) -> tuple[np.ndarray, np.ndarray]:
-        """One open-addressing table per topic, at most half full: (bounds, slots)."""
-        buckets = np.maximum(1, -(-self.sizes * 2 // BUCKET))
+    def all_slots(self) -> tuple[np.ndarray, np.ndarray]:
+        """Tables of every judged document: (bounds, slots)."""
+        return self._tables(int(self.grades.min(initial=0)))
+
+    @cached_property
+    def relevant_slots(self) -> tuple[np.ndarray, np.ndarray]:
+        """Tables of the documents of grade 1 and above, which are small and stay in cache."""
+        return self._tables(1)
+
+    def _tables(self, lowest: int) -> tuple[np.ndarray, np.ndarray]:
+        """One open-addressing table per topic, at most a quarter full."""
+        counted = np.concatenate([[0], np.cumsum(self.grades >= lowest)])
+        sizes = np.diff(counted[self.blocks])
+        buckets = np.maximum(1, -(-sizes * 4 // BUCKET))
         bounds = np.concatenate([[0], np.cumsum(buckets * BUCKET)]).astype(np.int64)
         slots = np.zeros(int(bounds[-1]) + BUCKET, np.uint64)
         slots = slots[-(slots.ctypes.data // 8) % BUCKET :]  # from the start of a cache line
-        _fill_slots(self.documents.hashes, self.grades, self.blocks, bounds, slots)
+        _fill_slots(self.documents.hashes, self.grades, lowest, self.blocks, bounds, slots)
         return bounds, slots
 
     def judgments(self, topic: str) -> dict[str, int]:
@@ -201,6 +220,9 @@ def build_qrels(
     oddities: Mapping[str, int] | None = None,
 ) -> Qrels:
     """Judgments from rows in file order: segment k holds topics[k] from first_rows[k] on."""
+    bad = np.flatnonzero((grades != np.floor(grades)) | (np.abs(grades) > LARGEST_GRADE))
+    if len(bad):
+        raise InputError(f"a grade is whole and at most {LARGEST_GRADE}, got {grades[bad[0]]}")
     odd = {key: count for key, count in (oddities or {}).items() if count}
     names, blocks, order = group_by_topic(topics, first_rows, len(grades))
     rows = np.arange(len(grades)) if order is None else order
@@ -241,6 +263,6 @@ def qrels_from_dict(judgments: Mapping[str, Mapping[str, int]]) -> Qrels:
     topics = list(judgments)
     sizes = [len(judgments[topic]) for topic in topics]
     documents = make_ids(doc for topic in topics for doc in judgments[topic])
-    grades = np.array([g for topic in topics for g in judgments[topic].values()], np.int32)
+    grades = as_numbers((g for topic in topics for g in judgments[topic].values()), "grade")
     first_rows = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if sizes else np.empty(0)
     return build_qrels(topics, first_rows.astype(np.int64), documents, grades)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -166,6 +166,16 @@ def _settle_duplicates(
     return np.flatnonzero(keep)
 
 
+def as_numbers(values: Iterable[Any], what: str) -> np.ndarray:
+    """Values as float64; an error that shows the first one that is no number."""
+    items = list(values)
+    try:
+        return np.array(items, np.float64).reshape(len(items))
+    except (TypeError, ValueError, OverflowError):
+        bad = next((v for v in items if not isinstance(v, (int, float, np.number))), items[0])
+        raise InputError(f"expected a number as {what}, got {bad!r}") from None
+
+
 def run_from_dict(
     rankings: Mapping[str, Mapping[str, float]], *, name: str, duplicates: Duplicates = "error"
 ) -> Run:
@@ -177,7 +187,7 @@ def run_from_dict(
     topics = list(rankings)
     sizes = [len(rankings[topic]) for topic in topics]
     documents = make_ids(doc for topic in topics for doc in rankings[topic])
-    scores = np.array([s for topic in topics for s in rankings[topic].values()], np.float64)
+    scores = as_numbers((s for topic in topics for s in rankings[topic].values()), "score")
     if np.isnan(scores).any():
         raise InputError(f"run {name!r}: a score is NaN, so its rank is undefined")
     first_rows = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if sizes else np.empty(0)

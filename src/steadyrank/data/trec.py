@@ -11,6 +11,7 @@ import numpy as np
 
 from steadyrank.data import lines
 from steadyrank.data.ids import PADDING, Ids
+from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.sources import (
     CHUNK,
     as_array,
@@ -26,8 +27,6 @@ QRELS_FIELDS = "topic iteration document grade"
 
 SHORTEST_LINE = 8
 """Bytes of the shortest line with four fields; bounds the rows of a chunk."""
-
-LARGEST_GRADE = 1000
 
 
 @dataclass(slots=True)

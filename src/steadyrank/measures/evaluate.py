@@ -37,7 +37,13 @@ from steadyrank.data.sources import PathLike, find_files
 from steadyrank.data.trec import spare_table
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.names import Measure, parse_measures
-from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare, score_topics
+from steadyrank.measures.scoring import (
+    ANY_GRADE,
+    Recipe,
+    find_judged_documents,
+    prepare,
+    score_topics,
+)
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
 
@@ -106,6 +112,8 @@ def evaluate(
     _check_choice("way to break ties", ties, ("trec_eval", "float32"))
     tasks = _tasks(runs)
     judged = qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
+    if len(judged) == 0:
+        raise InputError("the qrels hold no judgments")
     job = _Job(
         qrels=judged,
         recipes=[prepare(measure, judged.max_grade) for measure in parsed],
@@ -165,7 +173,8 @@ def _evaluate_one(task: Run | Path, *, job: _Job) -> _Outcome:
 def _evaluate_run(run: Run, job: _Job) -> _Outcome:
     if job.ties == "float32":
         run = rounded_to_float32(run)
-    judged = find_judged_documents(run, job.qrels)
+    relevant_only = not any(recipe.needs_all for recipe in job.recipes)
+    judged = find_judged_documents(run, job.qrels, relevant_only=relevant_only)
     values = score_topics(
         judged, job.qrels, job.recipes, missing=job.missing, no_relevant=job.no_relevant
     )
@@ -221,11 +230,15 @@ def _report(outcomes: Sequence[_Outcome], job: _Job, missing: Missing) -> None:
     if unknown:
         most = max(o.unknown for o in unknown)
         _warn(f"{len(unknown)} runs have topics that nobody judged (up to {most}): left out")
-    best = job.qrels.ideal[job.qrels.blocks[:-1]] if len(job.qrels) else np.empty(0)
-    barren = int((best < 1).sum())
-    if barren:
-        done = "NaN" if np.isnan(job.no_relevant) else "0"
-        _warn(f"{barren} of {n_topics} topics have no relevant document: they score {done}")
+    for level in sorted({recipe.level for recipe in job.recipes} - {ANY_GRADE}):
+        barren = int((job.qrels.best_grades < level).sum())
+        if barren:
+            done = "NaN" if np.isnan(job.no_relevant) else "0"
+            of_grade = "" if level == 1 else f" of grade {level}"
+            _warn(
+                f"{barren} of {n_topics} topics have no relevant document{of_grade}: "
+                f"they score {done}"
+            )
 
 
 def _warn(message: str) -> None:

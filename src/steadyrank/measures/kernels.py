@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from steadyrank.compute.kernels import inlined, lean_kernel
+from steadyrank.compute.kernels import inlined, part
 
 
 @inlined
@@ -49,7 +49,7 @@ def _found(ranks, grades, level, cutoff):
     return count
 
 
-@lean_kernel
+@part
 def average_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """AP = (1/R) sum over relevant ranks r of (relevant in the top r) / r."""
     total = 0.0
@@ -63,32 +63,32 @@ def average_precision(ranks, grades, length, ideal, gain, level, cutoff, paramet
     return total / n_relevant(ideal, level)
 
 
-@lean_kernel
+@part
 def precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """P@k = relevant in the top k / k, however short the list."""
     return _found(ranks, grades, level, cutoff) / cutoff
 
 
-@lean_kernel
+@part
 def recall(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """R@k = relevant in the top k / R."""
     return _found(ranks, grades, level, cutoff) / n_relevant(ideal, level)
 
 
-@lean_kernel
+@part
 def r_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """Rprec = precision at rank R."""
     relevant = n_relevant(ideal, level)
     return _found(ranks, grades, level, relevant) / relevant
 
 
-@lean_kernel
+@part
 def success(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """Success@k = 1 if the top k hold a relevant document, else 0."""
     return 1.0 if _found(ranks, grades, level, cutoff) > 0 else 0.0
 
 
-@lean_kernel
+@part
 def reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """RR = 1 / the rank of the first relevant document."""
     for i in range(len(ranks)):
@@ -99,7 +99,7 @@ def reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, parameter
     return 0.0
 
 
-@lean_kernel
+@part
 def judged_share(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """Judged@k = judged documents in the top k / documents in the top k (ir_measures)."""
     count = 0
@@ -109,7 +109,7 @@ def judged_share(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     return count / depth if depth > 0 else 0.0
 
 
-@lean_kernel
+@part
 def ndcg(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """nDCG = DCG / DCG of the ideal list; DCG = sum of gain / log2(rank + 1).
 
@@ -132,7 +132,7 @@ def ndcg(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     return dcg / best if best > 0.0 else 0.0
 
 
-@lean_kernel
+@part
 def normalized_gain(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """nG@1 = gain of the first document / gain of the best judged one."""
     best = worth(gain, ideal[0])
@@ -141,7 +141,7 @@ def normalized_gain(ranks, grades, length, ideal, gain, level, cutoff, parameter
     return worth(gain, grades[0]) / best
 
 
-@lean_kernel
+@part
 def rank_biased_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """RBP = (1 - p) sum over ranks of p^(rank - 1) gain, p = `parameter`.
 
@@ -156,7 +156,7 @@ def rank_biased_precision(ranks, grades, length, ideal, gain, level, cutoff, par
     return (1.0 - parameter) * total
 
 
-@lean_kernel
+@part
 def expected_reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """ERR = sum over ranks of (1/r) p_r prod_{i<r} (1 - p_i), p = gain[grade] the chance to stop.
 
@@ -173,7 +173,7 @@ def expected_reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, 
     return total
 
 
-@lean_kernel
+@part
 def normalized_err(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """nERR@k = ERR@k / ERR@k of the ideal list."""
     best = 0.0
@@ -214,7 +214,7 @@ def _blended(ranks, grades, ideal, gain, level, cutoff, beta):
     return total, found
 
 
-@lean_kernel
+@part
 def q_measure(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """Q@k = sum of blended ratios at relevant ranks / min(R, k), beta = `parameter`.
 
@@ -225,7 +225,7 @@ def q_measure(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     return total / min(n_relevant(ideal, level), cutoff)
 
 
-@lean_kernel
+@part
 def p_plus(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """P+ = mean blended ratio over relevant ranks up to the preferred rank.
 
@@ -269,7 +269,7 @@ def _misplaced(ideal, level, relevant, grade, rank):
     return min(rank - low, 0)
 
 
-@lean_kernel
+@part
 def twist(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """Twist = mean of the recovery ratio and the space ratio of the cumulated relative position.
 

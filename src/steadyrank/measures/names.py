@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, UnknownNameError, unknown_name
 
 Value = int | float | bool | str | tuple[float, ...]
 
@@ -51,6 +51,9 @@ KINDS: Mapping[str, Kind] = {
     "Judged": Kind(parameters={}, says="share of judged documents"),
 }
 
+_OWN_KINDS: dict[str, Kind] = {}
+"""Measures that the user has registered."""
+
 _EXAMPLE_CUTOFF = {"one": 1}
 
 _BY_LOWER = {name.lower(): name for name in KINDS}
@@ -75,12 +78,17 @@ class Measure:
     cutoff: int | None = None
 
     def __post_init__(self) -> None:
-        if self.name not in KINDS:
-            raise unknown_name("measure", self.name, KINDS)
+        if self.name not in KINDS and self.name not in _OWN_KINDS:
+            raise unknown_name("measure", self.name, [*KINDS, *_OWN_KINDS])
+
+    @property
+    def kind(self) -> Kind:
+        """What the name stands for."""
+        return KINDS[self.name] if self.name in KINDS else _OWN_KINDS[self.name]
 
     def __call__(self, **parameters: Value) -> Measure:
         """The same measure with parameters set."""
-        kind = KINDS[self.name]
+        kind = self.kind
         merged = dict(self.parameters)
         for key, value in parameters.items():
             if key not in kind.parameters:
@@ -91,10 +99,11 @@ class Measure:
 
     def __matmul__(self, cutoff: int) -> Measure:
         """The same measure of the top `cutoff` documents."""
-        rule = KINDS[self.name].cutoff
+        rule = self.kind.cutoff
         if rule == "none":
             raise InputError(f"{self.name} takes no cutoff: write {self.name} without @{cutoff}")
-        if isinstance(cutoff, bool) or not isinstance(cutoff, int) or not 1 <= cutoff < 2**31:
+        cutoff = _plain(cutoff)
+        if not _is_whole(cutoff) or not 1 <= cutoff < 2**31:
             raise InputError(f"{self.name}: a cutoff is a whole number from 1 on, got {cutoff!r}")
         if rule == "one" and cutoff != 1:
             raise InputError(f"{self.name} is defined at rank 1 alone: write {self.name}@1")
@@ -110,11 +119,11 @@ class Measure:
 
     def parameter(self, key: str) -> Value | None:
         """The value of a parameter, set or by default."""
-        return dict(self.parameters).get(key, KINDS[self.name].parameters.get(key))
+        return dict(self.parameters).get(key, self.kind.parameters.get(key))
 
     def checked(self) -> Measure:
         """The measure itself, if it lacks no cutoff."""
-        rule = KINDS[self.name].cutoff
+        rule = self.kind.cutoff
         if rule in ("required", "one") and self.cutoff is None:
             raise InputError(
                 f"{self.name} needs a cutoff, such as {self.name}@{_EXAMPLE_CUTOFF.get(rule, 10)}"
@@ -130,19 +139,25 @@ def parse_measure(text: str | Measure) -> Measure:
     """
     if isinstance(text, Measure):
         return text.checked()
+    if not isinstance(text, str):
+        raise InputError(f"expected a measure's name, got {text!r}")
     match = re.fullmatch(r"\s*([^\s(@]+)\s*(?:\((.*)\))?\s*(?:@\s*([^\s@]+))?\s*", text, re.DOTALL)
     if match is None:
         raise InputError(f"{text!r} is not a measure's name: write it like nDCG@10 or AP(rel=2)")
     name, inside, cutoff = match.groups()
-    base, rank = _base_measure(name, text)
+    base, rank = _base_measure(name)
     measure = base(**_parse_parameters(inside, text)) if inside else base
     if cutoff is not None:
         if rank is not None:
             raise InputError(f"{text!r} gives two cutoffs")
-        if not cutoff.isascii() or not cutoff.isdigit():
-            raise InputError(f"{text!r}: a cutoff is a whole number, got {cutoff!r}")
-        rank = int(cutoff)
-    return (measure if rank is None else measure @ rank).checked()
+        rank = cutoff
+    return (measure if rank is None else measure @ _parse_cutoff(rank, text)).checked()
+
+
+def _parse_cutoff(rank: str, text: str) -> int:
+    if not re.fullmatch("[0-9]{1,9}", rank):
+        raise InputError(f"{text[:60]!r}: a cutoff is a whole number, got {rank[:20]!r}")
+    return int(rank)
 
 
 def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measure]:
@@ -151,11 +166,11 @@ def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measu
     >>> parse_measures(["AP", "P.5,10"])
     [AP, P@5, P@10]
     """
-    if isinstance(texts, (str, Measure)):
+    if isinstance(texts, (str, Measure)) or not isinstance(texts, Iterable):
         texts = [texts]
     measures: dict[Measure, None] = {}
     for text in texts:
-        listed = isinstance(text, str) and re.fullmatch(r"(\w+)\.(\d+(?:,\d+)+)", text.strip())
+        listed = isinstance(text, str) and re.fullmatch(_LISTED, text.strip())
         if listed:
             ranks = listed.group(2).split(",")
             measures.update(dict.fromkeys(parse_measure(f"{listed.group(1)}_{k}") for k in ranks))
@@ -166,37 +181,63 @@ def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measu
     return list(measures)
 
 
-def _base_measure(name: str, text: str) -> tuple[Measure, int | None]:
+def _base_measure(name: str) -> tuple[Measure, str | None]:
     """The measure behind a bare name, and the cutoff that trec_eval's names carry."""
+    if name in _OWN_KINDS:
+        return Measure(name), None
     for candidate, rank in (_split_rank(name), (name, None)):
         lower = candidate.lower()
         if candidate in KINDS:
             return Measure(candidate), rank
         if lower in _OTHER_NAMES:
+            if lower.endswith("_cut") and rank is None:
+                raise InputError(f"{name!r} needs its cutoff, such as {name}_10")
             target = _OTHER_NAMES[lower]
             return (parse_measure(target) if "(" in target else Measure(target)), rank
         if lower in _BY_LOWER:
             return Measure(_BY_LOWER[lower]), rank
-        if match := re.fullmatch(r"rbp[._]?(\d+)", lower):
+        if match := re.fullmatch(r"rbp[._]?([0-9]+)", lower):
             return Measure("RBP")(p=float("0." + match.group(1))), rank
-    raise unknown_name("measure", name, [*KINDS, *_OTHER_NAMES])
+    raise unknown_name("measure", name, [*KINDS, *_OWN_KINDS, *_OTHER_NAMES])
 
 
-def _split_rank(name: str) -> tuple[str, int | None]:
-    match = re.fullmatch(r"([A-Za-z_]+?)[._](\d+)", name)
+def add_kind(name: str, kind: Kind) -> None:
+    """Let a name of the user's own stand for a measure."""
+    _OWN_KINDS[name] = kind
+
+
+def is_taken(name: str) -> bool:
+    """Whether a name, in any of its spellings, already stands for a measure."""
+    try:
+        _base_measure(name)
+    except UnknownNameError:
+        return False
+    return True
+
+
+_LISTED = re.compile(r"(?!rbp)([A-Za-z_]+)\.([0-9]+(?:,[0-9]+)+)", re.IGNORECASE)
+
+
+def _split_rank(name: str) -> tuple[str, str | None]:
+    match = re.fullmatch(r"([A-Za-z_]+?)[._]([0-9]+)", name)
     if match is None or match.group(1).lower() == "rbp":
         return name, None
-    return match.group(1), int(match.group(2))
+    return match.group(1), match.group(2)
 
 
 def _parse_parameters(inside: str, text: str) -> dict[str, Value]:
     """The `key=value` pairs between the parentheses; a list of numbers may lack its own."""
-    parameters: dict[str, Value] = {}
-    for key, value in re.findall(r"([^=,()]*)=((?:\([^()]*\)|[^=()])*?)(?=,[^=,()]*=|$)", inside):
-        parameters[key.strip()] = _parse_value(value.strip(), text)
-    if not parameters or "=" not in inside:
-        raise InputError(f"{text!r}: parameters are written key=value, such as AP(rel=2)")
-    return parameters
+    written: dict[str, str] = {}
+    for piece in re.split(r",(?![^()]*\))", inside):
+        key, equals, value = (part.strip() for part in piece.partition("="))
+        if equals and key.isidentifier() and key not in written:
+            written[key] = value
+        elif written and not equals:
+            last = next(reversed(written))
+            written[last] += f",{piece}"
+        else:
+            raise InputError(f"{text!r}: parameters are written key=value, such as AP(rel=2)")
+    return {key: _parse_value(value, text) for key, value in written.items()}
 
 
 def _parse_value(value: str, text: str) -> Value:
@@ -213,14 +254,12 @@ def _parse_value(value: str, text: str) -> Value:
 
 
 def _parse_number(value: str, text: str) -> int | float:
-    try:
+    value = value.strip()
+    if re.fullmatch(r"[+-]?[0-9]{1,18}", value):
         return int(value)
-    except ValueError:
-        pass
-    try:
+    if re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", value, re.IGNORECASE):
         return float(value)
-    except ValueError:
-        raise InputError(f"{text!r}: expected a number, got {value!r}") from None
+    raise InputError(f"{text[:60]!r}: expected a number, got {value[:20]!r}")
 
 
 def _show(value: Value) -> str:
@@ -234,12 +273,17 @@ def _show(value: Value) -> str:
 def _check_value(name: str, key: str, value: Value) -> Value:
     """The value in its proper type, or an error that says what the parameter takes."""
     takes, valid = _RULES[key]
-    try:
-        if valid(value):
-            return tuple(value) if isinstance(value, list) else value
-    except (TypeError, ValueError):
-        pass
-    raise InputError(f"{name}: {key} takes {takes}, got {value!r}")
+    value = _plain(value)
+    if not valid(value):
+        raise InputError(f"{name}: {key} takes {takes}, got {value!r}")
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """Numpy's numbers and lists as Python's numbers and tuples, whose repr can be parsed."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return tuple(_plain(item) for item in value) if isinstance(value, (list, tuple)) else value
 
 
 def _is_number(value: object) -> bool:
@@ -260,7 +304,7 @@ _RULES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "gains": (
         "one gain per grade from grade 0, worth 0, upward, such as (0,1,3)",
         lambda v: (
-            isinstance(v, (tuple, list))
+            isinstance(v, tuple)
             and len(v) >= 2
             and v[0] == 0
             and all(_is_number(g) and 0 <= g < float("inf") for g in v)

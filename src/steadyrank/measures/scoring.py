@@ -7,35 +7,50 @@ grades change, so that scoring again costs a fraction of a millisecond.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.kernels import kernel, lean_kernel
+from steadyrank.compute.kernels import kernel, specialised
 from steadyrank.data.qrels import Qrels, find_judged
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
 from steadyrank.measures import kernels as k
 from steadyrank.measures.names import Measure
+from steadyrank.measures.own import Function, own_function, score_own
 
 NO_CUTOFF = np.iinfo(np.int64).max
 
-(AP, NDCG, P, R, RPREC, RR, RBP, ERR, NERR, Q, PPLUS, NG, TWIST, SUCCESS, JUDGED) = range(15)
+KERNELS = {
+    "AP": k.average_precision,
+    "nDCG": k.ndcg,
+    "P": k.precision,
+    "R": k.recall,
+    "Rprec": k.r_precision,
+    "RR": k.reciprocal_rank,
+    "RBP": k.rank_biased_precision,
+    "ERR": k.expected_reciprocal_rank,
+    "nERR": k.normalized_err,
+    "Q": k.q_measure,
+    "Pplus": k.p_plus,
+    "nG": k.normalized_gain,
+    "Twist": k.twist,
+    "Success": k.success,
+    "Judged": k.judged_share,
+}
 
-CODES = {
-    "AP": AP, "nDCG": NDCG, "P": P, "R": R, "Rprec": RPREC, "RR": RR, "RBP": RBP, "ERR": ERR,
-    "nERR": NERR, "Q": Q, "Pplus": PPLUS, "nG": NG, "Twist": TWIST, "Success": SUCCESS,
-    "Judged": JUDGED,
-}  # fmt: skip
+ANY_GRADE = -(2**31)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedRun:
     """Where a run's judged documents stand, for the topics of the qrels.
 
-    The judged documents of topic t are entries `blocks[t]` to `blocks[t + 1]` of
-    `ranks` and `rows` (of the qrels). `lengths[t]` is the length of the ranking, or
-    -1 where the run lacks the topic.
+    The judged (or only the relevant) documents of topic t are entries `blocks[t]` to
+    `blocks[t + 1]` of `ranks` and `rows` (of the qrels). `lengths[t]` is the length of the
+    ranking, or -1 where the run lacks the topic.
     """
 
     blocks: np.ndarray
@@ -57,8 +72,8 @@ def _match(
         if run_topic[t] >= 0:
             lengths[t] = run_blocks[run_topic[t] + 1] - run_blocks[run_topic[t]]
             room += min(lengths[t], first_rows[t + 1] - first_rows[t])
-    ranks = np.empty(room + 1, np.int32)
-    rows = np.empty(room + 1, np.int32)
+    ranks = np.empty(room, np.int32)
+    rows = np.empty(room, np.int32)
     for t in range(n_topics):
         blocks[t + 1] = blocks[t]
         if run_topic[t] >= 0:
@@ -70,11 +85,15 @@ def _match(
     return blocks, ranks[: blocks[n_topics]], rows[: blocks[n_topics]], lengths
 
 
-def find_judged_documents(run: Run, qrels: Qrels) -> JudgedRun:
-    """Look every retrieved document up in the judgments of its topic."""
+def find_judged_documents(run: Run, qrels: Qrels, *, relevant_only: bool = False) -> JudgedRun:
+    """Look every retrieved document up in the judgments of its topic.
+
+    `relevant_only` looks for documents of grade 1 and above alone, all that any measure
+    but Judged asks for, in a fraction of the time.
+    """
     positions = {topic: t for t, topic in enumerate(run.topics)}
     run_topic = np.array([positions.get(topic, -1) for topic in qrels.topics], np.int64)
-    slot_bounds, slots = qrels.slots
+    slot_bounds, slots = qrels.relevant_slots if relevant_only else qrels.all_slots
     blocks, ranks, rows, lengths = _match(
         run.documents.data, run.documents.offsets, run.documents.hashes, run.blocks, run_topic,
         qrels.documents.data, qrels.documents.offsets, qrels.blocks, slots, slot_bounds,
@@ -82,82 +101,60 @@ def find_judged_documents(run: Run, qrels: Qrels) -> JudgedRun:
     return JudgedRun(blocks, ranks, rows, lengths)
 
 
-@lean_kernel
-def _score(
-    code, blocks, all_ranks, all_grades, lengths, ideal_blocks, all_ideal, gain, level, cutoff,
+def _score_topics(
+    blocks, all_ranks, all_grades, lengths, ideal_blocks, all_ideal, gain, level, cutoff,
     parameter, no_relevant, missing, out,
 ):  # fmt: skip
-    """One measure on every topic."""
+    """One measure, the global `one_topic`, on every topic: the body of each measure's kernel."""
     for t in range(len(lengths)):
         ideal = all_ideal[ideal_blocks[t] : ideal_blocks[t + 1]]
-        if code != JUDGED and (len(ideal) == 0 or ideal[0] < level):
+        if len(ideal) == 0 or ideal[0] < level:
             out[t] = no_relevant
-            continue
-        if lengths[t] < 0:
+        elif lengths[t] < 0:
             out[t] = missing
-            continue
-        out[t] = _one_topic(
-            code, all_ranks[blocks[t] : blocks[t + 1]], all_grades[blocks[t] : blocks[t + 1]],
-            lengths[t], ideal, gain, level, cutoff, parameter,
-        )  # fmt: skip
+        else:
+            out[t] = one_topic(  # noqa: F821
+                all_ranks[blocks[t] : blocks[t + 1]], all_grades[blocks[t] : blocks[t + 1]],
+                lengths[t], ideal, gain, level, cutoff, parameter,
+            )  # fmt: skip
 
 
-@lean_kernel
-def _one_topic(code, ranks, grades, length, ideal, gain, level, cutoff, parameter):
-    if code == AP:
-        return k.average_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter)
-    if code == NDCG:
-        return k.ndcg(ranks, grades, length, ideal, gain, level, cutoff, parameter)
-    if code == P:
-        return k.precision(ranks, grades, length, ideal, gain, level, cutoff, parameter)
-    if code == R:
-        return k.recall(ranks, grades, length, ideal, gain, level, cutoff, parameter)
-    if code == RPREC:
-        return k.r_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter)
-    if code == RR:
-        return k.reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, parameter)
-    if code == RBP:
-        return k.rank_biased_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter)
-    if code == ERR:
-        return k.expected_reciprocal_rank(
-            ranks, grades, length, ideal, gain, level, cutoff, parameter
-        )
-    if code == NERR:
-        return k.normalized_err(ranks, grades, length, ideal, gain, level, cutoff, parameter)
-    if code == Q:
-        return k.q_measure(ranks, grades, length, ideal, gain, level, cutoff, parameter)
-    if code == PPLUS:
-        return k.p_plus(ranks, grades, length, ideal, gain, level, cutoff, parameter)
-    if code == NG:
-        return k.normalized_gain(ranks, grades, length, ideal, gain, level, cutoff, parameter)
-    if code == TWIST:
-        return k.twist(ranks, grades, length, ideal, gain, level, cutoff, parameter)
-    if code == SUCCESS:
-        return k.success(ranks, grades, length, ideal, gain, level, cutoff, parameter)
-    return k.judged_share(ranks, grades, length, ideal, gain, level, cutoff, parameter)
+@functools.cache
+def scoring_kernel(measure: str) -> Any:
+    """The compiled loop over topics of one measure; only measures in use are ever compiled."""
+    return specialised(_score_topics, f"score_{measure}", one_topic=KERNELS[measure])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recipe:
     """A measure made ready for one set of judgments: what its kernel is called with."""
 
-    code: int
+    measure: Measure
     gain: np.ndarray
     level: int
     cutoff: int
     parameter: float
+    function: Function | None = None
+    """The user's own, where the measure is."""
+
+    @property
+    def needs_all(self) -> bool:
+        """Whether documents of grade 0 and below matter to it."""
+        return self.function is not None or self.measure.name == "Judged"
 
 
 def prepare(measure: Measure, max_grade: int) -> Recipe:
     """The recipe of a measure where the largest grade is `max_grade`."""
-    level = measure.parameter("rel") or 1
+    # Judged alone makes sense where nothing is relevant.
+    level = ANY_GRADE if measure.name == "Judged" else measure.parameter("rel") or 1
     parameter = measure.parameter("p") or measure.parameter("beta") or 0.0
     return Recipe(
-        CODES[measure.name],
+        measure,
         _gain_table(measure, max_grade),
         int(level),  # type: ignore[arg-type]
         measure.cutoff or NO_CUTOFF,
         float(parameter),  # type: ignore[arg-type]
+        own_function(measure.name),
     )
 
 
@@ -222,10 +219,17 @@ def score_topics(
     few = _with_gain(judged.blocks, judged.ranks, judged.rows, qrels.grades)
     scores = np.empty((len(recipes), len(qrels.topics)))
     for row, recipe in zip(scores, recipes, strict=True):
-        all_of_them = (judged.blocks, judged.ranks, judged.ranks)
-        blocks, ranks, grades = all_of_them if recipe.code == JUDGED else few
-        _score(
-            recipe.code, blocks, ranks, grades, judged.lengths, qrels.blocks, qrels.ideal,
-            recipe.gain, recipe.level, recipe.cutoff, recipe.parameter, no_relevant, missing, row,
+        if recipe.function is not None:
+            score_own(
+                recipe.function, recipe.measure,
+                (judged.blocks, judged.ranks, qrels.grades[judged.rows]), judged.lengths,
+                (qrels.blocks, qrels.ideal), no_relevant=no_relevant, missing=missing, out=row,
+            )  # fmt: skip
+            continue
+        everything = (judged.blocks, judged.ranks, judged.ranks)
+        blocks, ranks, grades = everything if recipe.needs_all else few
+        scoring_kernel(recipe.measure.name)(
+            blocks, ranks, grades, judged.lengths, qrels.blocks, qrels.ideal, recipe.gain,
+            recipe.level, recipe.cutoff, recipe.parameter, no_relevant, missing, row,
         )  # fmt: skip
     return scores

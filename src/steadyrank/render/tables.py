@@ -21,13 +21,15 @@ Format = Literal["table", "csv", "json", "latex", "markdown"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows of text under a header; the first column names, the others are figures."""
+    """Rows of text under a header."""
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     best: frozenset[tuple[int, int]] = field(default_factory=frozenset)
     """(row, column) of the cells to set in bold."""
     caption: str = ""
+    n_names: int = 1
+    """How many columns, from the first, are names and stand to the left; the rest are figures."""
 
 
 def means_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
@@ -93,7 +95,7 @@ def to_markdown(table: Table) -> str:
         for i, row in enumerate(table.rows)
     ]
     header = [_escape_markdown(text) for text in table.header]
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+    lines = [header, ["---:" if j >= table.n_names else "---" for j in range(len(header))], *rows]
     body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     return f"{body}\n\n{table.caption}\n" if table.caption else body + "\n"
 
@@ -137,7 +139,7 @@ def to_latex(table: Table) -> str:
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{escape_latex(table.caption)}}}",
-        rf"\begin{{tabular}}{{l{'r' * (len(table.header) - 1)}}}",
+        rf"\begin{{tabular}}{{{'l' * table.n_names}{'r' * (len(table.header) - table.n_names)}}}",
         r"\toprule",
         head,
         r"\midrule",
@@ -152,23 +154,25 @@ def to_latex(table: Table) -> str:
 def to_terminal(table: Table, *, width: int | None = None, colour: bool = False) -> str:
     """A table for the terminal, drawn by rich; plain text where colour is off."""
     from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    drawn = RichTable(
-        box=SIMPLE_HEAD, caption=Text(table.caption), caption_justify="left", pad_edge=False
-    )
+    drawn = RichTable(box=SIMPLE_HEAD, pad_edge=False)
     for j, name in enumerate(table.header):
         drawn.add_column(
-            Text(name), justify="right" if j else "left", no_wrap=True, overflow="fold"
+            Text(name),
+            justify="right" if j >= table.n_names else "left",
+            no_wrap=True,
+            overflow="fold",
         )
     for i, row in enumerate(table.rows):
         drawn.add_row(
             *(Text(t, style="bold" if (i, j) in table.best else "") for j, t in enumerate(row))
         )
-    needed = sum(
-        max(map(len, column)) + 2 for column in zip(table.header, *table.rows, strict=True)
+    needed = 1 + sum(
+        max(map(cell_len, column)) + 3 for column in zip(table.header, *table.rows, strict=True)
     )
     out = io.StringIO()
     console = Console(
@@ -179,7 +183,9 @@ def to_terminal(table: Table, *, width: int | None = None, colour: bool = False)
         legacy_windows=False,
     )
     console.print(drawn)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()).strip("\n") + "\n"
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    body = "\n".join(lines).strip("\n") + "\n"
+    return f"{body}\n{table.caption}\n" if table.caption else body
 
 
 def render(table: Table, form: Format, *, width: int | None = None, colour: bool = False) -> str:

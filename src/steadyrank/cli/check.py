@@ -1,0 +1,51 @@
+"""`steadyrank check`: what is wrong or odd with these files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from steadyrank.cli.options import output_options, qrels_argument, runs_argument
+from steadyrank.cli.output import (
+    choose_format,
+    emit,
+    progress_bar,
+    terminal_looks,
+    told_on_stderr,
+)
+
+
+@click.command("check")
+@qrels_argument
+@runs_argument
+@click.option("--name-from", type=click.Choice(["tag", "file"]), default="tag", show_default=True,
+              help="Name runs by their tag column or by their files.")  # fmt: skip
+@output_options
+def command(
+    qrels: str,
+    runs: tuple[str, ...],
+    name_from: str,
+    form: str | None,
+    output: str | None,
+    jobs: int | None,
+    quiet: bool,
+    **unused: Any,
+) -> None:
+    """Look runs and judgments over before computing with them.
+
+    Shows, for each run, topics it lacks or nobody judged, its depth, the share of
+    judged documents at 10 and 100, and tied scores; then what is wrong or odd. Exit
+    code 2 if something would make results wrong.
+    """
+    with told_on_stderr(True), progress_bar("runs", quiet) as progress:
+        from steadyrank.measures.check import check
+
+        result = check(
+            list(runs), qrels, name_from=name_from, jobs=jobs, progress=progress  # type: ignore[arg-type]
+        )  # fmt: skip
+    from steadyrank.render.checks import check_text
+
+    emit(check_text(result, choose_format(form, output), **terminal_looks(output)), output)
+    if not result.is_sound:
+        click.get_current_context().exit(2)

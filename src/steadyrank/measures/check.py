@@ -1,0 +1,315 @@
+"""`check`: what is wrong or odd with these files, before anyone computes with them.
+
+For whoever is about to evaluate, pool or submit: results that would be wrong are told
+from oddities that one should know of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from steadyrank.compute.executors import Progress, map_in_order, workers
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.reading import NameFrom, RunOptions, load_run, read_qrels
+from steadyrank.data.run import Run
+from steadyrank.data.sources import PathLike, find_files, is_json_lines, is_parquet, open_bytes
+from steadyrank.errors import InputError
+from steadyrank.measures.scoring import JudgedRun, find_judged_documents
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEPTHS = (10, 100)
+SAMPLE = 3000
+"""Lines of a file that are looked at for the order in which they stand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing to know: `wrong` would make results wrong, `odd` is worth a look."""
+
+    level: Literal["wrong", "odd"]
+    where: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCheck:
+    """The figures of one run."""
+
+    run: str
+    topics: int
+    missing: int
+    """Judged topics that it lacks."""
+    unknown: int
+    """Topics that nobody judged."""
+    shallowest: int
+    deepest: int
+    judged: tuple[float, ...]
+    """Share of judged documents at each of DEPTHS, mean over its judged topics."""
+    tied: float
+    """Share of documents whose score another document of the topic has too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """What `check` found."""
+
+    n_topics: int
+    n_judgments: int
+    runs: tuple[RunCheck, ...]
+    findings: tuple[Finding, ...] = field(default=())
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing was found that would make results wrong."""
+        return all(finding.level != "wrong" for finding in self.findings)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a run."""
+        import pandas as pd
+
+        rows = [
+            {
+                "run": row.run, "topics": row.topics, "missing": row.missing,
+                "unknown": row.unknown, "shallowest": row.shallowest, "deepest": row.deepest,
+                **{f"Judged@{d}": share for d, share in zip(DEPTHS, row.judged, strict=True)},
+                "tied": row.tied,
+            }
+            for row in self.runs
+        ]  # fmt: skip
+        return pd.DataFrame(rows)
+
+
+def check(
+    runs: Run | PathLike | Iterable[Run | PathLike],
+    qrels: Qrels | PathLike,
+    *,
+    name_from: NameFrom = "tag",
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> CheckResult:
+    """Look runs and judgments over and report what is wrong or odd with them.
+
+    >>> import steadyrank as sr
+    >>> qrels = sr.qrels_from_dict({"1": {"d1": 1}})
+    >>> result = sr.check(sr.run_from_dict({"1": {"doc1": 2.0, "doc2": 2.0}}, name="a"), qrels)
+    >>> result.is_sound, [finding.level for finding in result.findings]
+    (False, ['wrong', 'wrong'])
+    """
+    judged = qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
+    tasks = list(_tasks(runs))
+    one = partial(_check_one, qrels=judged, options=RunOptions(name_from=name_from))
+    with workers(jobs=jobs, executor=executor) as pool:
+        outcomes = map_in_order(one, tasks, pool, progress=progress)
+    rows = [row for row, _ in outcomes if row is not None]
+    findings = [finding for _, found in outcomes for finding in found]
+    findings += [*_check_qrels(judged), *_check_together(rows)]
+    return CheckResult(
+        n_topics=len(judged.topics),
+        n_judgments=len(judged),
+        runs=tuple(rows),
+        findings=tuple(sorted(findings, key=lambda finding: finding.level != "wrong")),
+    )
+
+
+def _tasks(runs: Run | PathLike | Iterable[Run | PathLike]) -> Iterator[Run | Path]:
+    if isinstance(runs, Run) or not isinstance(runs, Iterable) or isinstance(runs, str):
+        runs = [runs]  # type: ignore[list-item]
+    for run in runs:
+        if isinstance(run, Run):
+            yield run
+        else:
+            yield from find_files(run)
+
+
+def _check_one(
+    task: Run | Path, *, qrels: Qrels, options: RunOptions
+) -> tuple[RunCheck | None, list[Finding]]:
+    if isinstance(task, Run):
+        return _check_run(task, qrels)
+    try:
+        run = load_run(task, options)
+    except InputError as error:
+        return None, [Finding(level="wrong", where=str(task), what=_without_name(error, task))]
+    row, findings = _check_run(run, qrels)
+    return row, findings + list(_check_order(run.name, task))
+
+
+def _without_name(error: InputError, path: Path) -> str:
+    return str(error).removeprefix(f"{path}").lstrip(": ")
+
+
+def _check_run(run: Run, qrels: Qrels) -> tuple[RunCheck, list[Finding]]:
+    judged = find_judged_documents(run, qrels)
+    there = judged.lengths >= 0
+    sizes = np.diff(run.blocks)
+    row = RunCheck(
+        run=run.name,
+        topics=len(run.topics),
+        missing=int((~there).sum()),
+        unknown=len(run.topics) - int(there.sum()),
+        shallowest=int(sizes.min()) if len(sizes) else 0,
+        deepest=int(sizes.max(initial=0)),
+        judged=tuple(_judged_share(judged, depth) for depth in DEPTHS),
+        tied=_tied_share(run),
+    )
+    found = [*_odd_reading(run), *_odd_topics(run, row, qrels), *_odd_scores(run)]
+    found += _odd_documents(run, row, qrels)
+    return row, [Finding(level=level, where=run.name, what=what) for level, what in found]
+
+
+def _judged_share(judged: JudgedRun, depth: int) -> float:
+    """Judged documents among the top `depth`, mean over the judged topics of the run."""
+    there = np.flatnonzero(judged.lengths > 0)
+    if len(there) == 0:
+        return float("nan")
+    counted = np.concatenate([[0], np.cumsum(judged.ranks <= depth)])
+    counts = (counted[judged.blocks[1:]] - counted[judged.blocks[:-1]])[there]
+    return float(np.mean(counts / np.minimum(judged.lengths[there], depth)))
+
+
+def _is_block_start(run: Run) -> np.ndarray:
+    starts = np.zeros(len(run) + 1, bool)
+    starts[run.blocks] = True
+    return starts
+
+
+def _tied_share(run: Run) -> float:
+    if len(run) == 0:
+        return 0.0
+    same = np.zeros(len(run) + 1, bool)
+    same[1:-1] = (run.scores[1:] == run.scores[:-1]) & ~_is_block_start(run)[1:-1]
+    return float(np.mean(same[:-1] | same[1:]))
+
+
+Found = tuple[Literal["wrong", "odd"], str]
+
+
+def _odd_reading(run: Run) -> Iterator[Found]:
+    for what, count in run.oddities.items():
+        yield "odd", f"{count} {what}"
+
+
+def _odd_topics(run: Run, row: RunCheck, qrels: Qrels) -> Iterator[Found]:
+    if row.missing == len(qrels.topics):
+        ids = f"{run.topics[0]!r} here, {qrels.topics[0]!r} in the qrels" if run.topics else "none"
+        yield "wrong", f"no topic of the qrels: do the ids differ ({ids})?"
+    elif row.missing:
+        yield "odd", f"lacks {row.missing} of {len(qrels.topics)} judged topics: they score 0"
+    if row.shallowest < row.deepest and row.shallowest < 10:
+        yield "odd", f"a topic with only {row.shallowest} documents"
+
+
+def _odd_documents(run: Run, row: RunCheck, qrels: Qrels) -> Iterator[Found]:
+    if row.missing == len(qrels.topics) or len(run) == 0:
+        return
+    if row.judged[-1] == 0.0:
+        ids = f"{run.documents[0]!r} here, {qrels.documents[0]!r} in the qrels"
+        yield "wrong", f"no judged document in any top {DEPTHS[-1]}: do the ids differ ({ids})?"
+    elif row.judged[0] < 0.5:
+        yield "odd", f"{1 - row.judged[0]:.0%} of the top {DEPTHS[0]} are unjudged"
+
+
+def _odd_scores(run: Run) -> Iterator[Found]:
+    """Scores that order nothing, and scores that are ranks in disguise."""
+    sizes = np.diff(run.blocks)
+    long = np.flatnonzero(sizes > 1)
+    if len(long) == 0:
+        return
+    first, last = run.scores[run.blocks[long]], run.scores[run.blocks[long + 1] - 1]
+    constant = int((first == last).sum())
+    if constant == len(long):
+        yield "wrong", "all scores of each topic are equal: documents rank by their ids alone"
+        return
+    if constant:
+        yield "odd", f"{constant} topics whose scores are all equal: they rank by ids alone"
+    tied = _tied_share(run)
+    if tied > 0.25:
+        yield "odd", f"{tied:.0%} of the documents tie with another: their ids decide"
+    if _is_rank_like(run):
+        yield "odd", "scores are ranks in disguise: fine for evaluating, not for simulating scores"
+
+
+def _is_rank_like(run: Run) -> bool:
+    """Whether scores fall in equal steps, or as 1 / rank, in every topic of three or more."""
+    checked = False
+    for start, stop in zip(run.blocks[:-1], run.blocks[1:], strict=True):
+        scores = run.scores[start:stop]
+        if len(scores) < 3 or not np.isfinite(scores).all():
+            continue
+        ranks = np.arange(1, len(scores) + 1)
+        steps = np.diff(scores)
+        products = scores * ranks
+        tolerance = 1e-6 * max(1e-300, float(np.abs(scores).max()))
+        if np.ptp(steps) > tolerance and np.ptp(products) > tolerance * len(scores):
+            return False
+        checked = True
+    return checked
+
+
+def _check_order(name: str, path: Path) -> Iterator[Finding]:
+    """Lines that stand in the opposite order of their scores, as distances would."""
+    if is_parquet(path) or is_json_lines(path):
+        return
+    falling, rising = _steps(path)
+    if rising > 10 and rising > 9 * falling:
+        what = (
+            "scores rise from line to line, but larger is better: "
+            "are they distances or ranks? then negate them"
+        )
+        yield Finding(level="wrong", where=name, what=what)
+
+
+def _steps(path: Path) -> tuple[int, int]:
+    """How often scores fall and rise between neighbouring lines of a topic."""
+    falling = rising = 0
+    last: tuple[bytes, float] | None = None
+    with open_bytes(path) as stream:
+        for _, line in zip(range(SAMPLE), stream, strict=False):
+            fields = line.split()
+            if len(fields) < 6 or fields[0].startswith(b"#"):
+                continue
+            topic, score = fields[0], float(fields[4])
+            if last is not None and last[0] == topic:
+                falling += score < last[1]
+                rising += score > last[1]
+            last = (topic, score)
+    return falling, rising
+
+
+def _check_qrels(qrels: Qrels) -> Iterator[Finding]:
+    for what, count in qrels.oddities.items():
+        yield Finding(level="odd", where="qrels", what=f"{count} {what}")
+    barren = int((qrels.best_grades < 1).sum())
+    if barren == len(qrels.topics):
+        yield Finding(level="wrong", where="qrels", what="no topic has a relevant document")
+    elif barren:
+        what = f"{barren} of {len(qrels.topics)} topics have no relevant document: they score 0"
+        yield Finding(level="odd", where="qrels", what=what)
+    if len(qrels) and (qrels.grades > 0).all():
+        what = "no document is judged non-relevant: unjudged and non-relevant look alike"
+        yield Finding(level="odd", where="qrels", what=what)
+
+
+def _check_together(rows: list[RunCheck]) -> Iterator[Finding]:
+    """What only several runs side by side can show."""
+    names = [row.run for row in rows]
+    for name in dict.fromkeys(names):
+        if names.count(name) > 1:
+            what = f"{names.count(name)} runs have this name: use --name-from file"
+            yield Finding(level="wrong", where=name, what=what)
+    depths = sorted({row.deepest for row in rows})
+    if len(depths) > 1 and depths[0] < 0.9 * depths[-1]:
+        shallow = [row.run for row in rows if row.deepest < 0.9 * depths[-1]]
+        shown = ", ".join(shallow[:3]) + (", …" if len(shallow) > 3 else "")
+        what = f"{len(shallow)} runs are shallower than {depths[-1]} ({shown}): so is their recall"
+        yield Finding(level="odd", where="all runs", what=what)

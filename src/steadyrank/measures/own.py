@@ -1,0 +1,123 @@
+"""Your own measure: a plain function of the ranked and the judged grades, under a name.
+
+A function that Numba can compile runs as fast as the built-in measures; any other runs
+as Python. Either way its name works wherever a measure's name does.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+from steadyrank.compute.kernels import specialised
+from steadyrank.errors import InputError
+from steadyrank.measures.names import Kind, Measure, add_kind, is_taken
+
+Function = Callable[[np.ndarray, np.ndarray], float]
+
+_FUNCTIONS: dict[str, Function] = {}
+
+
+def register_measure(name: str, function: Function) -> Measure:
+    """Make `function(ranked, judged)` a measure called `name`.
+
+    `ranked` are the grades of the returned documents in rank order, 0 for unjudged ones;
+    `judged` the grades of all judged documents of the topic, best first; both are integer
+    arrays not to be written to. `name@k` hands over the top k alone. Topics that a run
+    lacks or that have no relevant document never reach the function. Registering a name
+    again replaces the function. Returns the measure.
+
+    >>> import steadyrank as sr
+    >>> def first_is_best(ranked, judged):
+    ...     return 1.0 if len(ranked) > 0 and ranked[0] == judged[0] else 0.0
+    >>> sr.register_measure("FirstIsBest", first_is_best)
+    FirstIsBest
+    >>> qrels = sr.qrels_from_dict({"1": {"a": 1, "b": 2}})
+    >>> run = sr.run_from_dict({"1": {"a": 0.5, "b": 0.7}}, name="mine")
+    >>> sr.evaluate(run, qrels, "FirstIsBest").values.item()
+    1.0
+    """
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name):
+        raise InputError(f"a measure's name is a letter, then letters and digits, got {name!r}")
+    if is_taken(name) and name not in _FUNCTIONS:
+        raise InputError(f"{name!r} is a measure of steadyrank's: choose another name")
+    if not callable(function):
+        raise InputError(f"{name}: expected a function of (ranked, judged), got {function!r}")
+    add_kind(name, Kind(parameters={}, says="your own"))
+    _FUNCTIONS[name] = function
+    return Measure(name)
+
+
+def own_function(name: str) -> Function | None:
+    """The function behind a name of the user's own, or None."""
+    return _FUNCTIONS.get(name)
+
+
+def _score_dense(
+    blocks, ranks, grades, lengths, ideal_blocks, ideal, cutoff, no_relevant, missing, buffer, out
+):
+    """The global `one_topic` on every topic's ranked grades, laid out in `buffer`."""
+    for t in range(len(lengths)):
+        judged = ideal[ideal_blocks[t] : ideal_blocks[t + 1]]
+        if len(judged) == 0 or judged[0] < 1:
+            out[t] = no_relevant
+        elif lengths[t] < 0:
+            out[t] = missing
+        else:
+            depth = min(lengths[t], cutoff)
+            buffer[:depth] = 0
+            for i in range(blocks[t], blocks[t + 1]):
+                if ranks[i] <= depth:
+                    buffer[ranks[i] - 1] = grades[i]
+            # The judgments serve every run: the function gets a copy.
+            out[t] = one_topic(buffer[:depth], judged.copy())  # noqa: F821
+
+
+@functools.lru_cache(maxsize=64)
+def _loop(function: Function) -> Callable[..., None]:
+    """The loop over topics around a function, compiled if the function can be."""
+    compiled = _compiled(function)
+    if compiled is None:
+        as_number = lambda ranked, judged: float(function(ranked, judged))  # noqa: E731
+        return specialised(_score_dense, "score_own", how=lambda loop: loop, one_topic=as_number)
+    return specialised(_score_dense, "score_own", how=numba.njit(nogil=True), one_topic=compiled)
+
+
+def _compiled(function: Function) -> Any:
+    """The function as machine code, or None where Numba cannot compile it to a number."""
+    grades = numba.types.Array(numba.types.int32, 1, "C")
+    try:
+        compiled = function if hasattr(function, "py_func") else numba.njit(nogil=True)(function)
+        compiled.compile((grades, grades))
+    except Exception:  # whatever Numba has against it, Python can still run it
+        return None
+    (overload,) = list(compiled.overloads.values())[-1:]
+    return compiled if isinstance(overload.signature.return_type, numba.types.Number) else None
+
+
+def score_own(
+    function: Function,
+    measure: Measure,
+    judged: tuple[np.ndarray, np.ndarray, np.ndarray],
+    lengths: np.ndarray,
+    ideal: tuple[np.ndarray, np.ndarray],
+    *,
+    no_relevant: float,
+    missing: float,
+    out: np.ndarray,
+) -> None:
+    """Scores of every topic by the user's function: `judged` is (blocks, ranks, grades)."""
+    buffer = np.zeros(max(0, int(lengths.max(initial=0))), np.int32)
+    cutoff = measure.cutoff or np.iinfo(np.int64).max
+    try:
+        _loop(function)(*judged, lengths, *ideal, cutoff, no_relevant, missing, buffer, out)
+    except Exception as error:
+        raise InputError(
+            f"measure {measure} failed: {type(error).__name__}: {error}: "
+            "it must turn (ranked, judged) into a number"
+        ) from error
