@@ -11,6 +11,7 @@ from steadyrank.cli.output import (
     choose_format,
     emit,
     progress_bar,
+    tell_if_compiling,
     terminal_looks,
     told_on_stderr,
 )
@@ -41,6 +42,7 @@ def command(
     with told_on_stderr(True), progress_bar("runs", quiet) as progress:
         from steadyrank.measures.check import check
 
+        tell_if_compiling(quiet)
         result = check(
             list(runs), qrels, name_from=name_from, jobs=jobs, progress=progress  # type: ignore[arg-type]
         )  # fmt: skip

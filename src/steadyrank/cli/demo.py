@@ -7,7 +7,13 @@ from typing import Any
 import click
 
 from steadyrank.cli.options import measures_option, output_options
-from steadyrank.cli.output import choose_format, emit, terminal_looks, told_on_stderr
+from steadyrank.cli.output import (
+    choose_format,
+    emit,
+    tell_if_compiling,
+    terminal_looks,
+    told_on_stderr,
+)
 
 
 @click.command("demo")
@@ -33,6 +39,7 @@ def command(
     with told_on_stderr(quiet):
         from steadyrank.workflows.demo import demo
 
+        tell_if_compiling(quiet)
         scores = demo(out=out, measures=measures, data_only=data_only, jobs=jobs, rng=seed)
     if scores is None:
         return

@@ -18,6 +18,7 @@ from steadyrank.cli.output import (
     choose_format,
     emit,
     progress_bar,
+    tell_if_compiling,
     terminal_looks,
     told_on_stderr,
 )
@@ -56,6 +57,7 @@ def command(
     with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
         from steadyrank.measures.evaluate import DEFAULT_MEASURES, evaluate
 
+        tell_if_compiling(quiet)
         scores = evaluate(
             list(runs), qrels, measures or DEFAULT_MEASURES, progress=progress, **options
         )

@@ -56,6 +56,15 @@ def told_on_stderr(quiet: bool) -> Iterator[None]:
         yield
 
 
+def tell_if_compiling(quiet: bool) -> None:
+    """Explain the wait of the first command after an installation."""
+    from steadyrank.compute.kernels import is_kept
+    from steadyrank.data.lines import parse_lines
+
+    if not quiet and not is_kept(parse_lines):
+        print("steadyrank: compiling kernels, once; this takes some seconds", file=sys.stderr)
+
+
 def _show_warning(message: Warning | str, *rest: Any, **more: Any) -> None:
     print(f"steadyrank: warning: {message}", file=sys.stderr)
 

@@ -83,6 +83,12 @@ def _compile(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     return dispatcher
 
 
+def is_kept(dispatcher: Any) -> bool:
+    """Whether a kernel's machine code is on disk, so that it need not be compiled."""
+    file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    return file is not None and bool(file._load_index())
+
+
 @functools.cache
 def _sources_stamp() -> str:
     """A hash over the source of the whole package."""
