@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -59,7 +60,12 @@ def command(
 
         tell_if_compiling(quiet)
         scores = evaluate(
-            list(runs), qrels, measures or DEFAULT_MEASURES, progress=progress, **options
+            list(runs),
+            qrels,
+            measures or DEFAULT_MEASURES,
+            tie_bounds=True,
+            progress=progress,
+            **options,
         )
     if output is not None and output.endswith(".parquet"):
         from steadyrank.data.score_files import write_scores
@@ -75,11 +81,14 @@ def _text(
 ) -> str:
     from steadyrank.data.score_files import long_csv, wide_csv
     from steadyrank.render.jsons import scores_json, to_json
-    from steadyrank.render.tables import means_table, render, topics_table
+    from steadyrank.render.tables import means_table, render, ties_sentence, topics_table
 
     if form == "json":
         return to_json(scores_json(scores))
     if form == "csv":
         return wide_csv(scores) if wide else long_csv(scores)
     table = (topics_table if per_topic else means_table)(scores, digits=digits)
+    table = replace(
+        table, caption=f"{table.caption} {ties_sentence(scores, digits=digits)}".strip()
+    )
     return render(table, form, **looks)  # type: ignore[arg-type]

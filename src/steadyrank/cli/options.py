@@ -68,8 +68,9 @@ missing_options = together(
         help="A topic without relevant documents.",
     ),
     click.option(
-        "--ties", type=click.Choice(["trec_eval", "float32"]), default="trec_eval",
-        show_default=True, help="Compare scores in full, or in 32 bits as pytrec_eval does.",
+        "--ties", type=click.Choice(["trec_eval", "float32", "average"]), default="trec_eval",
+        show_default=True,
+        help="Equal scores: order by id, compare in 32 bits as pytrec_eval, or mean over orders.",
     ),
 )  # fmt: skip
 

@@ -57,11 +57,11 @@ def told_on_stderr(quiet: bool) -> Iterator[None]:
 
 
 def tell_if_compiling(quiet: bool) -> None:
-    """Explain the wait of the first command after an installation."""
+    """Explain the wait of the first command after an installation to whoever is watching."""
     from steadyrank.compute.kernels import is_kept
-    from steadyrank.data.lines import parse_lines
+    from steadyrank.data.blocks import rank_blocks
 
-    if not quiet and not is_kept(parse_lines):
+    if not quiet and sys.stderr.isatty() and not is_kept(rank_blocks):
         print("steadyrank: compiling kernels, once; this takes some seconds", file=sys.stderr)
 
 

@@ -55,7 +55,7 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def specialised(
-    template: FunctionType, name: str, *, how: Callable[..., Any] = lean_kernel, **names: Any
+    template: Any, name: str, *, how: Callable[..., Any] = lean_kernel, **names: Any
 ) -> Any:
     """The code of `template` with some global names standing for others, compiled by `how`.
 

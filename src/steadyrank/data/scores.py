@@ -103,12 +103,7 @@ class Scores:
 
     def mean(self) -> np.ndarray:
         """Mean over the topics that have a score: [measure, run]; NaN where none has."""
-        present = ~np.isnan(self.values)
-        counts = present.sum(axis=2)
-        totals = np.where(present, self.values, 0.0).sum(axis=2)
-        means = np.full(counts.shape, np.nan)
-        np.divide(totals, counts, out=means, where=counts > 0)
-        return means
+        return mean_of_present(self.values)
 
     def with_run_info(self, **columns: Sequence[str]) -> Scores:
         """The same scores with columns about the runs added or replaced."""
@@ -146,6 +141,16 @@ class Scores:
         from steadyrank.data.heatmap import heatmap
 
         return heatmap(self)
+
+
+def mean_of_present(values: np.ndarray) -> np.ndarray:
+    """Mean over the last axis, missing values left out; NaN where none is there."""
+    present = ~np.isnan(values)
+    counts = present.sum(axis=-1)
+    totals = np.where(present, values, 0.0).sum(axis=-1)
+    means = np.full(counts.shape, np.nan)
+    np.divide(totals, counts, out=means, where=counts > 0)
+    return means
 
 
 def position(name: str, labels: Sequence[str], axis: str) -> int:

@@ -103,7 +103,7 @@ def check(
     >>> qrels = sr.qrels_from_dict({"1": {"d1": 1}})
     >>> result = sr.check(sr.run_from_dict({"1": {"doc1": 2.0, "doc2": 2.0}}, name="a"), qrels)
     >>> result.is_sound, [finding.level for finding in result.findings]
-    (False, ['wrong', 'wrong'])
+    (False, ['wrong', 'wrong', 'odd'])
     """
     judged = qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
     tasks = list(_tasks(runs))
@@ -123,7 +123,7 @@ def check(
 
 def _tasks(runs: Run | PathLike | Iterable[Run | PathLike]) -> Iterator[Run | Path]:
     if isinstance(runs, Run) or not isinstance(runs, Iterable) or isinstance(runs, str):
-        runs = [runs]  # type: ignore[list-item]
+        runs = [runs]
     for run in runs:
         if isinstance(run, Run):
             yield run

@@ -32,7 +32,7 @@ from steadyrank.data.reading import (
     warn_oddities,
 )
 from steadyrank.data.run import Duplicates, Run
-from steadyrank.data.scores import Scores
+from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.data.sources import PathLike, find_files
 from steadyrank.data.trec import spare_table
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
@@ -44,10 +44,12 @@ from steadyrank.measures.scoring import (
     prepare,
     score_topics,
 )
+from steadyrank.measures.ties import check_expectations, expected_scores
+from steadyrank.measures.ties import tie_bounds as scores_of_extreme_orders
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
 
-Ties = Literal["trec_eval", "float32"]
+Ties = Literal["trec_eval", "float32", "average"]
 Missing = Literal["zero", "skip", "error"]
 NoRelevant = Literal["zero", "skip"]
 
@@ -62,6 +64,7 @@ class _Job:
     missing: float
     no_relevant: float
     options: RunOptions
+    with_bounds: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -72,6 +75,8 @@ class _Outcome:
     values: np.ndarray
     lacking: int
     unknown: int
+    bounds: tuple[np.ndarray, np.ndarray] | None = None
+    """Mean scores [measure] under the worst and the best order of tied documents."""
 
 
 def evaluate(
@@ -87,6 +92,7 @@ def evaluate(
     run_info: PathLike | None = None,
     team_from: str | None = None,
     system_from: str | None = None,
+    tie_bounds: bool = False,
     jobs: int | None = None,
     scheduler: str | None = None,
     executor: Executor | None = None,
@@ -97,8 +103,12 @@ def evaluate(
     `runs` are `Run` objects, or files, globs and folders; files are read, scored
     and let go one by one. A judged topic that a run lacks scores 0 (`missing`:
     "zero", as trec_eval -c), NaN ("skip"), or is an "error"; a topic without
-    relevant documents scores 0 or, with `no_relevant="skip"`, NaN. `ties`:
-    "trec_eval" compares scores in full, "float32" as pytrec_eval does.
+    relevant documents scores 0 or, with `no_relevant="skip"`, NaN.
+
+    `ties`: "trec_eval" orders documents of equal score by their ids, "float32" does so
+    for scores rounded to 32 bits, as pytrec_eval, and "average" gives the exact mean over
+    all orders. With `tie_bounds`, `meta["tie_bounds"]` holds the means under the worst and
+    the best order: `{measure: {run: [lowest, highest]}}`.
 
     >>> import steadyrank as sr
     >>> qrels = sr.qrels_from_dict({"301": {"d1": 1, "d2": 0}})
@@ -109,7 +119,7 @@ def evaluate(
     parsed = parse_measures(measures)
     _check_choice("way to treat missing topics", missing, ("zero", "skip", "error"))
     _check_choice("way to treat topics without relevant documents", no_relevant, ("zero", "skip"))
-    _check_choice("way to break ties", ties, ("trec_eval", "float32"))
+    _check_choice("way to break ties", ties, ("trec_eval", "float32", "average"))
     tasks = _tasks(runs)
     judged = qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
     if len(judged) == 0:
@@ -121,7 +131,10 @@ def evaluate(
         missing=0.0 if missing == "zero" else np.nan,
         no_relevant=0.0 if no_relevant == "zero" else np.nan,
         options=RunOptions(name_from=name_from, duplicates=duplicates),
+        with_bounds=tie_bounds,
     )
+    if ties == "average":
+        check_expectations(job.recipes)
     with workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool:
         outcomes = map_in_order(partial(_evaluate_one, job=job), tasks, pool, progress=progress)
     names = [outcome.run.name for outcome in outcomes]
@@ -142,6 +155,7 @@ def evaluate(
                          "duplicates": duplicates},
             "qrels": None if judged.source is None else str(judged.source),
             "files": {o.run.name: str(o.run.source) for o in outcomes if o.run.source},
+            **({"tie_bounds": _bounds_by_name(parsed, outcomes)} if tie_bounds else {}),
         },
     )  # fmt: skip
 
@@ -173,14 +187,39 @@ def _evaluate_one(task: Run | Path, *, job: _Job) -> _Outcome:
 def _evaluate_run(run: Run, job: _Job) -> _Outcome:
     if job.ties == "float32":
         run = rounded_to_float32(run)
-    relevant_only = not any(recipe.needs_all for recipe in job.recipes)
-    judged = find_judged_documents(run, job.qrels, relevant_only=relevant_only)
-    values = score_topics(
-        judged, job.qrels, job.recipes, missing=job.missing, no_relevant=job.no_relevant
+    without = {"missing": job.missing, "no_relevant": job.no_relevant}
+    if job.ties == "average":
+        values = expected_scores(run, job.qrels, job.recipes, **without)
+    else:
+        relevant_only = not any(recipe.needs_all for recipe in job.recipes)
+        judged = find_judged_documents(run, job.qrels, relevant_only=relevant_only)
+        values = score_topics(judged, job.qrels, job.recipes, **without)
+    common = len(set(run.topics) & job.qrels.position.keys())
+    return _Outcome(
+        run=_emptied(run),
+        values=values,
+        lacking=len(job.qrels.topics) - common,
+        unknown=len(run.topics) - common,
+        bounds=_mean_bounds(run, job, without) if job.with_bounds else None,
     )
-    lacking = int((judged.lengths < 0).sum())
-    unknown = len(run.topics) - (len(job.qrels.topics) - lacking)
-    return _Outcome(run=_emptied(run), values=values, lacking=lacking, unknown=unknown)
+
+
+def _mean_bounds(
+    run: Run, job: _Job, without: Mapping[str, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    lowest, highest = scores_of_extreme_orders(run, job.qrels, job.recipes, **without)
+    return mean_of_present(lowest), mean_of_present(highest)
+
+
+def _bounds_by_name(
+    measures: Sequence[Measure], outcomes: Sequence[_Outcome]
+) -> dict[str, dict[str, list[float]]]:
+    return {
+        str(measure): {
+            o.run.name: [float(bound[i]) for bound in o.bounds] for o in outcomes if o.bounds
+        }
+        for i, measure in enumerate(measures)
+    }
 
 
 def rounded_to_float32(run: Run) -> Run:

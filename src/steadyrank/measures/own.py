@@ -84,15 +84,19 @@ def _loop(function: Function) -> Callable[..., None]:
     compiled = _compiled(function)
     if compiled is None:
         as_number = lambda ranked, judged: float(function(ranked, judged))  # noqa: E731
-        return specialised(_score_dense, "score_own", how=lambda loop: loop, one_topic=as_number)
-    return specialised(_score_dense, "score_own", how=numba.njit(nogil=True), one_topic=compiled)
+        how, one_topic = (lambda loop: loop), as_number
+    else:
+        how, one_topic = numba.njit(nogil=True), compiled
+    loop: Callable[..., None] = specialised(_score_dense, "score_own", how=how, one_topic=one_topic)
+    return loop
 
 
 def _compiled(function: Function) -> Any:
     """The function as machine code, or None where Numba cannot compile it to a number."""
     grades = numba.types.Array(numba.types.int32, 1, "C")
     try:
-        compiled = function if hasattr(function, "py_func") else numba.njit(nogil=True)(function)
+        is_compiled = hasattr(function, "py_func")
+        compiled: Any = function if is_compiled else numba.njit(nogil=True)(function)
         compiled.compile((grades, grades))
     except Exception:  # whatever Numba has against it, Python can still run it
         return None

@@ -64,6 +64,25 @@ def topics_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table
     return Table(header=["topic", *header], rows=rows, caption=caption or f"{measure} by topic.")
 
 
+def ties_sentence(scores: Scores, *, digits: int = 4) -> str:
+    """How far the order of tied documents could move a mean, where `evaluate` found out."""
+    spans = [
+        (high - low, measure, run, low, high)
+        for measure, runs in scores.meta.get("tie_bounds", {}).items()
+        for run, (low, high) in runs.items()
+        if high > low
+    ]
+    if not spans:
+        return ""
+    _, measure, run, low, high = max(spans)
+    if round(high - low, digits) == 0:
+        return f"Ties could move no mean by {10.0**-digits:.{digits}f}."
+    return (
+        f"The order of tied documents could move means; most of all {measure} of {run}: "
+        f"{low:.{digits}f} to {high:.{digits}f}."
+    )
+
+
 def _figure(value: float, digits: int) -> str:
     return "–" if np.isnan(value) else f"{value:.{digits}f}"
 
