@@ -40,14 +40,15 @@ def _without_lowest(bits):
 
 
 @inlined
-def _split_fast(data, line, bounds, is_run, tag_start, tag_end):
-    """Split a plain line by the bits of its separators; return the next line's start, or -1.
+def _split_fast(data, line, is_run, tag_start, tag_end):
+    """Split a plain line by the bits of its separators.
 
-    Takes lines whose fields up to the number lie within 64 bytes, separated by spaces
-    or tabs, and whose tag, in a run, is the one that tag_start:tag_end holds.
+    Returns where the next line starts, then the ends of topic, document and number and
+    the starts of the latter two; -1 first for a line that is not plain. Plain are lines
+    whose fields up to the number lie within 64 bytes, separated by spaces or tabs, and
+    whose tag, in a run, is the one that tag_start:tag_end holds.
     """
     separators = bytes_up_to(data, line, SPACE)
-    blanks = bytes_equal(data, line, SPACE) | bytes_equal(data, line, TAB)
     behind = (separators << WORD(1)) | WORD(1)
     ends = separators & ~behind
     starts = ~separators & behind & ~WORD(1)  # of the fields after the first
@@ -59,27 +60,31 @@ def _split_fast(data, line, bounds, is_run, tag_start, tag_end):
         last_end = _without_lowest(last_end)
         last_start = _without_lowest(last_start)
     if last_end == WORD(0) or separators & WORD(1) or load_byte(data, line) == HASH:
-        return -1
+        return -1, 0, 0, 0, 0, 0
     last = trailing_zeros(last_end)
-    if separators & ~blanks & ((WORD(1) << last) - WORD(1)):  # a newline or worse in between
-        return -1
-    position = line + np.int64(last)
-    bounds[TOPIC, 0] = line
-    bounds[TOPIC, 1] = line + np.int64(trailing_zeros(ends))
-    bounds[DOCUMENT, 0] = line + np.int64(trailing_zeros(start_2))
-    bounds[DOCUMENT, 1] = line + np.int64(trailing_zeros(end_2))
-    bounds[3 + is_run, 0] = line + np.int64(trailing_zeros(last_start))
-    bounds[3 + is_run, 1] = position
+    not_spaces = bytes_up_to(data, line, SPACE - 1) & ((WORD(1) << last) - WORD(1))
+    if not_spaces and not_spaces & ~bytes_equal(data, line, TAB):  # a newline, or worse
+        return -1, 0, 0, 0, 0, 0
+    number_end = line + np.int64(last)
+    position = number_end
     if is_run:
-        if not blanks >> last & WORD(1):
-            return -1
+        byte = load_byte(data, position)
         tag = position + 1
         position = tag + (tag_end - tag_start)
-        if not same_bytes(data, tag, position, data, tag_start, tag_end):
-            return -1
+        if (byte != SPACE and byte != TAB) or not same_bytes(
+            data, tag, position, data, tag_start, tag_end
+        ):
+            return -1, 0, 0, 0, 0, 0
     if load_byte(data, position) != NEWLINE:
-        return -1
-    return position + 1
+        return -1, 0, 0, 0, 0, 0
+    return (
+        position + 1,
+        line + np.int64(trailing_zeros(ends)),
+        line + np.int64(trailing_zeros(start_2)),
+        line + np.int64(trailing_zeros(end_2)),
+        line + np.int64(trailing_zeros(last_start)),
+        number_end,
+    )
 
 
 @inlined
@@ -138,11 +143,14 @@ def parse_lines(data, end, is_run, values, hashes, id_offsets, ids, segments, ha
     id_end = state[ID_BYTES]
     line = 0
     while line < end:
-        next_line = _split_fast(data, line, bounds, is_run, tag_start, tag_end)
+        start = line
+        next_line, stop, id_start, id_stop, number_start, number_stop = _split_fast(
+            data, line, is_run, tag_start, tag_end
+        )
         if next_line < 0:
             fields, newline = _split(data, line, bounds, n_fields)
             next_line = newline + 1
-            is_comment = fields > 0 and load_byte(data, bounds[0, 0]) == HASH
+            is_comment = fields > 0 and load_byte(data, bounds[TOPIC, 0]) == HASH
             if fields == 0 or is_comment:
                 line = next_line
                 continue
@@ -159,22 +167,24 @@ def parse_lines(data, end, is_run, values, hashes, id_offsets, ids, segments, ha
                     tag_start, tag_end = bounds[5, 0], bounds[5, 1]
                 elif not same_bytes(data, bounds[5, 0], bounds[5, 1], data, tag_start, tag_end):
                     state[OTHER_TAGS] += 1
-        start, stop = bounds[TOPIC, 0], bounds[TOPIC, 1]
+            start, stop = bounds[TOPIC, 0], bounds[TOPIC, 1]
+            id_start, id_stop = bounds[DOCUMENT, 0], bounds[DOCUMENT, 1]
+            number_start, number_stop = bounds[number, 0], bounds[number, 1]
         if not same_bytes(data, start, stop, data, topic_start, topic_end):
             segments[state[SEGMENTS], 0] = row
             segments[state[SEGMENTS], 1] = start
             segments[state[SEGMENTS], 2] = stop
             state[SEGMENTS] += 1
             topic_start, topic_end = start, stop
-        kind, value = parse_float(data, bounds[number, 0], bounds[number, 1])
+        kind, value = parse_float(data, number_start, number_stop)
         if kind != PARSED:  # long, large, inf, nan or no number: for the caller to judge
             hard[state[HARD_NUMBERS], 0] = row
-            hard[state[HARD_NUMBERS], 1] = bounds[number, 0]
-            hard[state[HARD_NUMBERS], 2] = bounds[number, 1]
+            hard[state[HARD_NUMBERS], 1] = number_start
+            hard[state[HARD_NUMBERS], 2] = number_stop
             state[HARD_NUMBERS] += 1
         values[row] = value
-        hashes[row] = copy_id(data, bounds[DOCUMENT, 0], bounds[DOCUMENT, 1], ids, id_end)
-        id_end += bounds[DOCUMENT, 1] - bounds[DOCUMENT, 0]
+        hashes[row] = copy_id(data, id_start, id_stop, ids, id_end)
+        id_end += id_stop - id_start
         row += 1
         id_offsets[row] = id_end
         line = next_line

@@ -22,7 +22,7 @@ from steadyrank.errors import FormatError, InputError
 
 PathLike = str | os.PathLike[str]
 
-CHUNK = 1 << 19
+CHUNK = 1 << 20
 
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"

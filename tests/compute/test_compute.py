@@ -1,0 +1,119 @@
+"""Kernels that cannot be kept, tasks that fail, files that are never half there."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numba
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.compute import kernels
+from steadyrank.compute.executors import map_in_order, workers
+from steadyrank.compute.files import whole_file, write_whole
+
+
+def test_without_a_place_to_keep_them_kernels_still_work(monkeypatch):
+    def nowhere(self):
+        raise RuntimeError("cannot cache function: no locator available for file")
+
+    monkeypatch.setattr(numba.core.dispatcher.Dispatcher, "enable_caching", nowhere)
+    double = kernels.kernel(lambda x: 2 * x)
+    assert double(21) == 42
+    assert not kernels.is_kept(double)
+
+
+def test_other_failures_of_the_cache_are_not_swallowed(monkeypatch):
+    def broken(self):
+        raise RuntimeError("something else")
+
+    monkeypatch.setattr(numba.core.dispatcher.Dispatcher, "enable_caching", broken)
+    with pytest.raises(RuntimeError, match="something else"):
+        kernels.kernel(lambda x: x)
+
+
+def test_a_change_in_any_source_makes_kernels_stale():
+    stamp = kernels._sources_stamp()
+    assert len(stamp) == 64
+    assert kernels.kernel(lambda x: x)._cache._cache_file._source_stamp == stamp
+
+
+def test_specialised_kernels_differ_by_what_their_globals_stand_for():
+    def template(x):
+        return operation(x)  # noqa: F821
+
+    twice = kernels.specialised(
+        template, "twice", how=numba.njit, operation=numba.njit(lambda x: 2 * x)
+    )
+    half = kernels.specialised(
+        template, "half", how=numba.njit, operation=numba.njit(lambda x: x / 2)
+    )
+    assert (twice(8), half(8)) == (16, 4.0)
+
+
+def test_words_and_bytes_by_their_bits():
+    data = np.arange(128, dtype=np.uint8)
+
+    @numba.njit
+    def masks(data, words):
+        return (
+            kernels.bytes_up_to(data, 3, 7),
+            kernels.bytes_equal(data, 0, 5),
+            kernels.words_alike(words, 0, np.uint64(0xFF02), np.uint64(0xFF)),
+            kernels.load_word(data, 1),
+            kernels.high_product(np.uint64(1 << 63), np.uint64(6)),
+        )
+
+    low, equal, alike, word, high = masks(data, np.arange(8, dtype=np.uint64))
+    assert low == 0b11111
+    assert equal == 1 << 5
+    assert alike == 1 << 2
+    assert word == int.from_bytes(bytes(range(1, 9)), "little")
+    assert high == 3
+
+
+def test_answers_come_in_order_and_the_earliest_failure_is_told():
+    def task(i):
+        time.sleep(0.02 if i == 2 else 0.0)
+        if i in (2, 5):
+            raise sr.InputError(f"task {i}")
+        return i * i
+
+    with ThreadPoolExecutor(3) as pool:
+        assert map_in_order(lambda i: i * i, range(10), pool) == [i * i for i in range(10)]
+        for _ in range(5):
+            with pytest.raises(sr.InputError, match="task 2"):
+                map_in_order(task, range(9), pool)
+
+
+def test_too_few_jobs_are_refused():
+    with pytest.raises(sr.InputError, match="jobs must be at least 1, got 0"), workers(jobs=0):
+        pass
+
+
+def test_files_are_whole_or_not_there(tmp_path):
+    target = tmp_path / "result.txt"
+    write_whole(target, "first")
+
+    def fail_halfway():
+        with whole_file(target) as temporary:
+            temporary.write_text("half")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_halfway()
+    assert target.read_text() == "first"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_files_get_the_permissions_that_other_programs_would_give(tmp_path):
+    mask = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "x", b"")
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o640
