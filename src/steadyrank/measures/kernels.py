@@ -49,6 +49,30 @@ def _found(ranks, grades, level, cutoff):
     return count
 
 
+@inlined
+def ideal_dcg(ideal, gain, cutoff):
+    """DCG of the ideal list, for nDCG."""
+    total = 0.0
+    for i in range(min(len(ideal), cutoff)):
+        value = worth(gain, ideal[i])
+        if value == 0.0:
+            break
+        total += value / math.log2(i + 2.0)
+    return total
+
+
+@inlined
+def ideal_err(ideal, gain, cutoff):
+    """ERR of the ideal list, for nERR."""
+    total = 0.0
+    go_on = 1.0
+    for i in range(min(len(ideal), cutoff)):
+        stop = worth(gain, ideal[i])
+        total += go_on * stop / (i + 1)
+        go_on *= 1.0 - stop
+    return total
+
+
 @part
 def average_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """AP = (1/R) sum over relevant ranks r of (relevant in the top r) / r."""
@@ -123,12 +147,7 @@ def ndcg(ranks, grades, length, ideal, gain, level, cutoff, parameter):
         value = worth(gain, grades[i])
         if value != 0.0:
             dcg += value / math.log2(ranks[i] + 1.0)
-    best = 0.0
-    for i in range(min(len(ideal), cutoff)):
-        value = worth(gain, ideal[i])
-        if value == 0.0:
-            break
-        best += value / math.log2(i + 2.0)
+    best = ideal_dcg(ideal, gain, cutoff)
     return dcg / best if best > 0.0 else 0.0
 
 
@@ -176,12 +195,7 @@ def expected_reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, 
 @part
 def normalized_err(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """nERR@k = ERR@k / ERR@k of the ideal list."""
-    best = 0.0
-    go_on = 1.0
-    for i in range(min(len(ideal), cutoff)):
-        stop = worth(gain, ideal[i])
-        best += go_on * stop / (i + 1)
-        go_on *= 1.0 - stop
+    best = ideal_err(ideal, gain, cutoff)
     if best == 0.0:
         return 0.0
     err = expected_reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, parameter)

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from steadyrank.compute.kernels import inlined, part
-from steadyrank.measures.kernels import n_relevant, worth
+from steadyrank.measures.kernels import ideal_dcg, ideal_err, n_relevant, worth
 
 _NEGLIGIBLE = 60.0
 """A chance below exp(-60), about 1e-26, changes no score."""
@@ -177,17 +177,6 @@ def reciprocal_rank(firsts, lasts, grades, length, ideal, gain, level, cutoff, p
     return total
 
 
-@inlined
-def _ideal_dcg(ideal, gain, cutoff):
-    best = 0.0
-    for i in range(min(len(ideal), cutoff)):
-        value = worth(gain, ideal[i])
-        if value == 0.0:
-            break
-        best += value / math.log2(i + 2.0)
-    return best
-
-
 @part
 def ndcg(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
     """Every rank of a group has the group's mean gain."""
@@ -199,7 +188,7 @@ def ndcg(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, s
         for rank in range(firsts[i], min(lasts[i], cutoff) + 1 if gained > 0.0 else 0):
             dcg += mean / math.log2(rank + 1.0)
         i = stop
-    best = _ideal_dcg(ideal, gain, cutoff)
+    best = ideal_dcg(ideal, gain, cutoff)
     return dcg / best if best > 0.0 else 0.0
 
 
@@ -287,12 +276,7 @@ def expected_reciprocal_rank(
 @part
 def normalized_err(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
     """E[nERR@k] = E[ERR@k] / ERR@k of the ideal list."""
-    best = 0.0
-    go_on = 1.0
-    for i in range(min(len(ideal), cutoff)):
-        stop = worth(gain, ideal[i])
-        best += go_on * stop / (i + 1)
-        go_on *= 1.0 - stop
+    best = ideal_err(ideal, gain, cutoff)
     if best == 0.0:
         return 0.0
     return (
