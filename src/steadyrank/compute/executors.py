@@ -7,6 +7,7 @@ on which thread was faster.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
@@ -74,12 +75,12 @@ def map_in_order(
 
 def _dask_client(scheduler: str) -> Any:
     try:
-        from distributed import Client
+        client: Any = importlib.import_module("distributed").Client
     except ImportError:
         raise MachineError(
             "a scheduler needs the package distributed: pip install 'steadyrank[dask]'"
         ) from None
     try:
-        return Client(scheduler, timeout=PATIENCE, set_as_default=False)  # type: ignore[no-untyped-call]
+        return client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {scheduler!r}: {error}") from None
