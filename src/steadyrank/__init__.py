@@ -22,6 +22,9 @@ _HOMES = {
     "Scores": "data.scores",
     "CheckResult": "measures.check",
     "check": "measures.check",
+    "as_qrels": "data.foreign",
+    "as_run": "data.foreign",
+    "as_scores": "data.foreign",
     "evaluate": "measures.evaluate",
     "join_scores": "data.scores",
     "parse_measure": "measures.names",
@@ -36,6 +39,9 @@ _HOMES = {
     "TrackModel": "data.track_model",
     "simulated_track": "data.simulated",
     "true_means": "data.track_model",
+    "read_topics": "data.datasets",
+    "write_qrels": "data.writing",
+    "write_run": "data.writing",
     "write_scores": "data.score_files",
 }
 
@@ -54,6 +60,9 @@ __all__ = [
     "TrackModel",
     "UnknownNameError",
     "__version__",
+    "as_qrels",
+    "as_run",
+    "as_scores",
     "check",
     "evaluate",
     "join_scores",
@@ -63,10 +72,13 @@ __all__ = [
     "read_run",
     "read_runs",
     "read_scores",
+    "read_topics",
     "register_measure",
     "run_from_dict",
     "simulated_track",
     "true_means",
+    "write_qrels",
+    "write_run",
     "write_scores",
 ]
 
@@ -86,6 +98,8 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from steadyrank.data.datasets import read_topics
+    from steadyrank.data.foreign import as_qrels, as_run, as_scores
     from steadyrank.data.qrels import Qrels, qrels_from_dict
     from steadyrank.data.reading import read_qrels, read_run, read_runs
     from steadyrank.data.run import Run, run_from_dict
@@ -93,6 +107,7 @@ if TYPE_CHECKING:
     from steadyrank.data.scores import Scores, join_scores
     from steadyrank.data.simulated import SimulatedTrack, simulated_track
     from steadyrank.data.track_model import TrackModel, true_means
+    from steadyrank.data.writing import write_qrels, write_run
     from steadyrank.errors import (
         FormatError,
         InputError,

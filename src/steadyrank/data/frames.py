@@ -20,13 +20,13 @@ from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.sources import is_parquet, open_bytes
 from steadyrank.errors import FormatError
 
-TOPIC_NAMES = ("query_id", "qid", "q_id", "topic")
+TOPIC_NAMES = ("query_id", "qid", "q_id", "topic", "query")
 DOCUMENT_NAMES = ("doc_id", "docno", "docid", "did", "document")
 VALUE_NAMES = {
     "score": ("score", "sim"),
     "relevance": ("relevance", "rel", "label", "grade", "score"),
 }
-RUN_NAMES = ("run", "tag", "name")
+RUN_NAMES = ("run", "tag", "name", "system")
 
 
 @dataclass(frozen=True, slots=True)

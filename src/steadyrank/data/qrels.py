@@ -25,6 +25,8 @@ from steadyrank.errors import InputError, unknown_name
 if TYPE_CHECKING:
     import pandas as pd
 
+    from steadyrank.data.tool_frames import Tool
+
 LARGEST_GRADE = 1000
 """Gains of 2^grade must stay finite."""
 
@@ -181,17 +183,11 @@ class Qrels:
         names = self.documents.to_list(start, stop)
         return dict(zip(names, self.grades[start:stop].tolist(), strict=True))
 
-    def to_frame(self) -> pd.DataFrame:
-        """Columns query_id, doc_id, relevance: one row a judgment."""
-        import pandas as pd
+    def to_frame(self, *, columns: Tool = "steadyrank") -> pd.DataFrame:
+        """A row a judgment, under the column names that a tool expects."""
+        from steadyrank.data.tool_frames import qrels_frame
 
-        return pd.DataFrame(
-            {
-                "query_id": np.repeat(np.array(self.topics, dtype=object), self.sizes),
-                "doc_id": self.documents.to_list(),
-                "relevance": self.grades,
-            }
-        )
+        return qrels_frame(self, columns=columns)
 
 
 class ContradictingJudgments(InputError):
@@ -265,4 +261,5 @@ def qrels_from_dict(judgments: Mapping[str, Mapping[str, int]]) -> Qrels:
     documents = make_ids(doc for topic in topics for doc in judgments[topic])
     grades = as_numbers((g for topic in topics for g in judgments[topic].values()), "grade")
     first_rows = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if sizes else np.empty(0)
-    return build_qrels(topics, first_rows.astype(np.int64), documents, grades)
+    names = [str(topic) for topic in topics]
+    return build_qrels(names, first_rows.astype(np.int64), documents, grades)

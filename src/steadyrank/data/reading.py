@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 
 from steadyrank.compute.executors import Progress, map_in_order, workers
+from steadyrank.data import datasets
 from steadyrank.data.frames import read_columns
 from steadyrank.data.qrels import (
     ContradictingJudgments,
@@ -44,6 +45,9 @@ from steadyrank.data.sources import (
 )
 from steadyrank.data.trec import ODDITY_ADVICE, Table, read_table
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning, unknown_name
+
+MEMORY = "<memory>"
+"""Stands for the file of a run that was not read from one."""
 
 NameFrom = Literal["tag", "file"]
 
@@ -106,7 +110,11 @@ def read_runs(
 
 
 def read_qrels(path: PathLike) -> Qrels:
-    """Read judgments: TREC text (plain or gzip), Parquet or JSON lines."""
+    """Read judgments: TREC text (plain or gzip), Parquet, JSON lines, or `irds:` and an id
+    of ir_datasets (extra `steadyrank[ir]`).
+    """
+    if datasets.is_dataset(path):
+        return datasets.load_qrels(str(path))
     qrels = load_qrels(Path(path))
     for what, count in qrels.oddities.items():
         warnings.warn(f"{path}: {count} {what}", SteadyrankWarning, stacklevel=2)
@@ -164,10 +172,12 @@ def check_names(names: Sequence[str], files: Sequence[Path]) -> None:
     seen: dict[str, Path] = {}
     for name, file in zip(names, files, strict=True):
         if name in seen:
-            raise InputError(
-                f"{file}: the run is named {name!r}, as is {seen[name]}: "
+            remedy = (
                 "name runs by their files with name-from file"
+                if file.name != MEMORY
+                else "rename one, or give runs as {name: run}"
             )
+            raise InputError(f"{file}: the run is named {name!r}, as is {seen[name]}: {remedy}")
         seen[name] = file
 
 

@@ -16,6 +16,8 @@ from steadyrank.errors import InputError, unknown_name
 if TYPE_CHECKING:
     import pandas as pd
 
+    from steadyrank.data.tool_frames import Tool
+
 Duplicates = Literal["error", "first", "best"]
 
 
@@ -58,19 +60,11 @@ class Run:
         """The same run under another name."""
         return replace(self, name=name)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Columns query_id, doc_id, score, rank: one row a document."""
-        import pandas as pd
+    def to_frame(self, *, columns: Tool = "steadyrank") -> pd.DataFrame:
+        """A row a document, under the column names that a tool expects."""
+        from steadyrank.data.tool_frames import run_frame
 
-        sizes = np.diff(self.blocks)
-        return pd.DataFrame(
-            {
-                "query_id": np.repeat(np.array(self.topics, dtype=object), sizes),
-                "doc_id": self.documents.to_list(),
-                "score": self.scores,
-                "rank": np.arange(len(self)) - np.repeat(self.blocks[:-1], sizes) + 1,
-            }
-        )
+        return run_frame(self, columns=columns)
 
 
 class DuplicateDocument(InputError):
@@ -186,11 +180,12 @@ def run_from_dict(
     """
     topics = list(rankings)
     sizes = [len(rankings[topic]) for topic in topics]
+    names = [str(topic) for topic in topics]
     documents = make_ids(doc for topic in topics for doc in rankings[topic])
     scores = as_numbers((s for topic in topics for s in rankings[topic].values()), "score")
     if np.isnan(scores).any():
         raise InputError(f"run {name!r}: a score is NaN, so its rank is undefined")
     first_rows = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if sizes else np.empty(0)
     return build_run(
-        name, topics, first_rows.astype(np.int64), documents, scores, duplicates=duplicates
+        name, names, first_rows.astype(np.int64), documents, scores, duplicates=duplicates
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, MachineError, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +38,7 @@ class Scores:
             if len(set(labels)) != len(labels):
                 twice = next(name for name in labels if list(labels).count(name) > 1)
                 raise InputError(f"two {axis}s are named {twice!r}")
-        values = np.array(self.values, np.float64, order="C", copy=None)
+        values = np.asarray(self.values, np.float64, order="C")
         if values.shape != tuple(len(labels) for labels in self.labels):
             raise InputError(
                 f"values of shape {values.shape} do not fit {len(self.measures)} measures, "
@@ -129,7 +129,7 @@ class Scores:
         try:
             import xarray as xr
         except ImportError:
-            raise InputError("to_xarray needs xarray: pip install 'steadyrank[ir]'") from None
+            raise MachineError("to_xarray needs xarray: pip install 'steadyrank[ir]'") from None
         info = {key: ("run", list(column)) for key, column in self.run_info.items()}
         coords = dict(zip(AXES, map(list, self.labels), strict=True))
         return xr.DataArray(

@@ -7,8 +7,6 @@ scores on many scales, and the effects that made them (`track_model`).
 
 from __future__ import annotations
 
-import gzip
-import itertools
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -35,6 +33,7 @@ from steadyrank.data.track_model import (
     draw_latents,
     draw_topic,
 )
+from steadyrank.data.writing import write_qrels, write_run
 from steadyrank.errors import InputError
 
 _ID_PREFIX = np.frombuffer(b"SIM-", np.uint8)
@@ -97,12 +96,9 @@ class SimulatedTrack:
         suffix = ".run.gz" if compress else ".run"
         _make_run_folder(root / "runs", {run.name + suffix for run in self.runs})
         for run in self.runs:
-            content = _run_text(run).encode()
-            # Without a time stamp, so that the same track makes the same bytes.
-            packed = gzip.compress(content, 6, mtime=0) if compress else content
-            write_whole(root / "runs" / (run.name + suffix), packed)
-        write_whole(root / "qrels.txt", _qrels_text(self.qrels))
-        write_whole(root / "complete-qrels.txt", _qrels_text(self.complete))
+            write_run(run, root / "runs" / (run.name + suffix))
+        write_qrels(self.qrels, root / "qrels.txt")
+        write_qrels(self.complete, root / "complete-qrels.txt")
         write_whole(root / "run-info.csv", _info_text(self.runs))
         truth = {**self.truth.to_dict(), "pooled": list(self.pooled)}
         write_whole(root / "truth.json", json.dumps(truth, indent=1) + "\n")
@@ -376,32 +372,6 @@ def _make_run_folder(folder: Path, names: set[str]) -> None:
             f"{folder} already holds {others[0]!r}, which is not a run of this track: "
             "choose another folder"
         )
-
-
-def _run_text(run: Run) -> str:
-    documents = _decoded(run.documents)
-    scores = run.scores.tolist()
-    lines = []
-    for t, topic in enumerate(run.topics):
-        first, stop = int(run.blocks[t]), int(run.blocks[t + 1])
-        lines += [
-            f"{topic} Q0 {documents[row]} {row - first + 1} {scores[row]!r} {run.name}\n"
-            for row in range(first, stop)
-        ]
-    return "".join(lines)
-
-
-def _qrels_text(qrels: Qrels) -> str:
-    topics = np.repeat(qrels.topics, qrels.sizes).tolist()
-    rows = zip(topics, _decoded(qrels.documents), qrels.grades.tolist(), strict=True)
-    return "".join(f"{topic} 0 {document} {grade}\n" for topic, document, grade in rows)
-
-
-def _decoded(documents: Ids) -> list[str]:
-    """All ids at once, which for a track's plain ASCII ids is far faster than one by one."""
-    text = documents.data[: documents.offsets[-1]].tobytes().decode("ascii")
-    bounds = documents.offsets.tolist()
-    return [text[a:b] for a, b in itertools.pairwise(bounds)]
 
 
 def _info_text(runs: tuple[Run, ...]) -> str:

@@ -6,20 +6,22 @@ from oddities that one should know of.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from steadyrank.compute.executors import Progress, map_in_order, workers
+from steadyrank.data.foreign import as_qrels, runs_and_files
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.reading import NameFrom, RunOptions, load_run, read_qrels
 from steadyrank.data.run import Run
-from steadyrank.data.sources import PathLike, find_files, is_json_lines, is_parquet, open_bytes
+from steadyrank.data.sources import is_json_lines, is_parquet, open_bytes
 from steadyrank.errors import InputError
 from steadyrank.measures.scoring import JudgedRun, find_judged_documents
 
@@ -89,8 +91,8 @@ class CheckResult:
 
 
 def check(
-    runs: Run | PathLike | Iterable[Run | PathLike],
-    qrels: Qrels | PathLike,
+    runs: Any,
+    qrels: Any,
     *,
     name_from: NameFrom = "tag",
     jobs: int | None = None,
@@ -105,8 +107,9 @@ def check(
     >>> result.is_sound, [finding.level for finding in result.findings]
     (False, ['wrong', 'wrong', 'odd'])
     """
-    judged = qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
-    tasks = list(_tasks(runs))
+    is_file = isinstance(qrels, (str, os.PathLike))
+    judged = read_qrels(qrels) if is_file else as_qrels(qrels)
+    tasks = runs_and_files(runs)
     one = partial(_check_one, qrels=judged, options=RunOptions(name_from=name_from))
     with workers(jobs=jobs, executor=executor) as pool:
         outcomes = map_in_order(one, tasks, pool, progress=progress)
@@ -119,16 +122,6 @@ def check(
         runs=tuple(rows),
         findings=tuple(sorted(findings, key=lambda finding: finding.level != "wrong")),
     )
-
-
-def _tasks(runs: Run | PathLike | Iterable[Run | PathLike]) -> Iterator[Run | Path]:
-    if isinstance(runs, Run) or not isinstance(runs, Iterable) or isinstance(runs, str):
-        runs = [runs]
-    for run in runs:
-        if isinstance(run, Run):
-            yield run
-        else:
-            yield from find_files(run)
 
 
 def _check_one(

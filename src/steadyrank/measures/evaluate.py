@@ -20,9 +20,11 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.data.blocks import rank_blocks
+from steadyrank.data.foreign import as_qrels, runs_and_files
 from steadyrank.data.ids import Ids
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.reading import (
+    MEMORY,
     NameFrom,
     RunOptions,
     check_names,
@@ -33,7 +35,7 @@ from steadyrank.data.reading import (
 )
 from steadyrank.data.run import Duplicates, Run
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.data.sources import PathLike, find_files
+from steadyrank.data.sources import PathLike
 from steadyrank.data.trec import spare_table
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.names import Measure, parse_measures
@@ -80,8 +82,8 @@ class _Outcome:
 
 
 def evaluate(
-    runs: Run | PathLike | Iterable[Run | PathLike],
-    qrels: Qrels | PathLike,
+    runs: Any,
+    qrels: Any,
     measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
     *,
     missing: Missing = "zero",
@@ -100,10 +102,13 @@ def evaluate(
 ) -> Scores:
     """Score every run on every judged topic.
 
-    `runs` are `Run` objects, or files, globs and folders; files are read, scored
-    and let go one by one. A judged topic that a run lacks scores 0 (`missing`:
-    "zero", as trec_eval -c), NaN ("skip"), or is an "error"; a topic without
-    relevant documents scores 0 or, with `no_relevant="skip"`, NaN.
+    `runs` are files, globs and folders, which are read, scored and let go one by one, or
+    `Run` objects, or what other tools call a run (`as_run`), named by a dictionary if they
+    have no names; `qrels` are a file, `Qrels`, or what `as_qrels` takes.
+
+    A judged topic that a run lacks scores 0 (`missing`: "zero", as trec_eval -c), NaN
+    ("skip"), or is an "error"; a topic without relevant documents scores 0 or, with
+    `no_relevant="skip"`, NaN.
 
     `ties`: "trec_eval" orders documents of equal score by their ids, "float32" does so
     for scores rounded to 32 bits, as pytrec_eval, and "average" gives the exact mean over
@@ -120,8 +125,9 @@ def evaluate(
     _check_choice("way to treat missing topics", missing, ("zero", "skip", "error"))
     _check_choice("way to treat topics without relevant documents", no_relevant, ("zero", "skip"))
     _check_choice("way to break ties", ties, ("trec_eval", "float32", "average"))
-    tasks = _tasks(runs)
-    judged = qrels if isinstance(qrels, Qrels) else read_qrels(qrels)
+    tasks = runs_and_files(runs, duplicates=duplicates)
+    is_file = isinstance(qrels, (str, os.PathLike))
+    judged = read_qrels(qrels) if is_file else as_qrels(qrels)
     if len(judged) == 0:
         raise InputError("the qrels hold no judgments")
     job = _Job(
@@ -138,7 +144,7 @@ def evaluate(
     with workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool:
         outcomes = map_in_order(partial(_evaluate_one, job=job), tasks, pool, progress=progress)
     names = [outcome.run.name for outcome in outcomes]
-    check_names(names, [outcome.run.source or Path("<memory>") for outcome in outcomes])
+    check_names(names, [outcome.run.source or Path(MEMORY) for outcome in outcomes])
     _report(outcomes, job, missing)
     described = describe_runs(
         names, run_info=run_info, team_from=team_from, system_from=system_from
@@ -163,18 +169,6 @@ def evaluate(
 def _check_choice(what: str, value: str, choices: Sequence[str]) -> None:
     if value not in choices:
         raise unknown_name(what, value, choices)
-
-
-def _tasks(runs: Any) -> list[Run | Path]:
-    """Runs as they are, file names expanded."""
-    if isinstance(runs, (Run, str, os.PathLike)):
-        runs = [runs]
-    tasks: list[Run | Path] = []
-    for run in runs:
-        tasks.extend([run] if isinstance(run, Run) else find_files(run))
-    if not tasks:
-        raise InputError("no runs to evaluate")
-    return tasks
 
 
 def _evaluate_one(task: Run | Path, *, job: _Job) -> _Outcome:

@@ -1,0 +1,1 @@
+"""Statistics that know numbers, not retrieval: tests, resampling, corrections, effect sizes."""

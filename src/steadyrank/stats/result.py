@@ -1,0 +1,68 @@
+"""What every statistical routine returns: frozen, printable, with its method and sizes.
+
+Scores come as a matrix [run, topic], NaN where missing, and pairs of runs as an integer
+array [pair, 2]; the difference of a pair is always first minus second.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+NO_DIFFERENCE, ZERO_VARIANCE, TOO_FEW = "no_difference", "zero_variance", "too_few_topics"
+"""Flags of degenerate pairs: identical runs (p = 1), a constant difference (p = 0), n < 2."""
+
+CONSTANT = 1e-12
+"""A spread counts as none if it is at most this times the largest absolute difference or 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """From `low` to `high`."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairTests:
+    """One test on many pairs of runs: arrays with one entry a pair."""
+
+    test: str
+    n: np.ndarray
+    """Topics that both runs of the pair have."""
+    difference: np.ndarray
+    """Mean difference over these topics."""
+    statistic: np.ndarray
+    pvalue: np.ndarray
+    flag: np.ndarray
+    """"" or one of the flags, as text."""
+    method: str
+    """In words: exact or approximate, how zeros and ties are treated, how many samples."""
+    n_samples: int | None = None
+    seed: int | None = None
+    pvalue_error: np.ndarray | None = None
+    """Monte Carlo standard error of each p-value, where it was sampled."""
+
+
+def all_pairs(n_runs: int) -> np.ndarray:
+    """Every unordered pair of runs, [pair, 2], in the order (0, 1), (0, 2), …, (1, 2), …
+
+    >>> all_pairs(3).tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
+    return np.stack(np.triu_indices(n_runs, 1), axis=1)
+
+
+def degenerate_flags(
+    n: np.ndarray, mean: np.ndarray, sd: np.ndarray, largest: np.ndarray
+) -> np.ndarray:
+    """The flag of each pair, from its topics, mean, standard deviation and largest |difference|."""
+    flags = np.full(np.shape(n), "", dtype=object)
+    constant = sd <= CONSTANT * np.maximum(1.0, largest)
+    nothing = np.abs(mean) <= CONSTANT * np.maximum(1.0, largest)
+    flags[constant & nothing] = NO_DIFFERENCE
+    flags[constant & ~nothing] = ZERO_VARIANCE
+    flags[np.asarray(n) < 2] = TOO_FEW
+    return flags
