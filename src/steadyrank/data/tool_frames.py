@@ -36,8 +36,7 @@ def run_frame(run: Run, *, columns: Tool = "steadyrank") -> pd.DataFrame:
     - `ir_measures`: query_id, doc_id, score
     - `pyterrier`: qid, docno, score, rank from 0
     - `ranx`: q_id, doc_id, score; ids of dtype object, as `ranx.Run.from_df` demands
-    - `trectools`: query, q0, docid, rank from 1, score, system; ids that are all whole
-      numbers are integers, as trectools reads them from files
+    - `trectools`: query, q0, docid, rank from 1, score, system
 
     A topic without documents has no row.
 
@@ -87,7 +86,7 @@ def qrels_frame(qrels: Qrels, *, columns: Tool = "steadyrank") -> pd.DataFrame:
     topics, documents = _id_columns(qrels, columns)
     grades = qrels.grades if columns == "steadyrank" else qrels.grades.astype(np.int64)
     if columns == "trectools":
-        return _frame({topic: topics, "q0": 0, document: documents, "rel": grades})
+        return _frame({topic: topics, "q0": "0", document: documents, "rel": grades})
     value = {"pyterrier": "label", "ranx": "score"}.get(columns, "relevance")
     made: dict[str, Any] = {topic: topics, document: documents, value: grades}
     if columns == "ir_measures":
@@ -135,18 +134,5 @@ def _series(array: Any, columns: Tool) -> pd.Series[Any]:
         return pd.Series(names, dtype=object)
     if columns == "ranx":
         return pd.Series(array.to_numpy(zero_copy_only=False), dtype=object)
-    if columns == "trectools":
-        array = _as_numbers(array)
     series: pd.Series[Any] = array.to_pandas()
     return series
-
-
-def _as_numbers(array: Any) -> Any:
-    """Whole numbers where every name is one, written as numbers are; else the names."""
-    import pyarrow as pa
-
-    try:
-        numbers = array.cast(pa.int64())
-    except pa.ArrowInvalid:
-        return array
-    return numbers if numbers.cast(array.type).equals(array) else array
