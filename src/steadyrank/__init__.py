@@ -22,7 +22,11 @@ _HOMES = {
     "Scores": "data.scores",
     "CheckResult": "measures.check",
     "check": "measures.check",
+    "CompareResult": "studies.compare",
     "as_qrels": "data.foreign",
+    "audit_tests": "studies.audit",
+    "compare": "studies.compare",
+    "discriminative_power": "studies.compare",
     "as_run": "data.foreign",
     "as_scores": "data.foreign",
     "evaluate": "measures.evaluate",
@@ -47,6 +51,7 @@ _HOMES = {
 
 __all__ = [
     "CheckResult",
+    "CompareResult",
     "FormatError",
     "InputError",
     "MachineError",
@@ -63,7 +68,10 @@ __all__ = [
     "as_qrels",
     "as_run",
     "as_scores",
+    "audit_tests",
     "check",
+    "compare",
+    "discriminative_power",
     "evaluate",
     "join_scores",
     "parse_measure",
@@ -120,3 +128,5 @@ if TYPE_CHECKING:
     from steadyrank.measures.evaluate import evaluate
     from steadyrank.measures.names import Measure, parse_measure
     from steadyrank.measures.own import register_measure
+    from steadyrank.studies.audit import audit_tests
+    from steadyrank.studies.compare import CompareResult, compare, discriminative_power

@@ -21,6 +21,7 @@ from steadyrank.errors import InputError, SteadyrankError
 COMMANDS = {
     "check": "what is wrong or odd with these files",
     "evaluate": "scores of every run on every topic",
+    "compare": "who beats whom, how surely, by how much",
     "demo": "evaluate a simulated track, without any data of your own",
     "doctor": "versions, threads, caches, self-test",
 }

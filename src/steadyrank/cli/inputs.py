@@ -1,0 +1,90 @@
+"""What study commands work on: QRELS RUN..., or scores that another tool computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steadyrank.cli.options import missing_options, run_options, together
+from steadyrank.errors import InputError
+
+if TYPE_CHECKING:
+    from steadyrank.data.scores import Scores
+
+scores_options = together(
+    click.argument("files", type=click.Path(), nargs=-1, metavar="[QRELS RUN...]"),
+    click.option("--scores", "scores_file", metavar="FILE", type=click.Path(),
+                 help="Scores instead of runs: long or wide CSV, or Parquet."),
+    click.option("--runs-in-rows", is_flag=True, help="Wide CSV with runs down, topics across."),
+    missing_options,
+    run_options,
+)  # fmt: skip
+
+
+def load_scores(
+    files: tuple[str, ...],
+    scores_file: str | None,
+    measures: tuple[str, ...],
+    *,
+    runs_in_rows: bool,
+    default_measures: tuple[str, ...] = ("AP",),
+    **options: Any,
+) -> Scores:
+    """The scores that the arguments of a study command stand for."""
+    named = [split_assignment(measure) for measure in measures]
+    if scores_file is not None or any(path for _, path in named):
+        if files:
+            raise InputError("give either QRELS RUN... or scores, not both")
+        scores = _read(scores_file, named, runs_in_rows)
+        return _described(scores, options)
+    if len(files) < 2:
+        raise InputError("give QRELS and at least one RUN, or --scores FILE")
+    from steadyrank.measures.evaluate import evaluate
+
+    return evaluate(list(files[1:]), files[0], measures or default_measures, **options)
+
+
+def split_assignment(text: str) -> tuple[str, str | None]:
+    """NAME and FILE of `NAME=FILE`, split at the first = outside parentheses.
+
+    >>> split_assignment("AP(rel=2)=ap.csv"), split_assignment("AP(rel=2)")
+    (('AP(rel=2)', 'ap.csv'), ('AP(rel=2)', None))
+    """
+    depth = 0
+    for place, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if character == "=" and depth == 0:
+            return text[:place], text[place + 1 :]
+    return text, None
+
+
+def _read(
+    scores_file: str | None, named: list[tuple[str, str | None]], runs_in_rows: bool
+) -> Scores:
+    from steadyrank.data.score_files import DEFAULT_MEASURE, read_scores
+
+    files = {name: path for name, path in named if path is not None}
+    if scores_file is None:
+        if len(files) < len(named):
+            bare = next(name for name, path in named if path is None)
+            raise InputError(f"-m {bare} names no file: write -m {bare}=FILE for each measure")
+        return read_scores(dict(files), runs_in_rows=runs_in_rows)
+    if files:
+        raise InputError("give either --scores FILE or -m NAME=FILE, not both")
+    label = named[0][0] if len(named) == 1 else None
+    scores = read_scores(scores_file, measure=label, runs_in_rows=runs_in_rows)
+    if not named or scores.measures == (label or DEFAULT_MEASURE,):
+        return scores
+    return scores.select(measures=[name for name, _ in named])
+
+
+def _described(scores: Scores, options: dict[str, Any]) -> Scores:
+    """The scores with what options say about the runs."""
+    from steadyrank.data.reading import describe_runs
+
+    keys = ("run_info", "team_from", "system_from")
+    info = describe_runs(scores.runs, **{key: options.get(key) for key in keys})
+    columns = dict.fromkeys(key for row in info.values() for key in row)
+    added = {key: [info[run].get(key, "") for run in scores.runs] for key in columns}
+    return scores.with_run_info(**added)

@@ -1,0 +1,87 @@
+"""Who can be told apart: compact letters, and intervals for ranks.
+
+Two runs that share a letter are not significantly different. A run's rank interval is
+where it ends up when topics are drawn anew.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import rankdata
+
+from steadyrank.compute.random import block_stream, blocks_of
+
+MOST_GROUPS = 500
+"""Groups on the way to the answer; some patterns make them grow without end."""
+
+ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+
+
+def compact_letters(different: np.ndarray, order: np.ndarray) -> list[str] | None:
+    """Letters such that runs share one exactly if they are not told apart.
+
+    None where that takes more groups than there are letters, as with many runs.
+
+    `different` is a symmetric boolean matrix of runs, `order` the runs from the best down.
+    Insert-absorb: start with one group of all; every significant pair splits each group
+    that holds both; groups inside others are dropped. Piepho, "An algorithm for a
+    letter-based representation of all-pairwise comparisons", Journal of Computational and
+    Graphical Statistics 13(2), 2004, doi:10.1198/1061860043515.
+
+    >>> different = np.zeros((3, 3), bool)
+    >>> different[0, 2] = different[2, 0] = True
+    >>> compact_letters(different, np.arange(3))
+    ['a', 'ab', 'b']
+    """
+    groups: list[frozenset[int]] = [frozenset(range(len(different)))]
+    for i, j in zip(*np.nonzero(np.triu(different)), strict=True):
+        pair = {int(i), int(j)}
+        split = [group - {member} for group in groups if pair <= group for member in pair]
+        kept = [group for group in groups if not pair <= group]
+        groups = _absorbed(kept, split)
+        if len(groups) > MOST_GROUPS:
+            return None
+    if len(groups) > len(ALPHABET):
+        return None
+    places = {int(run): place for place, run in enumerate(order)}
+    groups.sort(key=lambda group: sorted(places[run] for run in group))
+    letters = [""] * len(different)
+    for number, group in enumerate(groups):
+        for run in group:
+            letters[run] += ALPHABET[number]
+    return letters
+
+
+def _absorbed(kept: list[frozenset[int]], new: list[frozenset[int]]) -> list[frozenset[int]]:
+    """The groups that no other group contains; only new ones can be contained."""
+    result = list(kept)
+    for group in sorted(set(new), key=len, reverse=True):
+        if not any(group <= other for other in result):
+            result.append(group)
+    return result
+
+
+def rank_intervals(
+    scores: np.ndarray, *, level: float = 0.95, n_samples: int = 2000, seed: int = 0
+) -> np.ndarray:
+    """[run, 2]: percentile interval of each run's rank by mean score over resampled topics.
+
+    Topics are drawn with replacement; missing cells are left out of the means; tied means
+    share the middle rank. Not a statement about other documents or other runs.
+    """
+    present = ~np.isnan(scores)
+    filled = np.where(present, scores, 0.0)
+    n_topics = scores.shape[1]
+    ranks = np.empty((n_samples, len(scores)))
+    for block, first, stop in blocks_of(n_samples):
+        stream = block_stream(seed, "rank intervals", block)
+        weights = stream.multinomial(n_topics, np.full(n_topics, 1 / n_topics), stop - first)
+        counts = weights @ present.T
+        means = np.divide(
+            weights @ filled.T, counts, out=np.full(counts.shape, -np.inf), where=counts > 0
+        )
+        ranks[first:stop] = rankdata(-means, axis=1)
+    tail = (1 - level) / 2
+    low = np.quantile(ranks, tail, axis=0, method="inverted_cdf")
+    high = np.quantile(ranks, 1 - tail, axis=0, method="inverted_cdf")
+    return np.stack([np.floor(low), np.ceil(high)], axis=1).astype(int)

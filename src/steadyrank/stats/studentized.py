@@ -1,0 +1,135 @@
+"""The studentised range: how far apart the extreme of k equal means lie, in standard errors.
+
+For Tukey's test of thousands of pairs at once, where SciPy's routine takes 20 ms a value. Both
+integrals are trapezoidal sums of analytic functions that vanish at the ends, which converge
+exponentially; nothing is subtracted from 1, so small tails keep their digits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import optimize, special, stats
+from scipy.interpolate import BarycentricInterpolator
+
+TAIL = 1e-30
+"""Probability cut off each end of the distribution of the standard deviation."""
+
+SMALLEST = 1e-25
+"""Tails are followed down to about this value; what lies beyond is given as this bound."""
+
+DIRECT = 200
+"""Up to this many different values are integrated one by one."""
+
+AGREEMENT = 1e-10
+"""Interpolation is refined until it agrees with integration between the nodes: relative."""
+
+
+def survival(q: np.ndarray, n_means: int, df: float) -> np.ndarray:
+    """P(studentised range of `n_means` means with `df` degrees of freedom > q), by integration.
+
+    P = ∫ f(s) W(q s) ds over the density f of s = sqrt(chi2/df), W(w) the chance that the range
+    of k standard normals exceeds w: ∫ k φ(z) Φ(z)^(k-1) [1 - (1 - Φ(z-w)/Φ(z))^(k-1)] dz.
+
+    Reference: Copenhaver and Holland 1988, doi:10.1080/00949658808811082.
+
+    >>> survival(np.array([3.5]), 3, 20).round(6)
+    array([0.055892])
+    """
+    spread, spread_weight = spread_rule(df)
+    return np.array([spread_weight @ _range_survival(value * spread, n_means) for value in q])
+
+
+def survival_many(q: np.ndarray, n_means: int, df: float) -> np.ndarray:
+    """`survival` of any number of values: interpolated in its logarithm where they are many."""
+    values, place = np.unique(np.asarray(q, dtype=np.float64), return_inverse=True)
+    if not values.size:
+        return np.zeros(0)
+    largest = _last_followed(float(values[-1]), n_means, df)
+    inside = np.minimum(values, largest)
+    if values.size <= DIRECT:
+        found = survival(inside, n_means, df)
+    else:
+        found = _interpolated(inside, largest, n_means, df)
+    tails: np.ndarray = np.clip(found, 0.0, 1.0)[place.reshape(np.shape(q))]
+    return tails
+
+
+def critical_value(pvalue: float, n_means: int, df: float) -> float:
+    """The value that the studentised range exceeds with chance `pvalue`.
+
+    >>> round(critical_value(0.05, 3, 20), 4)
+    3.5779
+    """
+
+    def excess(log_q: float) -> float:
+        tail = survival(np.exp([log_q]), n_means, df)[0]
+        return float(np.log(max(tail, 1e-300)) - np.log(pvalue))
+
+    high = 1.0
+    while excess(high) > 0.0:
+        high *= 2.0
+    return float(np.exp(optimize.brentq(excess, -60.0, high, xtol=1e-12)))
+
+
+def spread_rule(df: float, finest: float = np.inf) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes s and weights that integrate over the density of s = sqrt(chi2/df).
+
+    Equal steps of log(s), at most `finest`: smaller than what the other factor changes over.
+    """
+    low = 0.5 * np.log(stats.chi2.ppf(TAIL, df) / df)
+    high = 0.5 * np.log(stats.chi2.isf(TAIL, df) / df)
+    step = min(0.15, 0.3 / np.sqrt(df), finest)
+    log_s = np.linspace(low, high, int(np.ceil((high - low) / step)) + 1)
+    density = df * log_s - 0.5 * df * np.exp(2.0 * log_s)
+    weight = np.exp(density - density.max())
+    return np.exp(log_s), weight / weight.sum()
+
+
+def _range_survival(w: np.ndarray, n_means: int) -> np.ndarray:
+    """P(range of `n_means` standard normals > w)."""
+    z = np.linspace(-9.0, 9.0, 181)
+    below = special.ndtr(z)
+    largest = n_means * np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi) * below ** (n_means - 1)
+    largest *= z[1] - z[0]
+    with np.errstate(divide="ignore", under="ignore"):
+        share = special.ndtr(z - w[:, None]) / below
+        missed = -np.expm1((n_means - 1) * np.log1p(-np.minimum(share, 1.0)))
+    tail: np.ndarray = missed @ largest
+    return tail
+
+
+def _last_followed(largest: float, n_means: int, df: float) -> float:
+    """`largest`, or where the tail falls to about `SMALLEST` if that comes first."""
+    bound = 1.0
+    while bound < largest:
+        if survival(np.array([bound]), n_means, df)[0] < SMALLEST:
+            return bound
+        bound *= 1.25
+    return largest
+
+
+def _interpolated(q: np.ndarray, largest: float, n_means: int, df: float) -> np.ndarray:
+    """Survival at sorted `q`: a polynomial for its logarithm, Chebyshev points in log(1 + q)."""
+    end = np.log1p(largest)
+    size = 64
+    nodes, logs = _chebyshev(size, end, n_means, df)
+    while True:
+        finer_nodes, finer_logs = _chebyshev(2 * size, end, n_means, df)
+        polynomial = _polynomial(nodes, logs)
+        worst = np.abs(polynomial(finer_nodes) - finer_logs).max()
+        nodes, logs, size = finer_nodes, finer_logs, 2 * size
+        if worst < AGREEMENT or size >= 1024:
+            found: np.ndarray = np.exp(_polynomial(nodes, logs)(np.log1p(q)))
+            return found
+
+
+def _chebyshev(size: int, end: float, n_means: int, df: float) -> tuple[np.ndarray, np.ndarray]:
+    nodes = 0.5 * end * (1.0 - np.cos(np.pi * np.arange(size + 1) / size))
+    return nodes, np.log(survival(np.expm1(nodes), n_means, df))
+
+
+def _polynomial(nodes: np.ndarray, values: np.ndarray) -> BarycentricInterpolator:
+    # Chebyshev points of the second kind have these weights in closed form.
+    weights = np.where(np.arange(nodes.size) % 2, -1.0, 1.0)
+    weights[[0, -1]] *= 0.5
+    return BarycentricInterpolator(nodes, values, wi=weights)

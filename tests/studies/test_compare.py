@@ -1,0 +1,282 @@
+"""`compare`: what the tests say about pairs, put together for people and programs."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import steadyrank as sr
+from steadyrank.cli import run as run_command
+from steadyrank.studies.compare import SIMULTANEOUS
+
+TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey"]
+
+
+def make_scores(n_runs=5, n_topics=30, seed=0, gap=0.03, measures=("AP",)):
+    rng = np.random.default_rng(seed)
+    topics = rng.beta(1, 3, n_topics)
+    steps = gap * np.arange(n_runs)[:, None]
+    values = [
+        np.clip(topics + steps + rng.normal(0, 0.05, (n_runs, n_topics)), 0, 1) for _ in measures
+    ]
+    return sr.Scores(
+        measures=measures, runs=[f"run{i}" for i in range(n_runs)],
+        topics=[str(t) for t in range(n_topics)], values=np.stack(values),
+    )  # fmt: skip
+
+
+def test_the_t_test_of_every_pair_is_scipys():
+    scores = make_scores()
+    result = sr.compare(scores, correction="none")
+    for row in result.rows():
+        a, b = (scores.matrix()[scores.runs.index(row[key])] for key in "ab")
+        theirs = scipy.stats.ttest_rel(a, b)
+        assert row["pvalue"] == pytest.approx(theirs.pvalue, rel=1e-10)
+        assert row["statistic"] == pytest.approx(theirs.statistic, rel=1e-10)
+        low, high = theirs.confidence_interval(0.95)
+        assert row["interval"] == [pytest.approx(low), pytest.approx(high)]
+        assert row["difference"] == pytest.approx(np.mean(a - b))
+        assert row["effect_size"] == pytest.approx(np.mean(a - b) / np.std(a - b, ddof=1))
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_every_test_finds_a_large_difference_and_not_the_identical_runs(test):
+    base = make_scores(3, 40, gap=0.15).matrix()
+    scores = sr.Scores(
+        measures=("AP",), runs=("low", "middle", "high", "high again"),
+        topics=[str(t) for t in range(40)], values=[np.vstack([base, base[2]])],
+    )  # fmt: skip
+    result = sr.compare(scores, test=test, n_samples=2000)
+    by_pair = {(row["a"], row["b"]): row for row in result.rows()}
+    assert by_pair["low", "high"]["significant"]
+    assert by_pair["low", "high"]["difference"] < 0
+    same = by_pair["high", "high again"]
+    assert same["pvalue"] == pytest.approx(1.0)
+    assert not same["significant"]
+    assert result.correction == ("none" if test in SIMULTANEOUS else "holm")
+    assert result.letters[2] == result.letters[3] != result.letters[0]
+
+
+def test_a_baseline_makes_the_family_smaller():
+    scores = make_scores()
+    against = sr.compare(scores, baseline="run2")
+    assert [row["a"] for row in against.rows()] == ["run0", "run1", "run3", "run4"]
+    assert {row["b"] for row in against.rows()} == {"run2"}
+    everything = sr.compare(scores)
+    smaller = {row["a"]: row["pvalue_adjusted"] for row in against.rows()}
+    larger = {row["a"]: row for row in everything.rows() if row["b"] == "run2"}
+    assert all(smaller[a] <= row["pvalue_adjusted"] for a, row in larger.items())
+    assert "against run2" in against.family
+    assert against.letters == ()
+
+
+def test_missing_cells_are_left_out_of_pairs_or_of_everything():
+    values = make_scores(3, 20).values.copy()
+    values[0, 0, :4] = np.nan
+    scores = sr.Scores(
+        measures=("AP",), runs="abc", topics=[str(t) for t in range(20)], values=values
+    )
+    result = sr.compare(scores)
+    assert result.n.tolist() == [16, 16, 20]
+    tukey = sr.compare(scores, test="tukey")
+    assert tukey.n.tolist() == [16, 16, 16]
+    assert tukey.n_dropped == 4
+    assert "(4 dropped)" in tukey.caption()
+
+
+@pytest.mark.parametrize("n_topics", [1, 2])
+@pytest.mark.parametrize("test", TESTS)
+def test_one_or_two_topics_have_an_answer(test, n_topics):
+    values = np.array([[[0.1, 0.4], [0.3, 0.5], [0.2, 0.9]]])[:, :, :n_topics]
+    scores = sr.Scores(measures=("AP",), runs="abc", topics=["1", "2"][:n_topics], values=values)
+    result = sr.compare(scores, test=test, n_samples=100)
+    if n_topics == 1:
+        assert not result.significant.any()
+        assert set(result.flag) == {"too_few_topics"}
+    else:
+        assert np.isfinite(result.pvalue).all()
+
+
+def test_too_few_samples_for_the_correction_are_told():
+    with pytest.warns(sr.SteadyrankWarning, match="take more than 200 samples"):
+        sr.compare(make_scores(), test="randomization", n_samples=150)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sr.compare(make_scores(), test="randomization", n_samples=150, correction="bh")
+        sr.compare(make_scores(), test="randomized-tukey", n_samples=150)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"test": "tt"}, "unknown test 'tt'"),
+        ({"correction": "hollm"}, "did you mean 'holm'"),
+        ({"alpha": 1.5}, "alpha is a number between 0 and 1"),
+        ({"baseline": "run9"}, "unknown run 'run9'"),
+        ({"measure": "ap"}, "did you mean 'AP'"),
+        ({"n_samples": 0}, "n_samples must be at least 1"),
+        ({"interval": "wald"}, "unknown kind of interval"),
+        ({"mode": "both"}, "unknown mode"),
+    ],
+)
+def test_wrong_choices_are_named(options, told):
+    with pytest.raises(sr.InputError, match=told):
+        sr.compare(make_scores(), **options)
+
+
+def test_one_run_cannot_be_compared():
+    with pytest.raises(sr.InputError, match="at least two runs"):
+        sr.compare(make_scores(1))
+
+
+@pytest.mark.parametrize("kind", ["percentile", "bca", "studentized"])
+def test_intervals_of_every_kind_hold_the_difference(kind):
+    result = sr.compare(make_scores(), interval=kind, n_samples=1000)
+    low, high = result.interval.T
+    assert ((low < result.difference) & (result.difference < high)).all()
+    assert kind in result.interval_kind
+
+
+@pytest.mark.parametrize("test", ["randomization", "bootstrap", "randomized-tukey"])
+def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads(test):
+    results = [
+        sr.compare(make_scores(), test=test, n_samples=1000, jobs=jobs, rng=3) for jobs in (1, 2, 4)
+    ]
+    assert len({result.pvalue.tobytes() + result.interval.tobytes() for result in results}) == 1
+    other = sr.compare(make_scores(), test=test, n_samples=1000, rng=4)
+    assert other.pvalue.tobytes() != results[0].pvalue.tobytes()
+
+
+def test_discriminative_power_ranks_the_sharper_measure_first():
+    sharp, blunt = make_scores(6, 30, gap=0.04), make_scores(6, 30, gap=0.005)
+    values = np.stack([sharp.matrix(), blunt.matrix()])
+    scores = sr.Scores(
+        measures=("sharp", "blunt"), runs=sharp.runs, topics=sharp.topics, values=values
+    )
+    first, second = sr.discriminative_power(scores, test="t")
+    assert first.measure == "sharp"
+    assert first.share > second.share
+    assert (np.diff(first.pvalues) <= 0).all()
+    different = sr.compare(scores, measure="sharp", correction="none")
+    beyond = np.abs(different.difference) > first.needed_difference
+    assert different.significant[beyond].all()
+
+
+def test_the_audit_finds_levels_that_hold_and_power_that_grows():
+    # 400 trials: a rate whose truth is .05 exceeds .05 + 4 errors (.094) once in 30,000.
+    small = sr.audit_tests(make_scores(6, 40, gap=0.01), n_topics=15, n_trials=400)
+    large = sr.audit_tests(make_scores(6, 40, gap=0.01), n_topics=40, n_trials=400)
+    for row in (*small.tests, *large.tests):
+        assert row.exchangeable[0] < 0.094
+        assert 0 <= row.power[0] <= 1
+    by_test = {row.test: row for row in small.tests}
+    assert large.tests[0].power[0] > small.tests[0].power[0]
+    assert by_test["t"].exchangeable[1] == pytest.approx(0.011, abs=0.006)
+    with pytest.raises(sr.InputError, match="at least two runs and two topics"):
+        sr.audit_tests(make_scores(1))
+
+
+@pytest.fixture
+def files(write):
+    scores = make_scores()
+    from steadyrank.data.score_files import wide_csv
+
+    return write("ap.csv", wide_csv(scores)), scores
+
+
+def call(capsys, *arguments):
+    code = run_command([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_json_has_the_promised_keys(capsys, files):
+    path, scores = files
+    code, out, _ = call(capsys, "compare", "--scores", path, "-m", "AP", "--format", "json")
+    result = json.loads(out)
+    assert code == 0
+    assert {"measure", "test", "correction", "alpha", "n_topics", "significant_share"} <= set(
+        result
+    )
+    assert {
+        "a", "b", "n", "mean_a", "mean_b", "difference", "interval", "statistic", "pvalue",
+        "pvalue_adjusted", "significant", "effect_size",
+    } <= set(result["pairs"][0])  # fmt: skip
+    assert (result["measure"], result["test"], result["correction"]) == ("AP", "t", "holm")
+    assert len(result["pairs"]) == 10
+    means = scores.mean()[0]
+    assert result["pairs"][0]["mean_a"] == means[0]
+    share = np.mean([pair["significant"] for pair in result["pairs"]])
+    assert result["significant_share"] == share
+
+
+def test_tukey_puts_its_simultaneous_p_in_both(capsys, files):
+    _, out, _ = call(capsys, "compare", "--scores", files[0], "--test", "tukey", "--format", "json")
+    for pair in json.loads(out)["pairs"]:
+        assert pair["pvalue"] == pair["pvalue_adjusted"]
+        assert pair["statistic"] >= 0
+
+
+def test_tables_say_test_correction_alpha_topics_and_version(capsys, files):
+    for form in ("table", "latex", "markdown"):
+        _, out, _ = call(capsys, "compare", "--scores", files[0], "-m", "AP", "--format", form)
+        for told in ("t test", "holm", "alpha 0.05", "30 topics", sr.__version__, "run4"):
+            assert told in out
+    _, out, _ = call(capsys, "compare", "--scores", files[0], "--baseline", "run0")
+    assert "run0 (baseline)" in out
+    assert "†" in out
+    _, out, _ = call(capsys, "compare", "--scores", files[0], "--format", "csv")
+    assert out.splitlines()[0].startswith("a,b,n,mean_a,mean_b,difference")
+    assert len(out.splitlines()) == 11
+
+
+def test_runs_and_judgments_go_in_directly(capsys, tmp_path):
+    track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=12, depth=60, pool_depth=30)
+    track.write(tmp_path)
+    code, out, _ = call(
+        capsys, "compare", tmp_path / "qrels.txt", tmp_path / "runs", "-m", "nDCG@10", "--quiet"
+    )
+    assert code == 0
+    assert "nDCG@10, t test" in out
+
+
+def test_several_measures_show_how_well_they_tell_apart(capsys, write, files):
+    path, _ = files
+    arguments = ("compare", "-m", f"AP={path}", "-m", f"own(x=1)={path}", "--format", "json")
+    code, out, _ = call(capsys, *arguments)
+    assert code == 0
+    powers = json.loads(out)["discriminative_power"]
+    assert [power["measure"] for power in powers] == ["AP", "own(x=1)"]
+    assert powers[0]["share"] == powers[1]["share"]
+
+
+def test_the_audit_prints_its_table(capsys, files, monkeypatch):
+    monkeypatch.setattr("steadyrank.studies.audit.RESAMPLES", 100)
+    code, out, _ = call(capsys, "compare", "--scores", files[0], "--audit")
+    assert code == 0
+    assert "type I, exchangeable" in out
+    assert "±" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "give QRELS and at least one RUN, or --scores FILE"),
+        (["--scores", "{s}", "q.txt"], "either QRELS RUN... or scores, not both"),
+        (["-m", "AP={s}", "-m", "RR"], "-m RR names no file"),
+        (["--scores", "{s}", "-m", "AP={s}"], "either --scores FILE or -m NAME=FILE"),
+        (["--scores", "{s}", "--baseline", "run7"], "unknown run 'run7': did you mean"),
+        (["--scores", "{s}", "--alpha", "0"], "--alpha"),
+        (["--scores", "{s}x"], "no such file"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(capsys, files, arguments, told):
+    filled = [text.format(s=files[0]) for text in arguments]
+    code, out, err = call(capsys, "compare", *filled)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert len(err.splitlines()) == 1
