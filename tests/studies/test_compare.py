@@ -234,6 +234,32 @@ def test_tables_say_test_correction_alpha_topics_and_version(capsys, files):
     assert len(out.splitlines()) == 11
 
 
+def test_tables_for_papers_raise_the_letters_of_the_runs_beaten(capsys, files):
+    _, out, _ = call(capsys, "compare", "--scores", files[0], "-m", "AP", "--format", "latex")
+    lines = [line for line in out.splitlines() if line.startswith("a & run4")]
+    assert lines
+    assert r"\textbf{" in lines[0]
+    assert r"\textsuperscript{" in lines[0]
+    result = sr.compare(files[1])
+    beaten = sum(row["significant"] and row["b"] == "run4" for row in result.rows())
+    assert len(lines[0].split(r"\textsuperscript{")[1].split("}")[0]) == beaten
+    _, out, _ = call(capsys, "compare", "--scores", files[0], "-m", "AP", "--format", "markdown")
+    assert "<sup>" in out
+
+
+def test_only_the_bootstrap_is_one_sided_on_request(files):
+    scores = files[1]
+    two = sr.compare(scores, test="bootstrap", correction="none", n_samples=2000)
+    one = sr.compare(
+        scores, test="bootstrap", correction="none", n_samples=2000, alternative="greater"
+    )
+    worse = one.difference < 0
+    assert (one.pvalue[worse] > 0.5).all()
+    assert (two.pvalue[worse] < 0.5).any()
+    with pytest.raises(sr.InputError, match="only the bootstrap test takes 'greater'"):
+        sr.compare(scores, alternative="greater")
+
+
 def test_runs_and_judgments_go_in_directly(capsys, tmp_path):
     track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=12, depth=60, pool_depth=30)
     track.write(tmp_path)

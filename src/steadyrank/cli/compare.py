@@ -63,6 +63,13 @@ TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "random
     show_default=True,
     help="Resampling p-values as (1 + count) / (1 + B), or as the papers' count / B.",
 )
+@click.option(
+    "--alternative",
+    type=click.Choice(["two-sided", "greater"]),
+    default="two-sided",
+    show_default=True,
+    help="Of the bootstrap test: one-sided on request.",
+)
 @click.option("--audit", is_flag=True, help="Which test holds its level on these scores?")
 @click.option(
     "--digits", type=click.IntRange(0, 15), default=4, show_default=True, help="Decimals in tables."
@@ -87,6 +94,7 @@ def command(
     interval: str | None,
     n_samples: int,
     mode: Any,
+    alternative: Any,
     **options: Any,
 ) -> None:
     """Compare runs by paired tests, corrected for their number.
@@ -114,7 +122,8 @@ def command(
             powers = discriminative_power(scores, test=test, **common)
             text = power_text(powers, kind, test=test, alpha=alpha, **looks)
         else:
-            chosen: Any = {"test": test, "correction": correction, "interval": interval}
+            chosen: Any = {"test": test, "correction": correction, "interval": interval,
+                           "alternative": alternative}  # fmt: skip
             result = compare(scores, baseline=baseline, mode=mode, **chosen, **common)
             text = compare_text(result, kind, digits=digits, **looks)
     emit(text, output)

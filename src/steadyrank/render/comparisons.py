@@ -9,6 +9,7 @@ import numpy as np
 
 from steadyrank.render.jsons import to_json
 from steadyrank.render.tables import Table, render
+from steadyrank.stats.groups import ALPHABET
 from steadyrank.studies.audit import AuditResult
 from steadyrank.studies.compare import CompareResult, DiscriminativePower
 
@@ -54,7 +55,9 @@ def compare_text(result: CompareResult, form: str, *, digits: int = 4, **looks: 
         return result.to_frame().to_csv(index=False, lineterminator="\n")
     if result.baseline is not None:
         return render(_baseline_table(result, digits), form, **looks)  # type: ignore[arg-type]
-    text = render(_leaderboard(result, digits), form, **looks)  # type: ignore[arg-type]
+    is_paper = form in ("latex", "markdown") and len(result.runs) <= len(ALPHABET)
+    leaderboard = (_paper_table if is_paper else _leaderboard)(result, digits)
+    text = render(leaderboard, form, **looks)  # type: ignore[arg-type]
     if len(result.pairs) > MOST_PAIRS:
         return text
     return f"{text}\n{render(_pairs_table(result, digits), form, **looks)}"  # type: ignore[arg-type]
@@ -84,6 +87,24 @@ def _leaderboard(result: CompareResult, digits: int) -> Table:
     )
     header = ["run", result.measure, "rank", "differs from", *["group"][: len(result.letters)]]
     return Table(header=header, rows=rows, best=frozenset({(0, 1)}), caption=caption)
+
+
+def _paper_table(result: CompareResult, digits: int) -> Table:
+    """Runs by mean under letters, each mean raised with the runs that it beats significantly."""
+    order = _order(result)
+    label = {run: ALPHABET[place] for place, run in enumerate(order)}
+    beaten: dict[int, list[str]] = {run: [] for run in order}
+    for (a, b), differs, gap in zip(
+        result.pairs.tolist(), result.significant, result.difference, strict=True
+    ):
+        if differs:
+            winner, loser = (a, b) if gap > 0 else (b, a)
+            beaten[winner].append(label[loser])
+    rows = [[label[i], result.runs[i], f"{result.mean[i]:.{digits}f}"] for i in order]
+    marks = {(place, 2): "".join(sorted(beaten[run])) for place, run in enumerate(order)}
+    caption = f"{result.caption()} Raised letters: runs that are significantly worse."
+    return Table(header=["", "run", result.measure], rows=rows, best=frozenset({(0, 2)}),
+                 marks=marks, caption=caption, n_names=2)  # fmt: skip
 
 
 def _pairs_table(result: CompareResult, digits: int) -> Table:

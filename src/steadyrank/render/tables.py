@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -28,6 +28,8 @@ class Table:
     best: frozenset[tuple[int, int]] = field(default_factory=frozenset)
     """(row, column) of the cells to set in bold."""
     caption: str = ""
+    marks: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    """(row, column) to what stands raised behind the cell."""
     n_names: int = 1
     """How many columns, from the first, are names and stand to the left; the rest are figures."""
 
@@ -110,13 +112,22 @@ def to_csv(table: Table) -> str:
 def to_markdown(table: Table) -> str:
     """A pipe table with the best in bold and the caption below."""
     rows = [
-        [_bold_markdown(_escape_markdown(text), (i, j) in table.best) for j, text in enumerate(row)]
+        [
+            _bold_markdown(_escape_markdown(text), (i, j) in table.best)
+            + _raised(table, i, j, "<sup>{}</sup>")
+            for j, text in enumerate(row)
+        ]
         for i, row in enumerate(table.rows)
     ]
     header = [_escape_markdown(text) for text in table.header]
     lines = [header, ["---:" if j >= table.n_names else "---" for j in range(len(header))], *rows]
     body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     return f"{body}\n\n{table.caption}\n" if table.caption else body + "\n"
+
+
+def _raised(table: Table, row: int, column: int, form: str) -> str:
+    mark = table.marks.get((row, column), "")
+    return form.format(mark) if mark else ""
 
 
 def _bold_markdown(text: str, bold: bool) -> str:
@@ -133,7 +144,8 @@ _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
         "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-        "–": "--", "×": r"$\times$", "<": r"\textless{}", ">": r"\textgreater{}",
+        "–": "--", "×": r"$\times$", "−": "$-$", "±": r"$\pm$", "†": r"$^\dagger$",
+        "‡": r"$^\ddagger$", "<": r"\textless{}", ">": r"\textgreater{}",
     }
 )  # fmt: skip
 
@@ -147,7 +159,8 @@ def to_latex(table: Table) -> str:
     """A booktabs table, ready to paste."""
     rows = [
         " & ".join(
-            rf"\textbf{{{escape_latex(text)}}}" if (i, j) in table.best else escape_latex(text)
+            (rf"\textbf{{{escape_latex(text)}}}" if (i, j) in table.best else escape_latex(text))
+            + _raised(table, i, j, r"\textsuperscript{{{}}}")
             for j, text in enumerate(row)
         )
         + r" \\"
@@ -188,10 +201,17 @@ def to_terminal(table: Table, *, width: int | None = None, colour: bool = False)
         )
     for i, row in enumerate(table.rows):
         drawn.add_row(
-            *(Text(t, style="bold" if (i, j) in table.best else "") for j, t in enumerate(row))
+            *(
+                Text(
+                    text + _raised(table, i, j, " {}"), style="bold" if (i, j) in table.best else ""
+                )
+                for j, text in enumerate(row)
+            )
         )
+    longest_mark = max(map(len, table.marks.values()), default=-1) + 1
     needed = 1 + sum(
-        max(map(cell_len, column)) + 3 for column in zip(table.header, *table.rows, strict=True)
+        max(map(cell_len, column)) + 3 + longest_mark
+        for column in zip(table.header, *table.rows, strict=True)
     )
     out = io.StringIO()
     console = Console(

@@ -7,6 +7,7 @@ cannot be told apart, and the smallest difference that these topics could have s
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -35,6 +36,7 @@ Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "
 Correction = Literal["none", "holm", "bh", "bonferroni"]
 IntervalKind = Literal["t", "percentile", "bca", "studentized"]
 Mode = Literal["sound", "paper"]
+Alternative = Literal["two-sided", "greater"]
 
 SIMULTANEOUS = ("tukey", "randomized-tukey")
 """Tests whose p-values hold for all pairs at once: correcting them again would be too strict."""
@@ -152,6 +154,7 @@ def compare(
     alpha: float = 0.05,
     baseline: str | None = None,
     interval: IntervalKind | None = None,
+    alternative: Alternative = "two-sided",
     mode: Mode = "sound",
     n_samples: int = 10_000,
     jobs: int | None = None,
@@ -163,8 +166,10 @@ def compare(
     randomization, the studentized bootstrap (Jayasinghe et al. 2015, Algorithm 1), Tukey's
     HSD on the two-way layout runs + topics, or its randomized form. `correction` is Holm's
     unless given, and none for the Tukey tests, which are simultaneous by themselves.
-    `mode="paper"` gives resampling p-values as count / B and recentres the bootstrap by the
-    mean of its means; "sound" as (1 + count) / (1 + B) and by the sample mean.
+    `alternative="greater"` makes the bootstrap one-sided, first run above second, as its
+    paper lists it; the other tests are two-sided. `mode="paper"` gives resampling p-values
+    as count / B and recentres the bootstrap by the mean of its means; "sound" as
+    (1 + count) / (1 + B) and by the sample mean.
 
     The tests speak of other topics from the same population, not of other documents,
     judgments or runs.
@@ -177,12 +182,14 @@ def compare(
     (3, 'holm')
     """
     name = _check(scores, measure, test, correction, alpha, baseline, interval, mode, n_samples)
+    if alternative != "two-sided" and (alternative != "greater" or test != "bootstrap"):
+        raise InputError(f"alternative {alternative!r}: only the bootstrap test takes 'greater'")
     matrix = scores.matrix(name)
     pairs = _pairs(scores, baseline)
     used, dropped = _used_topics(matrix, test)
     tests, intervals, kind = _run_test(
-        used, pairs, test=test, interval=interval, alpha=alpha, mode=mode, n_samples=n_samples,
-        jobs=jobs, seed=rng,
+        used, pairs, test=test, interval=interval, alpha=alpha, mode=mode,
+        alternative=alternative, n_samples=n_samples, jobs=jobs, seed=rng,
     )  # fmt: skip
     chosen = correction or ("none" if test in SIMULTANEOUS else "holm")
     _warn_if_too_few_samples(test, chosen, alpha, len(pairs), tests.n_samples)
@@ -274,6 +281,7 @@ def _run_test(
     interval: IntervalKind | None,
     alpha: float,
     mode: Mode,
+    alternative: Alternative,
     n_samples: int,
     jobs: int | None,
     seed: int,
@@ -291,7 +299,7 @@ def _run_test(
     }
     resampled: dict[str, Callable[..., PairTests]] = {
         "randomization": randomization,
-        "bootstrap": studentized_bootstrap,
+        "bootstrap": functools.partial(studentized_bootstrap, alternative=alternative),
         "randomized-tukey": randomized_tukey,
     }
     if test in simple:
