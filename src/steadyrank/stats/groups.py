@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from steadyrank.compute.random import block_stream, blocks_of
+from steadyrank.stats.pair_kernels import topic_weights
 
 MOST_GROUPS = 500
 """Groups on the way to the answer; some patterns make them grow without end."""
@@ -75,7 +76,9 @@ def rank_intervals(
     ranks = np.empty((n_samples, len(scores)))
     for block, first, stop in blocks_of(n_samples):
         stream = block_stream(seed, "rank intervals", block)
-        weights = stream.multinomial(n_topics, np.full(n_topics, 1 / n_topics), stop - first)
+        drawn = stream.integers(0, n_topics, (stop - first, n_topics))
+        weights = np.zeros(drawn.shape)
+        topic_weights(drawn, weights)
         counts = weights @ present.T
         means = np.divide(
             weights @ filled.T, counts, out=np.full(counts.shape, -np.inf), where=counts > 0
