@@ -10,7 +10,7 @@ import contextlib
 import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from typing import Any, TypeVar
 
 from steadyrank.errors import InputError, MachineError
@@ -45,8 +45,23 @@ def workers(
         return
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs must be at least 1, got {jobs}")
+    if (jobs or default_jobs()) == 1:
+        yield _Here()
+        return
     with ThreadPoolExecutor(max_workers=jobs or default_jobs()) as threads:
         yield threads
+
+
+class _Here(Executor):
+    """Runs each task where it is submitted: a thread of its own would only add to the work."""
+
+    def submit(self, function: Any, /, *args: Any, **options: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(function(*args, **options))
+        except Exception as error:
+            future.set_exception(error)
+        return future
 
 
 def map_in_order(
@@ -57,6 +72,8 @@ def map_in_order(
     progress: Progress | None = None,
 ) -> list[Answer]:
     """`[function(task) for task in tasks]`, in parallel; the first failure stops the rest."""
+    if isinstance(executor, _Here):
+        return _map_here(function, list(tasks), progress)
     futures = [executor.submit(function, task) for task in tasks]
     try:
         for finished, future in enumerate(as_completed(futures), start=1):
@@ -71,6 +88,17 @@ def map_in_order(
             future.result()
         raise
     return [future.result() for future in futures]
+
+
+def _map_here(
+    function: Callable[[Task], Answer], tasks: list[Task], progress: Progress | None
+) -> list[Answer]:
+    answers = []
+    for finished, task in enumerate(tasks, start=1):
+        answers.append(function(task))
+        if progress is not None:
+            progress(finished, len(tasks))
+    return answers
 
 
 def _dask_client(scheduler: str) -> Any:

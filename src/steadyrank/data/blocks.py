@@ -115,8 +115,9 @@ def _reorder(
 def may_repeat(hashes, blocks):
     """Whether some block may hold two equal ids; False is certain, and the usual answer.
 
-    Each hash sets one of at least 64 bits per id; only an id that finds its bit set is
-    compared with those before it. Very long blocks are left to the exact search.
+    Each hash sets two bits of one of as many words as there are ids; only an id that
+    finds both set is compared with those before it. Very long blocks are left to the
+    exact search.
     """
     bits = np.zeros(0, np.uint64)
     for t in range(len(blocks) - 1):
@@ -138,13 +139,13 @@ def may_repeat(hashes, blocks):
 def _repeats(block, bits, mask):
     for i in range(len(block)):
         code = block[i]
-        word = np.int64((code >> WORD(6)) & mask)
-        bit = WORD(1) << (code & WORD(63))
-        if bits[word] & bit:
+        word = np.int64((code >> WORD(12)) & mask)
+        two = (WORD(1) << (code & WORD(63))) | (WORD(1) << ((code >> WORD(6)) & WORD(63)))
+        if bits[word] & two == two:
             for j in range(i):
                 if block[j] == code:
                     return True
-        bits[word] |= bit
+        bits[word] |= two
     return False
 
 

@@ -41,6 +41,12 @@ def _low_bytes(word, count):
 
 
 @inlined
+def first_bytes(data, start, length):
+    """The first eight of `length` bytes as a word, zeros behind them."""
+    return _low_bytes(load_word(data, start), length)
+
+
+@inlined
 def _mix(state, word):
     state = (state ^ word) * _MULTIPLIER
     return state ^ (state >> WORD(32))

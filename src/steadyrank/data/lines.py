@@ -19,7 +19,7 @@ from steadyrank.compute.kernels import (
     part,
     trailing_zeros,
 )
-from steadyrank.data.ids import copy_id, same_bytes
+from steadyrank.data.ids import copy_id, first_bytes, same_bytes
 from steadyrank.data.numbers import PARSED, parse_float
 
 DONE, SHORT_LINE, CONTROL_BYTE, LONE_RETURN = 0, 1, 2, 3
@@ -40,7 +40,16 @@ def _without_lowest(bits):
 
 
 @inlined
-def _split_fast(data, line, is_run, tag_start, tag_end):
+def _same_field(data, start, known_start, known_end, known_word):
+    """Whether the known field, whose first eight bytes are `known_word`, stands at `start`."""
+    length = known_end - known_start
+    if first_bytes(data, start, length) != known_word:
+        return False
+    return length <= 8 or same_bytes(data, start, start + length, data, known_start, known_end)
+
+
+@inlined
+def _split_fast(data, line, is_run, tag_start, tag_end, tag_word):
     """Split a plain line by the bits of its separators.
 
     Returns where the next line starts, then the ends of topic, document and number and
@@ -71,8 +80,8 @@ def _split_fast(data, line, is_run, tag_start, tag_end):
         byte = load_byte(data, position)
         tag = position + 1
         position = tag + (tag_end - tag_start)
-        if (byte != SPACE and byte != TAB) or not same_bytes(
-            data, tag, position, data, tag_start, tag_end
+        if (byte != SPACE and byte != TAB) or not _same_field(
+            data, tag, tag_start, tag_end, tag_word
         ):
             return -1, 0, 0, 0, 0, 0
     if load_byte(data, position) != NEWLINE:
@@ -137,15 +146,15 @@ def parse_lines(data, end, is_run, values, hashes, id_offsets, ids, segments, ha
     """
     n_fields = 6 if is_run else 4
     number = 4 if is_run else 3
-    topic_start, topic_end = 0, 0
-    tag_start, tag_end = 0, 0
+    topic_start, topic_end, topic_word = 0, 0, WORD(0)
+    tag_start, tag_end, tag_word = 0, 0, WORD(0)
     row = state[ROWS]
     id_end = state[ID_BYTES]
     line = 0
     while line < end:
         start = line
         next_line, stop, id_start, id_stop, number_start, number_stop = _split_fast(
-            data, line, is_run, tag_start, tag_end
+            data, line, is_run, tag_start, tag_end, tag_word
         )
         if next_line < 0:
             fields, newline = _split(data, line, bounds, n_fields)
@@ -165,17 +174,21 @@ def parse_lines(data, end, is_run, values, hashes, id_offsets, ids, segments, ha
             if is_run:
                 if tag_end == 0:
                     tag_start, tag_end = bounds[5, 0], bounds[5, 1]
+                    tag_word = first_bytes(data, tag_start, tag_end - tag_start)
                 elif not same_bytes(data, bounds[5, 0], bounds[5, 1], data, tag_start, tag_end):
                     state[OTHER_TAGS] += 1
             start, stop = bounds[TOPIC, 0], bounds[TOPIC, 1]
             id_start, id_stop = bounds[DOCUMENT, 0], bounds[DOCUMENT, 1]
             number_start, number_stop = bounds[number, 0], bounds[number, 1]
-        if not same_bytes(data, start, stop, data, topic_start, topic_end):
+        if stop - start != topic_end - topic_start or not _same_field(
+            data, start, topic_start, topic_end, topic_word
+        ):
             segments[state[SEGMENTS], 0] = row
             segments[state[SEGMENTS], 1] = start
             segments[state[SEGMENTS], 2] = stop
             state[SEGMENTS] += 1
             topic_start, topic_end = start, stop
+            topic_word = first_bytes(data, start, stop - start)
         kind, value = parse_float(data, number_start, number_stop)
         if kind != PARSED:  # long, large, inf, nan or no number: for the caller to judge
             hard[state[HARD_NUMBERS], 0] = row

@@ -71,7 +71,8 @@ def _match(
     for t in range(n_topics):
         if run_topic[t] >= 0:
             lengths[t] = run_blocks[run_topic[t] + 1] - run_blocks[run_topic[t]]
-            room += min(lengths[t], first_rows[t + 1] - first_rows[t])
+            # A table is at most a quarter full.
+            room += min(lengths[t], (slot_bounds[t + 1] - slot_bounds[t]) // 4)
     ranks = np.empty(room, np.int32)
     rows = np.empty(room, np.int32)
     for t in range(n_topics):
