@@ -17,14 +17,6 @@ CONSTANT = 1e-12
 """A spread counts as none if it is at most this times the largest absolute difference or 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """From `low` to `high`."""
-
-    low: float
-    high: float
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairTests:
     """One test on many pairs of runs: arrays with one entry a pair."""
