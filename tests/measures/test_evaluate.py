@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -108,7 +107,6 @@ def test_any_executor_gives_the_same_bytes(tmp_path):
         assert quietly(runs, qrels, MEASURES, executor=processes).values.tobytes() == expected
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the cluster's sockets need a POSIX loop")
 def test_a_dask_cluster_gives_the_same_bytes(tmp_path):
     distributed = pytest.importorskip("distributed")
     qrels, runs = make_files(tmp_path)
