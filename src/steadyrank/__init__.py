@@ -26,12 +26,15 @@ _HOMES = {
     "as_qrels": "data.foreign",
     "audit_tests": "studies.audit",
     "compare": "studies.compare",
+    "SimulateResult": "studies.simulate",
+    "simulate": "studies.simulate",
     "discriminative_power": "studies.compare",
     "as_run": "data.foreign",
     "as_scores": "data.foreign",
     "evaluate": "measures.evaluate",
     "join_scores": "data.scores",
     "parse_measure": "measures.names",
+    "plot": "render.plots",
     "qrels_from_dict": "data.qrels",
     "read_qrels": "data.reading",
     "read_run": "data.reading",
@@ -59,6 +62,7 @@ __all__ = [
     "Qrels",
     "Run",
     "Scores",
+    "SimulateResult",
     "SimulatedTrack",
     "SteadyrankError",
     "SteadyrankWarning",
@@ -75,6 +79,7 @@ __all__ = [
     "evaluate",
     "join_scores",
     "parse_measure",
+    "plot",
     "qrels_from_dict",
     "read_qrels",
     "read_run",
@@ -83,6 +88,7 @@ __all__ = [
     "read_topics",
     "register_measure",
     "run_from_dict",
+    "simulate",
     "simulated_track",
     "true_means",
     "write_qrels",
@@ -128,5 +134,7 @@ if TYPE_CHECKING:
     from steadyrank.measures.evaluate import evaluate
     from steadyrank.measures.names import Measure, parse_measure
     from steadyrank.measures.own import register_measure
+    from steadyrank.render.plots import plot
     from steadyrank.studies.audit import audit_tests
     from steadyrank.studies.compare import CompareResult, compare, discriminative_power
+    from steadyrank.studies.simulate import SimulateResult, simulate

@@ -112,3 +112,18 @@ def _dask_client(scheduler: str) -> Any:
         return client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {scheduler!r}: {error}") from None
+
+
+def shared(executor: Executor, value: Any) -> Any:
+    """`value` as an argument of many tasks: on a cluster sent once, and made again if lost."""
+    client = getattr(executor, "_client", None)
+    return value if client is None else client.submit(_itself, value, pure=False)
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def is_elsewhere(executor: Executor) -> bool:
+    """Whether an executor runs its tasks outside this process, as far as one can tell."""
+    return not isinstance(executor, (_Here, ThreadPoolExecutor))

@@ -6,9 +6,10 @@ remedy; an oddity that does not is counted and told in one warning.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,6 +21,7 @@ import numpy as np
 from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.data import datasets
 from steadyrank.data.frames import read_columns
+from steadyrank.data.ids import Ids
 from steadyrank.data.qrels import (
     ContradictingJudgments,
     Qrels,
@@ -43,7 +45,7 @@ from steadyrank.data.sources import (
     is_parquet,
     line_of_row,
 )
-from steadyrank.data.trec import ODDITY_ADVICE, Table, read_table
+from steadyrank.data.trec import ODDITY_ADVICE, Table, read_table, spare_table
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning, unknown_name
 
 MEMORY = "<memory>"
@@ -145,6 +147,24 @@ def load_run(path: Path, options: RunOptions, into: Table | None = None) -> Run:
         where = f" (first on line {line_of_row(path, error.first)})"
         message = duplicate_message(error.topic, error.document, where)
         raise FormatError(path, message, line_of_row(path, error.second)) from None
+
+
+@contextlib.contextmanager
+def opened_run(source: Run | Path, options: RunOptions) -> Iterator[Run]:
+    """The run itself, or the one read from a file, whose columns last as long as the block."""
+    if isinstance(source, Run):
+        yield source
+    else:
+        with spare_table() as table:
+            yield load_run(source, options, table)
+
+
+def emptied(run: Run) -> Run:
+    """The run's name and notes alone, so that thousands of runs do not stay in memory."""
+    nothing = Ids(np.empty(0, np.uint8), np.zeros(1, np.int64), np.empty(0, np.uint64))
+    return replace(
+        run, topics=(), blocks=np.zeros(1, np.int64), documents=nothing, scores=np.empty(0)
+    )
 
 
 def load_qrels(path: Path) -> Qrels:

@@ -29,14 +29,14 @@ from steadyrank.data.reading import (
     RunOptions,
     check_names,
     describe_runs,
-    load_run,
+    emptied,
+    opened_run,
     read_qrels,
     warn_oddities,
 )
 from steadyrank.data.run import Duplicates, Run
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.data.sources import PathLike
-from steadyrank.data.trec import spare_table
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.measures.scoring import (
@@ -172,10 +172,8 @@ def _check_choice(what: str, value: str, choices: Sequence[str]) -> None:
 
 
 def _evaluate_one(task: Run | Path, *, job: _Job) -> _Outcome:
-    if isinstance(task, Run):
-        return _evaluate_run(task, job)
-    with spare_table() as table:
-        return _evaluate_run(load_run(task, job.options, table), job)
+    with opened_run(task, job.options) as run:
+        return _evaluate_run(run, job)
 
 
 def _evaluate_run(run: Run, job: _Job) -> _Outcome:
@@ -190,7 +188,7 @@ def _evaluate_run(run: Run, job: _Job) -> _Outcome:
         values = score_topics(judged, job.qrels, job.recipes, **without)
     common = len(set(run.topics) & job.qrels.position.keys())
     return _Outcome(
-        run=_emptied(run),
+        run=emptied(run),
         values=values,
         lacking=len(job.qrels.topics) - common,
         unknown=len(run.topics) - common,
@@ -225,14 +223,6 @@ def rounded_to_float32(run: Run) -> Run:
     )
     rank_blocks(scores, documents.hashes, documents.data, documents.offsets, run.blocks)
     return replace(run, documents=documents, scores=scores)
-
-
-def _emptied(run: Run) -> Run:
-    """The run's name and notes alone, so that thousands of runs do not stay in memory."""
-    nothing = Ids(np.empty(0, np.uint8), np.zeros(1, np.int64), np.empty(0, np.uint64))
-    return replace(
-        run, topics=(), blocks=np.zeros(1, np.int64), documents=nothing, scores=np.empty(0)
-    )
 
 
 def _info_columns(rows: Sequence[Mapping[str, str]]) -> dict[str, tuple[str, ...]]:

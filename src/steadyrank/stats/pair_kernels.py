@@ -14,8 +14,10 @@ RESTART = 1024
 
 
 @lean_kernel
-def replicate_t(centred, means, gram, out):
-    """Paired t of all pairs of each replicate: centred [replicate, run, topic] to [.., pair]."""
+def standard_errors(centred, gram, out):
+    """Of the mean difference of all pairs in each replicate: centred [replicate, run, topic],
+    gram its products [replicate, run, run], out [replicate, pair].
+    """
     n_replicates, n_runs, n_topics = centred.shape
     for b in range(n_replicates):
         pair = 0
@@ -28,12 +30,21 @@ def replicate_t(centred, means, gram, out):
                     for k in range(n_topics):
                         d = centred[b, i, k] - centred[b, j, k]
                         squares += d * d
+                out[b, pair] = np.sqrt(squares / (n_topics * (n_topics - 1.0)))
+                pair += 1
+
+
+@kernel
+def replicate_t(means, errors, out):
+    """Paired t of all pairs in each replicate; 0 for an identical pair: it is not significant."""
+    n_replicates, n_runs = means.shape
+    for b in range(n_replicates):
+        pair = 0
+        for i in range(n_runs):
+            for j in range(i + 1, n_runs):
                 difference = means[b, i] - means[b, j]
-                if abs(difference) <= 1e-12:
-                    difference = 0.0
-                scale = np.sqrt(squares / (n_topics * (n_topics - 1.0)))
-                # An identical pair has t = 0 here: it counts as not significant.
-                out[b, pair] = difference / scale if difference != 0.0 else 0.0
+                alike = abs(difference) <= 1e-12
+                out[b, pair] = 0.0 if alike else difference / errors[b, pair]
                 pair += 1
 
 

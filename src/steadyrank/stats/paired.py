@@ -261,12 +261,24 @@ def _direct(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarr
     return n, mean, sd, np.abs(filled).max(axis=1, initial=0.0)
 
 
-def _block_t(values: np.ndarray) -> np.ndarray:
+def means_and_errors(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Mean scores [replicate, run] of complete matrices [replicate, run, topic].
+
+    The standard errors of the mean differences of all pairs go into `errors`,
+    [replicate, pair], float32 or float64.
+    """
     means = values.mean(axis=2)
     centred = values - means[:, :, None]
     gram = centred @ centred.transpose(0, 2, 1)
-    t = np.empty((len(values), values.shape[1] * (values.shape[1] - 1) // 2))
-    pair_kernels.replicate_t(centred, means, gram, t)
+    pair_kernels.standard_errors(centred, gram, errors)
+    return np.asarray(means)
+
+
+def _block_t(values: np.ndarray) -> np.ndarray:
+    errors = np.empty((len(values), values.shape[1] * (values.shape[1] - 1) // 2))
+    means = means_and_errors(values, errors)
+    t = np.empty_like(errors)
+    pair_kernels.replicate_t(means, errors, t)
     return t
 
 

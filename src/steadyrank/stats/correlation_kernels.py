@@ -1,0 +1,272 @@
+"""How many systems stand above a system in two rankings: the inner loops of tau and tau_AP.
+
+One ranking is walked from the top while a bit set holds the positions that the systems met so
+far have in the other; counting the bits below a position tells how many precede it in both.
+A running count for every word of bits makes that one look-up, whatever the number of systems.
+Rankings with ties are walked a tie group at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from steadyrank.compute.kernels import WORD, inlined, kernel, lean_kernel, part
+
+LANES = 8
+"""Running counts come in multiples of this, so that the processor adds to many at once."""
+
+
+@intrinsic
+def population(context: Any, word: Any) -> Any:
+    """Number of bits that are set in a word."""
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole = builder.module.declare_intrinsic("llvm.ctpop", [ir.IntType(64)])
+        return builder.call(whole, arguments)
+
+    return types.int64(types.uint64), build
+
+
+@kernel
+def _workspace(n):
+    """The bit set, its running counts, and the credits in two rankings of n systems."""
+    # Positions reach from 0 to n, n included: a tie group may end there.
+    n_words = ((n >> 6) // LANES + 1) * LANES
+    bits, counts = np.empty(n_words, np.uint64), np.empty(n_words, np.int32)
+    return bits, counts, np.empty(n, np.int64), np.empty(n, np.int64)
+
+
+@inlined
+def _insert(bits, counts, position):
+    own = position >> 6
+    bits[own] |= WORD(1) << WORD(position & 63)
+    for word in range(len(counts)):
+        counts[word] += np.int32(word > own)
+
+
+@inlined
+def _below(bits, counts, position):
+    """How many of the inserted positions are smaller than `position`."""
+    word = position >> 6
+    lower = (WORD(1) << WORD(position & 63)) - WORD(1)
+    return counts[word] + population(bits[word] & lower)
+
+
+@part
+def _tie_groups(row, order, first, stop):
+    """For each position of `order` where its tie group begins and ends; returns tied pairs."""
+    n, tied, start = len(order), 0, 0
+    while start < n:
+        end = start + 1
+        while end < n and row[order[end]] == row[order[start]]:
+            end += 1
+        for k in range(start, end):
+            first[k], stop[k] = start, end
+        tied += (end - start) * (end - start - 1) // 2
+        start = end
+    return tied
+
+
+@part
+def _walk_untied(positions, work):
+    """As `_walk`, where neither ranking has ties: twice as fast."""
+    bits, counts, here, there = work
+    concordant = 0
+    for k in range(len(positions)):
+        position = positions[k]
+        above = _below(bits, counts, position)
+        _insert(bits, counts, position)
+        concordant += above
+        here[k] = 2 * above
+        there[position] = 2 * above
+    return concordant
+
+
+@part
+def _walk_groups(positions, stop, other_first, other_stop, share, work):
+    bits, counts, here, there = work
+    n, concordant, tied_there, start = len(positions), 0, 0, 0
+    for k in range(n):
+        here[k] = 0
+        there[k] = 0
+    while start < n:
+        end = stop[start]
+        split = share if end - start > 1 else 0
+        for k in range(start, end):
+            top, bottom = other_first[positions[k]], other_stop[positions[k]]
+            above = _below(bits, counts, top)
+            tied = _below(bits, counts, bottom) - above if bottom - top > 1 else 0
+            concordant += above
+            tied_there += tied
+            here[start] += 2 * above + share * tied
+            there[top] += (2 - split) * above
+        for k in range(start, end):
+            _insert(bits, counts, positions[k])
+        if split:
+            for k in range(start, end):
+                top = other_first[positions[k]]
+                there[top] += _below(bits, counts, top)
+        start = end
+    return concordant, tied_there
+
+
+@part
+def _walk(positions, tied, stop, other_first, other_stop, share, work):
+    """Pairs in the same strict order in both rankings, and those ordered here but tied there.
+
+    `positions` are those in the other ranking, in the order of this one; `tied` tells whether
+    any ranking has ties. The last two arrays of `work` receive the credit for tau_AP of each tie
+    group of this and of the other ranking, at its first position. A system's credit is twice the
+    number above it in both rankings, plus `share` (0 or 1) for each system above it in the ranking
+    being read and tied with it in the other. Integers: the order within a tie has no effect.
+    """
+    for word in range(len(work[0])):
+        work[0][word] = 0
+        work[1][word] = 0
+    if tied == 0:
+        return _walk_untied(positions, work), 0
+    return _walk_groups(positions, stop, other_first, other_stop, share, work)
+
+
+@part
+def _tau_b(concordant, tied_there, n, tied, other_tied):
+    total = n * (n - 1) // 2
+    untied, other_untied = total - tied, total - other_tied
+    difference = 2 * concordant - (untied - tied_there)
+    # One root of the product, not a product of roots: perfect agreement is 1 to the last bit.
+    return difference / np.sqrt(float(untied) * float(other_untied))
+
+
+@part
+def _weights(stop, share, weight):
+    """What credit counts in each tie group, the credit among tied systems, and the divisor.
+
+    With `share`, tied systems take each rank of their group equally often, and half of the
+    tied systems above are in order. Without, they all stand at the first rank of their group.
+    """
+    n, among, start = len(stop), 0.0, 0
+    while start < n:
+        end = stop[start]
+        for k in range(start, end):
+            weight[k] = 0.0
+        for k in range(max(start, 1), end if share else start + 1):
+            weight[start] += 1.0 / k
+            if share:
+                among += (k - start) / k
+        if share:
+            weight[start] /= end - start
+        start = end
+    return among, n - 1 if share or n == 0 else n - stop[0]
+
+
+@part
+def _tau_ap(credit, weight, among, divisor):
+    """tau_AP from the credits of each tie group; NaN where no system has another above it."""
+    if divisor <= 0:
+        return np.nan
+    total = among
+    for k in range(len(credit)):
+        total += weight[k] * credit[k]
+    return min(1.0, total / divisor - 1.0)
+
+
+@kernel
+def count_pair(reference, scores, order):
+    """Concordant pairs, pairs tied in the reference only, tied pairs of scores and reference.
+
+    The systems come in the order of the reference; `order` sorts them by `scores`.
+    """
+    n = len(order)
+    first, stop = np.empty(n, np.int64), np.empty(n, np.int64)
+    own_first, own_stop = np.empty(n, np.int64), np.empty(n, np.int64)
+    other_tied = _tie_groups(reference, np.arange(n), first, stop)
+    tied = _tie_groups(scores, order, own_first, own_stop)
+    concordant, only_reference = _walk(
+        order, tied + other_tied, own_stop, first, stop, 0, _workspace(n)
+    )
+    return concordant, only_reference, tied, other_tied
+
+
+@kernel
+def taus_against(reference, samples, orders, out):
+    """tau-b of each row of `samples` with the reference, whose systems come sorted."""
+    n = len(reference)
+    first, stop = np.empty(n, np.int64), np.empty(n, np.int64)
+    own_first, own_stop = np.empty(n, np.int64), np.empty(n, np.int64)
+    work = _workspace(n)
+    tied = _tie_groups(reference, np.arange(n), first, stop)
+    for b in range(len(samples)):
+        own_tied = _tie_groups(samples[b], orders[b], own_first, own_stop)
+        concordant, tied_there = _walk(orders[b], own_tied + tied, own_stop, first, stop, 0, work)
+        out[b] = _tau_b(concordant, tied_there, n, own_tied, tied)
+
+
+@kernel
+def pair_correlations(values, orders, share, tau, forward, backward):
+    """Of all pairs of measures in each sample: tau-b and both directions of tau_AP.
+
+    values and orders [sample, measure, system], orders from the best down; results
+    [sample, pair]. `forward` has the pair's first measure as the estimate.
+    """
+    n_samples, n_measures, n = values.shape
+    first, stop = np.empty((n_measures, n), np.int64), np.empty((n_measures, n), np.int64)
+    place, positions = np.empty((n_measures, n), np.int64), np.empty(n, np.int64)
+    weight, among = np.empty((n_measures, n)), np.empty(n_measures)
+    tied, divisor = np.empty(n_measures, np.int64), np.empty(n_measures, np.int64)
+    work = _workspace(n)
+    for b in range(n_samples):
+        for i in range(n_measures):
+            tied[i] = _tie_groups(values[b, i], orders[b, i], first[i], stop[i])
+            among[i], divisor[i] = _weights(stop[i], share, weight[i])
+            for k in range(n):
+                place[i, orders[b, i, k]] = k
+        pair = 0
+        for i in range(n_measures):
+            for j in range(i + 1, n_measures):
+                for k in range(n):
+                    positions[k] = place[j, orders[b, i, k]]
+                concordant, tied_there = _walk(
+                    positions, tied[i] + tied[j], stop[i], first[j], stop[j], share, work
+                )
+                tau[b, pair] = _tau_b(concordant, tied_there, n, tied[i], tied[j])
+                forward[b, pair] = _tau_ap(work[2], weight[i], among[i], divisor[i])
+                backward[b, pair] = _tau_ap(work[3], weight[j], among[j], divisor[j])
+                pair += 1
+
+
+@lean_kernel
+def overlaps(first, stop, short, at_once, overlap, own, visible):
+    """At each depth: the overlap of two rankings, that of each with itself, and what is unseen.
+
+    first and stop [2, item] bound the tie groups, beyond the deepest rank where an item is not
+    ranked. An item counts for the part of its tie group within the depth, or whole from the
+    group's first rank if `at_once`. `visible` is the mean of that part over the items of the
+    second ranking which the first one, of `short` items, lacks.
+    """
+    depth = len(overlap)
+    for d in range(depth):
+        unseen, count = 0.0, 0
+        for item in range(first.shape[1]):
+            a = _part_within(first[0, item], stop[0, item], d, at_once)
+            b = _part_within(first[1, item], stop[1, item], d, at_once)
+            overlap[d] += a * b
+            own[0, d] += a * a
+            own[1, d] += b * b
+            if b > 0.0 and first[0, item] >= short:
+                unseen += b
+                count += 1
+        visible[d] = unseen / count if count else 0.0
+
+
+@inlined
+def _part_within(first, stop, d, at_once):
+    if d < first:
+        return 0.0
+    if at_once or d >= stop - 1:
+        return 1.0
+    return (d + 1.0 - first) / (stop - first)

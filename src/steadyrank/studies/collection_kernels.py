@@ -1,0 +1,73 @@
+"""Counts over every pair of runs in every simulated collection."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steadyrank.compute.kernels import kernel
+
+N_BINS = 21
+WIDTH = 0.01
+_ROUNDED = 0.5e-9
+"""Half of the ninth decimal of |d| / WIDTH: .03 belongs to [.03, .04), whatever its last bit."""
+
+
+@kernel
+def count_errors(raw, means, counts, errors, zeros):
+    """Bins of |difference| of all pairs in each replicate: how many, and how many reversed.
+
+    means [replicate, run]; counts and errors [replicate, bin]; zeros [replicate].
+    """
+    n_replicates, n_runs = means.shape
+    for b in range(n_replicates):
+        for i in range(n_runs):
+            for j in range(i + 1, n_runs):
+                d = means[b, i] - means[b, j]
+                place = min(N_BINS - 1, np.int64(abs(d) / WIDTH + _ROUNDED))
+                counts[b, place] += 1
+                errors[b, place] += (raw[i] - raw[j]) * d < 0.0
+                zeros[b] += d == 0.0
+
+
+@kernel
+def pair_rates(means, errors, pairs, first, critical, k, centre, rates, shown):
+    """How often each pair is significant, and the difference that goes with the k-th largest |t|.
+
+    means [run, replicate], errors [pair, replicate] of pairs first to first + len(errors).
+    shown[0] takes the differences as they are, shown[1] those less `centre`.
+    """
+    n_samples = means.shape[1]
+    t = np.empty(n_samples)
+    d = np.empty(n_samples)
+    for p in range(first, first + len(errors)):
+        own = errors[p - first]
+        a, b = means[pairs[p, 0]], means[pairs[p, 1]]
+        for recentred in range(2):
+            off = centre[p] if recentred else 0.0
+            above = 0
+            for i in range(n_samples):
+                d[i] = abs(a[i] - b[i] - off)
+                if d[i] <= 1e-12:
+                    d[i] = 0.0
+                t[i] = d[i] / own[i] if d[i] > 0.0 else 0.0
+                above += t[i] > critical
+            if not recentred:
+                rates[p] = above / n_samples
+            threshold = np.partition(t, n_samples - k)[n_samples - k]
+            for i in range(n_samples):
+                if t[i] == threshold:
+                    shown[recentred, p] = d[i]
+                    break
+
+
+@kernel
+def shifted_sums(values, raw, shift, squares):
+    """Sums over each row of values [cell, sample] less its raw value, and of their squares."""
+    for cell in range(len(values)):
+        total = total_squares = 0.0
+        for value in values[cell]:
+            off = value - raw[cell]
+            total += off
+            total_squares += off * off
+        shift[cell] = total
+        squares[cell] = total_squares

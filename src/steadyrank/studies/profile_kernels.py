@@ -1,0 +1,201 @@
+"""From the scores of one ranking to bins of relevant and other documents.
+
+For the bootstrap only the order of the two kinds matters: a bin is a row of relevant
+documents with no other between them, below the others since the last bin. Documents of both
+kinds that share a score make a bin of their own, whose order is random.
+
+For kernel densities the scores' range is halved until what a piece holds of both kinds is
+little enough for its order to be random too.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from steadyrank.compute.kernels import kernel, part
+
+NUMBER, SCOTT, SILVERMAN, ROBUST = 0, 1, 2, 3
+RULES = {"scott": SCOTT, "silverman": SILVERMAN, "robust": ROBUST}
+
+FINENESS = 0.02
+"""A piece is halved while (relevant · others) / (1 + rank) expected in it exceed this."""
+
+MOST_PIECES = 4096
+DEEPEST = 64
+REACH = 9.0
+"""Standard deviations beyond which a Gaussian holds nothing."""
+
+_STEPS = 512
+_grid = np.arange(-int(REACH) * _STEPS, int(REACH) * _STEPS + 2) / _STEPS
+SURVIVAL = np.array([0.5 * math.erfc(z / math.sqrt(2.0)) for z in _grid])
+"""P(N(0, 1) > z) in steps of 1 / _STEPS."""
+
+
+@part
+def _survival(z):
+    place = (z + REACH) * _STEPS
+    if place <= 0.0:
+        return 1.0
+    if place >= 2.0 * REACH * _STEPS:
+        return 0.0
+    i = np.int64(place)
+    rest = place - i
+    return SURVIVAL[i] * (1.0 - rest) + SURVIVAL[i + 1] * rest
+
+
+@part
+def _share_above(x, values, width):
+    """The share of a kernel density above x."""
+    total = 0.0
+    for value in values:
+        total += _survival((x - value) / width)
+    return total / len(values)
+
+
+@part
+def _tied_groups(scores, is_relevant, relevant, others, mingled, bins):
+    """Write the bins of one ranking from `bins` on; the next free bin, and the tail."""
+    gap = 0.0
+    open_bin = False
+    i, n = 0, len(scores)
+    while i < n:
+        stop = i
+        hits = 0
+        while stop < n and scores[stop] == scores[i]:
+            hits += is_relevant[stop]
+            stop += 1
+        rest = stop - i - hits
+        if hits > 0 and rest > 0:
+            if gap > 0.0:
+                relevant[bins], others[bins], mingled[bins] = 0.0, gap, False
+                bins += 1
+            relevant[bins], others[bins], mingled[bins] = hits, rest, True
+            bins += 1
+            gap, open_bin = 0.0, False
+        elif hits > 0 and open_bin:
+            relevant[bins - 1] += hits
+        elif hits > 0:
+            relevant[bins], others[bins], mingled[bins] = hits, gap, False
+            bins += 1
+            gap, open_bin = 0.0, True
+        else:
+            gap += rest
+            open_bin = False
+        i = stop
+    return bins, gap
+
+
+@kernel
+def bandwidth_of(values, rule, number):
+    """The width of a Gaussian kernel density by a rule, 0 where it cannot smooth."""
+    n = len(values)
+    if n < 2 or values.max() == values.min() or not math.isfinite(values.max() - values.min()):
+        return 0.0
+    if rule == NUMBER:
+        return number
+    if rule == ROBUST:
+        spread = np.median(np.abs(values - np.median(values))) / 0.6745
+        if spread == 0.0:
+            spread = values.max() - values.min()
+        return spread * (4.0 / (3.0 * n)) ** 0.2
+    deviation = math.sqrt(((values - values.mean()) ** 2).sum() / (n - 1))
+    return deviation * n**-0.2 if rule == SCOTT else deviation * (0.75 * n) ** -0.2
+
+
+@part
+def _fine_enough(hits, rest, rank):
+    return hits * rest <= FINENESS * (1.0 + rank)
+
+
+@part
+def _pieces(hits, rest, hit_width, rest_width, stack, relevant, others, mingled, bins):
+    """Write the bins of two kernel densities from `bins` on; the next free bin.
+
+    `stack` holds the pieces still to do, the highest on top: their lower ends with the
+    relevant and other documents expected above those.
+    """
+    n_hits, n_rest = len(hits), len(rest)
+    high = max(hits[0] + REACH * hit_width, rest[0] + REACH * rest_width)
+    low = min(hits[-1] - REACH * hit_width, rest[-1] - REACH * rest_width)
+    stack[0, 0], stack[0, 1], stack[0, 2] = low, n_hits, n_rest
+    top, hits_above, rest_above = 0, 0.0, 0.0
+    first = bins
+    while top >= 0:
+        here, there = stack[top, 1] - hits_above, stack[top, 2] - rest_above
+        middle = 0.5 * (high + stack[top, 0])
+        if (
+            _fine_enough(here, there, hits_above + rest_above)
+            or top + 1 >= DEEPEST
+            or bins - first >= MOST_PIECES - DEEPEST
+            or not stack[top, 0] < middle < high
+        ):
+            relevant[bins], others[bins], mingled[bins] = here, there, True
+            bins += 1
+            high, hits_above, rest_above = stack[top, 0], stack[top, 1], stack[top, 2]
+            top -= 1
+        else:
+            top += 1
+            stack[top, 0] = middle
+            stack[top, 1] = n_hits * _share_above(middle, hits, hit_width)
+            stack[top, 2] = n_rest * _share_above(middle, rest, rest_width)
+    return bins
+
+
+@part
+def _one_point(hits, rest, hit_width, rest_width, relevant, others, mingled, bins):
+    """The bins of a density and of documents that all share one score; next bin and tail."""
+    if hit_width == 0.0:
+        above = len(rest) * _share_above(hits[0], rest, rest_width)
+        relevant[bins], others[bins], mingled[bins] = len(hits), above, False
+        return bins + 1, len(rest) - above
+    above = len(hits) * _share_above(rest[0], hits, hit_width)
+    relevant[bins], others[bins], mingled[bins] = above, 0.0, False
+    relevant[bins + 1], others[bins + 1] = len(hits) - above, len(rest)
+    mingled[bins + 1] = False
+    return bins + 2, 0.0
+
+
+@kernel
+def profile_run(scores, starts, stops, blocks, ranks, rule, number):
+    """Bins of every topic of one run: their ends, and relevant, others, mingled; tails; plain.
+
+    Topic t is rows starts[t] to stops[t] of `scores`, best first, with its relevant documents
+    at ranks[blocks[t]] to ranks[blocks[t + 1]]. `plain` says where a density was asked for and
+    could not be had in both classes.
+    """
+    n_topics = len(starts)
+    smooth = rule != NUMBER or number > 0.0
+    room = 2 * len(ranks) + n_topics + (n_topics * MOST_PIECES if smooth else 0)
+    relevant, others, mingled = np.empty(room), np.empty(room), np.empty(room, np.bool_)
+    ends, tails = np.zeros(n_topics, np.int64), np.zeros(n_topics)
+    plain = np.zeros(n_topics, np.bool_)
+    stack = np.empty((DEEPEST, 3))
+    bins = 0
+    for t in range(n_topics):
+        here = scores[starts[t] : stops[t]]
+        is_relevant = np.zeros(len(here), np.bool_)
+        for i in range(blocks[t], blocks[t + 1]):
+            is_relevant[ranks[i] - 1] = True
+        hits, rest = here[is_relevant], here[~is_relevant]
+        if len(hits) == 0:
+            tails[t] = len(rest)
+            ends[t] = bins
+            continue
+        hit_width = bandwidth_of(hits, rule, number) if smooth else 0.0
+        rest_width = bandwidth_of(rest, rule, number) if smooth and len(rest) else 0.0
+        finite = math.isfinite(here[0]) and math.isfinite(here[-1])
+        plain[t] = smooth and (hit_width == 0.0 or rest_width == 0.0)
+        if not finite or len(rest) == 0 or (hit_width == 0.0 and rest_width == 0.0):
+            bins, tails[t] = _tied_groups(here, is_relevant, relevant, others, mingled, bins)
+        elif hit_width == 0.0 or rest_width == 0.0:
+            bins, tails[t] = _one_point(
+                hits, rest, hit_width, rest_width, relevant, others, mingled, bins
+            )
+        else:
+            bins = _pieces(
+                hits, rest, hit_width, rest_width, stack, relevant, others, mingled, bins
+            )
+        ends[t] = bins
+    return ends, relevant[:bins].copy(), others[:bins].copy(), mingled[:bins].copy(), tails, plain

@@ -1,0 +1,65 @@
+"""A store keeps blocks whole, refuses other settings, and notices damage."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from steadyrank.compute.stores import SETTINGS, open_store
+from steadyrank.errors import InputError
+
+
+def test_what_was_saved_is_loaded(tmp_path):
+    store = open_store(tmp_path / "a" / "b", {"seed": 1})
+    block = {"x": np.arange(6.0).reshape(2, 3), "n": np.array(3)}
+    assert store.load("one") is None
+    store.save("one", block)
+    again = open_store(tmp_path / "a" / "b", {"seed": 1}).load("one")
+    assert again is not None
+    np.testing.assert_array_equal(again["x"], block["x"])
+    assert again["n"] == 3
+
+
+def test_other_settings_are_refused_by_name(tmp_path):
+    open_store(tmp_path / "s", {"seed": 1, "measure": "AP"})
+    with pytest.raises(InputError, match="seed: 1 there, 2 here.*another folder"):
+        open_store(tmp_path / "s", {"seed": 2, "measure": "AP"})
+    with pytest.raises(InputError, match="measure"):
+        open_store(tmp_path / "s", {"seed": 1})
+
+
+def test_damage_is_noticed(tmp_path):
+    store = open_store(tmp_path / "s", {})
+    store.save("one", {"x": np.arange(100)})
+    path = tmp_path / "s" / "one.block"
+    data = bytearray(path.read_bytes())
+    data[200] ^= 1
+    path.write_bytes(bytes(data))
+    with pytest.raises(InputError, match="checksum.*delete it"):
+        store.load("one")
+    path.write_bytes(b"")
+    with pytest.raises(InputError, match="checksum"):
+        store.load("one")
+
+
+def test_foreign_folders_are_left_alone(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match="not empty"):
+        open_store(tmp_path, {})
+    with pytest.raises(InputError, match="folder"):
+        open_store(tmp_path / "notes.txt", {})
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / SETTINGS).write_text("not json")
+    with pytest.raises(InputError, match="another folder"):
+        open_store(tmp_path / "other", {})
+    (tmp_path / "other" / SETTINGS).write_text(json.dumps({"format": "something else"}))
+    with pytest.raises(InputError, match="another folder"):
+        open_store(tmp_path / "other", {})
+
+
+def test_nothing_pickled_is_read(tmp_path):
+    store = open_store(tmp_path / "s", {})
+    with pytest.raises(ValueError, match="pickle"):
+        store.save("one", {"x": np.array([{}], dtype=object)})

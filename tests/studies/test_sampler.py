@@ -1,0 +1,271 @@
+"""The sampler without sorting against the one that sorts, and against exact laws."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+
+import numpy as np
+import pytest
+from plain_sampler import MEASURES, average_precision, plain_samples
+from scipy.stats import chisquare, ks_2samp, norm, poisson
+
+import steadyrank as sr
+from steadyrank.measures.names import parse_measure
+from steadyrank.studies import profile_kernels
+from steadyrank.studies.sampler_kernels import Cells, sample_cells
+from steadyrank.studies.score_profiles import score_profiles
+from steadyrank.studies.simulated_gains import make_gain
+
+UNRETRIEVED = 5
+BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
+"""How many fresh cells of each kind are tried."""
+
+# relevant, retrieved, decimals of the scores (None: no ties), separation of the classes
+SHAPES = [
+    (1, 1000, None, 2.0),
+    (2, 1000, None, 3.0),
+    (3, 300, None, 1.0),
+    (10, 1000, None, 2.0),
+    (40, 1000, None, 1.5),
+    (100, 1000, None, 1.0),
+    (300, 1000, None, 2.0),
+    (20, 1000, None, -1.0),  # relevant documents deep down
+    (5, 1000, 0, 1.5),  # heavy ties
+    (30, 200, 1, 1.0),
+    (30, 40, 0, 0.5),
+    (8, 10, None, 1.0),  # more relevant documents than fit, now and then
+    (6, 6, None, 1.0),  # no other documents
+    (50, 50, 0, 0.0),
+    (1, 1, None, 0.0),
+]
+
+
+def run_and_qrels(relevant: np.ndarray, others: np.ndarray) -> tuple[sr.Run, sr.Qrels]:
+    scores = {f"r{i}": float(x) for i, x in enumerate(relevant)}
+    scores |= {f"n{i}": float(x) for i, x in enumerate(others)}
+    grades = {f"r{i}": 1 for i in range(len(relevant))}
+    grades |= {f"u{i}": 1 for i in range(UNRETRIEVED)}
+    return sr.run_from_dict({"1": scores}, name="a"), sr.qrels_from_dict({"1": grades})
+
+
+def fresh_cell(shape, rng):
+    n_relevant, n_retrieved, decimals, separation = shape
+    relevant = rng.normal(separation, 1.0, n_relevant)
+    others = rng.normal(size=n_retrieved - n_relevant)
+    if decimals is not None:
+        relevant, others = relevant.round(decimals), others.round(decimals)
+    return relevant, others
+
+
+def samples(relevant, others, n_samples, seed, *, measure="AP", denominator="judged", **options):
+    run, qrels = run_and_qrels(relevant, others)
+    profiles = score_profiles([run], qrels, topics=["1"], **options)
+    gain = make_gain(parse_measure(measure), denominator, profiles.cells)
+    out = np.empty((1, n_samples))
+    sample_cells(profiles.cells, 0, np.uint64(seed), 0, gain, out)
+    return out[0]
+
+
+def sd_error(values: np.ndarray) -> float:
+    """The standard error of a standard deviation."""
+    off = values - values.mean()
+    variance = (off**2).mean()
+    return math.sqrt(max((off**4).mean() - variance**2, 0.0) / len(values) / variance) / 2
+
+
+def assert_same_law(ours: np.ndarray, theirs: np.ndarray) -> None:
+    """Equal means and standard deviations within 4.5 standard errors, and KS above 1e-5.
+
+    A false alarm has probability 2e-5 a cell. Values are rounded, since rounding noise
+    would split one atom into two.
+    """
+    error = math.hypot(ours.std() / len(ours) ** 0.5, theirs.std() / len(theirs) ** 0.5)
+    assert abs(ours.mean() - theirs.mean()) <= 4.5 * error
+    spread = math.hypot(sd_error(ours), sd_error(theirs))
+    assert abs(ours.std() - theirs.std()) <= 4.5 * spread
+    assert ks_2samp(ours.round(9), theirs.round(9)).pvalue > 1e-5
+
+
+@pytest.mark.parametrize("model", ["bootstrap", "kde"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_equal_in_law_to_drawing_and_sorting(shape, model):
+    rng = np.random.default_rng([1, *map(int, shape[:2])])
+    for seed in range(BUDGET):
+        relevant, others = fresh_cell(shape, rng)
+        ours = samples(relevant, others, 20_000, seed, model=model)
+        theirs = plain_samples(
+            relevant, others, 2000, rng, judged=len(relevant) + UNRETRIEVED, smooth=model == "kde"
+        )
+        assert_same_law(ours, theirs)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("shape", [(12, 200, None, 1.5), (12, 200, 0, 1.0)], ids=["", "ties"])
+def test_every_measure(measure, shape):
+    rng = np.random.default_rng(2)
+    relevant, others = fresh_cell(shape, rng)
+    ours = samples(relevant, others, 20_000, 3, measure=measure)
+    theirs = plain_samples(relevant, others, 2000, rng, judged=17, measure=measure)
+    assert_same_law(ours, theirs)
+
+
+@pytest.mark.parametrize("denominator", ["judged", "sampled", "poisson"])
+@pytest.mark.parametrize("depth", [None, 60, 1000])
+def test_denominators_and_depths(denominator, depth):
+    rng = np.random.default_rng(3)
+    relevant, others = fresh_cell((20, 150, None, 1.0), rng)
+    theirs = plain_samples(
+        relevant, others, 2000, rng, judged=25, depth=depth, denominator=denominator
+    )
+    ours = samples(relevant, others, 20_000, 4, denominator=denominator, depth=depth or "retrieved")
+    assert_same_law(ours, theirs)
+
+
+def exact_law(labels: str, judged: int) -> dict[float, float]:
+    """The law of simulated AP for a ranking such as "RNRN", by going through every draw."""
+    depth = len(labels)
+    relevant = [i for i, label in enumerate(labels) if label == "R"]
+    others = [i for i, label in enumerate(labels) if label == "N"]
+    law: dict[float, float] = {}
+    for drawn in range(depth + 1):
+        chance = poisson.pmf(drawn, len(relevant))
+        if drawn == depth:
+            chance = poisson.sf(depth - 1, len(relevant))
+        ways = list(
+            itertools.product(
+                itertools.product(relevant, repeat=drawn),
+                itertools.product(others, repeat=depth - drawn),
+            )
+        )
+        for hits, misses in ways:
+            places = sorted([(i, True) for i in hits] + [(i, False) for i in misses])
+            ranks = np.flatnonzero([hit for _, hit in places]) + 1
+            value = round(average_precision(ranks, max(judged, drawn)), 9)
+            law[value] = law.get(value, 0.0) + chance / len(ways)
+    return law
+
+
+@pytest.mark.parametrize("labels", ["RN", "NR", "RNRN", "NRRN", "NNRNR"])
+def test_exact_law_of_small_rankings(labels):
+    """Chi-square against the enumerated law; a false alarm has probability 1e-5 each."""
+    scores = -np.arange(len(labels), dtype=float)
+    is_relevant = np.array([label == "R" for label in labels])
+    values = samples(scores[is_relevant], scores[~is_relevant], 200_000, 7).round(9)
+    law = exact_law(labels, int(is_relevant.sum()) + UNRETRIEVED)
+    assert sum(law.values()) == pytest.approx(1.0)
+    assert set(values.tolist()) <= set(law)
+    expected = np.array(list(law.values())) * len(values)
+    observed = np.array([(values == value).sum() for value in law])
+    often = expected > 5
+    expected, observed = (
+        np.append(x[often], x[~often].sum()) if (~often).any() else x for x in (expected, observed)
+    )
+    keep = expected > 0
+    assert chisquare(observed[keep], expected[keep] * observed.sum() / expected.sum()).pvalue > 1e-5
+
+
+def test_mean_precision_at_the_bottom_is_the_mean_number_of_relevant_documents():
+    """P@K of K documents is r_s / K, whose mean is r / K; four standard errors."""
+    rng = np.random.default_rng(5)
+    relevant, others = fresh_cell((15, 400, None, 1.0), rng)
+    values = samples(relevant, others, 100_000, 1, measure="P@400") * 400
+    assert abs(values.mean() - 15) < 4 * math.sqrt(15 / len(values))
+    assert abs(values.var() - 15) < 4 * math.sqrt((15 + 2 * 15**2) / len(values))
+
+
+def test_infinite_scores_and_ranks_are_defined():
+    relevant, others = np.array([np.inf, 1.0]), np.array([2.0, -np.inf, 0.0])
+    for model in ("bootstrap", "kde"):
+        values = samples(relevant, others, 200, 1, model=model)
+        assert np.isfinite(values).all()
+        assert values.std() > 0
+    by_rank = samples(relevant, others, 200, 1, score_source="rank")
+    np.testing.assert_array_equal(by_rank, samples(relevant, others, 200, 1))
+
+
+def test_no_relevant_document_retrieved_scores_nothing():
+    assert not samples(np.empty(0), np.arange(5.0), 100, 1).any()
+
+
+def test_a_value_depends_on_seed_cell_and_replicate_alone():
+    rng = np.random.default_rng(0)
+    track = sr.simulated_track(n_teams=2, runs_per_team=2, n_topics=6, depth=60, pool_depth=30)
+    profiles = score_profiles(track.runs, track.qrels, topics=track.qrels.topics)
+    gain = make_gain(parse_measure("AP"), "judged", profiles.cells)
+    n_cells = len(profiles.cells.tail)
+    whole = np.empty((n_cells, 300))
+    sample_cells(profiles.cells, 0, np.uint64(9), 0, gain, whole)
+    for _ in range(10):
+        cell, sample = int(rng.integers(n_cells)), int(rng.integers(300))
+        part = np.empty((min(3, n_cells - cell), 300 - sample))
+        sample_cells(profiles.cells, cell, np.uint64(9), sample, gain, part)
+        np.testing.assert_array_equal(part, whole[cell : cell + len(part), sample:])
+    other = np.empty_like(whole)
+    sample_cells(profiles.cells, 0, np.uint64(10), 0, gain, other)
+    assert not (other == whole)[profiles.cells.n_relevant > 3].all(axis=1).any()
+
+
+def test_samples_of_neighbouring_cells_and_replicates_are_uncorrelated():
+    """Identical cells side by side: |r| < 4.5 / sqrt(n) for cells and for replicates."""
+    bins = np.array([3.0, 2.0, 4.0])
+    cells = Cells(
+        starts=np.arange(41) * 3,
+        relevant=np.tile(bins, 40),
+        others=np.tile([2.0, 30.0, 40.0], 40),
+        mingled=np.zeros(120, bool),
+        tail=np.full(40, 19.0),
+        n_relevant=np.full(40, 9),
+        depth=np.full(40, 100),
+        judged=np.full(40, 9),
+    )
+    gain = make_gain(parse_measure("AP"), "judged", cells)
+    values = np.empty((40, 4096))
+    sample_cells(cells, 0, np.uint64(1), 0, gain, values)
+    off = (values - values.mean(axis=1, keepdims=True)) / values.std(axis=1, keepdims=True)
+    across = off @ off.T / values.shape[1]
+    assert np.abs(across[np.triu_indices(40, 1)]).max() < 4.5 / math.sqrt(values.shape[1])
+    for lag in (1, 2, 64):
+        along = (off[:, lag:] * off[:, :-lag]).mean()
+        assert abs(along) < 4.5 / math.sqrt(off[:, lag:].size)
+
+
+@pytest.mark.slow
+def test_finer_pieces_of_a_density_change_nothing():
+    """The pieces are coarse only where order hardly matters: many samples cannot tell."""
+    rng = np.random.default_rng(11)
+    n_samples = 100_000 * BUDGET
+    for shape in SHAPES[1:5]:
+        relevant, others = fresh_cell(shape, rng)
+        coarse = samples(relevant, others, n_samples, 1, model="kde")
+        run, qrels = run_and_qrels(relevant, others)
+        cells = fine_cells(run, qrels)
+        gain = make_gain(parse_measure("AP"), "judged", cells)
+        fine = np.empty((1, n_samples))
+        sample_cells(cells, 0, np.uint64(2), 0, gain, fine)
+        assert_same_law(coarse, fine[0])
+
+
+def fine_cells(run: sr.Run, qrels: sr.Qrels) -> Cells:
+    """A density cut into 1,500 pieces of equal width."""
+    is_relevant = np.array([name.startswith("r") for name, _ in run.ranking("1")])
+    relevant, others = run.scores[is_relevant], run.scores[~is_relevant]
+    widths = [
+        profile_kernels.bandwidth_of(x, profile_kernels.SCOTT, 0.0) for x in (relevant, others)
+    ]
+    edges = np.linspace(run.scores.max() + 8, run.scores.min() - 8, 1501)
+    above = [
+        norm.sf((edges[:, None] - x) / h).sum(axis=1)
+        for x, h in zip((relevant, others), widths, strict=True)
+    ]
+    return Cells(
+        starts=np.array([0, 1500]),
+        relevant=np.diff(above[0]),
+        others=np.diff(above[1]),
+        mingled=np.ones(1500, bool),
+        tail=np.zeros(1),
+        n_relevant=np.array([len(relevant)]),
+        depth=np.array([len(run.scores)]),
+        judged=np.array([len(relevant) + UNRETRIEVED]),
+    )
