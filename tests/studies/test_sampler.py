@@ -14,7 +14,8 @@ from scipy.stats import chisquare, ks_2samp, norm, poisson
 import steadyrank as sr
 from steadyrank.measures.names import parse_measure
 from steadyrank.studies import profile_kernels
-from steadyrank.studies.sampler_kernels import Cells, sample_cells
+from steadyrank.studies.cells import Cells
+from steadyrank.studies.sampler_kernels import sample_cells
 from steadyrank.studies.score_profiles import score_profiles
 from steadyrank.studies.simulated_gains import make_gain
 

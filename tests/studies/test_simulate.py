@@ -349,6 +349,21 @@ def test_bad_settings_are_refused(track, options, message):
         study(track, **{"n_samples": 10, **options})
 
 
+def test_one_topic_and_one_run_are_defined():
+    qrels = sr.qrels_from_dict({"1": {"a": 1, "b": 1}})
+    runs = [
+        sr.run_from_dict({"1": {"a": 3.0, "c": 2.0, "b": 1.0}}, name="one"),
+        sr.run_from_dict({"1": {"c": 3.0, "d": 2.0, "b": 1.0}}, name="two"),
+    ]
+    found = sr.simulate(runs, qrels, n_samples=50)
+    assert found.significance.rate.tolist() == [0.0]
+    assert np.isnan(found.raw_pvalue).all()
+    alone = sr.simulate(runs[:1], qrels, n_samples=50)
+    assert alone.rank_share.tolist() == [[1.0]]
+    assert np.isnan(alone.rank_correlation.mean)
+    assert np.isnan(alone.raw_significant_share)
+
+
 def test_no_topic_in_common():
     qrels = sr.qrels_from_dict({"1": {"a": 1}})
     run = sr.run_from_dict({"q1": {"a": 1.0}}, name="one")

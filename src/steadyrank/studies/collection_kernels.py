@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steadyrank.compute.kernels import kernel
+from steadyrank.compute.kernels import kernel, part
 
 N_BINS = 21
 WIDTH = 0.01
@@ -29,6 +29,31 @@ def count_errors(raw, means, counts, errors, zeros):
                 zeros[b] += d == 0.0
 
 
+@part
+def _kth_largest(values, k):
+    """The k-th largest value, by Hoare's selection; the values change places."""
+    low, high, place = 0, len(values) - 1, k - 1
+    while low < high:
+        pivot = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] > pivot:
+                i += 1
+            while values[j] < pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if place <= j:
+            high = j
+        elif place >= i:
+            low = i
+        else:
+            break
+    return values[place]
+
+
 @kernel
 def pair_rates(means, errors, pairs, first, critical, k, centre, rates, shown):
     """How often each pair is significant, and the difference that goes with the k-th largest |t|.
@@ -37,7 +62,7 @@ def pair_rates(means, errors, pairs, first, critical, k, centre, rates, shown):
     shown[0] takes the differences as they are, shown[1] those less `centre`.
     """
     n_samples = means.shape[1]
-    t = np.empty(n_samples)
+    t, sizes = np.empty(n_samples), np.empty(n_samples)
     d = np.empty(n_samples)
     for p in range(first, first + len(errors)):
         own = errors[p - first]
@@ -53,7 +78,9 @@ def pair_rates(means, errors, pairs, first, critical, k, centre, rates, shown):
                 above += t[i] > critical
             if not recentred:
                 rates[p] = above / n_samples
-            threshold = np.partition(t, n_samples - k)[n_samples - k]
+            for i in range(n_samples):
+                sizes[i] = t[i]
+            threshold = _kth_largest(sizes, k)
             for i in range(n_samples):
                 if t[i] == threshold:
                     shown[recentred, p] = d[i]

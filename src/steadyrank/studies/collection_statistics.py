@@ -56,6 +56,11 @@ def error_rate(raw: np.ndarray, simulated: np.ndarray) -> ErrorRate:
     errors = np.zeros_like(counts)
     ties = np.zeros(len(simulated), np.int64)
     collection_kernels.count_errors(raw, simulated, counts, errors, ties)
+    return error_rate_from(counts, errors, ties)
+
+
+def error_rate_from(counts: np.ndarray, errors: np.ndarray, ties: np.ndarray) -> ErrorRate:
+    """The error rate from counts [sample, bin] and ties [sample]."""
     count, wrong = counts.sum(axis=0), errors.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = wrong / count
@@ -92,7 +97,11 @@ def rank_correlation(
 ) -> CollectionCorrelation:
     """Algorithm 2 (KRCC)."""
     raw, simulated = _checked(raw, simulated)
-    taus = np.asarray(taus_against(raw, simulated, jobs=jobs))
+    return correlation_from(np.asarray(taus_against(raw, simulated, jobs=jobs)))
+
+
+def correlation_from(taus: np.ndarray) -> CollectionCorrelation:
+    """The summary of one tau for each sample; those that are not defined are left out."""
     known = taus[~np.isnan(taus)]
     if not len(known):
         known = np.full(1, np.nan)
@@ -150,8 +159,7 @@ def significance_rates(
     pairs = all_pairs(n_runs)
     if errors.shape != (len(pairs), n_samples):
         raise InputError(f"errors must be [pair, sample], got {errors.shape}")
-    critical = float(stdtrit(n_topics - 1, 1 - alpha / 2)) if n_topics > 1 else float("nan")
-    place = max(1, round(n_samples * alpha))
+    critical, place = critical_value(n_topics, alpha), place_from_top(n_samples, alpha)
     means = np.ascontiguousarray(simulated.T)
     overall = means.mean(axis=1)
     centre = overall[pairs[:, 0]] - overall[pairs[:, 1]]
@@ -164,9 +172,26 @@ def significance_rates(
         )  # fmt: skip
 
     in_threads(some, slices(len(pairs), PAIRS_A_TASK), jobs=jobs)
+    return rates_from(rates, shown, n_samples, n_topics, alpha=alpha)
+
+
+def critical_value(n_topics: int, alpha: float) -> float:
+    """t_{1 - alpha / 2}(n - 1)."""
+    return float(stdtrit(n_topics - 1, 1 - alpha / 2)) if n_topics > 1 else float("nan")
+
+
+def place_from_top(n_samples: int, alpha: float) -> int:
+    """Which of the largest |t| the estimated difference goes by."""
+    return max(1, round(n_samples * alpha))
+
+
+def rates_from(
+    rates: np.ndarray, shown: np.ndarray, n_samples: int, n_topics: int, *, alpha: float
+) -> SignificanceRates:
+    """The summary of each pair's rate, and of its differences as printed and recentred."""
     return SignificanceRates(
         alpha=alpha,
-        critical=critical,
+        critical=critical_value(n_topics, alpha),
         rate=rates,
         rate_error=np.sqrt(rates * (1 - rates) / n_samples),
         rarely_share=_mean(rates < RARELY),

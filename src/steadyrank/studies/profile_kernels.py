@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from steadyrank.compute.kernels import kernel, part
+from steadyrank.compute.kernels import kernel, lean_kernel, part
 
 NUMBER, SCOTT, SILVERMAN, ROBUST = 0, 1, 2, 3
 RULES = {"scott": SCOTT, "silverman": SILVERMAN, "robust": ROBUST}
@@ -87,21 +87,63 @@ def _tied_groups(scores, is_relevant, relevant, others, mingled, bins):
     return bins, gap
 
 
-@kernel
-def bandwidth_of(values, rule, number):
-    """The width of a Gaussian kernel density by a rule, 0 where it cannot smooth."""
+@part
+def _middle_deviation(values):
+    """The median absolute deviation of values in order, by walking out from their middle."""
     n = len(values)
-    if n < 2 or values.max() == values.min() or not math.isfinite(values.max() - values.min()):
+    left = (n - 1) // 2
+    right = left + 1
+    middle = 0.5 * (values[left] + values[n // 2])
+    before = here = 0.0
+    for _ in range(n // 2 + 1):
+        before = here
+        if right == n or (left >= 0 and abs(values[left] - middle) <= abs(values[right] - middle)):
+            here = abs(values[left] - middle)
+            left -= 1
+        else:
+            here = abs(values[right] - middle)
+            right += 1
+    return here if n % 2 else 0.5 * (before + here)
+
+
+@part
+def _deviation(values):
+    mean = squares = 0.0
+    for value in values:
+        mean += value / len(values)
+    for value in values:
+        squares += (value - mean) ** 2
+    return math.sqrt(squares / (len(values) - 1.0))
+
+
+@lean_kernel
+def bandwidth_of(values, rule, number):
+    """The width of a Gaussian kernel density of values in order, 0 where it cannot smooth."""
+    n = len(values)
+    if n < 2:
+        return 0.0
+    reach = abs(values[0] - values[n - 1])
+    if reach == 0.0 or not math.isfinite(reach):
         return 0.0
     if rule == NUMBER:
         return number
     if rule == ROBUST:
-        spread = np.median(np.abs(values - np.median(values))) / 0.6745
-        if spread == 0.0:
-            spread = values.max() - values.min()
-        return spread * (4.0 / (3.0 * n)) ** 0.2
-    deviation = math.sqrt(((values - values.mean()) ** 2).sum() / (n - 1))
-    return deviation * n**-0.2 if rule == SCOTT else deviation * (0.75 * n) ** -0.2
+        spread = _middle_deviation(values) / 0.6745
+        return (spread if spread > 0.0 else reach) * (4.0 / (3.0 * n)) ** 0.2
+    return _deviation(values) * (n if rule == SCOTT else 0.75 * n) ** -0.2
+
+
+@part
+def _split(scores, is_relevant, hits, rest):
+    """The scores of relevant and of other documents, each in order."""
+    n_hits = n_rest = 0
+    for i in range(len(scores)):
+        if is_relevant[i]:
+            hits[n_hits] = scores[i]
+            n_hits += 1
+        else:
+            rest[n_rest] = scores[i]
+            n_rest += 1
 
 
 @part
@@ -175,10 +217,12 @@ def profile_run(scores, starts, stops, blocks, ranks, rule, number):
     bins = 0
     for t in range(n_topics):
         here = scores[starts[t] : stops[t]]
-        is_relevant = np.zeros(len(here), np.bool_)
+        n_hits = blocks[t + 1] - blocks[t]
+        is_relevant, apart = np.zeros(len(here), np.bool_), np.empty(len(here))
         for i in range(blocks[t], blocks[t + 1]):
             is_relevant[ranks[i] - 1] = True
-        hits, rest = here[is_relevant], here[~is_relevant]
+        hits, rest = apart[:n_hits], apart[n_hits:]
+        _split(here, is_relevant, hits, rest)
         if len(hits) == 0:
             tails[t] = len(rest)
             ends[t] = bins

@@ -19,8 +19,9 @@ from threadpoolctl import threadpool_limits
 from steadyrank.compute.executors import Progress, is_elsewhere, map_in_order, shared, workers
 from steadyrank.compute.stores import Store
 from steadyrank.stats.paired import means_and_errors, slices
+from steadyrank.studies.cells import Cells, Gain
 from steadyrank.studies.collection_kernels import shifted_sums
-from steadyrank.studies.sampler_kernels import Cells, Gain, sample_cells
+from steadyrank.studies.sampler_kernels import sample_cells
 
 LARGEST_BLOCK = 512
 """Samples of every cell that are in memory together, at most."""
@@ -124,7 +125,7 @@ def sample_study(
         done = study.n_blocks - len(open_blocks)
         for number, block in _finished(study, open_blocks, pool):
             if store is not None:
-                store.save(_name(number), block)
+                store.save(block_name(number), block)
             sampled.take(number, block)
             done += 1
             if progress is not None:
@@ -132,18 +133,27 @@ def sample_study(
         yield sampled
 
 
-def _name(number: int) -> str:
+def block_name(number: int) -> str:
+    """Under which name a store keeps a block."""
     return f"samples-{number:06d}"
+
+
+def kept_block(study: Study, store: Store | None, number: int) -> Block | None:
+    """A block that the store has, if it holds all its samples."""
+    block = None if store is None else store.load(block_name(number))
+    samples = study.samples_of(number)
+    # The last block of a shorter study is not a whole one.
+    if block is None or len(block["means"]) != samples.stop - samples.start:
+        return None
+    return block
 
 
 def _take_kept(study: Study, store: Store | None, sampled: Sampled) -> list[int]:
     """Take in the blocks that the store has; the numbers of the others."""
     missing = []
     for number in range(study.n_blocks):
-        block = None if store is None else store.load(_name(number))
-        samples = study.samples_of(number)
-        # The last block of a shorter study is not a whole one.
-        if block is None or len(block["means"]) != samples.stop - samples.start:
+        block = kept_block(study, store, number)
+        if block is None:
             missing.append(number)
         else:
             sampled.take(number, block)
@@ -192,6 +202,8 @@ def compute_block(study: Study, number: int, pool: Executor) -> Block:
     def test(part: slice) -> None:
         matrices = np.ascontiguousarray(values[:, part].T).reshape(-1, n_runs, n_topics)
         means[part] = means_and_errors(matrices, errors[part])
+        if n_topics < 2:
+            errors[part] = np.inf  # One topic has no variance: no pair is significant.
 
     with threadpool_limits(limits=1, user_api="blas"):
         truncated = map_in_order(draw, slices(n_cells, -(-n_cells // TASKS)), pool)

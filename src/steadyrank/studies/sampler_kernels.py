@@ -20,6 +20,7 @@ import numpy as np
 
 from steadyrank.compute.kernels import WORD, high_product, inlined, kernel, part
 from steadyrank.compute.random_kernels import GOLDEN, mixed_bits
+from steadyrank.studies.cells import JUDGED, POISSON
 
 SIDE_BY_SIDE = 64
 """Samples of a cell that are drawn together: their counts stay in the fastest cache."""
@@ -45,47 +46,6 @@ NEVER = 1e-11
 
 HALF = np.uint32
 """Tables are looked up with half a random word."""
-
-
-class Cells(NamedTuple):
-    """Cells and their bins: cell c owns bins starts[c] to starts[c + 1]."""
-
-    starts: np.ndarray
-    relevant: np.ndarray
-    """Expected relevant documents in a bin."""
-    others: np.ndarray
-    """Weight of the other documents in a bin: above its relevant ones, or among them."""
-    mingled: np.ndarray
-    """Whether a bin's documents of both kinds stand in random order."""
-    tail: np.ndarray
-    """Weight of the other documents below a cell's last bin."""
-    n_relevant: np.ndarray
-    depth: np.ndarray
-    judged: np.ndarray
-    """Relevant documents among the judgments, R."""
-
-
-class Gain(NamedTuple):
-    """A binary measure as a sum over the relevant documents of a ranking.
-
-    With A relevant and B other documents above them, a relevant documents in a row are worth
-    per_relevant · a + (per_other · B + constant) · (F(A + a + B) - F(A + B)), F being
-    `cumulated`.
-    """
-
-    cumulated: np.ndarray
-    per_relevant: float
-    per_other: float
-    constant: float
-    first_only: bool
-    """Whether only the first relevant document counts; cumulated[rank] is then its worth."""
-    scale: np.ndarray
-    """The factor for each recall base."""
-    base: int
-    """JUDGED, SAMPLED or POISSON."""
-
-
-JUDGED, SAMPLED, POISSON = 0, 1, 2
 
 
 class _Laws(NamedTuple):

@@ -21,7 +21,7 @@ from steadyrank.data.run import Run
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.measures.scoring import find_judged_documents
 from steadyrank.studies import profile_kernels
-from steadyrank.studies.sampler_kernels import Cells
+from steadyrank.studies.cells import Cells
 
 Model = Literal["bootstrap", "kde"]
 Bandwidth = Literal["scott", "silverman", "robust"]

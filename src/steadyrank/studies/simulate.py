@@ -36,18 +36,14 @@ from steadyrank.measures.names import Measure, parse_measure
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.paired import paired_t
 from steadyrank.stats.result import all_pairs
+from steadyrank.studies.cells import Gain
 from steadyrank.studies.collection_statistics import (
     CollectionCorrelation,
     ErrorRate,
     SignificanceRates,
-    error_rate,
-    rank_correlation,
     rank_intervals_of,
-    rank_shares,
-    significance_rates,
 )
-from steadyrank.studies.sample_blocks import Study, sample_study
-from steadyrank.studies.sampler_kernels import Gain
+from steadyrank.studies.sample_blocks import Study
 from steadyrank.studies.score_profiles import (
     Bandwidth,
     Model,
@@ -61,6 +57,7 @@ from steadyrank.studies.simulated_gains import (
     make_gain,
     raw_values,
 )
+from steadyrank.studies.simulation_summary import summarise, summarise_on_gpu
 
 Device = Literal["cpu", "cuda"]
 Missing = Literal["zero", "error"]
@@ -252,13 +249,13 @@ def simulate(
         "data": _fingerprint(profiles),
     }  # fmt: skip
     kept = None if store is None else open_store(store, settings)
-    raw_mean = study.raw.mean(axis=1)
-    with sample_study(
-        study, kept, jobs=jobs, scheduler=scheduler, executor=executor, progress=progress
-    ) as sampled:
-        means, n_topics = sampled.means, len(topics)
-        rates = significance_rates(means, sampled.errors, n_topics, alpha=alpha, jobs=jobs)
-    shares = rank_shares(means)
+    if device == "cuda":
+        found = summarise_on_gpu(study, kept, alpha=alpha, progress=progress)
+    else:
+        found = summarise(
+            study, kept, alpha=alpha, jobs=jobs, scheduler=scheduler, executor=executor,
+            progress=progress,
+        )  # fmt: skip
     return SimulateResult(
         measure=str(parsed),
         model=model,
@@ -272,18 +269,18 @@ def simulate(
         runs=tuple(run.name for run in profiles.runs),
         topics=tuple(topics),
         raw=study.raw,
-        cell_mean=study.raw + sampled.shift / n_samples,
-        cell_sd=_deviation(sampled.shift, sampled.squares, n_samples),
-        simulated=means,
-        rank_correlation=rank_correlation(raw_mean, means, jobs=jobs),
-        error_rate=error_rate(raw_mean, means),
-        significance=rates,
-        raw_pvalue=paired_t(study.raw, all_pairs(len(raw_mean))).pvalue,
-        rank_share=shares,
-        rank_interval=rank_intervals_of(shares),
+        cell_mean=study.raw + found.shift / n_samples,
+        cell_sd=_deviation(found.shift, found.squares, n_samples),
+        simulated=found.means,
+        rank_correlation=found.correlation,
+        error_rate=found.errors,
+        significance=found.rates,
+        raw_pvalue=paired_t(study.raw, all_pairs(len(study.raw))).pvalue,
+        rank_share=found.rank_share,
+        rank_interval=rank_intervals_of(found.rank_share),
         none_relevant=profiles.none_relevant,
         plain=profiles.plain,
-        truncated=sampled.truncated,
+        truncated=found.truncated,
     )
 
 

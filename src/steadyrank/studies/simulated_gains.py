@@ -12,7 +12,7 @@ import numpy as np
 
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.measures.names import Measure
-from steadyrank.studies.sampler_kernels import JUDGED, POISSON, SAMPLED, Cells, Gain
+from steadyrank.studies.cells import JUDGED, POISSON, SAMPLED, Cells, Gain
 
 Denominator = Literal["judged", "sampled", "poisson"]
 MEASURES = ("AP", "P", "R", "RR", "nDCG", "RBP", "Success")

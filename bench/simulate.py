@@ -1,0 +1,228 @@
+"""Simulated collections against what one would write by hand, on fresh cells, one core.
+
+    python bench/simulate.py            # ratios: NumPy, sorting in Numba, counting in Numba
+    python bench/simulate.py --full     # 110 runs x 249 topics x 10,000 samples, all comparisons
+    python bench/simulate.py --gpu      # the same on a GPU
+
+Every peer is timed in the same process, interleaved with ours: processor time, median of five.
+"""
+
+# ruff: noqa: NPY002 (inside Numba there is only the legacy generator)
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+import warnings
+from collections.abc import Callable
+
+import numba
+import numpy as np
+
+import steadyrank as sr
+from steadyrank.measures.names import parse_measure
+from steadyrank.studies.cells import Cells
+from steadyrank.studies.profile_kernels import SCOTT, bandwidth_of
+from steadyrank.studies.sampler_kernels import sample_cells
+from steadyrank.studies.score_profiles import score_profiles
+from steadyrank.studies.simulated_gains import make_gain
+
+DEPTH = 1000
+
+
+def numpy_cell(relevant, others, judged, n_samples, widths, rng):
+    """One cell as a researcher would write it."""
+    out = np.empty(n_samples)
+    for i in range(n_samples):
+        n = min(rng.poisson(len(relevant)), DEPTH)
+        scores = np.concatenate([rng.choice(relevant, n), rng.choice(others, DEPTH - n)])
+        if widths[0] or widths[1]:
+            scores[:n] += widths[0] * rng.standard_normal(n)
+            scores[n:] += widths[1] * rng.standard_normal(DEPTH - n)
+        ranks = np.flatnonzero(np.argsort(-scores) < n) + 1
+        out[i] = (np.arange(1, n + 1) / ranks).sum() / max(judged, n)
+    return out
+
+
+@numba.njit
+def sorting_cell(relevant, others, judged, n_samples, widths, out):
+    """Both classes drawn, sorted apart and merged: less to sort than the whole list."""
+    hits, rest = np.empty(DEPTH), np.empty(DEPTH)
+    for i in range(n_samples):
+        n = min(np.random.poisson(len(relevant)), DEPTH)
+        for j in range(n):
+            hits[j] = relevant[np.random.randint(len(relevant))]
+            if widths[0] > 0:
+                hits[j] += widths[0] * np.random.standard_normal()
+        for j in range(DEPTH - n):
+            rest[j] = others[np.random.randint(len(others))]
+            if widths[1] > 0:
+                rest[j] += widths[1] * np.random.standard_normal()
+        a, b = hits[:n], rest[: DEPTH - n]
+        a.sort()
+        b.sort()
+        above, total = 0, 0.0
+        for j in range(n):
+            while above < len(b) and b[len(b) - 1 - above] > a[n - 1 - j]:
+                above += 1
+            total += (j + 1) / (j + 1 + above)
+        out[i] = total / max(judged, n)
+
+
+@numba.njit
+def counting_cell(labels, judged, n_samples, out):
+    """The bootstrap alone: positions are drawn and counted, nothing is sorted."""
+    k = len(labels)
+    hits, rest = np.flatnonzero(labels), np.flatnonzero(~labels)
+    counts = np.zeros(k, np.int64)
+    for i in range(n_samples):
+        counts[:] = 0
+        n = min(np.random.poisson(len(hits)), DEPTH)
+        for _ in range(n):
+            counts[hits[np.random.randint(len(hits))]] += 1
+        for _ in range(DEPTH - n):
+            counts[rest[np.random.randint(len(rest))]] += 1
+        above, found, total = 0, 0, 0.0
+        for j in range(k):
+            if labels[j]:
+                for _ in range(counts[j]):
+                    found += 1
+                    total += found / (found + above)
+            else:
+                above += counts[j]
+        out[i] = total / max(judged, n)
+
+
+def fresh_cells(n_cells: int, seed: int):
+    """Random cells of a simulated track, as runs of one topic each would be."""
+    track = sr.simulated_track(
+        n_teams=8, runs_per_team=1, n_topics=25, depth=DEPTH, pool_depth=100, rng=seed
+    )
+    rng = np.random.default_rng(seed)
+    grades = {}
+    for topic, part in track.qrels.to_frame().groupby("query_id"):
+        grades[topic] = dict(zip(part["doc_id"], part["relevance"], strict=True))
+    cells = []
+    while len(cells) < n_cells:
+        run = track.runs[rng.integers(len(track.runs))]
+        topic = run.topics[rng.integers(len(run.topics))]
+        ranking = run.ranking(topic)
+        labels = np.array([grades.get(topic, {}).get(doc, 0) >= 1 for doc, _ in ranking])
+        if labels.any() and len(labels) == DEPTH:
+            scores = np.array([score for _, score in ranking])
+            judged = sum(grade >= 1 for grade in grades[topic].values())
+            cells.append((run, topic, scores, labels, judged))
+    return track, cells
+
+
+def ours_of(track, cells, model) -> tuple[Cells, Callable[[int], None]]:
+    topics = list(track.qrels.topics)
+    profiles = score_profiles(track.runs, track.qrels, topics=topics, model=model, jobs=1)
+    gain = make_gain(parse_measure("AP"), "judged", profiles.cells)
+    names = [run.name for run in track.runs]
+    places = [names.index(run.name) * len(topics) + topics.index(topic) for run, topic, *_ in cells]
+    whole = profiles.cells
+    picked = [slice(whole.starts[p], whole.starts[p + 1]) for p in places]
+    chosen = Cells(
+        starts=np.concatenate([[0], np.cumsum([part.stop - part.start for part in picked])]),
+        relevant=np.concatenate([whole.relevant[part] for part in picked]),
+        others=np.concatenate([whole.others[part] for part in picked]),
+        mingled=np.concatenate([whole.mingled[part] for part in picked]),
+        tail=whole.tail[places],
+        n_relevant=whole.n_relevant[places],
+        depth=whole.depth[places],
+        judged=whole.judged[places],
+    )
+
+    def run(n_samples: int) -> None:
+        sample_cells(chosen, 0, np.uint64(1), 0, gain, np.empty((len(places), n_samples)))
+
+    return chosen, run
+
+
+def seconds(function: Callable[[int], object], n_samples: int) -> float:
+    began = time.process_time()
+    function(n_samples)
+    return time.process_time() - began
+
+
+def ratios(model: str, n_cells: int = 60) -> None:
+    track, cells = fresh_cells(n_cells, 5)
+    chosen, ours = ours_of(track, cells, model)
+    rng = np.random.default_rng(0)
+    data = []
+    for _, _, scores, labels, judged in cells:
+        relevant, others = scores[labels], scores[~labels]
+        widths = (0.0, 0.0)
+        if model == "kde":
+            widths = (bandwidth_of(relevant, SCOTT, 0.0), bandwidth_of(others, SCOTT, 0.0))
+        data.append((relevant, others, labels, judged, widths))
+
+    def with_numpy(n: int) -> None:
+        for relevant, others, _, judged, widths in data:
+            numpy_cell(relevant, others, judged, n, widths, rng)
+
+    def with_sorting(n: int) -> None:
+        for relevant, others, _, judged, widths in data:
+            sorting_cell(relevant, others, judged, n, widths, np.empty(n))
+
+    def with_counting(n: int) -> None:
+        for _, _, labels, judged, _ in data:
+            counting_cell(labels, judged, n, np.empty(n))
+
+    peers = {"NumPy": (with_numpy, 5), "sorting in Numba": (with_sorting, 5)}
+    if model == "bootstrap":
+        peers["counting in Numba"] = (with_counting, 50)
+    ours(64)
+    for peer, _ in peers.values():
+        peer(1)
+    times = {name: [] for name in ["ours", *peers]}
+    for _ in range(5):
+        times["ours"].append(seconds(ours, 2048) / (2048 * n_cells))
+        for name, (peer, n) in peers.items():
+            times[name].append(seconds(peer, n) / (n * n_cells))
+    mine = np.median(times["ours"])
+    mean_r, bins = chosen.n_relevant.mean(), chosen.starts[-1] / n_cells
+    print(f"{model}: {n_cells} cells, {mean_r:.0f} relevant retrieved, {bins:.0f} bins on average")
+    for name in peers:
+        theirs = np.median(times[name])
+        low, high = min(times[name]) / max(times["ours"]), max(times[name]) / min(times["ours"])
+        print(f"  {name:18s} {theirs / mine:6.0f}x  ({low:.0f} to {high:.0f})")
+
+
+def full(device: str, model: str) -> None:
+    """The Robust-2004-sized job, from runs in memory."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        track = sr.simulated_track(
+            n_teams=22, runs_per_team=5, n_topics=249, depth=DEPTH, pool_depth=100
+        )
+        sr.simulate(track.runs[:3], track.qrels, n_samples=64, device=device, model=model)
+        began = time.perf_counter()
+        blocks: list[float] = []
+        found = sr.simulate(
+            track.runs, track.qrels, n_samples=10_000, device=device, model=model,
+            progress=lambda done, total: blocks.append(time.perf_counter() - began),
+        )  # fmt: skip
+    total = time.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    print(
+        f"{model} on {device}: {found.raw.size * 10_000 / 1e6:.0f} million values, "
+        f"{len(found.raw_pvalue)} pairs, {total:.2f} s in all, "
+        f"{blocks[-1] - blocks[0]:.2f} s for all blocks but the first, "
+        f"peak {peak:.0f} MiB with the runs in memory"
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("--model", default=None)
+    chosen_options = parser.parse_args()
+    models = [chosen_options.model] if chosen_options.model else ["bootstrap", "kde"]
+    for each in models:
+        if chosen_options.full or chosen_options.gpu:
+            full("cuda" if chosen_options.gpu else "cpu", each)
+        else:
+            ratios(each)
