@@ -36,7 +36,25 @@ def test_other_failures_of_the_cache_are_not_swallowed(monkeypatch):
         kernels.kernel(lambda x: x)
 
 
-def test_a_change_in_any_source_makes_kernels_stale():
+def test_which_sources_are_behind_kernels(tmp_path):
+    texts = {
+        "steadyrank.a": "from steadyrank.compute.kernels import (\n    WORD,\n    part,\n)\n"
+        "from steadyrank import b\n",
+        "steadyrank.b": "from steadyrank.c.d import LIMIT\n",
+        "steadyrank.c.d": "",
+        "steadyrank.e": "from steadyrank.compute.kernels import is_kept\nfrom steadyrank import a\n",
+        "steadyrank.compute.kernels": "",
+    }
+    sources = {}
+    for name, text in texts.items():
+        sources[name] = tmp_path / name
+        sources[name].write_text(text)
+    assert kernels._compiled(sources) == {
+        "steadyrank.a", "steadyrank.b", "steadyrank.c.d", "steadyrank.compute.kernels"
+    }  # fmt: skip
+
+
+def test_a_change_in_a_source_behind_kernels_makes_them_stale():
     stamp = kernels._sources_stamp()
     assert len(stamp) == 64
     assert kernels.kernel(lambda x: x)._cache._cache_file._source_stamp == stamp

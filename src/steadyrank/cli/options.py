@@ -41,7 +41,7 @@ output_options = together(
     click.version_option(__version__, prog_name="steadyrank"),
 )  # fmt: skip
 
-run_options = together(
+reading_options = together(
     click.option(
         "--name-from", type=click.Choice(["tag", "file"]), default="tag", show_default=True,
         help="Name runs by their tag column or by their files.",
@@ -50,6 +50,10 @@ run_options = together(
         "--duplicates", type=click.Choice(["error", "first", "best"]), default="error",
         show_default=True, help="A document twice in a topic: which line to keep.",
     ),
+)  # fmt: skip
+
+run_options = together(
+    reading_options,
     click.option(
         "--run-info", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
         help="CSV with a column run and any of team, system, factors.",

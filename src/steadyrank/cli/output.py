@@ -56,13 +56,17 @@ def told_on_stderr(quiet: bool) -> Iterator[None]:
         yield
 
 
-def tell_if_compiling(quiet: bool) -> None:
-    """Explain the wait of the first command after an installation to whoever is watching."""
+def tell_if_compiling(quiet: bool, kernel: Any = None) -> None:
+    """Explain the wait of the first command after an installation to whoever is watching.
+
+    `kernel` is the one that takes longest, where it is not the one that ranks documents.
+    """
     from steadyrank.compute.kernels import is_kept
     from steadyrank.data.blocks import rank_blocks
 
-    if not quiet and sys.stderr.isatty() and not is_kept(rank_blocks):
-        print("steadyrank: compiling kernels, once; this takes some seconds", file=sys.stderr)
+    if not quiet and sys.stderr.isatty() and not is_kept(kernel or rank_blocks):
+        how_long = "half a minute" if kernel else "some seconds"
+        print(f"steadyrank: compiling kernels, once; this takes {how_long}", file=sys.stderr)
 
 
 def _show_warning(message: Warning | str, *rest: Any, **more: Any) -> None:

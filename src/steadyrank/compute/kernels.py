@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
@@ -78,7 +79,7 @@ def _compile(function: Callable[..., Any], options: dict[str, Any]) -> Any:
             raise
     else:
         # Numba takes a kernel as fresh while its own file is unchanged, although the
-        # kernels it calls are compiled into it: here every source of the package counts.
+        # kernels it calls are compiled into it: here every source behind a kernel counts.
         dispatcher._cache._cache_file._source_stamp = _sources_stamp()
     return dispatcher
 
@@ -91,13 +92,43 @@ def is_kept(dispatcher: Any) -> bool:
 
 @functools.cache
 def _sources_stamp() -> str:
-    """A hash over the source of the whole package."""
+    """A hash over every source that can end up in machine code."""
     package = Path(__file__).parents[1]
+    sources = {
+        path.relative_to(package.parent).with_suffix("").as_posix().replace("/", "."): path
+        for path in sorted(package.rglob("*.py"))
+    }
     digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        digest.update(path.relative_to(package).as_posix().encode())
-        digest.update(path.read_bytes())
+    for name in sorted(_compiled(sources)):
+        digest.update(name.encode())
+        digest.update(sources[name].read_bytes())
     return digest.hexdigest()
+
+
+def _compiled(sources: dict[str, Path]) -> set[str]:
+    """The modules that make kernels, and all that they import, directly or not."""
+    statements = {name: _IMPORT.findall(path.read_text("utf-8")) for name, path in sources.items()}
+    reached = {
+        name
+        for name, found in statements.items()
+        if any(home == __name__ and _MAKERS & set(_WORDS(names)) for home, names in found)
+    }
+    new = reached | {__name__}
+    while new:
+        reached = reached | new
+        named = {
+            module
+            for name in new
+            for home, names in statements[name]
+            for module in (home, *(f"{home}.{each}" for each in _WORDS(names)))
+        }
+        new = (named & sources.keys()) - reached
+    return reached
+
+
+_MAKERS = {"kernel", "lean_kernel", "part", "inlined", "specialised"}
+_WORDS = re.compile(r"\w+").findall
+_IMPORT = re.compile(r"^\s*from\s+(steadyrank[\w.]*)\s+import\s+(\([^)]*\)|.*)", re.MULTILINE)
 
 
 @intrinsic

@@ -317,6 +317,20 @@ def _thin_relevant(lanes, lane, bins, excess):
         lanes.n_relevant[lane] -= HALF(1)
 
 
+@inlined
+def _mingle_one(lanes, lane, place, gain):
+    """Put a bin's only relevant document anywhere among its others: the most frequent case."""
+    others = np.int64(lanes.others[place])
+    before = _below(_word(lanes.keys[lane], lanes.steps[lane]), others + 1)
+    lanes.steps[lane] += 1
+    above, higher = np.int64(lanes.above_relevant[lane]), np.int64(lanes.above_others[lane])
+    _add_one(lanes, lane, above, higher + before, gain)
+    lanes.above_relevant[lane] = above + 1
+    lanes.above_others[lane] = higher + others
+    lanes.relevant[place] = 0
+    lanes.others[place] = 0
+
+
 @part
 def _mingle(lanes, lane, place, gain):
     """Put one sample's documents of a bin in random order and add what they are worth."""
@@ -434,9 +448,13 @@ def _add_up(lanes, bins, mingled, gain):
     for i in range(bins):
         row = i * SIDE_BY_SIDE
         if mingled[i]:
-            for place in range(row, row + SIDE_BY_SIDE):
-                if lanes.relevant[place] > 0 and lanes.others[place] > 0:
-                    _mingle(lanes, place - row, place, gain)
+            for lane in range(SIDE_BY_SIDE):
+                relevant = lanes.relevant[row + lane]
+                if relevant > 0 and lanes.others[row + lane] > 0:
+                    if relevant == 1:
+                        _mingle_one(lanes, lane, row + lane, gain)
+                    else:
+                        _mingle(lanes, lane, row + lane, gain)
         if gain.first_only:
             _add_first(lanes, row, gain)
         else:

@@ -116,6 +116,22 @@ class SimulateResult:
         return np.asarray(self.simulated.mean(axis=0))
 
     @property
+    def simulated_sd(self) -> np.ndarray:
+        """[run]: standard deviation of the mean over topics, over the samples."""
+        if self.n_samples < 2:
+            return np.full(len(self.runs), np.nan)
+        return np.asarray(self.simulated.std(axis=0, ddof=1))
+
+    def __repr__(self) -> str:
+        tau = self.rank_correlation
+        return (
+            f"<SimulateResult: {self.measure} of {len(self.runs)} runs on {len(self.topics)} "
+            f"topics in {self.n_samples} simulated collections; tau {tau.mean:.3f} "
+            f"[{tau.interval[0]:.3f}, {tau.interval[1]:.3f}], error rate "
+            f"{self.error_rate.overall:.3f}>"
+        )
+
+    @property
     def raw_significant_share(self) -> float:
         """Share of the pairs that the t-test tells apart on the rankings as they are."""
         alpha = self.significance.alpha
@@ -148,7 +164,7 @@ class SimulateResult:
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary a run, best raw mean first."""
         order = np.argsort(-self.raw_mean, kind="stable")
-        raw, mean, sd = self.raw_mean, self.simulated_mean, self.simulated.std(axis=0, ddof=1)
+        raw, mean, sd = self.raw_mean, self.simulated_mean, self.simulated_sd
         first, three = self.top_probability(1), self.top_probability(min(3, len(self.runs)))
         return [
             {
@@ -195,6 +211,7 @@ def simulate(
     jobs: int | None = None,
     scheduler: str | None = None,
     executor: Executor | None = None,
+    reading: Progress | None = None,
     progress: Progress | None = None,
     rng: int = 0,
 ) -> SimulateResult:
@@ -214,7 +231,8 @@ def simulate(
     Says nothing about other topics, and treats runs as independent although they share
     documents, which overstates how much their differences vary.
 
-    `store` names a folder that keeps finished blocks of samples: the same call again takes up
+    `reading` is told how many runs have been read, `progress` how many blocks of samples are
+    done. `store` names a folder that keeps finished blocks of samples: the same call again takes up
     where it stopped. The same `rng` gives the same numbers for any `jobs`, `scheduler` or
     `executor`; `device="cuda"` has numbers of its own.
 
@@ -233,6 +251,7 @@ def simulate(
     profiles = score_profiles(
         runs_and_files(runs), judged, topics=topics, options=options, level=level, model=model,
         depth=depth, bandwidth=bandwidth, score_source=score_source, jobs=jobs,
+        progress=reading,
     )  # fmt: skip
     _report(profiles, missing, score_source)
     gain = make_gain(parsed, denominator, profiles.cells, longest=profiles.longest)

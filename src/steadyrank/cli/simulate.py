@@ -1,0 +1,190 @@
+"""`steadyrank simulate`: would another document collection change the table?"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import click
+
+from steadyrank.cli.inputs import split_assignment
+from steadyrank.cli.options import (
+    complete_measure,
+    output_options,
+    qrels_argument,
+    reading_options,
+    runs_argument,
+    together,
+)
+from steadyrank.cli.output import (
+    choose_format,
+    emit,
+    progress_bar,
+    tell_if_compiling,
+    terminal_looks,
+    told_on_stderr,
+)
+from steadyrank.errors import InputError
+
+NO_SCORES = (
+    "simulate draws other documents, so it needs the runs and the judgments themselves: "
+    "give QRELS RUN... instead of scores"
+)
+
+
+def _word_or(number: type[int] | type[float], *words: str) -> Any:
+    """A callback of an option that takes one of a few words, or a number."""
+    kind = "whole number" if number is int else "number"
+
+    def convert(ctx: click.Context, param: click.Parameter, value: str) -> str | int | float:
+        if value in words:
+            return value
+        try:
+            return number(value)
+        except ValueError:
+            message = f"{value!r} is neither a {kind} nor one of {', '.join(words)}."
+            raise click.BadParameter(message, ctx, param) from None
+
+    return convert
+
+
+def _one_measure(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str:
+    if any(path for _, path in map(split_assignment, values)):
+        raise InputError(NO_SCORES)
+    if len(values) > 1:
+        raise InputError(
+            f"simulate takes one measure at a time, got {', '.join(values)}: call it once for each"
+        )
+    return values[0] if values else "AP"
+
+
+def _refuse_scores(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        raise InputError(NO_SCORES)
+
+
+study_options = together(
+    click.option("-m", "--measure", multiple=True, callback=_one_measure, metavar="M",
+                 shell_complete=complete_measure,
+                 help="AP (default), P@k, R@k, RR, nDCG, RBP or Success@k, all binary."),
+    click.option("--scores", hidden=True, expose_value=False, callback=_refuse_scores),
+    click.option("--model", type=click.Choice(["bootstrap", "kde"]), default="bootstrap",
+                 show_default=True, help="Draw a run's scores again, or from smooth densities."),
+    click.option("--samples", "n_samples", type=click.IntRange(min=1), default=10_000,
+                 show_default=True, help="Simulated collections."),
+    click.option("--depth", metavar="retrieved|N", callback=_word_or(int, "retrieved"),
+                 default="retrieved", show_default=True, help="Documents of a simulated ranking."),
+    click.option("--bandwidth", metavar="scott|silverman|robust|NUMBER",
+                 callback=_word_or(float, "scott", "silverman", "robust"), default="scott",
+                 show_default=True, help="Of the kernel densities."),
+    click.option("--denominator", type=click.Choice(["judged", "sampled", "poisson"]),
+                 default="judged", show_default=True,
+                 help="Relevant documents that AP, R@k and nDCG divide by."),
+    click.option("--score-source", type=click.Choice(["score", "rank"]), default="score",
+                 show_default=True, help="rank: for runs whose scores mean nothing."),
+    click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True),
+                 default=0.05, show_default=True, help="Level of the t tests."),
+    click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu",
+                 show_default=True, help="Where to draw; each has numbers of its own."),
+    click.option("--store", metavar="DIR", type=click.Path(file_okay=False),
+                 help="Keep finished samples in DIR, and take up where it stopped."),
+)  # fmt: skip
+
+missing_options = together(
+    click.option("--missing", type=click.Choice(["zero", "error"]), default="zero",
+                 show_default=True, help="A judged topic that a run lacks."),
+    click.option("--no-relevant", type=click.Choice(["zero", "skip"]), default="zero",
+                 show_default=True, help="A topic without relevant documents."),
+)  # fmt: skip
+
+showing_options = together(
+    click.option("--top", type=click.IntRange(min=1), metavar="K",
+                 help="Show how likely each run is among the top K [default: 3]."),
+    click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False),
+                 help="Draw error rates into FILE (.svg, .png or .pdf)."),
+    click.option("--digits", type=click.IntRange(0, 15), default=4, show_default=True,
+                 help="Decimals in tables."),
+)  # fmt: skip
+
+
+@click.command("simulate")
+@qrels_argument
+@runs_argument
+@study_options
+@showing_options
+@missing_options
+@reading_options
+@output_options
+def command(
+    qrels: str,
+    runs: tuple[str, ...],
+    top: int | None,
+    plot: str | None,
+    digits: int,
+    name_from: Any,
+    duplicates: Any,
+    form: str | None,
+    output: str | None,
+    seed: int,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Simulate other document collections and see whether the ranking survives.
+
+    Draws each run's relevant and other documents anew, topic by topic, and compares
+    means, ranks and t tests with the real ones. Speaks of other documents, not of
+    other topics or judgments. CSV holds one row a run, JSON everything.
+    """
+    kind = choose_format(form, output)
+    _check_showing(runs, top, plot, output)
+    with (
+        told_on_stderr(quiet),
+        progress_bar("runs read", quiet) as reading,
+        progress_bar("blocks of samples", quiet) as progress,
+    ):
+        from steadyrank.data.reading import RunOptions
+        from steadyrank.render.simulations import simulate_text
+        from steadyrank.studies.sampler_kernels import sample_cells
+        from steadyrank.studies.simulate import simulate
+
+        tell_if_compiling(quiet, sample_cells)
+        result = simulate(
+            list(runs), qrels, options=RunOptions(name_from=name_from, duplicates=duplicates),
+            reading=reading, progress=progress, rng=seed, **options,
+        )  # fmt: skip
+        text = simulate_text(result, kind, top=top, digits=digits, **terminal_looks(output))
+    emit(text, output)
+    if plot is not None:
+        _draw(result, plot, quiet)
+
+
+def _check_showing(
+    runs: tuple[str, ...], top: int | None, plot: str | None, output: str | None
+) -> None:
+    """Refuse at once what would otherwise fail after hours of sampling."""
+    for path in (output, plot):
+        if path is not None and not Path(path).parent.is_dir():
+            folder = Path(path).parent
+            raise InputError(f"{path}: the folder {folder} does not exist: make it first")
+    if plot is not None:
+        from steadyrank.render.plots import figure_format
+
+        figure_format(plot)
+        if output is not None and Path(plot).absolute() == Path(output).absolute():
+            raise InputError(f"{plot}: the figure would overwrite the result: name two files")
+    if top is not None:
+        from steadyrank.data.sources import find_files
+        from steadyrank.render.simulations import top_columns
+
+        top_columns(top, len(find_files(runs)))
+
+
+def _draw(result: Any, path: str, quiet: bool) -> None:
+    from steadyrank.render.plots import plot, save_figure
+
+    if quiet:
+        # What matplotlib has to say about its caches goes through logging, not warnings.
+        logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    with told_on_stderr(quiet):
+        save_figure(plot(result), path)

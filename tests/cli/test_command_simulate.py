@@ -1,0 +1,389 @@
+"""The `simulate` command as people and programs call it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import steadyrank as sr
+from steadyrank.cli import run
+from steadyrank.cli.output import tell_if_compiling
+
+SAMPLES = 300
+N_RUNS, N_TOPICS = 5, 15
+QUICK = ("--samples", SAMPLES, "--quiet")
+JSON = (*QUICK, "--format", "json")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A small track as files: the judgments, then the runs."""
+    folder = tmp_path_factory.mktemp("track")
+    track = sr.simulated_track(
+        n_teams=N_RUNS, runs_per_team=1, n_topics=N_TOPICS, depth=60, pool_depth=30
+    )
+    sr.write_qrels(track.qrels, folder / "qrels.txt")
+    paths = [folder / "qrels.txt"]
+    for r in track.runs:
+        paths.append(folder / f"{r.name}.run")
+        sr.write_run(r, paths[-1])
+    return paths
+
+
+@pytest.fixture
+def never(monkeypatch):
+    """Fail if a command gets as far as sampling."""
+
+    def sampled(*args, **options):
+        raise AssertionError("sampled before the mistake was told")
+
+    monkeypatch.setattr("steadyrank.studies.simulate.simulate", sampled)
+
+
+def call(capsys, *arguments):
+    code = run([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def result_of(capsys, *arguments):
+    code, out, err = call(capsys, "simulate", *arguments, *JSON)
+    assert (code, err) == (0, "")
+    return json.loads(out, parse_constant=lambda name: pytest.fail(f"{name} in JSON"))
+
+
+def test_json_has_the_promised_keys_and_they_agree_with_each_other(capsys, files):
+    result = result_of(capsys, *files, "-m", "map")
+    n_pairs = N_RUNS * (N_RUNS - 1) // 2
+    assert (result["model"], result["measure"], result["n_samples"]) == ("bootstrap", "AP", SAMPLES)
+    assert (result["depth"], result["seed"]) == ("retrieved", 0)
+    assert len(result["runs"]) == len(result["raw_mean"]) == len(result["simulated_mean"]) == N_RUNS
+    assert len(result["topics"]) == N_TOPICS
+    scores = sr.evaluate([str(path) for path in files[1:]], files[0], "AP")
+    assert result["raw_mean"] == pytest.approx(scores.mean()[0], abs=1e-12)
+
+    tau = result["rank_correlation"]
+    low, high = tau["interval"]
+    assert -1 <= low <= tau["mean"] <= high <= 1
+    assert tau["quantiles"]["0.025"] == low
+    assert tau["mean_error"] == pytest.approx(tau["sd"] / SAMPLES**0.5)
+
+    bins = result["error_rate"]
+    assert len(bins) == 21
+    assert sum(row["count"] for row in bins) == n_pairs * SAMPLES
+    assert [row["low"] for row in bins] == pytest.approx(np.arange(21) / 100)
+    assert [row["high"] for row in bins[:-1]] == [row["low"] for row in bins[1:]]
+    assert bins[-1]["high"] is None
+    for row in bins:
+        rate = row["errors"] / row["count"] if row["count"] else None
+        assert row["rate"] == rate
+    overall = sum(row["errors"] for row in bins) / (n_pairs * SAMPLES)
+    assert result["overall_error_rate"] == pytest.approx(overall)
+
+    rates = np.array([pair["rate"] for pair in result["pairs"]])
+    pvalues = np.array([pair["raw_pvalue"] for pair in result["pairs"]])
+    significance = result["significance"]
+    assert len(rates) == n_pairs
+    assert significance["alpha"] == 0.05
+    assert significance["raw_share"] == np.mean(pvalues < 0.05)
+    assert significance["rarely_significant_share"] == np.mean(rates < 0.05)
+    assert significance["reliably_significant_share"] == np.mean(rates >= 0.95)
+    assert significance["decision_agreement"] == pytest.approx(
+        np.where(pvalues < 0.05, rates, 1 - rates).mean()
+    )
+    assert result["estimated_difference"] >= 0
+    assert result["estimated_difference_recentred"] >= 0
+
+
+def test_pairs_and_runs_in_json_are_those_of_the_data(capsys, files):
+    result = result_of(capsys, *files, "--top", 2)
+    raw = dict(zip(result["runs"], result["per_topic"]["raw"], strict=True))
+    simulated = dict(zip(result["runs"], result["simulated_mean"], strict=True))
+    for pair in result["pairs"]:
+        a, b = np.array(raw[pair["a"]]), np.array(raw[pair["b"]])
+        assert pair["raw_difference"] == pytest.approx(a.mean() - b.mean(), abs=1e-12)
+        assert pair["raw_pvalue"] == pytest.approx(scipy.stats.ttest_rel(a, b).pvalue, rel=1e-6)
+        gap = simulated[pair["a"]] - simulated[pair["b"]]
+        assert pair["simulated_difference"] == pytest.approx(gap)
+    mean = np.array(result["per_topic"]["simulated_mean"]).mean(axis=1)
+    assert result["simulated_mean"] == pytest.approx(mean)
+    # Topics are drawn independently, so their variances add up. From 300 samples a standard
+    # deviation has a relative error of 4 %: one seed in a hundred million is off by six of them.
+    spread = (np.array(result["per_topic"]["simulated_sd"]) ** 2).sum(axis=1) ** 0.5 / N_TOPICS
+    assert result["simulated_sd"] == pytest.approx(spread, rel=0.25)
+    top = result["top_probability"]
+    assert set(top) == {"1", "2"}
+    assert sum(top["1"]) == pytest.approx(1)
+    assert sum(top["2"]) == pytest.approx(2)
+    order = np.argsort(result["rank"])
+    assert [result["raw_mean"][i] for i in order] == sorted(result["raw_mean"], reverse=True)
+    for low, high in result["rank_interval"]:
+        assert 1 <= low <= high <= N_RUNS
+
+
+def test_every_option_reaches_the_study(capsys, files):
+    chosen = ("--model", "kde", "--bandwidth", "0.25", "--depth", 40, "--denominator", "poisson",
+              "--score-source", "rank", "--alpha", "0.01", "--seed", 7)  # fmt: skip
+    result = result_of(capsys, *files, "-m", "nDCG", *chosen)
+    keys = ("model", "bandwidth", "depth", "denominator", "score_source", "seed", "measure")
+    assert [result[key] for key in keys] == ["kde", 0.25, 40, "poisson", "rank", 7, "nDCG"]
+    assert result["significance"]["alpha"] == 0.01
+    direct = sr.simulate(
+        [str(path) for path in files[1:]], files[0], measure="nDCG", model="kde", bandwidth=0.25,
+        depth=40, denominator="poisson", score_source="rank", alpha=0.01, n_samples=SAMPLES, rng=7,
+    )  # fmt: skip
+    assert result["simulated_mean"] == direct.simulated_mean.tolist()
+    assert result_of(capsys, *files)["bandwidth"] is None
+
+
+def test_the_table_says_the_answer_first(capsys, files):
+    code, out, err = call(capsys, "simulate", *files, *QUICK, "--top", 2)
+    assert (code, err) == (0, "")
+    assert out.startswith(f"In {SAMPLES} simulated collections the ranking keeps a Kendall")
+    assert "The better of two runs there is the worse one here in" in out
+    assert "P(top 2)" in out
+    assert "significance level" not in out
+    best = max(result_of(capsys, *files)["raw_mean"])
+    first = next(line for line in out.splitlines() if line.strip().startswith("team"))
+    assert first.split()[1] == f"{best:.4f}"
+    _, out, _ = call(capsys, "simulate", *files, *QUICK, "--digits", 2)
+    first = next(line for line in out.splitlines() if line.strip().startswith("team"))
+    assert first.split()[1] == f"{best:.2f}"
+
+
+def test_csv_has_a_row_a_run_with_every_digit(capsys, files):
+    result = result_of(capsys, *files)
+    _, out, _ = call(capsys, "simulate", *files, *QUICK, "--format", "csv")
+    rows = {row["run"]: row for row in csv.DictReader(io.StringIO(out))}
+    for key in ("raw_mean", "simulated_mean", "simulated_sd", "rank"):
+        assert [float(rows[run][key]) for run in result["runs"]] == result[key]
+    for k in ("1", "3"):
+        shares = [float(rows[run][f"top_{k}"]) for run in result["runs"]]
+        assert shares == result["top_probability"][k]
+    ranks = [[int(rows[run][f"rank_{end}"]) for end in ("low", "high")] for run in result["runs"]]
+    assert ranks == result["rank_interval"]
+
+
+def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads(capsys, files):
+    many = ("--samples", 700, "--quiet", "--format", "json")
+    one, two, other = (
+        call(capsys, "simulate", *files, *many, *more)
+        for more in (("--jobs", 1), ("--jobs", 2), ("--seed", 1))
+    )
+    assert one == two
+    assert one[1] != other[1]
+
+
+def test_a_store_takes_up_where_it_stopped(capsys, files, tmp_path):
+    store = tmp_path / "store"
+    many = ("--samples", 1200, "--quiet", "--format", "json")
+    fresh = call(capsys, "simulate", *files, *many)
+    assert call(capsys, "simulate", *files, *many, "--store", store) == fresh
+    blocks = sorted(store.glob("*.block"))
+    assert len(blocks) == 3
+    blocks[1].unlink()
+    kept = blocks[0].stat().st_mtime_ns
+    assert call(capsys, "simulate", *files, *many, "--store", store) == fresh
+    assert blocks[1].exists()
+    assert blocks[0].stat().st_mtime_ns == kept
+    code, out, err = call(capsys, "simulate", *files, *many, "--store", store, "--seed", 5)
+    assert (code, out) == (2, "")
+    assert "was made with other settings (seed: 0 there, 5 here)" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_runs_may_be_packed_have_other_line_ends_and_stand_in_a_folder(capsys, files, tmp_path):
+    plain = result_of(capsys, *files)
+    for i, path in enumerate(files[1:]):
+        data = path.read_bytes()
+        if i % 2:
+            (tmp_path / f"{path.name}.gz").write_bytes(gzip.compress(data))
+        else:
+            (tmp_path / path.name).write_bytes(data.replace(b"\n", b"\r\n"))
+    assert result_of(capsys, files[0], tmp_path) == plain
+    named = result_of(capsys, files[0], tmp_path, "--name-from", "file")
+    assert named["runs"] == [path.name for path in files[1:]]
+
+
+def test_odd_data_are_told_unless_quiet(capsys, files, tmp_path):
+    short = tmp_path / "short.run"
+    lines = files[1].read_text().splitlines(keepends=True)
+    first = lines[0].split()[0]
+    short.write_text("".join(line for line in lines if line.split()[0] != first))
+    told = ("simulate", files[0], short, *files[2:], "--samples", SAMPLES, "--format", "csv")
+    code, out, err = call(capsys, *told)
+    assert code == 0
+    assert err.startswith("steadyrank: warning: 1 runs lack judged topics")
+    assert call(capsys, *told, "--quiet") == (0, out, "")
+    code, out, err = call(capsys, *told, "--missing", "error")
+    assert (code, out) == (2, "")
+    assert "complete them, or choose missing zero" in err
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text(files[0].read_text() + f"zzz 0 {lines[0].split()[2]} 0\n")
+    assert result_of(capsys, qrels, *files[1:])["topics"][-1] == "zzz"
+    assert "zzz" not in result_of(capsys, qrels, *files[1:], "--no-relevant", "skip")["topics"]
+
+
+def test_a_document_twice_is_an_error_or_settled_by_an_option(capsys, files, tmp_path):
+    lines = files[1].read_text().splitlines(keepends=True)
+    twice = tmp_path / "twice.run"
+    twice.write_text("".join([lines[0], *lines]))
+    code, _, err = call(capsys, "simulate", files[0], twice, *files[2:], *QUICK)
+    assert code == 2
+    assert "twice.run:2" in err
+    first = result_of(capsys, files[0], twice, *files[2:], "--duplicates", "first")
+    assert first == result_of(capsys, *files)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["-m", "AP", "-m", "P@10"], "simulate takes one measure at a time, got AP, P@10"),
+        (["-m", "AP=ap.csv"], "so it needs the runs and the judgments themselves"),
+        (["--scores", "ap.csv"], "so it needs the runs and the judgments themselves"),
+        (["-m", "ERR@20"], "ERR@20 cannot be simulated: simulated documents have no grades"),
+        (["-m", "nDGC"], "'nDGC': did you mean 'nDCG'?"),
+        (["--model", "normal"], "'normal' is not one of"),
+        (["--samples", "0"], "0 is not in the range"),
+        (["--depth", "deep"], "'deep' is neither a whole number nor one of retrieved"),
+        (["--depth", "0"], "depth must be 'retrieved' or a number from 1"),
+        (["--bandwidth", "wide"], "'wide' is neither a number nor one of scott, silverman, robust"),
+        (["--bandwidth", "-1"], "a bandwidth must be a number from 0 on, got -1.0"),
+        (["--bandwidth", "nan"], "a bandwidth must be a number from 0 on, got nan"),
+        (["--alpha", "1"], "1.0 is not in the range"),
+        (["--missing", "skip"], "'skip' is not one of"),
+        (["--device", "tpu"], "'tpu' is not one of"),
+        (["--top", "6"], "top must be from 1 to 5, the number of runs, got 6"),
+        (["--plot", "figure.jpeg"], "a figure's name ends in .svg, .png or .pdf"),
+        (["--plot", "nowhere/figure.svg"], "the folder nowhere does not exist"),
+        (["-o", "nowhere/result.json"], "the folder nowhere does not exist"),
+        (["-o", "x.svg", "--plot", "./x.svg"], "the figure would overwrite the result"),
+        (["more.run"], "more.run: no such file"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_code_2(capsys, files, arguments, told):
+    code, out, err = call(capsys, "simulate", *files, *arguments)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert len(err.splitlines()) == 1
+
+
+def test_scores_are_refused_before_missing_runs_are(capsys):
+    for arguments in (["--scores", "ap.csv"], ["-m", "AP=ap.csv"], ["q.txt", "--scores", "ap.csv"]):
+        code, _, err = call(capsys, "simulate", *arguments)
+        assert code == 2
+        assert "give QRELS RUN... instead of scores" in err
+    assert "Missing argument 'QRELS'" in call(capsys, "simulate")[2]
+
+
+@pytest.mark.usefixtures("never")
+@pytest.mark.parametrize(
+    "arguments", [["--top", "6"], ["--plot", "figure.jpeg"], ["-o", "nowhere/result.json"]]
+)
+def test_what_cannot_be_shown_is_told_before_sampling(capsys, files, arguments):
+    assert call(capsys, "simulate", *files, *arguments)[0] == 2
+
+
+def test_output_files_are_whole_and_named_formats_apply(capsys, files, tmp_path):
+    target = tmp_path / "out.json"
+    assert call(capsys, "simulate", *files, *QUICK, "-o", target) == (0, "", "")
+    before = target.read_bytes()
+    assert json.loads(before)["n_samples"] == SAMPLES
+    assert call(capsys, "simulate", files[0], "nowhere.run", "-o", target)[0] == 2
+    assert target.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
+    table = tmp_path / "table.tex"
+    assert call(capsys, "simulate", *files, *QUICK, "-o", table) == (0, "", "")
+    assert table.read_text().count(r"\begin{table}") == 2
+
+
+def test_the_figure_has_the_same_bytes_each_time(capsys, files, tmp_path):
+    drawn = []
+    for name in ("a.svg", "b.svg"):
+        code, out, err = call(capsys, "simulate", *files, *QUICK, "--plot", tmp_path / name)
+        assert (code, err) == (0, "")
+        assert out.startswith("In ")
+        drawn.append((tmp_path / name).read_bytes())
+    assert drawn[0] == drawn[1]
+    assert b"error rate" in drawn[0]
+    assert b"<dc:date>" not in drawn[0]
+
+
+def test_quiet_silences_matplotlib_too(files, tmp_path):
+    figure = tmp_path / "figure.svg"
+    # A file where matplotlib's folder should be: it says so on stderr.
+    environment = {**os.environ, "MPLCONFIGDIR": str(files[0])}
+    arguments = [*files, "--samples", 20, "--plot", figure, "--quiet"]
+    done = subprocess.run(
+        [sys.executable, "-m", "steadyrank", "simulate", *map(str, arguments)],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert figure.exists()
+
+
+def test_a_run_a_topic_a_sample_alone_leave_nulls(capsys, files, tmp_path):
+    alone = result_of(capsys, *files[:2])
+    assert alone["rank_correlation"]["mean"] is None
+    assert alone["pairs"] == []
+    assert alone["overall_error_rate"] is None
+    assert alone["significance"]["raw_share"] is None
+    assert alone["top_probability"] == {"1": [1.0]}
+    code, out, _ = call(capsys, "simulate", *files[:2], *QUICK)
+    assert code == 0
+    assert "with one run there is nothing to rank" in out
+    assert "nan" not in out
+    once = call(capsys, "simulate", *files, "--samples", 1, "--quiet", "--format", "json")[1]
+    assert json.loads(once)["simulated_sd"] == [None] * N_RUNS
+    once = call(capsys, "simulate", *files, "--samples", 1, "--quiet", "--format", "csv")[1]
+    assert {row["simulated_sd"] for row in csv.DictReader(io.StringIO(once))} == {""}
+    first = files[0].read_text().split()[0]
+    qrels = tmp_path / "one-topic.txt"
+    lines = files[0].read_text().splitlines(keepends=True)
+    qrels.write_text("".join(line for line in lines if line.split()[0] == first))
+    single = result_of(capsys, qrels, *files[1:])
+    assert {pair["raw_pvalue"] for pair in single["pairs"]} == {None}
+    assert single["significance"]["raw_share"] == 0
+
+
+def test_progress_is_told_in_lines_where_nobody_watches(capsys, files, monkeypatch):
+    monkeypatch.setattr("steadyrank.cli.output.PATIENCE", 0.0)
+    many = ("simulate", *files, "--samples", 1200)
+    assert "steadyrank: blocks of samples: 1 of 3" in call(capsys, *many)[2]
+    assert call(capsys, *many, "--quiet")[2] == ""
+
+
+def test_whoever_watches_is_told_of_compiling(capsys, monkeypatch):
+    monkeypatch.setattr("steadyrank.compute.kernels.is_kept", lambda kernel: False)
+    tell_if_compiling(False, object())
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    tell_if_compiling(True, object())
+    assert capsys.readouterr().err == ""
+    tell_if_compiling(False, object())
+    assert "compiling kernels, once" in capsys.readouterr().err
+
+
+def test_the_documentation_names_every_option():
+    page = Path(__file__).parents[2] / "docs" / "simulate.md"
+    text = page.read_text(encoding="utf-8")
+    from steadyrank.cli.simulate import missing_options, showing_options, study_options
+
+    def nothing():
+        pass
+
+    for options in (study_options, showing_options, missing_options):
+        nothing = options(nothing)
+    names = [p.opts[-1] for p in nothing.__click_params__ if not getattr(p, "hidden", False)]
+    shared = {"--measure", "--missing", "--no-relevant", "--name-from", "--duplicates", "--digits"}
+    assert [name for name in names if name not in text and name not in shared] == []

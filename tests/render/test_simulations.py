@@ -1,0 +1,203 @@
+"""What `simulate` found in words and tables, from a result whose figures are known."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.render.simulations import NAMING, simulate_json, simulate_text, top_columns
+from steadyrank.studies.collection_statistics import (
+    CollectionCorrelation,
+    ErrorRate,
+    SignificanceRates,
+)
+
+RUNS = ("50%_of", "good", "poor", "b\udce9d")
+RAW = np.array([[0.2, 0.4], [0.5, 0.7], [0.1, 0.1], [0.3, 0.1]])
+NAN = float("nan")
+
+
+def make_errors(**changed):
+    count, errors = np.zeros(21, np.int64), np.zeros(21, np.int64)
+    count[[0, 1, 19, 20]] = 10, 6, 20_000, 8
+    errors[[0, 1, 19]] = 10, 3, 1
+    with np.errstate(invalid="ignore"):
+        rate = errors / count
+    known = {
+        "low": np.arange(21) / 100, "high": np.append(np.arange(1, 21) / 100, np.inf),
+        "count": count, "errors": errors, "rate": rate, "rate_error": np.where(count, 0.125, NAN),
+        "ties": 0, "overall": 13 / 24,
+    }  # fmt: skip
+    return ErrorRate(**{**known, **changed})
+
+
+def make_result(**changed):
+    """Four runs, two topics, four samples: run 1 always wins, run 2 is always last."""
+    shares = np.zeros((4, 4))
+    shares[1, 0] = shares[2, 3] = 1.0
+    shares[0, 1] = shares[3, 2] = 0.75
+    shares[0, 2] = shares[3, 1] = 0.25
+    known = {
+        "measure": "AP", "model": "bootstrap", "n_samples": 4, "depth": "retrieved",
+        "bandwidth": "scott", "denominator": "judged", "score_source": "score", "device": "cpu",
+        "seed": 9, "runs": RUNS, "topics": ("1", "2"), "raw": RAW, "cell_mean": RAW + 0.01,
+        "cell_sd": np.full((4, 2), 0.05),
+        "simulated": RAW.mean(axis=1) + np.array([[-0.01], [0.01], [-0.01], [0.01]]),
+        "rank_correlation": CollectionCorrelation(
+            mean=0.9166, mean_error=0.048, sd=0.096, interval=(0.8333, 1.0),
+            quantiles={"0.025": 0.8333, "0.975": 1.0}, taus=np.ones(4),
+        ),
+        "error_rate": make_errors(),
+        "significance": SignificanceRates(
+            alpha=0.05, critical=12.7, rate=np.array([0.0, 0.25, 1.0, 1.0, 0.5, 0.04]),
+            rate_error=np.zeros(6), rarely_share=2 / 6, reliably_share=2 / 6,
+            estimated_difference=0.5, estimated_difference_recentred=0.02,
+            difference_quantiles={"0.5": 0.1}, recentred_quantiles={"0.5": 0.01},
+        ),
+        "raw_pvalue": np.array([0.2, 0.04, 0.01, 0.001, NAN, 0.5]), "rank_share": shares,
+        "rank_interval": np.array([[2, 3], [1, 1], [4, 4], [2, 3]]), "none_relevant": 0,
+        "plain": 0, "truncated": 0,
+    }  # fmt: skip
+    return sr.SimulateResult(**{**known, **changed})
+
+
+def make_single():
+    errors = make_errors(count=np.zeros(21, np.int64), overall=NAN)
+    none = replace(
+        make_result().significance, rate=np.empty(0), rate_error=np.empty(0), rarely_share=NAN,
+        reliably_share=NAN,
+    )  # fmt: skip
+    tau = CollectionCorrelation(
+        mean=NAN, mean_error=NAN, sd=NAN, interval=(NAN, NAN), quantiles={}, taus=np.full(4, NAN)
+    )
+    return make_result(
+        runs=("good",), raw=RAW[1:2], cell_mean=RAW[1:2], cell_sd=RAW[1:2],
+        simulated=np.array([[0.58], [0.62], [0.6], [0.6]]), rank_correlation=tau,
+        error_rate=errors, significance=none, raw_pvalue=np.empty(0), rank_share=np.ones((1, 1)),
+        rank_interval=np.array([[1, 1]]),
+    )  # fmt: skip
+
+
+def test_the_answer_comes_first_and_in_words():
+    lines = simulate_text(make_result(), "table").splitlines()
+    assert lines[0] == (
+        "In 4 simulated collections the ranking keeps a Kendall correlation of 0.92 [0.83, 1.00] "
+        "with the real one."
+    )
+    assert lines[1] == "The better of two runs there is the worse one here in 54.2% of comparisons."
+    # Significant here: 3 of 6 pairs; they agree with 0.25, 1 and 1 of the samples, the others
+    # with 1, 0.5 and 0.96: 4.71 of 6.
+    assert lines[2] == (
+        "The t test tells 50.0% of the pairs apart here; 33.3% are reliably significant (in at "
+        "least 95% of the simulated collections), 33.3% rarely (in fewer than 5%). "
+        "It decides there as here in 78.5% of comparisons."
+    )
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "latex"])
+def test_every_form_says_what_rates_are_and_how_the_figures_came_about(form):
+    text = simulate_text(make_result(), form)
+    assert NAMING in text
+    assert make_result().caption() in text
+    assert "0.5000 as printed in the paper" in text
+    assert "0.0200 recentred" in text
+    assert "significance level" not in text
+    assert "nan" not in text
+
+
+def test_the_leaderboard_has_the_best_run_first():
+    text = simulate_text(make_result(), "markdown")
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert rows[0] == "| run | AP | simulated | sd | rank | rank interval | P(top 1) | P(top 3) |"
+    assert rows[2] == "| good | **0.6000** | 0.6000 | 0.0115 | 1 | 1–1 | 1.000 | 1.000 |"
+    assert rows[3] == r"| 50%\_of | 0.3000 | 0.3000 | 0.0115 | 2 | 2–3 | 0.000 | 1.000 |"
+    assert rows[5].startswith("| poor | 0.1000 |")
+    assert rows[5].endswith("| 4 | 4–4 | 0.000 | 0.000 |")
+
+
+def test_error_rates_leave_empty_bins_out_and_show_no_spread_where_it_says_nothing():
+    text = simulate_text(make_result(), "markdown").split("| difference")[1]
+    rows = [line for line in text.splitlines() if line.startswith("| 0.")]
+    assert rows == [
+        "| 0.00–0.01 | 10 | 10 | 1.0000 |",
+        "| 0.01–0.02 | 6 | 3 | 0.5000 ± 0.1250 |",
+        r"| 0.19–0.20 | 20000 | 1 | \< 0.0001 |",
+        "| 0.20 and above | 8 | 0 | 0.0000 |",
+    ]
+
+
+def test_what_the_data_did_is_counted():
+    odd = make_result(none_relevant=2, plain=3, truncated=5)
+    text = simulate_text(odd, "table")
+    assert "2 of 8 rankings hold no relevant document: they score 0 in every sample." in text
+    assert "5 draws had more relevant documents than their ranking holds." in text
+    assert "too few different scores" not in text
+    assert "3 of 8 rankings have too few different scores" in simulate_text(
+        replace(odd, model="kde"), "table"
+    )
+
+
+def test_latex_holds_nothing_outside_its_tables():
+    text = simulate_text(make_result(), "latex")
+    outside, inside = [], False
+    for line in text.splitlines():
+        inside = inside or line == r"\begin{table}"
+        if not inside:
+            outside.append(line)
+        inside = inside and line != r"\end{table}"
+    assert set(outside) == {""}
+    assert r"50\%\_of" in text
+
+
+def test_json_is_strict_and_complete():
+    made = make_result()
+    text = simulate_text(made, "json", top=2)
+    found = json.loads(text, parse_constant=lambda name: pytest.fail(name))
+    assert found == json.loads(simulate_text(made, "json", top=2))
+    assert found["error_rate"][20] == {
+        "low": 0.2, "high": None, "count": 8, "errors": 0, "rate": 0.0, "rate_error": 0.125,
+    }  # fmt: skip
+    assert found["error_rate"][5]["rate"] is None
+    assert found["top_probability"] == {"1": [0, 1, 0, 0], "2": [0.75, 1, 0, 0.25]}
+    assert found["pairs"][4] == {
+        "a": "good", "b": RUNS[3], "raw_difference": pytest.approx(0.4),
+        "simulated_difference": pytest.approx(0.4), "rate": 0.5, "rate_error": 0.0,
+        "raw_pvalue": None,
+    }  # fmt: skip
+    assert found["rank"] == [2, 1, 4, 3]
+    assert found["significance"]["mean_rate"] == pytest.approx(2.79 / 6)
+    assert list(simulate_json(made))[:5] == ["model", "measure", "n_samples", "depth", "seed"]
+
+
+def test_csv_has_the_columns_asked_for():
+    header, first, *_ = simulate_text(make_result(), "csv", top=2).splitlines()
+    assert header == "run,raw_mean,simulated_mean,simulated_sd,rank,rank_low,rank_high,top_1,top_2"
+    assert first.startswith("good,0.6,")
+    assert first.endswith(",1,1,1,1.0,1.0")
+    assert simulate_text(make_single(), "csv").splitlines()[0].endswith("rank_high,top_1")
+
+
+def test_one_run_is_not_ranked():
+    for form in ("table", "markdown", "latex"):
+        text = simulate_text(make_single(), form)
+        assert "is 0.6000, give or take 0.0163; with one run there is nothing to rank." in text
+        assert "nan" not in text
+        assert "Error rate" not in text
+
+
+def test_runs_that_all_score_the_same_have_no_ranking_to_keep():
+    tau = replace(make_result().rank_correlation, mean=NAN, interval=(NAN, NAN))
+    text = simulate_text(make_result(rank_correlation=tau), "table")
+    assert "so there is no ranking to keep" in text
+    assert "nan" not in text
+
+
+def test_top_k_is_among_the_runs():
+    with pytest.raises(sr.InputError, match="top must be from 1 to 4, the number of runs, got 5"):
+        top_columns(5, 4)
+    assert top_columns(1, 4) == [1]
+    assert "P(top 3)" not in simulate_text(make_result(), "table", top=1)

@@ -1,0 +1,326 @@
+"""`plan`: topics for measures, what the pilot leaves open, curves and budgets."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.render.plans import plan_notes, plan_text
+from steadyrank.stats import design
+from steadyrank.stats.variance import pooled_variance, variance_components
+from steadyrank.studies.pilots import pilot_variance
+
+PAPER = {"nG@1": 0.114, "P+": 0.094, "nERR@10": 0.087, "nDCG@10": 0.034, "Q@10": 0.029}
+
+
+def make_scores(n_runs=6, n_topics=40, seed=0, measures=("AP", "P@10"), team=None):
+    rng = np.random.default_rng(seed)
+    spread = np.linspace(0.1, 0.2, len(measures))[:, None, None]
+    topics = rng.normal(0.4, 1.5 * spread, (len(measures), 1, n_topics))
+    values = topics + rng.normal(0.0, spread, (len(measures), n_runs, n_topics))
+    return sr.Scores(
+        measures=measures, runs=[f"run{i}" for i in range(n_runs)],
+        topics=[str(t) for t in range(n_topics)], values=values,
+        run_info={} if team is None else {"team": team},
+    )  # fmt: skip
+
+
+def test_a_variance_gives_topics_and_their_power():
+    result = sr.plan(variance=0.114, minimum_difference=0.15, systems=10)
+    (row,) = result.rows()
+    assert (row["measure"], row["variance"], row["topics"]) == ("score", 0.114, 160)
+    assert row["power"] == design.range_power(0.15, 0.114, 160, systems=10)
+    assert row["smallest_difference"] < 0.15
+    assert row["variance_interval"] is row["topics_interval"] is row["hours"] is None
+    assert isinstance(result, sr.PlanResult)
+
+
+def test_the_papers_first_column():
+    found = sr.plan(variance=PAPER, minimum_difference=0.15, systems=10, formula="nagata")
+    assert [row.topics for row in found.plans] == [159, 131, 121, 48, 41]
+    assert [row.measure for row in found.plans] == list(PAPER)
+    exact = sr.plan(variance=PAPER, minimum_difference=0.15, systems=10)
+    assert [row.topics for row in exact.plans] == [160, 132, 122, 49, 42]
+    assert all(row.power >= 0.8 for row in exact.plans)
+    assert all(0.79 < row.power < 0.8 for row in found.plans)
+
+
+def test_t_tests_take_twice_the_variance_or_that_of_differences():
+    asked = {"minimum_difference": 0.05, "method": "ttest"}
+    paired = sr.plan(difference_variance=0.04, **asked).plans[0]
+    assert paired.topics == 128
+    assert math.isnan(paired.variance)
+    assert sr.plan(variance=0.02, **asked).plans[0].topics == 128
+    assert sr.plan(variance=0.3, difference_variance=0.04, **asked).plans[0].topics == 128
+    unpaired = sr.plan(variance=0.04, paired=False, **asked).plans[0]
+    assert unpaired.topics == 253
+    assert math.isnan(unpaired.difference_variance)
+    assert sr.plan(variance=0.02, formula="nagata", **asked).plans[0].topics == 128
+
+
+def test_intervals_have_the_width_asked_for():
+    found = sr.plan(variance=0.029, method="interval", width=0.1).plans[0]
+    assert found.topics == 92
+    assert found.expected_width <= 0.1 < design.expected_width(0.029, 91)
+    assert math.isnan(found.power)
+    with_power = sr.plan(variance=0.029, method="interval", width=0.1, minimum_difference=0.08)
+    assert with_power.plans[0].power == design.range_power(0.08, 0.029, 92, paired=True)
+    nagata = sr.plan(variance=0.029, method="interval", width=0.1, formula="nagata").plans[0]
+    assert nagata.topics == 90
+    assert nagata.expected_width > 0.1
+
+
+def test_what_a_number_of_topics_buys():
+    row = sr.plan(variance=0.114, minimum_difference=0.15, systems=10, topics=100).plans[0]
+    assert row.topics == 100
+    assert row.power == design.range_power(0.15, 0.114, 100, systems=10)
+    back = sr.plan(variance=0.114, minimum_difference=row.smallest_difference, systems=10)
+    assert back.plans[0].topics == 100
+    open_ended = sr.plan(variance=0.114, systems=10, topics=100)
+    assert math.isnan(open_ended.plans[0].power)
+    assert open_ended.plans[0].smallest_difference == row.smallest_difference
+    width = sr.plan(variance=0.114, method="interval", topics=100).plans[0].expected_width
+    assert sr.plan(variance=0.114, method="interval", width=width).plans[0].topics == 100
+
+
+def test_pilot_data_give_the_variance_of_every_measure_and_its_uncertainty():
+    scores = make_scores()
+    result = sr.plan(scores, minimum_difference=0.1, systems=5)
+    for row in result.plans:
+        pooled = pooled_variance(scores.matrix(row.measure))
+        parts = variance_components(scores.matrix(row.measure)).variance
+        assert row.variance == pooled.value
+        assert row.pilot.variance_interval == pooled.interval(0.95)
+        assert row.pilot.topic_variance == parts["topic"]
+        assert row.pilot.residual_variance == parts["residual"]
+        assert row.topics == design.topics_for_range(0.1, pooled.value, systems=5)
+        low, high = row.topics_interval
+        assert low < row.topics < high
+        assert high == design.topics_for_range(0.1, pooled.interval()[1], systems=5)
+        two_way = design.topics_for_range(0.1, parts["residual"], systems=5, paired=True)
+        assert row.topics_two_way == two_way < row.topics
+    assert [row.measure for row in result.plans] == ["AP", "P@10"]
+    only = sr.plan(scores, measures=["P@10"], minimum_difference=0.1, systems=5)
+    assert only.plans == result.plans[1:]
+    power = sr.plan(scores, minimum_difference=0.1, systems=5, topics=30).plans[0]
+    assert power.power_interval[0] < power.power < power.power_interval[1]
+    assert power.topics_interval is None
+    wider = sr.plan(scores, minimum_difference=0.1, systems=5, confidence=0.99).plans[0]
+    assert wider.topics_interval[1] > result.plans[0].topics_interval[1]
+
+
+def test_pilot_pairs_give_the_variance_of_differences():
+    scores = make_scores(measures=("AP",))
+    asked = {"minimum_difference": 0.05, "method": "ttest"}
+    doubled = sr.plan(scores, **asked).plans[0]
+    paired = sr.plan(scores, difference_variance="pilot", **asked).plans[0]
+    runs = scores.matrix()
+    pairs = [np.var(runs[a] - runs[b], ddof=1) for a in range(6) for b in range(a)]
+    assert paired.difference_variance == pytest.approx(np.mean(pairs), rel=1e-12)
+    assert doubled.difference_variance == 2 * doubled.variance
+    assert paired.topics < doubled.topics
+    assert paired.topics_interval[0] < paired.topics < paired.topics_interval[1]
+    assert paired.topics == doubled.topics_two_way
+    assert paired.topics_two_way is None
+    fixed = sr.plan(scores, difference_variance=0.04, **asked).plans[0]
+    assert (fixed.topics, fixed.topics_interval) == (128, None)
+
+
+def test_the_interval_of_the_residual_covers_it():
+    # 1,500 pilots of 8 runs × 20 topics: .95 -/+ .03 is 5.3 standard errors.
+    rng = np.random.default_rng(21)
+    scores = rng.normal(0, 0.3, (1500, 1, 20)) + rng.normal(0, 0.1, (1500, 8, 20))
+    found = np.array([pilot_variance(each, "AP").residual_interval for each in scores])
+    assert 0.92 < np.mean((found[:, 0] <= 0.01) & (found[:, 1] >= 0.01)) < 0.98
+
+
+def test_missing_cells_unequal_topics_and_one_run():
+    values = make_scores(measures=("AP",)).values.copy()
+    values[0, 0, :15] = np.nan
+    values[0, 3, 30:] = np.nan
+    scores = sr.Scores(measures=("AP",), runs=[f"r{i}" for i in range(6)],
+                       topics=[str(t) for t in range(40)], values=values)  # fmt: skip
+    row = sr.plan(scores, minimum_difference=0.1, systems=5).plans[0]
+    parts = [each[~np.isnan(each)] for each in values[0]]
+    pooled = sum(((x - x.mean()) ** 2).sum() for x in parts) / sum(len(x) - 1 for x in parts)
+    assert row.variance == pytest.approx(pooled, rel=1e-12)
+    assert (row.pilot.n_missing, row.pilot.df) == (25, 6 * 40 - 25 - 6)
+    one = sr.plan(scores.select(runs="r1"), minimum_difference=0.1, systems=5).plans[0]
+    assert one.variance == pytest.approx(np.var(values[0, 1], ddof=1), rel=1e-12)
+    assert math.isnan(one.pilot.residual_variance)
+    assert one.topics_two_way is None
+    assert one.pilot.effective_df <= 39
+
+
+def test_small_pilots_and_single_teams_are_told():
+    with pytest.warns(
+        sr.SteadyrankWarning, match="only 10 topics: the variance of AP .* topics needed from"
+    ):
+        sr.plan(make_scores(n_topics=10), minimum_difference=0.1, systems=5)
+    with pytest.warns(sr.SteadyrankWarning, match="are of one team"):
+        sr.plan(make_scores(team=["a"] * 6), minimum_difference=0.1, systems=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sr.plan(make_scores(team=["a", "b"] * 3), minimum_difference=0.1, systems=5)
+
+
+def test_curves_are_plans_for_other_demands():
+    result = sr.plan(variance=PAPER, minimum_difference=0.15, systems=10)
+    by_difference = result.curve("minimum_difference", [0.1, 0.15, 0.2])
+    assert by_difference.topics.shape == (5, 3)
+    assert by_difference.topics[:, 1].tolist() == [row.topics for row in result.plans]
+    other = sr.plan(variance=PAPER, minimum_difference=0.1, systems=10)
+    assert by_difference.topics[:, 0].tolist() == [row.topics for row in other.plans]
+    by_systems = result.curve("systems")
+    assert by_systems.values.tolist() == list(range(2, 101))
+    assert np.all(np.diff(by_systems.topics, axis=1) >= 0)
+    assert by_systems.topics[:, 8].tolist() == by_difference.topics[:, 1].tolist()
+    by_topics = result.curve("topics")
+    assert np.all(np.diff(by_topics.power, axis=1) >= -1e-12)
+    assert by_topics.values[-1] == 2 * 160
+    assert np.all(np.diff(result.curve().topics, axis=1) <= 0)
+    frame = by_difference.to_frame()
+    assert frame.columns.tolist() == ["measure", "minimum_difference", "topics", "power"]
+    assert len(frame) == 15
+    width = sr.plan(variance=0.029, method="interval", topics=92).curve("width", [0.1])
+    assert width.topics.tolist() == [[92]]
+
+
+def test_curves_that_a_plan_does_not_have():
+    result = sr.plan(variance=0.1, minimum_difference=0.1, method="ttest")
+    with pytest.raises(sr.UnknownNameError, match="unknown curve of this ttest plan 'systems'"):
+        result.curve("systems")
+    with pytest.raises(sr.InputError, match="minimum difference must be a number above 0, got -1"):
+        result.curve("minimum_difference", [-1])
+    with pytest.raises(sr.InputError, match="topics must be a whole number from 2 on, got 2.5"):
+        result.curve("topics", [2.5])
+
+
+def test_budgets_and_the_cheapest_measure():
+    asked = {"variance": PAPER, "minimum_difference": 0.15, "systems": 10}
+    result = sr.plan(**asked, minutes_per_document=0.5, documents_per_topic=261)
+    assert [row.hours for row in result.plans] == [
+        row.topics * 261 * 0.5 / 60 for row in result.plans
+    ]
+    assert [row.measure for row in result.plans if row.cheapest] == ["Q@10"]
+    # nG@1 looks at one document: the shallow pool makes up for needing most topics.
+    depths = dict.fromkeys(PAPER, 10) | {"nG@1": 1}
+    pooled = sr.plan(**asked, minutes_per_document=1, pool_depth=depths)
+    assert pooled.plans[0].documents_per_topic == 10
+    assert pooled.plans[1].documents_per_topic == 100
+    assert [row.measure for row in pooled.plans if row.cheapest] == ["nG@1"]
+    assert any("at most" in note for note in plan_notes(pooled))
+    given = sr.plan(**asked, topics=50, minutes_per_document=1, documents_per_topic=60)
+    assert {row.hours for row in given.plans} == {50.0}
+    assert {row.cheapest for row in given.plans} == {None}
+
+
+REFUSED = [
+    ({}, "give a variance, or pilot data"),
+    ({"variance": 0.0}, "variance of score must be a number above 0, got 0.0"),
+    ({"variance": -1.0}, "must be a number above 0"),
+    ({"variance": math.nan}, "must be a number, got nan"),
+    ({"variance": math.inf}, "must be a number above 0, got inf"),
+    ({"variance": "0.1"}, "must be a number, got '0.1'"),
+    ({"variance": {}}, "at least one measure"),
+    ({"variance": 0.1, "minimum_difference": 0}, "minimum difference must be a number above 0"),
+    ({"variance": 0.1, "minimum_difference": None}, "give the minimum difference"),
+    ({"variance": 0.1, "systems": None}, "give the number of systems"),
+    ({"variance": 0.1, "systems": 1}, "systems must be a whole number from 2 on, got 1"),
+    ({"variance": 0.1, "systems": 2.5}, "systems must be a whole number"),
+    ({"variance": 0.1, "alpha": 0}, "alpha must lie strictly between 0 and 1"),
+    ({"variance": 0.1, "beta": 0.99}, "no more than alpha"),
+    ({"variance": 0.1, "topics": 1}, "topics must be a whole number from 2 on"),
+    ({"variance": 0.1, "width": 0.1}, "a width is planned by method interval"),
+    ({"variance": 0.1, "paired": True}, "one-way ANOVA has no pairs"),
+    ({"variance": 0.1, "difference_variance": 0.1}, "for paired designs"),
+    ({"variance": 0.1, "difference_variance": "pilot", "method": "ttest"}, "needs pilot data"),
+    ({"variance": 0.1, "method": "interval"}, "give the width"),
+    ({"variance": 0.1, "method": "annova"}, "unknown method 'annova': did you mean 'anova'"),
+    ({"variance": 0.1, "formula": "exakt"}, "did you mean 'exact'"),
+    ({"variance": 0.1, "formula": "nagata", "beta": 0.3}, "no published coefficients.*exact"),
+    ({"variance": 0.1, "confidence": 1.0}, "confidence must lie strictly"),
+    ({"variance": 0.1, "minutes_per_document": 1.0}, "a budget needs"),
+    ({"variance": 0.1, "documents_per_topic": 1.0}, "a budget needs"),
+    ({"variance": 0.1, "pool_depth": 1, "documents_per_topic": 1}, "not both"),
+    ({"variance": 0.1, "pool_depth": {"AP": 1}, "minutes_per_document": 1}, "unknown measure 'AP'"),
+    ({"variance": {"AP": 0.1, "RR": 0.2}, "pool_depth": {"AP": 1}, "minutes_per_document": 1},
+     "no pool depth for RR"),
+    ({"variance": 0.1, "documents_per_topic": 0, "minutes_per_document": 1}, "above 0, got 0"),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:10 systems are not used")
+@pytest.mark.parametrize(("options", "message"), REFUSED)
+def test_nonsense_is_refused_with_a_remedy(options, message):
+    with pytest.raises(sr.InputError, match=message):
+        sr.plan(**{"minimum_difference": 0.1, "systems": 10, **options})
+
+
+def test_pilots_without_a_variance_are_refused():
+    flat = sr.Scores(measures=("AP",), runs=("a", "b"), topics=("1", "2", "3"),
+                     values=[[[0.5] * 3, [0.2] * 3]])  # fmt: skip
+    with pytest.raises(sr.InputError, match="AP: the variance is 0, every run scores the same"):
+        sr.plan(flat, minimum_difference=0.1, systems=2)
+    with pytest.raises(
+        sr.InputError, match="AP: a variance needs .* two topics: a pilot needs more"
+    ):
+        sr.plan(flat.select(topics="1"), minimum_difference=0.1, systems=2)
+    with pytest.raises(sr.InputError, match="not both"):
+        sr.plan(flat, variance=0.1, minimum_difference=0.1, systems=2)
+    with pytest.raises(sr.UnknownNameError, match="unknown measure 'nDCG'"):
+        sr.plan(make_scores(), measures=["nDCG"], minimum_difference=0.1, systems=2)
+    parallel = sr.Scores(measures=("AP",), runs=("a", "b"), topics=("1", "2", "3"),
+                         values=[[[0.1, 0.2, 0.5], [0.2, 0.3, 0.6]]])  # fmt: skip
+    with pytest.raises(sr.InputError, match="give the variance of differences"):
+        sr.plan(parallel, method="ttest", difference_variance="pilot", minimum_difference=0.1)
+
+
+def test_systems_of_a_t_test_are_two():
+    with pytest.warns(sr.SteadyrankWarning, match="10 systems are not used: ttest is for two"):
+        result = sr.plan(variance=0.1, minimum_difference=0.1, method="ttest", systems=10)
+    assert result.demands.systems == 2
+
+
+def test_plans_are_instant():
+    scores = sr.Scores(
+        measures=("AP",), runs=[str(r) for r in range(50)], topics=[str(t) for t in range(7000)],
+        values=np.random.default_rng(5).random((1, 50, 7000)),
+    )  # fmt: skip
+    sr.plan(scores, minimum_difference=0.1, systems=10)
+    start = time.perf_counter()
+    sr.plan(scores, minimum_difference=0.1, systems=10)
+    assert time.perf_counter() - start < 1.0
+    start = time.perf_counter()
+    result = sr.plan(variance=1e9, minimum_difference=0.1, systems=10)
+    assert time.perf_counter() - start < 0.5
+    assert result.plans[0].topics > 1e12
+    assert result.plans[0].power >= 0.8
+
+
+def test_text_says_what_was_planned_and_what_to_mind():
+    result = sr.plan(make_scores(), minimum_difference=0.1, systems=5)
+    text = plan_text(result, "table")
+    assert "one-way ANOVA of 5 systems, exact" in text
+    assert "Pilot: 6 runs × 40 topics" in text
+    assert "effective degrees of freedom" in text
+    assert "two-way topics" in text
+    latex = plan_text(result, "latex")
+    assert latex.startswith(r"\begin{table}")
+    assert latex.rstrip().endswith(r"\end{table}")
+    nagata = sr.plan(variance=PAPER, minimum_difference=0.15, systems=10, formula="nagata")
+    assert r"nG@1 & 0.114 & 159 & 0.799 \\" in plan_text(nagata, "latex", digits=3)
+    assert "| Q@10 | 0.029 | 41 |" in plan_text(nagata, "markdown", digits=3)
+    header, first = plan_text(result, "csv").splitlines()[:2]
+    cells = dict(zip(header.split(","), first.split(","), strict=True))
+    assert float(cells["variance"]) == result.plans[0].variance
+    assert int(cells["topics_interval_high"]) == result.plans[0].topics_interval[1]
+    unpaired = sr.plan(variance=0.1, minimum_difference=0.1, method="ttest", paired=False)
+    assert "for each of the two systems" in plan_text(unpaired, "table")
+    assert result.to_frame()["topics"].tolist() == [row.topics for row in result.plans]
+    assert "<table" in result._repr_html_()
