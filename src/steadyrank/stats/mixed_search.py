@@ -1,0 +1,268 @@
+"""Where is the likelihood of a mixed model largest, and how sharply does it fall from there?
+
+The search knows no layout: it takes deviance, gradient and Hessian from one. It moves variances,
+not standard deviations, so that a component at 0 is left again where the likelihood rises.
+"""
+
+from __future__ import annotations
+
+import functools
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.optimize import nnls
+from threadpoolctl import ThreadpoolController
+
+FLOOR = 1e-8
+"""The smallest residual variance tried, as a share of the variance of the response: scores that
+are written with four digits have more, and the tables of unbalanced layouts need as much."""
+
+NEGLIGIBLE = 1e-10
+"""A component below this share of the residual variance is set to 0 if the fit gets no worse."""
+
+STEPS = 100
+SCORING_STEPS = 2
+"""First steps of a cold start that use expected information: where the layout is balanced, one
+arrives."""
+
+SETTLED = 1e-9
+"""Expected gain in deviance at which the last step is taken, unchecked: Newton's error squares."""
+
+FREELY = 1e6
+"""A variance, relative to the residual one, at which effects are no longer held together."""
+
+ALIKE = 1e-9
+"""A term is confounded with others if they explain its share of the information but for this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Point:
+    """The deviance, and the generalised least squares estimates, at given variances."""
+
+    value: float
+    estimates: np.ndarray
+    covariance: np.ndarray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Slopes:
+    """How the deviance and the estimates' covariance change with the variances, residual last."""
+
+    point: Point
+    gradient: np.ndarray
+    fisher: np.ndarray
+    """Positive semidefinite stand-in for the Hessian, where that is not convex."""
+    hessian: np.ndarray
+    covariance_slopes: np.ndarray
+    """[variance, coefficient, coefficient]."""
+
+
+class Likelihood(Protocol):
+    """What the search needs to know of a layout."""
+
+    @property
+    def n_terms(self) -> int:
+        """Random terms; there is one more variance, the residual's."""
+
+    @property
+    def saturable(self) -> bool:
+        """Whether there might be random effects enough to explain every row."""
+
+    def point(self, variances: np.ndarray, reml: bool) -> Point:
+        """Deviance and estimates."""
+
+    def slopes(self, variances: np.ndarray, reml: bool) -> Slopes:
+        """The same with derivatives."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Optimum:
+    """Where the likelihood is largest; variances of terms at the boundary are exactly 0."""
+
+    variances: np.ndarray
+    uncertainty: np.ndarray
+    """Covariance matrix of the variances; NaN in rows of terms at 0 or not identified."""
+    value: float
+    bounded: bool
+    """False where the deviance falls without end as the residual variance goes to 0."""
+    estimates: np.ndarray
+    covariance: np.ndarray
+    covariance_slopes: np.ndarray
+    converged: bool
+
+
+@functools.cache
+def _libraries() -> ThreadpoolController:
+    """Looked for once: that takes longer than many a fit."""
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """Products of matrices on one thread: how several split a sum may change its last bits."""
+    limit: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
+    return limit
+
+
+def identified(likelihood: Likelihood) -> np.ndarray:
+    """The variances that the layout can tell apart: the residual, and terms in their order.
+
+    A term with one group, or a group for each row, or the same groups as an earlier term, has no
+    variance of its own: with it the information matrix at zero components is singular. Nor have
+    the last of several terms that together explain every row, and leave no residual.
+    """
+    last = likelihood.n_terms
+    fisher = likelihood.slopes(np.append(np.zeros(last), 1.0), True).fisher
+    spread = np.sqrt(np.maximum(np.diag(fisher), 0.0))
+    kept = [last]
+    for term in range(last):
+        if spread[term] ** 2 <= ALIKE * fisher[last, last]:
+            continue
+        cross = fisher[kept, term] / (spread[kept] * spread[term])
+        inner = fisher[np.ix_(kept, kept)] / np.outer(spread[kept], spread[kept])
+        if 1.0 - cross @ np.linalg.solve(inner, cross) > ALIKE:
+            kept.append(term)
+    while likelihood.saturable and len(kept) > 1 and not residual_df(likelihood, np.sort(kept)):
+        kept.pop()
+    return np.sort(kept)
+
+
+def residual_df(likelihood: Likelihood, free: np.ndarray) -> int:
+    """Rows that are left when fixed and `free` random effects are both fitted without restraint."""
+    variances = np.zeros(likelihood.n_terms + 1)
+    variances[free] = FREELY
+    variances[-1] = 1.0
+    # With variances that large P is a projection, and the trace of its square is its rank.
+    return round(float(likelihood.slopes(variances, True).fisher[-1, -1]))
+
+
+def maximise(likelihood: Likelihood, reml: bool, free: np.ndarray) -> Optimum:
+    """The largest likelihood over variances >= 0 of the `free` components, the others being 0."""
+    variances = np.zeros(likelihood.n_terms + 1)
+    variances[free] = 1.0 / len(free)
+    variances, converged = search(likelihood, reml, free, variances)
+    variances = _without_negligible(likelihood, reml, variances)
+    found, bounded = likelihood.slopes(variances, reml), bool(variances[-1] > FLOOR)
+    return Optimum(
+        variances=variances,
+        uncertainty=_uncertainty(found.hessian, variances, bounded),
+        value=found.point.value,
+        bounded=bounded,
+        estimates=found.point.estimates,
+        covariance=found.point.covariance,
+        covariance_slopes=found.covariance_slopes,
+        converged=converged,
+    )
+
+
+def search(
+    likelihood: Likelihood,
+    reml: bool,
+    free: np.ndarray,
+    variances: np.ndarray,
+    *,
+    scoring_steps: int = SCORING_STEPS,
+) -> tuple[np.ndarray, bool]:
+    """The variances of least deviance, from the given ones, and whether the search settled.
+
+    Fisher's scoring, then Newton: each step goes to the minimum of the quadratic model over
+    variances >= 0, and is halved while the deviance does not fall.
+    """
+    if not len(free):
+        return variances, True
+    for step in range(STEPS):
+        here = likelihood.slopes(variances, reml)
+        target = _best_nearby(here, variances, free, newton=step >= scoring_steps)
+        gain = -float(here.gradient @ (target - variances))
+        if gain < SETTLED:
+            return target, True
+        trial = _halved(likelihood, reml, here, variances, target, gain)
+        if trial is None:
+            return variances, gain < np.sqrt(SETTLED)
+        variances = trial
+    return variances, False
+
+
+def _uncertainty(hessian: np.ndarray, variances: np.ndarray, bounded: bool) -> np.ndarray:
+    """Twice the inverse Hessian of the deviance, over the components that are not at 0.
+
+    A residual variance at its floor is taken as known.
+    """
+    inside = np.flatnonzero(variances > 0.0)[: None if bounded else -1]
+    found = np.full(hessian.shape, np.nan)
+    root, scale = _root(hessian[np.ix_(inside, inside)])
+    if root is not None:
+        back = solve_triangular(root, np.eye(len(inside)), check_finite=False) / scale[:, None]
+        found[np.ix_(inside, inside)] = 2.0 * back @ back.T
+    if not bounded:
+        found[np.append(inside, -1), -1] = found[-1, np.append(inside, -1)] = 0.0
+    return found
+
+
+def _halved(
+    likelihood: Likelihood,
+    reml: bool,
+    here: Slopes,
+    variances: np.ndarray,
+    target: np.ndarray,
+    gain: float,
+) -> np.ndarray | None:
+    """The first of target, half way, a quarter, … that lowers the deviance; None if none does."""
+    share = 1.0
+    while share > 1e-9:
+        trial: np.ndarray = variances + share * (target - variances)
+        if likelihood.point(trial, reml).value < here.point.value - 1e-4 * share * gain:
+            return trial
+        share /= 2.0
+    return None
+
+
+def _best_nearby(
+    here: Slopes, variances: np.ndarray, free: np.ndarray, *, newton: bool
+) -> np.ndarray:
+    """The minimum of a quadratic model of the deviance: non-negative least squares.
+
+    Newton's model leaves out the components that rest at their lowest value: across the boundary
+    the deviance need not be convex. Where it is not, or at the start, Fisher's model serves.
+    """
+    lowest = np.zeros(len(variances))
+    lowest[-1] = FLOOR
+    resting = (variances <= lowest) & (here.gradient > 0.0)
+    moving = free[~resting[free]] if newton else free
+    root, scale = _root(here.hessian[np.ix_(moving, moving)] if newton else None)
+    if root is None:
+        moving = free
+        expected = here.fisher[np.ix_(free, free)]
+        root, scale = _root(expected + 1e-12 * np.diag(np.diag(expected)))
+    if root is None or not len(moving):
+        return variances
+    pull = solve_triangular(root, here.gradient[moving] / scale, trans=1, check_finite=False)
+    found, _ = nnls(root, root @ ((variances - lowest)[moving] * scale) - pull)
+    target = variances.copy()
+    target[moving] = lowest[moving] + found / scale
+    return target
+
+
+def _root(matrix: np.ndarray | None) -> tuple[np.ndarray | None, np.ndarray]:
+    """Upper Cholesky factor of the matrix scaled to a unit diagonal, and that scale."""
+    if matrix is None:
+        return None, np.empty(0)
+    diagonal = np.diag(matrix)
+    if not (diagonal > 0.0).all():
+        return None, diagonal
+    scale = np.sqrt(diagonal)
+    try:
+        return np.linalg.cholesky(matrix / np.outer(scale, scale)).T, scale
+    except np.linalg.LinAlgError:
+        return None, scale
+
+
+def _without_negligible(likelihood: Likelihood, reml: bool, variances: np.ndarray) -> np.ndarray:
+    small = (variances > 0.0) & (variances < NEGLIGIBLE * variances[-1])
+    if not small.any():
+        return variances
+    without = np.where(small, 0.0, variances)
+    before, after = (likelihood.point(each, reml).value for each in (variances, without))
+    return without if after <= before + SETTLED else variances
