@@ -34,6 +34,10 @@ _HOMES = {
     "evaluate": "measures.evaluate",
     "join_scores": "data.scores",
     "parse_measure": "measures.names",
+    "PlanResult": "studies.plan",
+    "plan": "studies.plan",
+    "StabilityResult": "studies.stability",
+    "stability": "studies.stability",
     "plot": "render.plots",
     "qrels_from_dict": "data.qrels",
     "read_qrels": "data.reading",
@@ -59,11 +63,13 @@ __all__ = [
     "InputError",
     "MachineError",
     "Measure",
+    "PlanResult",
     "Qrels",
     "Run",
     "Scores",
     "SimulateResult",
     "SimulatedTrack",
+    "StabilityResult",
     "SteadyrankError",
     "SteadyrankWarning",
     "TrackModel",
@@ -79,6 +85,7 @@ __all__ = [
     "evaluate",
     "join_scores",
     "parse_measure",
+    "plan",
     "plot",
     "qrels_from_dict",
     "read_qrels",
@@ -90,6 +97,7 @@ __all__ = [
     "run_from_dict",
     "simulate",
     "simulated_track",
+    "stability",
     "true_means",
     "write_qrels",
     "write_run",
@@ -137,4 +145,6 @@ if TYPE_CHECKING:
     from steadyrank.render.plots import plot
     from steadyrank.studies.audit import audit_tests
     from steadyrank.studies.compare import CompareResult, compare, discriminative_power
+    from steadyrank.studies.plan import PlanResult, plan
     from steadyrank.studies.simulate import SimulateResult, simulate
+    from steadyrank.studies.stability import StabilityResult, stability

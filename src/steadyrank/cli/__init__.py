@@ -22,6 +22,9 @@ COMMANDS = {
     "check": "what is wrong or odd with these files",
     "evaluate": "scores of every run on every topic",
     "compare": "who beats whom, how surely, by how much",
+    "simulate": "would another document collection change it?",
+    "plan": "how many topics, for which power; how safe is the pilot?",
+    "stability": "generalizability theory: how stable is this collection",
     "demo": "evaluate a simulated track, without any data of your own",
     "doctor": "versions, threads, caches, self-test",
 }

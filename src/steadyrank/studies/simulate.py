@@ -240,7 +240,7 @@ def simulate(
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
     >>> result = sr.simulate(track.runs, track.qrels, no_relevant="skip", n_samples=500)
     >>> result.simulated.shape, round(result.rank_correlation.mean, 1)
-    ((500, 3), 1.0)
+    ((500, 3), 0.9)
     """
     parsed = parse_measure(measure)
     check_simulated_measure(parsed)

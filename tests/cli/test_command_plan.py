@@ -1,0 +1,178 @@
+"""The `plan` command as people and programs call it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from steadyrank.cli import run
+
+ASKED = ("--minimum-difference", ".15", "--systems", "10")
+
+
+def call(capsys, *arguments):
+    code = run([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.fixture
+def pilot(write):
+    rng = np.random.default_rng(0)
+    topics = rng.normal(0.4, 0.15, 30)
+    lines = ["measure,run,topic,value"]
+    for measure in ("AP", "P@10"):
+        for system in range(4):
+            scores = topics + rng.normal(0, 0.1, 30)
+            lines += [f"{measure},s{system},{t},{score}" for t, score in enumerate(scores)]
+    return write("scores.csv", "\n".join(lines) + "\n")
+
+
+def test_json_has_the_promised_keys(capsys):
+    code, out, err = call(capsys, "plan", "--variance", ".114", *ASKED, "--format", "json")
+    shown = json.loads(out)
+    assert (code, err) == (0, "")
+    expected = {"method": "anova", "formula": "exact", "alpha": 0.05, "beta": 0.2, "systems": 10,
+                "minimum_difference": 0.15}  # fmt: skip
+    assert {key: shown[key] for key in expected} == expected
+    (plan,) = shown["plans"]
+    assert (plan["measure"], plan["variance"], plan["topics"]) == ("score", 0.114, 160)
+    assert plan["power"] == pytest.approx(0.80173, abs=1e-5)
+    assert plan["variance_interval"] is None
+
+
+def test_variances_by_name_make_the_papers_table(capsys):
+    named = [f"--variance={name}" for name in ("nG@1=.114", "P+=.094", "nERR@10=.087")]
+    _, out, _ = call(capsys, "plan", *named, *ASKED, "--formula", "nagata", "--format", "latex")
+    assert r"nG@1 & 0.1140 & 159 & 0.799 \\" in out
+    assert r"nERR@10 & 0.0870 & 121 & 0.796 \\" in out
+    _, out, _ = call(capsys, "plan", "-m", "AP", "--variance", ".05", *ASKED, "--format", "json")
+    assert json.loads(out)["plans"][0]["measure"] == "AP"
+
+
+def test_scores_of_several_measures(capsys, pilot):
+    code, out, err = call(capsys, "plan", "--scores", pilot, *ASKED, "--format", "json")
+    assert (code, err) == (0, "")
+    plans = json.loads(out)["plans"]
+    assert [plan["measure"] for plan in plans] == ["AP", "P@10"]
+    for plan in plans:
+        low, high = plan["variance_interval"]
+        assert low < plan["variance"] < high
+        assert plan["topics_interval"][0] < plan["topics"] < plan["topics_interval"][1]
+        assert plan["topics_two_way"] < plan["topics"]
+    _, out, _ = call(capsys, "plan", "--scores", pilot, "-m", "P@10", *ASKED, "--format", "json")
+    assert json.loads(out)["plans"] == plans[1:]
+
+
+def test_runs_are_evaluated(capsys, write):
+    qrels = write("qrels", "".join(f"{t} 0 d{t} 1\n" for t in range(30)))
+    lines = {name: [] for name in "ab"}
+    for name, step in (("a", 2), ("b", 3)):
+        for t in range(30):
+            order = ["x", f"d{t}"] if t % step else [f"d{t}", "x"]
+            lines[name] += [f"{t} Q0 {d} {r} {9 - r} {name}\n" for r, d in enumerate(order)]
+    files = [write(f"{name}.run", "".join(text)) for name, text in lines.items()]
+    options = ("-m", "AP", "-m", "P@1", "--format", "json", "--quiet")
+    code, out, err = call(capsys, "plan", qrels, *files, *options, *ASKED)
+    assert (code, err) == (0, "")
+    plans = json.loads(out)["plans"]
+    assert [plan["measure"] for plan in plans] == ["AP", "P@1"]
+    expected = (np.var([1.0, 0.5] * 15, ddof=1) + np.var([1, 0.5, 0.5] * 10, ddof=1)) / 2
+    assert plans[0]["variance"] == pytest.approx(expected)
+    assert plans[0]["pilot_runs"] == 2
+
+
+def test_t_tests_and_intervals(capsys, pilot):
+    asked = ("--minimum-difference", ".05", "--method", "ttest", "--format", "json")
+    _, out, _ = call(capsys, "plan", "--difference-variance", ".04", *asked)
+    shown = json.loads(out)
+    assert (shown["plans"][0]["topics"], shown["paired"], shown["systems"]) == (128, True, 2)
+    _, out, _ = call(capsys, "plan", "--variance", ".04", "--unpaired", *asked)
+    assert json.loads(out)["plans"][0]["topics"] == 253
+    _, out, _ = call(capsys, "plan", "--scores", pilot, "--difference-variance", "pilot", *asked)
+    plan = json.loads(out)["plans"][0]
+    assert plan["difference_variance"] == pytest.approx(2 * plan["residual_variance"])
+    interval = ("--method", "interval", "--width", ".1", "--variance", ".029", "--format", "json")
+    _, out, _ = call(capsys, "plan", *interval)
+    shown = json.loads(out)
+    assert (shown["plans"][0]["topics"], shown["plans"][0]["power"]) == (92, None)
+    assert shown["minimum_difference"] is None
+
+
+def test_what_topics_buy(capsys):
+    options = ("--variance", ".114", "--systems", "10", "--topics", "160", "--format", "json")
+    _, out, _ = call(capsys, "plan", *options, "--minimum-difference", ".15")
+    (plan,) = json.loads(out)["plans"]
+    assert plan["power"] == pytest.approx(0.80173, abs=1e-5)
+    assert plan["smallest_difference"] == pytest.approx(0.14973, abs=1e-5)
+    _, out, _ = call(capsys, "plan", *options)
+    assert json.loads(out)["plans"][0]["power"] is None
+    _, out, _ = call(capsys, "plan", *options[:-2])
+    assert "What 160 topics buy" in out
+    assert "0.1497" in out
+
+
+def test_budgets(capsys):
+    named = ("--variance", "AP=.05", "--variance", "RR=.1")
+    budget = ("--minutes-per-document", "2", "--documents-per-topic", "AP=500",
+              "--documents-per-topic", "RR=10")  # fmt: skip
+    _, out, _ = call(capsys, "plan", *named, *ASKED, *budget, "--format", "json")
+    plans = json.loads(out)["plans"]
+    assert [plan["cheapest"] for plan in plans] == [False, True]
+    assert plans[0]["hours"] == pytest.approx(plans[0]["topics"] * 500 * 2 / 60)
+    budget = ("--minutes-per-document", "2", "--pool-depth", "10")
+    _, out, _ = call(capsys, "plan", *named, *ASKED, *budget)
+    assert "Cheapest: AP" in out
+    assert "at most: systems × pool depth" in out
+
+
+def test_a_small_pilot_is_told_on_stderr_unless_quiet(capsys, pilot, write):
+    lines = pilot.read_text().splitlines()
+    small = [line for line in lines if line[0] == "m" or int(line.split(",")[2]) < 8]
+    path = write("small.csv", "\n".join(small) + "\n")
+    code, out, err = call(capsys, "plan", "--scores", path, *ASKED)
+    assert code == 0
+    assert "the pilot has only 8 topics" in err
+    assert err.count("\n") == 1
+    _, again, err = call(capsys, "plan", "--scores", path, *ASKED, "--quiet")
+    assert (again, err) == (out, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give --variance V, or pilot data to estimate it"),
+        (("--variance", "0"), "variance of score must be a number above 0"),
+        (("--variance", "much"), "--variance: 'much' is not a number"),
+        (("--variance", ".1", "--variance", ".2"), "write NAME=NUMBER for each"),
+        (("--variance", "AP=.1", "--variance", "AP=.2"), "AP is given twice"),
+        (("--variance", ".1", "-m", "AP", "-m", "RR"), "write --variance NAME=V once for each"),
+        (("--variance", "AP=.1", "-m", "RR"), "write --variance NAME=V once for each"),
+        (("--variance", ".1", "--alpha", "1"), "alpha must lie strictly between 0 and 1"),
+        (("--variance", ".1", "--minimum-difference", "-1"), "minimum difference must be"),
+        (("--variance", ".1", "--systems", "1"), "systems must be a whole number from 2 on"),
+        (("--variance", ".1", "--topics", "1"), "topics must be a whole number from 2 on"),
+        (("--variance", ".1", "--formula", "nagata", "--beta", ".3"), "take formula exact"),
+        (("--variance", "1e30"), "more than 1e+15 topics would be needed"),
+        (("--variance", ".1", "--paired"), "one-way ANOVA has no pairs"),
+        (("--variance", ".1", "q", "r"), "either --variance or pilot data, not both"),
+        (("--difference-variance", "pilot"), "give --variance V, or pilot data"),
+    ],
+)
+def test_bad_input_is_one_line_and_code_2(capsys, arguments, message):
+    code, out, err = call(capsys, "plan", *ASKED, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_the_result_goes_whole_into_a_file(capsys, tmp_path):
+    path = tmp_path / "plan.md"
+    code, out, _ = call(capsys, "plan", "--variance", ".114", *ASKED, "-o", path)
+    assert (code, out) == (0, "")
+    assert "| score | 0.1140 | 160 | 0.802 |" in path.read_text("utf-8")
+    code, _, _ = call(capsys, "plan", "--variance", "0", *ASKED, "-o", tmp_path / "none.md")
+    assert code == 2
+    assert not (tmp_path / "none.md").exists()
