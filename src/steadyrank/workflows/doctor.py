@@ -12,7 +12,7 @@ from steadyrank._version import __version__
 from steadyrank.compute.executors import default_jobs
 from steadyrank.errors import MachineError
 
-_PACKAGES = ("numpy", "numba", "pandas", "pyarrow", "click", "rich")
+_PACKAGES = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib", "click", "rich")
 _EXTRAS = {"dask": "distributed", "gpu": "cupy", "ir": "ir_datasets"}
 
 
@@ -28,11 +28,22 @@ def examine() -> dict[str, Any]:
     for extra, package in _EXTRAS.items():
         there = importlib.util.find_spec(package) is not None
         report[f"extra [{extra}]"] = "installed" if there else "not installed"
+    report["GPU"] = _gpu()
     report["kernel cache"] = _cache_place()
     started = time.perf_counter()
     self_test()
     report["self-test"] = f"passed in {time.perf_counter() - started:.1f} s"
     return report
+
+
+def _gpu() -> str:
+    from steadyrank.compute.gpu import cupy
+
+    try:
+        properties = cupy().cuda.runtime.getDeviceProperties(0)
+    except MachineError as error:
+        return f"none ({error})"
+    return f"{properties['name'].decode()}, {properties['totalGlobalMem'] / 2**30:.0f} GiB"
 
 
 def _cache_place() -> str:
