@@ -42,7 +42,8 @@ def test_which_sources_are_behind_kernels(tmp_path):
         "from steadyrank import b\n",
         "steadyrank.b": "from steadyrank.c.d import LIMIT\n",
         "steadyrank.c.d": "",
-        "steadyrank.e": "from steadyrank.compute.kernels import is_kept\nfrom steadyrank import a\n",
+        "steadyrank.e": "from steadyrank.compute.kernels import is_kept\n"
+        "from steadyrank import a\n",
         "steadyrank.compute.kernels": "",
     }
     sources = {}

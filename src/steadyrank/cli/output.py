@@ -106,11 +106,14 @@ class _Bar:
             self.progress.start()
             self.task = self.progress.add_task(self.what, total=total)
         self.progress.update(self.task, completed=finished)
+        if finished == total:
+            self.close()  # Only one bar at a time may be alive, and the next may be due.
 
     def close(self) -> None:
         """Clear the bar."""
         if self.progress is not None:
             self.progress.stop()
+            self.progress = None
 
 
 class _Lines:

@@ -1,0 +1,38 @@
+"""Progress bars on a terminal: one after the other, never two at once."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+from steadyrank.cli import output
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_two_bars_in_one_command(monkeypatch):
+    monkeypatch.setattr(output, "PATIENCE", 0.0)
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with (
+        output.progress_bar("runs read", False) as reading,
+        output.progress_bar("blocks", False) as blocks,
+    ):
+        assert reading is not None
+        assert blocks is not None
+        for bar in (reading, blocks):
+            for done in (1, 2, 3):
+                bar(done, 3)
+    assert "runs read" in screen.getvalue()
+    assert "blocks" in screen.getvalue()
+
+
+def test_a_log_gets_lines(monkeypatch, capsys):
+    monkeypatch.setattr(output, "PATIENCE", 0.0)
+    with output.progress_bar("runs read", False) as reading:
+        assert reading is not None
+        reading(1, 3)
+    assert capsys.readouterr().err == "steadyrank: runs read: 1 of 3\n"
