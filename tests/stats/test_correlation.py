@@ -19,18 +19,17 @@ from scipy import stats
 from steadyrank.errors import InputError, UnknownNameError
 from steadyrank.stats.correlation import (
     ALL_TIED,
-    EMPTY_RANKING,
     TOO_FEW_SYSTEMS,
     bootstrap_tau_interval,
     correlations,
     kendall_interval,
     kendall_tau,
     pairwise_tau_and_tau_ap,
-    rbo,
     symmetric_tau_ap,
     tau_ap,
     taus_against,
 )
+from steadyrank.stats.overlap import EMPTY_RANKING, rbo
 from steadyrank.stats.result import TOO_FEW, all_pairs
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -1,9 +1,8 @@
-"""Do two rankings of the same systems agree? Kendall's tau, tau_AP and rank-biased overlap.
+"""Do two rankings of the same systems agree? Kendall's tau and tau_AP.
 
 For whoever asks whether another measure, another topic set or a simulated collection would
 have ranked the systems alike. Rankings come as scores, higher is better, equal scores tie.
-tau treats all ranks alike, tau_AP (Yilmaz, Aslam and Robertson 2008) and rank-biased overlap
-(Webber, Moffat and Zobel 2010) care more for the top.
+tau treats all ranks alike, tau_AP (Yilmaz, Aslam and Robertson 2008) cares more for the top.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from steadyrank.stats.inputs import check_open_unit, check_samples, check_scores
 from steadyrank.stats.pair_kernels import topic_weights
 from steadyrank.stats.result import CONSTANT, TOO_FEW, all_pairs
 
-TOO_FEW_SYSTEMS, ALL_TIED, EMPTY_RANKING = "too_few_systems", "all_tied", "empty_ranking"
-"""Why a correlation is NaN: fewer than two systems, a ranking without any order, or no items."""
+TOO_FEW_SYSTEMS, ALL_TIED = "too_few_systems", "all_tied"
+"""Why a correlation is NaN: fewer than two systems, or a ranking without any order."""
 
 CELLS = 1 << 16
 """Scores that a thread ranks at a time: they stay in its cache."""
 
-TAU_VARIANTS, AP_TIES, OVERLAP_TIES = ("a", "b"), ("a", "b"), ("a", "b", "w")
+TAU_VARIANTS, AP_TIES = ("a", "b"), ("a", "b")
 COEFFICIENTS = ("tau", "tau_ap")
 
 
@@ -113,7 +112,7 @@ def kendall_tau(a: ArrayLike, b: ArrayLike, *, variant: str = "b") -> RankCorrel
     >>> round(tau.value, 4), tau.counts.concordant, tau.counts.tied_a
     (0.9129, 5, 1)
     """
-    _check_choice("variant of tau", variant, TAU_VARIANTS)
+    check_choice("variant of tau", variant, TAU_VARIANTS)
     first, second = _two_rankings(a, b)
     n, order = first.size, np.argsort(second)
     first, second = first[order], second[order]
@@ -220,7 +219,7 @@ def correlations(scores: ArrayLike, *, coefficient: str = "tau", ties: str = "a"
     >>> correlations([[0.3, 0.2, 0.1], [0.2, 0.3, 0.1], [0.1, 0.2, 0.3]]).round(2).tolist()
     [[1.0, 0.33, -1.0], [0.33, 1.0, -0.33], [-1.0, -0.33, 1.0]]
     """
-    _check_choice("coefficient", coefficient, COEFFICIENTS)
+    check_choice("coefficient", coefficient, COEFFICIENTS)
     rows = _check_complete("scores", scores, 2)
     found = pairwise_tau_and_tau_ap(rows, ties=ties)
     own = pairwise_tau_and_tau_ap(np.stack([rows, rows], axis=1), ties=ties)
@@ -241,7 +240,7 @@ def pairwise_tau_and_tau_ap(values: ArrayLike, *, ties: str = "a") -> PairCorrel
     >>> found.tau.round(4).tolist(), found.tau_ap.round(4).tolist()
     ([0.6667, 0.6667, 0.3333], [0.3333, 0.7778, 0.1111])
     """
-    _check_choice("treatment of ties", ties, AP_TIES)
+    check_choice("treatment of ties", ties, AP_TIES)
     if np.ndim(values) < 2:
         raise InputError(f"values must be [..., measure, system], got shape {np.shape(values)}")
     array = _check_complete("values", values, np.ndim(values))
@@ -319,7 +318,7 @@ def bootstrap_tau_interval(
     """
     check_open_unit("level", level)
     check_samples(n_samples)
-    both = _pair_of(check_scores(scores_a), check_scores(scores_b))
+    both = pair_of(check_scores(scores_a), check_scores(scores_b))
     complete = both[:, :, ~np.isnan(both).any(axis=(0, 1))]
     n_topics = complete.shape[2]
     tau = float(_taus_of_means(complete, np.ones((1, n_topics)))[0])
@@ -344,74 +343,6 @@ def bootstrap_tau_interval(
         n_samples=n_samples,
         seed=seed,
     )
-
-
-def rbo(a: ArrayLike, b: ArrayLike, *, p: float = 0.9, ties: str = "a") -> RankCorrelation:
-    """Rank-biased overlap, extrapolated beyond the ranks that are seen.
-
-    (1 - p) sum over depths d of p^(d - 1) A(d), where A(d) is the share of their d best items that
-    both rankings have in common; the nearer `p` is to 1, the deeper it looks. `a` and `b` score the
-    same items, NaN where a ranking does not hold the item, so that rankings may differ in items
-    and in length. An item tied over ranks t to u counts (d - t + 1)/(u - t + 1) at depth d < u,
-    its chance to be among the first d; with c those parts in both rankings, ties are
-
-    - "a", not known orders: A = sum(c_a c_b)/d, the mean over all orders of tied items
-    - "b", the same, and equal rankings with ties reach 1: sum(c_a c_b)/sqrt(sum c_a^2 sum c_b^2)
-    - "w", truly equal: an item counts whole from rank t on, A = 2 sum(c_a c_b)/(sum c_a + sum c_b)
-
-    Below the end of the shorter ranking its unseen items are taken to agree as at that end; with
-    ties there, "a" is no longer exactly a mean over orders. Do not compare values of different p.
-    NaN with a flag where a ranking is empty.
-
-    Reference: Webber, Moffat and Zobel 2010, doi:10.1145/1852102.1852106; ties: Corsi and Urbano
-    2024, arXiv:2406.07121.
-
-    >>> round(rbo([4, 3, 2, 1], [3, 4, 2, 1]).value, 4), round(rbo([4, 3, 2], [4, 3, 2]).value, 4)
-    (0.9, 1.0)
-    """
-    check_open_unit("p", p)
-    _check_choice("treatment of ties", ties, OVERLAP_TIES)
-    rows = _pair_of(_check_array("a", a, 1), _check_array("b", b, 1))
-    rows = rows[:, ~np.isnan(rows).all(axis=0)]
-    rows = rows[np.argsort((~np.isnan(rows)).sum(axis=1), kind="stable")]
-    short, long = (~np.isnan(rows)).sum(axis=1).tolist()
-    return RankCorrelation(
-        value=_extrapolated(rows, short, long, p, ties) if short else float("nan"),
-        n=rows.shape[1],
-        method=f"rank-biased overlap, extrapolated, p = {p}, ties {ties!r}",
-        flag="" if short else EMPTY_RANKING,
-    )
-
-
-def _extrapolated(rows: np.ndarray, short: int, long: int, p: float, ties: str) -> float:
-    """Rank-biased overlap of two rankings [2, item], the shorter first."""
-    overlap, visible, own = np.zeros(long), np.zeros(long), np.zeros((2, long))
-    first, stop = _tie_bounds(rows, long)
-    correlation_kernels.overlaps(first, stop, short, ties == "w", overlap, own, visible)
-    depth = np.arange(1.0, long + 1.0)
-    own[0, short:] = depth[short:]
-    at_end = _agreement(overlap, own, depth, ties)[short - 1]
-    unseen = np.maximum(depth - short, 0.0) * at_end * visible
-    agreement = _agreement(overlap + unseen, own, depth, ties)
-    beyond = (overlap[-1] + (long - short) * at_end) / long
-    return float((1.0 - p) / p * (agreement @ p**depth) + beyond * p**long)
-
-
-def _agreement(overlap: np.ndarray, own: np.ndarray, depth: np.ndarray, ties: str) -> np.ndarray:
-    """A(d) from the overlap of two rankings and of each with itself."""
-    scales = {"a": depth, "b": np.sqrt(own[0] * own[1]), "w": 0.5 * (own[0] + own[1])}
-    return np.asarray(overlap / scales[ties])
-
-
-def _tie_bounds(rows: np.ndarray, depth: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where each item's tie group begins and ends, [2, item]; missing items lie below `depth`."""
-    first, stop = np.full(rows.shape, depth), np.full(rows.shape, depth + 1)
-    for row, scores in enumerate(-rows):
-        ranked = ~np.isnan(scores)
-        ordered = np.sort(scores[ranked])
-        first[row, ranked] = np.searchsorted(ordered, scores[ranked], side="left")
-        stop[row, ranked] = np.searchsorted(ordered, scores[ranked], side="right")
-    return first, stop
 
 
 def _resampled_taus(
@@ -458,20 +389,21 @@ def _flag(n: int) -> str:
     return TOO_FEW_SYSTEMS if n < 2 else ALL_TIED
 
 
-def _pair_of(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def pair_of(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Two rankings as one array; an error where they differ in shape."""
     if a.shape != b.shape:
         raise InputError(f"the two rankings differ in shape: {a.shape} and {b.shape}")
     return np.stack([a, b])
 
 
 def _two_rankings(a: ArrayLike, b: ArrayLike) -> np.ndarray:
-    return _pair_of(
+    return pair_of(
         _check_complete("the first ranking", a, 1), _check_complete("the second ranking", b, 1)
     )
 
 
 def _check_complete(name: str, values: ArrayLike, ndim: int) -> np.ndarray:
-    array = _check_array(name, values, ndim)
+    array = check_array(name, values, ndim)
     missing = np.isnan(array)
     if missing.any():
         place = np.argwhere(missing)[0].tolist()
@@ -479,13 +411,15 @@ def _check_complete(name: str, values: ArrayLike, ndim: int) -> np.ndarray:
     return array
 
 
-def _check_array(name: str, values: ArrayLike, ndim: int) -> np.ndarray:
+def check_array(name: str, values: ArrayLike, ndim: int) -> np.ndarray:
+    """Values as float64 of so many dimensions; NaN may be among them."""
     array = np.ascontiguousarray(values, dtype=np.float64)
     if np.ndim(values) != ndim:
         raise InputError(f"{name}: expected {ndim} dimensions, got shape {np.shape(values)}")
     return array
 
 
-def _check_choice(kind: str, name: str, known: tuple[str, ...]) -> None:
+def check_choice(kind: str, name: str, known: tuple[str, ...]) -> None:
+    """Refuse a name that is not known."""
     if name not in known:
         raise unknown_name(kind, name, known)
