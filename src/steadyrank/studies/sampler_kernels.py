@@ -21,6 +21,15 @@ import numpy as np
 from steadyrank.compute.kernels import WORD, high_product, inlined, kernel, part
 from steadyrank.compute.random_kernels import GOLDEN, mixed_bits
 from steadyrank.studies.cells import JUDGED, POISSON
+from steadyrank.studies.sampler_laws import (
+    HALF,
+    KEPT_ENTRIES,
+    SHARES,
+    Laws,
+    columns_at_most,
+    make_laws,
+    total_weight,
+)
 
 SIDE_BY_SIDE = 64
 """Samples of a cell that are drawn together: their counts stay in the fastest cache."""
@@ -33,37 +42,6 @@ WORDS = 32
 
 REDRAWS = 8
 """Overshoots of one sample after which its documents are drawn one by one."""
-
-SHARES = 256
-"""Poisson means of other documents are multiples of 1 / SHARES, so that cells share tables."""
-
-LARGEST_TABLE = 1 << 12
-KEPT_ENTRIES = 1 << 20
-"""Entries of tables that cells share: they stay in the second cache."""
-
-NEVER = 1e-11
-"""Outcomes rarer than the 32 random bits of a draw can show."""
-
-HALF = np.uint32
-"""Tables are looked up with half a random word."""
-
-
-class _Laws(NamedTuple):
-    """Alias tables, one after the other: where each begins, its bits, its lowest outcome.
-
-    Rows of `relevant` and `others` are a cell's bins, and last the relevant documents that were
-    not retrieved, and the tail. `kept` holds the laws of Poisson(row / SHARES · column), which
-    cells share, -1 where not made yet; `used` says how many entries they take.
-    """
-
-    table: np.ndarray
-    relevant: np.ndarray
-    others: np.ndarray
-    kept: np.ndarray
-    used: np.ndarray
-    law: np.ndarray
-    small: np.ndarray
-    large: np.ndarray
 
 
 class _Lanes(NamedTuple):
@@ -84,132 +62,6 @@ class _Lanes(NamedTuple):
     first: np.ndarray
     last: np.ndarray
     growth: np.ndarray
-
-
-@part
-def _poisson_law(mean, law):
-    """Write the law of Poisson(mean) from its first likely outcome on; that, and its length."""
-    if mean <= 0.0:
-        law[0] = 1.0
-        return 0, 1
-    spread = math.sqrt(mean)
-    low = max(0, int(mean - 7.0 * spread - 3.0))
-    high = int(mean + 7.0 * spread + 16.0)
-    mode = int(mean)
-    law[mode - low] = math.exp(mode * math.log(mean) - mean - math.lgamma(mode + 1.0))
-    for n in range(mode + 1, high + 1):
-        law[n - low] = law[n - 1 - low] * mean / n
-    for n in range(mode - 1, low - 1, -1):
-        law[n - low] = law[n + 1 - low] * (n + 1) / mean
-    return _trimmed(law, low, high - low + 1)
-
-
-@part
-def _trimmed(law, low, size):
-    """Drop the outcomes that never occur at both ends, and let the rest sum to one."""
-    first = 0
-    while law[first] < NEVER:
-        first += 1
-    while law[size - 1] < NEVER:
-        size -= 1
-    total = 0.0
-    for i in range(first, size):
-        total += law[i]
-    for i in range(first, size):
-        law[i - first] = law[i] / total
-    return low + first, size - first
-
-
-@part
-def _add_table(law, size, table, at, small, large):
-    """Write the alias table of a law (Vose's method) from entry `at` on; the bits of its columns.
-
-    Of 32 random bits the upper ones choose a column, and the others, where they reach the
-    entry's upper part, its lower part in place of the column. Every probability is right to
-    2^-32.
-    """
-    bits = 1
-    while (1 << bits) < size:
-        bits += 1
-    columns = 1 << bits
-    whole = 2.0 ** (32 - bits)
-    n_small = n_large = 0
-    for i in range(columns):
-        law[i] = law[i] * columns if i < size else 0.0
-        table[at + i] = i
-        if law[i] < 1.0:
-            small[n_small] = i
-            n_small += 1
-        else:
-            large[n_large] = i
-            n_large += 1
-    while n_small > 0 and n_large > 0:
-        n_small -= 1
-        poor, rich = small[n_small], large[n_large - 1]
-        share = min(law[poor] * whole + 0.5, whole - 1.0)
-        table[at + poor] = (np.int64(share) << bits) | rich
-        law[rich] -= 1.0 - law[poor]
-        if law[rich] < 1.0:
-            n_large -= 1
-            small[n_small] = rich
-            n_small += 1
-    return bits
-
-
-@part
-def _total(others, tail):
-    total = tail
-    for weight in others:
-        total += weight
-    return total
-
-
-@part
-def _poisson_table(mean, laws, at):
-    """Write the table of Poisson(mean) from entry `at` on; its lowest outcome and its bits."""
-    low, size = _poisson_law(mean, laws.law)
-    return low, _add_table(laws.law, size, laws.table, at, laws.small, laws.large)
-
-
-@part
-def _set_law(rows, row, share, weight, laws, free, limit):
-    """Let rows[row] be the law of Poisson(share / SHARES · weight); the next free entry.
-
-    Laws of whole weights are kept below `limit`, while there is room, for the cells to come.
-    """
-    column = np.int64(weight)
-    shared = share <= SHARES and column == weight and column < laws.kept.shape[1]
-    if shared and laws.kept[share, column, 1] >= 0:
-        for i in range(3):
-            rows[row, i] = laws.kept[share, column, i]
-        return free
-    keep = shared and laws.used[0] + LARGEST_TABLE < limit
-    at = laws.used[0] if keep else free
-    low, bits = _poisson_table(share / SHARES * weight, laws, at)
-    rows[row, 0], rows[row, 1], rows[row, 2] = at, bits, low
-    if not keep:
-        return at + (1 << bits)
-    for i in range(3):
-        laws.kept[share, column, i] = rows[row, i]
-    laws.used[0] = at + (1 << bits)
-    return free
-
-
-@part
-def _make_laws(relevant, others, tail, share, unretrieved, laws, limit):
-    """The laws of a cell's bins; and where its completing draws' table is, and its bits."""
-    bins = len(relevant)
-    free = limit
-    for i in range(bins):
-        free = _set_law(laws.relevant, i, SHARES, relevant[i], laws, free, limit)
-        free = _set_law(laws.others, i, share, others[i], laws, free, limit)
-    free = _set_law(laws.relevant, bins, SHARES, unretrieved, laws, free, limit)
-    free = _set_law(laws.others, bins, share, tail, laws, free, limit)
-    total = max(_total(others, tail), 1e-300)
-    for i in range(bins + 1):
-        laws.law[i] = (others[i] if i < bins else tail) / total
-    bits = _add_table(laws.law, bins + 1, laws.table, free, laws.small, laws.large)
-    return free, bits, 0
 
 
 @inlined
@@ -486,10 +338,10 @@ def _sample_cell(cells, cell, key, first, gain, laws, lanes, limit, out):
     bins, depth = stop - start, cells.depth[cell]
     relevant, others = cells.relevant[start:stop], cells.others[start:stop]
     n_relevant, tail = cells.n_relevant[cell], cells.tail[cell]
-    total = _total(others, tail)
+    total = total_weight(others, tail)
     unretrieved = max(0.0, cells.judged[cell] - n_relevant) if gain.base == POISSON else 0.0
     share = _share(total, depth, n_relevant)
-    places = _make_laws(relevant, others, tail, share, unretrieved, laws, limit)
+    places = make_laws(relevant, others, tail, share, unretrieved, laws, limit)
     truncated = 0
     for done in range(0, len(out), SIDE_BY_SIDE):
         _draw(lanes, bins, key, first + done, laws)
@@ -502,12 +354,6 @@ def _sample_cell(cells, cell, key, first, gain, laws, lanes, limit, out):
 
 
 @part
-def _columns(mean):
-    """Columns of the table of Poisson(mean), at most."""
-    return 2 * np.int64(14.0 * math.sqrt(mean) + 24.0)
-
-
-@part
 def _room(cells, first, last):
     """The most bins of a cell, and the most entries that its own tables need."""
     most, largest = 1, 0
@@ -515,11 +361,11 @@ def _room(cells, first, last):
         start, stop = cells.starts[cell], cells.starts[cell + 1]
         most = max(most, stop - start + 1)
         entries = 2 * (stop - start + 1)
-        entries += _columns(cells.judged[cell]) + _columns(cells.depth[cell])
-        total = max(_total(cells.others[start:stop], cells.tail[cell]), 1e-300)
+        entries += columns_at_most(cells.judged[cell]) + columns_at_most(cells.depth[cell])
+        total = max(total_weight(cells.others[start:stop], cells.tail[cell]), 1e-300)
         for i in range(start, stop):
-            entries += _columns(cells.relevant[i])
-            entries += _columns(cells.depth[cell] * cells.others[i] / total)
+            entries += columns_at_most(cells.relevant[i])
+            entries += columns_at_most(cells.depth[cell] * cells.others[i] / total)
         largest = max(largest, entries)
     return most, largest
 
@@ -534,7 +380,7 @@ def sample_cells(cells, first_cell, key, first, gain, out):
     last = first_cell + len(out)
     most, entries = _room(cells, first_cell, last)
     room = max(entries, 2 * most)
-    laws = _Laws(
+    laws = Laws(
         np.empty(KEPT_ENTRIES + entries, HALF), np.empty((most, 3), np.int64),
         np.empty((most, 3), np.int64), np.full((SHARES + 1, 1024, 3), -1, np.int32),
         np.zeros(1, np.int64), np.empty(room), np.empty(room, np.int64),
