@@ -1,0 +1,202 @@
+"""The `pools` command as people and programs call it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+import steadyrank as sr
+from steadyrank.cli import run
+
+N_TEAMS, N_TOPICS = 4, 10
+ASKED = ("--minimum-difference", ".15", "--systems", "10")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A small track as files, with run information."""
+    root = tmp_path_factory.mktemp("track")
+    track = sr.simulated_track(
+        n_teams=N_TEAMS, runs_per_team=2, n_topics=N_TOPICS, depth=40, pool_depth=10
+    )
+    track.write(root)
+    return root
+
+
+@pytest.fixture(scope="module")
+def files(folder):
+    return (folder / "qrels.txt", folder / "runs", "--run-info", folder / "run-info.csv")
+
+
+def call(capsys, *arguments):
+    code = run([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_json_has_the_promised_keys(capsys, files, folder):
+    options = ("-m", "AP", "-m", "nDCG@10", "--pilot-topics", "10,5", *ASKED)
+    code, out, err = call(capsys, "pools", *files, *options, "--quiet", "--format", "json")
+    assert (code, err) == (0, "")
+    shown = json.loads(out)
+    assert (shown["n_teams"], shown["measures"]) == (N_TEAMS, ["AP", "nDCG@10"])
+    cells = {(row["measure"], row["k"], row["pilot_topics"]): row for row in shown["leave_out"]}
+    assert set(cells) == {
+        (measure, k, size)
+        for measure in ("AP", "nDCG@10")
+        for k in range(N_TEAMS)
+        for size in (10, 5)
+    }
+    keys = {"measure", "k", "pilot_topics", "variances", "mean", "interval", "quantiles",
+            "topics_needed"}  # fmt: skip
+    for row in cells.values():
+        assert keys <= set(row)
+        assert row["mean"] == pytest.approx(sum(row["variances"]) / len(row["variances"]))
+        assert isinstance(row["topics_needed"], int)
+    assert cells["AP", 0, 10]["interval"] is None
+    assert len(cells["AP", 0, 10]["variances"]) == 1
+    assert len(cells["AP", 0, 5]["variances"]) == 10
+    low, high = cells["AP", 1, 10]["interval"]
+    assert low < cells["AP", 1, 10]["mean"] < high
+    assert len(cells["AP", 1, 10]["variances"]) == N_TEAMS, "all there are"
+    assert [row["run"] for row in shown["pool_bias"][:2]] == ["team1-s1", "team1-s2"]
+    assert shown["rank_similarity"][0]["measure_b"] == "nDCG@10"
+    track_runs = sr.read_runs(folder / "runs", run_info=folder / "run-info.csv")
+    found = sr.pools(
+        track_runs, sr.read_qrels(folder / "qrels.txt"), measures=["AP", "nDCG@10"],
+        pilot_topics=[10, 5],
+    )  # fmt: skip
+    assert tuple(cells["nDCG@10", 2, 5]["variances"]) == found.cell("nDCG@10", 2, 5).variances
+
+
+def test_defaults_are_ap_all_topics_every_k(capsys, files):
+    code, out, _ = call(capsys, "pools", *files, "--quiet", "--format", "json")
+    assert code == 0
+    shown = json.loads(out)
+    assert [(row["measure"], row["k"], row["pilot_topics"]) for row in shown["leave_out"]] == [
+        ("AP", k, N_TOPICS) for k in range(N_TEAMS)
+    ]
+    assert all(row["topics_needed"] is None for row in shown["leave_out"])
+    assert (shown["pool_depth"], shown["trials"], shown["rank_similarity"]) == (10, 10, [])
+
+
+def test_seeds_and_jobs(capsys, files):
+    options = ("--trials", 3, "--ks", "2", "--pilot-topics", 5, "--quiet", "--format", "json")
+    _, first, _ = call(capsys, "pools", *files, *options, "--seed", 1, "--jobs", 1)
+    assert call(capsys, "pools", *files, *options, "--seed", 1, "--jobs", 2)[1] == first
+    assert call(capsys, "pools", *files, *options, "--seed", 2)[1] != first
+
+
+def test_csv_has_a_row_a_cell(capsys, files):
+    options = ("-m", "AP", "-m", "RR", *ASKED, "--quiet", "--format", "csv")
+    code, out, _ = call(capsys, "pools", *files, *options)
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert code == 0
+    assert [(row["measure"], row["k"]) for row in rows] == [
+        (measure, str(k)) for measure in ("AP", "RR") for k in range(N_TEAMS)
+    ]
+    assert rows[0]["interval_low"] == ""
+    assert float(rows[1]["interval_low"]) < float(rows[1]["mean"])
+    assert int(rows[1]["topics_needed"]) > 0
+    assert float(rows[1]["quantile_0.025"]) <= float(rows[1]["quantile_0.5"])
+
+
+def test_tables_say_what_they_show(capsys, files):
+    options = ("-m", "AP", "-m", "RR", *ASKED, "--pilot-topics", "10,5", "--quiet")
+    code, out, _ = call(capsys, "pools", *files, *options)
+    assert code == 0
+    assert "AP: by all 4 teams the variance is 0." in out
+    assert "all teams" in out
+    assert "Variances with k teams left out and 5 pilot topics" in out
+    assert "Kendall's tau between rankings of the 8 runs" in out
+    assert "Pool bias" in out
+    assert "takes its standard error from unrelated rankings" in out
+    _, latex, _ = call(capsys, "pools", *files, *options, "--format", "latex")
+    assert latex.count(r"\begin{table}") == 5
+    assert r"\bottomrule" in latex
+    outside = [part.split(r"\end{table}")[-1].strip() for part in latex.split(r"\begin{table}")]
+    assert not any(outside), "nothing may stand outside the tables"
+    _, markdown, _ = call(capsys, "pools", *files, *options, "--format", "markdown")
+    assert "| k | AP | RR |" in markdown
+
+
+def test_stars_stand_where_an_interval_misses(capsys, files):
+    options = ("-m", "AP", "--quiet")
+    shown = json.loads(call(capsys, "pools", *files, *options, "--format", "json")[1])
+    variance = shown["references"][0]["variance"]
+    missing = [
+        row["k"]
+        for row in shown["leave_out"]
+        if row["k"] and not row["interval"][0] <= variance <= row["interval"][1]
+    ]
+    assert shown["references"][0]["first_miss"] == [
+        {"pilot_topics": N_TOPICS, "k": min(missing, default=None)}
+    ]
+    _, out, _ = call(capsys, "pools", *files, *options)
+    assert sum(line.endswith("*") for line in out.splitlines()) == len(missing)
+
+
+def test_results_and_figures_go_into_files(capsys, files, tmp_path):
+    result, figure = tmp_path / "pools.md", tmp_path / "pools.svg"
+    options = ("-m", "AP", "-m", "RR", "--pilot-topics", "10,5", "-o", result, "--plot", figure)
+    code, out, _ = call(capsys, "pools", *files, *options, "--quiet")
+    assert (code, out) == (0, "")
+    assert "| k | AP | RR |" in result.read_text("utf-8")
+    texts = "".join(ElementTree.parse(figure).getroot().itertext())
+    for shown in ("variance of AP", "variance of RR", "teams left out, of 4", "5 topics"):
+        assert shown in texts
+
+
+def test_teams_by_name(capsys, files, folder):
+    by_name = (folder / "qrels.txt", folder / "runs", "--team-from", "^([^-]+)-")
+    quiet = ("--quiet", "--format", "json")
+    assert call(capsys, "pools", *by_name, *quiet) == call(capsys, "pools", *files, *quiet)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--ks", "4"), "there are 4 teams: at most 3 can be left out, got 4"),
+        (("--ks", "0"), "expected whole numbers from 1 on, got 0"),
+        (("--ks", "one"), "'one' is not a list of whole numbers"),
+        (("--pool-depth", "0"), "pool depth must be a whole number from 1 on, got 0"),
+        (("--trials", "0"), "trials: expected whole numbers from 1 on, got 0"),
+        (("--pilot-topics", "50"), "the qrels hold 10 topics: there cannot be 50 pilot topics"),
+        (("-m", "APP"), "unknown measure 'APP': did you mean 'AP'?"),
+        (("-m", "AP=scores.csv"), "give QRELS RUN... instead of scores"),
+        (("--scores", "scores.csv"), "give QRELS RUN... instead of scores"),
+        (("--minimum-difference", ".1"), "give the number of systems that ANOVA will compare"),
+        (("--minimum-difference", "0", "--systems", "3"), "minimum difference must be a number"),
+        (("--alpha", "1"), "alpha must lie strictly between 0 and 1"),
+        (("--plot", "figure.gif"), "ends in .svg, .png or .pdf"),
+        (("-o", "nowhere/pools.json"), "the folder nowhere does not exist"),
+        (("-o", "x.svg", "--plot", "x.svg"), "the figure would overwrite the result"),
+    ],
+)
+def test_bad_input_is_one_line_and_code_2(capsys, files, arguments, message):
+    code, out, err = call(capsys, "pools", *files, "--quiet", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_runs_without_teams_say_how_to_give_them(capsys, folder):
+    code, out, err = call(capsys, "pools", folder / "qrels.txt", folder / "runs", "--quiet")
+    assert (code, out) == (2, "")
+    assert "no run has a team" in err
+    assert "run-info FILE" in err
+    assert "team-from REGEX" in err
+    one = ("--team-from", "^(team)")
+    code, _, err = call(capsys, "pools", folder / "qrels.txt", folder / "runs", *one, "--quiet")
+    assert code == 2
+    assert "all runs are of one team, 'team': leaving teams out needs at least two" in err
+
+
+def test_nothing_is_written_where_something_is_wrong(capsys, files, tmp_path):
+    target = tmp_path / "none.json"
+    assert call(capsys, "pools", *files, "--ks", "9", "-o", target, "--quiet")[0] == 2
+    assert not target.exists()
