@@ -18,6 +18,10 @@ import numpy as np
 
 from steadyrank.compute.files import write_whole
 from steadyrank.errors import InputError, unknown_name
+from steadyrank.render.plots_agree import AGREE_DRAWINGS, COMPONENT_DRAWINGS
+from steadyrank.render.plots_instances import INSTANCE_DRAWINGS
+from steadyrank.render.plots_pools import POOL_DRAWINGS
+from steadyrank.render.plots_topics import TOPIC_DRAWINGS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,14 +69,16 @@ def plot(result: Any, *, kind: str | None = None, ax: Axes | None = None, **opti
 
     What `simulate` found can be drawn as `kind="error_rate"`, by the size of the difference
     (the default); as "ranks", the interval of every run; and as "topics", the spread of one
-    run (`run=NAME`; else the best) on each topic. With `ax` the drawing goes there: a second
+    run (`run=NAME`; else the best) on each topic. What `instances` found: as "margin", the
+    differences and their intervals (the default); as "means", of the instances; and as "topics",
+    the spread of one system's instances on each. With `ax` the drawing goes there: a second
     result, of another model, beside the first.
 
     >>> import steadyrank as sr
-    >>> sr.plot("a result")
+    >>> sr.plot("a result")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    steadyrank.errors.InputError: there is no plot of a str, only of: SimulateResult
+    steadyrank.errors.InputError: there is no plot of a str, only of: SimulateResult, ...
     """
     drawing = _chosen(result, kind)
     if ax is None:
@@ -225,5 +231,11 @@ PLOTS: Mapping[str, Mapping[str, Plot]] = {
         "ranks": Plot(draw_ranks, _rank_size),
         "topics": Plot(draw_topics, lambda result: (4.9, 4.8)),
     },
+    "AgreeResult": {kind: Plot(*drawing) for kind, drawing in AGREE_DRAWINGS.items()},
+    "ComponentsResult": {kind: Plot(*drawing) for kind, drawing in COMPONENT_DRAWINGS.items()},
+    "InstancesResult": {kind: Plot(*drawing) for kind, drawing in INSTANCE_DRAWINGS.items()},
+    "InstancesTable": {kind: Plot(*drawing) for kind, drawing in INSTANCE_DRAWINGS.items()},
+    "PoolsResult": {kind: Plot(*drawing) for kind, drawing in POOL_DRAWINGS.items()},
+    "TopicsResult": {kind: Plot(*drawing) for kind, drawing in TOPIC_DRAWINGS.items()},
 }
 """Result class to its kinds of plot, the default first."""

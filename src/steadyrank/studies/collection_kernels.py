@@ -8,7 +8,7 @@ from steadyrank.compute.kernels import kernel, part
 
 N_BINS = 21
 WIDTH = 0.01
-_ROUNDED = 0.5e-9
+ROUNDED = 0.5e-9
 """Half of the ninth decimal of |d| / WIDTH: .03 belongs to [.03, .04), whatever its last bit."""
 
 
@@ -23,7 +23,7 @@ def count_errors(raw, means, counts, errors, zeros):
         for i in range(n_runs):
             for j in range(i + 1, n_runs):
                 d = means[b, i] - means[b, j]
-                place = min(N_BINS - 1, np.int64(abs(d) / WIDTH + _ROUNDED))
+                place = min(N_BINS - 1, np.int64(abs(d) / WIDTH + ROUNDED))
                 counts[b, place] += 1
                 errors[b, place] += (raw[i] - raw[j]) * d < 0.0
                 zeros[b] += d == 0.0

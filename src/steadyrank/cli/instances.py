@@ -1,0 +1,198 @@
+"""`steadyrank instances`: compare non-deterministic systems; equivalence."""
+
+from __future__ import annotations
+
+import logging
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steadyrank.cli.inputs import load_scores, scores_options
+from steadyrank.cli.options import measures_option, output_options, together
+from steadyrank.cli.output import (
+    choose_format,
+    emit,
+    progress_bar,
+    tell_if_compiling,
+    terminal_looks,
+    told_on_stderr,
+)
+from steadyrank.errors import InputError
+
+if TYPE_CHECKING:
+    from steadyrank.compute.executors import Progress
+    from steadyrank.data.scores import Scores
+
+pair_options = together(
+    click.option("--a", metavar="SYSTEM", help="The first system; its runs are its instances."),
+    click.option("--b", metavar="SYSTEM", help="The second system; alone: every other against it."),
+    click.option("--delta", type=float, default=0.01, show_default=True,
+                 help="Margin: the smallest difference that matters."),
+    click.option("--alpha", type=float, default=0.05, show_default=True,
+                 help="Level of significance."),
+    click.option("--sweep", metavar="FACTOR",
+                 help="Compare each setting of a run-info column with b; find the smallest that "
+                      "is not worse by delta."),
+    click.option("--instance-factors", metavar="F,F,…",
+                 help="Run-info columns that instances nest in, largest first."),
+    click.option("--mode", type=click.Choice(["sound", "paper"]), default="sound",
+                 show_default=True, help="Decide by the sound mixed model, or by the paper's."),
+)  # fmt: skip
+
+sampling_options = together(
+    click.option("--posterior/--no-posterior", default=True, show_default=True,
+                 help="Takes seconds where instances lack topics."),
+    click.option("--draws", "n_draws", type=click.IntRange(min=100), default=4000,
+                 show_default=True, help="Of the posterior."),
+    click.option("--samples", "n_samples", type=click.IntRange(min=1), default=10_000,
+                 show_default=True, help="Of the two-way bootstrap."),
+    click.option("--samples-per-instance", type=click.IntRange(min=1), default=1000,
+                 show_default=True, help="Of the paper's bootstrap (Algorithm 2)."),
+)  # fmt: skip
+
+showing_options = together(
+    click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False),
+                 help="Draw into FILE (.svg, .png or .pdf)."),
+    click.option("--plot-kind", type=click.Choice(["margin", "means", "topics"]),
+                 default="margin", show_default=True,
+                 help="Differences and margin, instances' means, or spread by topic."),
+    click.option("--digits", type=click.IntRange(0, 15), default=4, show_default=True,
+                 help="Decimals in tables."),
+)  # fmt: skip
+
+plan_options = together(
+    click.option("--plan", is_flag=True,
+                 help="How many topics and instances would do, by the variances of a and b?"),
+    click.option("--claim", type=click.Choice(["equivalent", "non_inferior", "different"]),
+                 help="To plan for [default: equivalent, at delta]."),
+    click.option("--difference", type=float, metavar="D",
+                 help="The true one to plan for [default: 0; needed to show that it is there]."),
+    click.option("--power", type=float, help="To plan for [default: 0.8]."),
+    click.option("--cost-per-topic", type=float, metavar="C", help="[default: 1]"),
+    click.option("--cost-per-instance", type=float, metavar="C", help="[default: 1]"),
+    click.option("--topics", type=int, metavar="N", help="Given: plan instances alone."),
+    click.option("--instances", type=int, metavar="M", help="Given: plan topics alone."),
+)  # fmt: skip
+
+STUDY = ("a", "b", "delta", "alpha", "sweep", "mode", "posterior", "n_draws", "n_samples",
+         "samples_per_instance")  # fmt: skip
+PLAN = ("claim", "difference", "power", "cost_per_topic", "cost_per_instance", "topics",
+        "instances")  # fmt: skip
+
+
+@click.command("instances")
+@scores_options
+@measures_option
+@pair_options
+@sampling_options
+@plan_options
+@showing_options
+@output_options
+def command(
+    files: tuple[str, ...],
+    scores_file: str | None,
+    measures: tuple[str, ...],
+    instance_factors: str | None,
+    plan: bool,
+    plot: str | None,
+    plot_kind: str,
+    digits: int,
+    form: str | None,
+    output: str | None,
+    seed: int,
+    quiet: bool,
+    jobs: int | None,
+    **options: Any,
+) -> None:
+    """Compare systems whose runs are instances: seeds, samples, approximations.
+
+    Takes QRELS RUN... or --scores FILE; --run-info or --system-from say which runs are
+    instances of which system. With --a and --b that pair, else a table of all systems
+    against --b, or of all pairs, corrected by Holm's method. Speaks of other topics and
+    other instances. CSV holds one row a comparison, JSON everything.
+    """
+    kind = choose_format(form, output)
+    _check_files(plot, output)
+    study = {name: options.pop(name) for name in STUDY}
+    asked = {name: value for name in PLAN if (value := options.pop(name)) is not None}
+    _check_plan(plan, plot, study, asked)
+    factors = [part.strip() for part in (instance_factors or "").split(",") if part.strip()]
+    study |= {"instance_factors": factors, "jobs": jobs, "rng": seed}
+    with told_on_stderr(quiet):
+        with progress_bar("runs", quiet) as progress:
+            tell_if_compiling(quiet)
+            scores = load_scores(
+                files, scores_file, measures, progress=progress, jobs=jobs, **options
+            )
+        if len(scores.measures) > 1 and (plan or plot is not None):
+            raise InputError("--plan and --plot take one measure: name it with -m")
+        with progress_bar("comparisons", quiet) as progress:
+            results = _studied(scores, study, progress)
+        looks = terminal_looks(output)
+        if plan:
+            text = _planned(results[0], asked, kind, looks)
+        else:
+            from steadyrank.render.instance_tables import instances_text
+
+            text = instances_text(results, kind, digits=digits, **looks)
+    emit(text, output)
+    if plot is not None:
+        _draw(results[0], plot, plot_kind, quiet)
+
+
+def _studied(scores: Scores, study: dict[str, Any], progress: Progress | None) -> list[Any]:
+    """One result a measure."""
+    from steadyrank.studies.instances import instances
+
+    return [instances(scores, measure=name, progress=progress, **study) for name in scores.measures]
+
+
+def _check_plan(plan: bool, plot: str | None, study: dict[str, Any], asked: dict[str, Any]) -> None:
+    """Refuse what a plan cannot use, and options that only a plan does; plan without sampling."""
+    if not plan:
+        if asked:
+            option = "--" + next(iter(asked)).replace("_", "-")
+            raise InputError(f"{option} belongs to --plan: give that as well")
+        return
+    if study["a"] is None or study["b"] is None or study["sweep"] is not None:
+        raise InputError("--plan goes by the variances of one pair: name it with --a and --b")
+    if plot is not None:
+        raise InputError("--plan has no plot: leave --plot away")
+    study |= {"posterior": False, "n_samples": 1, "samples_per_instance": 1}
+
+
+def _planned(result: Any, asked: dict[str, Any], kind: str, looks: dict[str, Any]) -> str:
+    """The plan by the variances found, and by the largest variance of instances if it has one."""
+    from steadyrank.render.instance_tables import instance_plan_text
+
+    plans = [result.plan(**asked)]
+    span = result.variance_interval.get("instance")
+    if span is not None and math.isfinite(span[1]):
+        plans.append(result.plan(cautious=True, **asked))
+    return instance_plan_text(result, plans, kind, **looks)
+
+
+def _check_files(plot: str | None, output: str | None) -> None:
+    """Refuse at once what would otherwise fail after all comparisons."""
+    for path in (output, plot):
+        if path is not None and not Path(path).parent.is_dir():
+            folder = Path(path).parent
+            raise InputError(f"{path}: the folder {folder} does not exist: make it first")
+    if plot is not None:
+        from steadyrank.render.plots import figure_format
+
+        figure_format(plot)
+        if output is not None and Path(plot).absolute() == Path(output).absolute():
+            raise InputError(f"{plot}: the figure would overwrite the result: name two files")
+
+
+def _draw(result: Any, path: str, kind: str, quiet: bool) -> None:
+    from steadyrank.render.plots import plot, save_figure
+
+    if quiet:
+        # What matplotlib has to say about its caches goes through logging, not warnings.
+        logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    with told_on_stderr(quiet):
+        save_figure(plot(result, kind=kind), path)

@@ -1,0 +1,356 @@
+"""The `instances` command as people and programs call it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.cli import run
+from steadyrank.render.plots import PLOTS
+
+QUICK = ("--samples", "200", "--samples-per-instance", "50")
+PAIR = ("--a", "rerank", "--b", "bm25")
+
+
+def call(capsys, *arguments):
+    code = run([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def long_csv(systems, measures=("AP",)):
+    """Long scores of systems {name: [instance, topic]}; a run is name-i, or name if single."""
+    lines = ["measure,run,topic,value"]
+    for measure in measures:
+        for name, rows in systems.items():
+            for i, row in enumerate(rows):
+                run_name = name if len(rows) == 1 else f"{name}-{i}"
+                lines += [f"{measure},{run_name},{t},{y}" for t, y in enumerate(row)]
+    return "\n".join(lines) + "\n"
+
+
+def drawn(rng, m, n, mean):
+    return (mean + rng.normal(0, 0.01, (m, 1)) + rng.normal(0, 0.03, n)
+            + rng.normal(0, 0.03, (m, n)))  # fmt: skip
+
+
+@pytest.fixture
+def systems():
+    rng = np.random.default_rng(0)
+    topics = rng.normal(0.4, 0.1, 25)
+    return {
+        "rerank": topics + drawn(rng, 6, 25, 0.05),
+        "dense": topics + drawn(rng, 4, 25, 0.0),
+        "bm25": topics[None] + drawn(rng, 1, 25, 0.0),
+    }
+
+
+@pytest.fixture
+def scores(write, systems):
+    return write("scores.csv", long_csv(systems))
+
+
+@pytest.fixture
+def called(capsys, scores):
+    """Call the command on these scores, systems by the names of runs."""
+
+    def call_it(*arguments):
+        return call(capsys, "instances", "--scores", scores, "--system-from", r"^([^-]+)",
+                    *QUICK, *arguments)  # fmt: skip
+
+    return call_it
+
+
+def test_json_has_the_promised_keys(called):
+    code, out, err = called(*PAIR, "--delta", ".02", "--format", "json")
+    assert (code, err) == (0, "")
+    shown = json.loads(out)
+    assert (shown["a"], shown["b"], shown["measure"]) == ("rerank", "bm25", "AP")
+    assert (shown["design"], shown["n_topics"]) == ("crossed", 25)
+    assert shown["n_instances"] == {"a": 6, "b": 1}
+    assert shown["interval"][0] < shown["difference"] < shown["interval"][1]
+    assert set(shown["pvalue"]) == {"mixed", "mixed_paper", "bootstrap", "two_way_bootstrap"}
+    assert all(0 <= p <= 1 for p in shown["pvalue"].values())
+    assert shown["variance"]["topic"] is None
+    assert set(shown["variance"]) == {"instance", "topic", "system_topic", "residual"}
+    assert shown["effect_size"] == pytest.approx(
+        shown["difference"] / shown["variance"]["residual"] ** 0.5
+    )
+    assert {"mean", "hpd", "level", "pvalue"} <= set(shown["posterior"])
+    assert shown["posterior"]["level"] == 0.95
+    equivalence = shown["equivalence"]
+    assert (equivalence["delta"], equivalence["alpha"]) == (0.02, 0.05)
+    assert equivalence["non_inferior"] is True
+    assert equivalence["interval"][0] > shown["interval"][0]
+    assert {"equivalent", "pvalue_equivalence", "pvalue_non_inferiority"} <= set(equivalence)
+    assert any("rerank is better than bm25" in text for text in shown["words"])
+
+
+def test_two_non_deterministic_systems(called):
+    _, out, _ = called("--a", "dense", "--b", "rerank", "--format", "json", "--no-posterior")
+    shown = json.loads(out)
+    assert shown["design"] == "nested"
+    assert shown["n_instances"] == {"a": 4, "b": 6}
+    assert shown["pvalue"]["bootstrap"] is None
+    assert shown["variance"]["topic"] > 0
+    assert shown["posterior"] is None
+
+
+def test_the_library_gives_the_same(called, systems):
+    _, out, _ = called(*PAIR, "--format", "json", "--seed", "3")
+    matrix = np.concatenate(list(systems.values()))
+    labels = [name for name, rows in systems.items() for _ in rows]
+    scores = sr.Scores(measures=["AP"], runs=[str(i) for i in range(11)], topics=range(25),
+                       values=[matrix], run_info={"system": labels})  # fmt: skip
+    result = sr.instances(scores, a="rerank", b="bm25", n_samples=200, samples_per_instance=50,
+                          rng=3)  # fmt: skip
+    shown = json.loads(out)
+    assert shown["pvalue"] == pytest.approx(result.pvalue)
+    assert shown["posterior"]["hpd"] == pytest.approx(result.hpd)
+
+
+def test_runs_and_run_information(capsys, write):
+    qrels = write("qrels", "".join(f"{t} 0 d{t} 1\n" for t in range(12)))
+    names = ["x1", "x2", "x3", "y"]
+    files = []
+    for k, name in enumerate(names):
+        lines = []
+        for t in range(12):
+            order = ["n", f"d{t}"] if (t + k) % (2 + k % 2) else [f"d{t}", "n"]
+            lines += [f"{t} Q0 {d} {r} {9 - r} {name}\n" for r, d in enumerate(order)]
+        files.append(write(f"{name}.run", "".join(lines)))
+    info = write("info.csv", "run,system\nx1,x\nx2,x\nx3,x\ny,y\n")
+    options = ("-m", "P@1", "--a", "x", "--b", "y", "--format", "json", "--run-info", info)
+    code, out, err = call(capsys, "instances", qrels, *files, *options, *QUICK)
+    assert (code, err) == (0, "")
+    shown = json.loads(out)
+    assert shown["n_instances"] == {"a": 3, "b": 1}
+    assert shown["mean_b"] == pytest.approx(4 / 12)
+
+
+def test_the_table_says_it_in_words(called):
+    code, out, err = called("--a", "dense", "--b", "bm25", "--no-posterior")
+    assert (code, err) == (0, "")
+    assert "dense − bm25" in out
+    assert "p, two-way bootstrap" in out
+    assert "system × topic" in out
+    assert "that does not make them equal" in out
+    assert "cannot be told" in out
+    assert "neither more topics nor more instances alone would settle it" in out
+    assert "bm25 has one run and counts as deterministic." in out
+
+
+def test_tables_of_several_systems(called):
+    _, out, _ = called("--b", "bm25", "--format", "json", "--no-posterior")
+    shown = json.loads(out)
+    assert shown["baseline"] == "bm25"
+    assert [(row["a"], row["b"]) for row in shown["comparisons"]] == [
+        ("rerank", "bm25"), ("dense", "bm25")
+    ]  # fmt: skip
+    raw = [row["pvalue"]["mixed"] for row in shown["comparisons"]]
+    assert shown["comparisons"][0]["pvalue_adjusted"] == pytest.approx(min(1, 2 * min(raw)))
+    assert shown["correction"] == "holm"
+    _, out, _ = called("--no-posterior", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert len(rows) == 3
+    assert float(rows[0]["pvalue_mixed"]) <= float(rows[0]["pvalue_adjusted"])
+    assert rows[0]["equivalence_interval_low"] < rows[0]["equivalence_interval_high"]
+    _, out, _ = called("--no-posterior")
+    assert "3 comparisons, all pairs" in out
+
+
+@pytest.fixture
+def sweep(write):
+    rng = np.random.default_rng(2)
+    topics = rng.normal(0.4, 0.1, 40)
+    means = {"0.1": -0.1, "1": 0.0, "10": 0.01}
+    settings = {f"sel@{rate}": topics + mean + rng.normal(0, 0.01, (5, 40))
+                for rate, mean in means.items()}  # fmt: skip
+    lines = ["run,system,rate", "full,full,"]
+    lines += [f"{name}-{i},sel,{name[4:]}" for name in settings for i in range(5)]
+    scores = write("sweep.csv", long_csv({"full": topics[None], **settings}))
+    return "--scores", scores, "--run-info", write("info.csv", "\n".join(lines) + "\n")
+
+
+def test_a_sweep_names_the_smallest_setting(capsys, sweep):
+    options = (*sweep, *QUICK, "--no-posterior", "--sweep", "rate", "--b", "full")
+    code, out, err = call(capsys, "instances", *options, "--format", "json")
+    assert (code, err) == (0, "")
+    shown = json.loads(out)
+    assert (shown["sweep"], shown["smallest_non_inferior"]) == ("rate", "1")
+    assert [row["setting"] for row in shown["comparisons"]] == ["0.1", "1", "10"]
+    _, out, _ = call(capsys, "instances", *options)
+    assert "The smallest rate that is not worse than full by 0.01 is 1" in out
+    assert "rate=0.1" in out
+
+
+def test_structure_is_warned_about_or_used(capsys, write, systems, scores):
+    rows = [f"rerank-{i},rerank,s{i // 3}" for i in range(6)]
+    rows += [f"dense-{i},dense,s{i}" for i in range(4)]
+    info = write("info.csv", "\n".join(["run,system,sample", *rows, "bm25,bm25,"]) + "\n")
+    options = ("--scores", scores, "--run-info", info, *PAIR, *QUICK, "--no-posterior",
+               "--format", "json")  # fmt: skip
+    code, out, err = call(capsys, "instances", *options)
+    assert code == 0
+    assert "steadyrank: warning: the 6 instances of rerank share values of sample (2 values)" in err
+    assert err.count("\n") == 1
+    flat = json.loads(out)
+    code, out, err = call(capsys, "instances", *options, "--instance-factors", "sample")
+    assert (code, err) == (0, "")
+    nested = json.loads(out)
+    assert list(nested["factor_variance"]) == ["sample"]
+    assert nested["difference"] == pytest.approx(flat["difference"])
+
+
+def test_paper_mode_warns_unless_quiet(called):
+    code, out, err = called(*PAIR, "--mode", "paper", "--no-posterior")
+    assert code == 0
+    assert "mode paper leaves the variance between instances out" in err
+    assert "95% interval" in err
+    _, again, err = called(*PAIR, "--mode", "paper", "--no-posterior", "--quiet")
+    assert (again, err) == (out, "")
+
+
+def test_several_measures_make_several_studies(capsys, write, systems):
+    path = write("two.csv", long_csv(systems, ("AP", "P@10")))
+    options = ("--scores", path, "--system-from", "^([^-]+)", *PAIR, *QUICK, "--no-posterior")
+    _, out, _ = call(capsys, "instances", *options, "--format", "json")
+    shown = json.loads(out)
+    assert [study["measure"] for study in shown["studies"]] == ["AP", "P@10"]
+    _, out, _ = call(capsys, "instances", *options, "-m", "P@10", "--format", "json")
+    assert json.loads(out) == shown["studies"][1]
+    code, _, err = call(capsys, "instances", *options, "--plan")
+    assert code == 2
+    assert "one measure" in err
+
+
+def test_a_plan_for_the_pair(called):
+    plan = (*PAIR, "--plan", "--delta", ".02")
+    code, out, err = called(*plan, "--format", "json")
+    assert (code, err) == (0, "")
+    shown = json.loads(out)
+    assert (shown["claim"], shown["delta"], shown["power"]) == ("equivalent", 0.02, 0.8)
+    assert shown["reached"] is True
+    assert shown["achieved_power"] >= 0.8
+    assert shown["cost"] == shown["topics"] + shown["instances"]
+    assert shown["cautious"]["cost"] >= shown["cost"]
+    table = shown["table"]
+    i, j = table["topics"].index(shown["topics"]), table["instances"].index(shown["instances"])
+    assert table["power"][i][j] == pytest.approx(shown["achieved_power"])
+    _, out, _ = called(*plan, "--topics", "10")
+    assert "With 10 topics no number of instances reaches power 0.8" in out
+    _, out, _ = called(*plan, "--claim", "different", "--difference", ".03", "--power", ".9",
+                       "--cost-per-topic", "10", "--format", "json")  # fmt: skip
+    other = json.loads(out)
+    assert (other["claim"], other["difference"], other["power"]) == ("different", 0.03, 0.9)
+    assert other["cost"] == 10 * other["topics"] + other["instances"]
+    _, out, _ = called(*plan, "--format", "csv")
+    assert out.splitlines()[0].startswith("topics,2 instances")
+    _, out, _ = called(*plan, "--format", "latex")
+    assert r"\begin{tabular}" in out
+
+
+@pytest.mark.parametrize("form", ["latex", "markdown"])
+def test_results_paste_into_papers(called, form):
+    _, out, _ = called(*PAIR, "--format", form, "--no-posterior")
+    assert ("\\begin{table}" if form == "latex" else "| --- |") in out
+    assert out.count("rerank is better than bm25 by 0.05") == 1
+
+
+@pytest.mark.parametrize("kind", list(PLOTS["InstancesResult"]))
+def test_plots_of_pairs_tables_and_sweeps(called, capsys, sweep, tmp_path, kind):
+    path = tmp_path / "figure.svg"
+    options = ("--no-posterior", "--plot", path, "--plot-kind", kind, "--format", "json")
+    texts = []
+    for _ in range(2):
+        code, _, err = called("--b", "bm25", *options)
+        assert (code, err) == (0, "")
+        texts.append(path.read_text("utf-8"))
+    assert texts[0] == texts[1]
+    assert "rerank" in texts[0]
+    code, _, _ = called(*PAIR, *options)
+    assert code == 0
+    assert "rerank" in path.read_text("utf-8")
+    code, _, _ = call(capsys, "instances", *sweep, *QUICK, "--sweep", "rate", "--b", "full",
+                      *options)  # fmt: skip
+    assert code == 0
+    assert "rate" in path.read_text("utf-8")
+
+
+def test_the_margin_figure_shows_the_numbers(systems):
+    matrix = np.concatenate(list(systems.values()))
+    labels = [name for name, rows in systems.items() for _ in rows]
+    scores = sr.Scores(measures=["AP"], runs=[str(i) for i in range(11)], topics=range(25),
+                       values=[matrix], run_info={"system": labels})  # fmt: skip
+    table = sr.instances(scores, b="bm25", n_samples=50, samples_per_instance=10)
+    (ax,) = sr.plot(table).axes
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["rerank − bm25", "dense − bm25"]
+    (bars,) = ax.containers
+    ends = np.array(bars.lines[2][0].get_segments())[:, :, 0]
+    np.testing.assert_allclose(ends, [found.hpd for found in table.comparisons])
+    assert [line.get_xdata()[0] for line in ax.lines[-2:]] == [0.0, -0.01]
+    (ax,) = sr.plot(table, kind="means").axes
+    points = [line for line in ax.lines if line.get_marker() == "o"]
+    np.testing.assert_allclose(points[0].get_ydata(), systems["rerank"].mean(axis=1))
+    (ax,) = sr.plot(table, kind="topics", system="dense").axes
+    medians = np.median(systems["dense"], axis=0)
+    np.testing.assert_allclose(ax.lines[-1].get_ydata(), np.sort(medians)[::-1])
+    with pytest.raises(sr.UnknownNameError, match="unknown system 'dens': did you mean 'dense'"):
+        sr.plot(table, kind="topics", system="dens")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--a", "rrank", "--b", "bm25"), "unknown system 'rrank': did you mean 'rerank'?"),
+        (("--a", "bm25", "--b", "bm25"), "a and b are both 'bm25': name two systems"),
+        ((*PAIR, "--delta", "0"), "delta must be above 0, got 0.0"),
+        ((*PAIR, "--delta", "-1"), "delta must be above 0"),
+        ((*PAIR, "--alpha", "1"), "alpha must lie strictly between 0 and 0.5"),
+        ((*PAIR, "--instance-factors", "sample"), "unknown column of run information 'sample'"),
+        (("--sweep", "rate"), "a sweep over rate needs a baseline"),
+        ((*PAIR, "--power", ".9"), "--power belongs to --plan"),
+        (("--plan", "--b", "bm25"), "name it with --a and --b"),
+        ((*PAIR, "--plan", "--plot", "x.svg"), "--plan has no plot"),
+        ((*PAIR, "--plan", "--claim", "different"), "give the difference that must be found"),
+        ((*PAIR, "--plot", "x.gif"), "x.gif: a figure's name ends in .svg, .png or .pdf"),
+        ((*PAIR, "--plot", "none/x.svg"), "make it first"),
+        ((*PAIR, "-o", "x.svg", "--plot", "x.svg"), "the figure would overwrite the result"),
+        ((*PAIR, "-m", "RR"), "unknown measure 'RR'"),
+    ],
+)
+def test_bad_input_is_one_line_and_code_2(called, arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = called(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "x.svg").exists()
+
+
+def test_systems_must_be_told(capsys, scores):
+    code, out, err = call(capsys, "instances", "--scores", scores, *PAIR)
+    assert (code, out) == (2, "")
+    assert "--run-info FILE" in err
+    assert "--system-from REGEX" in err
+
+
+def test_one_topic_is_too_few(capsys, write):
+    path = write("one.csv", "measure,run,topic,value\nAP,x-1,1,.2\nAP,x-2,1,.3\nAP,y,1,.1\n")
+    options = ("--scores", path, "--system-from", "^([^-]+)", "--a", "x", "--b", "y")
+    code, _, err = call(capsys, "instances", *options)
+    assert code == 2
+    assert "x and y share 1 topics" in err
+    assert "at least two" in err
+
+
+def test_the_result_goes_whole_into_a_file(called, tmp_path):
+    path = tmp_path / "result.json"
+    code, out, _ = called(*PAIR, "-o", path, "--no-posterior")
+    assert (code, out) == (0, "")
+    assert json.loads(path.read_text("utf-8"))["a"] == "rerank"

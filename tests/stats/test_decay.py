@@ -1,0 +1,149 @@
+"""Exponential fits of error rates: the golden file, SciPy's least squares, and resampling."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import curve_fit
+
+from steadyrank.errors import InputError
+from steadyrank.stats.decay import LEAST_SQUARES, LOG_LINEAR, decay_band, fit_decays, log_linear
+
+CASE = json.loads((Path(__file__).parents[1] / "golden" / "vb_exponential_fit.json").read_text())
+SIZES = np.array(CASE["inputs"]["n"], float)
+RATES = np.array([CASE["inputs"]["error_rate"]])
+
+
+def curve(n, b1, b2):
+    return b1 * np.exp(-b2 * n)
+
+
+def test_least_squares_is_the_golden_one():
+    expected = CASE["expected"]["nls"]
+    found = fit_decays(SIZES, RATES)
+    assert found.method.tolist() == [LEAST_SQUARES]
+    assert found.b1[0] == pytest.approx(expected["b1"], abs=CASE["tolerance"])
+    assert found.b2[0] == pytest.approx(expected["b2"], abs=CASE["tolerance"])
+    ahead = found.at([CASE["inputs"]["extrapolate_to"]])
+    assert ahead[0, 0] == pytest.approx(expected["pred50"], abs=CASE["tolerance"])
+
+
+def test_the_straight_line_of_logarithms_is_the_golden_one():
+    expected = CASE["expected"]["loglinear"]
+    b1, b2 = log_linear(SIZES, RATES, weight=np.ones_like(RATES))
+    assert b1[0] == pytest.approx(expected["b1"], abs=CASE["tolerance"])
+    assert b2[0] == pytest.approx(expected["b2"], abs=CASE["tolerance"])
+    assert curve(50, b1, b2)[0] == pytest.approx(expected["pred50"], abs=CASE["tolerance"])
+
+
+def test_weighted_fits_are_scipys():
+    rng = np.random.default_rng(0)
+    n = np.arange(5.0, 125.0, 5.0)
+    b1, b2 = rng.uniform(0.2, 0.6, 60), rng.uniform(0.005, 0.2, 60)
+    rates = np.clip(curve(n, b1[:, None], b2[:, None]) + rng.normal(0, 0.01, (60, len(n))), 0, 1)
+    weights = rng.integers(1, 1000, rates.shape).astype(float)
+    found = fit_decays(n, rates, weights=weights)
+    for row in range(60):
+        expected, _ = curve_fit(curve, n, rates[row], (b1[row], b2[row]),
+                                sigma=weights[row] ** -0.5, xtol=1e-14, ftol=1e-14)  # fmt: skip
+        assert [found.b1[row], found.b2[row]] == pytest.approx(expected, rel=1e-6)
+        off = (weights[row] * (rates[row] - found.at(n)[row]) ** 2).sum()
+        assert off <= (weights[row] * (rates[row] - curve(n, *expected)) ** 2).sum() * (1 + 1e-12)
+
+
+def test_an_exact_curve_is_found_whatever_the_scale_of_the_sizes():
+    for scale in (0.01, 1.0, 1e4):
+        n = scale * np.array([1.0, 2.0, 4.0, 7.0])
+        found = fit_decays(n, curve(n, 0.45, 0.3 / scale)[None])
+        assert found.b1[0] == pytest.approx(0.45, rel=1e-9)
+        assert found.b2[0] == pytest.approx(0.3 / scale, rel=1e-9)
+
+
+def test_what_is_missing_counts_for_nothing():
+    found = fit_decays(SIZES, RATES)
+    n = np.append(SIZES, [30.0, 35.0])
+    rates = np.append(RATES, [[np.nan, 0.4]], axis=1)
+    weights = np.array([[1.0] * 5 + [1.0, 0.0]])
+    again = fit_decays(n, rates, weights=weights)
+    assert [again.b1[0], again.b2[0]] == pytest.approx([found.b1[0], found.b2[0]], rel=1e-12)
+    ten = fit_decays(n, rates, weights=10 * weights)
+    assert ten.b2[0] == pytest.approx(found.b2[0], rel=1e-12)
+
+
+def test_no_fit_without_three_positive_rates_or_without_decay():
+    rates = [
+        [0.2, 0.1, 0.0, 0.0, 0.0],  # two positive rates
+        [0.1, 0.2, 0.3, 0.4, 0.5],  # rising
+        [0.3, 0.3, 0.3, 0.3, 0.3],  # flat
+        [np.nan] * 5,
+        [0.2, 0.1, 0.05, 0.0, 0.0],
+    ]
+    found = fit_decays(SIZES, rates)
+    assert np.isnan(found.b1).tolist() == [True, True, True, True, False]
+    assert found.method.tolist() == ["", "", "", "", LEAST_SQUARES]
+    assert np.isnan(found.at([50])[:4]).all()
+
+
+def test_logarithms_step_in_where_least_squares_sees_no_decay():
+    rates = np.array([[0.3, 0.3, 0.3, 0.001, 0.5]])
+    found = fit_decays(SIZES, rates)
+    assert found.method.tolist() == [LOG_LINEAR]
+    b1, b2 = log_linear(SIZES, rates, weight=np.ones((1, 5)))
+    assert (found.b1[0], found.b2[0]) == (b1[0], b2[0])
+    assert b2[0] > 0
+
+
+def trials(n_trials, seed, pairs=40):
+    """Reversals among `pairs` in two series; those of one trial go together."""
+    rng = np.random.default_rng(seed)
+    n = np.arange(5.0, 55.0, 5.0)
+    rate = np.stack([curve(n, 0.4, 0.05), curve(n, 0.45, 0.02)])
+    # A common shift of a trial's chances makes its pairs and sizes depend on each other.
+    shift = rng.beta(4, 4, (n_trials, 1, 1)) * 2
+    swaps = rng.binomial(pairs, np.clip(rate * shift, 0, 1))
+    return n, np.full(swaps.shape, pairs), swaps
+
+
+def test_the_band_covers_what_more_trials_would_say():
+    """95 % bands of 200 studies cover the limit in 88 % to 99.5 %: false alarm 1e-3."""
+    _, counts, swaps = trials(200_000, seed=1)
+    n, limit_rates = np.arange(5.0, 55.0, 5.0), swaps.sum(axis=0) / counts.sum(axis=0)
+    limit = fit_decays(n, limit_rates).at([100])[:, 0]
+    hits = np.zeros(2)
+    for seed in range(200):
+        _, counts, swaps = trials(150, seed=seed + 2)
+        band = decay_band(counts, swaps, sizes=n, at=[100], n_samples=200, seed=seed)[:, 0]
+        hits += (band[:, 0] <= limit) & (limit <= band[:, 1])
+    assert (hits / 200 >= 0.88).all()
+    assert (hits / 200 <= 0.995).all()
+
+
+def test_the_band_holds_the_fit_and_depends_on_the_seed_alone():
+    n, counts, swaps = trials(300, seed=0)
+    band = decay_band(counts, swaps, sizes=n, at=[60, 100, 200])
+    fit = fit_decays(n, swaps.sum(axis=0) / counts.sum(axis=0)).at([60, 100, 200])
+    assert (band[..., 0] < fit).all()
+    assert (fit < band[..., 1]).all()
+    np.testing.assert_array_equal(band, decay_band(counts, swaps, sizes=n, at=[60, 100, 200]))
+    other = decay_band(counts, swaps, sizes=n, at=[60, 100, 200], seed=1)
+    assert not np.array_equal(band, other)
+    np.testing.assert_allclose(band, other, rtol=0.1)
+
+
+def test_no_band_where_resamples_have_no_fit():
+    n, counts, swaps = trials(20, seed=0)
+    swaps[:, 0] = 0
+    swaps[0, 0, :3] = 1  # positive rates in one trial only, which a third of resamples lack
+    band = decay_band(counts, swaps, sizes=n, at=[100])
+    assert np.isnan(band[0]).all()
+    assert not np.isnan(band[1]).any()
+
+
+def test_shapes_are_checked():
+    with pytest.raises(InputError, match=r"rates must be \[series, size\] with 2 sizes"):
+        fit_decays([1, 2], [[0.1, 0.2, 0.3]])
+    with pytest.raises(InputError, match="weights must be at least 0"):
+        fit_decays([1, 2, 3], [[0.1, 0.2, 0.3]], weights=[[1, 1, -1]])
