@@ -1,0 +1,136 @@
+"""Indexes against dictionaries built word by word."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steadyrank.errors import InputError, UnknownNameError
+from steadyrank.retrieval.index import build_index
+from steadyrank.retrieval.lexical import UNITS, map_units, units_of
+from steadyrank.retrieval.stemmers import stem_words
+from steadyrank.retrieval.stop_lists import stop_words
+from steadyrank.retrieval.tokens import split_words
+from steadyrank.retrieval.word_counts import count_words
+
+HERE = [unit for unit in UNITS if unit != "krovetz"]
+
+# Words that share stems and n-grams, repeat n-grams, and stop words.
+VOCABULARY = [
+    "the", "of", "and", "bank", "banks", "banked", "banking", "banana", "bananas", "anan",
+    "nationally", "nation", "nations", "national", "running", "runs", "run", "is", "a", "i",
+    "élan", "élans", "größe", "aaaaaaa", "aaaaaaaaaaaa", "river", "rivers", "1990s",
+]  # fmt: skip
+texts = st.lists(st.sampled_from(VOCABULARY), max_size=15).map(" ".join)
+
+
+def by_hand(text, stop_list, unit):
+    """The units of a text, straight from the definition."""
+    words = [word for word in split_words(text) if word not in stop_words(stop_list)]
+    if not unit.endswith("grams"):
+        return stem_words(words, unit)
+    n = int(unit.removesuffix("grams"))
+    grams = ([w[i : i + n] for i in range(len(w) - n + 1)] if len(w) > n else [w] for w in words)
+    return [gram for group in grams for gram in group]
+
+
+def check(collection, topics, stop_list, unit):
+    index = build_index(count_words(collection), topics, stop_list=stop_list, unit=unit)
+    documents = {name: Counter(by_hand(text, stop_list, unit)) for name, text in collection.items()}
+    queries = {name: Counter(by_hand(text, stop_list, unit)) for name, text in topics.items()}
+    everywhere = set().union(*documents.values())
+    used = sorted(everywhere & set().union(*queries.values()))
+
+    assert index.documents == tuple(collection)
+    assert index.topics == tuple(topics)
+    assert index.units == tuple(used)
+    assert index.lengths.tolist() == [sum(units.values()) for units in documents.values()]
+    assert index.tokens == sum(index.lengths)
+    postings = [
+        [(i, units[unit]) for i, units in enumerate(documents.values()) if unit in units]
+        for unit in used
+    ]
+    assert np.diff(index.starts).tolist() == index.df.tolist() == [len(p) for p in postings]
+    assert index.document.tolist() == [i for p in postings for i, _ in p]
+    assert index.count.tolist() == [tf for p in postings for _, tf in p]
+    assert index.cf.tolist() == [sum(tf for _, tf in p) for p in postings]
+    assert len(index.query_starts) == len(topics) + 1
+    for q, units in enumerate(queries.values()):
+        part = slice(index.query_starts[q], index.query_starts[q + 1])
+        found = dict(
+            zip(index.query_unit[part].tolist(), index.query_count[part].tolist(), strict=True)
+        )
+        assert list(found) == sorted(found)
+        known = {used.index(unit): qtf for unit, qtf in units.items() if unit in everywhere}
+        assert found == known
+
+
+@pytest.mark.parametrize("unit", HERE)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_indexes_as_dictionaries_have_them(unit, data):
+    documents = data.draw(st.lists(texts, min_size=1, max_size=8))
+    topics = data.draw(st.lists(texts, min_size=1, max_size=4))
+    stop_list = data.draw(st.sampled_from(["none", "lucene", "smart"]))
+    collection = {f"d{i}": text for i, text in enumerate([*documents, "a word"])}
+    check(collection, {f"t{i}": text for i, text in enumerate(topics)}, stop_list, unit)
+
+
+def test_documents_beyond_one_block_of_marks():
+    rng = np.random.default_rng(3)
+    collection = {f"d{i}": " ".join(rng.choice(VOCABULARY, 12)) for i in range(300)}
+    for unit in ("none", "porter", "4grams"):
+        check(collection, {"1": "banks of the river", "2": "national élan"}, "lucene", unit)
+
+
+def test_krovetz_units():
+    pytest.importorskip("krovetzstemmer")
+    check({"d1": "the rivers", "d2": "river banks"}, {"1": "rivers"}, "lucene", "krovetz")
+
+
+def test_a_topic_of_stop_words_or_unknown_words_is_empty():
+    counts = count_words({"d1": "river bank", "d2": ""})
+    index = build_index(counts, {"1": "the", "2": "bank", "3": "money"}, stop_list="lucene")
+    assert index.query_starts.tolist() == [0, 0, 1, 1]
+    assert index.units == ("bank",)
+    assert repr(index) == "<Index: 2 documents, 3 topics, 1 units, 1 postings>"
+
+
+def test_a_collection_of_stop_words_alone():
+    index = build_index(count_words({"d1": "the of"}), {"1": "the river"}, stop_list="lucene")
+    assert (index.units, index.tokens, index.lengths.tolist()) == ((), 0.0, [0.0])
+    assert index.starts.tolist() == [0]
+    assert index.query_starts.tolist() == [0, 0]
+    assert len(index.document) == len(index.df) == len(index.cf) == 0
+
+
+def test_a_stop_list_of_ones_own(write):
+    path = write("stop.txt", "river\n")
+    check({"d1": "river bank", "d2": "river"}, {"1": "the river bank"}, str(path), "none")
+
+
+def test_ngrams_within_words():
+    assert units_of(["banana", "ana", "a", "größen"], "4grams") == [
+        ["bana", "anan", "nana"], ["ana"], ["a"], ["größ", "röße", "ößen"],
+    ]  # fmt: skip
+    found = map_units(("aaaaaa", "baaaa"), frozenset(["aaaa"]), "4grams")
+    assert found.units == ("aaaa",)
+    assert found.word.tolist() == [0, 1]
+    assert found.times.tolist() == [3, 1]
+    assert found.total.tolist() == [3, 2]
+
+
+def test_mistakes():
+    counts = count_words({"d1": "river bank"})
+    with pytest.raises(UnknownNameError, match="unknown lexical unit '11grams'"):
+        build_index(counts, {"1": "river"}, unit="11grams")
+    with pytest.raises(UnknownNameError, match="unknown stop list 'smarts'"):
+        build_index(counts, {"1": "river"}, stop_list="smarts")
+    with pytest.raises(InputError, match="there are no topics"):
+        build_index(counts, {})
+    with pytest.raises(InputError, match="topic '1': expected its text, got None"):
+        build_index(counts, {"1": None})

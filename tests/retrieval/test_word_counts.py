@@ -1,0 +1,110 @@
+"""Counts of words against dictionaries, and the folder that keeps them."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steadyrank.errors import InputError
+from steadyrank.retrieval import word_counts
+from steadyrank.retrieval.tokens import split_words
+from steadyrank.retrieval.word_counts import count_words, words_first
+
+TEXT = st.text(st.sampled_from("abAB \n.éθ0" + "\U0001d4d0"), max_size=30)
+
+
+def as_dictionaries(counts):
+    """The counts as {document: {word: count}}; checks the order on the way."""
+    out = {}
+    for i, name in enumerate(counts.documents):
+        part = slice(counts.starts[i], counts.starts[i + 1])
+        assert (np.diff(counts.word[part]) > 0).all()
+        names = [counts.words[w] for w in counts.word[part]]
+        out[name] = dict(zip(names, counts.count[part].tolist(), strict=True))
+    return out
+
+
+def check(collection):
+    expected = {name: dict(Counter(split_words(text))) for name, text in collection.items()}
+    if not any(expected.values()):
+        with pytest.raises(InputError, match="the collection holds no words"):
+            count_words(collection)
+        return
+    counts = count_words(collection)
+    assert as_dictionaries(counts) == expected
+    assert list(counts.words) == sorted({word for words in expected.values() for word in words})
+    assert (counts.starts.dtype, counts.word.dtype, counts.count.dtype) == (
+        np.int64, np.int32, np.int32,
+    )  # fmt: skip
+
+
+@settings(deadline=None)
+@given(st.lists(TEXT, min_size=1, max_size=12))
+def test_counts_as_dictionaries_have_them(texts):
+    check({f"d{i}": text for i, text in enumerate(texts)})
+
+
+@pytest.mark.parametrize("chunk", [1, 100, 1 << 20])
+def test_many_words_in_batches_of_any_size(monkeypatch, chunk):
+    monkeypatch.setattr(word_counts, "CHUNK", chunk)
+    rng = random.Random(7)
+    words = ["".join(rng.choices("abcdefgh", k=rng.randint(1, 90))) for _ in range(3000)]
+    check({f"d{i}": " ".join(rng.choices(words, k=rng.randint(0, 60))) for i in range(300)})
+
+
+def test_words_first_is_the_same_matrix():
+    counts = count_words({"d1": "b a b", "d2": "", "d3": "c b"})
+    starts, document, count = words_first(counts)
+    assert starts.tolist() == [0, 1, 3, 4]
+    assert document.tolist() == [0, 0, 2, 2]
+    assert count.tolist() == [1, 2, 1, 1]
+    assert words_first(counts)[0] is starts
+
+
+def test_kept_counts_are_the_same_and_come_without_reading(write, tmp_path, monkeypatch):
+    source = write("docs.jsonl", '{"id": "dé1", "text": "Größe zählt"}\n{"id": "2", "text": ""}\n')
+    first = count_words(source, cache=tmp_path / "kept")
+    monkeypatch.setattr(word_counts, "read_collection", None)
+    again = count_words(source, cache=tmp_path / "kept")
+    assert again.documents == first.documents == ("dé1", "2")
+    assert again.words == first.words == ("größe", "zählt")
+    for name in ("starts", "word", "count"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(first, name))
+        assert getattr(again, name).dtype == getattr(first, name).dtype
+
+
+def test_kept_counts_of_another_collection_are_refused(write, tmp_path):
+    count_words({"d1": "one"}, cache=tmp_path / "kept")
+    with pytest.raises(InputError, match="was made with other settings .digest: .*another folder"):
+        count_words({"d1": "two"}, cache=tmp_path / "kept")
+
+
+def test_kept_counts_that_have_changed_are_refused(tmp_path):
+    count_words({"d1": "one"}, cache=tmp_path / "kept")
+    block = tmp_path / "kept" / "counts.block"
+    data = bytearray(block.read_bytes())
+    data[len(data) // 2] ^= 1
+    block.write_bytes(bytes(data))
+    with pytest.raises(InputError, match="checksum does not match"):
+        count_words({"d1": "one"}, cache=tmp_path / "kept")
+
+
+def test_a_list_of_files_can_be_an_iterator(write, tmp_path):
+    paths = [
+        write("a.jsonl", '{"id": "1", "text": "x"}'),
+        write("b.jsonl", '{"id": "2", "text": "y"}'),
+    ]
+    assert count_words(iter(paths), cache=tmp_path / "kept").words == ("x", "y")
+
+
+def test_progress_is_passed_on():
+    seen = []
+    count_words(
+        {f"d{i}": "x" for i in range(200)}, progress=lambda done, of: seen.append((done, of))
+    )
+    assert seen[-1] == (200, 200)
