@@ -20,12 +20,19 @@ _HOMES = {
     "Qrels": "data.qrels",
     "Run": "data.run",
     "Scores": "data.scores",
+    "AgreeResult": "studies.agree",
+    "agree": "studies.agree",
+    "ComponentsResult": "studies.components",
+    "components": "studies.components",
     "CheckResult": "measures.check",
     "check": "measures.check",
     "CompareResult": "studies.compare",
     "as_qrels": "data.foreign",
     "audit_tests": "studies.audit",
     "compare": "studies.compare",
+    "InstancesResult": "studies.instances",
+    "InstancesTable": "studies.instances",
+    "instances": "studies.instances",
     "SimulateResult": "studies.simulate",
     "simulate": "studies.simulate",
     "discriminative_power": "studies.compare",
@@ -36,8 +43,12 @@ _HOMES = {
     "parse_measure": "measures.names",
     "PlanResult": "studies.plan",
     "plan": "studies.plan",
+    "PoolsResult": "studies.pool_results",
+    "pools": "studies.pools",
     "StabilityResult": "studies.stability",
     "stability": "studies.stability",
+    "TopicsResult": "studies.topics",
+    "topics": "studies.topics",
     "plot": "render.plots",
     "qrels_from_dict": "data.qrels",
     "read_qrels": "data.reading",
@@ -57,13 +68,18 @@ _HOMES = {
 }
 
 __all__ = [
+    "AgreeResult",
     "CheckResult",
     "CompareResult",
+    "ComponentsResult",
     "FormatError",
     "InputError",
+    "InstancesResult",
+    "InstancesTable",
     "MachineError",
     "Measure",
     "PlanResult",
+    "PoolsResult",
     "Qrels",
     "Run",
     "Scores",
@@ -72,21 +88,26 @@ __all__ = [
     "StabilityResult",
     "SteadyrankError",
     "SteadyrankWarning",
+    "TopicsResult",
     "TrackModel",
     "UnknownNameError",
     "__version__",
+    "agree",
     "as_qrels",
     "as_run",
     "as_scores",
     "audit_tests",
     "check",
     "compare",
+    "components",
     "discriminative_power",
     "evaluate",
+    "instances",
     "join_scores",
     "parse_measure",
     "plan",
     "plot",
+    "pools",
     "qrels_from_dict",
     "read_qrels",
     "read_run",
@@ -98,6 +119,7 @@ __all__ = [
     "simulate",
     "simulated_track",
     "stability",
+    "topics",
     "true_means",
     "write_qrels",
     "write_run",
@@ -143,8 +165,14 @@ if TYPE_CHECKING:
     from steadyrank.measures.names import Measure, parse_measure
     from steadyrank.measures.own import register_measure
     from steadyrank.render.plots import plot
+    from steadyrank.studies.agree import AgreeResult, agree
     from steadyrank.studies.audit import audit_tests
     from steadyrank.studies.compare import CompareResult, compare, discriminative_power
+    from steadyrank.studies.components import ComponentsResult, components
+    from steadyrank.studies.instances import InstancesResult, InstancesTable, instances
     from steadyrank.studies.plan import PlanResult, plan
+    from steadyrank.studies.pool_results import PoolsResult
+    from steadyrank.studies.pools import pools
     from steadyrank.studies.simulate import SimulateResult, simulate
     from steadyrank.studies.stability import StabilityResult, stability
+    from steadyrank.studies.topics import TopicsResult, topics

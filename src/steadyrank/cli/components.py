@@ -1,0 +1,98 @@
+"""`steadyrank components`: which component of a grid matters, by how much?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from steadyrank.cli.agree import check_plot, draw
+from steadyrank.cli.inputs import load_scores, scores_options
+from steadyrank.cli.options import measures_option, output_options, together
+from steadyrank.cli.output import (
+    choose_format,
+    emit,
+    progress_bar,
+    tell_if_compiling,
+    terminal_looks,
+    told_on_stderr,
+)
+from steadyrank.errors import InputError
+
+
+def _names(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
+    return [name.strip() for name in value.split(",") if name.strip()]
+
+
+study_options = together(
+    click.option("--factors", metavar="F,F,…", required=True, callback=_names,
+                 help="Columns of the run information that name the components."),
+    click.option("--interactions", type=click.IntRange(min=1), metavar="K",
+                 help="Of at most K factors [default: all]."),
+    click.option("--strata", type=click.Choice(["none", "topic"]), default="none",
+                 show_default=True,
+                 help="Test against one residual, as published, or against topics' interactions."),
+    click.option("--power", type=click.Choice(["observed", "omega"]),
+                 help="Add observed power: lambda = df F, or df (F - 1) [default: none]."),
+    click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95,
+                 show_default=True, help="Of Tukey's tests."),
+)  # fmt: skip
+
+showing_options = together(
+    click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False),
+                 help="Draw means with HSD intervals into FILE (.svg, .png or .pdf)."),
+    click.option("--digits", type=click.IntRange(0, 15), default=4, show_default=True,
+                 help="Decimals in tables."),
+)  # fmt: skip
+
+
+@click.command("components")
+@scores_options
+@measures_option
+@study_options
+@showing_options
+@output_options
+def command(
+    files: tuple[str, ...],
+    scores_file: str | None,
+    measures: tuple[str, ...],
+    plot: str | None,
+    digits: int,
+    form: str | None,
+    output: str | None,
+    seed: int,
+    quiet: bool,
+    factors: list[str],
+    interactions: int | None,
+    strata: Any,
+    power: Any,
+    level: float,
+    **options: Any,
+) -> None:
+    """Analyse the variance of a grid of runs by their components, with topics as blocks.
+
+    Takes QRELS RUN... or scores, and --run-info FILE, whose columns say of which components
+    each run is made. Every combination must be there equally often. CSV holds the ANOVA
+    table.
+    """
+    kind = choose_format(form, output)
+    check_plot(plot, output)
+    with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
+        tell_if_compiling(quiet)
+        scores = load_scores(files, scores_file, measures, progress=progress, **options)
+        if plot is not None and len(scores.measures) > 1:
+            raise InputError(f"{plot}: a figure shows one measure: name it with -m")
+        from steadyrank.render.component_tables import components_text
+        from steadyrank.studies.components import components
+
+        results = [
+            components(
+                scores, factors=factors, measure=name, interactions=interactions, strata=strata,
+                power=power, level=level,
+            )
+            for name in scores.measures
+        ]  # fmt: skip
+        text = components_text(results, kind, digits=digits, **terminal_looks(output))
+    emit(text, output)
+    if plot is not None:
+        draw(results[0], plot, quiet)

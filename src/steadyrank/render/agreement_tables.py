@@ -1,0 +1,217 @@
+"""What `agree` found: the answer in words, the ANOVA table, and measures by likeness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.scores import mean_of_present
+from steadyrank.render.anova_tables import (
+    Row,
+    anova_table,
+    exact_table,
+    figure,
+    listed,
+    power_note,
+    sized,
+    with_words,
+)
+from steadyrank.render.jsons import to_json
+from steadyrank.render.tables import Table, render
+from steadyrank.studies.agree import AgreeResult
+
+MOST_PAIRS = 45
+"""Pairs of measures that a table lists."""
+
+ALMOST_ALIKE, ALIKE = 0.9, 0.8
+"""From which tau on two rankings are held to be equivalent, or at least not noticeably different
+(Voorhees 2001)."""
+
+
+def agree_json(result: AgreeResult) -> dict[str, Any]:
+    """The promised keys, and what else there is."""
+    like = result.likeness
+    names = [result.measures[i] for i in like.order]
+    return {
+        "coefficient": result.coefficient,
+        "measures": result.measures,
+        "cells": result.cells(),
+        "anova": result.anova.rows() if result.anova else [],
+        "ranking": result.ranking(),
+        "rmse": result.rmse,
+        "anovas": {key: each.rows() if each else [] for key, each in result.anovas.items()},
+        "power_convention": result.anova.power if result.anova else None,
+        "strata": result.strata,
+        "swaps": [[_pair(result, p) for p in swap] for swap in result.swaps.tolist()],
+        "likeness": {
+            "tau": like.tau,
+            "tau_ap": like.tau_ap,
+            "dendrogram_order": names,
+            "linkage": like.linkage,
+            "discriminative_power": dict(
+                zip(result.measures, like.discriminative_power.tolist(), strict=True)
+            ),
+            "needed_difference": dict(
+                zip(result.measures, like.needed_difference.tolist(), strict=True)
+            ),
+            "alpha": like.alpha,
+        },
+        "topic_sizes": result.topic_sizes,
+        "system_sizes": result.system_sizes,
+        "n_samples": result.n_samples,
+        "level": result.level,
+        "reference": result.reference,
+        "ties": result.ties,
+        "n_topics": result.n_topics,
+        "n_systems": result.n_systems,
+        "n_dropped": result.n_dropped,
+        "seed": result.seed,
+        "answer": agree_sentences(result),
+        "notes": agree_notes(result),
+    }
+
+
+def _pair(result: AgreeResult, pair: int) -> list[str]:
+    return [result.measures[i] for i in result.pairs[pair]]
+
+
+def agree_text(
+    result: AgreeResult, form: str, *, rows: str = "anova", digits: int = 4, **looks: Any
+) -> str:
+    """The result in one of the output formats; CSV holds `rows`: anova, cells or ranking."""
+    if form == "json":
+        return to_json(agree_json(result))
+    if form == "csv":
+        chosen: dict[str, Callable[[], list[Row]]] = {
+            "anova": lambda: result.anova.rows() if result.anova else [],
+            "cells": result.cells,
+            "ranking": result.ranking,
+        }
+        return render(exact_table(chosen[rows]()), "csv")
+    tables = [_likeness_table(result, digits), _ranking_table(result, digits)]
+    if result.anova is not None:
+        tables.insert(0, anova_table(result.anova, result.caption(), digits))
+    return with_words(agree_sentences(result), tables, agree_notes(result), form, **looks)
+
+
+def agree_sentences(result: AgreeResult) -> list[str]:
+    """What the study says, for somebody who reads no further."""
+    sentences = [_nearest_sentence(result), *_odd_sentence(result)]
+    table = result.anova
+    if table is not None:
+        sizes = [
+            f"{words} ({sized(table.source(name))})"
+            for name, words in (
+                ("measure_pair", "which measures they are"),
+                ("topic_size", "the number of topics"),
+                ("system_size", "the number of systems"),
+            )
+            if table.source(name).df
+        ]
+        if sizes:
+            sentences.append(
+                f"How far two measures agree depends on {listed(sizes)}; in brackets omega²."
+            )
+    sentences += _trend_sentence(result)
+    tau, tau_ap = (float(np.mean(each)) for each in result.marginal.values())
+    sentences.append(
+        f"Over all sizes the mean tau is {tau:.2f} and the mean tau_AP {tau_ap:.2f}; beyond that "
+        f"offset they differ by {result.rmse:.3f} (root mean square) and put "
+        f"{_pairs(len(result.swaps))} of pairs of measures in opposite orders."
+    )
+    return sentences
+
+
+def _nearest_sentence(result: AgreeResult) -> str:
+    tau = result.likeness.tau[tuple(result.pairs.T)]
+    best = int(np.argmax(tau))
+    a, b = _pair(result, best)
+    systems = f"these {result.n_systems:,} systems"
+    if tau[best] >= ALMOST_ALIKE:
+        return f"{a} and {b} rank {systems} almost alike, {tau[best]:.2f}."
+    return f"No two measures rank {systems} almost alike; nearest are {a} and {b}, {tau[best]:.2f}."
+
+
+def _odd_sentence(result: AgreeResult) -> list[str]:
+    """The measure that is farthest from its nearest neighbour, if there are others."""
+    if len(result.measures) < 3:
+        return []
+    others = np.where(np.eye(len(result.measures), dtype=bool), -np.inf, result.likeness.tau)
+    nearest = others.max(axis=1)
+    odd = int(np.argmin(nearest))
+    name, other = result.measures[odd], result.measures[int(np.argmax(others[odd]))]
+    if nearest[odd] >= ALIKE:
+        return [
+            f"Even {name}, the odd one out, ranks them much as {other} does, {nearest[odd]:.2f}."
+        ]
+    return [f"{name} says something else: nearest to it is {other}, {nearest[odd]:.2f}."]
+
+
+def _trend_sentence(result: AgreeResult) -> list[str]:
+    if len(result.topic_sizes) < 2:
+        return []
+    samples = np.moveaxis(result.samples, 1, 0).reshape(len(result.topic_sizes), -1)
+    mean = mean_of_present(samples)
+    few, many = np.argmin(result.topic_sizes), np.argmax(result.topic_sizes)
+    return [
+        f"The mean {_symbol(result)} is {mean[few]:.2f} with {result.topic_sizes[few]} topics and "
+        f"{mean[many]:.2f} with {result.topic_sizes[many]}."
+    ]
+
+
+def _pairs(n: int) -> str:
+    return "1 pair" if n == 1 else f"{n} pairs"
+
+
+def _symbol(result: AgreeResult) -> str:
+    return "tau" if result.coefficient == "tau" else "tau_AP"
+
+
+def agree_notes(result: AgreeResult) -> list[str]:
+    """What a reader of the tables must know."""
+    notes = [result.note] if result.anova is not None else []
+    return notes + power_note(result.anova, "The power column printed in the paper follows from "
+                               "neither convention.")  # fmt: skip
+
+
+def _likeness_table(result: AgreeResult, digits: int) -> Table:
+    """Measures in the order of the dendrogram, with their nearest and what they tell apart."""
+    like, rows = result.likeness, []
+    others = np.where(np.eye(len(result.measures), dtype=bool), -np.inf, like.tau)
+    for i in like.order.tolist():
+        nearest = int(np.argmax(others[i]))
+        rows.append([result.measures[i], result.measures[nearest],
+                     figure(float(others[i, nearest]), digits),
+                     figure(float(like.tau_ap[i, nearest]), digits),
+                     _share(float(like.discriminative_power[i])),
+                     figure(float(like.needed_difference[i]), digits)])  # fmt: skip
+    caption = (
+        f"All {result.n_systems:,} systems and {result.n_topics} topics, measures that rank alike "
+        f"side by side. Told apart: share of the pairs of systems that differ by Tukey's HSD at "
+        f"{like.alpha:g}, which takes a difference of means as in the last column."
+    )
+    header = ["measure", "nearest", "tau", "tau_AP", "told apart", "difference"]
+    return Table(header=header, rows=rows, caption=caption, n_names=2)
+
+
+def _share(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.1%}"
+
+
+def _ranking_table(result: AgreeResult, digits: int) -> Table:
+    """Pairs of measures by mean tau, with their ranks by tau_AP: Figure 2."""
+    found = result.ranking()
+    rows = [
+        [f"{row['measure_a']} – {row['measure_b']}", str(row["rank_tau"]),
+         figure(row["tau"], digits), str(row["rank_tau_ap"]), figure(row["tau_ap"], digits)]
+        for row in found[:MOST_PAIRS]
+    ]  # fmt: skip
+    more = f" The first {MOST_PAIRS} of {len(found)}." if len(found) > MOST_PAIRS else ""
+    caption = (
+        f"Pairs of measures by their means over all sizes and samples.{more} RMSE of the centred "
+        f"means {result.rmse:.{digits}f}."
+    )
+    header = ["pair", "rank by tau", "tau", "rank by tau_AP", "tau_AP"]
+    return Table(header=header, rows=rows, caption=caption)

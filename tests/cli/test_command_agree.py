@@ -1,0 +1,184 @@
+"""The `agree` command as people and programs call it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.cli import run
+from steadyrank.cli.agree import MEASURES
+
+SIZES = ("--topic-sizes", "4,10", "--system-sizes", "3,6,9", "--samples", "8")
+
+
+def call(capsys, *arguments):
+    code = run([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.fixture(scope="module")
+def scores():
+    rng = np.random.default_rng(4)
+    quality = rng.random((12, 1)) + rng.random((12, 15))
+    values = quality + np.array([0.1, 0.2, 10.0])[:, None, None] * rng.random((3, 12, 15))
+    return sr.Scores(measures=("AP", "nDCG", "ERR@20"), runs=[f"r{i}" for i in range(12)],
+                     topics=[f"t{i}" for i in range(15)], values=values / 12)  # fmt: skip
+
+
+@pytest.fixture
+def long(tmp_path, scores):
+    path = tmp_path / "scores.csv"
+    sr.write_scores(scores, path)
+    return path
+
+
+def test_json_has_the_promised_keys_and_the_librarys_numbers(capsys, long, scores):
+    code, out, err = call(
+        capsys, "agree", "--scores", long, *SIZES, "--format", "json", "--seed", 5, "--quiet"
+    )
+    shown = json.loads(out)
+    assert (code, err) == (0, "")
+    expected = sr.agree(scores, topic_sizes=[4, 10], system_sizes=[3, 6, 9], n_samples=8, rng=5)
+    assert list(shown)[:6] == ["coefficient", "measures", "cells", "anova", "ranking", "rmse"]
+    assert shown["coefficient"] == "tau"
+    assert shown["measures"] == ["AP", "nDCG", "ERR@20"]
+    assert shown["cells"] == expected.cells()
+    assert set(shown["cells"][0]) == {
+        "measure_a", "measure_b", "topics", "systems", "mean", "interval",
+    }  # fmt: skip
+    assert [row["source"] for row in shown["anova"]] == [
+        "subject", "measure_pair", "topic_size", "system_size", "measure_pair:topic_size",
+        "measure_pair:system_size", "topic_size:system_size", "error", "total",
+    ]  # fmt: skip
+    for row, line in zip(shown["anova"], expected.anova.sources, strict=True):
+        assert list(row)[:8] == [
+            "source", "ss", "df", "ms", "f", "pvalue", "omega_squared", "power",
+        ]  # fmt: skip
+        assert (row["ss"], row["df"]) == (line.ss, line.df)
+        assert row["power"] is None
+    assert shown["anova"][0]["omega_squared"] is None
+    assert shown["anova"][-1]["f"] is None
+    assert list(shown["ranking"][0])[:4] == ["measure_a", "measure_b", "tau", "tau_ap"]
+    assert shown["rmse"] == expected.rmse
+    assert any("share its data" in note for note in shown["notes"])
+    assert shown["likeness"]["dendrogram_order"] in (
+        ["ERR@20", "AP", "nDCG"], ["ERR@20", "nDCG", "AP"],
+    )  # fmt: skip
+
+
+def test_the_coefficient_and_the_power_are_chosen_by_name(capsys, long, scores):
+    options = ("--coefficient", "tau_ap", "--power", "omega", "--strata", "subject")
+    _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, *options, "--format", "json")
+    shown = json.loads(out)
+    expected = sr.agree(scores, topic_sizes=[4, 10], system_sizes=[3, 6, 9], n_samples=8,
+                        coefficient="tau_ap", power="omega", strata="subject")  # fmt: skip
+    assert shown["coefficient"] == "tau_ap"
+    assert shown["power_convention"] == "omega"
+    assert [row["f"] for row in shown["anova"][1:4]] == pytest.approx(
+        [expected.anova.source(row["source"]).statistic for row in shown["anova"][1:4]]
+    )
+    assert shown["anova"][1]["power"] == pytest.approx(expected.anova.sources[1].power)
+    assert shown["anovas"]["tau"][1]["ss"] == expected.anovas["tau"].sources[1].ss
+    assert any("follows from neither" in note for note in shown["notes"])
+
+
+def test_same_seed_same_bytes_for_any_jobs(capsys, long):
+    outs = {
+        call(capsys, "agree", "--scores", long, *SIZES, "--format", "json", "--jobs", jobs)[1]
+        for jobs in (1, 2, 3)
+    }
+    assert len(outs) == 1
+
+
+def test_the_table_is_laid_out_as_the_papers(capsys, long):
+    _, out, _ = call(capsys, "agree", "--scores", long, *SIZES)
+    lines = out.splitlines()
+    header = next(line for line in lines if "SS" in line)
+    assert header.split() == ["source", "SS", "DF", "MS", "F", "p", "omega²"]
+    assert any(line.startswith(" measure pair × topic size") for line in lines)
+    assert "ERR@20 says something else" in out
+    assert "these 12 systems" in out
+    _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, "--power", "observed")
+    assert "omega²   power" in out.replace("    ", "   ")
+
+
+def test_latex_and_markdown_hold_everything_in_tables(capsys, long):
+    _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, "--format", "latex")
+    assert out.count(r"\begin{tabular}") == 3
+    assert r"measure pair $\times$ topic size &" in out
+    assert out.startswith(r"\begin{table}")
+    _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, "--format", "markdown")
+    assert "| source | SS | DF | MS | F | p | omega² |" in out
+
+
+@pytest.mark.parametrize(("rows", "count"), [("anova", 9), ("cells", 18), ("ranking", 3)])
+def test_csv_holds_what_is_asked_for(capsys, long, rows, count):
+    _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, "--format", "csv", "--rows", rows)
+    found = list(csv.DictReader(io.StringIO(out)))
+    assert len(found) == count
+    if rows == "anova":
+        assert found[0]["source"] == "subject"
+        assert found[0]["omega_squared"] == ""
+    if rows == "cells":
+        assert float(found[0]["interval_low"]) < float(found[0]["mean"])
+
+
+@pytest.mark.parametrize("drawing", ["sizes", "pairs", "measures"])
+def test_figures_are_written(capsys, long, tmp_path, drawing):
+    target = tmp_path / f"{drawing}.svg"
+    options = ("--plot", target, "--figure", drawing, "--pair", "nDCG", "ERR@20")
+    code, _, err = call(capsys, "agree", "--scores", long, *SIZES, *options, "--quiet")
+    assert (code, err) == (0, "")
+    text = target.read_text("utf-8")
+    assert text.startswith("<?xml")
+    assert "ERR@20" in text
+
+
+def test_runs_are_evaluated_with_the_papers_measures(capsys, tmp_path):
+    track = sr.simulated_track(n_teams=6, runs_per_team=2, n_topics=12, depth=60, pool_depth=30)
+    sr.write_qrels(track.qrels, tmp_path / "qrels.txt")
+    for each in track.runs:
+        sr.write_run(each, tmp_path / f"{each.name}.run")
+    runs = sorted(tmp_path.glob("*.run"))
+    options = ("--topic-sizes", "4,8", "--system-sizes", "4,8", "--samples", 3, "--quiet")
+    code, out, err = call(
+        capsys, "agree", tmp_path / "qrels.txt", *runs, *options, "--format", "json"
+    )
+    assert (code, err) == (0, "")
+    assert json.loads(out)["measures"] == list(MEASURES)
+
+
+def test_defaults_are_cut_with_a_warning(capsys, long):
+    code, out, err = call(capsys, "agree", "--scores", long, "--samples", 2, "--format", "json")
+    assert code == 0
+    assert json.loads(out)["topic_sizes"] == [10]
+    assert "warning: there are 15 topics: of the usual topic sizes" in err
+    assert "warning: there are 12 systems" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--topic-sizes", "10,20"), "topic size 20 is larger than the data, which have 15 topics"),
+        (("--system-sizes", "10,x"), "--system-sizes 10,x: give whole numbers with commas between"),
+        (("--samples", "1"), "'--samples'"),
+        (("-m", "AP"), "at least two measures, got AP"),
+        (("--pair", "AP", "ERR"), "unknown measure 'ERR'"),
+        (("--plot", "figure.gif"), "ends in .svg, .png or .pdf"),
+        (("--plot", "nowhere/figure.svg"), "the folder nowhere does not exist"),
+        (("--plot", "x.svg", "-o", "x.svg"), "the figure would overwrite the result"),
+        (("--coefficient", "rho"), "'--coefficient'"),
+    ],
+)
+def test_bad_input_is_one_line_and_code_2(capsys, long, arguments, message):
+    sizes = [] if "sizes" in arguments[0] else ["--topic-sizes", "5"]
+    code, out, err = call(capsys, "agree", "--scores", long, *sizes, *arguments, "--quiet")
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1

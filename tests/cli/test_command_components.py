@@ -1,0 +1,139 @@
+"""The `components` command as people and programs call it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from itertools import product
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.cli import run
+
+CELLS = list(product(["none", "smart"], ["none", "porter"], ["bm25", "lm", "pl2"]))
+FACTORS = ("--factors", "stop_list,stemmer,model")
+
+
+def call(capsys, *arguments):
+    code = run([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.fixture
+def files(write):
+    rng = np.random.default_rng(0)
+    gains = np.array([0.1 * (stemmer == "porter") for _, stemmer, _ in CELLS])
+    values = rng.random((8, 1)) / 4 + gains + rng.random((8, 12)) / 10
+    names = ["-".join(cell) for cell in CELLS]
+    rows = [",".join(map(str, [f"t{i}", *row])) for i, row in enumerate(values.tolist())]
+    wide = write("ap.csv", "\n".join([",".join(["topic", *names]), *rows]) + "\n")
+    lines = [",".join([name, *cell]) for name, cell in zip(names, CELLS, strict=True)]
+    info = write("info.csv", "\n".join(["run,stop_list,stemmer,model", *lines]) + "\n")
+    return "-m", f"AP={wide}", "--run-info", info
+
+
+def test_json_has_the_promised_rows_and_more(capsys, files):
+    code, out, err = call(capsys, "components", *files, *FACTORS, "--format", "json")
+    shown = json.loads(out)
+    assert (code, err) == (0, "")
+    assert [row["source"] for row in shown["anova"]] == [
+        "topic", "stop_list", "stemmer", "model", "stop_list:stemmer", "stop_list:model",
+        "stemmer:model", "stop_list:stemmer:model", "error", "total",
+    ]  # fmt: skip
+    for row in shown["anova"]:
+        assert list(row)[:8] == [
+            "source", "ss", "df", "ms", "f", "pvalue", "omega_squared", "power",
+        ]  # fmt: skip
+    assert [row["df"] for row in shown["anova"]] == [7, 1, 1, 2, 1, 2, 2, 2, 77, 95]
+    assert (shown["measure"], shown["n_topics"], shown["n_runs"]) == ("AP", 8, 12)
+    (stemmer,) = [each for each in shown["main_effects"] if each["factor"] == "stemmer"]
+    assert [level["level"] for level in stemmer["levels"]] == ["none", "porter"]
+    (pair,) = stemmer["pairs"]
+    assert pair["difference"] == pytest.approx(-0.1, abs=0.02)
+    assert pair["significant"] is True
+    assert pair["interval"][0] < pair["difference"] < pair["interval"][1]
+    # Two levels: Tukey's q is the root of 2 F.
+    f = shown["anova"][2]["f"]
+    assert pair["statistic"] == pytest.approx(np.sqrt(2 * f))
+    assert pair["pvalue"] == pytest.approx(shown["anova"][2]["pvalue"], rel=1e-6)
+
+
+def test_the_table_says_which_component_matters(capsys, files):
+    _, out, _ = call(capsys, "components", *files, *FACTORS)
+    assert "What matters for AP: stemmer (" in out
+    assert "stop list × stemmer × model" in out
+    assert "12 runs: 2 stop_list × 2 stemmer × 3 model; 8 topics as blocks" in out
+    assert "Tukey's HSD (95%)" in out
+    _, out, _ = call(capsys, "components", *files, *FACTORS, "--strata", "topic", "--level", ".9")
+    assert "error (topic × stemmer)" in out
+    assert "Tukey's HSD (90%)" in out
+
+
+def test_several_measures_make_a_list(capsys, files):
+    again = ("-m", files[1].replace("AP=", "again="))
+    _, out, _ = call(capsys, "components", *files, *again, *FACTORS, "--format", "json")
+    assert [study["measure"] for study in json.loads(out)["studies"]] == ["AP", "again"]
+    _, out, _ = call(capsys, "components", *files, *again, *FACTORS, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["measure"] for row in rows] == ["AP"] * 10 + ["again"] * 10
+    assert rows[2]["ss"] == rows[12]["ss"] != ""
+
+
+@pytest.mark.parametrize("form", ["latex", "markdown"])
+def test_tables_for_papers(capsys, files, form):
+    _, out, _ = call(
+        capsys, "components", *files, *FACTORS, "--format", form, "--power", "observed"
+    )
+    assert out.count(r"\begin{tabular}" if form == "latex" else "| ---:") >= 4
+    assert "observed power, lambda = df F" in out
+
+
+def test_figures_are_written(capsys, files, tmp_path):
+    target = tmp_path / "levels.svg"
+    code, _, err = call(capsys, "components", *files, *FACTORS, "--plot", target, "--quiet")
+    assert (code, err) == (0, "")
+    assert "porter" in target.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--factors", "stop_list,stem"), "unknown factor 'stem': did you mean 'stemmer'"),
+        (("--factors", ","), "at least one factor"),
+        ((), "Missing option '--factors'"),
+        ((*FACTORS, "--interactions", "0"), "'--interactions'"),
+        ((*FACTORS, "--plot", "x.gif"), "ends in .svg, .png or .pdf"),
+    ],
+)
+def test_bad_input_is_one_line_and_code_2(capsys, files, arguments, message):
+    code, out, err = call(capsys, "components", *files, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_a_grid_with_a_gap_is_refused(capsys, files, tmp_path):
+    scores = sr.read_scores({"AP": files[1].removeprefix("AP=")})
+    part = scores.select(runs=scores.runs[1:])
+    sr.write_scores(part, tmp_path / "part.csv")
+    code, _, err = call(
+        capsys, "components", "--scores", tmp_path / "part.csv", *files[2:], *FACTORS
+    )
+    assert code == 2
+    assert "unbalanced: 1 of 12 combinations of stop_list, stemmer, model" in err
+    code, _, err = call(capsys, "components", "--scores", tmp_path / "part.csv", *FACTORS)
+    assert code == 2
+    assert "nothing is known about the runs" in err
+
+
+def test_a_figure_shows_one_measure(capsys, files, tmp_path):
+    again = ("-m", files[1].replace("AP=", "again="))
+    target = tmp_path / "x.svg"
+    code, _, err = call(capsys, "components", *files, *again, *FACTORS, "--plot", target)
+    assert code == 2
+    assert "a figure shows one measure" in err
+    assert not target.exists()

@@ -1,0 +1,418 @@
+"""`agree`: its draws, its correlations against SciPy and a plain tau_AP, its ANOVA, its words."""
+
+from __future__ import annotations
+
+import warnings
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import steadyrank as sr
+from steadyrank.render.agreement_tables import agree_notes, agree_sentences, agree_text
+from steadyrank.stats.anova import anova
+from steadyrank.studies.agree import FACTORS, STRATA
+from steadyrank.studies.compare import discriminative_power
+from steadyrank.studies.measure_samples import draws
+
+MEASURES = ("AP", "nDCG", "P@10", "odd")
+SIZES = {"topic_sizes": [5, 12], "system_sizes": [4, 9, 20]}
+PAPER_SOURCES = [
+    "subject", "measure_pair", "topic_size", "system_size", "measure_pair:topic_size",
+    "measure_pair:system_size", "topic_size:system_size", "error", "total",
+]  # fmt: skip
+
+
+def make_scores(n_systems=24, n_topics=30, seed=0):
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(0, 1, (n_systems, 1)) + rng.normal(0, 1.5, (n_systems, n_topics))
+    likeness = np.array([0.2, 0.3, 0.8, 3.0])[:, None, None]
+    raw = quality + likeness * rng.normal(0, 1, (4, n_systems, n_topics))
+    values = stats.norm.cdf(raw / 3)
+    values[2] = np.round(values[2], 1)
+    return sr.Scores(
+        measures=MEASURES,
+        runs=[f"s{i}" for i in range(n_systems)],
+        topics=[f"t{i}" for i in range(n_topics)],
+        values=values,
+    )
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return make_scores()
+
+
+@pytest.fixture(scope="module")
+def result(scores):
+    return sr.agree(scores, **SIZES, n_samples=30, rng=3)
+
+
+def plain_tau_ap(estimate, reference):
+    """The published formula, for rankings without ties."""
+    order = np.argsort(-estimate)
+    above = [np.mean(reference[order[:i]] > reference[order[i]]) for i in range(1, len(order))]
+    return 2 * np.mean(above) - 1
+
+
+# The design
+
+
+def test_correlations_are_those_of_the_drawn_topics_and_systems(scores, result):
+    """Every sample recomputed by other means, from the documented draws."""
+    for t, topics in enumerate(SIZES["topic_sizes"]):
+        topic_draws = draws("topics", 30, topics, 30, 3)
+        for s, systems in enumerate(SIZES["system_sizes"]):
+            system_draws = draws("systems", 24, systems, 30, 3)
+            for h in range(0, 30, 9):
+                part = scores.values[:, system_draws[h]][:, :, topic_draws[h]]
+                means = part.mean(axis=2).round(12)
+                for p, (a, b) in enumerate(result.pairs):
+                    expected = stats.kendalltau(means[a], means[b]).statistic
+                    assert result.tau[p, t, s, h] == pytest.approx(expected, abs=1e-12)
+                    if 2 not in (a, b):  # the coarse measure has ties
+                        both = plain_tau_ap(means[a], means[b]), plain_tau_ap(means[b], means[a])
+                        assert result.tau_ap[p, t, s, h] == pytest.approx(np.mean(both), abs=1e-12)
+
+
+def test_draws_are_without_replacement_and_fair():
+    """1,000 draws of 5 of 12; the chi-square test fails by chance once in 10,000."""
+    found = draws("topics", 12, 5, 1000, 0)
+    assert found.shape == (1000, 5)
+    assert (np.diff(found, axis=1) > 0).all()
+    counts = np.bincount(found.ravel(), minlength=12)
+    # Within a draw topics exclude each other, which makes counts steadier by 7/11.
+    chi_square = ((counts - 5000 / 12) ** 2).sum() / (5000 / 12 * (7 / 12)) * (11 / 12)
+    assert stats.chi2.sf(chi_square, 11) > 1e-4
+    assert stats.chi2.cdf(chi_square, 11) > 1e-4
+
+
+def test_a_draw_depends_on_its_size_and_number_alone(scores, result):
+    few = sr.agree(scores, topic_sizes=[12], system_sizes=[9], n_samples=7, rng=3)
+    np.testing.assert_array_equal(few.tau[:, 0, 0], result.tau[:, 1, 1, :7])
+    np.testing.assert_array_equal(few.tau_ap[:, 0, 0], result.tau_ap[:, 1, 1, :7])
+    two = sr.agree(scores, measures=["odd", "AP"], **SIZES, n_samples=30, rng=3)
+    np.testing.assert_array_equal(two.tau[0], result.tau[result.pair("AP", "odd")])
+    other = sr.agree(scores, **SIZES, n_samples=30, rng=4)
+    assert (other.tau != result.tau).mean() > 0.5
+
+
+def same_bytes(one, other):
+    return all(getattr(one, key).tobytes() == getattr(other, key).tobytes() for key in
+               ("tau", "tau_ap", "mean", "interval"))  # fmt: skip
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_same_seed_same_bytes_for_any_jobs(scores, result, jobs):
+    assert same_bytes(sr.agree(scores, **SIZES, n_samples=30, rng=3, jobs=jobs), result)
+
+
+def test_other_processes_give_the_same_bytes_and_tell_progress(scores, result):
+    told = []
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as elsewhere:
+        found = sr.agree(scores, **SIZES, n_samples=30, rng=3, executor=elsewhere,
+                         progress=lambda *each: told.append(each))  # fmt: skip
+    assert same_bytes(found, result)
+    assert told == [(i, 4) for i in range(1, 5)]
+
+
+def test_progress_is_told_here_too(scores):
+    told = []
+    sr.agree(scores, **SIZES, n_samples=30, jobs=1, progress=lambda *each: told.append(each))
+    assert told[-1] == (4, 4)
+
+
+def test_equal_sums_tie_however_they_were_rounded():
+    """Scores in tenths whose sums are equal, but not in floating point."""
+    rng = np.random.default_rng(1)
+    tenths = rng.integers(0, 4, (2, 12, 9))
+    assert len(np.unique((tenths / 10).sum(axis=2))) > len(np.unique(tenths.sum(axis=2)))
+    found = [
+        sr.agree(
+            sr.Scores(measures=("a", "b"), runs=range(12), topics=range(9), values=values),
+            topic_sizes=[3, 6], system_sizes=[5, 10], n_samples=20,
+        )
+        for values in (tenths, tenths / 10, tenths * 1e-5 / 3)
+    ]  # fmt: skip
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.tau, found[0].tau)
+        np.testing.assert_array_equal(other.tau_ap, found[0].tau_ap)
+
+
+def test_the_reference_of_tau_ap_can_be_chosen(scores, result):
+    first, second = (
+        sr.agree(scores, **SIZES, n_samples=30, rng=3, coefficient="tau_ap", reference=each)
+        for each in ("first", "second")
+    )
+    np.testing.assert_allclose(0.5 * (first.tau_ap + second.tau_ap), result.tau_ap, atol=1e-15)
+    part = scores.values[:, draws("systems", 24, 9, 30, 3)[0]]
+    a, b = part[:, :, draws("topics", 30, 5, 30, 3)[0]].mean(axis=2)[:2]
+    assert first.tau_ap[0, 0, 1, 0] == pytest.approx(plain_tau_ap(estimate=b, reference=a))
+    assert second.tau_ap[0, 0, 1, 0] == pytest.approx(plain_tau_ap(estimate=a, reference=b))
+
+
+# Cells, ANOVA, rankings
+
+
+def test_cells_are_means_with_t_intervals(result):
+    cells = result.cells()
+    assert len(cells) == 6 * 2 * 3
+    assert list(cells[0]) == ["measure_a", "measure_b", "topics", "systems", "mean", "interval"]
+    by_name = {(c["measure_a"], c["measure_b"], c["topics"], c["systems"]): c for c in cells}
+    sample = result.tau[result.pair("odd", "nDCG"), 1, 2]
+    cell = by_name["nDCG", "odd", 12, 20]
+    assert cell["mean"] == pytest.approx(sample.mean())
+    expected = stats.ttest_1samp(sample, 0).confidence_interval(0.95)
+    assert cell["interval"] == pytest.approx([expected.low, expected.high])
+    frame = result.to_frame()
+    assert frame.columns[-2:].tolist() == ["interval_low", "interval_high"]
+    assert len(frame) == 36
+
+
+def test_both_tables_are_the_crossed_model_with_samples_as_subjects(result):
+    for name, samples in (("tau", result.tau), ("tau_ap", result.tau_ap)):
+        table = result.anovas[name]
+        assert [line.source for line in table.sources] == PAPER_SOURCES
+        assert [line.df for line in table.sources] == [29, 5, 1, 2, 5, 10, 2, 1025, 1079]
+        expected = anova(samples, factors=FACTORS, block="subject")
+        assert [line.ss for line in table.sources] == [line.ss for line in expected.sources]
+    assert result.anova is result.anovas["tau"]
+    assert result.anova.source("measure_pair").omega_squared > 0.14, "one measure is odd"
+
+
+def test_the_paper_has_its_degrees_of_freedom():
+    samples = np.random.default_rng(0).random((28, 7, 10, 100))
+    table = anova(samples, factors=FACTORS, block="subject")
+    assert [line.df for line in table.sources] == [99, 27, 6, 9, 162, 243, 54, 195_399, 195_999]
+
+
+def test_rankings_swaps_and_rmse(result):
+    tau, tau_ap = result.tau.mean(axis=(1, 2, 3)), result.tau_ap.mean(axis=(1, 2, 3))
+    rows = result.ranking()
+    assert [row["tau"] for row in rows] == pytest.approx(sorted(tau, reverse=True))
+    assert [row["rank_tau"] for row in rows] == list(range(1, 7))
+    for row in rows:
+        pair = result.pair(row["measure_a"], row["measure_b"])
+        assert row["tau_ap"] == pytest.approx(tau_ap[pair])
+        assert row["rank_tau_ap"] == (tau_ap >= tau_ap[pair]).sum()
+    gaps = (tau - tau.mean()) - (tau_ap - tau_ap.mean())
+    assert result.rmse == pytest.approx(np.sqrt((gaps**2).mean()))
+    swapped = replace(result, tau_ap=-result.tau)
+    assert len(swapped.swaps) == 15
+    assert len(replace(result, tau_ap=result.tau + 0.1).swaps) == 0
+    assert replace(result, tau_ap=result.tau + 0.1).rmse == pytest.approx(0, abs=1e-12)
+
+
+def shared_draws(rng, n=28):
+    """Correlations as the design makes them, without any true effect: the pairs of a sample share
+    its draws, all system sizes a draw of topics, all topic sizes a draw of systems."""
+    shape = pairs, topics, systems, subjects = 3, 3, 3, n
+    draw = rng.normal(size=(1, topics, 1, subjects)) + rng.normal(size=(1, 1, systems, subjects))
+    by_pair = rng.normal(size=(pairs, topics, 1, subjects))
+    return draw + by_pair + rng.normal(size=(pairs, 1, systems, subjects)) + rng.normal(size=shape)
+
+
+def test_only_strata_by_subject_hold_the_level_where_draws_are_shared():
+    """600 studies without an effect: at level .05 between 2.5 and 7.9 % reject (false alarm one in
+    300 for each of six effects); one residual, or one for samples, rejects far more or far less."""
+    rng = np.random.default_rng(12)
+    effects = PAPER_SOURCES[1:7]
+    rates = {}
+    data = [shared_draws(rng) for _ in range(600)]
+    for strata in STRATA:
+        tables = [
+            anova(each, factors=FACTORS, block="subject", strata=STRATA[strata]) for each in data
+        ]
+        rates[strata] = {
+            name: np.mean([table.source(name).pvalue < 0.05 for table in tables])
+            for name in effects
+        }
+    for name, rate in rates["subject"].items():
+        assert 0.025 < rate < 0.079, name
+    assert rates["none"]["topic_size"] > 0.15
+    assert rates["none"]["topic_size:system_size"] < 0.025
+    assert rates["sample"]["measure_pair"] > 0.15
+
+
+def test_strata_change_tests_but_no_effect_size(scores, result):
+    expected = {
+        "sample": "error(topic_size:system_size:subject)",
+        "subject": "error(subject:topic_size)",
+    }
+    for strata, against in expected.items():
+        other = sr.agree(scores, **SIZES, n_samples=30, rng=3, strata=strata)
+        line = other.anova.source("topic_size")
+        assert line.tested_against == against
+        assert line.omega_squared_raw == pytest.approx(
+            result.anova.source("topic_size").omega_squared_raw, rel=1e-9
+        )
+        assert line.statistic < result.anova.source("topic_size").statistic
+        assert agree_notes(other) != agree_notes(result)
+
+
+# Likeness on all the data
+
+
+def test_likeness_is_that_of_all_systems_and_topics(scores, result):
+    means = scores.mean().round(12)
+    for a in range(4):
+        for b in range(4):
+            expected = stats.kendalltau(means[a], means[b]).statistic
+            assert result.likeness.tau[a, b] == pytest.approx(expected, abs=1e-12)
+    order = result.likeness.order.tolist()
+    assert sorted(order) == [0, 1, 2, 3]
+    assert abs(order.index(0) - order.index(1)) == 1, "the two most alike stand together"
+    assert 3 in (order[0], order[-1]), "the odd one stands at an end"
+
+
+def test_discriminative_power_is_that_of_compare(scores, result):
+    expected = discriminative_power(scores, test="tukey")
+    found = result.likeness.discriminative_power
+    assert found == pytest.approx([each.share for each in expected], abs=1e-12)
+    assert 0 < found[0] < 1
+    means = scores.mean()
+    for i, each in enumerate(expected):
+        assert each.needed_difference <= result.likeness.needed_difference[i]
+        gaps = np.abs(np.subtract.outer(means[i], means[i]))
+        assert (gaps > result.likeness.needed_difference[i]).sum() / 2 / 276 == pytest.approx(
+            found[i]
+        )
+
+
+def test_the_answer_is_told_in_words(result):
+    words = " ".join(agree_sentences(result))
+    tau = result.likeness.tau
+    assert f"AP and nDCG, {tau[0, 1]:.2f}" in words or f"almost alike, {tau[0, 1]:.2f}" in words
+    assert "odd says something else" in words
+    assert "which measures they are (" in words
+    assert f"the mean tau is {result.tau.mean():.2f}" in words
+    assert "share its data" in " ".join(agree_notes(result))
+    alike = replace(result, likeness=replace(result.likeness, tau=np.full((4, 4), 0.93)))
+    words = " ".join(agree_sentences(alike))
+    assert "rank these 24 systems almost alike, 0.93." in words
+    assert "Even AP, the odd one out" in words
+
+
+# Odd data and wrong input
+
+
+def test_usual_sizes_are_cut_to_what_the_data_have(scores):
+    with pytest.warns(sr.SteadyrankWarning) as told:
+        found = sr.agree(scores, n_samples=3)
+    assert (found.topic_sizes, found.system_sizes) == ((10, 20), (10, 20))
+    texts = [str(each.message) for each in told]
+    assert texts == [
+        "there are 30 topics: of the usual topic sizes 10, 20, 30, 40, 50, 60, 70 only 10, 20 fit",
+        "there are 24 systems: of the usual system sizes 10, 20, 50, 75, 100, 125, 150, 200, 250, "
+        "500 only 10, 20 fit",
+    ]
+    small = scores.select(runs=scores.runs[:6])
+    with pytest.warns(sr.SteadyrankWarning, match="only 6 systems: every sample takes them all"):
+        found = sr.agree(small, topic_sizes=[5, 10], n_samples=3)
+    assert found.system_sizes == (6,)
+    assert np.isnan(found.anova.source("system_size").statistic)
+
+
+def test_topics_that_a_system_lacks_are_left_out_and_counted(scores):
+    values = scores.values.copy()
+    values[1, 3, 7] = np.nan
+    with pytest.warns(sr.SteadyrankWarning, match="1 of 30 topics are left out"):
+        found = sr.agree(replace(scores, values=values), **SIZES, n_samples=4)
+    kept = scores.select(topics=[name for name in scores.topics if name != "t7"])
+    assert same_bytes(found, sr.agree(kept, **SIZES, n_samples=4))
+    assert (found.n_dropped, found.n_topics) == (1, 29)
+    assert "29 topics (1 dropped)" in found.caption()
+
+
+def test_samples_without_an_order_are_left_out_and_told():
+    rng = np.random.default_rng(0)
+    values = rng.random((3, 8, 10))
+    values[2] = rng.random((8, 10)) > 0.9
+    scores = sr.Scores(measures=("a", "b", "rare"), runs=range(8), topics=range(10), values=values)
+    with pytest.warns(sr.SteadyrankWarning, match="most often rare.* there is no ANOVA"):
+        found = sr.agree(scores, topic_sizes=[1, 5], system_sizes=[2, 3], n_samples=20)
+    assert found.anova is None
+    assert found.anovas["tau_ap"] is not None
+    assert np.isfinite(found.mean[found.pair("a", "b")]).all()
+    lost = np.isnan(found.tau[found.pair("a", "rare"), 0, 0])
+    assert 0 < lost.sum() < 20
+    assert found.mean[1, 0, 0] == pytest.approx(np.nanmean(found.tau[1, 0, 0]))
+    for form in ("table", "json", "csv", "latex", "markdown"):
+        assert agree_text(found, form)
+
+
+def test_a_single_pair_at_single_sizes_has_no_table(scores):
+    one = scores.select(measures=["AP", "nDCG"])
+    found = sr.agree(one, topic_sizes=[30], system_sizes=[24], n_samples=3)
+    assert found.anova is None
+    assert found.interval[0, 0, 0] == pytest.approx([found.mean[0, 0, 0]] * 2)
+    several = sr.agree(one, topic_sizes=[5], system_sizes=[4, 8], n_samples=3)
+    assert np.isnan(several.anova.source("measure_pair").statistic)
+    assert several.anova.source("system_size").df == 1
+    assert agree_text(several, "table")
+
+
+def test_a_measure_agrees_perfectly_with_a_copy_of_itself(scores):
+    copy = sr.Scores(measures=("AP", "copy"), runs=scores.runs, topics=scores.topics,
+                     values=np.stack([scores.values[0], 2 * scores.values[0]]))  # fmt: skip
+    found = sr.agree(copy, **SIZES, n_samples=5)
+    assert (found.tau == 1.0).all()
+    assert (found.tau_ap == 1.0).all()
+    assert found.anova.flag == "zero_variance"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"topic_sizes": [10, 31]}, "topic size 31 is larger than the data, which have 30 topics"),
+        ({"system_sizes": [50]}, "system size 50 is larger than the data, which have 24 systems"),
+        ({"system_sizes": [1]}, "system sizes are whole numbers from 2 on, got 1"),
+        ({"topic_sizes": [2.5]}, "topic sizes are whole numbers from 1 on, got 2.5"),
+        ({"topic_sizes": [5, 5]}, "each once, got 5, 5"),
+        ({"topic_sizes": []}, "at least one topic size"),
+        ({"n_samples": 1}, "n_samples must be a whole number from 2 on"),
+        ({"level": 1.0}, "level must lie strictly between 0 and 1"),
+        ({"coefficient": "rho"}, "unknown coefficient 'rho'"),
+        ({"strata": "samples"}, "did you mean 'sample'"),
+        ({"reference": "AP"}, "unknown reference"),
+        ({"ties": "c"}, "unknown treatment of ties"),
+        ({"measures": ["AP"]}, "at least two measures, got AP"),
+        ({"measures": ["AP", "nDGC"]}, "did you mean 'nDCG'"),
+        ({"power": "sound"}, "unknown convention of power"),
+    ],
+)
+def test_wrong_input_is_refused_by_name(scores, options, message):
+    with pytest.raises(sr.InputError, match=message):
+        sr.agree(scores, **{**SIZES, "n_samples": 3, **options})
+
+
+def test_measures_without_a_ranking_are_refused(scores):
+    values = scores.values.copy()
+    values[3] = 0.5
+    with pytest.raises(sr.InputError, match="odd gives every system the same mean"):
+        sr.agree(replace(scores, values=values), **SIZES)
+    with pytest.raises(sr.InputError, match="at least two systems"):
+        sr.agree(scores.select(runs="s0"))
+    values = np.full(scores.values.shape, np.nan)
+    with pytest.raises(sr.InputError, match="no topic has a score of every system"):
+        sr.agree(replace(scores, values=values))
+
+
+def test_pairs_are_found_in_either_order(result):
+    assert result.pair("odd", "AP") == result.pair("AP", "odd") == 2
+    assert result.pair_name(2) == "AP – odd"
+    with pytest.raises(sr.UnknownNameError, match="unknown measure 'ap'"):
+        result.pair("ap", "odd")
+    with pytest.raises(sr.InputError, match="needs two measures, got 'AP' twice"):
+        result.pair("AP", "AP")
+
+
+def test_results_print(result):
+    assert repr(result).startswith("<AgreeResult: tau of 6 pairs of measures at 2 topic and 3")
+    assert "measure_a" in result._repr_html_()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "30 samples of 5, 12 of 30 topics" in result.caption()

@@ -1,0 +1,220 @@
+"""`components`: ANOVA of a grid of runs against known effects, statsmodels and other routes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.render.component_tables import components_sentences, components_text
+from steadyrank.stats.anova import anova
+from steadyrank.stats.result import all_pairs
+from steadyrank.stats.tukey import tukey_hsd
+
+LEVELS = {
+    "stop_list": ("none", "smart"),
+    "stemmer": ("none", "porter", "lovins"),
+    "model": ("bm25", "pl2", "lm", "dph"),
+}
+N_TOPICS = 12
+
+
+def make_scores(copies=1):
+    """A full grid: the stemmer adds most, the model less, the stop list nothing."""
+    rng = np.random.default_rng(0)
+    cells = [cell for cell in product(*LEVELS.values()) for _ in range(copies)]
+    topics = rng.uniform(0.2, 0.6, N_TOPICS)
+    gains = {"porter": 0.1, "lovins": 0.05, "pl2": 0.03, "dph": 0.02}
+    values = [
+        topics + sum(gains.get(level, 0.0) for level in cell) + rng.normal(0, 0.05, N_TOPICS)
+        for cell in cells
+    ]
+    return sr.Scores(
+        measures=("AP",),
+        runs=["-".join(cell) + f"-{i}" for i, cell in enumerate(cells)],
+        topics=[f"t{i}" for i in range(N_TOPICS)],
+        values=np.array(values)[None],
+        run_info={name: [cell[i] for cell in cells] for i, name in enumerate(LEVELS)},
+    )
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return make_scores()
+
+
+@pytest.fixture(scope="module")
+def result(scores):
+    return sr.components(scores, factors=list(LEVELS))
+
+
+def test_the_table_is_that_of_the_grid_laid_out(scores, result):
+    grid = scores.values[0].reshape(2, 3, 4, N_TOPICS)
+    assert [line.source for line in result.anova.sources] == [
+        "topic", "stop_list", "stemmer", "model", "stop_list:stemmer", "stop_list:model",
+        "stemmer:model", "stop_list:stemmer:model", "error", "total",
+    ]  # fmt: skip
+    names = [line.source for line in result.anova.sources[1:8]]
+    expected = anova(grid, factors=[*LEVELS, "topic"], effects=names, block="topic")
+    for line in expected.sources:
+        assert result.anova.source(line.source).ss == pytest.approx(line.ss)
+    assert [line.df for line in result.anova.sources] == [11, 1, 2, 3, 2, 3, 6, 6, 253, 287]
+    assert (result.n_runs, result.n_replicates, result.n_topics) == (24, 1, 12)
+
+
+def test_statsmodels_is_a_witness(scores, result):
+    import pandas as pd
+    from statsmodels.formula.api import ols
+    from statsmodels.stats.anova import anova_lm
+
+    frame = scores.to_frame().merge(pd.DataFrame({"run": scores.runs, **scores.run_info}))
+    model = "value ~ C(topic) + C(stop_list) * C(stemmer) * C(model)"
+    expected = anova_lm(ols(model, frame).fit(), typ=2)
+    for line in result.anova.sources[:-2]:
+        other = ":".join(f"C({name})" for name in line.source.split(":"))
+        assert line.ss == pytest.approx(expected["sum_sq"][other])
+        assert line.statistic == pytest.approx(expected["F"][other])
+        assert line.pvalue == pytest.approx(expected["PR(>F)"][other], rel=1e-6)
+
+
+def test_effects_come_out_as_they_were_put_in(result):
+    sizes = [result.anova.source(name).omega_squared for name in ("stemmer", "model", "stop_list")]
+    assert sizes[0] > 0.14 > sizes[1] > 0.01 > sizes[2]
+    assert [level for level, _ in result.ordered_levels("stemmer")] == ["porter", "lovins", "none"]
+    stemmers = result.main_effects["stemmer"]
+    assert stemmers.significant.all()
+    assert stemmers.difference[0] == pytest.approx(-0.1, abs=0.02)  # none - porter
+    assert not result.main_effects["stop_list"].significant.any()
+    words = " ".join(components_sentences(result))
+    assert words.startswith("What matters for AP: stemmer (")
+    assert "Best stemmer: porter" in words
+    assert "told apart from 2 of the 2 others" in words
+
+
+def test_the_order_of_runs_does_not_matter(result):
+    rng = np.random.default_rng(5)
+    scores = make_scores()
+    order = rng.permutation(24)
+    mixed = scores.select(runs=[scores.runs[i] for i in order])
+    found = sr.components(mixed, factors=list(LEVELS))
+    for line in result.anova.sources:
+        assert found.anova.source(line.source).ss == pytest.approx(line.ss, rel=1e-9)
+    assert dict(found.ordered_levels("model")) == pytest.approx(
+        dict(result.ordered_levels("model"))
+    )
+
+
+def test_one_factor_is_the_two_way_layout_of_runs(scores):
+    few = scores.select(runs=[run for run in scores.runs if run.startswith("none-none")])
+    found = sr.components(few, factors="model")
+    expected = tukey_hsd(few.matrix(), all_pairs(4))
+    line = found.anova.source("model")
+    assert line.statistic == pytest.approx(expected.anova.run.statistic)
+    np.testing.assert_allclose(found.main_effects["model"].pvalue, expected.tests.pvalue, rtol=1e-7)
+    for strata in ("none", "topic"):
+        other = sr.components(few, factors="model", strata=strata).anova.source("model")
+        assert other.pvalue == pytest.approx(line.pvalue)
+
+
+def test_strata_speak_of_other_topics(scores):
+    """Each factor alone, over the means of the others, against topics."""
+    found = sr.components(scores, factors=list(LEVELS), strata="topic")
+    grid = scores.values[0].reshape(2, 3, 4, N_TOPICS)
+    for axis, name in enumerate(LEVELS):
+        means = grid.mean(axis=tuple(i for i in range(3) if i != axis))
+        table = anova(means, factors=[name, "topic"], effects=[name], block="topic")
+        line = found.anova.source(name)
+        assert line.statistic == pytest.approx(table.source(name).statistic)
+        assert line.tested_against == f"error(topic:{name})"
+    full = found.anova.source("stop_list:stemmer:model")
+    assert full.tested_against == "error"
+    assert found.anova.source("error").df == 6 * 11
+
+
+def test_runs_alike_in_all_factors_are_replicates():
+    scores = make_scores(copies=2)
+    found = sr.components(scores, factors=list(LEVELS))
+    assert found.n_replicates == 2
+    assert found.anova.source("error").df == 2 * 24 * 12 - 1 - 23 - 11
+    assert "(2 of each combination)" in found.caption()
+    by_topic = sr.components(scores, factors=list(LEVELS), strata="topic").anova
+    full = by_topic.source("stop_list:stemmer:model")
+    assert full.tested_against == "error(topic:stop_list:stemmer:model)"
+    fewer = sr.components(make_scores(), factors=["stop_list", "stemmer"])
+    assert fewer.n_replicates == 4
+
+
+def test_interactions_can_be_limited(scores, result):
+    found = sr.components(scores, factors=list(LEVELS), interactions=1)
+    assert [line.source for line in found.anova.sources[1:-2]] == list(LEVELS)
+    joint = [line for line in result.anova.sources if ":" in line.source]
+    assert found.anova.source("error").ss == pytest.approx(
+        result.anova.source("error").ss + sum(line.ss for line in joint)
+    )
+
+
+def test_incomplete_topics_are_left_out_and_counted(scores):
+    values = scores.values.copy()
+    values[0, 3, 5] = np.nan
+    with pytest.warns(sr.SteadyrankWarning, match="1 of 12 topics are left out"):
+        found = sr.components(replace(scores, values=values), factors=list(LEVELS))
+    assert (found.n_topics, found.n_dropped) == (11, 1)
+    assert "11 topics (1 dropped)" in found.caption()
+    values[0, 0, 1:] = np.nan
+    with pytest.raises(sr.InputError, match="at least 2 topics that every run has, got 1 of 12"):
+        sr.components(replace(scores, values=values), factors=list(LEVELS))
+
+
+def test_an_incomplete_grid_is_refused_by_name(scores):
+    lacking = scores.select(runs=scores.runs[:-1])
+    with pytest.raises(sr.InputError) as told:
+        sr.components(lacking, factors=list(LEVELS))
+    message = str(told.value)
+    assert "unbalanced: 1 of 24 combinations" in message
+    assert "stop_list=smart, stemmer=lovins, model=dph, 0 instead of 1" in message
+    assert "order of the effects" in message
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"factors": []}, "at least one factor"),
+        ({"factors": ["model", "model"]}, "each once, got model, model"),
+        ({"factors": ["models"]}, "unknown factor 'models': did you mean 'model'"),
+        ({"interactions": 0}, "interactions must be at least 1"),
+        ({"strata": "topics"}, "did you mean 'topic'"),
+        ({"measure": "nDCG"}, "unknown measure 'nDCG'"),
+        ({"level": 0.0}, "level must lie strictly between"),
+        ({"power": "yes"}, "unknown convention"),
+    ],
+)
+def test_wrong_input_is_refused_by_name(scores, options, message):
+    with pytest.raises(sr.InputError, match=message):
+        sr.components(scores, **{"factors": list(LEVELS), **options})
+
+
+def test_runs_must_say_what_they_are_made_of(scores):
+    with pytest.raises(sr.InputError, match="nothing is known about the runs"):
+        sr.components(replace(scores, run_info={}), factors="model")
+    info = {**scores.run_info, "model": ("", *scores.run_info["model"][1:])}
+    with pytest.raises(sr.InputError, match="run 'none-none-bm25-0' has no model: fill it in"):
+        sr.components(replace(scores, run_info=info), factors="model")
+    same = scores.with_run_info(track=["web"] * 24)
+    with pytest.raises(sr.InputError, match=r"every run has the same track \('web'\)"):
+        sr.components(same, factors=["model", "track"])
+    clash = scores.with_run_info(topic=list(scores.run_info["model"]))
+    with pytest.raises(sr.InputError, match="cannot be named 'topic'"):
+        sr.components(clash, factors="topic")
+
+
+def test_results_print(result):
+    assert repr(result).startswith("<ComponentsResult: AP, omega squared: stop_list 0.0")
+    assert "stop_list:stemmer" in result._repr_html_()
+    assert len(result.to_frame()) == len(result.rows()) == 10
+    with pytest.raises(sr.UnknownNameError, match="unknown factor 'stemer': did you mean"):
+        result.ordered_levels("stemer")
+    for form in ("table", "csv", "json", "latex", "markdown"):
+        assert "stemmer" in components_text([result], form)
