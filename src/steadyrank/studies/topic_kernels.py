@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steadyrank.compute.kernels import lean_kernel, part
-from steadyrank.studies.collection_kernels import ROUNDED, N_BINS, WIDTH
+from steadyrank.studies.collection_kernels import N_BINS, ROUNDED, WIDTH
 
 AGREE, REVERSED, TIED = 0, 1, 2
 """What the second set says about a pair's order in the first; tied if either set has none."""

@@ -25,7 +25,7 @@ from steadyrank.stats.reversal import (
     predictive_rate,
 )
 from steadyrank.studies import topic_kernels
-from steadyrank.studies.collection_kernels import ROUNDED, N_BINS, WIDTH
+from steadyrank.studies.collection_kernels import N_BINS, ROUNDED, WIDTH
 from steadyrank.studies.topic_kernels import N_KINDS, N_TABLES, REVERSED, SLOTS, TIED
 
 Binning = Literal["first", "both"]
