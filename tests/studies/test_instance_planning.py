@@ -7,7 +7,11 @@ import pytest
 from scipy import special
 
 from steadyrank.errors import InputError
-from steadyrank.stats.instance_power import InstanceTest, InstanceVariances
+from steadyrank.stats.instance_power import (
+    InstanceTest,
+    InstanceVariances,
+    combined_mean_squares,
+)
 from steadyrank.stats.power import t_power
 from steadyrank.stats.two_way import nested_difference, two_way_difference
 from steadyrank.studies.instance_planning import plan_instances
@@ -65,6 +69,31 @@ def test_power_is_the_share_of_simulated_rejections(
     power = planned(components, difference, design=design).power(topics, instances)
     # 4.4 standard errors: false alarm once in 100,000 seeds.
     assert abs(share - power) < 4.4 * math.sqrt(power * (1 - power) / n)
+
+
+@pytest.mark.parametrize("design", ["crossed", "nested"])
+@pytest.mark.parametrize(
+    ("components", "topics", "instances", "difference"),
+    [(PILOT, 30, 2, 0.0), (CLOSE, 6, 3, 0.02), (EVEN, 50, 5, 0.03), (CLOSE, 250, 2, 0.01)],
+)
+def test_power_is_right_to_three_digits(components, topics, instances, difference, design):
+    """Against mean squares drawn from their chi-square laws, and the test's rule on each."""
+    n, systems = 200_000, 2 if design == "nested" else 1
+    rng = np.random.default_rng(6)
+    own = systems * (instances - 1)
+    free = (own, topics - 1, own * (topics - 1))
+    error = components["residual"]
+    expected = (topics * components["instance"] + error,
+                instances * components["system_topic"] + error, error)  # fmt: skip
+    drawn = [ms * rng.chisquare(df, n) / df for ms, df in zip(expected, free, strict=True)]
+    combined, df = combined_mean_squares(*drawn, free=free)
+    scale = systems / (topics * instances)
+    total = expected[0] + expected[1] - expected[2]
+    estimate = rng.normal(difference, math.sqrt(scale * total), n)
+    pvalue = 2 * special.stdtr(df, -np.abs(estimate) / np.sqrt(scale * combined))
+    power = planned(components, difference, design=design).power(topics, instances)
+    share = (pvalue < 0.05).mean()
+    assert abs(share - power) < 4.4 * math.sqrt(power * (1 - power) / n) + 6e-4
 
 
 @pytest.mark.parametrize("claim", ["equivalent", "non_inferior"])
