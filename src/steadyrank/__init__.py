@@ -65,6 +65,19 @@ _HOMES = {
     "write_qrels": "data.writing",
     "write_run": "data.writing",
     "write_scores": "data.score_files",
+    "single_instance_shares": "studies.instance_pitfalls",
+    "equivalence_intervals": "studies.instance_pitfalls",
+    "contradictions": "studies.instance_pitfalls",
+    "instance_spread": "studies.instance_pitfalls",
+    "method_pvalues": "studies.instance_agreement",
+    "paper_comparisons": "studies.instance_agreement",
+    "pool_pvalues": "studies.instance_agreement",
+    "plan_instances": "studies.instance_planning",
+    "kendall_tau": "stats.correlation",
+    "tau_ap": "stats.correlation",
+    "symmetric_tau_ap": "stats.correlation",
+    "correlations": "stats.correlation",
+    "rbo": "stats.overlap",
 }
 
 __all__ = [
@@ -100,15 +113,25 @@ __all__ = [
     "check",
     "compare",
     "components",
+    "contradictions",
+    "correlations",
     "discriminative_power",
+    "equivalence_intervals",
     "evaluate",
+    "instance_spread",
     "instances",
     "join_scores",
+    "kendall_tau",
+    "method_pvalues",
+    "paper_comparisons",
     "parse_measure",
     "plan",
+    "plan_instances",
     "plot",
+    "pool_pvalues",
     "pools",
     "qrels_from_dict",
+    "rbo",
     "read_qrels",
     "read_run",
     "read_runs",
@@ -118,7 +141,10 @@ __all__ = [
     "run_from_dict",
     "simulate",
     "simulated_track",
+    "single_instance_shares",
     "stability",
+    "symmetric_tau_ap",
+    "tau_ap",
     "topics",
     "true_means",
     "write_qrels",
@@ -165,10 +191,24 @@ if TYPE_CHECKING:
     from steadyrank.measures.names import Measure, parse_measure
     from steadyrank.measures.own import register_measure
     from steadyrank.render.plots import plot
+    from steadyrank.stats.correlation import correlations, kendall_tau, symmetric_tau_ap, tau_ap
+    from steadyrank.stats.overlap import rbo
     from steadyrank.studies.agree import AgreeResult, agree
     from steadyrank.studies.audit import audit_tests
     from steadyrank.studies.compare import CompareResult, compare, discriminative_power
     from steadyrank.studies.components import ComponentsResult, components
+    from steadyrank.studies.instance_agreement import (
+        method_pvalues,
+        paper_comparisons,
+        pool_pvalues,
+    )
+    from steadyrank.studies.instance_pitfalls import (
+        contradictions,
+        equivalence_intervals,
+        instance_spread,
+        single_instance_shares,
+    )
+    from steadyrank.studies.instance_planning import plan_instances
     from steadyrank.studies.instances import InstancesResult, InstancesTable, instances
     from steadyrank.studies.plan import PlanResult, plan
     from steadyrank.studies.pool_results import PoolsResult

@@ -20,6 +20,7 @@ from steadyrank.compute.files import write_whole
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.render.plots_agree import AGREE_DRAWINGS, COMPONENT_DRAWINGS
 from steadyrank.render.plots_instances import INSTANCE_DRAWINGS
+from steadyrank.render.plots_pitfalls import PITFALL_DRAWINGS
 from steadyrank.render.plots_pools import POOL_DRAWINGS
 from steadyrank.render.plots_topics import TOPIC_DRAWINGS
 
@@ -237,5 +238,9 @@ PLOTS: Mapping[str, Mapping[str, Plot]] = {
     "InstancesTable": {kind: Plot(*drawing) for kind, drawing in INSTANCE_DRAWINGS.items()},
     "PoolsResult": {kind: Plot(*drawing) for kind, drawing in POOL_DRAWINGS.items()},
     "TopicsResult": {kind: Plot(*drawing) for kind, drawing in TOPIC_DRAWINGS.items()},
+    **{
+        name: {kind: Plot(*drawing) for kind, drawing in drawings.items()}
+        for name, drawings in PITFALL_DRAWINGS.items()
+    },
 }
 """Result class to its kinds of plot, the default first."""
