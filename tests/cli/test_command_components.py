@@ -130,6 +130,26 @@ def test_a_grid_with_a_gap_is_refused(capsys, files, tmp_path):
     assert "nothing is known about the runs" in err
 
 
+def test_an_unbalanced_grid_is_taken_on_request(capsys, files, tmp_path):
+    scores = sr.read_scores({"AP": files[1].removeprefix("AP=")})
+    sr.write_scores(scores.select(runs=scores.runs[1:]), tmp_path / "part.csv")
+    given = ("components", "--scores", tmp_path / "part.csv", *files[2:], *FACTORS)
+    code, _, err = call(capsys, *given)
+    assert (code, "(--unbalanced type3)" in err) == (2, True)
+    asked = (*given, "--unbalanced", "type3")
+    code, _, err = call(capsys, *asked)
+    assert (code, "interactions of fewer factors" in err) == (2, True)
+    code, _, err = call(capsys, *asked, "--interactions", "2", "--strata", "topic")
+    assert (code, "strata topic need a balanced grid" in err) == (2, True)
+    code, out, err = call(capsys, *asked, "--interactions", "2", "--format", "json")
+    assert (code, err) == (0, "")
+    shown = json.loads(out)
+    assert [row["df"] for row in shown["anova"]] == [7, 1, 1, 2, 1, 2, 2, 71, 87]
+    assert shown["anova"][2]["pvalue"] < 1e-6
+    code, out, _ = call(capsys, *asked, "--interactions", "2")
+    assert (code, "type III" in out) == (0, True)
+
+
 def test_a_figure_shows_one_measure(capsys, files, tmp_path):
     again = ("-m", files[1].replace("AP=", "again="))
     target = tmp_path / "x.svg"

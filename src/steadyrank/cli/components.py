@@ -32,6 +32,9 @@ study_options = together(
     click.option("--strata", type=click.Choice(["none", "topic"]), default="none",
                  show_default=True,
                  help="Test against one residual, as published, or against topics' interactions."),
+    click.option("--unbalanced", type=click.Choice(["refuse", "type3"]), default="refuse",
+                 show_default=True,
+                 help="Refuse a grid with gaps, or take type III sums of squares."),
     click.option("--power", type=click.Choice(["observed", "omega"]),
                  help="Add observed power: lambda = df F, or df (F - 1) [default: none]."),
     click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95,
@@ -65,6 +68,7 @@ def command(
     factors: list[str],
     interactions: int | None,
     strata: Any,
+    unbalanced: Any,
     power: Any,
     level: float,
     **options: Any,
@@ -72,8 +76,8 @@ def command(
     """Analyse the variance of a grid of runs by their components, with topics as blocks.
 
     Takes QRELS RUN... or scores, and --run-info FILE, whose columns say of which components
-    each run is made. Every combination must be there equally often. CSV holds the ANOVA
-    table.
+    each run is made. Every combination must be there equally often, unless --unbalanced type3
+    is given. CSV holds the ANOVA table.
     """
     kind = choose_format(form, output)
     check_plot(plot, output)
@@ -88,7 +92,7 @@ def command(
         results = [
             components(
                 scores, factors=factors, measure=name, interactions=interactions, strata=strata,
-                power=power, level=level,
+                unbalanced=unbalanced, power=power, level=level,
             )
             for name in scores.measures
         ]  # fmt: skip

@@ -34,6 +34,7 @@ def components_json(results: Sequence[ComponentsResult]) -> dict[str, Any]:
     return {
         "measure": result.measure,
         "factors": result.factors,
+        "type_three": result.type_three,
         "anova": result.anova.rows(),
         "main_effects": [_main_json(result, name) for name in result.factors],
         "levels": result.levels,
@@ -148,5 +149,7 @@ def _levels_table(result: ComponentsResult, factor: str, digits: int) -> Table:
         f"Means over all other components and topics. Two levels differ by Tukey's HSD "
         f"({result.level:.0%}) where their intervals do not overlap."
     )
+    if result.type_three:
+        caption += " In unbalanced data they may differ although their intervals overlap."
     header = [source_words(factor), result.measure, "interval"]
     return Table(header=header, rows=rows, best=frozenset({(0, 1)}), caption=caption)

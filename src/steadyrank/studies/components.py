@@ -9,9 +9,11 @@ SIGIR 2016 and JASIST 69(2), 2018).
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import prod
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -20,13 +22,16 @@ from steadyrank._version import __version__
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.stats.anova import Anova, Power, anova, crossed_strata
-from steadyrank.stats.anova_parts import Layout, balanced_layout
+from steadyrank.stats.anova_parts import balanced_layout
+from steadyrank.stats.anova_unbalanced import type_three_with_pairs
 from steadyrank.stats.main_effects import MainEffect, tukey_main_effect
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Strata = Literal["none", "topic"]
+
+Unbalanced = Literal["refuse", "type3"]
 
 BLOCK = "topic"
 
@@ -41,7 +46,7 @@ class ComponentsResult:
     """Factor to its levels."""
     n_runs: int
     n_replicates: int
-    """Runs of each combination of levels."""
+    """Runs of each combination of levels; 0 where they differ in it."""
     n_topics: int
     n_dropped: int
     """Topics left out because some run has no score there."""
@@ -50,6 +55,8 @@ class ComponentsResult:
     anova: Anova
     main_effects: Mapping[str, MainEffect]
     """Factor to Tukey's test of its levels."""
+    type_three: bool = False
+    """Whether the grid is unbalanced, and sums of squares are of type III."""
 
     def ordered_levels(self, factor: str) -> list[tuple[str, float]]:
         """Levels of a factor and their means, the best first."""
@@ -70,8 +77,9 @@ class ComponentsResult:
         runs = f"{self.n_runs} runs" + (
             f" ({self.n_replicates} of each combination)" if self.n_replicates > 1 else ""
         )
+        sums = "unbalanced, type III sums of squares; " if self.type_three else ""
         return (
-            f"{self.measure} of {runs}: {sizes}; {self.n_topics} topics{dropped} as blocks; "
+            f"{self.measure} of {runs}: {sizes}; {self.n_topics} topics{dropped} as blocks; {sums}"
             f"steadyrank {__version__}."
         )
 
@@ -96,13 +104,15 @@ def components(
     measure: str | None = None,
     interactions: int | None = None,
     strata: Strata = "none",
+    unbalanced: Unbalanced = "refuse",
     power: Power | None = None,
     level: float = 0.95,
 ) -> ComponentsResult:
     """Analyse the variance of one measure by columns of `run_info`, with topics as blocks.
 
     `factors` are the columns that name the components; runs that agree in all of them are
-    replicates. Every combination of levels must be there equally often. The model has topics, the
+    replicates. Every combination of levels must be there equally often; `unbalanced="type3"` takes
+    other grids too, with type III sums of squares (needs statsmodels). The model has topics, the
     main effects and their interactions up to `interactions` factors (all, unless given). As
     published, effects are tested against one residual, as if topics were the only ones there
     are; `strata="topic"` tests each against its interaction with topics, which speaks of other
@@ -124,30 +134,30 @@ def components(
     True
     """
     names = _check_factors(scores, factors, interactions, strata)
+    if unbalanced not in get_args(Unbalanced):
+        raise unknown_name("way with unbalanced data", str(unbalanced), get_args(Unbalanced))
     chosen, matrix = _matrix(scores, measure)
     there = ~np.isnan(matrix).any(axis=0)
     n_dropped = _tell_dropped(there)
-    layout = _layout(scores, names)
-    table = anova(
-        matrix[:, there][layout.index],
-        factors=[*names, None, BLOCK],
-        effects=_effects(names, interactions),
-        block=BLOCK,
-        strata=crossed_strata(BLOCK, names) if strata == "topic" else (),
-        power=power,
-    )
+    levels = _levels(scores, names)
+    n_replicates = _n_replicates(scores, levels)
+    type_three = unbalanced == "type3" and not n_replicates
+    effects = _effects(names, interactions)
+    analyse = _type_three if type_three else _balanced
+    table, mains = analyse(scores, matrix[:, there], names, effects, strata, power, level)
     return ComponentsResult(
         measure=chosen,
         factors=names,
-        levels=layout.levels,
+        levels=levels,
         n_runs=len(scores.runs),
-        n_replicates=layout.index.shape[-1],
+        n_replicates=n_replicates,
         n_topics=int(there.sum()),
         n_dropped=n_dropped,
         strata=strata,
         level=level,
         anova=table,
-        main_effects={name: tukey_main_effect(table, name, level=level) for name in names},
+        main_effects=mains,
+        type_three=type_three,
     )
 
 
@@ -198,12 +208,65 @@ def _tell_dropped(there: np.ndarray) -> int:
     return dropped
 
 
-def _layout(scores: Scores, names: tuple[str, ...]) -> Layout:
-    layout = balanced_layout({name: scores.run_info[name] for name in names})
-    for name, levels in layout.levels.items():
+def _levels(scores: Scores, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Factor to its levels, in the order of appearance."""
+    found = {name: tuple(dict.fromkeys(scores.run_info[name])) for name in names}
+    for name, levels in found.items():
         if len(levels) < 2:
             raise InputError(f"every run has the same {name} ({levels[0]!r}): leave the factor out")
-    return layout
+    return found
+
+
+def _n_replicates(scores: Scores, levels: Mapping[str, tuple[str, ...]]) -> int:
+    """Runs of each combination; 0 where the grid is unbalanced."""
+    counts = Counter(zip(*(scores.run_info[name] for name in levels), strict=True))
+    balanced = len(counts) == prod(map(len, levels.values())) and len(set(counts.values())) == 1
+    return next(iter(counts.values())) if balanced else 0
+
+
+Analysed = tuple[Anova, dict[str, MainEffect]]
+
+
+def _balanced(
+    scores: Scores,
+    matrix: np.ndarray,
+    names: tuple[str, ...],
+    effects: list[str],
+    strata: Strata,
+    power: Power | None,
+    level: float,
+) -> Analysed:
+    layout = balanced_layout({name: scores.run_info[name] for name in names})
+    table = anova(
+        matrix[layout.index],
+        factors=[*names, None, BLOCK],
+        effects=effects,
+        block=BLOCK,
+        strata=crossed_strata(BLOCK, names) if strata == "topic" else (),
+        power=power,
+    )
+    return table, {name: tukey_main_effect(table, name, level=level) for name in names}
+
+
+def _type_three(
+    scores: Scores,
+    matrix: np.ndarray,
+    names: tuple[str, ...],
+    effects: list[str],
+    strata: Strata,
+    power: Power | None,
+    level: float,
+) -> Analysed:
+    if strata != "none":
+        raise InputError(
+            f"strata {strata} need a balanced grid: take strata none with unbalanced type3"
+        )
+    n_runs, n_topics = matrix.shape
+    columns: dict[str, Any] = {name: np.repeat(scores.run_info[name], n_topics) for name in names}
+    columns[BLOCK] = np.tile(np.arange(n_topics), n_runs)
+    return type_three_with_pairs(
+        matrix.reshape(-1), columns, effects=effects, block=BLOCK, power=power, level=level
+    )
 
 
 def _effects(names: tuple[str, ...], interactions: int | None) -> list[str]:
