@@ -50,6 +50,12 @@ _HOMES = {
     "TopicsResult": "studies.topics",
     "topics": "studies.topics",
     "plot": "render.plots",
+    "GridResult": "retrieval.grid",
+    "grid": "retrieval.grid",
+    "write_grid": "retrieval.grid",
+    "ShardResult": "retrieval.selective",
+    "shard": "retrieval.selective",
+    "write_shards": "retrieval.selective",
     "qrels_from_dict": "data.qrels",
     "read_qrels": "data.reading",
     "read_run": "data.reading",
@@ -86,6 +92,7 @@ __all__ = [
     "CompareResult",
     "ComponentsResult",
     "FormatError",
+    "GridResult",
     "InputError",
     "InstancesResult",
     "InstancesTable",
@@ -96,6 +103,7 @@ __all__ = [
     "Qrels",
     "Run",
     "Scores",
+    "ShardResult",
     "SimulateResult",
     "SimulatedTrack",
     "StabilityResult",
@@ -118,6 +126,7 @@ __all__ = [
     "discriminative_power",
     "equivalence_intervals",
     "evaluate",
+    "grid",
     "instance_spread",
     "instances",
     "join_scores",
@@ -139,6 +148,7 @@ __all__ = [
     "read_topics",
     "register_measure",
     "run_from_dict",
+    "shard",
     "simulate",
     "simulated_track",
     "single_instance_shares",
@@ -147,9 +157,11 @@ __all__ = [
     "tau_ap",
     "topics",
     "true_means",
+    "write_grid",
     "write_qrels",
     "write_run",
     "write_scores",
+    "write_shards",
 ]
 
 
@@ -191,6 +203,8 @@ if TYPE_CHECKING:
     from steadyrank.measures.names import Measure, parse_measure
     from steadyrank.measures.own import register_measure
     from steadyrank.render.plots import plot
+    from steadyrank.retrieval.grid import GridResult, grid, write_grid
+    from steadyrank.retrieval.selective import ShardResult, shard, write_shards
     from steadyrank.stats.correlation import correlations, kendall_tau, symmetric_tau_ap, tau_ap
     from steadyrank.stats.overlap import rbo
     from steadyrank.studies.agree import AgreeResult, agree

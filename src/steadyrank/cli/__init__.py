@@ -30,6 +30,8 @@ COMMANDS = {
     "plan": "how many topics, for which power; how safe is the pilot?",
     "pools": "leave teams out, leave topics out: would the pilot say the same?",
     "stability": "generalizability theory: how stable is this collection",
+    "grid": "make runs from every combination of components",
+    "shard": "make instances of a selective-search system",
     "demo": "evaluate a simulated track, without any data of your own",
     "doctor": "versions, threads, caches, self-test",
 }

@@ -1,0 +1,141 @@
+"""What the commands that make runs share: their sources, their folders, and lists of names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steadyrank.cli.options import measures_option, together
+from steadyrank.errors import InputError
+
+if TYPE_CHECKING:
+    from steadyrank.data.scores import Scores
+    from steadyrank.render.tables import Table
+
+
+def split_names(text: str) -> list[str]:
+    """Names between commas; commas in parentheses belong to a name.
+
+    >>> split_names("BM25(k1=0.9,b=0.4),PL2")
+    ['BM25(k1=0.9,b=0.4)', 'PL2']
+    """
+    names, depth, start = [], 0, 0
+    for place, character in enumerate(text + ","):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth <= 0:
+            names.append(text[start:place].strip())
+            start = place + 1
+    return [name for name in names if name]
+
+
+def names_option(flag: str, help: str) -> Any:
+    """An option that takes names between commas, and can be repeated."""
+
+    def collect(
+        ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+    ) -> list[str] | None:
+        return [name for value in values for name in split_names(value)] if values else None
+
+    return click.option(flag, multiple=True, callback=collect, metavar="A,B,…", help=help)
+
+
+source_options = together(
+    click.argument("corpus", type=click.Path(), metavar="CORPUS"),
+    click.option("--out", metavar="DIR", type=click.Path(file_okay=False),
+                 help="Write runs/NAME.run and run-info.csv into DIR; take up what is there."),
+    click.option("--topics", metavar="FILE", type=click.Path(),
+                 help="id<TAB>text, or TREC's [default: topics.tsv in CORPUS]."),
+    click.option("--qrels", metavar="FILE", type=click.Path(),
+                 help="Score the runs by these judgments [default: qrels.txt in CORPUS]."),
+    measures_option,
+    click.option("--scores", "scores_file", metavar="FILE", type=click.Path(dir_okay=False),
+                 help="Write all scores into FILE (.parquet keeps the components, too)."),
+)  # fmt: skip
+
+keeping_options = together(
+    click.option("--depth", type=click.IntRange(min=1), default=1000, show_default=True,
+                 help="Documents ranked for each topic."),
+    click.option("--missing", type=click.Choice(["zero", "skip", "error"]), default="zero",
+                 show_default=True, help="A judged topic for which a run finds nothing."),
+    click.option("--no-relevant", type=click.Choice(["zero", "skip"]), default="zero",
+                 show_default=True, help="A topic without relevant documents."),
+    click.option("--store", metavar="DIR", type=click.Path(file_okay=False),
+                 help="Keep finished scores in DIR, and take up where it stopped."),
+    click.option("--cache", metavar="DIR", type=click.Path(file_okay=False),
+                 help="Keep the collection's word counts in DIR for the next time."),
+)  # fmt: skip
+
+
+def wants_scores(
+    out: str | None, qrels: str | None, measures: Sequence[str], scores_file: str | None,
+    store: str | None,
+) -> bool:  # fmt: skip
+    """Whether runs are to be scored; refuses a command that would leave nothing behind."""
+    scored = bool(qrels or measures or scores_file or store)
+    if out is None and not scored:
+        raise InputError(
+            "nothing to make: name a folder for the runs (--out DIR), judgments to score them by "
+            "(--qrels FILE), or both"
+        )
+    return scored
+
+
+def check_places(output: str | None, scores_file: str | None) -> None:
+    """Refuse at once what could not be written in the end."""
+    for path in (output, scores_file):
+        if path is not None and not Path(path).parent.is_dir():
+            folder = Path(path).parent
+            raise InputError(f"{path}: the folder {folder} does not exist: make it first")
+    if scores_file is not None and Path(scores_file).suffix not in (".csv", ".parquet"):
+        raise InputError(f"{scores_file}: scores are written as .csv or .parquet")
+
+
+def keep_scores(scores: Scores, scores_file: str) -> None:
+    """Write the scores; beside a CSV, which has no room for them, the components."""
+    from steadyrank.compute.files import write_whole
+    from steadyrank.data.score_files import write_scores
+    from steadyrank.render.tables import Table, to_csv
+
+    write_scores(scores, scores_file)
+    path = Path(scores_file)
+    if path.suffix == ".csv":
+        columns = list(scores.run_info)
+        rows = list(zip(scores.runs, *scores.run_info.values(), strict=True))
+        info = to_csv(Table(header=["run", *columns], rows=rows))
+        write_whole(path.with_name(f"{path.stem}.run-info.csv"), info)
+
+
+def rows_of(scores: Scores) -> list[dict[str, Any]]:
+    """One dictionary a run: what is known of it, and its means."""
+    means = scores.mean().T.tolist()
+    return [
+        {
+            "run": run,
+            **{key: column[i] for key, column in scores.run_info.items()},
+            "mean": dict(zip(scores.measures, means[i], strict=True)),
+        }
+        for i, run in enumerate(scores.runs)
+    ]
+
+
+def text_of_rows(
+    rows: list[dict[str, Any]], table: Table, form: str, out: str | None, looks: dict[str, Any]
+) -> str:
+    """The result: a table for people, all runs for programs."""
+    from steadyrank.render.jsons import to_json
+    from steadyrank.render.tables import Table, render, to_csv
+
+    if form == "json":
+        return to_json({"runs": rows, "out": out})
+    if form == "csv":
+        means = [row.pop("mean", {}) for row in rows]
+        header = [*rows[0], *means[0]]
+        lines = [
+            [*row.values(), *map(repr, mean.values())]
+            for row, mean in zip(rows, means, strict=True)
+        ]
+        return to_csv(Table(header=header, rows=lines))
+    return render(table, form, **looks)  # type: ignore[arg-type]

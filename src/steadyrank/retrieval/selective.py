@@ -1,0 +1,365 @@
+"""`shard`: instances of a selective search system, which answers differently each time it is built.
+
+For whoever compares systems that are not deterministic (Jayasinghe et al., IP&M 2015,
+doi:10.1016/j.ipm.2015.05.003, section 5): a collection is cut into topical shards, a central
+sample of them is searched first, and ReDDE (Si & Callan, SIGIR 2003, doi:10.1145/860435.860490)
+picks the few shards that are searched for each topic. Cluster samples x partitions x central
+samples make instances; exhaustive search stands beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+
+from steadyrank._version import __version__
+from steadyrank.compute.executors import Progress
+from steadyrank.data.scores import Scores
+from steadyrank.data.sources import PathLike
+from steadyrank.measures.evaluate import DEFAULT_MEASURES
+from steadyrank.measures.names import Measure
+from steadyrank.retrieval.index import build_index
+from steadyrank.retrieval.making import (
+    Evaluation,
+    Missing,
+    NoRelevant,
+    Work,
+    carry_out,
+    digest_of,
+    load_counts,
+    load_judgments,
+    load_topics,
+    make_evaluation,
+    make_scores,
+)
+from steadyrank.retrieval.models import Model, parse_model
+from steadyrank.retrieval.run_folders import Info, Made, Task
+from steadyrank.retrieval.search import (
+    DEPTH,
+    check_depth,
+    find_wanted,
+    order_documents,
+    spelled,
+)
+from steadyrank.retrieval.shard_search import (
+    Engine,
+    all_shards,
+    choose_shards,
+    judge,
+    make_engine,
+    make_shards,
+    run_of,
+)
+from steadyrank.retrieval.shards import (
+    Distance,
+    Partition,
+    ShardDesign,
+    Statistics,
+    Vectors,
+    central_sample,
+    check_sample,
+    make_vectors,
+    random_shards,
+    topical_shards,
+)
+from steadyrank.retrieval.stop_lists import stop_words
+from steadyrank.retrieval.word_counts import WordCounts
+
+EXHAUSTIVE = "exhaustive"
+
+
+def _name(info: Info) -> str:
+    return "{system}_r{rate}_s{sample}_p{partition}_c{csi}".format(**info)
+
+
+class ShardOptions(TypedDict, total=False):
+    """What `shard` and `write_shards` take by name beside judgments and folders."""
+
+    shards: int
+    sample_rate: float | Iterable[float]
+    cluster_samples: int
+    partitions: int
+    csi: int
+    cluster_share: float
+    top_shards: int
+    csi_depth: int
+    distance: Distance
+    random_shards: bool
+    statistics: Statistics
+    model: str | Model
+    stop_list: str
+    lexical: str
+    depth: int
+    cache: PathLike | None
+    jobs: int | None
+    scheduler: str | None
+    executor: Executor | None
+    reading: Progress | None
+    progress: Progress | None
+    rng: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Plan:
+    """All that an instance depends on, but its numbers."""
+
+    design: ShardDesign
+    seed: int
+    depth: int
+    engine: Engine
+    vectors: Vectors | None
+    evaluation: Evaluation | None
+
+
+def _partition(plan: _Plan, sample: int, partition: int) -> Partition:
+    design = plan.design
+    numbers = {"seed": plan.seed, "sample": sample, "partition": partition}
+    if plan.vectors is None:
+        return random_shards(len(plan.engine.order), n_shards=design.shards, **numbers)
+    return topical_shards(
+        plan.vectors, n_shards=design.shards, sample_share=design.cluster_share, **numbers
+    )
+
+
+def _make(plan: _Plan, task: Task) -> Made:
+    """All instances of one partition; or exhaustive search, of one shard that is always chosen."""
+    if task.what is None:
+        everything = np.zeros(len(plan.engine.order), np.int32)
+        shards = make_shards(plan.engine, Partition(shard_of=everything, n_shards=1))
+        choices = [all_shards(shards)]
+    else:
+        sample, partition = task.what
+        shards = make_shards(plan.engine, _partition(plan, sample, partition))
+        choices = [
+            choose_shards(
+                plan.engine, shards,
+                central_sample(
+                    shards.partition, rate=rate, seed=plan.seed, sample=sample,
+                    partition=partition, csi=csi,
+                ),
+                csi_depth=plan.design.csi_depth, top_shards=plan.design.top_shards,
+            )
+            for rate, csi in plan.design.instances
+        ]  # fmt: skip
+    made = Made()
+    values, lacking = [], []
+    for name, chosen in zip(task.runs, choices, strict=True):
+        if name in task.write:
+            made.keep(task, run_of(plan.engine, shards, chosen, depth=plan.depth, name=name))
+        if task.score and plan.evaluation is not None:
+            judged = judge(shards, chosen, depth=plan.depth)
+            values.append(plan.evaluation.values(judged))
+            lacking.append(int((judged.lengths < 0).sum()))
+    if not task.score:
+        return made
+    return Made(values=np.array(values), lacking=np.array(lacking), texts=made.texts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ShardResult:
+    """The runs that `write_shards` made: one of exhaustive search, and one an instance."""
+
+    design: ShardDesign
+    model: str
+    stop_list: str
+    lexical: str
+    depth: int
+    seed: int
+    n_documents: int
+    n_topics: int
+    folder: Path
+    runs: tuple[str, ...]
+    run_info: tuple[Info, ...]
+    written: int
+    """Runs that were made now; the others were there."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<ShardResult: {len(self.runs) - 1} instances of {self.design.shards} "
+            f"{self.design.system} shards in {self.folder}>"
+        )
+
+    def rows(self) -> list[dict[str, str]]:
+        """One dictionary a run, as run-info.csv has it."""
+        return [{"run": run, **info} for run, info in zip(self.runs, self.run_info, strict=True)]
+
+    def to_frame(self) -> Any:
+        """One row a run, as a pandas frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(index=False))
+
+
+def shard(
+    corpus: Any,
+    topics: PathLike | Mapping[str, str] | None = None,
+    *,
+    qrels: Any = None,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    missing: Missing = "zero",
+    no_relevant: NoRelevant = "zero",
+    out: PathLike | None = None,
+    store: PathLike | None = None,
+    **options: Unpack[ShardOptions],
+) -> Scores:
+    """Scores of many instances of selective search, and of exhaustive search beside them.
+
+    `corpus` and `topics` are what `count_words` and `read_topics` take; a folder with
+    `docs.jsonl`, `topics.tsv` and `qrels.txt`, or `irds:NAME`, holds all three. `run_info` says
+    of each run its system ("topical", "random" or "exhaustive"), rate, sample, partition and csi,
+    as `instances` needs them. With `out`, runs are written there too; `store` keeps scores.
+
+    `shards` of the collection are made `cluster_samples` x `partitions` times, by k-means on a
+    `cluster_share` of the documents (`distance` "cosine", or "kl" as Kulkarni & Callan), or at
+    random (`random_shards`). For each, `csi` central samples hold a `sample_rate` (one, or
+    several) of every shard. Of the `csi_depth` best documents of the central sample, ReDDE
+    chooses `top_shards`; their documents are merged by score, `depth` a topic. `statistics`:
+    "global", or every "shard" and central sample its own. A topic for which the central sample
+    has no document gets none.
+
+    What is random in an instance depends on `rng` and its numbers (sample, partition, csi)
+    alone: other rates, `jobs`, or a `scheduler` change nothing.
+
+    >>> import steadyrank as sr
+    >>> corpus = {f"d{i}": f"word{i % 7} word{i % 5} river" for i in range(200)}
+    >>> scores = sr.shard(
+    ...     corpus, {"1": "word3 river"}, qrels={"1": {"d3": 1, "d38": 1}}, shards=5, csi=2,
+    ...     cluster_share=0.2, sample_rate=[0.1, 0.2], top_shards=2, measures="P@10",
+    ... )
+    >>> scores.values.shape, scores.run_info["system"][:2], scores.run_info["rate"][-1]
+    ((1, 41, 1), ('exhaustive', 'topical'), '0.2')
+    """
+    study = _prepare(corpus, topics, **options)
+    evaluation = make_evaluation(
+        load_judgments(corpus, qrels), measures, study.topics, missing=missing,
+        no_relevant=no_relevant,
+    )  # fmt: skip
+    harvest = carry_out(
+        _make, _plan(study, evaluation), study.work, evaluation=evaluation, out=out, store=store
+    )
+    about = {"model": study.model, "stop_list": study.stop_list, "lexical": study.lexical,
+             "depth": study.depth, "seed": study.seed}  # fmt: skip
+    return make_scores(evaluation, study.work, harvest, shard={**asdict(study.design), **about})
+
+
+def write_shards(
+    corpus: Any,
+    topics: PathLike | Mapping[str, str] | None = None,
+    *,
+    out: PathLike,
+    **options: Unpack[ShardOptions],
+) -> ShardResult:
+    """Write the runs of many instances of selective search, and of exhaustive search.
+
+    Takes what `shard` takes. Makes `runs/NAME.run` and `run-info.csv` in the folder `out`; runs
+    that are there already are kept, and the folder of another design is refused.
+    """
+    study = _prepare(corpus, topics, **options)
+    harvest = carry_out(_make, _plan(study, None), study.work, out=out)
+    return ShardResult(
+        design=study.design, model=study.model, stop_list=study.stop_list, lexical=study.lexical,
+        depth=study.depth, seed=study.seed, n_documents=len(study.counts.documents),
+        n_topics=len(study.topics), folder=Path(out), runs=study.work.runs,
+        run_info=study.work.info, written=harvest.written,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Study:
+    """A design on a collection, and the runs that it makes."""
+
+    design: ShardDesign
+    model: str
+    stop_list: str
+    lexical: str
+    depth: int
+    seed: int
+    counts: WordCounts
+    topics: Mapping[str, str]
+    work: Work
+
+
+def _prepare(
+    corpus: Any,
+    topics: Any,
+    *,
+    model: str | Model = "BM25",
+    stop_list: str = "lucene",
+    lexical: str = "porter",
+    depth: int = DEPTH,
+    cache: PathLike | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    executor: Executor | None = None,
+    reading: Progress | None = None,
+    progress: Progress | None = None,
+    rng: int = 0,
+    **design: Any,
+) -> _Study:
+    """Check everything that can be checked before the work begins."""
+    chosen = ShardDesign(**design)
+    model = spelled(parse_model(model))
+    stopped = stop_words(stop_list)
+    check_depth(depth)
+    texts = load_topics(corpus, topics)
+    counts = load_counts(corpus, cache=cache, progress=reading)
+    check_sample(len(counts.documents), chosen)
+    settings = {
+        "makes": "selective search", "version": __version__, "seed": rng, "model": model,
+        "stop_list": sorted(stopped), "lexical": lexical, "depth": depth,
+        "data": digest_of(counts, texts), **asdict(chosen),
+    }  # fmt: skip
+    tasks, info = _tasks(chosen)
+    work = Work(
+        tasks=tasks, info=info, settings=settings, progress=progress,
+        pool={"jobs": jobs, "scheduler": scheduler, "executor": executor},
+    )  # fmt: skip
+    return _Study(
+        design=chosen, model=model, stop_list=stop_list, lexical=lexical, depth=depth, seed=rng,
+        counts=counts, topics=texts, work=work,
+    )  # fmt: skip
+
+
+def _tasks(design: ShardDesign) -> tuple[tuple[Task, ...], tuple[Info, ...]]:
+    """Exhaustive search, then a task for each partition, with what is known of their runs."""
+    tasks = [Task(name=EXHAUSTIVE, runs=(EXHAUSTIVE,), what=None)]
+    info: list[Info] = [
+        {"system": EXHAUSTIVE, "rate": "", "sample": "", "partition": "", "csi": ""}
+    ]
+    for sample, partition in product(range(design.cluster_samples), range(design.partitions)):
+        rows = [design.info(sample, partition, *instance) for instance in design.instances]
+        name = f"sample-{sample + 1}-partition-{partition + 1}"
+        tasks.append(Task(name=name, runs=tuple(map(_name, rows)), what=(sample, partition)))
+        info += rows
+    return tuple(tasks), tuple(info)
+
+
+def _plan(study: _Study, evaluation: Evaluation | None) -> _Plan:
+    """The index, searched exhaustively, and the documents as vectors."""
+    index = build_index(study.counts, study.topics, stop_list=study.stop_list, unit=study.lexical)
+    order = order_documents(study.counts.documents)
+    wanted = None
+    if evaluation is not None:
+        wanted = find_wanted(
+            evaluation.qrels, index.topics, order, relevant_only=evaluation.relevant_only
+        )
+    vectors = None
+    if not study.design.random_shards:
+        stopped = stop_words(study.stop_list)
+        vectors = make_vectors(study.counts, distance=study.design.distance, without=stopped)
+    engine = make_engine(
+        index, order, study.model, statistics=study.design.statistics, wanted=wanted
+    )
+    return _Plan(
+        design=study.design, seed=study.seed, depth=study.depth, engine=engine, vectors=vectors,
+        evaluation=evaluation,
+    )  # fmt: skip

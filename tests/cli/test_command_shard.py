@@ -1,0 +1,120 @@
+"""The `shard` command as people and programs call it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.cli import run
+
+DESIGN = ("--shards", 4, "--sample-rate", "10%,0.4", "--cluster-samples", 2, "--partitions", 2,
+          "--csi", 3, "--sample", "0.3", "--top-shards", 2)  # fmt: skip
+
+
+@pytest.fixture
+def corpus(write):
+    rng = np.random.default_rng(2)
+    words = [f"word{i}" for i in range(30)]
+    lines = [
+        json.dumps({"id": f"d{i:03d}", "text": " ".join(rng.choice(words, 12))}) for i in range(100)
+    ]
+    write("corpus/topics.tsv", "1\tword1 word2 word3\n2\tword4 word5 word6\n3\tword7 word8\n")
+    judged = [f"{t} 0 d{i:03d} 1\n" for t in (1, 2, 3) for i in rng.choice(100, 9, replace=False)]
+    write("corpus/qrels.txt", "".join(judged))
+    return write("corpus/docs.jsonl", "\n".join(lines) + "\n").parent
+
+
+def call(capsys, *arguments):
+    code = run([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_instances_reads_the_folder_as_it_is(capsys, corpus, tmp_path):
+    out = tmp_path / "shards"
+    code, shown, err = call(capsys, "shard", corpus, "--out", out, *DESIGN)
+    assert (code, err) == (0, "")
+    assert "25 runs on 3 topics and 100 documents" in shown
+    lines = (out / "run-info.csv").read_text().splitlines()
+    assert lines[:3] == [
+        "run,system,rate,sample,partition,csi",
+        "exhaustive,exhaustive,,,,",
+        "topical_r0.1_s1_p1_c1,topical,0.1,1,1,1",
+    ]
+    assert len(lines) == 26
+    assert len(list((out / "runs").glob("*.run"))) == 25
+    code, shown, err = call(
+        capsys, "instances", corpus / "qrels.txt", out / "runs", "--run-info",
+        out / "run-info.csv", "-m", "AP", "--a", "topical", "--b", "exhaustive",
+        "--instance-factors", "sample,partition,csi", "--quiet", "--format", "json",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    assert json.loads(shown)["n_instances"] == {"a": 24, "b": 1}
+
+
+def test_scores_are_summed_up_by_rate(capsys, corpus, tmp_path):
+    file = tmp_path / "s.parquet"
+    code, shown, err = call(
+        capsys, "shard", corpus, *DESIGN, "-m", "AP", "--scores", file, "--seed", 5
+    )
+    assert (code, err) == (0, "")
+    scores = sr.read_scores(file)
+    direct = sr.shard(
+        corpus, shards=4, sample_rate=[0.1, 0.4], cluster_samples=2, partitions=2, csi=3,
+        cluster_share=0.3, top_shards=2, measures="AP", rng=5,
+    )  # fmt: skip
+    assert np.array_equal(scores.values, direct.values)
+    rows = [line.split() for line in shown.splitlines()[2:5]]
+    assert [row[:3] for row in rows] == [
+        ["exhaustive", "–", "1"], ["topical", "0.1", "12"], ["topical", "0.4", "12"],
+    ]  # fmt: skip
+    means = scores.mean()[0, np.array(scores.run_info["rate"]) == "0.4"]
+    assert rows[2][3:] == [f"{means.mean():.4f}", f"{means.std(ddof=1):.4f}"]
+
+
+def test_json_and_csv_have_every_run(capsys, corpus):
+    _, shown, _ = call(capsys, "shard", corpus, *DESIGN, "-m", "P@5", "--format", "json")
+    runs = json.loads(shown)["runs"]
+    assert len(runs) == 25
+    assert runs[1].keys() == {"run", "system", "rate", "sample", "partition", "csi", "mean"}
+    _, shown, _ = call(capsys, "shard", corpus, *DESIGN, "-m", "P@5", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(shown)))
+    assert [float(row["P@5"]) for row in rows] == [each["mean"]["P@5"] for each in runs]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--random-shards",), ("--distance", "kl"), ("--statistics", "shard"),
+     ("--model", "PL2", "--stop-list", "none", "--lexical", "4grams", "--csi-depth", 3)],
+)  # fmt: skip
+def test_every_option_changes_the_instances(capsys, corpus, options):
+    usual = call(capsys, "shard", corpus, *DESIGN, "-m", "AP", "--format", "csv", "--quiet")
+    other = call(capsys, "shard", corpus, *DESIGN, "-m", "AP", "--format", "csv", *options)
+    assert other[0] == 0
+    assert other[1] != usual[1]
+    assert ("random_r0.1" in other[1]) == (options == ("--random-shards",))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "nothing to make"),
+        (("-m", "AP", "--shards", 40, "--sample", 0.1), "cannot make 40 shards: cluster at least"),
+        (("-m", "AP", "--shards", 200), "100 documents cannot make 200 shards: make fewer"),
+        (("-m", "AP", "--sample-rate", "lots"), "'lots' is not a list of rates"),
+        (("-m", "AP", "--sample-rate", "0"), "sample_rate must be above 0 and at most 1, got 0.0"),
+        (("-m", "AP", "--shards", 3, "--top-shards", 4), "cannot search 4 of 3 shards"),
+        (("-m", "AP", "--shards", 3, "--sample", 0.1, "--top-shards", 1, "--model", "BM52"),
+         "did you mean 'BM25'?"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_in_one_line(capsys, corpus, arguments, message):
+    code, shown, err = call(capsys, "shard", corpus, *arguments)
+    assert (code, shown) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
