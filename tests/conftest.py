@@ -21,3 +21,9 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write_file
+
+
+@pytest.fixture(autouse=True)
+def _no_progress_of_slow_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Progress is shown after some seconds; tests of what a command tells must not wait for it."""
+    monkeypatch.setattr("steadyrank.cli.output.PATIENCE", 1e6)
