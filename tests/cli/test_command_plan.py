@@ -176,3 +176,16 @@ def test_the_result_goes_whole_into_a_file(capsys, tmp_path):
     code, _, _ = call(capsys, "plan", "--variance", "0", *ASKED, "-o", tmp_path / "none.md")
     assert code == 2
     assert not (tmp_path / "none.md").exists()
+
+
+def test_plots_have_a_panel_for_each_curve(capsys, pilot, tmp_path):
+    path = tmp_path / "plan.svg"
+    code, out, err = call(capsys, "plan", "--scores", pilot, *ASKED, "--plot", path)
+    assert (code, err) == (0, "")
+    assert "topics" in out
+    text = path.read_text("utf-8")
+    for label in ("minimum difference", "number of systems", "number of topics", "power", "P@10"):
+        assert label in text
+    code, out, err = call(capsys, "plan", "--variance", ".1", *ASKED, "--plot", "plan.bmp")
+    assert (code, out) == (2, "")
+    assert "a figure's name ends in .svg, .png or .pdf" in err

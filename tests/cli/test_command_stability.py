@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from steadyrank.cli import run
@@ -78,3 +80,79 @@ def test_one_run_is_refused(capsys, write):
     code, _, err = call(capsys, "stability", "--scores", path)
     assert code == 2
     assert "at least 2 runs" in err
+
+
+@pytest.fixture
+def instances(write):
+    rng = np.random.default_rng(2)
+    parts = [(0.2, (4, 1, 1)), (0.2, (1, 1, 10)), (0.1, (4, 3, 1)), (0.1, (4, 1, 10))]
+    cube = sum(rng.normal(0, sd, shape) for sd, shape in [*parts, (0.05, (4, 3, 10))])
+    runs = [f"s{s}.{i}" for s in range(4) for i in range(3)]
+    table = pd.DataFrame(cube.reshape(12, 10).T, columns=runs).rename_axis("topic")
+    info = ["run,system,assessor", *(f"{run},{run[:2]},judge{run[-1]}" for run in runs)]
+    write("info.csv", "\n".join(info) + "\n")
+    return write("scores.csv", table.to_csv())
+
+
+def test_instances_are_a_third_facet(capsys, instances):
+    options = ("--scores", instances, "--levels", ".9", "--instances", "1,6", "--format", "json")
+    code, out, err = call(capsys, "stability", *options, "--system-from", r"^(s\d)")
+    shown = json.loads(out)
+    assert (code, err) == (0, "")
+    assert list(shown["variance"]) == ["system", "topic", "instance", "system_topic", "residual"]
+    assert shown["n_systems"] == 4
+    assert [row["instances"] for row in shown["topics_needed"]] == [3, 1, 6]
+    info = instances.with_name("info.csv")
+    code, out, err = call(capsys, "stability", *options, "--run-info", info, "--facet", "assessor")
+    assert code == 0
+    assert json.loads(out)["design"] == "crossed"
+    code, out, _ = call(
+        capsys, "stability", "--scores", instances, "--run-info", info, "--facet", "none",
+        "--format", "json",
+    )  # fmt: skip
+    assert json.loads(out)["n_systems"] == 12
+
+
+def test_the_seed_makes_the_intervals(capsys, instances):
+    options = ("--scores", instances, "--system-from", r"^(s\d)", "--format", "json")
+    first, again, other = (
+        call(capsys, "stability", *options, "--seed", seed)[1] for seed in (1, 1, 2)
+    )
+    assert first == again != other
+    assert json.loads(first)["e_rho2"] == json.loads(other)["e_rho2"]
+
+
+@pytest.mark.parametrize("measures", [("-m", "AP"), ()])
+def test_plots(capsys, instances, tmp_path, measures):
+    path = tmp_path / "stability.svg"
+    named = measures or ("-m", f"AP={instances}", "-m", f"nDCG={instances}")
+    source = ("--scores", instances) if measures else ()
+    options = (*source, *named, "--system-from", r"^(s\d)", "--plot", path)
+    code, out, err = call(capsys, "stability", *options)
+    assert (code, err) == (0, "")
+    assert "E rho²" in out
+    text = path.read_text("utf-8")
+    assert "number of topics" in text
+    assert "E rho² of AP" in text
+    assert ("Phi of nDCG" in text) == (not measures)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--facet", "asessor"), "unknown facet 'asessor'"),
+        (("--facet", "assessor"), "nothing says which runs are instances"),
+        (("--instances", "two"), "--instances two: give whole numbers with commas between"),
+        (("--instances", "2"), "need systems with several runs each"),
+        (("--system-from", "(s)"), "all 12 runs are of one system, s"),
+        (("--plot", "figure.bmp"), "a figure's name ends in .svg, .png or .pdf"),
+        (("--plot", "no/such/folder/figure.svg"), "does not exist"),
+    ],
+)
+def test_bad_layouts_and_figures_are_one_line_and_code_2(capsys, instances, arguments, message):
+    if arguments == ("--facet", "asessor"):
+        arguments = (*arguments, "--run-info", instances.with_name("info.csv"))
+    code, out, err = call(capsys, "stability", "--scores", instances, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1

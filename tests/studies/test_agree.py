@@ -319,7 +319,7 @@ def test_usual_sizes_are_cut_to_what_the_data_have(scores):
 def test_topics_that_a_system_lacks_are_left_out_and_counted(scores):
     values = scores.values.copy()
     values[1, 3, 7] = np.nan
-    with pytest.warns(sr.SteadyrankWarning, match="1 of 30 topics are left out"):
+    with pytest.warns(sr.SteadyrankWarning, match="1 of 30 topics is left out"):
         found = sr.agree(replace(scores, values=values), **SIZES, n_samples=4)
     kept = scores.select(topics=[name for name in scores.topics if name != "t7"])
     assert same_bytes(found, sr.agree(kept, **SIZES, n_samples=4))

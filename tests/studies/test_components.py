@@ -159,7 +159,7 @@ def test_interactions_can_be_limited(scores, result):
 def test_incomplete_topics_are_left_out_and_counted(scores):
     values = scores.values.copy()
     values[0, 3, 5] = np.nan
-    with pytest.warns(sr.SteadyrankWarning, match="1 of 12 topics are left out"):
+    with pytest.warns(sr.SteadyrankWarning, match="1 of 12 topics is left out"):
         found = sr.components(replace(scores, values=values), factors=list(LEVELS))
     assert (found.n_topics, found.n_dropped) == (11, 1)
     assert "11 topics (1 dropped)" in found.caption()

@@ -740,7 +740,7 @@ def test_data_that_cannot_be_compared_are_refused():
         sr.instances(
             sr.Scores(measures=["AP"], runs=["x", "y"], topics=["1"], values=[[[0.1], [0.2]]])
         )
-    with pytest.raises(sr.InputError, match="share 1 topics with a AP: .* at least two"):
+    with pytest.raises(sr.InputError, match="share 1 topic with a AP: .* at least two"):
         compared({"a": drawn(3, 1), "b": drawn(2, 1)})
     with pytest.raises(sr.InputError, match="there is only one system, 'a'"):
         sr.instances(scores_of({"a": drawn(3, 5)}))

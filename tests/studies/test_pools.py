@@ -136,7 +136,7 @@ def test_every_variance_is_that_of_dictionaries_and_sets(track):
 
 @pytest.mark.parametrize("left_out", [(), (0,), (1, 3), (0, 2, 3, 4)])
 def test_scores_are_those_of_rewritten_judgments_to_the_last_bit(track, left_out):
-    with pytest.warns(sr.SteadyrankWarning, match="lack judged topics"):
+    with pytest.warns(sr.SteadyrankWarning, match="lacks? judged topics"):
         pool = read_pool(track.runs, track.qrels, parse_measures(MEASURES), depth=DEPTH)
     names = {pool.teams[team] for team in left_out}
     runs = [run for run in track.runs if run.info["team"] not in names]
@@ -538,7 +538,7 @@ def test_figures_have_a_panel_a_measure_and_a_line_a_pilot(track):
         ({"minimum_difference": 0.0, "systems": 2}, "minimum difference must be a number above 0"),
         ({"alpha": 1.0}, "alpha must lie strictly between 0 and 1"),
         ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1"),
-        ({"missing": "error"}, "1 runs lack judged topics"),
+        ({"missing": "error"}, "1 run lacks judged topics"),
         ({"missing": "nil"}, "unknown way to treat missing topics"),
         ({"team_from": "^team"}, "has no group"),
         ({"team_from": "^(team)"}, "all runs are of one team, 'team'"),
@@ -558,7 +558,7 @@ def test_teams_must_be_known(track):
     assert pools_json(by_name) == pools_json(study(track))
     some = [*track.runs[:8], *nameless[8:]]
     with (
-        pytest.warns(sr.SteadyrankWarning, match="lack judged topics"),
+        pytest.warns(sr.SteadyrankWarning, match="lacks? judged topics"),
         pytest.warns(sr.SteadyrankWarning, match="2 runs have no team, first 'team5-s1'"),
     ):
         result = sr.pools(some, track.qrels, pool_depth=DEPTH, ks=[1])

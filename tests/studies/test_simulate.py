@@ -302,7 +302,7 @@ def test_missing_topics_and_runs_of_unequal_depth():
     one = sr.run_from_dict({"1": {"a": 2.0, "z": 1.0}, "2": {"b": 1.0}}, name="one")
     two = sr.run_from_dict({"1": {"z": 2.0}}, name="two")
     with (
-        pytest.warns(SteadyrankWarning, match="lack judged topics"),
+        pytest.warns(SteadyrankWarning, match="lacks? judged topics"),
         pytest.warns(SteadyrankWarning, match="no relevant document: left out"),
     ):
         found = sr.simulate([one, two], qrels, n_samples=50, no_relevant="skip")
@@ -310,7 +310,7 @@ def test_missing_topics_and_runs_of_unequal_depth():
     assert not found.cell_mean[1].any()
     assert found.none_relevant == 2
     judged = sr.qrels_from_dict({"1": {"a": 1}, "2": {"b": 1}})
-    with pytest.raises(InputError, match="lack judged topics"):
+    with pytest.raises(InputError, match="lacks? judged topics"):
         sr.simulate([one, two], judged, n_samples=50, missing="error")
 
 

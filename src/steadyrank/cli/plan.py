@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steadyrank.cli.inputs import load_scores, scores_options, split_assignment
-from steadyrank.cli.options import measures_option, output_options, together
+from steadyrank.cli.options import (
+    digits_option,
+    measures_option,
+    output_options,
+    plot_option,
+    together,
+)
 from steadyrank.cli.output import (
+    check_files,
     choose_format,
+    draw,
     emit,
     progress_bar,
     tell_if_compiling,
@@ -64,9 +72,8 @@ budget_options = together(
 @measures_option
 @design_options
 @budget_options
-@click.option(
-    "--digits", type=click.IntRange(0, 15), default=4, show_default=True, help="Decimals in tables."
-)
+@plot_option("topics by difference and systems, and power by topics,")
+@digits_option
 @output_options
 def command(
     files: tuple[str, ...],
@@ -87,6 +94,7 @@ def command(
     minutes_per_document: float | None,
     documents_per_topic: tuple[str, ...],
     pool_depth: tuple[str, ...],
+    plot: str | None,
     digits: int,
     form: str | None,
     output: str | None,
@@ -102,6 +110,7 @@ def command(
     that pairs by topic needs fewer topics, which the table shows beside it.
     """
     kind = choose_format(form, output)
+    check_files(output, plot)
     with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
         wanted: dict[str, Any] = {
             "variance": _named_variances(variances, measures),
@@ -120,6 +129,7 @@ def command(
         )  # fmt: skip
         text = plan_text(result, kind, digits=digits, **terminal_looks(output))
     emit(text, output)
+    draw(result, plot, quiet)
 
 
 def _pilot(

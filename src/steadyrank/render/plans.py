@@ -9,9 +9,10 @@ from typing import Any
 
 from steadyrank.render.jsons import to_json
 from steadyrank.render.tables import Table, render
+from steadyrank.stats.variance_facets import FacetComponents
 from steadyrank.studies.pilots import STEADY_PILOT
 from steadyrank.studies.plan import MeasurePlan, PlanResult
-from steadyrank.studies.stability import StabilityResult
+from steadyrank.studies.stability import StabilityResult, TopicsNeeded, counted
 
 Column = tuple[str, list[str]]
 
@@ -196,6 +197,17 @@ def stability_json(results: Sequence[StabilityResult]) -> dict[str, Any]:
         "n_dropped": g.n_dropped,
         "confidence": result.confidence,
         "d_study": [found.row() for found in result.coefficients],
+        **(_facet_json(g) if isinstance(g, FacetComponents) else {}),
+    }
+
+
+def _facet_json(g: FacetComponents) -> dict[str, Any]:
+    return {
+        "facet": g.facet,
+        "design": g.design,
+        "n_instances": g.n_instances,
+        "n_runs": g.n_runs,
+        "df": g.df,
     }
 
 
@@ -209,7 +221,7 @@ def stability_text(
         return render(_exact_table([row for result in results for row in result.rows()]), "csv")
     parts = []
     for result in results:
-        tables = [_components_table(result, digits), _decision_table(result, digits)]
+        tables = [_components_table(result, digits), *_decision_tables(result, digits)]
         parts.append(_with_notes(tables, stability_notes(result), form, **looks))
     return "\n".join(parts)
 
@@ -218,10 +230,12 @@ def stability_notes(result: StabilityResult) -> list[str]:
     """The answer in words, and what was odd."""
     g, found = result.components, result.coefficients[0]
     notes = [
-        f"{g.n_topics} topics order systems like these with E rho² {found.e_rho2:.3f} "
-        f"{_span(found.e_rho2_interval, '.3f')} and measure them with Phi {found.phi:.3f} "
-        f"{_span(found.phi_interval, '.3f')} (1 is perfect)."
+        f"{_design_words(result, found.topics, found.instances)} order systems like these with "
+        f"E rho² {found.e_rho2:.3f} {_span(found.e_rho2_interval, '.3f')} and measure them with "
+        f"Phi {found.phi:.3f} {_span(found.phi_interval, '.3f')} (1 is perfect)."
     ]
+    if isinstance(g, FacetComponents) and g.variance["system"] > 0.0:
+        notes += _facet_notes(g)
     notes += [
         f"The {name} component came out as {value:.3g} and counts as 0: it is too small to be seen "
         "here."
@@ -231,6 +245,26 @@ def stability_notes(result: StabilityResult) -> list[str]:
     if g.variance["system"] == 0.0:
         notes.append("No number of topics tells systems apart that do not differ.")
     return notes
+
+
+def _facet_notes(g: FacetComponents) -> list[str]:
+    """How far topics alone could lead, and what unequal numbers of runs mean."""
+    most = {k: g.e_rho2(math.inf, k) for k in dict.fromkeys((1, g.n_instances))}
+    reached = " and ".join(f"{most[k]:.3f} with {counted(k, g.facet)}" for k in most)
+    notes = [f"Topics without end would reach E rho² {reached}."]
+    if g.n_instances * g.n_systems != g.n_runs:
+        notes.append(
+            f"Systems have different numbers of runs ({g.n_runs} in all): each system counts once, "
+            f"and {g.n_instances:.3g} is the harmonic mean of these numbers."
+        )
+    return notes
+
+
+def _design_words(result: StabilityResult, n_topics: int, k: float | None) -> str:
+    g = result.components
+    if k is None or not isinstance(g, FacetComponents):
+        return f"{n_topics} topics"
+    return f"{n_topics} topics × {counted(k, g.facet)}"
 
 
 def _components_table(result: StabilityResult, digits: int) -> Table:
@@ -245,27 +279,39 @@ def _components_table(result: StabilityResult, digits: int) -> Table:
     return Table(header=header, rows=rows, caption=f"G-study: {result.caption()}")
 
 
-def _decision_table(result: StabilityResult, digits: int) -> Table:
-    """The D-study: coefficients of numbers of topics, then topics of levels."""
+def _decision_tables(result: StabilityResult, digits: int) -> list[Table]:
+    """The D-study: coefficients, then topics of levels, in a table of its own if it is long."""
     shown = f".{min(digits, 3)}f"
     rows = [
-        [f"{found.topics} topics", _figure(found.e_rho2, shown),
+        [_design_words(result, found.topics, found.instances), _figure(found.e_rho2, shown),
          _span(found.e_rho2_interval, shown), _figure(found.phi, shown),
          _span(found.phi_interval, shown)]
         for found in result.coefficients
     ]  # fmt: skip
-    rows += [
-        [f"topics for {needed.level:g}", _figure(needed.e_rho2, ".0f"),
+    needed = [
+        [_level_words(result, needed), _figure(needed.e_rho2, ".0f"),
          _span(needed.e_rho2_interval, ".0f"), _figure(needed.phi, ".0f"),
          _span(needed.phi_interval, ".0f")]
         for needed in result.topics_needed
     ]  # fmt: skip
     interval = f"{result.confidence:.0%} interval"
-    caption = (
-        "D-study: E rho² of the order of systems, Phi of their scores; topics for levels of both."
-    )
     header = [result.measure, "E rho²", interval, "Phi", interval]
-    return Table(header=header, rows=rows, caption=caption)
+    caption = "D-study: E rho² of the order of systems, Phi of their scores"
+    if not result.instances:
+        caption += "; topics for levels of both."
+        return [Table(header=header, rows=rows + needed, caption=caption)]
+    return [
+        Table(header=header, rows=rows, caption=f"{caption}."),
+        Table(header=header, rows=needed, caption="D-study: topics for levels of both."),
+    ]
+
+
+def _level_words(result: StabilityResult, needed: TopicsNeeded) -> str:
+    g = result.components
+    words = f"topics for {needed.level:g}"
+    if needed.instances is None or not isinstance(g, FacetComponents):
+        return words
+    return f"{words}, {counted(needed.instances, g.facet)}"
 
 
 def _figure(value: float | None, form: str) -> str:

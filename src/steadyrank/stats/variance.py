@@ -72,7 +72,7 @@ def pooled_variance(scores: ArrayLike) -> PooledVariance:
     df = int((present.sum(axis=1) - 1).sum())
     if df < 1:
         raise InputError("a variance needs a run with scores on at least two topics")
-    total = _not_rounding(float((centred * centred).sum()), df, matrix)
+    total = not_rounding(float((centred * centred).sum()), df, matrix)
     return PooledVariance(
         value=total / df,
         df=df,
@@ -122,7 +122,7 @@ def _squared_covariances(centred: np.ndarray, present: np.ndarray) -> float:
     return found
 
 
-def _not_rounding(squares: float, df: int, values: np.ndarray) -> float:
+def not_rounding(squares: float, df: int, values: np.ndarray) -> float:
     """The sum of squares, or 0 where it is nothing but rounding."""
     tiny = CONSTANT * max(1.0, float(np.nanmax(np.abs(values))))
     return squares if squares > tiny**2 * df else 0.0
@@ -245,7 +245,7 @@ def variance_components(scores: ArrayLike) -> VarianceComponents:
         "topic": (m * float((by_topic**2).sum()), n - 1),
         "residual": (float((rest**2).sum()), (m - 1) * (n - 1)),
     }
-    squares = {name: _not_rounding(ss, df, matrix) / df for name, (ss, df) in sums.items()}
+    squares = {name: not_rounding(ss, df, matrix) / df for name, (ss, df) in sums.items()}
     raw = {
         "system": (squares["system"] - squares["residual"]) / n,
         "topic": (squares["topic"] - squares["residual"]) / m,
