@@ -11,12 +11,11 @@ part of the work and scaled up; the table says so. Everything runs in this proce
 from __future__ import annotations
 
 import argparse
-import time
 import tracemalloc
 import warnings
-from collections.abc import Callable
 
 import numpy as np
+from _timing import report, seconds, taken
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
@@ -28,21 +27,6 @@ from steadyrank.studies.measure_samples import SYSTEM_SIZES, TOPIC_SIZES, sample
 warnings.simplefilter("ignore")
 
 N_SAMPLES = 100
-
-
-def seconds(work: Callable[[], object], repeat: int = 3) -> float:
-    times = []
-    for _ in range(repeat):
-        started = time.process_time()
-        work()
-        times.append(time.process_time() - started)
-    return float(np.median(times))
-
-
-def report(what: str, ours: float, peers: dict[str, float]) -> None:
-    print(f"{what}: steadyrank {ours:.3g} s")
-    for name, theirs in peers.items():
-        print(f"    {name:66} {theirs:10.3g} s  {theirs / ours:10.0f} x")
 
 
 def make_scores(tied: bool) -> np.ndarray:
@@ -127,9 +111,7 @@ def table(n_peer: int) -> None:
     cells = np.indices(part.shape).reshape(4, -1)
     frame = pd.DataFrame(dict(zip("ptsh", cells, strict=True))).assign(y=part.ravel())
     model = "y ~ C(h) + C(p) + C(t) + C(s) + C(p):C(t) + C(p):C(s) + C(t):C(s)"
-    started = time.process_time()
-    found = anova_lm(ols(model, frame).fit())
-    theirs = time.process_time() - started
+    theirs, found = taken(lambda: anova_lm(ols(model, frame).fit()))
     expected = anova(part, factors=FACTORS, block="subject").source("measure_pair").ss
     assert np.isclose(found["sum_sq"]["C(p)"], expected)
     what = f"ANOVA of {part.size:,} observations ({n_peer} of the 100 samples)"

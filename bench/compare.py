@@ -10,11 +10,10 @@ this process on one core (BLAS too), and the ratio is of CPU time.
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
-from collections.abc import Callable
 
 import numpy as np
+from _timing import report, seconds
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
@@ -26,21 +25,6 @@ warnings.simplefilter("ignore")
 
 N_RUNS, N_TOPICS, B = 110, 249, 10_000
 PAIRS = all_pairs(N_RUNS)
-
-
-def seconds(work: Callable[[], object], repeat: int = 3) -> float:
-    times = []
-    for _ in range(repeat):
-        started = time.process_time()
-        work()
-        times.append(time.process_time() - started)
-    return float(np.median(times))
-
-
-def report(what: str, ours: float, peers: dict[str, float]) -> None:
-    print(f"{what}: steadyrank {ours:.3g} s")
-    for name, theirs in peers.items():
-        print(f"    {name:58} {theirs:10.3g} s  {theirs / ours:10.0f} x")
 
 
 def make_scores(n: int) -> np.ndarray:

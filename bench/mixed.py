@@ -22,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from _timing import seconds, taken
 from threadpoolctl import threadpool_limits
 
 from steadyrank.stats.mixed import MixedFit, component_intervals, fit
@@ -76,13 +77,8 @@ def model_of_array(values: np.ndarray) -> MixedModel:
     return MixedModel(values, axes=AXES, random=TERMS, fixed="system")
 
 
-def seconds(work: Callable[[], object], repeat: int = 5) -> float:
-    times = []
-    for _ in range(repeat):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    return float(np.median(times))
+def wall(work: Callable[[], object], repeat: int = 5) -> float:
+    return seconds(work, repeat, clock=time.perf_counter)
 
 
 def line(what: str, ours: float, theirs: float) -> None:
@@ -113,8 +109,8 @@ def in_r(rows: dict[str, np.ndarray]) -> tuple[str, float, list[float]] | None:
 def against_r(values: np.ndarray, what: str) -> None:
     rows = rows_of(values)
     found: MixedFit = fit(model_of_rows(rows))
-    by_rows = seconds(lambda: fit(model_of_rows(rows)))
-    by_array = seconds(lambda: fit(model_of_array(values)))
+    by_rows = wall(lambda: fit(model_of_rows(rows)))
+    by_array = wall(lambda: fit(model_of_array(values)))
     print(
         f"REML and Satterthwaite, {what}: {by_rows:.3g} s from rows, {by_array:.3g} s from an array"
     )
@@ -150,17 +146,15 @@ def against_statsmodels(instances: int, topics: int) -> None:
     ).fit()
     theirs = time.perf_counter() - started
     model = model_of_rows(rows)
-    ours = seconds(lambda: fit(model), 20)
+    ours = wall(lambda: fit(model), 20)
     print(f"REML, 2 x {instances} x {topics}: {ours:.3g} s")
     line("statsmodels MixedLM, variance components", ours, theirs)
 
 
 def sampling(values: np.ndarray, what: str) -> None:
     model = model_of_array(values)
-    started = time.perf_counter()
-    found = posterior(model)
-    taken = time.perf_counter() - started
-    print(f"posterior, {what}: {found.n_draws} draws in {taken:.3g} s, smallest bulk ESS"
+    spent, found = taken(lambda: posterior(model), time.perf_counter)
+    print(f"posterior, {what}: {found.n_draws} draws in {spent:.3g} s, smallest bulk ESS"
           f" {min(found.bulk_ess.values()):.0f}, largest R-hat {max(found.rhat.values()):.4f},"
           f" acceptance {found.acceptance:.3f}")  # fmt: skip
 
@@ -180,7 +174,7 @@ def main() -> None:
         posterior(model_of_array(made(3, 8)), n_draws=100, target_ess=10)  # compiles
         sampling(complete, "complete")
         sampling(holed, "5% missing")
-        profile = seconds(lambda: component_intervals(model_of_array(complete)), 3)
+        profile = wall(lambda: component_intervals(model_of_array(complete)), 3)
         print(f"profile intervals of all components, complete: {profile:.3g} s")
 
 

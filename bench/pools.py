@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from _timing import seconds, taken
 
 import steadyrank as sr
 
@@ -28,12 +27,6 @@ warnings.simplefilter("ignore")
 
 N_TEAMS, RUNS_PER_TEAM, N_TOPICS, DEPTH, POOL_DEPTH = 20, 3, 50, 1000, 100
 MEASURES = ["AP", "nDCG", "nDCG@10", "P@10", "RR"]
-
-
-def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
-    started = time.process_time()
-    answer = work()
-    return time.process_time() - started, answer
 
 
 Frames = tuple[pd.DataFrame, dict[str, pd.DataFrame], pd.Series]
@@ -112,12 +105,12 @@ def main() -> None:
             )  # fmt: skip
 
         result = ours(ks=ks, trials=1)  # the first call compiles
-        taken = float(np.median([seconds(lambda: ours(ks=ks, trials=1))[0] for _ in range(3)]))
+        spent = seconds(lambda: ours(ks=ks, trials=1))
         trials = [
             {result.teams[team] for team in trial.left_out} for trial in result.drawn if trial.k
         ]
-        reading, frames = seconds(lambda: read_frames(folder))
-        scoring, answers = seconds(lambda: with_pandas(frames, trials))
+        reading, frames = taken(lambda: read_frames(folder))
+        scoring, answers = taken(lambda: with_pandas(frames, trials))
         theirs = reading + scoring
         for k, answer in zip(ks, answers, strict=True):
             for measure, variance in answer.items():
@@ -125,9 +118,9 @@ def main() -> None:
         print(f"{len(track.runs)} runs x {N_TOPICS} topics x {DEPTH} documents, {N_TEAMS} teams, "
               f"{len(track.qrels)} judgments, {len(MEASURES)} measures")  # fmt: skip
         print(f"k = {', '.join(map(str, ks))}, one trial each, files read: steadyrank "
-              f"{taken:.2f} s, pandas + ir_measures {theirs:.1f} s: {theirs / taken:.0f} x; "
+              f"{spent:.2f} s, pandas + ir_measures {theirs:.1f} s: {theirs / spent:.0f} x; "
               "variances agree")  # fmt: skip
-        whole, full = seconds(lambda: ours(minimum_difference=0.1, systems=10))
+        whole, full = taken(lambda: ours(minimum_difference=0.1, systems=10))
         scored = sum(N_TEAMS - trial.k for trial in full.drawn) * RUNS_PER_TEAM
         scaled = reading + scoring * scored / sum((N_TEAMS - k) * RUNS_PER_TEAM for k in ks)
         print(f"{len(full.drawn)} trials: steadyrank {whole:.2f} s, the other about "

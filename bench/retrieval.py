@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
+from _timing import seconds
 
 import steadyrank as sr
 from steadyrank.retrieval.index import Index, build_index
@@ -37,15 +38,6 @@ SAMPLES = (("none", "none"), ("smart", "porter"), ("lucene", "4grams"), ("fox", 
 Units = list[list[str]]
 Engine = Callable[[Units], Callable[[Units], list[list[int]]]]
 """From documents to a function from queries to the numbers of their best documents."""
-
-
-def seconds(function: Callable[[], object], turns: int = 3) -> float:
-    best = np.inf
-    for _ in range(turns):
-        started = time.process_time()
-        function()
-        best = min(best, time.process_time() - started)
-    return best
 
 
 def with_bm25s(documents: Units) -> Callable[[Units], list[list[int]]]:
@@ -121,7 +113,7 @@ def ours_alone(index: Index) -> float:
         ranking.to_run("BM25")
 
     search()
-    return seconds(search, turns=7) / len(index.topics)
+    return seconds(search, 7, of=min) / len(index.topics)
 
 
 def without_common_units(index: Index) -> Index:
@@ -171,7 +163,7 @@ def peers_on(
         search = make(documents)
         indexed = time.process_time() - started
         answers[name] = search(queries)
-        taken[name] = indexed, seconds(lambda search=search: search(queries))
+        taken[name] = indexed, seconds(lambda search=search: search(queries), of=min)
     index = build_index(counts, topics, stop_list=stop_list, unit=unit)
     alone = ours_alone(index)
     print(f"  {stop_list}, {unit}: BM25 alone, {DEPTH} documents a query")
@@ -227,7 +219,7 @@ def bench_shards(corpus: str) -> None:
 
     for share in (0.01, 0.1):
         shard(share)
-        taken = seconds(lambda share=share: shard(share))
+        taken = seconds(lambda share=share: shard(share), of=min)
         print(f"  {share:.0%} clustered: {100 / taken:.0f} instances/s of one core, scored")
 
 
@@ -253,7 +245,7 @@ def bench_large(corpus: str, n_documents: int) -> None:
         order = order_documents(counts.documents)
         taken = seconds(lambda index=index, order=order: collections.deque(
             search_all(index, MODELS, depth=DEPTH, order=order), maxlen=0
-        ))  # fmt: skip
+        ), of=min)  # fmt: skip
         print(
             f"    {stop_list}, {unit}: {len(index.document)} postings, index in {built:.2f} s, "
             f"{len(topics) * len(MODELS) / taken:.0f} queries × models/s"

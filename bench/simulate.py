@@ -18,6 +18,7 @@ from collections.abc import Callable
 
 import numba
 import numpy as np
+from _timing import taken
 
 import steadyrank as sr
 from steadyrank.measures.names import parse_measure
@@ -140,12 +141,6 @@ def ours_of(track, cells, model) -> tuple[Cells, Callable[[int], None]]:
     return chosen, run
 
 
-def seconds(function: Callable[[int], object], n_samples: int) -> float:
-    began = time.process_time()
-    function(n_samples)
-    return time.process_time() - began
-
-
 def ratios(model: str, n_cells: int = 60) -> None:
     track, cells = fresh_cells(n_cells, 5)
     chosen, ours = ours_of(track, cells, model)
@@ -178,9 +173,9 @@ def ratios(model: str, n_cells: int = 60) -> None:
         peer(1)
     times = {name: [] for name in ["ours", *peers]}
     for _ in range(5):
-        times["ours"].append(seconds(ours, 2048) / (2048 * n_cells))
+        times["ours"].append(taken(lambda: ours(2048))[0] / (2048 * n_cells))
         for name, (peer, n) in peers.items():
-            times[name].append(seconds(peer, n) / (n * n_cells))
+            times[name].append(taken(lambda f=peer, n=n: f(n))[0] / (n * n_cells))
     mine = np.median(times["ours"])
     mean_r, bins = chosen.n_relevant.mean(), chosen.starts[-1] / n_cells
     print(f"{model}: {n_cells} cells, {mean_r:.0f} relevant retrieved, {bins:.0f} bins on average")

@@ -10,10 +10,10 @@ then timed on it and scaled up; the table says so. One core (BLAS too), CPU time
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 
 import numpy as np
+from _timing import seconds
 from threadpoolctl import threadpool_limits
 
 import steadyrank as sr
@@ -122,12 +122,6 @@ def check(scores: np.ndarray) -> None:
             raise SystemExit(f"{name}: other counts than ours")
 
 
-def cpu(work: Callable[[], object]) -> float:
-    started = time.process_time()
-    work()
-    return time.process_time() - started
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turns", type=int, default=5)
@@ -137,9 +131,11 @@ def main() -> None:
         check(scores)
         own, theirs = [], {name: [] for name, *_ in PEERS}
         for _ in range(turns):
-            own.append(cpu(lambda: ours(scores, 1000)))
+            own.append(seconds(lambda: ours(scores, 1000), 1))
             for name, peer, splits, pairs in PEERS:
-                part = cpu(lambda f=peer, s=splits, p=pairs: f(scores, orders[:s], PAIRS[:p]))
+                part = seconds(
+                    lambda f=peer, s=splits, p=pairs: f(scores, orders[:s], PAIRS[:p]), 1
+                )
                 theirs[name].append(part * 1000 / splits * len(PAIRS) / pairs)
         unit = float(np.median(own))
         print(f"1000 splits, {len(SIZES)} sizes, {len(PAIRS)} pairs: steadyrank {unit:.3g} s")
@@ -150,8 +146,9 @@ def main() -> None:
         labels = {"runs": [f"run{i}" for i in range(N_RUNS)], "topics": map(str, range(N_TOPICS))}
         whole = sr.Scores(measures=("AP",), values=scores[None],
                           **{key: tuple(names) for key, names in labels.items()})  # fmt: skip
-        print(f"    the whole study, theory, fits and bands included: "
-              f"{cpu(lambda: sr.topics(whole, jobs=1)) / unit:.1f} times the splits")  # fmt: skip
+        study = seconds(lambda: sr.topics(whole, jobs=1), 1)
+        print(f"    the whole study, theory, fits and bands included: {study / unit:.1f} times the "
+              "splits")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -8,18 +8,12 @@ import json
 
 import numpy as np
 import pytest
+from commanding import call
 
 import steadyrank as sr
-from steadyrank.cli import run
 from steadyrank.cli.agree import MEASURES
 
 SIZES = ("--topic-sizes", "4,10", "--system-sizes", "3,6,9", "--samples", "8")
-
-
-def call(capsys, *arguments):
-    code = run([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.fixture(scope="module")

@@ -9,18 +9,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from commanding import call
 
 import steadyrank as sr
-from steadyrank.cli import run
 
 CELLS = list(product(["none", "smart"], ["none", "porter"], ["bm25", "lm", "pl2"]))
 FACTORS = ("--factors", "stop_list,stemmer,model")
-
-
-def call(capsys, *arguments):
-    code = run([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.fixture

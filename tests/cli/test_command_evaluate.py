@@ -12,9 +12,10 @@ import time
 from pathlib import Path
 
 import pytest
+from commanding import call
 
 import steadyrank as sr
-from steadyrank.cli import COMMANDS, run
+from steadyrank.cli import COMMANDS
 
 QRELS = "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n"
 RUN_A = "1 Q0 d1 1 9 a\n1 Q0 d2 2 8 a\n2 Q0 d3 1 9 a\n"
@@ -27,12 +28,6 @@ def files(write):
         str(write(name, text))
         for name, text in (("qrels.txt", QRELS), ("a.run", RUN_A), ("b.run.gz", RUN_B))
     ]
-
-
-def call(capsys, *arguments):
-    code = run([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_json_has_the_promised_keys(capsys, files):

@@ -5,18 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 
 import numpy as np
 import pytest
+from commanding import call
 
 import steadyrank as sr
-from steadyrank.cli import run
 from steadyrank.cli.making import split_names
 
 FEW = ("--stop-lists", "none,lucene", "--lexical", "none,porter", "--models", "BM25,PL2")
 RUNS = [f"{s}_{u}_{m}" for s in ("none", "lucene") for u in ("none", "porter")
         for m in ("BM25", "PL2")]  # fmt: skip
+
+SHARDS = {"grid": (), "shard": ("--shards", 2, "--sample", "0.5", "--top-shards", 1)}
 
 
 @pytest.fixture
@@ -44,18 +45,6 @@ def corpus(write):
     judged = [f"{t} 0 d{i} {int(rng.integers(0, 2))}\n" for t in (1, 2) for i in range(0, 40, 2)]
     write("corpus/qrels.txt", "".join(judged))
     return write("corpus/docs.jsonl", "\n".join(lines) + "\n").parent
-
-
-def steady(err):
-    """What is told on any machine: no progress of a slow one, no word of an extra it lacks."""
-    lines = err.splitlines(keepends=True)
-    return "".join(line for line in lines if not re.search(r": \d+ of \d+$|krovetz is", line))
-
-
-def call(capsys, *arguments):
-    code = run([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, steady(captured.err)
 
 
 def test_runs_and_run_information_go_into_a_folder(capsys, corpus, tmp_path):
@@ -164,11 +153,40 @@ def test_mistakes_are_told_in_one_line(capsys, corpus, monkeypatch, tmp_path, ar
     assert not list(tmp_path.glob("s.*"))
 
 
-def test_a_collection_that_is_not_there(capsys, tmp_path):
-    code, _, err = call(capsys, "grid", tmp_path / "none", "--out", tmp_path / "out")
-    assert code == 2
-    assert err.count("\n") == 1
-    assert not (tmp_path / "out").exists()
+@pytest.mark.parametrize(
+    "wanted", [("--out", "out"), ("-m", "AP"), ("--topics", "t.tsv", "-m", "AP")]
+)
+@pytest.mark.parametrize("command", ["grid", "shard"])
+def test_a_collection_that_is_not_there(capsys, write, monkeypatch, tmp_path, command, wanted):
+    monkeypatch.chdir(tmp_path)
+    write("t.tsv", "1\trivers\n")
+    assert call(capsys, command, "nofolder", *wanted) == (
+        2, "", "steadyrank: nofolder: no such file\n"
+    )  # fmt: skip
+    code, _, err = call(capsys, command, "no*.jsonl", *wanted)
+    assert (code, err) == (2, "steadyrank: no*.jsonl: no file matches\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.tsv"]
+
+
+@pytest.mark.parametrize("command", ["grid", "shard"])
+def test_a_collection_alone_lacks_topics_and_judgments(capsys, corpus, tmp_path, command):
+    documents = corpus / "docs.jsonl"
+    _, _, err = call(capsys, command, documents, "--out", tmp_path / "out")
+    assert err.startswith("steadyrank: name the topics (--topics FILE)")
+    topics = ("--topics", corpus / "topics.tsv")
+    _, _, err = call(capsys, command, documents, *topics, "-m", "AP", *SHARDS[command])
+    assert err.startswith("steadyrank: name the judgments (--qrels FILE)")
+
+
+def test_one_of_each_is_told_in_the_singular(capsys, write, tmp_path):
+    write("one/docs.jsonl", '{"id": "d1", "text": "old rivers"}\n')
+    write("one/topics.tsv", "1\trivers\n")
+    write("one/qrels.txt", "1 0 d1 1\n")
+    one = ("--stop-lists", "none", "--lexical", "none", "--models", "BM25")
+    _, shown, _ = call(capsys, "grid", tmp_path / "one", "--out", tmp_path / "out", *one)
+    assert "1 run on 1 topic and 1 document in" in " ".join(shown.split())
+    _, shown, _ = call(capsys, "grid", tmp_path / "one", "-m", "AP", *one)
+    assert "Means over 1 topic, 1 run." in shown
 
 
 def test_names_between_commas():

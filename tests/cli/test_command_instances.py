@@ -8,19 +8,13 @@ import json
 
 import numpy as np
 import pytest
+from commanding import call
 
 import steadyrank as sr
-from steadyrank.cli import run
 from steadyrank.render.plots import PLOTS
 
 QUICK = ("--samples", "200", "--samples-per-instance", "50")
 PAIR = ("--a", "rerank", "--b", "bm25")
-
-
-def call(capsys, *arguments):
-    code = run([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def long_csv(systems, measures=("AP",)):
@@ -345,7 +339,7 @@ def test_one_topic_is_too_few(capsys, write):
     options = ("--scores", path, "--system-from", "^([^-]+)", "--a", "x", "--b", "y")
     code, _, err = call(capsys, "instances", *options)
     assert code == 2
-    assert "x and y share 1 topics" in err
+    assert "x and y share 1 topic" in err
     assert "at least two" in err
 
 

@@ -8,9 +8,9 @@ import json
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from commanding import call
 
 import steadyrank as sr
-from steadyrank.cli import run
 
 N_TEAMS, N_TOPICS = 4, 10
 ASKED = ("--minimum-difference", ".15", "--systems", "10")
@@ -30,12 +30,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def files(folder):
     return (folder / "qrels.txt", folder / "runs", "--run-info", folder / "run-info.csv")
-
-
-def call(capsys, *arguments):
-    code = run([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def test_json_has_the_promised_keys(capsys, files, folder):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 
 import numpy as np
 import pytest
+from commanding import call
 
 import steadyrank as sr
-from steadyrank.cli import run
 
 DESIGN = ("--shards", 4, "--sample-rate", "10%,0.4", "--cluster-samples", 2, "--partitions", 2,
           "--csi", 3, "--sample", "0.3", "--top-shards", 2)  # fmt: skip
@@ -28,18 +27,6 @@ def corpus(write):
     judged = [f"{t} 0 d{i:03d} 1\n" for t in (1, 2, 3) for i in rng.choice(100, 9, replace=False)]
     write("corpus/qrels.txt", "".join(judged))
     return write("corpus/docs.jsonl", "\n".join(lines) + "\n").parent
-
-
-def steady(err):
-    """What is told on any machine: no progress of a slow one, no word of an extra it lacks."""
-    lines = err.splitlines(keepends=True)
-    return "".join(line for line in lines if not re.search(r": \d+ of \d+$|krovetz is", line))
-
-
-def call(capsys, *arguments):
-    code = run([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, steady(captured.err)
 
 
 def test_instances_reads_the_folder_as_it_is(capsys, corpus, tmp_path):

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.stats
+from commanding import call
 
 import steadyrank as sr
-from steadyrank.cli import run
 from steadyrank.cli.output import tell_if_compiling
 
 SAMPLES = 300
@@ -48,12 +48,6 @@ def never(monkeypatch):
         raise AssertionError("sampled before the mistake was told")
 
     monkeypatch.setattr("steadyrank.studies.simulate.simulate", sampled)
-
-
-def call(capsys, *arguments):
-    code = run([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def result_of(capsys, *arguments):
@@ -223,11 +217,11 @@ def test_odd_data_are_told_unless_quiet(capsys, files, tmp_path):
     told = ("simulate", files[0], short, *files[2:], "--samples", SAMPLES, "--format", "csv")
     code, out, err = call(capsys, *told)
     assert code == 0
-    assert err.startswith("steadyrank: warning: 1 runs lack judged topics")
+    assert err.startswith("steadyrank: warning: 1 run lacks judged topics")
     assert call(capsys, *told, "--quiet") == (0, out, "")
     code, out, err = call(capsys, *told, "--missing", "error")
     assert (code, out) == (2, "")
-    assert "complete them, or choose missing zero" in err
+    assert "complete it, or choose missing zero" in err
     qrels = tmp_path / "qrels.txt"
     qrels.write_text(files[0].read_text() + f"zzz 0 {lines[0].split()[2]} 0\n")
     assert result_of(capsys, qrels, *files[1:])["topics"][-1] == "zzz"

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from commanding import call
 
 import steadyrank as sr
-from steadyrank.cli import run
 from steadyrank.cli.topics import parse_sizes
 from steadyrank.errors import InputError
 
@@ -23,12 +23,6 @@ LEVEL_KEYS = {
     "low", "high", "pairs", "variance", "variance_independent", "sizes", "error_rate",
     "approximation", "empirical", "fit",
 }  # fmt: skip
-
-
-def call(capsys, *arguments):
-    code = run([str(argument) for argument in arguments])
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 def wide(n_runs=5, n_topics=40, seed=0):
@@ -174,9 +168,9 @@ def test_missing_scores_are_told_unless_quiet(capsys, write):
     code, out, err = call(capsys, "topics", "--scores", path, "--trials", "20")
     assert code == 0
     assert err == (
-        "steadyrank: warning: 1 of 40 topics lack scores of some run: the splits leave them out\n"
+        "steadyrank: warning: 1 of 40 topics lacks scores of some run: the splits leave it out\n"
     )
-    assert "1 of 40 topics lack scores of some run" in out
+    assert "1 of 40 topics lacks scores of some run" in out
     _, again, err = call(capsys, "topics", "--scores", path, "--trials", "20", "--quiet")
     assert (again, err) == (out, "")
 

@@ -6,6 +6,7 @@ import gzip
 import math
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 from steadyrank import InputError, Qrels, Run, SteadyrankWarning, read_qrels, read_run
 from steadyrank.data import sources
+from steadyrank.data.ids import make_ids
 from steadyrank.data.qrels import qrels_from_dict
 from steadyrank.data.run import run_from_dict
 from steadyrank.data.writing import MISTAKEN, qrels_text, run_text, write_qrels, write_run
@@ -30,6 +32,28 @@ def rows(held: Run | Qrels) -> list[Any]:
     values = held.scores if isinstance(held, Run) else held.grades
     documents = [held.documents.raw(row) for row in range(len(held))]
     return [held.topics, held.blocks.tolist(), documents, values.tobytes()]
+
+
+def plain_text(run: Run) -> bytes:
+    """The lines as Python joins them, scores by `repr`: the witness of the kernel."""
+    scores = list(map(repr, run.scores.tolist()))
+    lines = []
+    for topic, (first, stop) in zip(run.topics, pairwise(run.blocks.tolist()), strict=True):
+        for row in range(first, stop):
+            rest = f" {row - first + 1} {scores[row]} {run.name}\n"
+            lines += [f"{topic} Q0 ".encode("utf-8", "surrogateescape"), run.documents.raw(row),
+                      rest.encode("utf-8", "surrogateescape")]  # fmt: skip
+    return b"".join(lines)
+
+
+def run_of_scores(scores: Any, blocks: Any = None) -> Run:
+    """A run whose scores stand as given, in one topic or in blocks."""
+    values = np.asarray(scores)
+    bounds = np.array([0, len(values)] if blocks is None else blocks)
+    return Run(
+        name="bm25", topics=tuple(f"t{i}" for i in range(len(bounds) - 1)), blocks=bounds,
+        documents=make_ids(f"d{i}" for i in range(len(values))), scores=values,
+    )  # fmt: skip
 
 
 def test_the_lines() -> None:
@@ -78,7 +102,7 @@ def test_infinite_scores_read_back(tmp_path: Path) -> None:
 
 def test_a_topic_without_documents(tmp_path: Path) -> None:
     run = run_from_dict({"q1": {}, "q2": {"d": 1.0}}, name="x")
-    with pytest.warns(SteadyrankWarning, match="run 'x': 1 topics without documents leave no line"):
+    with pytest.warns(SteadyrankWarning, match="run 'x': 1 topic without documents leaves no"):
         write_run(run, tmp_path / "a.run")
     assert read_run(tmp_path / "a.run").topics == ("q2",)
     with pytest.raises(InputError, match="topic 'q1' has no judgments"):
@@ -179,6 +203,7 @@ def test_any_run_reads_back(tmp_path_factory: Any, rankings: Any, name: str) -> 
         back = read_run(path)
     assert back.name == name
     assert rows(back) == rows(run)
+    assert run_text(run) == plain_text(run)
 
 
 @examples
@@ -201,3 +226,52 @@ def test_every_float_reads_back(tmp_path: Path) -> None:
     run = run_from_dict({"q": {f"d{i}": s for i, s in enumerate(scores.tolist())}}, name="x")
     write_run(run, tmp_path / "a.run")
     assert rows(read_run(tmp_path / "a.run")) == rows(run)
+
+
+@pytest.mark.parametrize(
+    ("score", "spelled"),
+    [
+        (0.0, "0.0"), (-0.0, "-0.0"), (3, "3.0"), (-100, "-100.0"), (0.1, "0.1"), (1 / 3, f"{1/3}"),
+        (1e-4, "0.0001"), (9.999e-5, "9.999e-05"), (1e-5, "1e-05"), (1e-7, "1e-07"),
+        (123456.789, "123456.789"), (2.0**53, "9007199254740992.0"),
+        (9999999999999998.0, "9999999999999998.0"), (1e16, "1e+16"), (1e22, "1e+22"),
+        (1.2345678901234568e17, "1.2345678901234568e+17"), (1e100, "1e+100"), (-1e-100, "-1e-100"),
+        (5e-324, "5e-324"), (2.2250738585072014e-308, "2.2250738585072014e-308"),
+        (1.7976931348623157e308, "1.7976931348623157e+308"),
+        (math.inf, "inf"), (-math.inf, "-inf"), (math.nan, "nan"),
+    ],
+)  # fmt: skip
+def test_scores_are_spelled_as_python_does(score: float, spelled: str) -> None:
+    assert (
+        run_text(run_of_scores([float(score)])).split()[4].decode() == spelled == repr(float(score))
+    )
+
+
+def hard_floats() -> np.ndarray:
+    """Powers of two and ten with their neighbours, where spacing or digits change; any bits."""
+    rng = np.random.default_rng(8)
+    powers = np.concatenate([
+        np.ldexp(1.0, np.arange(-1074, 1024)),
+        [float(f"{digits}e{power}") for digits in (1, 5, 9) for power in range(-323, 308)],
+    ])  # fmt: skip
+    bits = rng.integers(0, 1 << 64, 60_000, dtype=np.uint64).view(np.float64)
+    subnormal = rng.integers(0, 1 << 52, 5_000, dtype=np.uint64).view(np.float64)
+    decimals = rng.integers(0, 10**17, 40_000) / 10.0 ** rng.integers(0, 23, 40_000)
+    whole = rng.integers(-(10**18), 10**18, 20_000).astype(float)
+    singles = rng.gumbel(10, 3, 20_000).astype(np.float32).astype(float)
+    return np.concatenate([powers, -powers, np.nextafter(powers, 0), np.nextafter(powers, np.inf),
+                           bits, subnormal, decimals, whole, singles])  # fmt: skip
+
+
+def test_every_float_is_spelled_as_python_does() -> None:
+    run = run_of_scores(hard_floats())
+    assert run_text(run) == plain_text(run)
+
+
+def test_ranks_and_blocks_are_those_of_plain_python() -> None:
+    scores = np.random.default_rng(0).normal(size=1213)
+    run = run_of_scores(scores, [0, 9, 9, 19, 19, 1118, 1213, 1213])
+    assert run_text(run) == plain_text(run)
+    for other in (scores.astype(np.float32), scores[::-1], np.broadcast_to(0.5, 1213)):
+        run = run_of_scores(other)
+        assert run_text(run) == plain_text(run)

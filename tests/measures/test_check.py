@@ -48,7 +48,7 @@ def test_good_files_have_no_findings():
         ({"1": GOOD["1"]}, "odd", "lacks 1 of 2 judged topics"),
         ({"1": {"d1": 3, "d2": 2, "d3": 1}, "2": {"d2": 9, "d1": 8, "y": 7}}, "odd", "disguise"),
         ({"1": {"d1": 1, "d2": 1 / 2, "d3": 1 / 3}, "2": {"d2": 1, "d1": 0.5}}, "odd", "disguise"),
-        ({**GOOD, "1": {"d1": 1.0, "d2": 1.0}}, "odd", "1 topics whose scores are all equal"),
+        ({**GOOD, "1": {"d1": 1.0, "d2": 1.0}}, "odd", "1 topic whose scores are all equal"),
         ({**GOOD, "1": {"d1": 1.0, "w": 9.0, "x": 5.0, "y": 4.9, "z": 4.0}, "2": {"u": 2.0}},
          "odd", "of the top 10 are unjudged"),
     ],
@@ -71,7 +71,7 @@ def test_judgments_without_relevant_or_without_other_documents():
 def test_unequal_depth_is_seen_only_side_by_side():
     deep = {"1": {f"d{i}": -(i**1.5) for i in range(1, 50)}, "2": GOOD["2"]}
     found, _ = findings([ranked(**GOOD), ranked("deep", **deep)])
-    assert "1 runs are shallower than 49 (a)" in found["odd", "all runs"]
+    assert "1 run is shallower than 49 (a)" in found["odd", "all runs"]
 
 
 def test_files_that_cannot_be_read_do_not_stop_the_others(write):

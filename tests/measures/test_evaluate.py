@@ -31,13 +31,13 @@ def test_topics_that_a_run_lacks_and_topics_without_relevant_documents():
         scores = sr.evaluate(run(), qrels, "AP")
     told = [str(w.message) for w in caught]
     assert scores.values.tolist() == [[[1.0, 0.0, 0.0]]]
-    assert any("1 runs lack judged topics ('a' lacks 2 of 3): they score 0" in t for t in told)
-    assert any("1 of 3 topics have no relevant document: they score 0" in t for t in told)
+    assert any("1 run lacks judged topics ('a' lacks 2 of 3): it scores 0" in t for t in told)
+    assert any("1 of 3 topics has no relevant document: it scores 0" in t for t in told)
     skipped = quietly(run(), qrels, "AP", missing="skip", no_relevant="skip")
     assert np.array_equal(skipped.values, [[[1.0, np.nan, np.nan]]], equal_nan=True)
     zero = quietly(run(), qrels, "AP", missing="skip")
     assert np.array_equal(zero.values, [[[1.0, np.nan, 0.0]]], equal_nan=True)
-    with pytest.raises(sr.InputError, match="lack judged topics.*missing zero or skip"):
+    with pytest.raises(sr.InputError, match="lacks? judged topics.*missing zero or skip"):
         quietly(run(), qrels, "AP", missing="error")
 
 

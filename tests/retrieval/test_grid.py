@@ -125,7 +125,7 @@ def test_run_information_names_components(tmp_path, corpus, topics):
     assert rows[2]["stop_list"] == "my-list"
     written = {path.stem for path in (tmp_path / "grid" / "runs").iterdir()}
     assert written == {row["run"] for row in rows}
-    assert "2 stop lists × 1 lexical units × 2 models" in repr(result)
+    assert "2 stop lists × 1 lexical unit × 2 models" in repr(result)
     with open(tmp_path / "grid" / "runs" / "my-list_weakporter_LGD.run") as stream:
         assert not any(line.startswith("4 ") for line in stream)  # topic 4 is "the"
 
@@ -292,7 +292,7 @@ def test_bad_judgments_are_refused(tmp_path, corpus, topics, qrels):
         sr.grid(corpus, topics, qrels=qrels, missing="error", **SMALL)
     with pytest.raises(InputError, match="finds nothing for any topic"):
         sr.write_grid(corpus, {"1": "unheard"}, out=tmp_path, models="BM25", lexical="none")
-    with pytest.warns(SteadyrankWarning, match="1 of 1 topics have no relevant document"):
+    with pytest.warns(SteadyrankWarning, match="1 of 1 topic has no relevant document: it scores"):
         sr.grid(corpus, topics, qrels={"1": {"d1": 0}}, **SMALL)
 
 

@@ -307,7 +307,7 @@ def test_run_information_is_what_instances_reads(tmp_path, texts, topics, qrels)
     assert list(rows[0].values()) == ["exhaustive", "exhaustive", "", "", "", ""]
     assert list(rows[-1].values()) == ["topical_r0.3_s2_p2_c3", "topical", "0.3", "2", "2", "3"]
     assert len(rows) == 1 + 2 * 2 * 2 * 3
-    with pytest.warns(SteadyrankWarning, match="lack judged topics"):
+    with pytest.warns(SteadyrankWarning, match="lacks? judged topics"):
         scores = sr.evaluate(tmp_path / "runs", qrels, "AP", run_info=tmp_path / "run-info.csv")
     table = sr.instances(
         scores, sweep="rate", a="topical", b="exhaustive", posterior=False, n_samples=100,

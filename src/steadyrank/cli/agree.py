@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import logging
-from pathlib import Path
 from typing import Any
 
 import click
 
 from steadyrank.cli.inputs import load_scores, scores_options
-from steadyrank.cli.options import measures_option, output_options, together
+from steadyrank.cli.options import (
+    digits_option,
+    measures_option,
+    output_options,
+    plot_option,
+    together,
+)
 from steadyrank.cli.output import (
+    check_files,
     choose_format,
+    draw,
     emit,
     progress_bar,
     tell_if_compiling,
@@ -59,14 +65,12 @@ study_options = together(
 showing_options = together(
     click.option("--rows", type=click.Choice(["anova", "cells", "ranking"]), default="anova",
                  show_default=True, help="What CSV holds."),
-    click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False),
-                 help="Draw into FILE (.svg, .png or .pdf)."),
+    plot_option(),
     click.option("--figure", "drawing", type=click.Choice(["sizes", "pairs", "measures"]),
                  default="sizes", show_default=True,
                  help="What to draw: one pair by sizes, all pairs, or measures by likeness."),
     click.option("--pair", nargs=2, metavar="M M", help="The pair to draw [default: the first]."),
-    click.option("--digits", type=click.IntRange(0, 15), default=4, show_default=True,
-                 help="Decimals in tables."),
+    digits_option,
 )  # fmt: skip
 
 
@@ -109,7 +113,7 @@ def command(
     the number of topics and the number of systems (an ANOVA table).
     """
     kind = choose_format(form, output)
-    check_plot(plot, output)
+    check_files(output, plot)
     with (
         told_on_stderr(quiet),
         progress_bar("runs", quiet) as reading,
@@ -134,30 +138,5 @@ def command(
         )  # fmt: skip
         text = agree_text(result, kind, rows=rows, digits=digits, **terminal_looks(output))
     emit(text, output)
-    if plot is not None:
-        chosen = {"pair": pair} if drawing == "sizes" and pair else {}
-        draw(result, plot, quiet, kind=drawing, **chosen)
-
-
-def check_plot(plot: str | None, output: str | None) -> None:
-    """Refuse at once a figure that could not be written."""
-    if plot is None:
-        return
-    from steadyrank.render.plots import figure_format
-
-    figure_format(plot)
-    if not Path(plot).parent.is_dir():
-        raise InputError(f"{plot}: the folder {Path(plot).parent} does not exist: make it first")
-    if output is not None and Path(plot).absolute() == Path(output).absolute():
-        raise InputError(f"{plot}: the figure would overwrite the result: name two files")
-
-
-def draw(result: Any, path: str, quiet: bool, **options: Any) -> None:
-    """Draw a result into a file."""
-    from steadyrank.render.plots import plot, save_figure
-
-    if quiet:
-        # What matplotlib has to say about its caches goes through logging, not warnings.
-        logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    with told_on_stderr(quiet):
-        save_figure(plot(result, **options), path)
+    chosen = {"pair": pair} if drawing == "sizes" and pair else {}
+    draw(result, plot, quiet, kind=drawing, **chosen)

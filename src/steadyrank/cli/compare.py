@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from steadyrank.cli.inputs import load_scores, scores_options
-from steadyrank.cli.options import measures_option, output_options
+from steadyrank.cli.options import digits_option, measures_option, output_options
 from steadyrank.cli.output import (
     choose_format,
     emit,
@@ -71,9 +71,7 @@ TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "random
     help="Of the bootstrap test: one-sided on request.",
 )
 @click.option("--audit", is_flag=True, help="Which test holds its level on these scores?")
-@click.option(
-    "--digits", type=click.IntRange(0, 15), default=4, show_default=True, help="Decimals in tables."
-)
+@digits_option
 @output_options
 def command(
     files: tuple[str, ...],

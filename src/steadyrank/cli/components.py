@@ -6,11 +6,18 @@ from typing import Any
 
 import click
 
-from steadyrank.cli.agree import check_plot, draw
 from steadyrank.cli.inputs import load_scores, scores_options
-from steadyrank.cli.options import measures_option, output_options, together
+from steadyrank.cli.options import (
+    digits_option,
+    measures_option,
+    output_options,
+    plot_option,
+    together,
+)
 from steadyrank.cli.output import (
+    check_files,
     choose_format,
+    draw,
     emit,
     progress_bar,
     tell_if_compiling,
@@ -41,12 +48,7 @@ study_options = together(
                  show_default=True, help="Of Tukey's tests."),
 )  # fmt: skip
 
-showing_options = together(
-    click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False),
-                 help="Draw means with HSD intervals into FILE (.svg, .png or .pdf)."),
-    click.option("--digits", type=click.IntRange(0, 15), default=4, show_default=True,
-                 help="Decimals in tables."),
-)  # fmt: skip
+showing_options = together(plot_option("means with HSD intervals"), digits_option)
 
 
 @click.command("components")
@@ -80,7 +82,7 @@ def command(
     is given. CSV holds the ANOVA table.
     """
     kind = choose_format(form, output)
-    check_plot(plot, output)
+    check_files(output, plot)
     with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
         tell_if_compiling(quiet)
         scores = load_scores(files, scores_file, measures, progress=progress, **options)
@@ -98,5 +100,4 @@ def command(
         ]  # fmt: skip
         text = components_text(results, kind, digits=digits, **terminal_looks(output))
     emit(text, output)
-    if plot is not None:
-        draw(results[0], plot, quiet)
+    draw(results[0], plot, quiet)

@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from steadyrank._wording import counted
 from steadyrank.cli.making import (
-    check_places,
-    keep_scores,
+    Maker,
     keeping_options,
+    make_and_show,
     names_option,
-    rows_of,
     source_options,
-    text_of_rows,
-    wants_scores,
+    written_caption,
 )
-from steadyrank.cli.options import output_options
-from steadyrank.cli.output import (
-    choose_format,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-    told_on_stderr,
-)
+from steadyrank.cli.options import digits_option, output_options
 
 if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
     from steadyrank.render.tables import Table
+    from steadyrank.retrieval.run_studies import WrittenRuns
 
 COMPONENTS = ("stop_list", "lexical", "model")
 
@@ -41,62 +34,25 @@ COMPONENTS = ("stop_list", "lexical", "model")
 @keeping_options
 @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, metavar="K",
               help="Table, LaTeX, Markdown: the best K runs; CSV and JSON have all.")  # fmt: skip
-@click.option("--digits", type=click.IntRange(0, 15), default=4, show_default=True,
-              help="Decimals in tables.")  # fmt: skip
+@digits_option
 @output_options
-def command(
-    corpus: str,
-    out: str | None,
-    topics: str | None,
-    qrels: str | None,
-    measures: tuple[str, ...],
-    scores_file: str | None,
-    missing: Any,
-    no_relevant: Any,
-    store: str | None,
-    top: int,
-    digits: int,
-    form: str | None,
-    output: str | None,
-    seed: int,
-    quiet: bool,
-    **options: Any,
-) -> None:
+def command(top: int, digits: int, seed: int, **options: Any) -> None:
     """Make a run of every combination of stop list, lexical unit and model.
 
     CORPUS is a file of JSON lines (id, title, text) or of TREC's <DOC>, a folder of
-    them or of text files, a folder with docs.jsonl, topics.tsv and qrels.txt, or
-    irds:NAME. By default all 6 × 13 × 17 combinations; each run is named
+    them or of text files, a folder with docs.jsonl, topics.tsv and qrels.txt,
+    irds:NAME, or builtin. By default all 6 × 13 × 17 combinations; each run is named
     stoplist_lexical_model. With judgments the runs are scored, and need not be written.
     """
-    kind = choose_format(form, output)
-    check_places(output, scores_file)
-    scored = wants_scores(out, qrels, measures, scores_file, store)
-    given = {key: value for key, value in options.items() if value is not None}
-    with (
-        told_on_stderr(quiet),
-        progress_bar("bytes of documents", quiet) as reading,
-        progress_bar("runs", quiet) as progress,
-    ):
-        from steadyrank.measures.evaluate import DEFAULT_MEASURES
-        from steadyrank.retrieval.grid import grid, write_grid
-        from steadyrank.retrieval.search_kernels import search_eight
+    tables = (partial(_means, top=top, digits=digits), _written)
+    make_and_show(_maker, tables, **options)
 
-        tell_if_compiling(quiet, search_eight)
-        given |= {"reading": reading, "progress": progress}
-        if scored:
-            scores = grid(
-                corpus, topics, qrels=qrels, measures=measures or DEFAULT_MEASURES,
-                missing=missing, no_relevant=no_relevant, out=out, store=store, **given,
-            )  # fmt: skip
-            if scores_file is not None:
-                keep_scores(scores, scores_file)
-            rows = rows_of(scores)
-            table = _means(scores, top, digits)
-        else:
-            result = write_grid(corpus, topics, out=str(out), **given)
-            rows, table = result.rows(), _written(result)
-    emit(text_of_rows(rows, table, kind, out, terminal_looks(output)), output)
+
+def _maker() -> Maker:
+    from steadyrank.retrieval.grid import grid, write_grid
+    from steadyrank.retrieval.search_kernels import search_eight
+
+    return Maker(grid, write_grid, search_eight)
 
 
 def _means(scores: Scores, top: int, digits: int) -> Table:
@@ -109,18 +65,18 @@ def _means(scores: Scores, top: int, digits: int) -> Table:
     info = dict(zip(scores.runs, zip(*scores.run_info.values(), strict=True), strict=True))
     rows = [[*info[row[0]], *row[1:]] for row in table.rows[:top]]
     n_runs = len(scores.runs)
-    shown = f"the best {top} of {n_runs} runs" if top < n_runs else f"{n_runs} runs"
+    shown = f"the best {top} of {n_runs} runs" if top < n_runs else counted(n_runs, "run")
     return replace(
         table,
         header=[*scores.run_info, *scores.measures],
         rows=rows,
         best=frozenset((row, column + 2) for row, column in table.best if row < top),
         n_names=len(scores.run_info),
-        caption=f"Means over {len(scores.topics)} topics, {shown}.",
+        caption=f"Means over {counted(len(scores.topics), 'topic')}, {shown}.",
     )
 
 
-def _written(result: Any) -> Table:
+def _written(result: WrittenRuns) -> Table:
     """How many components of each kind were combined."""
     from steadyrank.render.tables import Table
 
@@ -129,8 +85,5 @@ def _written(result: Any) -> Table:
         header=["component", "number", "names"],
         rows=[[name, str(len(names)), ", ".join(names)] for name, names in levels.items()],
         n_names=3,
-        caption=(
-            f"{len(result.runs)} runs on {result.n_topics} topics and {result.n_documents} "
-            f"documents in {result.folder}, {result.written} of them made now."
-        ),
+        caption=written_caption(result),
     )

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from steadyrank.cli.inputs import load_scores, scores_options
-from steadyrank.cli.options import measures_option, output_options, together
+from steadyrank.cli.options import (
+    digits_option,
+    measures_option,
+    output_options,
+    plot_option,
+    together,
+)
 from steadyrank.cli.output import (
+    check_files,
     choose_format,
+    draw,
     emit,
     progress_bar,
     tell_if_compiling,
@@ -53,13 +59,11 @@ sampling_options = together(
 )  # fmt: skip
 
 showing_options = together(
-    click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False),
-                 help="Draw into FILE (.svg, .png or .pdf)."),
+    plot_option(),
     click.option("--plot-kind", type=click.Choice(["margin", "means", "topics"]),
                  default="margin", show_default=True,
                  help="Differences and margin, instances' means, or spread by topic."),
-    click.option("--digits", type=click.IntRange(0, 15), default=4, show_default=True,
-                 help="Decimals in tables."),
+    digits_option,
 )  # fmt: skip
 
 plan_options = together(
@@ -114,7 +118,7 @@ def command(
     other instances. CSV holds one row a comparison, JSON everything.
     """
     kind = choose_format(form, output)
-    _check_files(plot, output)
+    check_files(output, plot)
     study = {name: options.pop(name) for name in STUDY}
     asked = {name: value for name in PLAN if (value := options.pop(name)) is not None}
     _check_plan(plan, plot, study, asked)
@@ -138,8 +142,7 @@ def command(
 
             text = instances_text(results, kind, digits=digits, **looks)
     emit(text, output)
-    if plot is not None:
-        _draw(results[0], plot, plot_kind, quiet)
+    draw(results[0], plot, quiet, kind=plot_kind)
 
 
 def _studied(scores: Scores, study: dict[str, Any], progress: Progress | None) -> list[Any]:
@@ -172,27 +175,3 @@ def _planned(result: Any, asked: dict[str, Any], kind: str, looks: dict[str, Any
     if span is not None and math.isfinite(span[1]):
         plans.append(result.plan(cautious=True, **asked))
     return instance_plan_text(result, plans, kind, **looks)
-
-
-def _check_files(plot: str | None, output: str | None) -> None:
-    """Refuse at once what would otherwise fail after all comparisons."""
-    for path in (output, plot):
-        if path is not None and not Path(path).parent.is_dir():
-            folder = Path(path).parent
-            raise InputError(f"{path}: the folder {folder} does not exist: make it first")
-    if plot is not None:
-        from steadyrank.render.plots import figure_format
-
-        figure_format(plot)
-        if output is not None and Path(plot).absolute() == Path(output).absolute():
-            raise InputError(f"{plot}: the figure would overwrite the result: name two files")
-
-
-def _draw(result: Any, path: str, kind: str, quiet: bool) -> None:
-    from steadyrank.render.plots import plot, save_figure
-
-    if quiet:
-        # What matplotlib has to say about its caches goes through logging, not warnings.
-        logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    with told_on_stderr(quiet):
-        save_figure(plot(result, kind=kind), path)

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from steadyrank._wording import counted
 from steadyrank.cli.options import measures_option, together
+from steadyrank.cli.output import (
+    check_folders,
+    choose_format,
+    emit,
+    progress_bar,
+    tell_if_compiling,
+    terminal_looks,
+    told_on_stderr,
+)
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
     from steadyrank.render.tables import Table
+    from steadyrank.retrieval.run_studies import WrittenRuns
+
+
+class Maker(NamedTuple):
+    """What makes the runs of a command."""
+
+    score: Callable[..., Scores]
+    write: Callable[..., WrittenRuns]
+    kernel: Any
+    """The one that takes longest to compile."""
 
 
 def split_names(text: str) -> list[str]:
@@ -69,7 +89,63 @@ keeping_options = together(
 )  # fmt: skip
 
 
-def wants_scores(
+def make_and_show(
+    load: Callable[[], Maker],
+    tables: tuple[Callable[[Scores], Table], Callable[[WrittenRuns], Table]],
+    *,
+    corpus: str,
+    topics: str | None,
+    out: str | None,
+    qrels: str | None,
+    measures: tuple[str, ...],
+    scores_file: str | None,
+    missing: str,
+    no_relevant: str,
+    store: str | None,
+    form: str | None,
+    output: str | None,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Make the runs, and show their scores, or what was written, by one of the two `tables`."""
+    kind = choose_format(form, output)
+    _check_places(output, scores_file)
+    scored = _wants_scores(out, qrels, measures, scores_file, store)
+    given = {key: value for key, value in options.items() if value is not None}
+    with (
+        told_on_stderr(quiet),
+        progress_bar("bytes of documents", quiet) as reading,
+        progress_bar("runs", quiet) as progress,
+    ):
+        from steadyrank.measures.evaluate import DEFAULT_MEASURES
+
+        maker = load()
+        tell_if_compiling(quiet, maker.kernel)
+        given |= {"reading": reading, "progress": progress}
+        if scored:
+            scores = maker.score(
+                corpus, topics, qrels=qrels, measures=measures or DEFAULT_MEASURES,
+                missing=missing, no_relevant=no_relevant, out=out, store=store, **given,
+            )  # fmt: skip
+            if scores_file is not None:
+                _keep_scores(scores, scores_file)
+            rows, table = _rows_of(scores), tables[0](scores)
+        else:
+            result = maker.write(corpus, topics, out=str(out), **given)
+            rows, table = result.rows(), tables[1](result)
+    emit(_text_of_rows(rows, table, kind, out, terminal_looks(output)), output)
+
+
+def written_caption(result: WrittenRuns) -> str:
+    """What lies where, and how much of it is new."""
+    return (
+        f"{counted(len(result.runs), 'run')} on {counted(result.n_topics, 'topic')} and "
+        f"{counted(result.n_documents, 'document')} in {result.folder}, {result.written} of them "
+        "made now."
+    )
+
+
+def _wants_scores(
     out: str | None, qrels: str | None, measures: Sequence[str], scores_file: str | None,
     store: str | None,
 ) -> bool:  # fmt: skip
@@ -83,17 +159,14 @@ def wants_scores(
     return scored
 
 
-def check_places(output: str | None, scores_file: str | None) -> None:
+def _check_places(output: str | None, scores_file: str | None) -> None:
     """Refuse at once what could not be written in the end."""
-    for path in (output, scores_file):
-        if path is not None and not Path(path).parent.is_dir():
-            folder = Path(path).parent
-            raise InputError(f"{path}: the folder {folder} does not exist: make it first")
+    check_folders(output, scores_file)
     if scores_file is not None and Path(scores_file).suffix not in (".csv", ".parquet"):
         raise InputError(f"{scores_file}: scores are written as .csv or .parquet")
 
 
-def keep_scores(scores: Scores, scores_file: str) -> None:
+def _keep_scores(scores: Scores, scores_file: str) -> None:
     """Write the scores; beside a CSV, which has no room for them, the components."""
     from steadyrank.compute.files import write_whole
     from steadyrank.data.score_files import write_scores
@@ -108,7 +181,7 @@ def keep_scores(scores: Scores, scores_file: str) -> None:
         write_whole(path.with_name(f"{path.stem}.run-info.csv"), info)
 
 
-def rows_of(scores: Scores) -> list[dict[str, Any]]:
+def _rows_of(scores: Scores) -> list[dict[str, Any]]:
     """One dictionary a run: what is known of it, and its means."""
     means = scores.mean().T.tolist()
     return [
@@ -121,7 +194,7 @@ def rows_of(scores: Scores) -> list[dict[str, Any]]:
     ]
 
 
-def text_of_rows(
+def _text_of_rows(
     rows: list[dict[str, Any]], table: Table, form: str, out: str | None, looks: dict[str, Any]
 ) -> str:
     """The result: a table for people, all runs for programs."""

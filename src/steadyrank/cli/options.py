@@ -97,5 +97,20 @@ measures_option = click.option(
     help="A measure, such as AP, nDCG@10 or AP(rel=2); repeat for more.",
 )  # fmt: skip
 
+digits_option = click.option(
+    "--digits", type=click.IntRange(0, 15), default=4, show_default=True,
+    help="Decimals in tables.",
+)  # fmt: skip
+
+
+def plot_option(what: str = "") -> Decorator:
+    """--plot FILE, where `what` is drawn."""
+    drawn = f"{what} " if what else ""
+    return click.option(
+        "--plot", metavar="FILE", type=click.Path(dir_okay=False),
+        help=f"Draw {drawn}into FILE (.svg, .png or .pdf).",
+    )  # fmt: skip
+
+
 qrels_argument = click.argument("qrels", type=click.Path(), metavar="QRELS")
 runs_argument = click.argument("runs", type=click.Path(), nargs=-1, required=True, metavar="RUN...")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import shutil
 import sys
 import time
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from steadyrank.compute.executors import Progress
-from steadyrank.errors import SteadyrankWarning
+from steadyrank.errors import InputError, SteadyrankWarning
 
 PATIENCE = 2.0
 """Seconds of silence before progress is shown."""
@@ -27,6 +28,26 @@ def choose_format(form: str | None, output: str | None) -> str:
     return _BY_SUFFIX.get(Path(output).suffix.lower(), "table") if output else "table"
 
 
+def check_folders(*paths: str | None) -> None:
+    """Refuse at once files that could not be written when everything is computed."""
+    for path in paths:
+        if path is not None and not Path(path).parent.is_dir():
+            folder = Path(path).parent
+            raise InputError(f"{path}: the folder {folder} does not exist: make it first")
+
+
+def check_files(output: str | None, plot: str | None) -> None:
+    """Refuse at once a result or a figure that could not be written."""
+    check_folders(output, plot)
+    if plot is None:
+        return
+    from steadyrank.render.plots import figure_format
+
+    figure_format(plot)
+    if output is not None and Path(plot).absolute() == Path(output).absolute():
+        raise InputError(f"{plot}: the figure would overwrite the result: name two files")
+
+
 def emit(text: str, output: str | None) -> None:
     """The result, to stdout or whole into a file."""
     if output is None:
@@ -36,6 +57,19 @@ def emit(text: str, output: str | None) -> None:
         from steadyrank.compute.files import write_whole
 
         write_whole(output, text)
+
+
+def draw(result: Any, path: str | None, quiet: bool, **options: Any) -> None:
+    """Draw a result into a file, if there is to be one."""
+    if path is None:
+        return
+    from steadyrank.render.plots import plot, save_figure
+
+    if quiet:
+        # What matplotlib has to say about its caches goes through logging, not warnings.
+        logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    with told_on_stderr(quiet):
+        save_figure(plot(result, **options), path)
 
 
 def terminal_looks(output: str | None) -> dict[str, Any]:
@@ -65,7 +99,7 @@ def tell_if_compiling(quiet: bool, kernel: Any = None) -> None:
     from steadyrank.data.blocks import rank_blocks
 
     if not quiet and sys.stderr.isatty() and not is_kept(kernel or rank_blocks):
-        how_long = "half a minute" if kernel else "some seconds"
+        how_long = "up to a minute" if kernel else "some seconds"
         print(f"steadyrank: compiling kernels, once; this takes {how_long}", file=sys.stderr)
 
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import logging
-from pathlib import Path
 from typing import Any
 
 import click
 
 from steadyrank.cli.inputs import split_assignment
 from steadyrank.cli.options import (
+    digits_option,
     measures_option,
     output_options,
+    plot_option,
     qrels_argument,
     reading_options,
     runs_argument,
     together,
 )
 from steadyrank.cli.output import (
+    check_files,
     choose_format,
+    draw,
     emit,
     progress_bar,
     tell_if_compiling,
@@ -91,12 +93,7 @@ missing_options = together(
                  show_default=True, help="A topic without relevant documents, in pool bias."),
 )  # fmt: skip
 
-showing_options = together(
-    click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False),
-                 help="Draw variances against k into FILE (.svg, .png or .pdf)."),
-    click.option("--digits", type=click.IntRange(0, 15), default=4, show_default=True,
-                 help="Decimals in tables."),
-)  # fmt: skip
+showing_options = together(plot_option("variances against k"), digits_option)
 
 
 @click.command("pools")
@@ -129,7 +126,9 @@ def command(
     alike measures rank runs. CSV holds the variances, JSON everything.
     """
     kind = choose_format(form, output)
-    _check_files(measures, plot, output)
+    if any(path for _, path in map(split_assignment, measures)):
+        raise InputError(NO_SCORES)
+    check_files(output, plot)
     with (
         told_on_stderr(quiet),
         progress_bar("runs read", quiet) as reading,
@@ -145,32 +144,4 @@ def command(
         )  # fmt: skip
         text = pools_text(result, kind, digits=digits, **terminal_looks(output))
     emit(text, output)
-    if plot is not None:
-        _draw(result, plot, quiet)
-
-
-def _check_files(measures: tuple[str, ...], plot: str | None, output: str | None) -> None:
-    """Refuse at once what would otherwise fail when everything is computed."""
-    if any(path for _, path in map(split_assignment, measures)):
-        raise InputError(NO_SCORES)
-    for path in (output, plot):
-        if path is not None and not Path(path).parent.is_dir():
-            folder = Path(path).parent
-            raise InputError(f"{path}: the folder {folder} does not exist: make it first")
-    if plot is None:
-        return
-    from steadyrank.render.plots import figure_format
-
-    figure_format(plot)
-    if output is not None and Path(plot).absolute() == Path(output).absolute():
-        raise InputError(f"{plot}: the figure would overwrite the result: name two files")
-
-
-def _draw(result: Any, path: str, quiet: bool) -> None:
-    from steadyrank.render.plots import plot, save_figure
-
-    if quiet:
-        # What matplotlib has to say about its caches goes through logging, not warnings.
-        logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    with told_on_stderr(quiet):
-        save_figure(plot(result), path)
+    draw(result, plot, quiet)

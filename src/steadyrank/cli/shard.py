@@ -2,37 +2,34 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from steadyrank._wording import counted
 from steadyrank.cli.making import (
-    check_places,
-    keep_scores,
+    Maker,
     keeping_options,
-    rows_of,
+    make_and_show,
     source_options,
-    text_of_rows,
-    wants_scores,
+    written_caption,
 )
-from steadyrank.cli.options import output_options, together
-from steadyrank.cli.output import (
-    choose_format,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-    told_on_stderr,
-)
+from steadyrank.cli.options import digits_option, output_options, together
 
 if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
     from steadyrank.render.tables import Table
+    from steadyrank.retrieval.run_studies import WrittenRuns
+
+
+def _fraction(text: str) -> float:
+    return float(text.strip().removesuffix("%")) / (100 if "%" in text else 1)
 
 
 def _share(ctx: click.Context, param: click.Parameter, value: str) -> float:
     try:
-        return float(value.strip().removesuffix("%")) / (100 if "%" in value else 1)
+        return _fraction(value)
     except ValueError:
         message = f"{value!r} is not a share such as 0.1 or 10%."
         raise click.BadParameter(message, ctx, param) from None
@@ -41,9 +38,7 @@ def _share(ctx: click.Context, param: click.Parameter, value: str) -> float:
 def _rates(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[float]:
     texts = [text for value in values for text in value.split(",") if text.strip()]
     try:
-        return [
-            float(text.strip().removesuffix("%")) / (100 if "%" in text else 1) for text in texts
-        ]
+        return [_fraction(text) for text in texts]
     except ValueError:
         message = f"{','.join(values)!r} is not a list of rates such as 0.01,0.02 or 1%,2%."
         raise click.BadParameter(message, ctx, param) from None
@@ -81,59 +76,24 @@ design_options = together(
 @source_options
 @design_options
 @keeping_options
-@click.option("--digits", type=click.IntRange(0, 15), default=4, show_default=True,
-              help="Decimals in tables.")  # fmt: skip
+@digits_option
 @output_options
-def command(
-    corpus: str,
-    out: str | None,
-    topics: str | None,
-    qrels: str | None,
-    measures: tuple[str, ...],
-    scores_file: str | None,
-    missing: Any,
-    no_relevant: Any,
-    store: str | None,
-    digits: int,
-    form: str | None,
-    output: str | None,
-    seed: int,
-    quiet: bool,
-    **options: Any,
-) -> None:
+def command(digits: int, seed: int, **options: Any) -> None:
     """Make instances of selective search, and exhaustive search beside them.
 
     CORPUS is a file of JSON lines (id, title, text) or of TREC's <DOC>, a folder of
-    them or of text files, a folder with docs.jsonl, topics.tsv and qrels.txt, or
-    irds:NAME. Documents are clustered into shards; ReDDE picks those that are searched
+    them or of text files, a folder with docs.jsonl, topics.tsv and qrels.txt,
+    irds:NAME, or builtin. Documents are clustered into shards; ReDDE picks those that are searched
     for a topic. S × P × C instances a rate; `steadyrank instances` compares them.
     """
-    kind = choose_format(form, output)
-    check_places(output, scores_file)
-    scored = wants_scores(out, qrels, measures, scores_file, store)
-    with (
-        told_on_stderr(quiet),
-        progress_bar("bytes of documents", quiet) as reading,
-        progress_bar("runs", quiet) as progress,
-    ):
-        from steadyrank.measures.evaluate import DEFAULT_MEASURES
-        from steadyrank.retrieval.search_kernels import search_one
-        from steadyrank.retrieval.selective import shard, write_shards
+    make_and_show(_maker, (partial(_summary, digits=digits), _written), rng=seed, **options)
 
-        tell_if_compiling(quiet, search_one)
-        options |= {"reading": reading, "progress": progress, "rng": seed}
-        if scored:
-            scores = shard(
-                corpus, topics, qrels=qrels, measures=measures or DEFAULT_MEASURES,
-                missing=missing, no_relevant=no_relevant, out=out, store=store, **options,
-            )  # fmt: skip
-            if scores_file is not None:
-                keep_scores(scores, scores_file)
-            rows, table = rows_of(scores), _summary(scores, digits)
-        else:
-            result = write_shards(corpus, topics, out=str(out), **options)
-            rows, table = result.rows(), _written(result)
-    emit(text_of_rows(rows, table, kind, out, terminal_looks(output)), output)
+
+def _maker() -> Maker:
+    from steadyrank.retrieval.search_kernels import search_one
+    from steadyrank.retrieval.selective import shard, write_shards
+
+    return Maker(shard, write_shards, search_one)
 
 
 def _summary(scores: Scores, digits: int) -> Table:
@@ -158,13 +118,13 @@ def _summary(scores: Scores, digits: int) -> Table:
         header=["system", "rate", "instances", *figures],
         rows=rows,
         caption=(
-            f"Means over {len(scores.topics)} topics and all instances of a rate; sd: between "
-            "instances."
+            f"Means over {counted(len(scores.topics), 'topic')} and all instances of a rate; sd: "
+            "between instances."
         ),
     )
 
 
-def _written(result: Any) -> Table:
+def _written(result: WrittenRuns) -> Table:
     """How many runs there are of each system and rate."""
     from collections import Counter
 
@@ -174,8 +134,5 @@ def _written(result: Any) -> Table:
     return Table(
         header=["system", "rate", "instances"],
         rows=[[system, rate or "–", str(count)] for (system, rate), count in counts.items()],
-        caption=(
-            f"{len(result.runs)} runs on {result.n_topics} topics and {result.n_documents} "
-            f"documents in {result.folder}, {result.written} of them made now."
-        ),
+        caption=written_caption(result),
     )

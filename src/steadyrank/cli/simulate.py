@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,14 +9,18 @@ import click
 from steadyrank.cli.inputs import split_assignment
 from steadyrank.cli.options import (
     complete_measure,
+    digits_option,
     output_options,
+    plot_option,
     qrels_argument,
     reading_options,
     runs_argument,
     together,
 )
 from steadyrank.cli.output import (
+    check_files,
     choose_format,
+    draw,
     emit,
     progress_bar,
     tell_if_compiling,
@@ -101,10 +103,8 @@ missing_options = together(
 showing_options = together(
     click.option("--top", type=click.IntRange(min=1), metavar="K",
                  help="Show how likely each run is among the top K [default: 3]."),
-    click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False),
-                 help="Draw error rates into FILE (.svg, .png or .pdf)."),
-    click.option("--digits", type=click.IntRange(0, 15), default=4, show_default=True,
-                 help="Decimals in tables."),
+    plot_option("error rates"),
+    digits_option,
 )  # fmt: skip
 
 
@@ -137,7 +137,8 @@ def command(
     other topics or judgments. CSV holds one row a run, JSON everything.
     """
     kind = choose_format(form, output)
-    _check_showing(runs, top, plot, output)
+    check_files(output, plot)
+    _check_top(runs, top)
     with (
         told_on_stderr(quiet),
         progress_bar("runs read", quiet) as reading,
@@ -155,36 +156,13 @@ def command(
         )  # fmt: skip
         text = simulate_text(result, kind, top=top, digits=digits, **terminal_looks(output))
     emit(text, output)
-    if plot is not None:
-        _draw(result, plot, quiet)
+    draw(result, plot, quiet)
 
 
-def _check_showing(
-    runs: tuple[str, ...], top: int | None, plot: str | None, output: str | None
-) -> None:
+def _check_top(runs: tuple[str, ...], top: int | None) -> None:
     """Refuse at once what would otherwise fail after hours of sampling."""
-    for path in (output, plot):
-        if path is not None and not Path(path).parent.is_dir():
-            folder = Path(path).parent
-            raise InputError(f"{path}: the folder {folder} does not exist: make it first")
-    if plot is not None:
-        from steadyrank.render.plots import figure_format
-
-        figure_format(plot)
-        if output is not None and Path(plot).absolute() == Path(output).absolute():
-            raise InputError(f"{plot}: the figure would overwrite the result: name two files")
     if top is not None:
         from steadyrank.data.sources import find_files
         from steadyrank.render.simulations import top_columns
 
         top_columns(top, len(find_files(runs)))
-
-
-def _draw(result: Any, path: str, quiet: bool) -> None:
-    from steadyrank.render.plots import plot, save_figure
-
-    if quiet:
-        # What matplotlib has to say about its caches goes through logging, not warnings.
-        logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    with told_on_stderr(quiet):
-        save_figure(plot(result), path)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import logging
-from pathlib import Path
 from typing import Any
 
 import click
 
 from steadyrank.cli.inputs import load_scores, scores_options
-from steadyrank.cli.options import measures_option, output_options, together
+from steadyrank.cli.options import (
+    digits_option,
+    measures_option,
+    output_options,
+    plot_option,
+    together,
+)
 from steadyrank.cli.output import (
+    check_files,
     choose_format,
+    draw,
     emit,
     progress_bar,
     tell_if_compiling,
@@ -73,10 +79,8 @@ study_options = together(
 
 showing_options = together(
     click.option("--levels", is_flag=True, help="CSV of rates by level and size, not of pairs."),
-    click.option("--plot", metavar="FILE", type=click.Path(dir_okay=False),
-                 help="Draw error rates against topics into FILE (.svg, .png or .pdf)."),
-    click.option("--digits", type=click.IntRange(0, 15), default=4, show_default=True,
-                 help="Decimals in tables."),
+    plot_option("error rates against topics"),
+    digits_option,
 )  # fmt: skip
 
 
@@ -114,7 +118,7 @@ def command(
     contradict each other. Speaks of other topics, not of other documents or judgments.
     """
     kind = choose_format(form, output)
-    _check_showing(plot, output)
+    check_files(output, plot)
     with told_on_stderr(quiet):
         tell_if_compiling(quiet)
         with progress_bar("runs", quiet) as reading:
@@ -133,28 +137,4 @@ def command(
             )  # fmt: skip
         text = topics_text(result, kind, levels=levels, digits=digits, **terminal_looks(output))
     emit(text, output)
-    if plot is not None:
-        _draw(result, plot, quiet)
-
-
-def _check_showing(plot: str | None, output: str | None) -> None:
-    """Refuse at once a figure that could not be written."""
-    if plot is None:
-        return
-    from steadyrank.render.plots import figure_format
-
-    figure_format(plot)
-    if not Path(plot).parent.is_dir():
-        raise InputError(f"{plot}: the folder {Path(plot).parent} does not exist: make it first")
-    if output is not None and Path(plot).absolute() == Path(output).absolute():
-        raise InputError(f"{plot}: the figure would overwrite the result: name two files")
-
-
-def _draw(result: Any, path: str, quiet: bool) -> None:
-    from steadyrank.render.plots import plot, save_figure
-
-    if quiet:
-        # What matplotlib has to say about its caches goes through logging, not warnings.
-        logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    with told_on_stderr(quiet):
-        save_figure(plot(result), path)
+    draw(result, plot, quiet)

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+from steadyrank._wording import counted
 from steadyrank.data.sources import PathLike, open_bytes
 from steadyrank.errors import FormatError, SteadyrankWarning, unknown_name
 
@@ -21,9 +22,8 @@ def read_run_info(path: PathLike, names: Sequence[str]) -> dict[str, dict[str, s
         raise unknown_name(f"run in {path}", missing[0], rows)
     if missing:
         shown = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
-        warnings.warn(
-            f"{path}: {len(missing)} runs have no row ({shown})", SteadyrankWarning, stacklevel=4
-        )
+        who = counted(len(missing), "run has", "runs have")
+        warnings.warn(f"{path}: {who} no row ({shown})", SteadyrankWarning, stacklevel=4)
     return {name: rows.get(name, {}) for name in names}
 
 

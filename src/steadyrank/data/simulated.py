@@ -33,7 +33,7 @@ from steadyrank.data.track_model import (
     draw_latents,
     draw_topic,
 )
-from steadyrank.data.writing import write_qrels, write_run
+from steadyrank.data.writing import write_qrels, write_track
 from steadyrank.errors import InputError
 
 _ID_PREFIX = np.frombuffer(b"SIM-", np.uint8)
@@ -93,13 +93,8 @@ class SimulatedTrack:
         `runs/NAME.run` (`.run.gz` with `compress`). Scores read back exactly.
         """
         root = Path(folder)
-        suffix = ".run.gz" if compress else ".run"
-        _make_run_folder(root / "runs", {run.name + suffix for run in self.runs})
-        for run in self.runs:
-            write_run(run, root / "runs" / (run.name + suffix))
-        write_qrels(self.qrels, root / "qrels.txt")
+        write_track(root, self.runs, self.qrels, compress=compress)
         write_qrels(self.complete, root / "complete-qrels.txt")
-        write_whole(root / "run-info.csv", _info_text(self.runs))
         truth = {**self.truth.to_dict(), "pooled": list(self.pooled)}
         write_whole(root / "truth.json", json.dumps(truth, indent=1) + "\n")
 
@@ -359,21 +354,3 @@ def _ids(numbers: np.ndarray) -> Ids:
         table[:, place] = numbers - 10 * rest + ord("0")
         numbers = rest
     return ids_from_buffer(data, width * np.arange(len(numbers) + 1))
-
-
-def _make_run_folder(folder: Path, names: set[str]) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        raise InputError(f"{folder}: a file stands where a folder should be") from None
-    others = sorted(path.name for path in folder.iterdir() if path.name not in names)
-    if others:
-        raise InputError(
-            f"{folder} already holds {others[0]!r}, which is not a run of this track: "
-            "choose another folder"
-        )
-
-
-def _info_text(runs: tuple[Run, ...]) -> str:
-    rows = [f"{run.name},{run.info['team']},{run.info['system']}\n" for run in runs]
-    return "".join(["run,team,system\n", *rows])

@@ -330,6 +330,11 @@ class TrueMeans:
             }
         )
 
+    def _repr_html_(self) -> str:
+        from steadyrank._notebook import frame_html
+
+        return frame_html(self.to_frame())
+
 
 def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Random = 0) -> TrueMeans:
     """The expected average precision of each system under complete judgments.

@@ -6,18 +6,23 @@ same data make the same bytes, packed or not. What the format cannot hold is ref
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import warnings
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
+from steadyrank._wording import counted
 from steadyrank.compute.files import write_whole
 from steadyrank.data.ids import Ids
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.run import Run
 from steadyrank.data.sources import PathLike
+from steadyrank.data.writing_kernels import LONGEST_FLOAT, SPARE, put_lines
 from steadyrank.errors import InputError, SteadyrankWarning
 
 _SPACE = 32
@@ -52,7 +57,8 @@ def write_run(run: Run, path: PathLike) -> None:
     content = run_text(run)
     empty = int((np.diff(run.blocks) == 0).sum())
     if empty:
-        message = f"run {run.name!r}: {empty} topics without documents leave no line"
+        what = counted(empty, "topic without documents leaves", "topics without documents leave")
+        message = f"run {run.name!r}: {what} no line"
         warnings.warn(message, SteadyrankWarning, stacklevel=2)
     _write(path, content)
 
@@ -73,6 +79,46 @@ def write_qrels(qrels: Qrels, path: PathLike) -> None:
     _write(path, qrels_text(qrels))
 
 
+def write_track(
+    folder: PathLike, runs: Sequence[Run], qrels: Qrels, *, compress: bool = False
+) -> None:
+    """Write runs and judgments as TREC files: qrels.txt, runs/NAME.run and run-info.csv.
+
+    Each is whole or not at all, and gzip with `compress`. A folder of runs that holds anything
+    else is refused: a later command on the folder would take it for one of these runs.
+    """
+    root = Path(folder)
+    suffix = ".run.gz" if compress else ".run"
+    _make_run_folder(root / "runs", {run.name + suffix for run in runs})
+    for run in runs:
+        write_run(run, root / "runs" / (run.name + suffix))
+    write_qrels(qrels, root / "qrels.txt")
+    write_whole(root / "run-info.csv", _info_text(runs))
+
+
+def _make_run_folder(folder: Path, names: set[str]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(f"{folder}: a file stands where a folder should be") from None
+    others = sorted(path.name for path in folder.iterdir() if path.name not in names)
+    if others:
+        raise InputError(
+            f"{folder} already holds {others[0]!r}, which is not a run of this track: "
+            "choose another folder"
+        )
+
+
+def _info_text(runs: Sequence[Run]) -> str:
+    """What is known about the runs, a column each, as `--run-info` reads it."""
+    text = io.StringIO()
+    columns = list(dict.fromkeys(name for run in runs for name in run.info))
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["run", *columns])
+    writer.writerows([run.name, *(run.info.get(name, "") for name in columns)] for run in runs)
+    return text.getvalue()
+
+
 def _write(path: PathLike, content: bytes) -> None:
     # Without a time stamp, so that the same data make the same bytes.
     packed = Path(path).name.endswith(".gz")
@@ -89,17 +135,19 @@ def run_text(run: Run) -> bytes:
     what = f"run {run.name!r}"
     _check_name(run.name, f"{what}: its name", "rename it with run.renamed(...)")
     _check(run, what)
-    documents = _as_characters(run.documents)
-    scores = list(map(repr, run.scores.tolist()))
-    tail = f" {_characters(run.name)}\n"
-    lines = []
-    for topic, (first, stop) in zip(run.topics, pairwise(run.blocks.tolist()), strict=True):
-        head = f"{_characters(topic)} Q0 "
-        lines += [
-            f"{head}{documents[row]} {row - first + 1} {scores[row]}{tail}"
-            for row in range(first, stop)
-        ]
-    return "".join(lines).encode("latin-1")
+    raw = [*(f"{topic} Q0 " for topic in run.topics), f" {run.name}\n"]
+    texts = [text.encode("utf-8", "surrogateescape") for text in raw]
+    bounds = np.cumsum([0, *map(len, texts)])
+    offsets = run.documents.offsets
+    rest = len(f"{len(run)}  ") + LONGEST_FLOAT + len(texts[-1])
+    heads = np.diff(bounds)[:-1] @ np.diff(run.blocks)
+    out = np.empty(heads + offsets[-1] - offsets[0] + len(run) * rest + SPARE, np.uint8)
+    end = put_lines(
+        out, np.frombuffer(bytearray(b"".join(texts) + bytes(SPARE)), np.uint8), bounds,
+        run.blocks, run.documents.data, offsets,
+        np.ascontiguousarray(run.scores, np.float64).view(np.uint64),
+    )  # fmt: skip
+    return out[:end].tobytes()
 
 
 def qrels_text(qrels: Qrels) -> bytes:

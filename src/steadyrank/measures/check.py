@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from steadyrank._wording import by_number, counted
 from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.data.foreign import as_qrels, runs_and_files
 from steadyrank.data.qrels import Qrels
@@ -88,6 +89,14 @@ class CheckResult:
             for row in self.runs
         ]  # fmt: skip
         return pd.DataFrame(rows)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from steadyrank._notebook import frame_html
+
+        found = (f"{each.level}: {each.where}: {each.what}" for each in self.findings)
+        return frame_html(self.to_frame()) + "".join(f"<p>{escape(line)}</p>" for line in found)
 
 
 def check(
@@ -197,9 +206,10 @@ def _odd_topics(run: Run, row: RunCheck, qrels: Qrels) -> Iterator[Found]:
         ids = f"{run.topics[0]!r} here, {qrels.topics[0]!r} in the qrels" if run.topics else "none"
         yield "wrong", f"no topic of the qrels: do the ids differ ({ids})?"
     elif row.missing:
-        yield "odd", f"lacks {row.missing} of {len(qrels.topics)} judged topics: they score 0"
+        score = by_number(row.missing, "it scores", "they score")
+        yield "odd", f"lacks {row.missing} of {len(qrels.topics)} judged topics: {score} 0"
     if row.shallowest < row.deepest and row.shallowest < 10:
-        yield "odd", f"a topic with only {row.shallowest} documents"
+        yield "odd", f"a topic with only {counted(row.shallowest, 'document')}"
 
 
 def _odd_documents(run: Run, row: RunCheck, qrels: Qrels) -> Iterator[Found]:
@@ -224,7 +234,9 @@ def _odd_scores(run: Run) -> Iterator[Found]:
         yield "wrong", "all scores of each topic are equal: documents rank by their ids alone"
         return
     if constant:
-        yield "odd", f"{constant} topics whose scores are all equal: they rank by ids alone"
+        rank = by_number(constant, "it ranks", "they rank")
+        what = counted(constant, "topic")
+        yield "odd", f"{what} whose scores are all equal: {rank} by ids alone"
     tied = _tied_share(run)
     if tied > 0.25:
         yield "odd", f"{tied:.0%} of the documents tie with another: their ids decide"
@@ -286,7 +298,8 @@ def _check_qrels(qrels: Qrels) -> Iterator[Finding]:
     if barren == len(qrels.topics):
         yield Finding(level="wrong", where="qrels", what="no topic has a relevant document")
     elif barren:
-        what = f"{barren} of {len(qrels.topics)} topics have no relevant document: they score 0"
+        have, score = by_number(barren, "has", "have"), by_number(barren, "it scores", "they score")
+        what = f"{barren} of {len(qrels.topics)} topics {have} no relevant document: {score} 0"
         yield Finding(level="odd", where="qrels", what=what)
     if len(qrels) and (qrels.grades > 0).all():
         what = "no document is judged non-relevant: unjudged and non-relevant look alike"
@@ -304,5 +317,7 @@ def _check_together(rows: list[RunCheck]) -> Iterator[Finding]:
     if len(depths) > 1 and depths[0] < 0.9 * depths[-1]:
         shallow = [row.run for row in rows if row.deepest < 0.9 * depths[-1]]
         shown = ", ".join(shallow[:3]) + (", …" if len(shallow) > 3 else "")
-        what = f"{len(shallow)} runs are shallower than {depths[-1]} ({shown}): so is their recall"
+        who = counted(len(shallow), "run is", "runs are")
+        their = by_number(len(shallow), "its", "their")
+        what = f"{who} shallower than {depths[-1]} ({shown}): so is {their} recall"
         yield Finding(level="odd", where="all runs", what=what)

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from steadyrank._version import __version__
+from steadyrank._wording import by_number, counted
 from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.data.blocks import rank_blocks
 from steadyrank.data.foreign import as_qrels, runs_and_files
@@ -236,14 +237,16 @@ def _report(outcomes: Sequence[_Outcome], job: _Job, missing: Missing) -> None:
     n_topics = len(job.qrels.topics)
     lacking = [o for o in outcomes if o.lacking]
     if lacking:
+        who = counted(len(lacking), "run lacks", "runs lack")
         first = f"{lacking[0].run.name!r} lacks {lacking[0].lacking} of {n_topics}"
         if missing == "error":
             raise InputError(
-                f"{len(lacking)} runs lack judged topics ({first}): "
-                "complete them, or choose missing zero or skip"
+                f"{who} judged topics ({first}): "
+                f"complete {by_number(len(lacking), 'it', 'them')}, or choose missing zero or skip"
             )
-        done = "they score 0 there" if missing == "zero" else "these cells are left out"
-        _warn(f"{len(lacking)} runs lack judged topics ({first}): {done}")
+        zero = by_number(len(lacking), "it scores", "they score") + " 0 there"
+        done = zero if missing == "zero" else "these cells are left out"
+        _warn(f"{who} judged topics ({first}): {done}")
     if all(o.lacking == n_topics for o in outcomes):
         raise InputError(
             "no run has any topic of the qrels: do the topic ids look alike "
@@ -252,15 +255,17 @@ def _report(outcomes: Sequence[_Outcome], job: _Job, missing: Missing) -> None:
     unknown = [o for o in outcomes if o.unknown]
     if unknown:
         most = max(o.unknown for o in unknown)
-        _warn(f"{len(unknown)} runs have topics that nobody judged (up to {most}): left out")
+        who = counted(len(unknown), "run has", "runs have")
+        _warn(f"{who} topics that nobody judged (up to {most}): left out")
     for level in sorted({recipe.level for recipe in job.recipes} - {ANY_GRADE}):
         barren = int((job.qrels.best_grades < level).sum())
         if barren:
             done = "NaN" if np.isnan(job.no_relevant) else "0"
             of_grade = "" if level == 1 else f" of grade {level}"
             _warn(
-                f"{barren} of {n_topics} topics have no relevant document{of_grade}: "
-                f"they score {done}"
+                f"{barren} of {counted(n_topics, 'topic')} {by_number(barren, 'has', 'have')} "
+                f"no relevant document{of_grade}: "
+                f"{by_number(barren, 'it scores', 'they score')} {done}"
             )
 
 

@@ -11,16 +11,13 @@ from __future__ import annotations
 import importlib.util
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, NamedTuple, Unpack
 
-import numpy as np
-
-from steadyrank._version import __version__
-from steadyrank.compute.executors import Progress
+from steadyrank._wording import counted
 from steadyrank.data.scores import Scores
 from steadyrank.data.sources import PathLike
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
@@ -28,30 +25,20 @@ from steadyrank.measures.evaluate import DEFAULT_MEASURES
 from steadyrank.measures.names import Measure
 from steadyrank.retrieval.index import build_index
 from steadyrank.retrieval.lexical import UNITS
-from steadyrank.retrieval.making import (
-    Evaluation,
-    Missing,
-    NoRelevant,
-    Work,
-    carry_out,
-    digest_of,
-    load_counts,
-    load_judgments,
-    load_topics,
-    make_evaluation,
-    make_scores,
-)
+from steadyrank.retrieval.making import Evaluation, Missing, NoRelevant
 from steadyrank.retrieval.models import MODELS, Model, parse_model
 from steadyrank.retrieval.run_folders import Info, Made, Task
-from steadyrank.retrieval.search import (
-    DEPTH,
-    DocumentOrder,
-    check_depth,
-    find_wanted,
-    order_documents,
-    search_all,
-    spelled,
+from steadyrank.retrieval.run_studies import (
+    MakingOptions,
+    Study,
+    WrittenRuns,
+    keep_and_score,
+    make_study,
+    score_runs,
+    wanted_by,
+    write_runs,
 )
+from steadyrank.retrieval.search import DocumentOrder, order_documents, search_all, spelled
 from steadyrank.retrieval.search_kernels import Wanted
 from steadyrank.retrieval.stop_lists import STOP_LISTS, stop_words
 from steadyrank.retrieval.word_counts import WordCounts
@@ -59,55 +46,29 @@ from steadyrank.retrieval.word_counts import WordCounts
 Names = str | Iterable[str]
 
 
-class GridOptions(TypedDict, total=False):
+class GridOptions(MakingOptions, total=False):
     """What `grid` and `write_grid` take by name beside judgments and folders."""
 
     stop_lists: Names
     lexical: Names
     models: str | Model | Iterable[str | Model]
-    depth: int
-    cache: PathLike | None
-    jobs: int | None
-    scheduler: str | None
-    executor: Executor | None
-    reading: Progress | None
-    progress: Progress | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GridResult:
+class GridResult(WrittenRuns):
     """The runs that `write_grid` made."""
 
     stop_lists: tuple[str, ...]
     lexical: tuple[str, ...]
     models: tuple[str, ...]
-    depth: int
-    n_documents: int
-    n_topics: int
-    folder: Path
-    runs: tuple[str, ...]
-    run_info: tuple[Info, ...]
-    written: int
-    """Runs that were made now; the others were there."""
 
     def __repr__(self) -> str:
         return (
-            f"<GridResult: {len(self.runs)} runs of {len(self.stop_lists)} stop lists × "
-            f"{len(self.lexical)} lexical units × {len(self.models)} models in {self.folder}>"
+            f"<GridResult: {counted(len(self.runs), 'run')} of "
+            f"{counted(len(self.stop_lists), 'stop list')} × "
+            f"{counted(len(self.lexical), 'lexical unit')} × "
+            f"{counted(len(self.models), 'model')} in {self.folder}>"
         )
-
-    def rows(self) -> list[dict[str, str]]:
-        """One dictionary a run, as run-info.csv has it."""
-        return [{"run": run, **info} for run, info in zip(self.runs, self.run_info, strict=True)]
-
-    def to_frame(self) -> Any:
-        """One row a run, as a pandas frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False))
 
 
 def grid(
@@ -142,15 +103,12 @@ def grid(
     >>> scores.runs[:3], scores.run_info["lexical"][:3]
     (('none_none_BM25', 'none_none_PL2', 'none_porter_BM25'), ('none', 'none', 'porter'))
     """
-    study = _prepare(corpus, topics, **options)
-    evaluation = make_evaluation(
-        load_judgments(corpus, qrels), measures, study.topics, missing=missing,
-        no_relevant=no_relevant,
+    components, study = _prepare(corpus, topics, **options)
+    return score_runs(
+        _make, partial(_plan, components, study), study, corpus=corpus, qrels=qrels,
+        measures=measures, missing=missing, no_relevant=no_relevant, out=out, store=store,
+        grid={"depth": study.depth},
     )  # fmt: skip
-    harvest = carry_out(
-        _make, _plan(study, evaluation), study.work, evaluation=evaluation, out=out, store=store
-    )
-    return make_scores(evaluation, study.work, harvest, grid={"depth": study.depth})
 
 
 def write_grid(
@@ -165,27 +123,17 @@ def write_grid(
     Takes what `grid` takes. Makes `runs/NAME.run` and `run-info.csv` in the folder `out`; runs
     that are there already are kept, and the folder of another grid is refused.
     """
-    study = _prepare(corpus, topics, **options)
-    harvest = carry_out(_make, _plan(study, None), study.work, out=out)
-    return GridResult(
-        stop_lists=study.stop_lists, lexical=study.lexical, models=study.models,
-        depth=study.depth, n_documents=len(study.counts.documents), n_topics=len(study.topics),
-        folder=Path(out), runs=study.work.runs, run_info=study.work.info,
-        written=harvest.written,
-    )  # fmt: skip
+    components, study = _prepare(corpus, topics, **options)
+    written = write_runs(_make, partial(_plan, components, study), study, out=out)
+    return GridResult(**components._asdict(), **written)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Study:
-    """Components and a collection, and the runs that they make."""
+class _Components(NamedTuple):
+    """What is combined."""
 
     stop_lists: tuple[str, ...]
     lexical: tuple[str, ...]
     models: tuple[str, ...]
-    depth: int
-    counts: WordCounts
-    topics: Mapping[str, str]
-    work: Work
 
 
 def _prepare(
@@ -195,14 +143,8 @@ def _prepare(
     stop_lists: Names = STOP_LISTS,
     lexical: Names | None = None,
     models: str | Model | Iterable[str | Model] = tuple(MODELS),
-    depth: int = DEPTH,
-    cache: PathLike | None = None,
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    executor: Executor | None = None,
-    reading: Progress | None = None,
-    progress: Progress | None = None,
-) -> _Study:
+    **options: Unpack[MakingOptions],
+) -> tuple[_Components, Study]:
     """Check everything that can be checked before the work begins."""
     stops, units = _listed(stop_lists), _units(lexical)
     several = [models] if isinstance(models, (str, Model)) else models
@@ -211,23 +153,13 @@ def _prepare(
         if not names:
             raise InputError(f"name at least one {what}")
     stopped = {stop: sorted(stop_words(stop)) for stop in stops}
-    check_depth(depth)
-    texts = load_topics(corpus, topics)
-    counts = load_counts(corpus, cache=cache, progress=reading)
-    tasks, info = _tasks(stops, units, parsed)
     spellings = tuple(map(spelled, parsed))
+    tasks, info = _tasks(stops, units, parsed)
     settings = {
-        "makes": "grid", "version": __version__, "stop_lists": stopped, "lexical": units,
-        "models": spellings, "depth": depth, "data": digest_of(counts, texts),
+        "makes": "grid", "stop_lists": stopped, "lexical": units, "models": spellings
     }  # fmt: skip
-    work = Work(
-        tasks=tasks, info=info, settings=settings, progress=progress,
-        pool={"jobs": jobs, "scheduler": scheduler, "executor": executor},
-    )  # fmt: skip
-    return _Study(
-        stop_lists=stops, lexical=units, models=spellings, depth=depth, counts=counts,
-        topics=texts, work=work,
-    )  # fmt: skip
+    study = make_study(corpus, topics, tasks=tasks, info=info, settings=settings, **options)
+    return _Components(stops, units, spellings), study
 
 
 def _listed(names: Names) -> tuple[str, ...]:
@@ -277,16 +209,11 @@ class _Plan:
     wanted: Wanted | None
 
 
-def _plan(study: _Study, evaluation: Evaluation | None) -> _Plan:
+def _plan(components: _Components, study: Study, evaluation: Evaluation | None) -> _Plan:
     order = order_documents(study.counts.documents)
-    wanted = None
-    if evaluation is not None:
-        wanted = find_wanted(
-            evaluation.qrels, list(study.topics), order, relevant_only=evaluation.relevant_only
-        )
     return _Plan(
-        counts=study.counts, topics=study.topics, models=study.models, depth=study.depth,
-        order=order, evaluation=evaluation, wanted=wanted,
+        counts=study.counts, topics=study.topics, models=components.models, depth=study.depth,
+        order=order, evaluation=evaluation, wanted=wanted_by(evaluation, study.topics, order),
     )  # fmt: skip
 
 
@@ -297,16 +224,9 @@ def _make(plan: _Plan, task: Task) -> Made:
     asked = dict(zip(task.runs, plan.models, strict=True))
     if not task.score:
         asked = {run: model for run, model in asked.items() if run in task.write}
-    made = Made()
-    values, lacking = [], []
     rankings = search_all(index, asked.values(), depth=plan.depth, order=plan.order)
-    for run, ranking in zip(asked, rankings, strict=True):
-        if run in task.write:
-            made.keep(task, ranking.to_run(run))
-        if task.score and plan.evaluation is not None and plan.wanted is not None:
-            judged = ranking.judged(plan.wanted)
-            values.append(plan.evaluation.values(judged))
-            lacking.append(int((judged.lengths < 0).sum()))
-    if not task.score:
-        return made
-    return Made(values=np.array(values), lacking=np.array(lacking), texts=made.texts)
+    found = (  # Nobody asks where judged documents stand unless there are judgments.
+        (run, partial(ranking.to_run, run), partial(ranking.judged, plan.wanted))  # type: ignore[arg-type]
+        for run, ranking in zip(asked, rankings, strict=True)
+    )
+    return keep_and_score(task, plan.evaluation, found)

@@ -9,34 +9,24 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from steadyrank._version import __version__
-from steadyrank.compute.executors import Progress, workers
-from steadyrank.compute.stores import open_store
+from steadyrank._wording import by_number, counted
+from steadyrank.compute.executors import Progress
 from steadyrank.data.datasets import is_dataset, load_qrels
 from steadyrank.data.foreign import as_qrels
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.reading import read_qrels
-from steadyrank.data.scores import Scores
-from steadyrank.data.sources import PathLike
+from steadyrank.data.sources import PathLike, find_files
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.measures.scoring import ANY_GRADE, JudgedRun, Recipe, prepare, score_topics
-from steadyrank.retrieval.run_folders import (
-    Harvest,
-    Info,
-    Made,
-    Task,
-    check_run_names,
-    make_runs,
-    open_run_folder,
-)
+from steadyrank.retrieval.builtin import builtin_qrels, is_builtin
 from steadyrank.retrieval.topics import read_topics
 from steadyrank.retrieval.word_counts import WordCounts, count_words
 
@@ -49,13 +39,24 @@ _AT_HOME = {
 }
 
 
+def _is_named(corpus: Any) -> bool:
+    """Whether a collection's name stands for its topics and judgments, too."""
+    return is_dataset(corpus) or is_builtin(corpus)
+
+
 def _at_home(corpus: Any, what: str) -> Path | None:
     """A collection's file where the collection is a folder with usual names."""
-    if not isinstance(corpus, (str, os.PathLike)) or is_dataset(corpus):
+    if not isinstance(corpus, (str, os.PathLike)) or _is_named(corpus):
         return None
     folder = Path(corpus)
     names = [name + suffix for name in _AT_HOME[what] for suffix in ("", ".gz")]
     return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def _check_there(corpus: Any) -> None:
+    """Where nothing is, nothing comes with it: the name is what is wrong."""
+    if isinstance(corpus, (str, os.PathLike)) and not Path(corpus).is_dir():
+        find_files(corpus)
 
 
 def load_counts(
@@ -71,8 +72,9 @@ def load_topics(corpus: Any, topics: PathLike | Mapping[str, str] | None) -> dic
     """The topics named, or those that come with the collection."""
     source: Any = topics
     if source is None:
-        source = corpus if is_dataset(corpus) else _at_home(corpus, "topics")
+        source = corpus if _is_named(corpus) else _at_home(corpus, "topics")
     if source is None:
+        _check_there(corpus)
         raise InputError("name the topics (--topics FILE): no file topics.tsv is in the collection")
     found = read_topics(source)
     if not found:
@@ -84,11 +86,14 @@ def load_judgments(corpus: Any, qrels: Any) -> Qrels:
     """The judgments named, or those that come with the collection."""
     source = qrels
     if source is None:
-        source = corpus if is_dataset(corpus) else _at_home(corpus, "judgments")
+        source = corpus if _is_named(corpus) else _at_home(corpus, "judgments")
     if source is None:
+        _check_there(corpus)
         raise InputError("name the judgments (--qrels FILE): no qrels.txt is in the collection")
     if is_dataset(source):
         return load_qrels(source)
+    if is_builtin(source):
+        return builtin_qrels()
     is_file = isinstance(source, (str, os.PathLike))
     judged = read_qrels(source) if is_file else as_qrels(source)
     if len(judged) == 0:
@@ -169,9 +174,12 @@ def _tell_of_barren_topics(qrels: Qrels, recipes: list[Recipe], no_relevant: str
         if barren:
             of_grade = "" if level == 1 else f" of grade {level}"
             done = "0" if no_relevant == "zero" else "NaN"
-            _warn(
-                f"{barren} of {len(qrels.topics)} topics have no relevant document{of_grade}: "
-                f"they score {done}"
+            warnings.warn(
+                f"{barren} of {counted(len(qrels.topics), 'topic')} "
+                f"{by_number(barren, 'has', 'have')} no relevant document{of_grade}: "
+                f"{by_number(barren, 'it scores', 'they score')} {done}",
+                SteadyrankWarning,
+                stacklevel=5,
             )
 
 
@@ -183,85 +191,3 @@ def digest_of(counts: WordCounts, topics: Mapping[str, str]) -> str:
     for column in (counts.starts, counts.word, counts.count):
         digest.update(np.ascontiguousarray(column).tobytes())
     return digest.hexdigest()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Work:
-    """The runs to make: by which tasks, what is known of them, and who does it."""
-
-    tasks: tuple[Task, ...]
-    info: tuple[Info, ...]
-    settings: Mapping[str, Any]
-    """What every run depends on, as plain JSON values."""
-    pool: Mapping[str, Any]
-    """jobs, scheduler and executor."""
-    progress: Progress | None
-
-    @property
-    def runs(self) -> tuple[str, ...]:
-        """Names of all runs."""
-        return tuple(run for task in self.tasks for run in task.runs)
-
-
-def carry_out(
-    function: Callable[[Any, Task], Made],
-    plan: Any,
-    work: Work,
-    *,
-    evaluation: Evaluation | None = None,
-    out: PathLike | None = None,
-    store: PathLike | None = None,
-) -> Harvest:
-    """Make the runs that are not there yet: write them to `out`, score them by `evaluation`."""
-    check_run_names(work.runs)
-    with workers(**work.pool) as pool:
-        folder = None if out is None else open_run_folder(out, work.settings)
-        kept = None
-        if store is not None and evaluation is not None:
-            kept = open_store(store, {**work.settings, **evaluation.settings()})
-        harvest = make_runs(
-            function, plan, work.tasks, pool, folder=folder, store=kept,
-            score=evaluation is not None, progress=work.progress,
-        )  # fmt: skip
-    if folder is not None:
-        folder.finish(work.runs, work.info)
-    return harvest
-
-
-def make_scores(evaluation: Evaluation, work: Work, harvest: Harvest, **meta: Any) -> Scores:
-    """The cube of all runs' scores, with what is known about them."""
-    _tell_of_lacking_topics(work.runs, harvest.lacking, evaluation)
-    columns = dict.fromkeys(key for row in work.info for key in row)
-    return Scores(
-        measures=tuple(map(str, evaluation.measures)),
-        runs=work.runs,
-        topics=evaluation.qrels.topics,
-        values=harvest.values.transpose(1, 0, 2),
-        run_info={key: tuple(row.get(key, "") for row in work.info) for key in columns},
-        meta={
-            "steadyrank": __version__,
-            "settings": {"missing": evaluation.missing, "no_relevant": evaluation.no_relevant},
-            **meta,
-        },
-    )
-
-
-def _tell_of_lacking_topics(
-    runs: Sequence[str], lacking: np.ndarray, evaluation: Evaluation
-) -> None:
-    """Say which runs found nothing for a judged topic, or refuse, as `missing` says."""
-    places = np.flatnonzero(lacking)
-    if not len(places):
-        return
-    first = f"{runs[places[0]]!r} lacks {lacking[places[0]]} of {len(evaluation.qrels.topics)}"
-    if evaluation.missing == "error":
-        raise InputError(
-            f"{len(places)} runs find nothing for judged topics ({first}): choose missing zero or "
-            "skip, or leave these topics out of the qrels"
-        )
-    done = "they score 0 there" if evaluation.missing == "zero" else "these cells are left out"
-    _warn(f"{len(places)} runs find nothing for judged topics ({first}): {done}")
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, SteadyrankWarning, stacklevel=5)

@@ -10,43 +10,33 @@ samples make instances; exhaustive search stands beside them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import product
-from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from steadyrank._version import __version__
-from steadyrank.compute.executors import Progress
+from steadyrank._wording import counted
 from steadyrank.data.scores import Scores
 from steadyrank.data.sources import PathLike
 from steadyrank.measures.evaluate import DEFAULT_MEASURES
 from steadyrank.measures.names import Measure
 from steadyrank.retrieval.index import build_index
-from steadyrank.retrieval.making import (
-    Evaluation,
-    Missing,
-    NoRelevant,
-    Work,
-    carry_out,
-    digest_of,
-    load_counts,
-    load_judgments,
-    load_topics,
-    make_evaluation,
-    make_scores,
-)
+from steadyrank.retrieval.making import Evaluation, Missing, NoRelevant
 from steadyrank.retrieval.models import Model, parse_model
 from steadyrank.retrieval.run_folders import Info, Made, Task
-from steadyrank.retrieval.search import (
-    DEPTH,
-    check_depth,
-    find_wanted,
-    order_documents,
-    spelled,
+from steadyrank.retrieval.run_studies import (
+    MakingOptions,
+    Study,
+    WrittenRuns,
+    keep_and_score,
+    make_study,
+    score_runs,
+    wanted_by,
+    write_runs,
 )
+from steadyrank.retrieval.search import order_documents, spelled
 from steadyrank.retrieval.shard_search import (
     Engine,
     all_shards,
@@ -69,7 +59,6 @@ from steadyrank.retrieval.shards import (
     topical_shards,
 )
 from steadyrank.retrieval.stop_lists import stop_words
-from steadyrank.retrieval.word_counts import WordCounts
 
 EXHAUSTIVE = "exhaustive"
 
@@ -78,7 +67,7 @@ def _name(info: Info) -> str:
     return "{system}_r{rate}_s{sample}_p{partition}_c{csi}".format(**info)
 
 
-class ShardOptions(TypedDict, total=False):
+class ShardOptions(MakingOptions, total=False):
     """What `shard` and `write_shards` take by name beside judgments and folders."""
 
     shards: int
@@ -95,13 +84,6 @@ class ShardOptions(TypedDict, total=False):
     model: str | Model
     stop_list: str
     lexical: str
-    depth: int
-    cache: PathLike | None
-    jobs: int | None
-    scheduler: str | None
-    executor: Executor | None
-    reading: Progress | None
-    progress: Progress | None
     rng: int
 
 
@@ -147,56 +129,32 @@ def _make(plan: _Plan, task: Task) -> Made:
             )
             for rate, csi in plan.design.instances
         ]  # fmt: skip
-    made = Made()
-    values, lacking = [], []
-    for name, chosen in zip(task.runs, choices, strict=True):
-        if name in task.write:
-            made.keep(task, run_of(plan.engine, shards, chosen, depth=plan.depth, name=name))
-        if task.score and plan.evaluation is not None:
-            judged = judge(shards, chosen, depth=plan.depth)
-            values.append(plan.evaluation.values(judged))
-            lacking.append(int((judged.lengths < 0).sum()))
-    if not task.score:
-        return made
-    return Made(values=np.array(values), lacking=np.array(lacking), texts=made.texts)
+    found = (
+        (
+            name,
+            partial(run_of, plan.engine, shards, chosen, depth=plan.depth, name=name),
+            partial(judge, shards, chosen, depth=plan.depth),
+        )
+        for name, chosen in zip(task.runs, choices, strict=True)
+    )
+    return keep_and_score(task, plan.evaluation, found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ShardResult:
+class ShardResult(WrittenRuns):
     """The runs that `write_shards` made: one of exhaustive search, and one an instance."""
 
     design: ShardDesign
     model: str
     stop_list: str
     lexical: str
-    depth: int
     seed: int
-    n_documents: int
-    n_topics: int
-    folder: Path
-    runs: tuple[str, ...]
-    run_info: tuple[Info, ...]
-    written: int
-    """Runs that were made now; the others were there."""
 
     def __repr__(self) -> str:
         return (
-            f"<ShardResult: {len(self.runs) - 1} instances of {self.design.shards} "
-            f"{self.design.system} shards in {self.folder}>"
+            f"<ShardResult: {counted(len(self.runs) - 1, 'instance')} of "
+            f"{counted(self.design.shards, f'{self.design.system} shard')} in {self.folder}>"
         )
-
-    def rows(self) -> list[dict[str, str]]:
-        """One dictionary a run, as run-info.csv has it."""
-        return [{"run": run, **info} for run, info in zip(self.runs, self.run_info, strict=True)]
-
-    def to_frame(self) -> Any:
-        """One row a run, as a pandas frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False))
 
 
 def shard(
@@ -238,17 +196,14 @@ def shard(
     >>> scores.values.shape, scores.run_info["system"][:2], scores.run_info["rate"][-1]
     ((1, 41, 1), ('exhaustive', 'topical'), '0.2')
     """
-    study = _prepare(corpus, topics, **options)
-    evaluation = make_evaluation(
-        load_judgments(corpus, qrels), measures, study.topics, missing=missing,
-        no_relevant=no_relevant,
+    system, study = _prepare(corpus, topics, **options)
+    about = {"model": system.model, "stop_list": system.stop_list, "lexical": system.lexical,
+             "depth": study.depth, "seed": system.seed}  # fmt: skip
+    return score_runs(
+        _make, partial(_plan, system, study), study, corpus=corpus, qrels=qrels,
+        measures=measures, missing=missing, no_relevant=no_relevant, out=out, store=store,
+        shard={**asdict(system.design), **about},
     )  # fmt: skip
-    harvest = carry_out(
-        _make, _plan(study, evaluation), study.work, evaluation=evaluation, out=out, store=store
-    )
-    about = {"model": study.model, "stop_list": study.stop_list, "lexical": study.lexical,
-             "depth": study.depth, "seed": study.seed}  # fmt: skip
-    return make_scores(evaluation, study.work, harvest, shard={**asdict(study.design), **about})
 
 
 def write_shards(
@@ -263,29 +218,19 @@ def write_shards(
     Takes what `shard` takes. Makes `runs/NAME.run` and `run-info.csv` in the folder `out`; runs
     that are there already are kept, and the folder of another design is refused.
     """
-    study = _prepare(corpus, topics, **options)
-    harvest = carry_out(_make, _plan(study, None), study.work, out=out)
-    return ShardResult(
-        design=study.design, model=study.model, stop_list=study.stop_list, lexical=study.lexical,
-        depth=study.depth, seed=study.seed, n_documents=len(study.counts.documents),
-        n_topics=len(study.topics), folder=Path(out), runs=study.work.runs,
-        run_info=study.work.info, written=harvest.written,
-    )  # fmt: skip
+    system, study = _prepare(corpus, topics, **options)
+    written = write_runs(_make, partial(_plan, system, study), study, out=out)
+    return ShardResult(**system._asdict(), **written)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Study:
-    """A design on a collection, and the runs that it makes."""
+class _System(NamedTuple):
+    """A design, and what searches."""
 
     design: ShardDesign
     model: str
     stop_list: str
     lexical: str
-    depth: int
     seed: int
-    counts: WordCounts
-    topics: Mapping[str, str]
-    work: Work
 
 
 def _prepare(
@@ -295,38 +240,22 @@ def _prepare(
     model: str | Model = "BM25",
     stop_list: str = "lucene",
     lexical: str = "porter",
-    depth: int = DEPTH,
-    cache: PathLike | None = None,
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    executor: Executor | None = None,
-    reading: Progress | None = None,
-    progress: Progress | None = None,
     rng: int = 0,
-    **design: Any,
-) -> _Study:
+    **options: Any,
+) -> tuple[_System, Study]:
     """Check everything that can be checked before the work begins."""
-    chosen = ShardDesign(**design)
+    making = {key: options.pop(key) for key in MakingOptions.__optional_keys__ & options.keys()}
+    design = ShardDesign(**options)
     model = spelled(parse_model(model))
     stopped = stop_words(stop_list)
-    check_depth(depth)
-    texts = load_topics(corpus, topics)
-    counts = load_counts(corpus, cache=cache, progress=reading)
-    check_sample(len(counts.documents), chosen)
+    tasks, info = _tasks(design)
     settings = {
-        "makes": "selective search", "version": __version__, "seed": rng, "model": model,
-        "stop_list": sorted(stopped), "lexical": lexical, "depth": depth,
-        "data": digest_of(counts, texts), **asdict(chosen),
+        "makes": "selective search", "seed": rng, "model": model, "stop_list": sorted(stopped),
+        "lexical": lexical, **asdict(design),
     }  # fmt: skip
-    tasks, info = _tasks(chosen)
-    work = Work(
-        tasks=tasks, info=info, settings=settings, progress=progress,
-        pool={"jobs": jobs, "scheduler": scheduler, "executor": executor},
-    )  # fmt: skip
-    return _Study(
-        design=chosen, model=model, stop_list=stop_list, lexical=lexical, depth=depth, seed=rng,
-        counts=counts, topics=texts, work=work,
-    )  # fmt: skip
+    study = make_study(corpus, topics, tasks=tasks, info=info, settings=settings, **making)
+    check_sample(len(study.counts.documents), design)
+    return _System(design, model, stop_list, lexical, rng), study
 
 
 def _tasks(design: ShardDesign) -> tuple[tuple[Task, ...], tuple[Info, ...]]:
@@ -343,23 +272,18 @@ def _tasks(design: ShardDesign) -> tuple[tuple[Task, ...], tuple[Info, ...]]:
     return tuple(tasks), tuple(info)
 
 
-def _plan(study: _Study, evaluation: Evaluation | None) -> _Plan:
+def _plan(system: _System, study: Study, evaluation: Evaluation | None) -> _Plan:
     """The index, searched exhaustively, and the documents as vectors."""
-    index = build_index(study.counts, study.topics, stop_list=study.stop_list, unit=study.lexical)
+    design = system.design
+    index = build_index(study.counts, study.topics, stop_list=system.stop_list, unit=system.lexical)
     order = order_documents(study.counts.documents)
-    wanted = None
-    if evaluation is not None:
-        wanted = find_wanted(
-            evaluation.qrels, index.topics, order, relevant_only=evaluation.relevant_only
-        )
+    wanted = wanted_by(evaluation, index.topics, order)
     vectors = None
-    if not study.design.random_shards:
-        stopped = stop_words(study.stop_list)
-        vectors = make_vectors(study.counts, distance=study.design.distance, without=stopped)
-    engine = make_engine(
-        index, order, study.model, statistics=study.design.statistics, wanted=wanted
-    )
+    if not design.random_shards:
+        stopped = stop_words(system.stop_list)
+        vectors = make_vectors(study.counts, distance=design.distance, without=stopped)
+    engine = make_engine(index, order, system.model, statistics=design.statistics, wanted=wanted)
     return _Plan(
-        design=study.design, seed=study.seed, depth=study.depth, engine=engine, vectors=vectors,
+        design=design, seed=system.seed, depth=study.depth, engine=engine, vectors=vectors,
         evaluation=evaluation,
     )  # fmt: skip

@@ -166,8 +166,8 @@ def anova(
     (16.0, 0.714)
     """
     check_open_unit("alpha", alpha)
-    array = _check_values(values, factors)
-    terms = _check_effects(factors, effects, block)
+    array = check_observations(values, factors)
+    terms = named_effects(factors, effects, block)
     layers = _check_strata(factors, strata, array.shape)
     parts = decompose(array, closed_family([*terms.values(), *layers.values()]))
     rounding = ROUNDING * max(float(array.max()), -float(array.min()))
@@ -178,7 +178,7 @@ def anova(
             "effect out, or give replicates"
         )
     return Anova(
-        sources=_lines(split, block, power, alpha),
+        sources=table_lines(split, block, power, alpha),
         n=array.size,
         mean=parts.mean,
         means={name: parts.cell_means(axes) for name, axes in terms.items()},
@@ -215,7 +215,7 @@ def anova_from_sums(
         error=rest,
         total=Amount(sum(each.ss for each in every), sum(each.df for each in every)),
     )
-    return _lines(split, block, power, alpha)
+    return table_lines(split, block, power, alpha)
 
 
 def crossed_strata(unit: str, factors: Sequence[str]) -> list[str]:
@@ -262,7 +262,8 @@ def _check_convention(power: str) -> None:
         raise unknown_name("convention of power", str(power), get_args(Power))
 
 
-def _check_values(values: ArrayLike, factors: Sequence[str | None]) -> np.ndarray:
+def check_observations(values: ArrayLike, factors: Sequence[str | None]) -> np.ndarray:
+    """The observations as an array [factor, factor, …], all numbers; factors have usable names."""
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != len(factors) or not array.size:
         raise InputError(
@@ -288,7 +289,7 @@ def _check_values(values: ArrayLike, factors: Sequence[str | None]) -> np.ndarra
     return array
 
 
-def _check_effects(
+def named_effects(
     factors: Sequence[str | None], effects: Sequence[str] | None, block: str | None
 ) -> dict[str, Axes]:
     """Effects by name, the block first; an interaction needs all that it is made of."""
@@ -323,7 +324,7 @@ def _axes(term: str, factors: Sequence[str | None]) -> Axes:
     return frozenset(factors.index(name) for name in term.split(":"))
 
 
-def _lines(
+def table_lines(
     split: Split, block: str | None, power: Power | None, alpha: float
 ) -> tuple[AnovaSource, ...]:
     """Effects, errors that have degrees of freedom, and the total."""

@@ -21,9 +21,9 @@ from steadyrank.stats.anova import (
     ROUNDING,
     Anova,
     Power,
-    _check_effects,
-    _check_values,
-    _lines,
+    check_observations,
+    named_effects,
+    table_lines,
 )
 from steadyrank.stats.anova_parts import Amount, Axes, Split
 from steadyrank.stats.inputs import check_open_unit
@@ -131,8 +131,8 @@ def _fit(
         )
     names = tuple(columns)
     # The checks of names and numbers are those of arrays with an axis a factor.
-    _check_values(array.reshape(-1, *[1] * (len(names) - 1)), names)
-    terms = _check_effects(names, effects, block)
+    check_observations(array.reshape(-1, *[1] * (len(names) - 1)), names)
+    terms = named_effects(names, effects, block)
     codes = np.stack([_codes(name, column) for name, column in columns.items()])
     formula = "y ~ " + " + ".join(map(_formula_term, terms.values()))
     model = ols(formula, data=_frame(codes, codes, array))
@@ -178,7 +178,7 @@ def _check_estimable(design: np.ndarray, terms: Mapping[str, Axes]) -> None:
 def _table(fitted: _Fitted, block: str | None, power: Power | None, alpha: float) -> Anova:
     split = _split(fitted)
     return Anova(
-        sources=_lines(split, block, power, alpha),
+        sources=table_lines(split, block, power, alpha),
         n=fitted.values.size,
         mean=float(fitted.values.mean()),
         means=_means(fitted),

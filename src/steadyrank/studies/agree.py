@@ -18,6 +18,7 @@ import numpy as np
 from scipy import special
 
 from steadyrank._version import __version__
+from steadyrank._wording import by_number
 from steadyrank.compute.executors import Progress
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
@@ -343,8 +344,8 @@ def _complete(scores: Scores) -> tuple[np.ndarray, int]:
         raise InputError("no topic has a score of every system on every measure")
     if dropped:
         _warn(
-            f"{dropped} of {len(there)} topics are left out: some system has no score there on "
-            "some measure"
+            f"{dropped} of {len(there)} topics {by_number(dropped, 'is', 'are')} left out: some "
+            "system has no score there on some measure"
         )
     return np.ascontiguousarray(scores.values[:, :, there]), dropped
 

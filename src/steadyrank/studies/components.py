@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from steadyrank._version import __version__
+from steadyrank._wording import by_number
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.stats.anova import Anova, Power, anova, crossed_strata
@@ -201,7 +202,8 @@ def _tell_dropped(there: np.ndarray) -> int:
         )
     if dropped:
         warnings.warn(
-            f"{dropped} of {len(there)} topics are left out: some run has no score there",
+            f"{dropped} of {len(there)} topics {by_number(dropped, 'is', 'are')} left out: some "
+            "run has no score there",
             SteadyrankWarning,
             stacklevel=3,
         )

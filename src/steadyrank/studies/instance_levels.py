@@ -82,6 +82,11 @@ class ErrorRates:
         columns = {"rate": self.rate, "rate_error": self.rate_error, "exact": self.exact}
         return pd.DataFrame(columns, index=list(self.tests))
 
+    def _repr_html_(self) -> str:
+        from steadyrank._notebook import frame_html
+
+        return frame_html(self.to_frame(), index=True)
+
 
 def error_rates(
     n_instances: int,

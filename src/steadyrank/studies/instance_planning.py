@@ -48,6 +48,11 @@ class PowerTable:
         frame[math.inf] = self.limit
         return frame
 
+    def _repr_html_(self) -> str:
+        from steadyrank._notebook import frame_html
+
+        return frame_html(self.to_frame(), index=True)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstancePlan:

@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from steadyrank._wording import counted
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 
@@ -157,8 +158,8 @@ def pair_of(
     shared = present[0].any(axis=0) & present[1].any(axis=0)
     if shared.sum() < 2:
         raise InputError(
-            f"{a[0]} and {b[0]} share {shared.sum()} topics with a {measure}: a comparison needs "
-            "at least two"
+            f"{a[0]} and {b[0]} share {counted(int(shared.sum()), 'topic')} with a {measure}: "
+            "a comparison needs at least two"
         )
     columns = {factor: _column(scores, factor) for factor in factors}
     systems = []

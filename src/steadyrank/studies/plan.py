@@ -117,6 +117,11 @@ class PlanCurve:
         }
         return pd.DataFrame(columns)
 
+    def _repr_html_(self) -> str:
+        from steadyrank._notebook import frame_html
+
+        return frame_html(self.to_frame())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanResult:

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from steadyrank._wording import by_number, counted
 from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.data.foreign import as_qrels, runs_and_files
 from steadyrank.data.qrels import Qrels
@@ -318,7 +319,8 @@ def _teams(names: Sequence[str], known: Sequence[str]) -> tuple[tuple[str, ...],
         raise InputError(NO_TEAMS)
     alone = [name for name, team in zip(names, known, strict=True) if not team]
     if alone:
-        _warn(f"{len(alone)} runs have no team, first {alone[0]!r}: each counts as a team")
+        who = counted(len(alone), "run has", "runs have")
+        _warn(f"{who} no team, first {alone[0]!r}: each counts as a team")
     own = [team or name for name, team in zip(names, known, strict=True)]
     places = {team: i for i, team in enumerate(dict.fromkeys(own))}
     if len(places) == 1:
@@ -352,19 +354,20 @@ def _report(parts: Sequence[_RunPart], qrels: Qrels, missing: Missing) -> None:
             f"(qrels: {qrels.topics[0]!r})?"
         )
     if lacking:
+        who = counted(len(lacking), "run lacks", "runs lack")
         first = f"{parts[lacking[0]].run.name!r} lacks {counts[lacking[0]]} of {n_topics}"
         if missing == "error":
             raise InputError(
-                f"{len(lacking)} runs lack judged topics ({first}): "
-                "complete them, or choose missing zero or skip"
+                f"{who} judged topics ({first}): "
+                f"complete {by_number(len(lacking), 'it', 'them')}, or choose missing zero or skip"
             )
-        done = "they score 0 there" if missing == "zero" else "these cells are left out"
-        _warn(f"{len(lacking)} runs lack judged topics ({first}): {done}")
+        zero = by_number(len(lacking), "it scores", "they score") + " 0 there"
+        done = zero if missing == "zero" else "these cells are left out"
+        _warn(f"{who} judged topics ({first}): {done}")
     unknown = [part.unknown for part in parts if part.unknown]
     if unknown:
-        _warn(
-            f"{len(unknown)} runs have topics that nobody judged (up to {max(unknown)}): left out"
-        )
+        who = counted(len(unknown), "run has", "runs have")
+        _warn(f"{who} topics that nobody judged (up to {max(unknown)}): left out")
 
 
 def _report_pool(pool: Pool) -> None:

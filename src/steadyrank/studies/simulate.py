@@ -19,6 +19,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from steadyrank._version import __version__
+from steadyrank._wording import by_number, counted
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import block_stream
 from steadyrank.compute.stores import open_store
@@ -328,8 +329,10 @@ def _topics(qrels: Qrels, level: int, no_relevant: NoRelevant) -> tuple[str, ...
         raise InputError(f"no topic of the qrels has a relevant document (grade {level} or above)")
     barren = int((~fruitful).sum())
     if barren:
-        done = "left out" if no_relevant == "skip" else "they score 0"
-        _warn(f"{barren} of {len(qrels.topics)} topics have no relevant document: {done}")
+        zero = by_number(barren, "it scores", "they score") + " 0"
+        done = "left out" if no_relevant == "skip" else zero
+        have = by_number(barren, "has", "have")
+        _warn(f"{barren} of {len(qrels.topics)} topics {have} no relevant document: {done}")
     if no_relevant == "zero":
         return qrels.topics
     return tuple(topic for topic, keep in zip(qrels.topics, fruitful, strict=True) if keep)
@@ -347,18 +350,20 @@ def _report(profiles: ScoreProfiles, missing: Missing, score_source: ScoreSource
             f"(qrels: {profiles.topics[0]!r})?"
         )
     if len(lacking):
+        who = counted(len(lacking), "run lacks", "runs lack")
         first = runs[lacking[0]].name
         count = f"{first!r} lacks {profiles.missing[lacking[0]]} of {len(profiles.topics)}"
         if missing == "error":
             raise InputError(
-                f"{len(lacking)} runs lack judged topics ({count}): "
-                "complete them, or choose missing zero"
+                f"{who} judged topics ({count}): "
+                f"complete {by_number(len(lacking), 'it', 'them')}, or choose missing zero"
             )
-        _warn(f"{len(lacking)} runs lack judged topics ({count}): they score 0 there")
+        score = by_number(len(lacking), "it scores", "they score")
+        _warn(f"{who} judged topics ({count}): {score} 0 there")
     if profiles.constant:
         _warn(
-            f"{len(profiles.constant)} runs give all documents of a topic one score, first "
-            f"{profiles.constant[0]!r}: their order is random here; "
+            f"{counted(len(profiles.constant), 'run gives', 'runs give')} all documents of a topic "
+            f"one score, first {profiles.constant[0]!r}: their order is random here; "
             "take ranks for scores with score-source rank"
         )
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from steadyrank._version import __version__
+from steadyrank._wording import by_number
 from steadyrank.compute.executors import Progress
 from steadyrank.data.scores import Scores, mean_of_present, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
@@ -287,11 +288,15 @@ def _check_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
 
 def _warn_of_dropped(n_topics: int, n_complete: int) -> None:
     if n_complete < 2:
-        message = f"{n_complete} of {n_topics} topics have scores of every run: there are no splits"
-    elif n_complete < n_topics:
+        have = by_number(n_complete, "has", "have")
         message = (
-            f"{n_topics - n_complete} of {n_topics} topics lack scores of some run: "
-            "the splits leave them out"
+            f"{n_complete} of {n_topics} topics {have} scores of every run: there are no splits"
+        )
+    elif n_complete < n_topics:
+        dropped = n_topics - n_complete
+        lack, them = by_number(dropped, "lacks", "lack"), by_number(dropped, "it", "them")
+        message = (
+            f"{dropped} of {n_topics} topics {lack} scores of some run: the splits leave {them} out"
         )
     else:
         return
