@@ -27,3 +27,19 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 def _no_progress_of_slow_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Progress is shown after some seconds; tests of what a command tells must not wait for it."""
     monkeypatch.setattr("steadyrank.cli.output.PATIENCE", 1e6)
+
+
+@pytest.fixture(scope="session")
+def builtin_collection():
+    """The collection that comes with steadyrank, as installed here."""
+    import steadyrank as sr
+
+    return sr.builtin_collection()
+
+
+@pytest.fixture(scope="session")
+def builtin_runs():
+    """The runs that its judgments were pooled from, not as deep."""
+    import steadyrank as sr
+
+    return sr.builtin_runs(depth=100)

@@ -1,7 +1,8 @@
 """Documents and topics as text, from the forms that collections come in.
 
-JSON lines, TREC's SGML, a folder of text files, `irds:` names of ir_datasets, or a dictionary;
-plain or gzip. What a file is, its first bytes say; what is wrong with it is told with its line.
+JSON lines, TREC's SGML, a folder of text files, `irds:` names of ir_datasets, `builtin`, or a
+dictionary; plain or gzip. What a file is, its first bytes say; what is wrong with it is told with
+its line.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from steadyrank.data.datasets import PREFIX, is_dataset
 from steadyrank.data.frames import DOCUMENT_NAMES
 from steadyrank.data.sources import CHUNK, PathLike, base_name, find_files, open_bytes
 from steadyrank.errors import FormatError, InputError, MachineError, unknown_name
+from steadyrank.retrieval.builtin import builtin_digest, builtin_documents, is_builtin
 
 Source = PathLike | Iterable[PathLike] | Mapping[str, str]
-"""A file, several, a glob, a folder, `irds:NAME`, or {id: text}."""
+"""A file, several, a glob, a folder, `irds:NAME`, `builtin`, or {id: text}."""
 
 
 class Document(NamedTuple):
@@ -61,13 +63,15 @@ def read_collection(source: Source, *, progress: Progress | None = None) -> Iter
 
     `source` is a file of JSON lines (`id`, `title`, `text`), a file of TREC's
     `<DOC><DOCNO>…</DOCNO>…</DOC>`, several of either (names, a glob, a folder), a folder of text
-    files (the id is the path below the folder without `.txt`), `irds:NAME`, or {id: text}.
-    `progress` is told the bytes read and how many there are (documents for `irds:` and
-    dictionaries).
+    files (the id is the path below the folder without `.txt`), `irds:NAME`, `builtin` (see
+    `builtin_collection`; a folder of this name is `./builtin`), or {id: text}. `progress` is told
+    the bytes read and how many there are (documents for `irds:`, `builtin` and dictionaries).
 
     >>> list(read_collection({"d1": "A small collection"}))
     [Document(id='d1', text='A small collection')]
     """
+    if is_builtin(source):
+        source = builtin_documents(progress=progress)
     if isinstance(source, Mapping):
         found: Iterator[_Found] = (_Found(*item) for item in source.items())
         return _distinct(_watched(found, len(source), progress))
@@ -78,6 +82,8 @@ def read_collection(source: Source, *, progress: Progress | None = None) -> Iter
 
 def collection_digest(source: Source) -> str:
     """A checksum of what `read_collection` would read; of an `irds:` name, its name and size."""
+    if is_builtin(source):
+        return builtin_digest()
     digest = hashlib.blake2b(digest_size=16)
     if isinstance(source, Mapping):
         for item in source.items():

@@ -15,6 +15,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from steadyrank._wording import counted
 from steadyrank.compute.random import block_stream
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.retrieval import shard_kernels as k
@@ -199,13 +200,14 @@ def sample_size(n_documents: int, sample_share: float) -> int:
 def check_sample(n_documents: int, design: ShardDesign) -> None:
     """Refuse a cluster sample without a document for every shard."""
     if design.shards > n_documents:
-        raise InputError(f"{n_documents} documents cannot make {design.shards} shards: make fewer")
+        found = counted(n_documents, "document")
+        raise InputError(f"{found} cannot make {design.shards} shards: make fewer")
     size = sample_size(n_documents, design.cluster_share)
     if size < design.shards and not design.random_shards:
         need = math.ceil(design.shards / n_documents * 1000) / 1000
         raise InputError(
-            f"a sample of {size} documents ({design.cluster_share:g} of {n_documents}) cannot "
-            f"make {design.shards} shards: cluster at least {need:g} of them (--sample), "
+            f"a sample of {counted(size, 'document')} ({design.cluster_share:g} of {n_documents}) "
+            f"cannot make {design.shards} shards: cluster at least {need:g} of them (--sample), "
             "or make fewer shards"
         )
 

@@ -11,9 +11,11 @@ from typing import Any
 from steadyrank.data import datasets
 from steadyrank.data.sources import PathLike, open_bytes
 from steadyrank.errors import FormatError, InputError, unknown_name
+from steadyrank.retrieval.builtin import builtin_topics, is_builtin
 
 TOPIC_FIELDS = ("title", "desc", "narr")
 _IRDS_FIELDS = {"title": "title", "desc": "description", "narr": "narrative"}
+_BUILTIN_FIELDS = {"title": "title", "desc": "description", "narr": "relevant"}
 
 _TOP = re.compile(r"<top>", re.IGNORECASE)
 _FIELD = r"<{}\b[^<>]*>\s*(?:(?:topic|description|narrative)\s*:)?([^<]*)"
@@ -22,7 +24,8 @@ _FIELD = r"<{}\b[^<>]*>\s*(?:(?:topic|description|narrative)\s*:)?([^<]*)"
 def read_topics(
     source: PathLike | Mapping[str, str], *, fields: Iterable[str] = ("title",)
 ) -> dict[str, str]:
-    """Topics, each id with its text: from a file `id<TAB>text`, TREC's topics, or `irds:NAME`.
+    """Topics, each id with its text: from a file `id<TAB>text`, TREC's topics, `irds:NAME`, or
+    `builtin`.
 
     `fields` are those of TREC's topics whose text is taken: title, desc and narr. A topic file of
     tabs has titles only.
@@ -43,6 +46,8 @@ def read_topics(
             raise unknown_name("topic field", field, TOPIC_FIELDS)
     if not fields:
         raise InputError(f"name at least one topic field of {', '.join(TOPIC_FIELDS)}")
+    if is_builtin(source):
+        return builtin_topics(_BUILTIN_FIELDS[field] for field in fields)
     titles = datasets.read_topics(source)
     if fields == ("title",):
         return titles

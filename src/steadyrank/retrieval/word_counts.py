@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steadyrank._wording import counted
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.stores import Arrays, open_store
 from steadyrank.data.ids import PADDING
@@ -40,7 +41,8 @@ class WordCounts:
     count: np.ndarray
 
     def __repr__(self) -> str:
-        return f"<WordCounts: {len(self.documents)} documents, {len(self.words)} words>"
+        found = counted(len(self.documents), "document"), counted(len(self.words), "word")
+        return f"<WordCounts: {', '.join(found)}>"
 
 
 def count_words(
