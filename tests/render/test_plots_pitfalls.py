@@ -42,7 +42,11 @@ def test_every_figure_has_labelled_axes(name):
 def test_what_is_drawn_is_what_was_found():
     found = sr.method_pvalues(few_comparisons(), n_samples=50)
     points = sr.plot(found).axes[0].lines[-1]
-    np.testing.assert_array_equal(points.get_xdata(), found.of(found.methods[0]))
+    np.testing.assert_array_equal(points.get_xdata(), found.of("mixed_paper"))
+    np.testing.assert_array_equal(points.get_ydata(), found.of("bootstrap"))
+    points = sr.plot(found, first="mixed", second="t_single").axes[0].lines[-1]
+    np.testing.assert_array_equal(points.get_xdata(), found.of("mixed"))
+    np.testing.assert_array_equal(points.get_ydata(), found.of("t_single"))
     curves = sr.plot(found, kind="descending").axes[0].lines
     np.testing.assert_array_equal(curves[0].get_ydata(), found.descending()[0])
     curve = sr.plan(variance=0.04, minimum_difference=0.1, systems=5).curve("systems", [2, 5, 10])

@@ -1,25 +1,42 @@
 """What `agree` and `components` found, drawn.
 
-Correlations against the number of systems, a panel a number of topics (Figure 1 of Ferro 2018);
-measure pairs by both coefficients (Figure 2); measures by likeness, with their dendrogram and
-discriminative power; the levels of a factor with Tukey's intervals.
-`steadyrank.render.plots` lists the drawings.
+Correlations against the number of systems, a panel a number of topics (Figure 1 of Ferro 2018), and
+the other way round; measure pairs by both coefficients (Figure 2); what drives the correlation
+(Tables 1 and 2); measures by likeness, with their dendrogram and discriminative power; the levels
+of a factor with Tukey's intervals. `steadyrank.render.plots` lists the drawings.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steadyrank.errors import InputError, unknown_name
+from steadyrank.render.hovers import tell
+from steadyrank.render.plots_looks import (
+    COLOURS,
+    DARK,
+    QUIET,
+    Drawing,
+    heat,
+    inside,
+    label,
+    legend,
+    look,
+    name_columns,
+    name_rows,
+    panels,
+    rows_height,
+    shown,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.gridspec import GridSpecFromSubplotSpec
 
+    from steadyrank.stats.anova import Anova
     from steadyrank.studies.agree import AgreeResult
     from steadyrank.studies.components import ComponentsResult
 
@@ -27,94 +44,207 @@ SYMBOLS = {"tau": "tau", "tau_ap": "tau_AP"}
 ACROSS = 4
 """Panels side by side, at most."""
 
+BRIGHT = 0.6
+"""Cells of a heat map above this share of its range are bright enough for dark text."""
+
 
 def draw_sizes(result: AgreeResult, ax: Axes, *, pair: Sequence[str] | None = None) -> None:
     """Mean correlation of one pair of measures with intervals: Figure 1.
 
-    A panel a number of topics, systems across, both coefficients; `pair` names two measures (the
-    first two unless given).
+    A panel a number of topics, systems across, both coefficients; bands hold 95 % of the samples.
+    `pair` names two measures (the first two unless given).
     """
-    from steadyrank.render.plots import COLOURS, MARKERS
+    _draw_sizes(result, ax, pair, swapped=False)
+
+
+def draw_topic_sizes(result: AgreeResult, ax: Axes, *, pair: Sequence[str] | None = None) -> None:
+    """The same against the number of topics, a panel a number of systems."""
+    _draw_sizes(result, ax, pair, swapped=True)
+
+
+def _draw_sizes(
+    result: AgreeResult, ax: Axes, pair: Sequence[str] | None, *, swapped: bool
+) -> None:
+    from matplotlib.ticker import MaxNLocator
 
     chosen = 0 if pair is None else result.pair(*pair)
-    panels = _panels(ax, len(result.topic_sizes))
-    order = np.argsort(result.system_sizes)
+    sizes = {"topics": result.topic_sizes, "systems": result.system_sizes}
+    over, along = ("systems", "topics") if swapped else ("topics", "systems")
+    made = panels(ax, len(sizes[over]), across=ACROSS)
+    order = np.argsort(sizes[along])
+    x = np.array(sizes[along])[order]
     low = 0.0
     for k, name in enumerate(("tau", "tau_ap")):
         means, ends = (each[chosen] for each in result.means_and_intervals(name))  # type: ignore[arg-type]
+        samples = (result.tau if name == "tau" else result.tau_ap)[chosen]
+        if swapped:
+            means, ends, samples = (each.swapaxes(0, 1) for each in (means, ends, samples))
         low = min(low, float(np.nanmin(ends, initial=0.0)))
-        for panel, mean, limits in zip(panels, means[:, order], ends[:, order], strict=True):
-            panel.errorbar(
-                np.array(result.system_sizes)[order], mean, yerr=np.abs(limits - mean[:, None]).T,
-                label=SYMBOLS[name], color=COLOURS[k], marker=MARKERS[k], markersize=3,
-                linewidth=1.0, elinewidth=0.8, capsize=1.5,
-            )  # fmt: skip
-    for t, panel in enumerate(panels):
-        panel.set_title(f"{result.topic_sizes[t]} topics", fontsize="medium")
+        for panel, mean, limits, each in zip(made, means, ends, samples, strict=True):
+            _draw_curve(panel, x, mean[order], limits[order], each[order], k, SYMBOLS[name], along)
+    pair_name = result.pair_name(chosen)
+    for t, panel in enumerate(made):
+        panel.set_title(f"{sizes[over][t]} {over}", fontsize="medium")
         panel.set_ylim(low, 1.0)
-        panel.set_xlim(left=0)
-        if t + ACROSS >= len(panels):
-            panel.set_xlabel("systems")
+        panel.set_xlim(0, 1.05 * x[-1])
+        panel.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+        if t + ACROSS >= len(made):
+            label(panel, x=along)
         if t % ACROSS == 0:
-            panel.set_ylabel(_text(result.pair_name(chosen)), parse_math=False)
-    panels[0].legend(frameon=False, fontsize="small")
+            label(panel, y=pair_name)
+    legend(made[0], loc="lower right")
+
+
+def _draw_curve(
+    ax: Axes, x: np.ndarray, mean: np.ndarray, limits: np.ndarray, samples: np.ndarray, place: int,
+    name: str, along: str,
+) -> None:  # fmt: skip
+    """Means with intervals, and the band of the middle 95 % of the samples."""
+    whole = ~np.isnan(samples).any(axis=1)
+    band = np.quantile(samples[whole], [0.025, 0.975], axis=1)
+    ax.fill_between(x[whole], *band, color=COLOURS[place], alpha=0.15, linewidth=0)
+    bars = ax.errorbar(
+        x, mean, yerr=np.abs(limits - mean[:, None]).T, label=name, markersize=3, linewidth=1.0,
+        elinewidth=0.8, capsize=1.5, **look(place),
+    )  # fmt: skip
+    tell(bars, [
+        f"{name}, {size} {along}: {value:.4f} [{first:.4f}, {last:.4f}]"
+        for size, value, (first, last) in zip(x, mean, limits, strict=True)
+    ])  # fmt: skip
 
 
 def draw_pairs(result: AgreeResult, ax: Axes) -> None:
     """Marginal means of the measure pairs by both coefficients, each centred: Figure 2."""
-    from steadyrank.render.plots import COLOURS, MARKERS, QUIET
-
     rows = result.ranking()
     place = np.arange(len(rows))
     for k, key in enumerate(("tau", "tau_ap")):
         means = np.array([row[key] for row in rows])
-        label = f"{SYMBOLS[key]}, mean {means.mean():.3f}"
-        ax.plot(means - means.mean(), place, color=COLOURS[k], marker=MARKERS[k], markersize=4,
-                linewidth=1.0, label=label)  # fmt: skip
+        words = f"{SYMBOLS[key]}, mean {means.mean():.3f}"
+        (line,) = ax.plot(means - means.mean(), place, markersize=4, linewidth=1.0, label=words,
+                          **look(k))  # fmt: skip
+        tell(line, [
+            f"{_pair(row)}: {SYMBOLS[key]} {row[key]:.4f}, rank {row[f'rank_{key}']}"
+            for row in rows
+        ])  # fmt: skip
     ax.axvline(0.0, color=QUIET, linewidth=0.8)
-    labels = [_ranked(row) for row in rows]
-    _rows_of_names(ax, labels)
-    ax.set_xlabel(f"mean correlation over all sizes, centred; RMSE {result.rmse:.4f}")
-    ax.legend(frameon=False, fontsize="small")
+    name_rows(ax, [f"{_pair(row)}  ({row['rank_tau']} / {row['rank_tau_ap']})" for row in rows])
+    label(ax, x=f"mean correlation over all sizes, centred; RMSE {result.rmse:.4f}")
+    legend(ax)
 
 
-def _ranked(row: dict[str, Any]) -> str:
-    """A pair of measures with its ranks by both coefficients."""
-    ranks = f"{row['rank_tau']} / {row['rank_tau_ap']}"
-    return f"{row['measure_a']} – {row['measure_b']}  ({ranks})"
+def _pair(row: Mapping[str, Any]) -> str:
+    return f"{row['measure_a']} – {row['measure_b']}"
+
+
+def draw_ranks(result: AgreeResult, ax: Axes) -> None:
+    """Ranks of the measure pairs by both coefficients, side by side; crossing lines are swaps."""
+    rows = result.ranking()
+    swapped = {int(pair) for swap in result.swaps for pair in swap}
+    for row in rows:
+        crossing = result.pair(row["measure_a"], row["measure_b"]) in swapped
+        style = COLOURS[1] if crossing else COLOURS[0]
+        (line,) = ax.plot([0, 1], [row["rank_tau"], row["rank_tau_ap"]], color=style, marker="o",
+                          markersize=4, linewidth=1.6 if crossing else 1.0)  # fmt: skip
+        tell(line, [
+            f"{_pair(row)}: rank {row['rank_tau']} by tau ({row['tau']:.4f})",
+            f"{_pair(row)}: rank {row['rank_tau_ap']} by tau_AP ({row['tau_ap']:.4f})",
+        ])  # fmt: skip
+    n = len(rows)
+    names = [shown(f"{_pair(row)}  {row['rank_tau']}") for row in rows]
+    ax.set_yticks(range(1, n + 1), labels=names, parse_math=False)
+    other = ax.secondary_yaxis("right")
+    by_other = sorted(rows, key=lambda row: row["rank_tau_ap"])
+    names = [shown(f"{row['rank_tau_ap']}  {_pair(row)}") for row in by_other]
+    other.set_yticks(range(1, n + 1), labels=names, parse_math=False)
+    for axis in (ax.spines, other.spines):
+        axis[:].set_visible(False)
+    ax.tick_params(length=0)
+    other.tick_params(length=0)
+    ax.grid(visible=False)
+    ax.set_ylim(n + 0.5, 0.5)
+    ax.set_xlim(-0.05, 1.05)
+    ax.set_xticks([0, 1], labels=["tau", "tau_AP"])
+    label(ax, x=f"rank by mean correlation; {len(result.swaps)} swaps in colour")
+
+
+def draw_effects(result: AgreeResult, ax: Axes) -> None:
+    """How much of the correlations' variance each source explains: Tables 1 and 2, drawn."""
+    tables = {SYMBOLS[key]: table for key, table in result.anovas.items() if table is not None}
+    if not tables:
+        raise InputError(
+            "there is no analysis of variance to draw: some correlation does not exist, or there "
+            "is one pair of measures and one combination of sizes only"
+        )
+    _draw_omegas(ax, tables)
+
+
+def draw_component_effects(result: ComponentsResult, ax: Axes) -> None:
+    """How much of the scores' variance each component and interplay explains."""
+    _draw_omegas(ax, {result.measure: result.anova})
+
+
+def _draw_omegas(ax: Axes, tables: Mapping[str, Anova]) -> None:
+    """Partial omega squared of all effects, a bar for each table."""
+    first = next(iter(tables.values()))
+    names = [s.source for s in first.sources if not math.isnan(s.omega_squared)]
+    height = 0.8 / len(tables)
+    for k, (words, table) in enumerate(tables.items()):
+        found = [table.source(name) for name in names]
+        place = np.arange(len(names)) + height * (k - (len(tables) - 1) / 2)
+        bars = ax.barh(place, [s.omega_squared for s in found], height, label=words,
+                       color=COLOURS[k], hatch="//" if k else "", edgecolor="white")  # fmt: skip
+        tell(bars, [
+            f"{words}, {_source(s.source)}: omega² {s.omega_squared:.4f}, F {s.statistic:.4g}, "
+            f"p {s.pvalue:.3g}"
+            for s in found
+        ])  # fmt: skip
+    name_rows(ax, [_source(name) for name in names])
+    ax.set_xlim(left=0)
+    label(ax, x="share of variance explained (partial omega squared)")
+    legend(ax, loc="lower right")
+
+
+def _source(name: str) -> str:
+    return name.replace("_", " ").replace(":", " × ")
 
 
 def draw_measures(result: AgreeResult, ax: Axes) -> None:
     """Measures by tau on all the data: heat map, dendrogram above, discriminative power beside."""
-    from steadyrank.render.plots import COLOURS
-
     like, order = result.likeness, result.likeness.order
-    names = [_text(result.measures[i]) for i in order]
-    grid = _inside(ax, 2, 2, height_ratios=[1, 4], width_ratios=[4, 1])
+    names = [result.measures[i] for i in order]
+    grid = inside(ax, 2, 2, height_ratios=[1, 4], width_ratios=[4, 1])
     figure: Any = ax.get_figure()
-    tree, heat, bars = (figure.add_subplot(cell) for cell in (grid[0, 0], grid[1, 0], grid[1, 1]))
+    tree, cells, bars = (figure.add_subplot(cell) for cell in (grid[0, 0], grid[1, 0], grid[1, 1]))
     _draw_tree(tree, like.linkage, len(names))
-    tau = like.tau[np.ix_(order, order)]
-    heat.imshow(tau, cmap="viridis", vmin=min(0.0, float(np.nanmin(tau))), vmax=1.0, aspect="auto")
-    for (i, j), value in np.ndenumerate(tau):
-        shade = "black" if value > 0.6 else "white"
-        heat.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize="x-small", color=shade)
-    ticks = np.arange(len(names))
-    heat.set_xticks(ticks, labels=names, rotation=90, parse_math=False)
-    heat.set_yticks(ticks, labels=names, parse_math=False)
-    heat.set_xlabel(f"tau on {result.n_systems} systems, {result.n_topics} topics")
-    bars.barh(ticks, 100.0 * np.nan_to_num(like.discriminative_power[order]), color=COLOURS[0])
+    draw_taus(cells, like.tau[np.ix_(order, order)], names)
+    label(cells, x=f"tau on {result.n_systems} systems, {result.n_topics} topics")
+    power = 100.0 * np.nan_to_num(like.discriminative_power[order])
+    shapes = bars.barh(np.arange(len(names)), power, color=COLOURS[0])
+    tell(shapes, [f"{name}: {share:.1f}%" for name, share in zip(names, power, strict=True)])
     bars.set_yticks([])
     bars.set_ylim(len(names) - 0.5, -0.5)
-    bars.set_xlabel("pairs of systems\ntold apart, %")
+    bars.set_xlabel("pairs of\nsystems told\napart, %", fontsize="small")
     bars.spines[["top", "right"]].set_visible(False)
+
+
+def draw_taus(ax: Axes, tau: np.ndarray, names: Sequence[str]) -> None:
+    """Correlations of measures as a heat map with their values; NaN stays blank."""
+    low = min(0.0, float(np.nanmin(tau, initial=0.0)))
+    texts = [
+        f"{a} – {b}: tau {tau[i, j]:.4f}" for i, a in enumerate(names) for j, b in enumerate(names)
+    ]
+    heat(ax, tau, low=low, high=1.0, texts=texts)
+    for (i, j), value in np.ndenumerate(tau):
+        if not math.isnan(value):
+            shade = DARK if value - low > BRIGHT * (1.0 - low) else "white"
+            ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize="x-small", color=shade)
+    name_columns(ax, names)
+    name_rows(ax, names)
 
 
 def _draw_tree(ax: Axes, linkage: np.ndarray, n: int) -> None:
     """The dendrogram above its leaves; heights are 1 - tau."""
     from scipy.cluster.hierarchy import dendrogram
-
-    from steadyrank.render.plots import QUIET
 
     found = dendrogram(linkage, no_plot=True)
     for x, y in zip(found["icoord"], found["dcoord"], strict=True):
@@ -132,72 +262,49 @@ def draw_levels(result: ComponentsResult, ax: Axes, *, factor: str | None = None
 
     A panel a factor; `factor` draws one only.
     """
-    from steadyrank.render.plots import COLOURS
-
     if factor is not None and factor not in result.factors:
         raise unknown_name("factor", factor, result.factors)
     chosen = result.factors if factor is None else (factor,)
-    panels = _panels(ax, len(chosen), across=len(chosen), sharey=False)
-    for panel, name in zip(panels, chosen, strict=True):
+    made = panels(ax, len(chosen), across=len(chosen), sharey=False)
+    for panel, name in zip(made, chosen, strict=True):
         rows, half = result.ordered_levels(name), result.main_effects[name].half_width
         means = np.array([mean for _, mean in rows])
-        panel.errorbar(means, np.arange(len(rows)), xerr=half, linestyle="none", marker="o",
-                       markersize=4, capsize=2, elinewidth=1.2, color=COLOURS[0])  # fmt: skip
+        bars = panel.errorbar(means, np.arange(len(rows)), xerr=half, linestyle="none",
+                              markersize=4, capsize=2, elinewidth=1.2, **look(0))  # fmt: skip
+        halves = np.broadcast_to(half, means.shape)
+        tell(bars, [
+            f"{name} {level}: {mean:.4f} ± {arm:.4f}"
+            for (level, mean), arm in zip(rows, halves, strict=True)
+        ])  # fmt: skip
         # What does not reach this band differs from the best.
         panel.axvspan(means[0] - half, means[0] + half, color=COLOURS[0], alpha=0.12, linewidth=0)
-        _rows_of_names(panel, [level for level, _ in rows])
-        panel.set_title(_text(name), fontsize="medium", parse_math=False)
-        shown = f"mean {result.measure} and {result.level:.0%} HSD interval"
-        panel.set_xlabel(_text(shown), parse_math=False)
-
-
-def _inside(ax: Axes, rows: int, columns: int, **options: Any) -> GridSpecFromSubplotSpec:
-    """A grid of places for panels where the axes are, which themselves become invisible."""
-    place = ax.get_subplotspec()
-    if place is None:
-        raise InputError("this plot has several panels: leave ax out, or give one of a grid")
-    ax.set_axis_off()
-    return place.subgridspec(rows, columns, **options)
-
-
-def _panels(ax: Axes, n: int, *, across: int = ACROSS, sharey: bool = True) -> list[Axes]:
-    columns = min(n, across)
-    grid = _inside(ax, math.ceil(n / columns), columns)
-    figure: Any = ax.get_figure()
-    panels: list[Axes] = []
-    for k in range(n):
-        shared = panels[0] if sharey and panels else None
-        panel = figure.add_subplot(grid[k // columns, k % columns], sharey=shared)
-        panel.spines[["top", "right"]].set_visible(False)
-        panel.grid(color="#dddddd", linewidth=0.6)
-        panel.set_axisbelow(True)
-        if sharey and k % columns:
-            panel.tick_params(labelleft=False)
-        panels.append(panel)
-    return panels
-
-
-def _rows_of_names(ax: Axes, names: Sequence[str]) -> None:
-    """Names from the top down, not all of them if they are many."""
-    from steadyrank.render.plots import MOST_NAMES
-
-    place = np.arange(len(names))[:: math.ceil(len(names) / MOST_NAMES)]
-    ax.set_yticks(place, labels=[_text(names[i]) for i in place], parse_math=False)
-    ax.set_ylim(len(names) - 0.5, -0.5)
-
-
-def _text(name: str) -> str:
-    """A name as a font can draw it: it may hold bytes that are no text."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in name)
+        name_rows(panel, [level for level, _ in rows])
+        panel.set_title(shown(name), fontsize="medium", parse_math=False)
+        label(panel, x=f"mean {result.measure} and {result.level:.0%} HSD interval")
 
 
 def _sizes_size(result: AgreeResult) -> tuple[float, float]:
-    n = len(result.topic_sizes)
+    return _panels_size(len(result.topic_sizes))
+
+
+def _topic_sizes_size(result: AgreeResult) -> tuple[float, float]:
+    return _panels_size(len(result.system_sizes))
+
+
+def _panels_size(n: int) -> tuple[float, float]:
     return 1.2 + 2.4 * min(n, ACROSS), 0.9 + 2.2 * math.ceil(n / ACROSS)
 
 
 def _rows_size(result: AgreeResult) -> tuple[float, float]:
-    return 6.8, 1.2 + 0.2 * min(len(result.pairs), 150)
+    return 6.8, rows_height(len(result.pairs), least=1.4)
+
+
+def _effects_size(result: AgreeResult) -> tuple[float, float]:
+    return 6.4, rows_height(7, each=0.34)
+
+
+def _component_effects_size(result: ComponentsResult) -> tuple[float, float]:
+    return 6.4, rows_height(len(result.anova.sources), each=0.3)
 
 
 def _measures_size(result: AgreeResult) -> tuple[float, float]:
@@ -206,15 +313,21 @@ def _measures_size(result: AgreeResult) -> tuple[float, float]:
 
 def _levels_size(result: ComponentsResult) -> tuple[float, float]:
     longest = max(len(levels) for levels in result.levels.values())
-    return 1.0 + 3.0 * len(result.factors), 1.4 + 0.2 * min(longest, 150)
+    return 1.0 + 3.0 * len(result.factors), rows_height(longest, least=1.4)
 
 
-Drawing = tuple[Callable[..., None], Callable[[Any], tuple[float, float]]]
-
-AGREE_DRAWINGS: dict[str, Drawing] = {
-    "sizes": (draw_sizes, _sizes_size),
-    "pairs": (draw_pairs, _rows_size),
-    "measures": (draw_measures, _measures_size),
+AGREE_DRAWINGS: dict[str, dict[str, Drawing]] = {
+    "AgreeResult": {
+        "sizes": (draw_sizes, _sizes_size),
+        "pairs": (draw_pairs, _rows_size),
+        "measures": (draw_measures, _measures_size),
+        "topics": (draw_topic_sizes, _topic_sizes_size),
+        "ranks": (draw_ranks, _rows_size),
+        "effects": (draw_effects, _effects_size),
+    },
+    "ComponentsResult": {
+        "levels": (draw_levels, _levels_size),
+        "effects": (draw_component_effects, _component_effects_size),
+    },
 }
-COMPONENT_DRAWINGS: dict[str, Drawing] = {"levels": (draw_levels, _levels_size)}
-"""Kind of plot to what draws it and the inches that it needs, the default first."""
+"""Class of a result to its kinds of plot, the default first."""

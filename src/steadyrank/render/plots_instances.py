@@ -6,17 +6,29 @@ data. `steadyrank.render.plots` lists the drawings.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from steadyrank.errors import unknown_name
+from steadyrank.render.hovers import tell
+from steadyrank.render.plots_looks import (
+    COLOURS,
+    QUIET,
+    Drawing,
+    label,
+    legend,
+    look,
+    name_rows,
+    rows_height,
+    shown,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from steadyrank.studies.instance_pitfalls import InstanceSpread
     from steadyrank.studies.instance_results import InstancesResult, InstancesTable
     from steadyrank.studies.instance_systems import System
 
@@ -25,6 +37,8 @@ if TYPE_CHECKING:
 LEVEL_NAMES = 6
 """Names of systems that stand level along an axis; more are tilted."""
 
+QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
 
 def draw_margin(result: Result, ax: Axes) -> None:
     """Each difference with its shortest posterior interval, or t interval, and 0 and -delta.
@@ -32,40 +46,34 @@ def draw_margin(result: Result, ax: Axes) -> None:
     Settings of a sweep stand along the horizontal axis, smallest first; other pairs below each
     other.
     """
-    from steadyrank.render.plots import COLOURS, MOST_NAMES, QUIET, _name
-
     found = _comparisons(result)
     centre = np.array([each.difference for each in found])
     ends = np.array([each.interval if each.hpd is None else each.hpd for each in found])
     place = np.arange(len(found))
-    looks: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 4,
-                             "elinewidth": 2.0, "capsize": 3, "color": COLOURS[0]}  # fmt: skip
+    style: dict[str, Any] = {"linestyle": "none", "markersize": 4, "elinewidth": 2.0,
+                             "capsize": 3, **look(0)}  # fmt: skip
     arms = np.abs(ends - centre[:, None]).T
     kind = "t interval" if found[0].hpd is None else "posterior interval"
     what = f"{found[0].measure}, difference with {1 - found[0].alpha:.0%} {kind}"
     delta = found[0].equivalence.delta
     sweep = _sweep(result)
+    bars = ax.errorbar(place, centre, yerr=arms, **style) if sweep else ax.errorbar(
+        centre, place, xerr=arms, **style)  # fmt: skip
+    tell(bars, [
+        f"{each.a} − {each.b}: {each.difference:+.4f} [{low:+.4f}, {high:+.4f}]"
+        for each, (low, high) in zip(found, ends, strict=True)
+    ])  # fmt: skip
+    line = ax.axhline if sweep else ax.axvline
+    line(0.0, color=QUIET, linewidth=0.8)
+    line(-delta, color=COLOURS[1], linewidth=0.8, linestyle="--", label=f"margin −{delta:g}")
     if sweep:
-        ax.errorbar(place, centre, yerr=arms, **looks)
-        ax.axhline(0.0, color=QUIET, linewidth=0.8)
-        ax.axhline(
-            -delta, color=COLOURS[1], linewidth=0.8, linestyle="--", label=f"margin −{delta:g}"
-        )
-        ax.set_xticks(place, labels=[_name(each.a.removeprefix(f"{sweep}=")) for each in found])
-        ax.set_xlabel(_name(sweep), parse_math=False)
-        ax.set_ylabel(f"{what}\nto {_name(found[0].b)}", parse_math=False)
+        names = [shown(each.a.removeprefix(f"{sweep}=")) for each in found]
+        ax.set_xticks(place, labels=names, parse_math=False)
+        label(ax, x=sweep, y=f"{what}\nto {found[0].b}")
     else:
-        ax.errorbar(centre, place, xerr=arms, **looks)
-        ax.axvline(0.0, color=QUIET, linewidth=0.8)
-        ax.axvline(
-            -delta, color=COLOURS[1], linewidth=0.8, linestyle="--", label=f"margin −{delta:g}"
-        )
-        named = place[:: math.ceil(len(found) / MOST_NAMES)]
-        labels = [_name(f"{found[i].a} − {found[i].b}") for i in named]
-        ax.set_yticks(named, labels=labels, parse_math=False)
-        ax.set_ylim(len(found) - 0.5, -0.5)
-        ax.set_xlabel(what)
-    ax.legend(frameon=False)
+        name_rows(ax, [f"{each.a} − {each.b}" for each in found])
+        label(ax, x=what)
+    legend(ax)
 
 
 def draw_means(result: Result, ax: Axes) -> None:
@@ -73,56 +81,92 @@ def draw_means(result: Result, ax: Axes) -> None:
 
     The spread of a box is what a comparison of one instance would leave to chance.
     """
-    from steadyrank.render.plots import COLOURS, QUIET, _name
-
     systems = _systems(result)
     varied = [system for system in systems.values() if len(system.runs) > 1]
-    for place, system in enumerate(varied):
-        means = system.instance_means
+    sweep = _sweep(result)
+    names = [system.name.removeprefix(f"{sweep}=") for system in varied]
+    texts = [
+        [f"{run}: {mean:.4f}" for run, mean in zip(each.runs, each.instance_means, strict=True)]
+        for each in varied
+    ]
+    _draw_boxes(ax, names, [system.instance_means for system in varied], texts)
+    single = [system for system in systems.values() if len(system.runs) == 1]
+    for colour, system in zip(np.resize(COLOURS[1:], len(single)), single, strict=True):
+        ax.axhline(system.mean, color=str(colour), linewidth=1.0, label=system.name)
+    if single:
+        legend(ax)
+    label(ax, x=sweep or "system", y=f"mean {_comparisons(result)[0].measure} of an instance")
+
+
+def draw_spread_means(result: InstanceSpread, ax: Axes) -> None:
+    """Means of the instances of each system as boxes and points: Figure 6."""
+    texts = [
+        [f"{name}, instance {i + 1}: {mean:.4f}" for i, mean in enumerate(means)]
+        for name, means in zip(result.systems, result.means, strict=True)
+    ]
+    _draw_boxes(ax, result.systems, result.means, texts)
+    label(ax, x="system or setting", y="mean score of an instance")
+
+
+def _draw_boxes(
+    ax: Axes, names: Sequence[str], means: Sequence[np.ndarray], texts: Sequence[Sequence[str]]
+) -> None:
+    for place, values in enumerate(means):
         ax.boxplot(
-            [means], positions=[place], widths=0.5, showfliers=False,
+            [values], positions=[place], widths=0.5, showfliers=False,
             medianprops={"color": COLOURS[0]}, boxprops={"color": QUIET},
             whiskerprops={"color": QUIET}, capprops={"color": QUIET},
         )  # fmt: skip
         # Side by side rather than at random: the same figure each time.
-        across = place + 0.3 * (np.argsort(np.argsort(means)) / max(len(means) - 1, 1) - 0.5)
-        ax.plot(across, means, "o", color=COLOURS[0], markersize=2.5, alpha=0.6)
-    single = [system for system in systems.values() if len(system.runs) == 1]
-    for colour, system in zip(np.resize(COLOURS[1:], len(single)), single, strict=True):
-        ax.axhline(system.mean, color=str(colour), linewidth=1.0, label=_name(system.name))
-    if single:
-        ax.legend(frameon=False)
-    sweep = _sweep(result)
-    names = [_name(system.name.removeprefix(f"{sweep}=")) for system in varied]
+        across = place + 0.3 * (np.argsort(np.argsort(values)) / max(len(values) - 1, 1) - 0.5)
+        (dots,) = ax.plot(across, values, "o", color=COLOURS[0], markersize=2.5, alpha=0.6)
+        tell(dots, texts[place])
     tilt = 0 if len(names) <= LEVEL_NAMES else 60
-    ax.set_xticks(range(len(varied)), labels=names, parse_math=False, rotation=tilt)
-    ax.set_xlim(-0.5, max(len(varied), 1) - 0.5)
-    if sweep:
-        ax.set_xlabel(_name(sweep), parse_math=False)
-    ax.set_ylabel(f"mean {_comparisons(result)[0].measure} of an instance")
+    ax.set_xticks(range(len(names)), labels=list(map(shown, names)), parse_math=False,
+                  rotation=tilt)  # fmt: skip
+    ax.set_xlim(-0.5, max(len(names), 1) - 0.5)
 
 
 def draw_topic_spread(result: Result, ax: Axes, *, system: str | None = None) -> None:
     """One system's scores on each topic, topics by their median: quartiles thick, range thin."""
-    from steadyrank.render.plots import COLOURS, QUIET, _name
-
     systems = _systems(result)
     if system is None:
         system = max(systems, key=lambda name: len(systems[name].runs))
     if system not in systems:
         raise unknown_name("system", system, systems)
     scores = systems[system].scores
-    known = ~np.isnan(scores).all(axis=0)
-    low, first, median, third, high = np.nanquantile(
-        scores[:, known], [0.0, 0.25, 0.5, 0.75, 1.0], axis=0
-    )
+    known = np.flatnonzero(~np.isnan(scores).all(axis=0))
+    spread = np.nanquantile(scores[:, known], QUARTERS, axis=0)
+    pair = next(each.pair for each in _comparisons(result)
+                if system in (each.pair.a.name, each.pair.b.name))  # fmt: skip
+    topics = pair.topics
+    _draw_spread(ax, spread, [topics[t] for t in known])
+    label(ax, x=f"topics by the median of {system}")
+    label(ax, y=f"{_comparisons(result)[0].measure} of {len(scores)} instances")
+
+
+def draw_spread_topics(result: InstanceSpread, ax: Axes, *, system: str | None = None) -> None:
+    """One system's scores on each topic over its instances: Figure 8."""
+    name = result.systems[0] if system is None else system
+    if name not in result.systems:
+        raise unknown_name("system", name, result.systems)
+    spread = result.topics[result.systems.index(name)].T
+    _draw_spread(ax, spread, [str(t + 1) for t in range(spread.shape[1])])
+    label(ax, x=f"topics by the median of {name}", y="score of an instance")
+
+
+def _draw_spread(ax: Axes, spread: np.ndarray, topics: Sequence[str]) -> None:
+    """Range, quartiles and medians [5, topic], the highest median first."""
+    low, first, median, third, high = spread
     order = np.argsort(-median, kind="stable")
     place = np.arange(len(order))
     ax.vlines(place, low[order], high[order], color=QUIET, linewidth=0.8)
     ax.vlines(place, first[order], third[order], color=COLOURS[0], linewidth=2.5)
-    ax.plot(place, median[order], "o", color=COLOURS[-1], markersize=2.5)
-    ax.set_xlabel(f"topics by the median of {_name(system)}", parse_math=False)
-    ax.set_ylabel(f"{_comparisons(result)[0].measure} of {len(scores)} instances")
+    (dots,) = ax.plot(place, median[order], "o", color=COLOURS[-1], markersize=2.5)
+    tell(dots, [
+        f"topic {topics[t]}: median {median[t]:.4f}, from {low[t]:.4f} to {high[t]:.4f}"
+        for t in order
+    ])  # fmt: skip
 
 
 def _comparisons(result: Result) -> tuple[InstancesResult, ...]:
@@ -145,23 +189,29 @@ def _systems(result: Result) -> dict[str, System]:
 def _margin_size(result: Result) -> tuple[float, float]:
     if _sweep(result):
         return 6.4, 4.0
-    from steadyrank.render.plots import MOST_NAMES
-
-    return 6.4, 1.3 + 0.3 * min(len(_comparisons(result)), MOST_NAMES)
+    return 6.4, rows_height(len(_comparisons(result)), least=1.3, each=0.3)
 
 
-def _means_size(result: Result) -> tuple[float, float]:
-    return max(4.0, min(1.6 + 0.8 * len(_systems(result)), 16.0)), 4.0
+def _boxes_size(n: int) -> tuple[float, float]:
+    return max(4.0, min(1.6 + 0.8 * n, 16.0)), 4.0
 
 
-def _spread_size(result: Result) -> tuple[float, float]:
-    n_topics = max(found.n_topics for found in _comparisons(result))
-    return max(6.4, min(0.08 * n_topics, 16.0)), 4.0
+def _topics_size(n: int) -> tuple[float, float]:
+    return max(6.4, min(0.08 * n, 16.0)), 4.0
 
 
-INSTANCE_DRAWINGS: dict[str, tuple[Callable[..., None], Callable[[Any], tuple[float, float]]]] = {
+INSTANCE_DRAWINGS: dict[str, Drawing] = {
     "margin": (draw_margin, _margin_size),
-    "means": (draw_means, _means_size),
-    "topics": (draw_topic_spread, _spread_size),
+    "means": (draw_means, lambda result: _boxes_size(len(_systems(result)))),
+    "topics": (
+        draw_topic_spread,
+        lambda result: _topics_size(max(found.n_topics for found in _comparisons(result))),
+    ),
 }
 """Kind to how it is drawn and the inches that it needs, the default first."""
+
+SPREAD_DRAWINGS: dict[str, Drawing] = {
+    "means": (draw_spread_means, lambda result: _boxes_size(len(result.systems))),
+    "topics": (draw_spread_topics, lambda result: _topics_size(result.topics.shape[1])),
+}
+"""The same of an `InstanceSpread`."""

@@ -1,143 +1,258 @@
-"""What can go wrong with non-deterministic systems, drawn; and the curves of a plan.
+"""What can go wrong with non-deterministic systems, drawn; and the curves of plans.
 
-Figures 2, 3, 4, 7, 9 and 10 of Jayasinghe et al. (IP&M 2015) on their simulation or on the
-user's data. `steadyrank.render.plots` lists the drawings.
+Figures 2, 3, 4, 7, 9, 10 and 11 of Jayasinghe et al. (IP&M 2015) on their simulation or on the
+user's data; levels and power of tests by numbers of topics and instances.
+`steadyrank.render.plots` lists the drawings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from steadyrank.errors import unknown_name
+from steadyrank.render.hovers import tell
+from steadyrank.render.plots_instances import SPREAD_DRAWINGS
+from steadyrank.render.plots_looks import (
+    COLOURS,
+    QUIET,
+    SHADES,
+    Drawing,
+    fixed,
+    label,
+    legend,
+    look,
+    name_rows,
+    rows_height,
+    shown_lines,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from steadyrank.studies.instance_agreement import MethodPvalues, PoolPvalues
+    from steadyrank.studies.instance_levels import ErrorRates
     from steadyrank.studies.instance_pitfalls import (
         Contradictions,
         EquivalenceIntervals,
         SingleInstanceShares,
     )
+    from steadyrank.studies.instance_planning import InstancePlan, PowerTable
     from steadyrank.studies.plan import PlanCurve
 
-Drawings = dict[str, tuple[Callable[..., None], Callable[[Any], tuple[float, float]]]]
+POWER_STEPS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+"""Numbers of instances at which an `InstancePlan`'s power is drawn, as far as its own goes."""
 
 
 def draw_shares(result: SingleInstanceShares, ax: Axes) -> None:
     """Share of significant instances over mean and spread of the instance effect: Figure 2."""
+    import matplotlib as mpl
+
     grid = ax.pcolormesh(
-        result.spreads,
-        result.means,
-        result.share,
-        cmap="cividis",
-        vmin=0,
-        vmax=1,
-        shading="nearest",
-    )
+        result.spreads, result.means, result.share, cmap=mpl.colormaps["cividis"].resampled(SHADES),
+        vmin=0, vmax=1, shading="nearest",
+    )  # fmt: skip
+    tell(grid, [
+        f"mean {mean:g}, sd {spread:g}: {share:.1%} ± {error:.1%} of the instances"
+        for mean, row, errors in zip(result.means, result.share, result.share_error, strict=True)
+        for spread, share, error in zip(result.spreads, row, errors, strict=True)
+    ])  # fmt: skip
+    ax.grid(visible=False)
     ax.figure.colorbar(grid, ax=ax, label=f"instances significant at {result.alpha:g}")
-    ax.set_xlabel("standard deviation of the instance effect")
-    ax.set_ylabel("mean of the instance effect")
+    label(ax, x="standard deviation of the instance effect", y="mean of the instance effect")
 
 
 def draw_intervals(result: EquivalenceIntervals, ax: Axes) -> None:
     """Intervals of a difference that is 0 against topics, with the margin: Figure 3."""
-    from steadyrank.render.plots import COLOURS, QUIET
-
     ax.fill_between(result.sizes, result.low, result.high, color=COLOURS[0], alpha=0.3, lw=0)
     for margin in (-result.delta, result.delta):
-        ax.axhline(margin, color=COLOURS[1], linestyle="--", lw=1)
+        words = f"margin ±{result.delta:g}" if margin > 0 else None
+        ax.axhline(margin, color=COLOURS[1], linestyle="--", lw=1, label=words)
     ax.axhline(0, color=QUIET, lw=0.8)
-    ax.set_xlabel("topics")
-    ax.set_ylabel(f"{100 * result.level:g}% interval of the difference")
+    label(ax, x="topics", y=f"{100 * result.level:g}% interval of the difference")
+    legend(ax)
 
 
 def draw_agreement(
     result: MethodPvalues, ax: Axes, *, first: str | None = None, second: str | None = None
 ) -> None:
-    """p-values of two tests against each other: Figures 4 and 11."""
-    from steadyrank.render.plots import COLOURS, QUIET
+    """p-values of two tests against each other: Figures 4 and 11.
 
-    x, y = first or result.methods[0], second or result.methods[1]
+    Of the paper's two tests of all instances unless others are named.
+    """
+    x, y = first or _method(result, "mixed_paper", 0), second or _method(result, "bootstrap", 1)
     ax.plot([0, 1], [0, 1], color=QUIET, lw=0.8)
-    ax.plot(result.of(x), result.of(y), ".", markersize=3, color=COLOURS[0], alpha=0.5)
-    ax.set_xlabel(f"p, {x.replace('_', ' ')}")
-    ax.set_ylabel(f"p, {y.replace('_', ' ')}")
+    (dots,) = ax.plot(result.of(x), result.of(y), ".", markersize=3, color=COLOURS[0], alpha=0.5)
+    tell(dots, [
+        f"comparison {i + 1}: {x} {p:.4f}, {y} {q:.4f}".replace("_", " ")
+        for i, (p, q) in enumerate(zip(result.of(x), result.of(y), strict=True))
+    ])  # fmt: skip
+    label(ax, x=f"p, {x.replace('_', ' ')}", y=f"p, {y.replace('_', ' ')}")
+
+
+def _method(result: MethodPvalues, wanted: str, otherwise: int) -> str:
+    return wanted if wanted in result.methods else result.methods[otherwise]
 
 
 def draw_descending(result: MethodPvalues, ax: Axes) -> None:
     """Each test's p-values from the largest down: Figure 10."""
-    from steadyrank.render.plots import COLOURS
-
+    styles = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
     for place, (method, values) in enumerate(zip(result.methods, result.descending(), strict=True)):
-        colour = COLOURS[place % len(COLOURS)]
-        ax.plot(np.arange(1, len(values) + 1), values, color=colour, label=method.replace("_", " "))
-    ax.set_xlabel("comparisons, by p")
-    ax.set_ylabel("p")
-    ax.legend(frameon=False, fontsize="small")
+        words = method.replace("_", " ")
+        (line,) = ax.plot(np.arange(1, len(values) + 1), values, label=words, linewidth=1.3,
+                          color=COLOURS[place % len(COLOURS)],
+                          linestyle=styles[place % len(styles)])  # fmt: skip
+        tell(line, [words])
+    ax.set_ylim(0, 1)
+    label(ax, x="comparisons, by p", y="p")
+    legend(ax)
 
 
 def draw_contradictions(result: Contradictions, ax: Axes, *, level: float | None = None) -> None:
-    """Instances significantly better and worse than the baseline, by system: Figure 7."""
-    from steadyrank.render.plots import COLOURS, QUIET
+    """Instances significantly better and worse than the baseline, by system: Figure 7.
 
-    place = 0 if level is None else result.levels.index(level)
+    At all levels, the strictest darkest; or at one.
+    """
+    if level is not None and level not in result.levels:
+        raise unknown_name("level", f"{level:g}", [f"{each:g}" for each in result.levels])
+    chosen = [k for k in np.argsort(result.levels)[::-1] if level in (None, result.levels[k])]
     rows = np.arange(len(result.systems))
-    ax.barh(rows, result.better[:, place], color=COLOURS[0], label="better")
-    ax.barh(rows, -result.worse[:, place], color=COLOURS[1], label="worse")
+    for shade, k in enumerate(chosen):
+        alpha = (shade + 1) / len(chosen)
+        for sign, counts, colour, words in ((1, result.better, COLOURS[0], "better"),
+                                            (-1, result.worse, COLOURS[1], "worse")):  # fmt: skip
+            bars = ax.barh(rows, sign * counts[:, k], color=colour, alpha=alpha, height=0.7,
+                           hatch="" if sign > 0 else "//", edgecolor="white",
+                           label=f"{words}, p < {result.levels[k]:g}")  # fmt: skip
+            tell(bars, [
+                f"{name}: {count} of {n} instances {words} at {result.levels[k]:g}"
+                for name, count, n in zip(
+                    result.systems, counts[:, k], result.n_instances, strict=True
+                )
+            ])  # fmt: skip
     ax.axvline(0, color=QUIET, lw=0.8)
-    ax.set_yticks(rows, list(result.systems), parse_math=False)
-    ax.invert_yaxis()
-    ax.set_xlabel(f"instances significant at {result.levels[place]:g}, worse and better")
-    ax.legend(frameon=False, fontsize="small")
+    name_rows(ax, result.systems)
+    ax.xaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
+    label(ax, x="instances significantly worse (left) and better (right)")
+    legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 
 def draw_pools(result: PoolPvalues, ax: Axes, *, method: str | None = None) -> None:
     """p-values of resampled pools against their number of instances: Figure 9."""
-    from steadyrank.render.plots import COLOURS
-
+    if method is not None and method not in result.methods:
+        raise unknown_name("method", method, result.methods)
     place = 0 if method is None else result.methods.index(method)
     values = [pool[~np.isnan(pool)] for pool in result.pvalues[place]]
     ax.boxplot(
-        values, tick_labels=[str(size) for size in result.sizes], flierprops={"markersize": 3}
-    )
+        values, tick_labels=[str(size) for size in result.sizes], flierprops={"markersize": 3},
+        medianprops={"color": COLOURS[0]},
+    )  # fmt: skip
     if not np.isnan(result.whole[place]):
-        ax.axhline(result.whole[place], color=COLOURS[1], linestyle="--", lw=1)
+        ax.axhline(result.whole[place], color=COLOURS[1], linestyle="--", lw=1,
+                   label="all instances")  # fmt: skip
+        legend(ax)
     ax.set_ylim(0, 1)
-    ax.set_xlabel("instances in a pool")
-    ax.set_ylabel(f"p, {result.methods[place].replace('_', ' ')}")
+    label(ax, x="instances in a pool", y=f"p, {result.methods[place].replace('_', ' ')}")
+
+
+def draw_levels(result: ErrorRates, ax: Axes) -> None:
+    """How often each test of instances rejects, with Monte Carlo errors, and what is exact."""
+    place = np.arange(len(result.tests))
+    bars = ax.errorbar(result.rate, place, xerr=2 * result.rate_error, linestyle="none",
+                       markersize=5, capsize=2, elinewidth=1.0, label="simulated, ± 2 errors",
+                       **look(0))  # fmt: skip
+    tell(bars, [
+        f"{test}: {rate:.4f} ± {error:.4f}".replace("_", " ")
+        for test, rate, error in zip(result.tests, result.rate, result.rate_error, strict=True)
+    ])  # fmt: skip
+    if not np.isnan(result.exact).all():
+        ax.plot(result.exact, place, "|", color=COLOURS[-1], markersize=10, label="exact")
+    ax.axvline(result.alpha, color=QUIET, linewidth=1.0, linestyle="--",
+               label=f"alpha {result.alpha:g}")  # fmt: skip
+    name_rows(ax, [test.replace("_", " ") for test in result.tests])
+    ax.set_xlim(left=0)
+    kind = "no difference" if result.difference == 0 else f"a difference of {result.difference:g}"
+    label(ax, x=f"share of rejections with {kind}\n"
+          f"({result.n_instances} instances, {result.n_topics} topics)")  # fmt: skip
+    legend(ax)
 
 
 def draw_plan(result: PlanCurve, ax: Axes) -> None:
     """Topics, or with given topics the power, against what the curve was asked for."""
-    from steadyrank.render.plots import COLOURS, MARKERS
-
     power = result.against == "topics"
     for place, measure in enumerate(result.measures):
         values = (result.power if power else result.topics)[place]
-        ax.plot(result.values, values, color=COLOURS[place % len(COLOURS)],
-                marker=MARKERS[place % len(MARKERS)], markersize=4, label=measure)  # fmt: skip
-    ax.set_xlabel(result.against.replace("_", " "))
-    ax.set_ylabel("power" if power else "topics")
+        (line,) = ax.plot(result.values, values, markersize=4, linewidth=1.2, label=measure,
+                          **look(place))  # fmt: skip
+        line.set_markevery(max(1, len(values) // 15))
+        tell(line, [measure])
+    ax.set_ylim(bottom=0)
+    label(ax, x=result.against.replace("_", " "), y="power" if power else "topics")
     if len(result.measures) > 1:
-        for text in ax.legend(frameon=False, fontsize="small").get_texts():
-            text.set_parse_math(False)
+        legend(ax)
 
 
-def _size(width: float, height: float) -> Callable[[Any], tuple[float, float]]:
-    return lambda result: (width, height)
+def draw_power(result: PowerTable, ax: Axes, *, target: float | None = None) -> None:
+    """Power against instances, a line a number of topics; dotted, what no number exceeds."""
+    for place, topics in enumerate(result.topics):
+        style = look(place)
+        (line,) = ax.plot(result.instances, result.power[place], markersize=4, linewidth=1.2,
+                          label=f"{topics:,} topics", **style)  # fmt: skip
+        tell(line, [
+            f"{topics:,} topics, {m:,} instances: power {power:.3f}"
+            for m, power in zip(result.instances, result.power[place], strict=True)
+        ])  # fmt: skip
+        ax.axhline(result.limit[place], color=style["color"], linewidth=0.8, linestyle=":")
+    if target is not None:
+        ax.axhline(target, color=QUIET, linewidth=1.0, linestyle="--", label=f"power {target:g}")
+    ax.set_xscale("log")
+    ax.set_xticks(result.instances, labels=[f"{m:,}" for m in result.instances])
+    ax.minorticks_off()
+    ax.set_ylim(0, 1.02)
+    label(ax, x="instances", y="power")
+    legend(ax)
 
 
-PITFALL_DRAWINGS: dict[str, Drawings] = {
-    "SingleInstanceShares": {"shares": (draw_shares, _size(5.6, 4.4))},
-    "EquivalenceIntervals": {"intervals": (draw_intervals, _size(5.6, 3.6))},
+def draw_instance_plan(result: InstancePlan, ax: Axes) -> None:
+    """Power around the cheapest numbers of topics and instances, which have a ring."""
+    topics = result.topics or result.given_topics or result.most_topics
+    instances = result.instances or result.given_instances or result.most_instances
+    around = sorted({max(2, round(topics * share)) for share in (0.5, 1.0, 2.0)})
+    steps = [m for m in POWER_STEPS if m <= 4 * instances] or list(POWER_STEPS[:3])
+    draw_power(result.table(around, sorted({*steps, instances})), ax, target=result.target)
+    if result.topics is not None and result.instances is not None:
+        (ring,) = ax.plot([instances], [result.power], "o", markersize=11, markerfacecolor="none",
+                          color=COLOURS[-1], label="cheapest")  # fmt: skip
+        tell(ring, [f"{topics:,} topics and {instances:,} instances: power {result.power:.3f}"])
+    steps = sorted({*steps, instances})
+    # Numbers beside the chosen one would touch it.
+    named = [m for m in steps if m == instances or not 0.7 < m / instances < 1.4]
+    ax.set_xticks(named, labels=[f"{m:,}" for m in named])
+    ax.set_title(shown_lines(result.words()[0].replace(" to ", " to\n", 1)), fontsize="small",
+                 parse_math=False)  # fmt: skip
+    legend(ax)
+
+
+def _rows_size(n: int) -> tuple[float, float]:
+    return 6.0, rows_height(n, least=1.6, each=0.32)
+
+
+PITFALL_DRAWINGS: dict[str, dict[str, Drawing]] = {
+    "SingleInstanceShares": {"shares": (draw_shares, fixed(5.6, 4.4))},
+    "EquivalenceIntervals": {"intervals": (draw_intervals, fixed(5.6, 3.6))},
     "MethodPvalues": {
-        "agreement": (draw_agreement, _size(4.6, 4.4)),
-        "descending": (draw_descending, _size(5.6, 4.0)),
+        "agreement": (draw_agreement, fixed(4.6, 4.4)),
+        "descending": (draw_descending, fixed(5.6, 4.0)),
     },
-    "Contradictions": {"directions": (draw_contradictions, _size(6.0, 3.6))},
-    "PoolPvalues": {"pools": (draw_pools, _size(5.6, 4.0))},
-    "PlanCurve": {"curve": (draw_plan, _size(5.6, 4.0))},
+    "Contradictions": {
+        "directions": (draw_contradictions, lambda result: _rows_size(len(result.systems)))
+    },
+    "InstanceSpread": SPREAD_DRAWINGS,
+    "PoolPvalues": {"pools": (draw_pools, fixed(5.6, 4.0))},
+    "ErrorRates": {"rates": (draw_levels, lambda result: _rows_size(len(result.tests)))},
+    "PlanCurve": {"curve": (draw_plan, fixed(5.6, 4.0))},
+    "PowerTable": {"power": (draw_power, fixed(5.6, 4.0))},
+    "InstancePlan": {"power": (draw_instance_plan, fixed(6.0, 4.6))},
 }
 """Class of a result to its kinds of plot, the default first."""

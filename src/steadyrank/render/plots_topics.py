@@ -1,17 +1,29 @@
 """What `topics` found, drawn: error rates against the number of topics, by the difference.
 
-Points are rates of disjoint sets of topics, lines the curve through them and the theory. The
-figures of Voorhees & Buckley (SIGIR 2002). `steadyrank.render.plots` lists the drawings.
+Points are rates of disjoint sets of topics, lines the curve through them and the theory: the
+figures of Voorhees & Buckley (SIGIR 2002). Theory alone, equations (8) and (13) of Lin & Hauptmann
+(SIGIR 2005), and the variances of their Table 1. `steadyrank.render.plots` lists the drawings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steadyrank.errors import InputError
+from steadyrank.render.hovers import tell
+from steadyrank.render.plots_looks import (
+    COLOURS,
+    MARKERS,
+    QUIET,
+    Drawing,
+    fixed,
+    label,
+    legend,
+    look,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,42 +42,121 @@ def draw_error_rates(
 
     `levels` are differences, such as .02 for the level from .02 to .03.
     """
-    from matplotlib.lines import Line2D
-
-    from steadyrank.render.plots import COLOURS, MARKERS, QUIET
-
     chosen = _chosen(result) if levels is None else [_level_of(result, low) for low in levels]
-    handles: list[Any] = []
     for place, level in enumerate(chosen):
-        look: dict[str, Any] = {"color": COLOURS[place % len(COLOURS)]}
-        marker = MARKERS[place % len(MARKERS)]
-        _draw_level(result, level, ax, look, marker)
-        handles.append(Line2D([], [], marker=marker, markersize=4, label=_name(level), **look))
-    kinds: Any = (("fit", "-"), ("eq. 8, paired", "--"), ("predictive", ":"))
-    handles += [Line2D([], [], color=QUIET, linestyle=style, label=name) for name, style in kinds]
-    ax.set_ylim(0, 0.52)
-    ax.set_xlim(left=0)
-    ax.set_xlabel("topics in each of two sets")
-    ax.set_ylabel(f"reversals by mean {result.measure}", parse_math=False)
-    ax.legend(handles=handles, frameon=False, fontsize="small")
+        style: dict[str, Any] = {"color": COLOURS[place % len(COLOURS)]}
+        _draw_level(result, level, ax, style, MARKERS[place % len(MARKERS)])
+    _finish(result, ax, chosen, (("fit", "-"), ("eq. 8, paired", "--"), ("predictive", ":")))
 
 
 def _draw_level(
-    result: TopicsResult, level: TopicLevel, ax: Axes, look: dict[str, Any], marker: str
+    result: TopicsResult, level: TopicLevel, ax: Axes, style: dict[str, Any], marker: str
 ) -> None:
     sizes = np.array(result.sizes)
     error = np.nan_to_num(level.empirical_error)
     below = np.minimum(error, np.nan_to_num(level.empirical))
-    ax.errorbar(sizes, level.empirical, yerr=np.stack([below, error]), linestyle="none",
-                marker=marker, markersize=4, elinewidth=1.0, capsize=2, **look)  # fmt: skip
+    bars = ax.errorbar(sizes, level.empirical, yerr=np.stack([below, error]), linestyle="none",
+                       marker=marker, markersize=4, elinewidth=1.0, capsize=2, **style)  # fmt: skip
+    tell(bars, [
+        f"difference {_name(level)}, {size} topics: {swapped:,} of {count:,} reversed, "
+        f"rate {rate:.4f} ± {off:.4f}"
+        for size, swapped, count, rate, off in zip(
+            sizes, level.reversed, level.count, level.empirical, error, strict=True
+        )
+    ])  # fmt: skip
     if level.fit is not None:
         span = np.linspace(sizes[0], max(sizes[-1], result.n_complete), 200)
-        ax.plot(span, level.fit.b1 * np.exp(-level.fit.b2 * span), linewidth=1.2, **look)
+        ax.plot(span, level.fit.b1 * np.exp(-level.fit.b2 * span), linewidth=1.2, **style)
         ahead = [size for size in result.further_sizes if size <= span[-1]]
         low, high = level.fit.band[: len(ahead)].T
-        ax.vlines(ahead, low, high, linewidth=4, alpha=0.3, **look)
-    ax.plot(sizes, level.error_rate, linewidth=1.0, linestyle="--", **look)
-    ax.plot(sizes, level.predictive, linewidth=1.0, linestyle=":", **look)
+        ax.vlines(ahead, low, high, linewidth=4, alpha=0.3, **style)
+    ax.plot(sizes, level.error_rate, linewidth=1.0, linestyle="--", **style)
+    ax.plot(sizes, level.predictive, linewidth=1.0, linestyle=":", **style)
+
+
+def _finish(
+    result: TopicsResult, ax: Axes, chosen: Sequence[TopicLevel],
+    kinds: Sequence[tuple[str, Any]],
+) -> None:  # fmt: skip
+    """Axes, and a legend of the levels' colours and the lines' styles."""
+    from matplotlib.lines import Line2D
+
+    handles: list[Any] = [
+        Line2D([], [], markersize=4, label=_name(level), **look(place))
+        for place, level in enumerate(chosen)
+    ]
+    handles += [Line2D([], [], color=QUIET, linestyle=style, label=name) for name, style in kinds]
+    ax.set_ylim(0, 0.52)
+    ax.set_xlim(left=0)
+    label(ax, x="topics in each of two sets", y=f"reversals by mean {result.measure}")
+    legend(ax, handles=handles)
+
+
+def draw_theory(result: TopicsResult, ax: Axes, *, levels: Sequence[float] | None = None) -> None:
+    """Error rates by theory: equation (8), its approximation (13), and the predictive rate."""
+    chosen = _chosen(result) if levels is None else [_level_of(result, low) for low in levels]
+    chosen = [level for level in chosen if level.pairs]
+    sizes = np.array(result.sizes)
+    for place, level in enumerate(chosen):
+        style = look(place)
+        (line,) = ax.plot(sizes, level.error_rate, markersize=4, linewidth=1.2, **style)
+        tell(line, [
+            f"difference {_name(level)}, {size} topics: eq. 8 {exact:.4f}, eq. 13 {near:.4f}, "
+            f"predictive {ahead:.4f}"
+            for size, exact, near, ahead in zip(
+                sizes, level.error_rate, level.approximation, level.predictive, strict=True
+            )
+        ])  # fmt: skip
+        for rates, line_style in ((level.approximation, "--"), (level.predictive, ":")):
+            ax.plot(sizes, rates, linewidth=1.0, linestyle=line_style, color=style["color"])
+    _finish(result, ax, chosen, (("eq. 8", "-"), ("eq. 13", "--"), ("predictive", ":")))
+
+
+def draw_variances(result: TopicsResult, ax: Axes) -> None:
+    """Variance of mean differences by their size, paired and as if topics were others: Table 1."""
+    levels = [level for level in result.levels if level.pairs]
+    place = np.arange(len(levels))
+    kinds = (("variance", "same topics (paired)"), ("variance_independent", "eq. 3: independent"))
+    for k, (key, words) in enumerate(kinds):
+        values = [getattr(level, key) for level in levels]
+        (line,) = ax.plot(place, values, linewidth=1.0, markersize=5, label=words, **look(k))
+        tell(line, [
+            f"difference {_name(level)}, {level.pairs:,} pairs: {words} {value:.3g}"
+            for level, value in zip(levels, values, strict=True)
+        ])  # fmt: skip
+    ax.set_xticks(place, labels=[_name(level) for level in levels], rotation=90)
+    ax.set_ylim(bottom=0)
+    label(ax, x=f"difference of mean {result.measure} on {result.n_topics} topics")
+    label(ax, y="variance of the difference")
+    legend(ax)
+
+
+def draw_pairs(result: TopicsResult, ax: Axes) -> None:
+    """Each pair's difference, and how likely as many other topics reverse it."""
+    rows = result.rows()
+    size = np.abs([row["difference"] for row in rows])
+    for k, (key, words) in enumerate(
+        (("predictive", "predictive"), ("error_rate", "eq. 8, difference taken as true"))
+    ):
+        (dots,) = ax.plot(size, [row[key] for row in rows], linestyle="none", markersize=3.5,
+                          alpha=0.7, label=words, **look(k))  # fmt: skip
+        tell(dots, [
+            f"{row['a']} – {row['b']}: difference {row['difference']:+.4f}, reversed with "
+            f"probability {row[key]:.3f}; {_needed(row)} for {result.target:g}"
+            for row in rows
+        ])  # fmt: skip
+    ax.axhline(result.target, color=QUIET, linewidth=1.0, linestyle="--",
+               label=f"target {result.target:g}")  # fmt: skip
+    ax.set_xlim(left=0)
+    ax.set_ylim(-0.01, 0.52)
+    label(ax, x=f"difference of mean {result.measure} on {result.n_topics} topics")
+    label(ax, y="reversed by as many other topics")
+    legend(ax)
+
+
+def _needed(row: dict[str, Any]) -> str:
+    needed = row["topics_needed"]
+    return "no number of topics suffices" if needed is None else f"{needed:,} topics"
 
 
 def _chosen(result: TopicsResult) -> list[TopicLevel]:
@@ -88,7 +179,10 @@ def _name(level: TopicLevel) -> str:
     return f"{level.low:.2f}–{level.high:.2f}"
 
 
-TOPIC_DRAWINGS: dict[str, tuple[Callable[..., None], Callable[[Any], tuple[float, float]]]] = {
-    "error_rate": (draw_error_rates, lambda result: (6.4, 4.4)),
+TOPIC_DRAWINGS: dict[str, Drawing] = {
+    "error_rate": (draw_error_rates, fixed(6.4, 4.4)),
+    "theory": (draw_theory, fixed(6.4, 4.4)),
+    "pairs": (draw_pairs, fixed(6.0, 4.2)),
+    "variances": (draw_variances, fixed(6.4, 4.4)),
 }
 """Kind of plot to what draws it and the inches that it needs, the default first."""
