@@ -1,35 +1,35 @@
-"""Draw the README's picture: the table that `steadyrank demo` prints.
+"""Make the README's picture: the head of the report that `steadyrank demo` writes.
 
 python docs/make_images.py
+
+Needs Playwright and Chromium.
 """
 
 from __future__ import annotations
 
-import io
-import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
-from rich.console import Console
-from rich.text import Text
-
-TARGET = Path(__file__).parent / "images" / "demo.svg"
-SHOWN = 12
+TARGET = Path(__file__).parent / "images" / "report.png"
+SIZE = {"width": 1000, "height": 1040}
 
 
 def main() -> None:
-    command = [sys.executable, "-m", "steadyrank", "demo", "--quiet"]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    console = Console(record=True, width=64, file=io.StringIO())
-    console.print(Text("$ steadyrank demo", style="bold"))
-    console.print(Text("\n".join([*lines[: SHOWN + 2], " …", *lines[-2:]])))
-    TARGET.parent.mkdir(exist_ok=True)
-    drawing = console.export_svg(title="steadyrank", unique_id="demo")
-    # No fonts from the network: the viewer's own monospace will do.
-    drawing = re.sub(r"@font-face \{.*?\}\s*", "", drawing, flags=re.DOTALL)
-    drawing = re.sub(r"<!--.*?-->", "", drawing, flags=re.DOTALL)
-    TARGET.write_text(drawing.replace("Fira Code", "DejaVu Sans Mono"))
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as player:
+        command = [sys.executable, "-m", "steadyrank", "demo", "--out", folder, "--quiet"]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        browser = player.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = browser.new_page(viewport=SIZE)
+        page.goto((Path(folder) / "report.html").as_uri())
+        page.screenshot(path=TARGET)
+        browser.close()
 
 
 if __name__ == "__main__":

@@ -50,6 +50,13 @@ _HOMES = {
     "TopicsResult": "studies.topics",
     "topics": "studies.topics",
     "plot": "render.plots",
+    "Reproduction": "workflows.exhibits",
+    "ReportResult": "workflows.report",
+    "report": "workflows.report",
+    "reproduce": "workflows.reproduce",
+    "BuiltinCollection": "retrieval.builtin",
+    "builtin_collection": "retrieval.builtin",
+    "builtin_runs": "retrieval.builtin_runs",
     "GridResult": "retrieval.grid",
     "grid": "retrieval.grid",
     "write_grid": "retrieval.grid",
@@ -83,11 +90,13 @@ _HOMES = {
     "tau_ap": "stats.correlation",
     "symmetric_tau_ap": "stats.correlation",
     "correlations": "stats.correlation",
+    "cohen_kappa": "stats.kappa",
     "rbo": "stats.overlap",
 }
 
 __all__ = [
     "AgreeResult",
+    "BuiltinCollection",
     "CheckResult",
     "CompareResult",
     "ComponentsResult",
@@ -101,6 +110,8 @@ __all__ = [
     "PlanResult",
     "PoolsResult",
     "Qrels",
+    "ReportResult",
+    "Reproduction",
     "Run",
     "Scores",
     "ShardResult",
@@ -118,7 +129,10 @@ __all__ = [
     "as_run",
     "as_scores",
     "audit_tests",
+    "builtin_collection",
+    "builtin_runs",
     "check",
+    "cohen_kappa",
     "compare",
     "components",
     "contradictions",
@@ -147,6 +161,8 @@ __all__ = [
     "read_scores",
     "read_topics",
     "register_measure",
+    "report",
+    "reproduce",
     "run_from_dict",
     "shard",
     "simulate",
@@ -203,9 +219,12 @@ if TYPE_CHECKING:
     from steadyrank.measures.names import Measure, parse_measure
     from steadyrank.measures.own import register_measure
     from steadyrank.render.plots import plot
+    from steadyrank.retrieval.builtin import BuiltinCollection, builtin_collection
+    from steadyrank.retrieval.builtin_runs import builtin_runs
     from steadyrank.retrieval.grid import GridResult, grid, write_grid
     from steadyrank.retrieval.selective import ShardResult, shard, write_shards
     from steadyrank.stats.correlation import correlations, kendall_tau, symmetric_tau_ap, tau_ap
+    from steadyrank.stats.kappa import cohen_kappa
     from steadyrank.stats.overlap import rbo
     from steadyrank.studies.agree import AgreeResult, agree
     from steadyrank.studies.audit import audit_tests
@@ -230,3 +249,6 @@ if TYPE_CHECKING:
     from steadyrank.studies.simulate import SimulateResult, simulate
     from steadyrank.studies.stability import StabilityResult, stability
     from steadyrank.studies.topics import TopicsResult, topics
+    from steadyrank.workflows.exhibits import Reproduction
+    from steadyrank.workflows.report import ReportResult, report
+    from steadyrank.workflows.reproduce import reproduce

@@ -32,7 +32,9 @@ COMMANDS = {
     "stability": "generalizability theory: how stable is this collection",
     "grid": "make runs from every combination of components",
     "shard": "make instances of a selective-search system",
+    "report": "all of it on one page",
     "demo": "evaluate a simulated track, without any data of your own",
+    "reproduce": "a paper's tables and figures, beside the published ones",
     "doctor": "versions, threads, caches, self-test",
 }
 

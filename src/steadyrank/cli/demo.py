@@ -1,31 +1,39 @@
-"""`steadyrank demo`: the main job on data that need no download."""
+"""`steadyrank demo`: the whole of it on data that need no download."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from steadyrank.cli.options import measures_option, output_options
-from steadyrank.cli.output import (
-    choose_format,
-    emit,
-    tell_if_compiling,
-    terminal_looks,
-    told_on_stderr,
-)
+from steadyrank.cli.output import choose_format, emit, tell_if_compiling, told_on_stderr
+from steadyrank.cli.report import announce, bars, report_text
+
+if TYPE_CHECKING:
+    from steadyrank.workflows.report import ReportResult
+
+MOST = 3
+"""Findings that are printed; the page has them all."""
 
 
 @click.command("demo")
+@click.option("--out", metavar="DIR", type=click.Path(file_okay=False), default="steadyrank-demo",
+              show_default=True, help="The folder for the track and its report.")  # fmt: skip
+@click.option("--data", type=click.Choice(["builtin", "simulated"]), default="builtin",
+              show_default=True, help="Real text, or a track whose truth is known.")  # fmt: skip
+@click.option("--data-only", is_flag=True, help="Write the track, report nothing.")
+@click.option("--budget", metavar="TIME", default="45s", show_default=True,
+              help="Time to plan for: 45s, 2m. More time, more samples.")  # fmt: skip
 @measures_option
-@click.option("--out", metavar="DIR", type=click.Path(file_okay=False),
-              help="Keep the simulated track in DIR: qrels.txt, runs/, run-info.csv.")  # fmt: skip
-@click.option("--data-only", is_flag=True, help="Make the files, evaluate nothing.")
 @output_options
 def command(
-    measures: tuple[str, ...],
-    out: str | None,
+    out: str,
+    data: str,
     data_only: bool,
+    budget: str,
+    measures: tuple[str, ...],
     form: str | None,
     output: str | None,
     seed: int,
@@ -33,23 +41,29 @@ def command(
     jobs: int | None,
     **unused: Any,
 ) -> None:
-    """Simulate a track of 20 teams, evaluate its runs and print the table."""
-    if data_only and out is None:
-        raise click.UsageError("--data-only needs --out DIR", click.get_current_context())
-    with told_on_stderr(quiet):
+    """Write a track as files and a report on it, and print what it found.
+
+    The track is eighteen runs of six teams on the built-in collection: docstrings of Python's
+    libraries, sixty topics, and judgments. Try any other command on the files.
+    """
+    kind = choose_format(form, output)
+    with told_on_stderr(quiet), bars(quiet) as progress:
+        from steadyrank.studies.sampler_kernels import sample_cells
         from steadyrank.workflows.demo import demo
 
-        tell_if_compiling(quiet)
-        scores = demo(out=out, measures=measures, data_only=data_only, jobs=jobs, rng=seed)
-    if scores is None:
-        return
-    from steadyrank.render.jsons import scores_json, to_json
-    from steadyrank.render.tables import means_table, render
+        tell_if_compiling(quiet, sample_cells)
+        result = demo(
+            out=out, data=data, measures=measures, budget=budget, data_only=data_only, jobs=jobs,  # type: ignore[arg-type]
+            announce=None if quiet else announce, progress=progress, rng=seed,
+        )  # fmt: skip
+    if result is None:
+        emit(f"The track: {Path(out) / 'qrels.txt'}, {Path(out) / 'runs'}\n", output)
+    else:
+        emit(_text(result, kind), output)
 
-    kind = choose_format(form, output)
-    if kind == "json":
-        emit(to_json(scores_json(scores)), output)
-        return
-    caption = f"A simulated track, seed {seed}: means over {len(scores.topics)} topics."
-    table = means_table(scores, caption=caption)
-    emit(render(table, kind, **terminal_looks(output)), output)  # type: ignore[arg-type]
+
+def _text(result: ReportResult, form: str) -> str:
+    if form != "table":
+        return report_text(result, form)
+    lines = [f"{place}. {words}" for place, words in enumerate(result.findings[:MOST], start=1)]
+    return "\n".join([*lines, "", f"The page: {result.path}", f"Again: {result.page.command}\n"])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from steadyrank._wording import counted
 from steadyrank.data.scores import mean_of_present
 from steadyrank.render.anova_tables import (
     Row,
@@ -119,7 +120,7 @@ def agree_sentences(result: AgreeResult) -> list[str]:
     sentences.append(
         f"Over all sizes the mean tau is {tau:.2f} and the mean tau_AP {tau_ap:.2f}; beyond that "
         f"offset they differ by {result.rmse:.3f} (root mean square) and put "
-        f"{_pairs(len(result.swaps))} of pairs of measures in opposite orders."
+        f"{counted(len(result.swaps), 'pair')} of pairs of measures in opposite orders."
     )
     return sentences
 
@@ -159,10 +160,6 @@ def _trend_sentence(result: AgreeResult) -> list[str]:
         f"The mean {_symbol(result)} is {mean[few]:.2f} with {result.topic_sizes[few]} topics and "
         f"{mean[many]:.2f} with {result.topic_sizes[many]}."
     ]
-
-
-def _pairs(n: int) -> str:
-    return "1 pair" if n == 1 else f"{n} pairs"
 
 
 def _symbol(result: AgreeResult) -> str:

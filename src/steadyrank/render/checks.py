@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 import numpy as np
 
+from steadyrank._wording import counted
 from steadyrank.measures.check import DEPTHS, CheckResult
 from steadyrank.render.jsons import to_json
 from steadyrank.render.tables import Format, Table, render
@@ -39,7 +40,9 @@ def _runs_table(result: CheckResult) -> Table:
             ]
             for row in result.runs
         ],
-        caption=f"{result.n_judgments} judgments of {result.n_topics} topics.",
+        caption=(
+            f"{counted(result.n_judgments, 'judgment')} of {counted(result.n_topics, 'topic')}."
+        ),
     )  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from steadyrank._wording import counted
 from steadyrank.data.scores import Scores
 
 Format = Literal["table", "csv", "json", "latex", "markdown"]
@@ -46,7 +47,7 @@ def means_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
             for i, row in zip(order, means, strict=True)
         ],
         best=_best(means),
-        caption=caption or f"Means over {len(scores.topics)} topics.",
+        caption=caption or f"Means over {counted(len(scores.topics), 'topic')}.",
     )
 
 

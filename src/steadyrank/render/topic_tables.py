@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from steadyrank._wording import by_number
 from steadyrank.render.jsons import to_json
 from steadyrank.render.tables import Table, render
 from steadyrank.studies.topic_levels import TopicLevel
@@ -119,8 +120,9 @@ def _notes(result: TopicsResult) -> list[str]:
         )
     if result.n_dropped:
         notes.append(
-            f"{result.n_dropped} of {result.n_topics} topics lack scores of some run: left out of "
-            "the splits, and of each pair that lacks them."
+            f"{result.n_dropped} of {result.n_topics} topics "
+            f"{by_number(result.n_dropped, 'lacks', 'lack')} scores of some run: left out of "
+            f"the splits, and of each pair that lacks {by_number(result.n_dropped, 'it', 'them')}."
         )
     return notes
 

@@ -1,27 +1,96 @@
-"""The demo: a simulated track, evaluated as a user's own would be."""
+"""The demo: files as a user would have them, and the report on them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal, get_args
 
-from steadyrank.data.scores import Scores
+from steadyrank.compute.executors import Progress
 from steadyrank.data.simulated import simulated_track
 from steadyrank.data.sources import PathLike
-from steadyrank.measures.evaluate import DEFAULT_MEASURES, evaluate
+from steadyrank.data.writing import write_track
+from steadyrank.errors import InputError, unknown_name
+from steadyrank.retrieval.builtin import builtin_collection
+from steadyrank.retrieval.builtin_runs import POOL_DEPTH, builtin_runs
+from steadyrank.workflows.report import ReportResult, report
+from steadyrank.workflows.report_inputs import Told
+from steadyrank.workflows.report_plan import Budget
+
+Data = Literal["builtin", "simulated"]
+
+MEASURES = ("nDCG@10", "AP", "P@10", "RR")
+BUDGET = "45s"
 
 
 def demo(
     *,
-    out: PathLike | None = None,
+    out: PathLike = "steadyrank-demo",
+    data: Data = "builtin",
     measures: Sequence[str] = (),
+    budget: Budget = BUDGET,
     data_only: bool = False,
     jobs: int | None = None,
+    announce: Callable[[str], None] | None = None,
+    progress: Told | None = None,
     rng: int = 0,
-) -> Scores | None:
-    """Simulate a track, keep it in `out` if given, and evaluate it unless `data_only`."""
-    track = simulated_track(rng=rng)
-    if out is not None:
-        track.write(out)
+) -> ReportResult | None:
+    """Write a track into the folder `out` and, unless `data_only`, a report on it beside.
+
+    The folder gets `qrels.txt`, `runs/`, `run-info.csv` and `report.html`. `data` is "builtin":
+    eighteen runs of six teams on the collection that comes with steadyrank; or "simulated", a
+    track of sixty runs whose truth is known (also kept), drawn with the seed `rng`.
+    """
+    if data not in get_args(Data):
+        raise unknown_name("data", data, get_args(Data))
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: a file stands where the folder should be")
+    depth = _write_builtin(folder, progress) if data == "builtin" else _write_simulated(folder, rng)
     if data_only:
         return None
-    return evaluate(track.runs, track.qrels, measures or DEFAULT_MEASURES, jobs=jobs)
+    return report(
+        [str(folder / "runs")],
+        str(folder / "qrels.txt"),
+        run_info=str(folder / "run-info.csv"),
+        measures=measures or MEASURES,
+        budget=budget,
+        pool_depth=depth,
+        out=folder / "report.html",
+        command=_command(folder, measures or MEASURES, budget, depth, rng),
+        jobs=jobs,
+        announce=announce,
+        progress=progress,
+        rng=rng,
+    )
+
+
+def _write_builtin(folder: Path, told: Told | None) -> int:
+    collection = builtin_collection(progress=_telling(told, "docstrings"))
+    runs = builtin_runs(progress=_telling(told, "searches"))
+    write_track(folder, runs, collection.qrels)
+    return POOL_DEPTH
+
+
+def _telling(told: Told | None, what: str) -> Progress | None:
+    if told is None:
+        return None
+    return lambda finished, total: told(what, finished, total)
+
+
+def _write_simulated(folder: Path, rng: int) -> int:
+    track = simulated_track(rng=rng)
+    track.write(folder)
+    return 100
+
+
+def _command(folder: Path, measures: Sequence[str], budget: Budget, depth: int, rng: int) -> str:
+    """The command that makes the page again from the files."""
+    named = [word for measure in measures for word in ("--measure", measure)]
+    seed = ["--seed", str(rng)] if rng else []
+    return shlex.join([
+        "steadyrank", "report", str(folder / "qrels.txt"), str(folder / "runs"), "--run-info",
+        str(folder / "run-info.csv"), *named, "--budget", str(budget), "--pool-depth", str(depth),
+        *seed, "--out", "report.html",
+    ])  # fmt: skip

@@ -1,0 +1,304 @@
+"use strict";
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const data = JSON.parse(byId("page-data").textContent);
+  const panel = byId("page-panel");
+  const tip = byId("page-tip");
+  const root = document.documentElement;
+  root.classList.add("js");
+
+  function made(tag, text = "", className = "") {
+    const element = document.createElement(tag);
+    element.textContent = text;
+    element.className = className;
+    return element;
+  }
+
+  /* Light and dark: the system's wish until the button is pressed; nothing is stored. */
+  const systemDark = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (root.dataset.theme ?? (systemDark.matches ? "dark" : "light")) === "dark";
+  function nameTheme() {
+    byId("page-theme").textContent = isDark() ? "Light theme" : "Dark theme";
+  }
+  byId("page-theme").addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    nameTheme();
+  });
+  systemDark.addEventListener("change", nameTheme);
+  nameTheme();
+
+  function openPanel(title, body) {
+    byId("page-panel--title").textContent = title;
+    panel.querySelector(".body").replaceChildren(body);
+    if (!panel.open) panel.showModal();
+    panel.scrollTop = 0;
+  }
+
+  /* Copying: the clipboard where there is one, else the old command, else text to copy by hand. */
+  async function copy(text, status) {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      if (!copiedFromPanel(text)) return;
+    }
+    status.textContent = "Copied.";
+  }
+
+  function copiedFromPanel(text) {
+    const area = made("textarea");
+    area.readOnly = true;
+    area.value = text;
+    area.setAttribute("aria-label", "Text to copy");
+    openPanel("Copy this text", area);
+    area.focus();
+    area.select();
+    const copied = document.execCommand("copy");
+    if (copied) panel.close();
+    return copied;
+  }
+
+  /* What a row stands for: the names with their figures, best first, missing last. */
+  function ranking({ names, values, header, digits }, index) {
+    const figures = names.map((name, i) => [name, values[index][i]]);
+    figures.sort((a, b) => compare(a[1], b[1], -1));
+    const largest = Math.max(...figures.map((pair) => pair[1] ?? 0));
+    const table = made("table");
+    const titles = [made("th", "#", "n"), made("th", header[0]), made("th", header[1], "n")];
+    for (const title of titles) title.scope = "col";
+    table.createTHead().insertRow().append(...titles, made("td", "", "bar"));
+    const body = table.createTBody();
+    figures.forEach(([name, value], i) => {
+      const row = body.insertRow();
+      const bar = made("td", "", "bar");
+      const missing = value === null;
+      if (!missing && value > 0) {
+        bar.append(made("span"));
+        bar.firstChild.style.width = `${(100 * value) / largest}%`;
+      }
+      const figure = made("td", missing ? "–" : value.toFixed(digits), "n");
+      row.append(made("td", missing ? "" : i + 1, "n"), made("th", name), figure, bar);
+      row.children[1].scope = "row";
+    });
+    return table;
+  }
+
+  /* Tables. Missing values stand last in either direction; equal ones keep their order. */
+  function compare(a, b, direction) {
+    if (a === null || b === null) return (a === null) - (b === null);
+    return a === b ? 0 : a < b ? -direction : direction;
+  }
+
+  function sortKey(cell, isNumber) {
+    const text = cell.dataset.v ?? cell.textContent;
+    if (text === "") return null;
+    return isNumber ? Number(text) : text;
+  }
+
+  const rowsByFragment = new Map();
+
+  function setUpTable(box) {
+    const head = box.querySelector("thead");
+    const body = box.querySelector("tbody");
+    const rows = [...body.rows];
+    const places = new Map(rows.map((row, i) => [row, i]));
+    const filter = box.querySelector("input");
+    const status = box.querySelector(".status");
+    const all = box.querySelector(".all");
+    let open = !all;
+
+    function layOut() {
+      const wanted = filter ? filter.value.trim().toLowerCase() : "";
+      let found = 0;
+      let reachable = false;
+      for (const row of body.rows) {
+        const matches = [...row.cells].some(({ textContent: text }) => text.toLowerCase().includes(wanted));
+        if (matches) found += 1;
+        const folded = !open && !wanted && found > Number(box.dataset.shown);
+        row.classList.toggle("out", !matches);
+        row.classList.toggle("folded", folded);
+        // One stop for Tab among the cells that tell more; arrows go from one to the next.
+        for (const cell of row.querySelectorAll("[tabindex]")) {
+          cell.tabIndex = matches && !folded && !reachable ? 0 : -1;
+          reachable ||= cell.tabIndex === 0;
+        }
+      }
+      status.textContent = wanted ? `${found} of ${rows.length} rows` : "";
+      box.querySelector(".scroll").classList.toggle("open", open && Boolean(all));
+    }
+
+    function sort(th) {
+      const column = th.cellIndex;
+      const isNumber = th.classList.contains("n");
+      const before = th.getAttribute("aria-sort");
+      const rises = before ? before === "descending" : !isNumber;
+      for (const other of head.rows[0].cells) other.removeAttribute("aria-sort");
+      th.setAttribute("aria-sort", rises ? "ascending" : "descending");
+      const keyed = [...body.rows].map((row) => [sortKey(row.cells[column], isNumber), row]);
+      keyed.sort((a, b) => compare(a[0], b[0], rises ? 1 : -1));
+      const sorted = document.createDocumentFragment();
+      for (const [, row] of keyed) sorted.append(row);
+      body.append(sorted);
+      layOut();
+    }
+
+    // The rows that match the filter, folded or not, in the order of the moment.
+    function text(form) {
+      const parts = data.tables[box.id][form];
+      const chosen = [...body.rows].filter((row) => !row.classList.contains("out"));
+      return parts.head + chosen.map((row) => parts.rows[places.get(row)]).join("") + parts.foot;
+    }
+
+    head.addEventListener("click", (event) => {
+      if (event.target.closest("button")) sort(event.target.closest("th"));
+    });
+    body.addEventListener("keydown", (event) => {
+      const next = neighbour(event.target.closest("th[tabindex], td[tabindex]"), event.key);
+      if (!next) return;
+      event.preventDefault();
+      next.focus();
+    });
+    filter?.addEventListener("input", layOut);
+    all?.addEventListener("click", () => {
+      open = !open;
+      all.textContent = open ? `Show ${box.dataset.shown} rows` : `Show all ${rows.length} rows`;
+      all.setAttribute("aria-expanded", String(open));
+      layOut();
+    });
+    for (const button of box.querySelectorAll("[data-copy]")) {
+      button.addEventListener("click", () => copy(text(button.dataset.copy), status));
+    }
+    for (const link of body.querySelectorAll("a.drill")) {
+      rowsByFragment.set(link.getAttribute("href"), () => {
+        const numbers = data.drilldowns[box.id];
+        const title = numbers.title.split("{row}").join(link.textContent);
+        openPanel(title, ranking(numbers, places.get(link.closest("tr"))));
+        panel.dataset.from = box.id;
+      });
+      link.addEventListener("click", () => setTimeout(route));
+    }
+    layOut();
+  }
+
+  function neighbour(cell, key) {
+    const step = { ArrowUp: -1, ArrowLeft: -1, ArrowDown: 1, ArrowRight: 1 }[key];
+    if (!cell || !step) return null;
+    const alongRow = key === "ArrowLeft" || key === "ArrowRight";
+    const side = step < 0 ? "previousElementSibling" : "nextElementSibling";
+    let line = alongRow ? cell : cell.parentElement;
+    while ((line = line[side])) {
+      const found = alongRow ? line : line.cells[cell.cellIndex];
+      if (found.hasAttribute("tabindex") && found.offsetParent) return found;
+    }
+    return null;
+  }
+
+  /* A row's numbers have an address: #table/row. */
+  function route() {
+    const show = rowsByFragment.get(location.hash);
+    if (show) show();
+    else if (panel.dataset.from) panel.close();
+  }
+
+  panel.addEventListener("close", () => {
+    const from = panel.dataset.from;
+    delete panel.dataset.from;
+    if (!from || !location.hash.startsWith(`#${from}/`)) return;
+    try {
+      history.replaceState(null, "", `#${from}`);
+    } catch {
+      // Some browsers refuse this to files; the address then keeps the row.
+    }
+  });
+  panel.addEventListener("click", (event) => {
+    if (event.target === panel) panel.close();
+  });
+  addEventListener("hashchange", route);
+
+  /* Figures: a downloaded one must stand on its own, on white paper. */
+  function download(button) {
+    const drawing = button.closest("figure").querySelector("svg").cloneNode(true);
+    for (const element of [drawing, ...drawing.querySelectorAll("*")]) {
+      for (const { name, value } of [...element.attributes]) {
+        if (value.toLowerCase() === "currentcolor") element.setAttribute(name, "black");
+      }
+    }
+    const text = new XMLSerializer().serializeToString(drawing);
+    const link = made("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+    link.download = button.dataset.download;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  /* Hover texts, at once and for the keyboard too; the browser's own would come second. */
+  let told = null;
+
+  function hideTip() {
+    told?.restore();
+    told = null;
+    tip.hidden = true;
+  }
+
+  function hoverOf(target) {
+    for (let element = target; element instanceof Element; element = element.parentElement) {
+      const text = element.getAttribute("title");
+      if (text) {
+        element.removeAttribute("title");
+        return { element, text, restore: () => element.setAttribute("title", text) };
+      }
+      if (element instanceof SVGSVGElement) return null;
+      const title = element instanceof SVGElement && element.querySelector(":scope > title");
+      if (title) {
+        title.remove();
+        return { element, text: title.textContent, restore: () => element.prepend(title) };
+      }
+    }
+    return null;
+  }
+
+  function showTip(target, point) {
+    if (told?.element.contains(target)) return;
+    hideTip();
+    told = hoverOf(target);
+    if (!told) return;
+    tip.textContent = told.text;
+    tip.hidden = false;
+    placeTip(point);
+  }
+
+  // Below the element, or above where the window ends; in a drawing at the pointer.
+  function placeTip(point) {
+    const box = told.element.getBoundingClientRect();
+    const inDrawing = point && told.element instanceof SVGElement;
+    const left = inDrawing ? point.clientX : box.left;
+    const top = (inDrawing ? point.clientY : box.top) - tip.offsetHeight - 6;
+    const below = (inDrawing ? point.clientY + 12 : box.bottom) + 6;
+    const fits = below + tip.offsetHeight < innerHeight;
+    tip.style.left = `${Math.max(4, Math.min(left, root.clientWidth - tip.offsetWidth - 4))}px`;
+    tip.style.top = `${fits ? below : Math.max(4, top)}px`;
+  }
+
+  document.addEventListener("pointerover", (event) => showTip(event.target, event));
+  root.addEventListener("pointerleave", hideTip);
+  document.addEventListener("focusin", ({ target }) => {
+    if (target.matches(":focus-visible")) showTip(target);
+  });
+  document.addEventListener("focusout", hideTip);
+  document.addEventListener("keydown", ({ key }) => {
+    if (key === "Escape") hideTip();
+  });
+  document.addEventListener("scroll", () => {
+    if (told?.element.matches(":hover, :focus")) placeTip();
+    else hideTip();
+  }, true);
+
+  document.querySelectorAll(".table").forEach(setUpTable);
+  document.querySelectorAll("[data-download]").forEach((button) => {
+    button.addEventListener("click", () => download(button));
+  });
+  byId("page-copy-command")?.addEventListener("click", (event) => {
+    const block = event.target.closest(".command");
+    copy(block.querySelector("code").textContent, block.querySelector(".status"));
+  });
+  route();
+})();

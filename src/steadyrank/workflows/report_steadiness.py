@@ -1,0 +1,283 @@
+"""Sections about what might have been drawn otherwise: documents, topics; and what would settle it.
+
+Each takes what a study found and returns what the page shows of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from steadyrank.render.pages import Cell, PageTable, Section
+from steadyrank.render.plans import plan_notes, stability_notes
+from steadyrank.render.simulations import answer_sentences as simulation_sentences
+from steadyrank.render.topic_tables import REVERSED
+from steadyrank.render.topic_tables import answer_sentences as topic_sentences
+from steadyrank.stats.result import all_pairs
+from steadyrank.studies.compare import CompareResult
+from steadyrank.studies.plan import PlanResult
+from steadyrank.studies.simulate import SimulateResult
+from steadyrank.studies.stability import StabilityResult
+from steadyrank.studies.topics import TopicsResult
+from steadyrank.studies.topics import percent as rate_words
+from steadyrank.workflows.report_parts import (
+    figure,
+    name,
+    number,
+    percent,
+    span,
+    table,
+    whole,
+)
+from steadyrank.workflows.report_sections import MOST_DOTS, section
+from steadyrank.workflows.report_words import (
+    POWER,
+    counted,
+    documents_share,
+    standing,
+    topics_to_settle,
+)
+
+MOST_SETTLED = 25
+"""Rivals of the leader that a table lists."""
+
+MOST_PAIRS = 200
+
+
+def documents(result: SimulateResult, *, measure: str, warnings: Sequence[str] = ()) -> Section:
+    """Who keeps his place when documents are drawn anew."""
+    figures = [
+        *figure("document-ranks", "Ranks in simulated collections.", result, "ranks"),
+        *figure("document-errors", "How often a simulated difference is the wrong way round, by "
+                "its size.", result, "error_rate"),
+        *figure("document-tau", "How alike simulated collections rank the runs.", result, "tau"),
+        *figure("document-topics", "The best run on each topic, simulated.", result, "topics"),
+    ]  # fmt: skip
+    said = [
+        *simulation_sentences(result),
+        f"{counted(result.n_samples, 'collection')} {'was' if result.n_samples == 1 else 'were'} "
+        "simulated.",
+    ]
+    if result.measure != measure:
+        said.insert(0, f"By {result.measure}: {measure} cannot be simulated.")
+    return section(
+        "simulate", answer=said, figures=figures,
+        tables=[_simulated_table(result), _kept_table(result)], warnings=warnings,
+    )  # fmt: skip
+
+
+def _simulated_table(result: SimulateResult) -> PageTable:
+    rows = [
+        [whole(row["rank"]), name(row["run"]), number(row["raw_mean"]),
+         number(row["simulated_mean"]), number(row["simulated_sd"]),
+         Cell(f"{row['rank_low']} to {row['rank_high']}"), percent(row["top_1"]),
+         percent(row["top_3"])]
+        for row in result.rows()
+    ]  # fmt: skip
+    header = ["", "run", result.measure, "simulated mean", "simulated sd", "rank interval",
+              "chance of first", "of the top three"]  # fmt: skip
+    caption = (
+        f"{result.caption()} Rank interval: in 95% of the simulated collections. {result.measure} "
+        "is binary here."
+    )
+    return table("simulated", caption, header, rows)
+
+
+def _kept_table(result: SimulateResult) -> PageTable:
+    """Neighbours in the table: how often they keep their order."""
+    order = np.argsort(-result.raw_mean, kind="stable").tolist()
+    place = {tuple(pair): p for p, pair in enumerate(all_pairs(len(order)).tolist())}
+    rows = []
+    for a, b in itertools.pairwise(order):
+        share = documents_share(result, result.runs[a], result.runs[b])
+        p = place[min(a, b), max(a, b)]
+        rows.append([
+            name(result.runs[a]), name(result.runs[b]),
+            number(float(result.raw_mean[a] - result.raw_mean[b])),
+            percent(math.nan if share is None else share),
+            percent(float(result.significance.rate[p])),
+        ])  # fmt: skip
+    caption = (
+        "Neighbours in the table: share of the simulated collections that keep their order (ties "
+        "count half), and in which a paired t test tells them apart."
+    )
+    header = ["better", "next", "difference", "order kept", "told apart"]
+    return table("documents-neighbours", caption, header, rows, most=MOST_PAIRS)
+
+
+def topics_section(result: TopicsResult, warnings: Sequence[str] = ()) -> Section:
+    """What a second experiment may do to neighbours in the table."""
+    figures = figure("topic-errors", "Reversals against the number of topics, by the size of the "
+                     "difference.", result, "error_rate")  # fmt: skip
+    if len(result.pairs) <= MOST_DOTS:
+        figures += figure("topic-pairs", "Every pair: its difference, and how likely other topics "
+                          "reverse it.", result, "pairs")  # fmt: skip
+    figures += figure("topic-variances", "Variance of differences, paired and as if runs had "
+                      "topics of their own.", result, "variances")  # fmt: skip
+    return section(
+        "topics", answer=topic_sentences(result), figures=figures,
+        tables=[_neighbours_table(result), _levels_table(result)], warnings=warnings,
+    )  # fmt: skip
+
+
+def _neighbours_table(result: TopicsResult) -> PageTable:
+    rows = []
+    for place, (a, b) in enumerate(itertools.pairwise(result.order), start=1):
+        (row,) = result.rows([result.pair(a, b)])
+        lead = row["difference"] if row["a"] == result.runs[a] else -row["difference"]
+        rows.append([
+            whole(place), name(result.runs[a]), name(result.runs[b]), number(lead),
+            percent(row["predictive"]), percent(row["error_rate"]), whole(row["topics_needed"]),
+        ])  # fmt: skip
+    header = ["", "run", "next", "lead", "reversed", "error rate",
+              f"topics for {rate_words(result.target)}"]  # fmt: skip
+    caption = (
+        f"{result.caption()} {REVERSED} Error rate: how often two experiments contradict each "
+        "other if the observed difference were the true one."
+    )
+    return table("topic-neighbours", caption, header, rows)
+
+
+def _levels_table(result: TopicsResult) -> PageTable:
+    measured = [s for s in range(len(result.sizes)) if any(v.count[s] for v in result.levels)]
+    last = measured[-1] if measured else len(result.sizes) - 1
+    size = result.sizes[last]
+    rows = [
+        [name(f"{level.low:.2f} to {level.high:.2f}" if math.isfinite(level.high)
+              else f"{level.low:.2f} and above"),
+         whole(level.pairs), percent(float(level.predictive[last])),
+         percent(float(level.empirical[last])), percent(float(level.empirical_error[last]))]
+        for level in result.levels
+        if level.pairs or level.reversed.any()
+    ]  # fmt: skip
+    caption = (
+        f"By the size of the difference, with {counted(size, 'topic')}: the predictive rate, and "
+        f"how often two disjoint sets of {size} of these topics contradicted each other in "
+        f"{counted(result.trials, 'split')}, with its Monte Carlo error."
+    )
+    header = ["difference", "pairs", "reversed", "in splits", "±"]
+    return table("topic-levels", caption, header, rows)
+
+
+def plan_section(
+    result: PlanResult,
+    compared: CompareResult,
+    topics: TopicsResult | None,
+    *,
+    settling: str = "",
+    warnings: Sequence[str] = (),
+) -> Section:
+    """Topics to tell the leader from its rivals, and by measure for a difference that matters."""
+    said = [settling] if settling else []
+    gap, first = result.demands.minimum_difference, result.plans[0]
+    said.append(
+        f"To find a difference of {gap:g} mean {first.measure} between two runs with power "
+        f"{1 - result.demands.beta:g} takes {counted(first.topics, 'topic')}."
+    )
+    tables = [_plan_table(result)]
+    if topics is not None:
+        tables.insert(0, _settle_table(compared, topics))
+    return section(
+        "plan", answer=said, figures=figure("plan-curves", "What the number of topics depends on.",
+                                            result, "curves"),
+        tables=tables, warnings=warnings, notes=plan_notes(result),
+    )  # fmt: skip
+
+
+def _settle_table(compared: CompareResult, topics: TopicsResult) -> PageTable:
+    """The leader against its rivals, or against the next where there are none."""
+    found = standing(compared)
+    rivals = list(found.group[1:]) or [found.runner_up]
+    alone = {frozenset(pair): float(p) for pair, p in
+             zip(compared.pairs.tolist(), compared.pvalue, strict=True)}  # fmt: skip
+    places = {run: i for i, run in enumerate(compared.runs)}
+    rows = []
+    for run in rivals[:MOST_SETTLED]:
+        p = alone[frozenset((places[found.leader], places[run]))]
+        gap = float(compared.mean[places[found.leader]] - compared.mean[places[run]])
+        rows.append([
+            name(found.leader), name(run), number(gap), number(p),
+            whole(topics_to_settle(topics, found.leader, run, compared.alpha)),
+        ])  # fmt: skip
+    caption = (
+        f"Topics for a paired t test of the two alone at alpha {compared.alpha:g} with power "
+        f"{POWER:g}, if they differ as much as here; there are {topics.n_topics}."
+    )
+    left = len(rivals) - len(rows)
+    if left > 0:
+        caption += f" {counted(left, 'more run')} cannot be told apart from the leader."
+    return table("settle", caption, ["leader", "rival", "lead", "p, alone", "topics"], rows)
+
+
+def _plan_table(result: PlanResult) -> PageTable:
+    rows = [
+        [name(plan.measure), number(plan.difference_variance), whole(plan.topics),
+         span(plan.topics_interval, ",.0f"), number(plan.power, ".3f"),
+         whole(plan.pilot.n_topics if plan.pilot else None),
+         number(_smallest(result, plan.difference_variance, plan.pilot))]
+        for plan in result.plans
+    ]  # fmt: skip
+    caption = (
+        f"{result.caption()} Variance: of the differences of two runs, mean over pairs. Shown by "
+        f"these: the smallest difference that the topics at hand show with power "
+        f"{1 - result.demands.beta:g}."
+    )
+    sure = f"{result.confidence:.0%} interval"
+    header = ["measure", "variance of differences", "topics", sure, "power", "topics at hand",
+              "shown by these"]  # fmt: skip
+    return table("plan-measures", caption, header, rows)
+
+
+def _smallest(result: PlanResult, variance: float, pilot: object) -> float:
+    n = getattr(pilot, "n_topics", 0)
+    return result.demands.smallest_difference(variance / 2.0, n) if n > 1 else math.nan
+
+
+def stability_section(results: Sequence[StabilityResult], warnings: Sequence[str] = ()) -> Section:
+    """How well these topics, and other numbers of them, rank and measure systems."""
+    main = results[0]
+    return section(
+        "stability", answer=stability_notes(main),
+        figures=figure("stability-curves", "E rho² and Phi against the number of topics.", main,
+                       "coefficients"),
+        tables=[_stability_table(results), _d_study_table(main)], warnings=warnings,
+    )  # fmt: skip
+
+
+def _stability_table(results: Sequence[StabilityResult]) -> PageTable:
+    highest = max(needed.level for needed in results[0].topics_needed)
+    parts = list(results[0].variance_share)
+    rows = []
+    for result in results:
+        found = result.coefficients[0]
+        needed = next(each for each in result.topics_needed if each.level == highest)
+        rows.append([
+            name(result.measure), *(percent(result.variance_share.get(part, math.nan))
+                                    for part in parts),
+            number(found.e_rho2, ".3f"), span(found.e_rho2_interval, ".3f"),
+            number(found.phi, ".3f"), span(found.phi_interval, ".3f"),
+            whole(needed.e_rho2), whole(needed.phi),
+        ])  # fmt: skip
+    sure = f"{results[0].confidence:.0%} interval"
+    of_parts = [f"variance: {part.replace('_', ' × ')}" for part in parts]
+    header = ["measure", *of_parts, "E rho²", sure, "Phi", sure,
+              f"topics for E rho² {highest:g}", f"for Phi {highest:g}"]  # fmt: skip
+    return table("stability-measures", results[0].caption(), header, rows)
+
+
+def _d_study_table(result: StabilityResult) -> PageTable:
+    with_instances = any(found.instances is not None for found in result.coefficients)
+    rows = [
+        [whole(found.topics), *([number(found.instances or math.nan, "g")] if with_instances
+                                else []),
+         number(found.e_rho2, ".3f"), span(found.e_rho2_interval, ".3f"),
+         number(found.phi, ".3f"), span(found.phi_interval, ".3f")]
+        for found in result.coefficients
+    ]  # fmt: skip
+    sure = f"{result.confidence:.0%} interval"
+    header = ["topics", *(["instances"] if with_instances else []), "E rho²", sure, "Phi", sure]
+    caption = f"D-study of {result.measure}: other numbers of topics."
+    return table("d-study", caption, header, rows)

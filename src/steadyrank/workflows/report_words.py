@@ -1,0 +1,363 @@
+"""The answer of a report, in words: who leads, how surely, and what would settle it.
+
+Each function takes results and returns sentences, or nothing where a study is missing. A chance
+always says of what it is one: simulated document collections, or a second experiment on other
+topics. Numbers are rounded to what they are known to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.scores import Scores
+from steadyrank.errors import InputError
+from steadyrank.measures.check import CheckResult
+from steadyrank.render.anova_tables import listed
+from steadyrank.stats.design import topics_for_range
+from steadyrank.studies.compare import CompareResult
+from steadyrank.studies.instances import InstancesTable
+from steadyrank.studies.simulate import SimulateResult
+from steadyrank.studies.topics import TopicsResult
+
+POWER = 0.8
+MOST_NAMES = 4
+"""Names in a sentence; of more, the first and how many others."""
+
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
+            "eleven", "twelve")  # fmt: skip
+
+
+def number_word(n: int) -> str:
+    """Small numbers as words.
+
+    >>> number_word(3), number_word(40), number_word(1200)
+    ('three', '40', '1,200')
+    """
+    return _NUMBERS[n] if n < len(_NUMBERS) else f"{n:,}"
+
+
+def counted(n: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "topic"), counted(1200, "run")
+    ('1 topic', '1,200 runs')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def some(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """Names in a row, cut where they are many.
+
+    >>> some(["a", "b"]), some(["a", "b", "c", "d", "e", "f"], 3)
+    ('a and b', 'a, b, c and 3 others')
+    """
+    if len(names) <= most + 1:
+        return listed(list(names))
+    return listed([*names[:most], f"{len(names) - most:,} others"])
+
+
+def chance(share: float) -> str:
+    """A probability in percent: whole, but for the ends, which are never quite reached.
+
+    >>> [chance(share) for share in (0.5, 0.943, 0.9962, 0.99999, 1.0, 0.004, 0.0)]
+    ['50%', '94%', '99.6%', 'more than 99.9%', 'more than 99.9%', '0.4%', 'less than 0.1%']
+    """
+    if share > 0.9990:
+        return "more than 99.9%"
+    if share < 0.0010:
+        return "less than 0.1%"
+    return f"{share:.1%}" if share >= 0.985 or share < 0.015 else f"{share:.0%}"
+
+
+def about(number: float) -> str:
+    """A number of topics to two digits: it is not known better.
+
+    >>> about(7.2), about(87), about(143), about(12_345)
+    ('about 8', 'about 87', 'about 150', 'about 13,000')
+    """
+    unit = 10 ** max(0, math.floor(math.log10(max(number, 1.0))) - 1)
+    return f"about {math.ceil(number / unit) * unit:,}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Who leads, and who cannot be told apart from the leader."""
+
+    order: tuple[str, ...]
+    """Runs with a mean, best first."""
+    group: tuple[str, ...]
+    """The leader and those that it is not told apart from, best first."""
+    is_tie: bool
+    """Whether the group is the top of the table and no two in it are told apart."""
+
+    @property
+    def leader(self) -> str:
+        """The best mean."""
+        return self.order[0]
+
+    @property
+    def runner_up(self) -> str:
+        """The second best mean."""
+        return self.order[1]
+
+
+def standing(result: CompareResult) -> Standing:
+    """Who leads by the corrected tests of all pairs."""
+    by_mean = np.argsort(-np.nan_to_num(result.mean, nan=-np.inf), kind="stable").tolist()
+    order = [run for run in by_mean if not math.isnan(result.mean[run])]
+    apart = {frozenset(pair) for pair in result.pairs[result.significant].tolist()}
+    leader = order[0]
+    group = [run for run in order if run == leader or frozenset((run, leader)) not in apart]
+    inside = any(frozenset((a, b)) in apart for i, a in enumerate(group) for b in group[:i])
+    return Standing(
+        order=tuple(result.runs[run] for run in order),
+        group=tuple(result.runs[run] for run in group),
+        is_tie=group == order[: len(group)] and not inside,
+    )
+
+
+def verdict_words(result: CompareResult, n_runs: int = 0, *, tested: bool = True) -> str:
+    """Who leads, and from how many of the others the leader is told apart.
+
+    `n_runs`: how many there are, where only the best were compared. With `tested`, also by which
+    tests.
+    """
+    found = standing(result)
+    said = _standing_words(result, found)
+    if len(_firsts(result, found)) == len(found.order):
+        return f"{said}."
+    details = [_test_words(result)] if tested else []
+    if n_runs > len(result.runs):
+        details.append(f"among the best {len(result.runs)} of {n_runs:,} runs")
+    return f"{said} ({', '.join(details)})." if details else f"{said}."
+
+
+def _firsts(result: CompareResult, found: Standing) -> list[str]:
+    """The runs that share the best mean."""
+    means = dict(zip(result.runs, result.mean.tolist(), strict=True))
+    return [run for run in found.order if means[run] == means[found.leader]]
+
+
+def _standing_words(result: CompareResult, found: Standing) -> str:
+    means = dict(zip(result.runs, result.mean.tolist(), strict=True))
+    leader, others, first = found.leader, len(found.order) - 1, _firsts(result, found)
+    best, by = f"({means[leader]:.4f})", f"mean {result.measure}"
+    if len(first) == others + 1:
+        return f"{some(first)} have the same {by} {best}"
+    lead = f"{leader} leads by {by} {best}"
+    if len(first) > 1:
+        lead = f"{some(first)} share the best {by} {best}"
+    if others == 1:
+        second = f"{found.runner_up} ({means[found.runner_up]:.4f})"
+        if len(found.group) == 1:
+            return f"{leader} {best} beats {second} by {by}"
+        return f"{lead}, but cannot be told apart from {second}"
+    if len(found.group) == 1:
+        return f"{lead} and is told apart from all {number_word(others)} others"
+    return f"{lead}, but {_group_words(found, others)}"
+
+
+def _group_words(found: Standing, others: int) -> str:
+    """Whom the leader is not told apart from, and how many are left."""
+    beaten = others + 1 - len(found.group)
+    if not beaten:
+        return f"cannot be told apart from any of the {number_word(others)} others"
+    rest = "the remaining one" if beaten == 1 else f"the other {number_word(beaten)}"
+    whom = f"cannot be told apart from {some(found.group[1:])}; it is"
+    if found.is_tie:
+        top = f"the top {number_word(len(found.group))} ({some(found.group)})"
+        whom = f"{top} cannot be told apart; {found.leader} is"
+    return f"{whom} told apart from {rest}"
+
+
+def _test_words(result: CompareResult) -> str:
+    comparisons = counted(len(result.pairs), "comparison")
+    corrected = "" if len(result.pairs) == 1 else f", Holm's correction over {comparisons}"
+    return f"paired t test{'s' if len(result.pairs) > 1 else ''}{corrected}, alpha {result.alpha:g}"
+
+
+def documents_share(result: SimulateResult, a: str, b: str) -> float | None:
+    """Share of simulated collections in which a is above b, ties counted half."""
+    if a not in result.runs or b not in result.runs:
+        return None
+    one, other = (result.simulated[:, result.runs.index(name)] for name in (a, b))
+    return float(np.mean((one > other) + 0.5 * (one == other)))
+
+
+def topics_share(result: TopicsResult, a: str, b: str) -> float | None:
+    """Chance that a second experiment on as many other topics keeps the order of two runs."""
+    if a not in result.runs or b not in result.runs:
+        return None
+    place = result.pair(result.runs.index(a), result.runs.index(b))
+    reversed_in = float(result.predictive[place])
+    return None if math.isnan(reversed_in) else 1.0 - reversed_in
+
+
+def steadiness_words(
+    result: CompareResult, simulated: SimulateResult | None, topics: TopicsResult | None
+) -> str:
+    """How surely the leader stays above the runner-up, on other documents and on other topics."""
+    found = standing(result)
+    a, b = found.leader, found.runner_up
+    if result.mean[result.runs.index(a)] == result.mean[result.runs.index(b)]:
+        return ""  # there is no order to keep
+    parts = []
+    if simulated is not None and (share := documents_share(simulated, a, b)) is not None:
+        by = "" if simulated.measure == result.measure else f", by {simulated.measure}"
+        parts.append(
+            f"in {chance(share)} of {simulated.n_samples:,} simulated document collections{by}"
+        )
+    if topics is not None and (share := topics_share(topics, a, b)) is not None:
+        parts.append(
+            f"with probability {chance(share)} in a second experiment on "
+            f"{counted(topics.n_topics, 'other topic')}"
+        )
+    if not parts:
+        return ""
+    who = b if len(found.order) == 2 else f"{b}, the second,"
+    return f"{a} stays above {who} {' and '.join(parts)}."
+
+
+def topics_to_settle(result: TopicsResult, a: str, b: str, alpha: float) -> float:
+    """Topics with which a paired t test shows the observed difference with power 0.8.
+
+    If the difference and its variance were the true ones; infinite where there is no difference.
+    """
+    place = result.pair(result.runs.index(a), result.runs.index(b))
+    gap = abs(float(result.variances.difference[place]))
+    variance = float(result.variances.variance[place])
+    if math.isnan(gap) or math.isnan(variance) or gap == 0.0:
+        return math.inf
+    if variance == 0.0:
+        return 2.0
+    try:
+        return float(topics_for_range(
+            gap, variance / 2.0, systems=2, paired=True, alpha=alpha, beta=1.0 - POWER
+        ))  # fmt: skip
+    except InputError:
+        return math.inf
+
+
+def settle_words(result: CompareResult, topics: TopicsResult | None) -> str:
+    """What it takes to tell the leader from those that it is not told apart from."""
+    found = standing(result)
+    rivals = [run for run in found.group[1:] if topics is not None and run in topics.runs]
+    if topics is None or not rivals:
+        return ""
+    needed = {run: topics_to_settle(topics, found.leader, run, result.alpha) for run in rivals}
+    first = rivals[0]
+    if math.isinf(needed[first]):
+        return (
+            f"No number of topics tells {found.leader} from {first}, if they are as alike as here."
+        )
+    if needed[first] <= topics.n_topics:
+        start = (
+            f"A test of {found.leader} and {first} alone tells them apart; corrected for all "
+            f"{counted(len(result.pairs), 'comparison')} it does not"
+        )
+    else:
+        start = (
+            f"To tell {found.leader} from {first} takes {about(needed[first])} topics (there are "
+            f"{topics.n_topics:,}), for a t test of power {POWER:g} if they differ as much as here"
+        )
+    most = max(needed.values())
+    if len(rivals) == 1 or most <= 1.1 * needed[first]:
+        return f"{start}."
+    if math.isinf(most):
+        return f"{start}; not all {number_word(len(rivals))} differ enough for any number to do."
+    return f"{start}; to tell it from all {number_word(len(rivals))}, {about(most)}."
+
+
+def measures_words(scores: Scores) -> str:
+    """Whether all measures put the same run first."""
+    if len(scores.measures) < 2:
+        return ""
+    means = scores.mean()
+    best = [scores.runs[int(np.argmax(np.nan_to_num(row, nan=-np.inf)))] for row in means]
+    if len(set(best)) == 1:
+        all_of = "both" if len(best) == 2 else f"all {number_word(len(best))}"
+        return f"{best[0]} is first by {all_of} measures."
+    by_run: dict[str, list[str]] = {}
+    for measure, run in zip(scores.measures, best, strict=True):
+        by_run.setdefault(run, []).append(measure)
+    others = [f"{run} by {listed(names)}" for run, names in by_run.items() if run != best[0]]
+    verb = "is" if len(others) == 1 else "are"
+    return (
+        f"The measures disagree about the first place: {best[0]} has it by "
+        f"{listed(by_run[best[0]])}, but first {verb} {listed(others)}."
+    )
+
+
+def systems_words(table: InstancesTable) -> str:
+    """The best system by the mean of its instances, and whether it was shown to be better."""
+    means: dict[str, float] = {}
+    for found in table.comparisons:
+        means |= {found.a: found.pair.a.mean, found.b: found.pair.b.mean}
+    best = max(means, key=lambda name: means[name])
+    with_best = [
+        (found, bool(decided))
+        for found, decided in zip(table.comparisons, table.significant, strict=True)
+        if best in (found.a, found.b)
+    ]
+    beaten = sum(decided for _, decided in with_best)
+    others = len(with_best)
+    lead = f"Of the systems, {best} has the best mean {table.measure} over its instances"
+    tested = "by a mixed model of topics and instances"
+    if others == 1:
+        other = next(name for name in means if name != best)
+        told = f"shown to be better than {other}" if beaten else f"not shown to differ from {other}"
+        return f"{lead}; it is {told} {tested}."
+    if beaten == others:
+        return f"{lead}; it is shown to be better than all {number_word(others)} others {tested}."
+    shown = "none" if not beaten else number_word(beaten)
+    among = f"{shown} of the {number_word(others)} others"
+    return f"{lead}; it is shown to be better than {among} {tested}."
+
+
+def files_words(result: CheckResult | None) -> str:
+    """That something about the files would make results wrong."""
+    wrong = [] if result is None else [each for each in result.findings if each.level == "wrong"]
+    if not wrong:
+        return ""
+    more = "" if len(wrong) == 1 else f" (and {number_word(len(wrong) - 1)} more)"
+    return (
+        f"Look at the files first, results may be wrong: {wrong[0].where}: {wrong[0].what}{more}."
+    )
+
+
+def lead_sentences(results: Mapping[str, Any]) -> tuple[str, ...]:
+    """The answer of a report, the most important sentence first; systems before single runs."""
+    main: CompareResult = results["compare"][0]
+    scores: Scores = results["evaluate"]
+    table: InstancesTable | None = results.get("instances")
+    said = [files_words(results.get("check"))]
+    if table is not None:
+        said.append(systems_words(table))
+    start = "" if table is None else "Of single runs, "
+    said.append(start + verdict_words(main, len(scores.runs), tested=False))
+    if not _are_one_system(results):
+        said.append(steadiness_words(main, results.get("simulate"), results.get("topics")))
+    said += [settling_words(results), measures_words(scores)]
+    return tuple(sentence for sentence in said if sentence)
+
+
+def settling_words(results: Mapping[str, Any]) -> str:
+    """`settle_words` of a report, unless the two best are instances of one system."""
+    if _are_one_system(results):
+        return ""
+    return settle_words(results["compare"][0], results.get("topics"))
+
+
+def _are_one_system(results: Mapping[str, Any]) -> bool:
+    """Whether the leader and the runner-up are instances of one system: no two to compare."""
+    scores: Scores = results["evaluate"]
+    if "instances" not in results:
+        return False
+    found = standing(results["compare"][0])
+    of_run = dict(zip(scores.runs, scores.run_info.get("system", scores.runs), strict=True))
+    return of_run[found.leader] == of_run[found.runner_up] != ""

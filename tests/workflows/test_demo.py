@@ -1,0 +1,72 @@
+"""The demo: a track as files, a report on it, and the three findings that are printed."""
+
+import json
+import shlex
+
+import pytest
+
+import steadyrank as sr
+from steadyrank.cli import run
+from steadyrank.errors import InputError
+from steadyrank.workflows import demo as demo_module
+from steadyrank.workflows.demo import demo
+
+
+@pytest.fixture(autouse=True)
+def shallow(monkeypatch, builtin_runs):
+    """The built-in runs as they are, but not as deep: searching them again takes seconds."""
+    monkeypatch.setattr(demo_module, "builtin_runs", lambda progress=None: builtin_runs)
+
+
+def test_it_writes_a_track_and_a_report_and_prints_three_findings(tmp_path, capsys):
+    out = tmp_path / "demo"
+    assert run(["demo", "--out", str(out), "--budget", "1s", "--quiet"]) == 0
+    said = capsys.readouterr()
+    lines = said.out.splitlines()
+    assert [line[:2] for line in lines[:3]] == ["1.", "2.", "3."]
+    assert f"The page: {out / 'report.html'}" in lines
+    assert said.err == ""
+    page = (out / "report.html").read_text("utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "okapi_long" in page
+    assert "Other teams" in page  # there are teams, so pools had what it needs
+    again = next(line for line in lines if line.startswith("Again: ")).removeprefix("Again: ")
+    words = shlex.split(again)
+    assert words[:2] == ["steadyrank", "report"]
+    words[words.index("--out") + 1] = str(tmp_path / "again.html")
+    assert run([*words[1:], "--quiet"]) == 0
+    assert (tmp_path / "again.html").read_bytes() == (out / "report.html").read_bytes()
+
+
+def test_data_only_writes_files_that_other_commands_read(tmp_path, capsys):
+    out = tmp_path / "track"
+    assert run(["demo", "--out", str(out), "--data-only", "--quiet"]) == 0
+    assert sorted(path.name for path in out.iterdir()) == ["qrels.txt", "run-info.csv", "runs"]
+    capsys.readouterr()
+    files = [str(out / "qrels.txt"), str(out / "runs")]
+    info = ["--run-info", str(out / "run-info.csv")]
+    assert run(["evaluate", *files, *info, "-m", "AP", "--format", "json", "--quiet"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["runs"]) == 18
+    runs = sr.read_runs(out / "runs", run_info=out / "run-info.csv")
+    assert len({each.info["team"] for each in runs}) == 6
+    assert {each.info["model"] for each in runs} >= {"BM25", "PL2"}
+
+
+def test_a_simulated_track_keeps_its_truth(tmp_path):
+    assert demo(out=tmp_path / "track", data="simulated", data_only=True, rng=3) is None
+    assert (tmp_path / "track" / "truth.json").is_file()
+    assert len(list((tmp_path / "track" / "runs").iterdir())) == 60
+
+
+def test_what_cannot_be_is_refused(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(InputError, match="stands where the folder"):
+        demo(out=tmp_path / "file", data_only=True)
+    with pytest.raises(InputError, match="simulated"):
+        demo(out=tmp_path / "x", data="simulate")
+    (tmp_path / "used" / "runs").mkdir(parents=True)
+    (tmp_path / "used" / "runs" / "mine.run").write_text("1 Q0 d 1 1.0 mine\n")
+    with pytest.raises(InputError, match="mine.run"):
+        demo(out=tmp_path / "used", data_only=True)
+    assert [path.name for path in (tmp_path / "used").rglob("*.run")] == ["mine.run"]
