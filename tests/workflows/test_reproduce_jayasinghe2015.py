@@ -1,0 +1,262 @@
+"""Jayasinghe et al. (2015), made again: exhibits, verdicts, and the printed figures' arithmetic."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from exhibiting import check_explained, check_verdicts, exhibit, values
+
+import steadyrank as sr
+from steadyrank.errors import InputError
+from steadyrank.workflows import jayasinghe2015_observed as observed
+from steadyrank.workflows.jayasinghe2015_data import (
+    SIMULATED_RATES,
+    instance_data,
+    pools,
+    simulated_sweep,
+)
+from steadyrank.workflows.jayasinghe2015_margins import EFFECTS, size_word
+from steadyrank.workflows.jayasinghe2015_simulated import (
+    EQUAL_MEAN,
+    MEAN_AT_HALF,
+    expected_score,
+)
+from steadyrank.workflows.reproduce_builtin import builtin_data
+from steadyrank.workflows.reproduce_data import PaperData
+from steadyrank.workflows.reproduce_jayasinghe2015 import (
+    EXHIBITS,
+    FULL,
+    SMALL,
+    _observed,
+    jayasinghe2015,
+)
+
+VERDICTS = {
+    # One draw for each cell agrees with the text, one for each instance does not; .5229, not .5.
+    "figure-2": (True, False, True, True, False),
+    "equation-6": (False, True),
+    "table-1": (True, True, True),
+    "figure-3": (True, True),
+    "figure-4": (True, True),
+    # Algorithm 2 exceeds its level where instances differ.
+    "algorithm-2": (True, False, True),
+    # A quarter of the instances' variance, and the t test on means.
+    "equation-9": (True, False, True),
+    "section-3.2": (True, True, True, True),
+    "figure-6": (True, True, True),
+    "figure-7": (True, True, True, True),
+    "figure-8": (True,),
+    "figure-9": (True,),
+    "figure-10": (True, ...),
+    "figure-11": (True,),
+    "figure-12": (True, True),
+    "equation-8": (False, True),
+    "figure-13": (True, True, True),
+}
+
+TABLE_IDS_WITHOUT_FIGURES = {"equation-6", "table-1", "algorithm-2", "equation-9", "section-3.2"}
+
+
+@pytest.fixture(scope="module")
+def progress():
+    return []
+
+
+@pytest.fixture(scope="module")
+def found(progress):
+    data = builtin_data("instances", budget="small")
+    return jayasinghe2015(
+        data, budget="small", rng=0, jobs=1, progress=lambda *done: progress.append(done)
+    )
+
+
+def test_every_figure_and_table_is_there(found, progress):
+    assert [each.id for each in found.exhibits] == list(VERDICTS)
+    assert progress == [(k, EXHIBITS) for k in range(1, EXHIBITS + 1)]
+    for each in found.exhibits:
+        assert bool(each.figures) != (each.id in TABLE_IDS_WITHOUT_FIGURES | {"equation-8"})
+        assert all(figure.svg.startswith("<svg") and figure.alt for figure in each.figures)
+
+
+def test_ids_are_unique(found):
+    for kind in ("tables", "figures"):
+        ids = [part.id for each in found.exhibits for part in getattr(each, kind)]
+        assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_verdicts_are_those_expected(found, name):
+    check_verdicts(exhibit(found, name).claims, VERDICTS[name])
+
+
+def test_what_contradicts_the_text_is_explained(found):
+    check_explained(found, least=1)
+
+
+@pytest.mark.parametrize(("effect", "mean"), [(0.5, MEAN_AT_HALF), (EQUAL_MEAN, 0.5)])
+def test_expected_score_in_closed_form(effect, mean):
+    closed = (math.sqrt(1 + effect**2) + effect**2 * math.asinh(1 / effect)) / math.sqrt(8)
+    assert expected_score(effect) == pytest.approx(closed, rel=1e-12)
+    assert round(closed, 4) == mean
+
+
+def test_printed_statistic_is_too_large_by_the_root_of_two(found):
+    paired, printed, doubled = (row[1] for row in values(exhibit(found, "equation-6").tables[0]))
+    assert printed / paired == pytest.approx(math.sqrt(2))
+    assert doubled == pytest.approx(paired)
+
+
+def test_claims_of_equivalence_by_the_normal_law(found):
+    """Shares of `table-1` against their limits: 2,000 samples, 4 standard errors."""
+    rows = values(exhibit(found, "table-1").tables[0])
+    for n, equal, _, apart, _ in rows:
+        shift = 0.02 / (0.1 / math.sqrt(n))
+        critical = scipy.stats.t.ppf(0.975, n - 1)
+        exact = scipy.stats.ncf.cdf(critical**2, 1, n - 1, shift**2)
+        assert apart == pytest.approx(exact, abs=4 * math.sqrt(0.25 / 2000))
+        assert equal == pytest.approx(0.95, abs=4 * math.sqrt(0.0475 / 2000))
+
+
+def test_levels_are_near_their_exact_values(found):
+    """Exact: .156 for the mixed model of the paper, 10 x 150; 600 samples, 4 standard errors."""
+    rows = {tuple(row[:3]): row[3:] for row in values(exhibit(found, "algorithm-2").tables[0])}
+    single, paper, _, sound = rows[10, 150, 0.02]
+    for rate, exact in ((single, 0.456), (paper, 0.156), (sound, 0.051)):
+        assert rate == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 600))
+
+
+def test_printed_shares_add_up(monkeypatch):
+    found = observed.printed_counts()
+    assert found.holds
+    assert found.detail == "8 + 2 + 90 = 100; 3 of the 8 at 0.05"
+    monkeypatch.setitem(observed.FIGURE_7, "better, 0.1", 3)
+    assert observed.printed_counts().holds is False
+
+
+def test_printed_effect_sizes_have_their_words():
+    assert [size_word(value) for value, _ in EFFECTS.values()] == ["medium", "small"]
+    assert [size_word(value) for value in (0.8, -0.8, 0.19)] == ["large", "large", "negligible"]
+
+
+def test_intervals_are_those_of_instances(found):
+    scores = simulated_sweep(10, SIMULATED_RATES[::3])
+    table = sr.instances(
+        scores, b="exhaustive", sweep="rate", n_samples=SMALL.resamples, n_draws=SMALL.draws,
+        samples_per_instance=100, jobs=1,
+    )  # fmt: skip
+    rows = values(exhibit(found, "figure-12").tables[0])
+    assert [row[1] for row in rows] == [each.difference for each in table.comparisons]
+    assert [row[4] for row in rows] == [each.pvalue["mixed"] for each in table.comparisons]
+    effects = values(exhibit(found, "equation-8").tables[0])
+    for row, each in zip(effects, table.comparisons, strict=True):
+        z = each.pair.a.scores.mean(axis=0) - each.pair.b.scores[0]
+        assert row[2] == pytest.approx(z.mean() / z.std(ddof=1))
+
+
+def test_counts_of_single_instances_by_scipy(found):
+    matrix = simulated_sweep(10, SIMULATED_RATES[::3]).matrix()
+    rows = values(exhibit(found, "figure-7").tables[0])
+    for k, row in enumerate(rows):
+        tests = [
+            scipy.stats.ttest_rel(scores, matrix[0]) for scores in matrix[1 + 10 * k : 11 + 10 * k]
+        ]
+        assert row[2] == sum(test.pvalue < 0.1 and test.statistic < 0 for test in tests)
+        assert row[5] == sum(test.pvalue < 0.05 and test.statistic > 0 for test in tests)
+
+
+def test_the_simulated_sweep_is_always_the_same():
+    first, second = simulated_sweep(4, SIMULATED_RATES[:2]), simulated_sweep(4, SIMULATED_RATES[:2])
+    assert np.array_equal(first.values, second.values)
+    assert first.values.shape == (1, 9, 50)
+    assert 0 <= first.values.min() <= first.values.max() <= 1
+    assert first.run_info["rate"] == ("", *["0.01"] * 4, *["0.05"] * 4)
+    # More rates leave the others as they are.
+    more = simulated_sweep(4, (*SIMULATED_RATES[:2], 4.0))
+    assert np.array_equal(more.values[:, :9], first.values)
+
+
+def user_scores(**columns):
+    """Two systems of four runs each, and a single run; AP and P@10."""
+    stream = np.random.default_rng(5)
+    topics = stream.normal(0.4, 0.15, 25)
+    level = np.repeat([0.03, 0.0, 0.05], [4, 4, 1])[:, None]
+    values = topics + level + stream.normal(0, 0.05, (2, 9, 25)) + stream.normal(0, 0.02, (2, 9, 1))
+    systems = ["a"] * 4 + ["b"] * 4 + ["c"]
+    return sr.Scores(
+        measures=("AP", "P@10"),
+        runs=tuple(f"{system}{i}" for i, system in enumerate(systems)),
+        topics=tuple(map(str, range(25))),
+        values=values,
+        run_info={"system": systems, **columns},
+    )
+
+
+def test_a_single_run_is_the_deterministic_system():
+    chosen = instance_data(PaperData(words="mine", given=user_scores()), jobs=1)
+    assert (chosen.baseline, chosen.stand_in, chosen.sweep) == ("c", "", None)
+    assert set(chosen.varied) == {"a", "b"}
+    assert chosen.words == "mine"
+
+
+def test_one_run_stands_in_where_none_is_deterministic():
+    scores = user_scores().select(runs=[f"a{i}" for i in range(4)] + [f"b{i}" for i in range(4, 8)])
+    chosen = instance_data(PaperData(words="mine", given=scores), jobs=1)
+    means = scores.matrix("AP").mean(axis=1)
+    assert chosen.stand_in == ("a" if means[:4].mean() > means[4:].mean() else "b")
+    assert chosen.baseline.endswith(" alone")
+    table = chosen.against(chosen.baseline, "AP", posterior=False, n_samples=100)
+    assert {len(found.pair.a.runs) for found in table.comparisons} == {3, 4}
+    assert all(len(found.pair.b.runs) == 1 for found in table.comparisons)
+
+
+def test_a_numeric_column_is_swept():
+    rates = ["1"] * 2 + ["2"] * 2 + [""] * 5
+    chosen = instance_data(PaperData(words="mine", given=user_scores(rate=rates)), jobs=1)
+    assert chosen.sweep == "rate"
+    assert chosen.varied[0] == "a"
+    table = chosen.against("c", "AP", posterior=False, n_samples=100)
+    assert table.settings == ("1", "2")
+
+
+def test_a_setting_with_a_single_run_is_left_out():
+    rates = ["1", "1", "2", "1", *[""] * 5]
+    chosen = instance_data(PaperData(words="mine", given=user_scores(rate=rates)), jobs=1)
+    assert chosen.against("c", "AP", posterior=False, n_samples=100).settings == ("1",)
+
+
+def test_two_runs_are_too_few_to_lend_one():
+    scores = user_scores().select(runs=["a0", "a1"])
+    with pytest.raises(InputError, match="no system has two runs or more"):
+        instance_data(PaperData(words="mine", given=scores), jobs=1)
+
+
+def test_systems_of_single_runs_are_refused():
+    scores = user_scores().with_run_info(system=[f"s{i}" for i in range(9)])
+    with pytest.raises(InputError, match="no system has two runs or more"):
+        instance_data(PaperData(words="mine", given=scores), jobs=1)
+
+
+def test_claims_about_the_order_of_settings_are_open_without_one():
+    chosen = instance_data(PaperData(words="mine", given=user_scores()), jobs=1)
+    made = {each.id: each for each in _observed(chosen, SMALL._replace(pools=2), 0, 1)}
+    assert list(made) == list(VERDICTS)[8:]
+    assert [claim.holds for claim in made["figure-6"].claims] == [True, None, None]
+    assert [claim.holds for claim in made["figure-12"].claims] == [None, None, None]
+    assert len(made["figure-12"].figures) == 2
+    sizes = made["figure-9"].tables[0].header[2:]
+    assert sizes == ("2 instances", "4 instances")
+
+
+def test_pools_are_drawn_from_the_instances():
+    chosen = instance_data(PaperData(words="mine", given=user_scores()), jobs=1)
+    table = chosen.against("c", "AP", posterior=False, n_samples=100)
+    drawn = list(pools(table, sizes=(2, 3), number=5, seed=1))
+    assert [len(scores) for scores, _ in drawn] == ([2] * 5 + [3] * 5) * 2
+    rows = {tuple(row) for row in chosen.scores.matrix("AP")}
+    assert all(tuple(row) in rows for scores, _ in drawn for row in scores)
+
+
+def test_full_is_what_the_paper_did():
+    assert (FULL.repetitions, FULL.comparisons) == (100, 5000)
+    assert FULL.sizes[-1] == 2 * 5 * 10  # samples, partitions and central indexes
