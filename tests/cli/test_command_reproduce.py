@@ -76,7 +76,8 @@ def test_runs_with_teams(capsys, tmp_path):
     )  # fmt: skip
     assert (code, err) == (0, "")
     assert "figure-1" in text
-    assert "Data: 3 runs on 12 judged topics." in text
+    assert "Data: 3 runs on 12 judged topics." in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 100, "long claims are wrapped"
     lines = [line for line in text.splitlines() if line.startswith((" figure-2", "figure-2"))]
     assert lines
     assert all("pools" not in line for line in lines)

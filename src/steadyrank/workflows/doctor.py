@@ -30,6 +30,7 @@ def examine() -> dict[str, Any]:
         report[f"extra [{extra}]"] = "installed" if there else "not installed"
     report["GPU"] = _gpu()
     report["kernel cache"] = _cache_place()
+    report["document cache"] = _document_place()
     started = time.perf_counter()
     self_test()
     report["self-test"] = f"passed in {time.perf_counter() - started:.1f} s"
@@ -51,6 +52,12 @@ def _cache_place() -> str:
 
     cache = getattr(parse_lines, "_cache", None)
     return str(getattr(cache, "cache_path", None) or "none writable: kernels compile each time")
+
+
+def _document_place() -> str:
+    from steadyrank.retrieval.builtin import cache_folder
+
+    return str(cache_folder() or "none: the built-in collection is read from sources each time")
 
 
 def self_test() -> None:
