@@ -47,6 +47,7 @@ wrong is told in one line on stderr, and no half-written file is left behind.
 """
 
 Record = tuple[str, str]
+HELP = ("--help", "Show this message and exit.")
 
 
 def page() -> str:
@@ -54,7 +55,7 @@ def page() -> str:
     commands = {name: _context(name) for name in COMMANDS}
     records = {name: _records(context) for name, context in commands.items()}
     shared = [each for each in records["evaluate"] if all(each in r for r in records.values())]
-    parts = [HEAD, "## Options of every command\n\n" + _options(shared)]
+    parts = [HEAD, "## Options of every command\n\n" + _options([*shared, HELP])]
     for name, context in commands.items():
         own = [each for each in records[name] if each not in shared]
         parts.append(_section(name, context, own))
@@ -71,7 +72,10 @@ def _context(name: str) -> click.Context:
 def _records(context: click.Context) -> list[Record]:
     """Option and help, as click would list them; arguments stand in the usage."""
     options = (
-        each for each in context.command.get_params(context) if isinstance(each, click.Option)
+        each
+        for each in context.command.get_params(context)
+        # How --help is spelled depends on what else was asked for in the same process.
+        if isinstance(each, click.Option) and each.name != "help"
     )
     found = (option.get_help_record(context) for option in options)
     return [record for record in found if record is not None]

@@ -40,6 +40,11 @@ def drawn(key):
     return gallery.drawn(gallery.ENTRIES[key], gallery.names())
 
 
+def _bare(code):
+    """Code as it is however it was wrapped: a formatter adds commas, too."""
+    return "".join(code.split()).replace(",)", ")").replace(",]", "]").replace(",}", "}")
+
+
 def test_every_kind_is_on_the_page_with_its_picture():
     assert gallery.missing() == [], "add an entry, then: python docs/make_gallery.py"
     assert set(gallery.ENTRIES) == set(KEYS)
@@ -49,7 +54,7 @@ def test_every_kind_is_on_the_page_with_its_picture():
         assert entry.question in page
         assert f"`{entry.call}`" in page
     for name, call in gallery.RESULTS.items():
-        assert f"{name} = {call}" in page
+        assert _bare(f"{name} = {call}") in _bare(page)
 
 
 def test_pictures_are_small_and_made_of_shapes():
