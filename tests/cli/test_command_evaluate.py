@@ -126,7 +126,7 @@ def test_a_bug_is_one_line_and_where_the_details_are(capsys, files, monkeypatch)
 @pytest.mark.parametrize(
     ("error", "code", "told"),
     [
-        (KeyboardInterrupt(), 130, "interrupted"),
+        (KeyboardInterrupt(), 130, "interrupted; the same command starts anew"),
         (MemoryError(), 1, "out of memory: give fewer runs at a time, or a smaller --jobs"),
         (OSError(28, "No space left on device", "out.csv"), 1, "out.csv: No space left on device"),
     ],
@@ -178,12 +178,11 @@ def test_help_is_quick_and_imports_nothing_heavy():
     assert min(times) < 0.3 + 10 * max(0.0, min(bare) - 0.03)
 
 
-def test_a_closed_stdout_is_told_without_a_traceback(files):
+def test_who_reads_no_further_gets_no_complaint(files):
     command = f"'{sys.executable}' -m steadyrank evaluate {' '.join(files)} --format csv --quiet"
     shell = f"({command}; echo code $? >&2) | true"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
-    assert "Traceback" not in done.stderr
-    assert "code 0" in done.stderr or "stdout was closed before" in done.stderr
+    assert done.stderr in ("code 0\n", "code 141\n")
 
 
 def test_names_that_are_not_utf8_leave_as_they_came(write):

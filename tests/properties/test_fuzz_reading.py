@@ -13,6 +13,7 @@ import warnings
 
 import numpy as np
 import pytest
+from mutants import disturb_bytes
 
 import steadyrank as sr
 
@@ -43,21 +44,7 @@ def mutant(number: int) -> bytes:
     rng = np.random.default_rng([20, number])
     data = bytearray(SEEDS[rng.integers(len(SEEDS))])
     for _ in range(rng.integers(1, 6)):
-        at = int(rng.integers(len(data) + 1))
-        until = min(len(data), at + int(rng.integers(0, 30)))
-        kind = rng.integers(6)
-        if kind == 0:
-            data[at:at] = MORSELS[rng.integers(len(MORSELS))]
-        elif kind == 1:
-            data[at:until] = b""
-        elif kind == 2:
-            data[at:until] = rng.bytes(int(rng.integers(0, 12)))
-        elif kind == 3:
-            data[at:at] = data[at:until]
-        elif kind == 4 and at < len(data):
-            data[at] ^= 1 << int(rng.integers(8))
-        else:
-            del data[at:]
+        disturb_bytes(data, rng, MORSELS)
     if rng.random() < 0.1:
         packed = bytearray(gzip.compress(bytes(data), 1, mtime=0))
         if rng.random() < 0.5:

@@ -1,15 +1,18 @@
 """The `steadyrank` command: each subcommand in a file of its own, loaded when it is called.
 
-Exit codes: 0 done; 2 bad input or usage; 1 the machine failed us; 130 interrupted.
-Whatever goes wrong is told in one line on stderr.
+Exit codes: 0 done; 2 bad input or usage; 1 the machine failed us; 130 interrupted; 141 nobody
+reads what we print, as in `| head -1`. Whatever goes wrong but the last is told in one line on
+stderr.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 import tempfile
+import threading
 import traceback
 from typing import Any
 
@@ -76,18 +79,19 @@ def group() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit; every failure in one line."""
+    if hasattr(signal, "pthread_kill"):
+        sys.unraisablehook = _interrupt_again
     sys.exit(run(arguments))
 
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            # Names may hold bytes that are not UTF-8; they leave as they came.
-            stream.reconfigure(errors="surrogateescape")
+    given = sys.argv[1:] if arguments is None else arguments
+    _ready_streams()
     try:
-        _invoke(sys.argv[1:] if arguments is None else arguments)
-        sys.stdout.flush()
+        _invoke(given)
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return 0
     except click.exceptions.Exit as leaving:
         return leaving.exit_code
@@ -95,7 +99,7 @@ def run(arguments: list[str] | None = None) -> int:
         click.echo(nothing.format_message())
         return 0
     except (click.Abort, KeyboardInterrupt):
-        return _fail("interrupted", 130)
+        return _fail(f"interrupted; {_after_interrupt(given)}", 130)
     except click.UsageError as error:
         return _fail(_usage_line(error), 2)
     except (InputError, click.ClickException) as error:
@@ -104,16 +108,16 @@ def run(arguments: list[str] | None = None) -> int:
     except SteadyrankError as error:
         return _fail(str(error), 1)
     except BrokenPipeError:
-        # Python would complain again when it closes stdout on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _fail("stdout was closed before the whole result was written", 1)
+        _abandon_stdout()
+        return 141
     except OSError as error:
+        _check_stdout()
         where = f"{error.filename}: " if error.filename else ""
         return _fail(f"{where}{error.strerror or error}", 1)
     except MemoryError:
         return _fail("out of memory: give fewer runs at a time, or a smaller --jobs", 1)
     except Exception:
-        return _fail(f"an error in steadyrank itself: details in {_keep_traceback()}", 1)
+        return _fail(f"an error in steadyrank itself: {_keep_traceback()}", 1)
 
 
 def _invoke(arguments: list[str]) -> None:
@@ -130,16 +134,67 @@ def _usage_line(error: click.UsageError) -> str:
     return f"{message} (see {command} --help)"
 
 
+def _ready_streams() -> None:
+    """Streams that take every name, and never what was meant for another one."""
+    if sys.stderr is None:
+        # `print` to a stderr that was closed would go to stdout, into the result.
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # Names may hold bytes that are not UTF-8; they leave as they came.
+            stream.reconfigure(errors="surrogateescape")
+
+
+def _abandon_stdout() -> None:
+    """Let what stdout still holds go: Python would complain again when it closes it on exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _check_stdout() -> None:
+    """Let what stdout holds go if it cannot get rid of it, as on a full disk."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        _abandon_stdout()
+
+
+def _interrupt_again(unraisable: Any) -> None:
+    """Ctrl-C in the middle of a destructor, where Python would print and forget it."""
+    if unraisable.exc_type is KeyboardInterrupt:
+        # Not at once: what is raised in here is forgotten as well.
+        here = threading.main_thread().ident
+        threading.Timer(0.05, signal.pthread_kill, (here, signal.SIGINT)).start()
+    else:
+        sys.__unraisablehook__(unraisable)
+
+
+def _after_interrupt(arguments: list[str]) -> str:
+    """What the same command will do."""
+    keeping = ("--store", "--out") if arguments[:1] in (["grid"], ["shard"]) else ("--store",)
+    words = [word for argument in arguments for word in argument.split("=", 1)]
+    kept = [place for option, place in zip(words, words[1:], strict=False) if option in keeping]
+    if not kept:
+        return "the same command starts anew"
+    keep = "keeps" if len(kept) == 1 else "keep"
+    return f"the same command takes up what {' and '.join(kept)} {keep}"
+
+
 def _fail(message: str, code: int) -> int:
-    line = " ".join(message.split())
-    print(f"steadyrank: {line}", file=sys.stderr)
+    from steadyrank.cli.output import tell
+
+    tell(" ".join(message.split()))
     return code
 
 
 def _keep_traceback() -> str:
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="steadyrank-", suffix=".log", delete=False, encoding="utf-8", errors="replace"
-    ) as log:
-        log.write(f"steadyrank {__version__}, Python {sys.version}\n{sys.argv}\n")
-        log.write(traceback.format_exc())
-    return log.name
+    details = traceback.format_exc()
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="steadyrank-", suffix=".log", delete=False, encoding="utf-8",
+            errors="replace",
+        ) as log:  # fmt: skip
+            log.write(f"steadyrank {__version__}, Python {sys.version}\n{sys.argv}\n{details}")
+    except OSError:
+        return details.splitlines()[-1]
+    return f"details in {log.name}"

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from steadyrank.cli.inputs import load_scores, scores_options
-from steadyrank.cli.options import digits_option, measures_option, output_options
+from steadyrank.cli.options import check_level, digits_option, measures_option, output_options
 from steadyrank.cli.output import (
     choose_format,
     emit,
@@ -102,6 +102,7 @@ def command(
     documents, judgments or instances of the runs.
     """
     kind = choose_format(form, output)
+    check_level("--alpha", alpha)
     with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
         tell_if_compiling(quiet)
         scores = load_scores(

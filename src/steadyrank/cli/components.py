@@ -8,6 +8,7 @@ import click
 
 from steadyrank.cli.inputs import load_scores, scores_options
 from steadyrank.cli.options import (
+    check_level,
     digits_option,
     measures_option,
     output_options,
@@ -82,6 +83,7 @@ def command(
     is given. CSV holds the ANOVA table.
     """
     kind = choose_format(form, output)
+    check_level("--level", level)
     check_files(output, plot)
     with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
         tell_if_compiling(quiet)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -68,8 +69,10 @@ def command(
             **options,
         )
     if output is not None and output.endswith(".parquet"):
+        from steadyrank.compute.files import check_still_there
         from steadyrank.data.score_files import write_scores
 
+        check_still_there(Path(output).parent)
         write_scores(scores, output)
         return
     kind = choose_format(form, output)

@@ -12,6 +12,9 @@ from steadyrank.errors import InputError
 if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
 
+LARGEST_SCORE = 1e100
+"""Squares of larger ones would be infinite."""
+
 scores_options = together(
     click.argument("files", type=click.Path(), nargs=-1, metavar="[QRELS RUN...]"),
     click.option("--scores", "scores_file", metavar="FILE", type=click.Path(),
@@ -37,6 +40,7 @@ def load_scores(
         if files:
             raise InputError("give either QRELS RUN... or scores, not both")
         scores = _read(scores_file, named, runs_in_rows)
+        _check_size(scores)
         return _described(scores, options)
     if len(files) < 2:
         raise InputError("give QRELS and at least one RUN, or --scores FILE")
@@ -77,6 +81,14 @@ def _read(
     if not named or scores.measures == (label or DEFAULT_MEASURE,):
         return scores
     return scores.select(measures=[name for name, _ in named])
+
+
+def _check_size(scores: Scores) -> None:
+    """Refuse what no measure is, and what no variance can be computed of."""
+    import numpy as np
+
+    if (np.abs(scores.values) > LARGEST_SCORE).any():
+        raise InputError(f"a score is beyond ±{LARGEST_SCORE:g}: are these scores of a measure?")
 
 
 def _described(scores: Scores, options: dict[str, Any]) -> Scores:

@@ -45,7 +45,7 @@ def split_names(text: str) -> list[str]:
     names, depth, start = [], 0, 0
     for place, character in enumerate(text + ","):
         depth += (character == "(") - (character == ")")
-        if character == "," and depth <= 0:
+        if character == "," and (depth <= 0 or place == len(text)):
             names.append(text[start:place].strip())
             start = place + 1
     return [name for name in names if name]
@@ -109,7 +109,7 @@ def make_and_show(
 ) -> None:
     """Make the runs, and show their scores, or what was written, by one of the two `tables`."""
     kind = choose_format(form, output)
-    _check_places(output, scores_file)
+    _check_places(out, output, scores_file)
     scored = _wants_scores(out, qrels, measures, scores_file, store)
     given = {key: value for key, value in options.items() if value is not None}
     with (
@@ -159,21 +159,25 @@ def _wants_scores(
     return scored
 
 
-def _check_places(output: str | None, scores_file: str | None) -> None:
+def _check_places(out: str | None, output: str | None, scores_file: str | None) -> None:
     """Refuse at once what could not be written in the end."""
     check_folders(output, scores_file)
+    for path in (output, scores_file):
+        if out is not None and path is not None and Path(path).absolute() == Path(out).absolute():
+            raise InputError(f"{path}: is the folder of --out: name a file")
     if scores_file is not None and Path(scores_file).suffix not in (".csv", ".parquet"):
         raise InputError(f"{scores_file}: scores are written as .csv or .parquet")
 
 
 def _keep_scores(scores: Scores, scores_file: str) -> None:
     """Write the scores; beside a CSV, which has no room for them, the components."""
-    from steadyrank.compute.files import write_whole
+    from steadyrank.compute.files import check_still_there, write_whole
     from steadyrank.data.score_files import write_scores
     from steadyrank.render.tables import Table, to_csv
 
-    write_scores(scores, scores_file)
     path = Path(scores_file)
+    check_still_there(path.parent)
+    write_scores(scores, scores_file)
     if path.suffix == ".csv":
         columns = list(scores.run_info)
         rows = list(zip(scores.runs, *scores.run_info.values(), strict=True))

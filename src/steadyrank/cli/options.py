@@ -8,7 +8,9 @@ from typing import Any
 import click
 
 from steadyrank._version import __version__
+from steadyrank.errors import InputError
 
+SMALLEST_LEVEL = 1e-9
 FORMATS = ("table", "csv", "json", "latex", "markdown")
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -25,13 +27,21 @@ def together(*decorators: Decorator) -> Decorator:
     return decorate
 
 
+def _check_output(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Refuse at once a place that cannot be written to when everything is computed."""
+    from steadyrank.cli.output import check_folders
+
+    check_folders(value)
+    return value
+
+
 output_options = together(
     click.option(
         "--format", "form", type=click.Choice(FORMATS),
         help="How to print the result [default: table, or what the name after -o says].",
     ),
     click.option(
-        "-o", "output", metavar="FILE", type=click.Path(dir_okay=False),
+        "-o", "output", metavar="FILE", type=click.Path(dir_okay=False), callback=_check_output,
         help="Write the result into FILE, whole or not at all.",
     ),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of random numbers."),
@@ -110,6 +120,12 @@ def plot_option(what: str = "") -> Decorator:
         "--plot", metavar="FILE", type=click.Path(dir_okay=False),
         help=f"Draw {drawn}into FILE (.svg, .png or .pdf).",
     )  # fmt: skip
+
+
+def check_level(option: str, level: float) -> None:
+    """Refuse levels so close to 0 or 1 that Tukey's critical values cannot be found."""
+    if not SMALLEST_LEVEL <= level <= 1 - SMALLEST_LEVEL:
+        raise InputError(f"{option} {level!r}: give a level from {SMALLEST_LEVEL} on, up to 1 - it")
 
 
 qrels_argument = click.argument("qrels", type=click.Path(), metavar="QRELS")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
+import os
 import shutil
 import sys
 import time
@@ -13,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from steadyrank.compute.executors import Progress
-from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.errors import InputError, MachineError, SteadyrankWarning
+from steadyrank.render.visible import for_terminal, one_line
 
 PATIENCE = 2.0
 """Seconds of silence before progress is shown."""
@@ -31,9 +34,22 @@ def choose_format(form: str | None, output: str | None) -> str:
 def check_folders(*paths: str | None) -> None:
     """Refuse at once files that could not be written when everything is computed."""
     for path in paths:
-        if path is not None and not Path(path).parent.is_dir():
-            folder = Path(path).parent
-            raise InputError(f"{path}: the folder {folder} does not exist: make it first")
+        if path is not None:
+            _check_place(Path(path))
+
+
+def _check_place(path: Path) -> None:
+    if path.is_dir():
+        raise InputError(f"{path}: this is a folder: name a file")
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise InputError(f"{path}: the folder {path.parent} does not exist: make it first")
+    # What is no plain file is written to as it is, whatever its folder allows.
+    if not os.access(folder if path.is_file() or not path.exists() else path, os.W_OK):
+        raise MachineError(f"{path}: nothing can be written into the folder {path.parent}")
+    from steadyrank.compute.files import sweep
+
+    sweep(folder)
 
 
 def check_files(output: str | None, plot: str | None) -> None:
@@ -50,21 +66,50 @@ def check_files(output: str | None, plot: str | None) -> None:
 
 def emit(text: str, output: str | None) -> None:
     """The result, to stdout or whole into a file."""
-    if output is None:
+    if output is not None:
+        from steadyrank.compute.files import check_still_there, write_whole
+
+        check_still_there(Path(output).parent)
+        write_whole(output, text)
+    elif sys.stdout is None:
+        raise MachineError("stdout is closed: name a file for the result with -o")
+    else:
+        try:
+            # What people see must not act on their terminal; what programs read stays as it is.
+            _print_whole(for_terminal(text) if sys.stdout.isatty() else text)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, "stdout") from None
+
+
+def _print_whole(text: str) -> None:
+    raw = getattr(sys.stdout, "buffer", None)
+    if not isinstance(raw, io.RawIOBase):
         sys.stdout.write(text)
         sys.stdout.flush()
-    else:
-        from steadyrank.compute.files import write_whole
+        return
+    # With PYTHONUNBUFFERED, Python drops without a word what the system does not take at once.
+    encoding, errors = sys.stdout.encoding, sys.stdout.errors or "strict"
+    rest = memoryview(text.replace("\n", os.linesep).encode(encoding, errors))
+    while rest:
+        rest = rest[raw.write(rest) or 0 :]
 
-        write_whole(output, text)
+
+def tell(line: str) -> None:
+    """A line on stderr; if nobody can read it, that is no reason to stop the work."""
+    with contextlib.suppress(OSError, ValueError):
+        print(f"steadyrank: {one_line(line)}", file=sys.stderr, flush=True)
 
 
 def draw(result: Any, path: str | None, quiet: bool, **options: Any) -> None:
     """Draw a result into a file, if there is to be one."""
     if path is None:
         return
+    from steadyrank.compute.files import check_still_there
     from steadyrank.render.plots import plot, save_figure
 
+    check_still_there(Path(path).parent)
     if quiet:
         # What matplotlib has to say about its caches goes through logging, not warnings.
         logging.getLogger("matplotlib").setLevel(logging.ERROR)
@@ -74,7 +119,7 @@ def draw(result: Any, path: str | None, quiet: bool, **options: Any) -> None:
 
 def terminal_looks(output: str | None) -> dict[str, Any]:
     """Width and colour for a table: plain unless a person is looking."""
-    if output is not None or not sys.stdout.isatty():
+    if output is not None or sys.stdout is None or not sys.stdout.isatty():
         return {"width": None, "colour": False}
     return {"width": shutil.get_terminal_size().columns, "colour": True}
 
@@ -100,11 +145,11 @@ def tell_if_compiling(quiet: bool, kernel: Any = None) -> None:
 
     if not quiet and sys.stderr.isatty() and not is_kept(kernel or rank_blocks):
         how_long = "up to a minute" if kernel else "some seconds"
-        print(f"steadyrank: compiling kernels, once; this takes {how_long}", file=sys.stderr)
+        tell(f"compiling kernels, once; this takes {how_long}")
 
 
 def _show_warning(message: Warning | str, *rest: Any, **more: Any) -> None:
-    print(f"steadyrank: warning: {message}", file=sys.stderr)
+    tell(f"warning: {message}")
 
 
 @contextlib.contextmanager
@@ -159,7 +204,7 @@ class _Lines:
 
     def __call__(self, finished: int, total: int) -> None:
         if time.monotonic() >= self.due and finished < total:
-            print(f"steadyrank: {self.what}: {finished} of {total}", file=sys.stderr)
+            tell(f"{self.what}: {finished} of {total}")
             self.due = time.monotonic() + 10.0
 
     def close(self) -> None:

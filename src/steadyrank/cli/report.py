@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from steadyrank.cli.output import (
     choose_format,
     emit,
     progress_bar,
+    tell,
     tell_if_compiling,
     told_on_stderr,
 )
@@ -123,7 +123,7 @@ def _sources(
 
 def announce(line: str) -> None:
     """What is planned, on stderr."""
-    print(f"steadyrank: {line}", file=sys.stderr)
+    tell(line)
 
 
 @contextlib.contextmanager
@@ -135,14 +135,14 @@ def bars(quiet: bool) -> Iterator[Told | None]:
     with contextlib.ExitStack() as alive:
         now: dict[str, Any] = {"what": None, "bar": None}
 
-        def tell(what: str, finished: int, total: int) -> None:
+        def show(what: str, finished: int, total: int) -> None:
             if what != now["what"]:
                 alive.close()
                 now["bar"] = alive.enter_context(progress_bar(what, quiet))
                 now["what"] = what
             now["bar"](finished, total)
 
-        yield tell
+        yield show
 
 
 def _rebuilding() -> str:

@@ -43,7 +43,8 @@ def parse_sizes(text: str, half: int) -> list[int]:
         elif place + 1 == len(words):
             sizes += _between(sizes, half, text)
         else:
-            sizes += _between(sizes, _number(words[place + 1]) - 1, text)
+            # Beyond half of the topics there is no size; what stands there will be refused.
+            sizes += _between(sizes, min(_number(words[place + 1]) - 1, half), text)
     return sizes
 
 

@@ -8,9 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import (
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+    as_completed,
+)
 from typing import Any, TypeVar
 
 from steadyrank.errors import InputError, MachineError
@@ -40,7 +47,7 @@ def workers(
         yield executor
         return
     if scheduler is not None:
-        with _dask_client(scheduler) as client:
+        with _told_of_losses(scheduler), _dask_client(scheduler) as client:
             yield client.get_executor()
         return
     if jobs is not None and jobs < 1:
@@ -48,8 +55,14 @@ def workers(
     if (jobs or default_jobs()) == 1:
         yield _Here()
         return
-    with ThreadPoolExecutor(max_workers=jobs or default_jobs()) as threads:
+    threads = ThreadPoolExecutor(max_workers=jobs or default_jobs())
+    try:
         yield threads
+    except BaseException:
+        # Whoever presses Ctrl-C does not want to wait for all that is still to be done.
+        threads.shutdown(cancel_futures=True)
+        raise
+    threads.shutdown()
 
 
 class _Here(Executor):
@@ -87,6 +100,10 @@ def map_in_order(
         for future in started:
             future.result()
         raise
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
     return [future.result() for future in futures]
 
 
@@ -112,6 +129,32 @@ def _dask_client(scheduler: str) -> Any:
         return client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {scheduler!r}: {error}") from None
+
+
+@contextlib.contextmanager
+def _told_of_losses(scheduler: str) -> Iterator[None]:
+    """A scheduler or workers that go away, as one error instead of Dask's log of it."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, CancelledError) and not _is_of_dask(error):
+            raise
+        what = str(error) or "it went away"
+        raise MachineError(
+            f"the Dask cluster at {scheduler} was lost ({what}): start it again and repeat the "
+            "command; what a store holds by now is kept"
+        ) from None
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def _is_of_dask(error: Exception) -> bool:
+    return type(error).__module__.partition(".")[0] == "distributed"
 
 
 def shared(executor: Executor, value: Any) -> Any:

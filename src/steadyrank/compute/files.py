@@ -1,46 +1,128 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all.
+
+A file grows beside its place, hidden and private, under a name that `is_unfinished` knows, and
+takes its place when it is on the disk. What a killed process leaves behind is ignored by
+everything that reads folders, and swept away later.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, MachineError
+
+UNFINISHED = ".steadyrank"
+"""What the names of unfinished files end in; they begin with a dot."""
+
+STALE = 3600.0
+"""Seconds after which an unfinished file that nobody writes to is taken for abandoned."""
+
+_LONGEST = 40  # characters of a file's name in the name of its unfinished file
+_asking = threading.Lock()
 
 
 @contextlib.contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+def whole_file(path: str | os.PathLike[str], *, new: bool = False) -> Iterator[Path]:
     """A temporary path beside `path` that takes its place when the block succeeds.
 
-    If the block fails, or the process dies, `path` is as it was before.
+    If the block fails, or the process dies, `path` is as it was before. `new`: a file that
+    another process has put there meanwhile stays. Links are followed, and what is not a plain
+    file, such as /dev/null, is written to as it is.
     """
-    target = Path(path)
+    given = Path(path)
+    if _is_special(given):
+        yield given
+        return
+    target = Path(os.path.realpath(given))
     if not target.parent.is_dir():
-        raise InputError(f"{target}: the folder {target.parent} does not exist: make it first")
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        with open(temporary, "rb") as written:
-            os.fsync(written.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+        raise InputError(f"{given}: the folder {given.parent} does not exist: make it first")
+    with _told_of(given):
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.name[:_LONGEST]}.", suffix=UNFINISHED, dir=target.parent
+        )
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            yield temporary
+            with open(temporary, "rb") as written:
+                os.fsync(written.fileno())
+            temporary.chmod(0o666 & ~_umask())
+            _put(temporary, target, new)
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes | str) -> None:
-    """Write `content` to `path`, whole or not at all."""
+def write_whole(path: str | os.PathLike[str], content: bytes | str, *, new: bool = False) -> None:
+    """Write `content` to `path`, whole or not at all; if `new`, unless a file is there."""
     data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
-    with whole_file(path) as temporary:
+    with whole_file(path, new=new) as temporary:
         temporary.write_bytes(data)
 
 
+def check_still_there(folder: str | os.PathLike[str]) -> None:
+    """Say that a folder that was there when the work began is gone: no mistake of the caller's."""
+    if not Path(folder).is_dir():
+        raise MachineError(f"{folder}: the folder has vanished since the work began")
+
+
+def is_unfinished(name: str) -> bool:
+    """Whether a file of that name is one that is being written, or was when a process died.
+
+    >>> is_unfinished(".result.json.a1b2c3d4.steadyrank"), is_unfinished("result.json")
+    (True, False)
+    """
+    return name.startswith(".") and name.endswith(UNFINISHED)
+
+
+def sweep(folder: str | os.PathLike[str]) -> None:
+    """Remove what processes that died an hour ago or more left unfinished in a folder."""
+    oldest = time.time() - STALE
+    # Whatever stands in the way, litter is no reason to stop the work.
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if is_unfinished(entry.name) and entry.stat(follow_symlinks=False).st_mtime < oldest:
+                Path(entry.path).unlink()
+
+
+def _is_special(path: Path) -> bool:
+    """Whether a path is there but neither a file nor a folder: a device, a pipe."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+@contextlib.contextmanager
+def _told_of(path: Path) -> Iterator[None]:
+    """Errors of the system about unfinished files, or about none, as errors about `path`."""
+    try:
+        yield
+    except OSError as error:
+        about = os.fsdecode(error.filename or "")
+        if about and not is_unfinished(Path(about).name):
+            raise
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from None
+
+
+def _put(temporary: Path, target: Path, new: bool) -> None:
+    if new:
+        try:
+            os.link(temporary, target)
+            return
+        except FileExistsError:
+            return
+        except OSError:
+            pass  # a file system without links
+    temporary.replace(target)
+
+
 def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
+    # It can only be read by setting it, which two threads must not do at once.
+    with _asking:
+        mask = os.umask(0)
+        os.umask(mask)
     return mask

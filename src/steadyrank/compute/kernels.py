@@ -3,7 +3,8 @@
 Kernels release the GIL, so threads scale, and their machine code is kept on
 disk, so only the first run on a machine compiles. Numba keeps it beside the
 source, or in the user's cache folder where that is read-only; where neither
-can be written (a container without a home), kernels still work, uncached.
+can be written (a container without a home, a full disk), kernels still work,
+uncached.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+
+from steadyrank.compute.machine_code import harmless, keep_code
 
 NO_CACHE_PLACE = "no locator available"
 
@@ -80,14 +83,16 @@ def _compile(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     else:
         # Numba takes a kernel as fresh while its own file is unchanged, although the
         # kernels it calls are compiled into it: here every source behind a kernel counts.
-        dispatcher._cache._cache_file._source_stamp = _sources_stamp()
+        keep_code(dispatcher, _sources_stamp())
     return dispatcher
 
 
 def is_kept(dispatcher: Any) -> bool:
     """Whether a kernel's machine code is on disk, so that it need not be compiled."""
     file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    return file is not None and bool(file._load_index())
+    with harmless():
+        return file is not None and bool(file._load_index())
+    return False
 
 
 @functools.cache

@@ -1,7 +1,8 @@
 """Finished blocks of a long study, kept in a folder, so that it takes up where it stopped.
 
-A block is a file of arrays with a checksum over its bytes, written whole or not at all. The
-folder says which settings made it; other settings are refused rather than mixed.
+A block is a file of arrays, written whole or not at all, with a checksum over its bytes, its name
+and the settings that made it. The folder says which these are; other settings are refused rather
+than mixed. Several processes may use one store at once.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.files import write_whole
+from steadyrank.compute.files import check_still_there, is_unfinished, sweep, write_whole
 from steadyrank.errors import InputError
 
-FORMAT = "steadyrank store 1"
+FORMAT = "steadyrank store 2"
 SETTINGS = "settings.json"
 _DIGEST = 32
 
@@ -32,13 +33,17 @@ class Store:
     """A folder of finished blocks, all made with the same settings."""
 
     folder: Path
+    key: bytes
+    """A digest of the settings: what other settings made has other checksums."""
 
     def save(self, name: str, arrays: Arrays) -> None:
         """Keep one block."""
         buffer = io.BytesIO()
         np.savez(buffer, allow_pickle=False, **dict(arrays))
         data = buffer.getvalue()
-        write_whole(self.folder / f"{name}.block", _digest(data) + data)
+        path = self.folder / f"{name}.block"
+        check_still_there(self.folder)
+        write_whole(path, self._checksum(name, data) + data)
 
     def load(self, name: str) -> dict[str, np.ndarray] | None:
         """A block that was kept, or None; one whose bytes have changed is an error."""
@@ -48,13 +53,18 @@ class Store:
         except FileNotFoundError:
             return None
         data = content[_DIGEST:]
-        if _digest(data) != content[:_DIGEST]:
+        if self._checksum(name, data) != content[:_DIGEST]:
             raise InputError(
-                f"{path}: its checksum does not match, the file was damaged or changed: "
-                "delete it to have this block computed again"
+                f"{path}: its checksum does not match, the file was damaged, changed or made by "
+                "another study: delete it to have this block computed again"
             )
         with np.load(io.BytesIO(data), allow_pickle=False) as block:
             return {key: block[key] for key in block.files}
+
+    def _checksum(self, name: str, data: bytes) -> bytes:
+        digest = hashlib.blake2b(name.encode() + b"\0", key=self.key, digest_size=_DIGEST)
+        digest.update(data)
+        return digest.digest()
 
 
 def open_store(folder: str | os.PathLike[str], settings: Mapping[str, Any]) -> Store:
@@ -68,21 +78,27 @@ def open_store(folder: str | os.PathLike[str], settings: Mapping[str, Any]) -> S
         path.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise InputError(f"{path}: a store is a folder, and this is a file") from None
+    sweep(path)
     ours = {"format": FORMAT, **json.loads(json.dumps(dict(settings)))}
+    text = json.dumps(ours, indent=1, sort_keys=True) + "\n"
     place = path / SETTINGS
+    if not place.exists():
+        _check_empty(path)
+        # Another process may be as far: the first one's settings stay, and both read them.
+        write_whole(place, text, new=True)
     try:
         theirs = json.loads(place.read_text("utf-8"))
-    except FileNotFoundError:
-        if any(path.iterdir()):
-            raise InputError(
-                f"{path}: the folder is not empty and holds no store: name a new one"
-            ) from None
-        write_whole(place, json.dumps(ours, indent=1, sort_keys=True) + "\n")
-        return Store(path)
     except (UnicodeDecodeError, json.JSONDecodeError):
         raise InputError(f"{place}: is not a store's settings: name another folder") from None
     _check_same(path, ours, theirs)
-    return Store(path)
+    return Store(path, hashlib.blake2b(text.encode(), digest_size=_DIGEST).digest())
+
+
+def _check_empty(path: Path) -> None:
+    """Refuse a folder in which something lies, unless it has just become a store."""
+    others = [each.name for each in path.iterdir() if not is_unfinished(each.name)]
+    if others and not (path / SETTINGS).exists():
+        raise InputError(f"{path}: the folder is not empty and holds no store: name a new one")
 
 
 def _check_same(path: Path, ours: dict[str, Any], theirs: Any) -> None:
@@ -99,7 +115,3 @@ def _check_same(path: Path, ours: dict[str, Any], theirs: Any) -> None:
 def _short(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 40 else text[:37] + "..."
-
-
-def _digest(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=_DIGEST).digest()

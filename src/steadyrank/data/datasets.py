@@ -28,8 +28,9 @@ _HEADER_TEXTS = ("text", "query", "title")
 # Tags that matter; any tag ends the field before it. TREC-4 has no titles, the
 # microblog tracks have queries instead.
 _TOP = re.compile(r"<top>", re.IGNORECASE)
-_LINE_OF_TOP = re.compile(r"^\s*<top>", re.IGNORECASE | re.MULTILINE)
-_TAG = re.compile(r"<(/?)(\w[\w-]*)[^<>]*>")
+# Neither pattern may look at a place twice, or long files of blanks or open tags take for ever.
+_LINE_OF_TOP = re.compile(r"^[^\S\n]*<top>", re.IGNORECASE | re.MULTILINE)
+_TAG = re.compile(r"<(/?)(\w[\w-]*)(?![\w-])[^<>]*>")
 _TITLES = ("title", "query", "desc")
 _LABELS = {
     "num": re.compile(r"^\s*number\s*:", re.IGNORECASE),

@@ -6,9 +6,10 @@ names that other tools give them.
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,27 +59,69 @@ def _pick_all(path: Path, present: Iterable[str], value: str, line: int | None) 
     for names in (TOPIC_NAMES, DOCUMENT_NAMES, VALUE_NAMES[value]):
         column = pick_column(present, names)
         if column is None:
-            message = f"expected a column {names[0]!r}, got {', '.join(map(str, present))}"
+            got = ", ".join(map(str, present))[:200]
+            message = f"expected a column {names[0]!r}, got {got}"
             raise FormatError(path, message, line)
         found.append(column)
     return found
 
 
-def _from_parquet(path: Path, value: str) -> Columns:
+def read_parquet(path: Path, choose: Callable[[list[str]], list[str]] = list) -> Any:
+    """A Parquet file, plain or gzip, as an Arrow table of the columns that `choose` picks."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    # By its bytes, not its name: Arrow would take `run=x/` in a path for a column.
+    with open_bytes(path) as stream:
+        try:
+            plain = not isinstance(stream, gzip.GzipFile)
+            source = stream if plain else pa.BufferReader(stream.read())
+            file = pq.ParquetFile(source, page_checksum_verification=True)
+            return file.read(columns=choose(list(file.schema_arrow.names)))
+        except FormatError:
+            raise
+        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+            raise _broken(path, error) from None
+
+
+def column_values(path: Path, table: Any, column: str | int) -> list[Any]:
+    """A column of a Parquet file as Python values."""
     try:
-        present = pq.read_schema(path).names
-        wanted = _pick_all(path, present, value, None)
+        return list(table.column(column).to_pylist())
+    except (ValueError, OverflowError) as error:  # text that is no UTF-8, dates beyond all years
+        raise _broken(path, error) from None
+
+
+def _broken(path: Path, error: Exception) -> FormatError:
+    reason = " ".join(str(error).split())[:200]
+    return FormatError(path, f"broken Parquet data ({reason}): write it again")
+
+
+def check_name(path: Path, what: str, name: Any, line: int | None) -> None:
+    """Refuse what is no name: nothing, neither text nor a whole number, or half a letter."""
+    if isinstance(name, bool) or not isinstance(name, (str, int)) or name == "":
+        raise FormatError(path, f"expected a name as {what}, got {str(name)[:40]!r}", line)
+    if isinstance(name, str) and not name.isascii():
+        try:
+            name.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            raise FormatError(path, f"the {what} {name[:40]!r} is not valid text", line) from None
+
+
+def _from_parquet(path: Path, value: str) -> Columns:
+    wanted: list[str] = []
+
+    def choose(present: list[str]) -> list[str]:
+        wanted.extend(_pick_all(path, present, value, None))
         name = pick_column(present, RUN_NAMES)
-        table = pq.read_table(path, columns=wanted + [name] * (name is not None))
-    except pa.ArrowException as error:
-        reason = str(error).splitlines()[0]
-        raise FormatError(path, f"broken Parquet data ({reason}): write it again") from None
-    topics, documents, values = (table.column(column).to_pylist() for column in wanted)
-    label = str(table.column(name)[0].as_py()) if name and len(table) else ""
-    return _checked(path, topics, documents, values, value, range(1, len(topics) + 1), label)
+        return wanted if name is None else [*wanted, name]
+
+    table = read_parquet(path, choose)
+    names = [name for name in table.column_names if name not in wanted]
+    topics, documents, values = (column_values(path, table, column) for column in wanted)
+    label = column_values(path, table[:1], names[0]) if names else []
+    rows = range(1, len(topics) + 1)
+    return _checked(path, topics, documents, values, value, rows, _label(path, label, None))
 
 
 def _from_json_lines(path: Path, value: str) -> Columns:
@@ -89,12 +132,20 @@ def _from_json_lines(path: Path, value: str) -> Columns:
         if not wanted or any(column not in row for column in wanted):
             wanted = _pick_all(path, row, value, number)
         name = pick_column(row, RUN_NAMES)
-        label = label or (str(row[name]) if name else "")
+        label = label or (_label(path, [row[name]], number) if name else "")
         topics.append(row[wanted[0]])
         documents.append(row[wanted[1]])
         values.append(row[wanted[2]])
         numbers.append(number)
     return _checked(path, topics, documents, values, value, numbers, label)
+
+
+def _label(path: Path, names: list[Any], line: int | None) -> str:
+    """A run's name as a table has it; none where it says nothing."""
+    if not names or names[0] in (None, ""):
+        return ""
+    check_name(path, "run", names[0], line)
+    return str(names[0])
 
 
 def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -136,8 +187,7 @@ def _checked(
         raise FormatError(path, "empty: no rows")
     for line, topic, document, number in zip(lines, topics, documents, values, strict=True):
         for what, name in (("topic", topic), ("document", document)):
-            if isinstance(name, bool) or not isinstance(name, (str, int)) or name == "":
-                raise FormatError(path, f"expected a name as {what}, got {name!r}", line)
+            check_name(path, what, name, line)
         if not _is_number(number):
             raise FormatError(path, f"expected a number as {value}, got {str(number)[:40]}", line)
         if value == "relevance" and (abs(number) > LARGEST_GRADE or number != int(number)):

@@ -235,7 +235,7 @@ def first_group(pattern: str, name: str) -> str:
     """The first group of a regular expression searched in a name; the name itself if none."""
     try:
         match = re.search(pattern, name)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise InputError(f"{pattern!r} is not a regular expression: {error}") from None
     if match is None:
         return name

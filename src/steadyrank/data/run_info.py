@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 from steadyrank._wording import counted
-from steadyrank.data.sources import PathLike, open_bytes
+from steadyrank.data.csv_cells import armed, as_written, read_csv
+from steadyrank.data.sources import PathLike
 from steadyrank.errors import FormatError, SteadyrankWarning, unknown_name
 
 
@@ -28,22 +27,24 @@ def read_run_info(path: PathLike, names: Sequence[str]) -> dict[str, dict[str, s
 
 
 def _read_rows(path: Path) -> dict[str, dict[str, str]]:
-    with open_bytes(path) as stream:
-        text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
-        reader = csv.reader(text)
-        header = next(reader, [])
-        if "run" not in header:
-            raise FormatError(path, f"expected a column 'run', got {', '.join(header)!r}", 1)
-        rows: dict[str, dict[str, str]] = {}
-        for fields in reader:
-            if not fields:
-                continue
-            if len(fields) != len(header):
-                message = f"expected {len(header)} columns, got {len(fields)}"
-                raise FormatError(path, message, reader.line_num)
-            row = dict(zip(header, fields, strict=True))
-            name = row.pop("run")
-            if name in rows:
-                raise FormatError(path, f"run {name!r} has a second row", reader.line_num)
-            rows[name] = row
+    (_, header), *numbered = read_csv(path, delimiter=",")
+    if not as_written([header, *(fields for _, fields in numbered)]):
+        header = [armed(name) for name in header]
+        numbered = [(line, [armed(text) for text in fields]) for line, fields in numbered]
+    if "run" not in header:
+        raise FormatError(path, f"expected a column 'run', got {', '.join(header)[:200]!r}", 1)
+    if len(set(header)) < len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise FormatError(path, f"two columns are named {twice!r}: rename one", 1)
+    rows: dict[str, dict[str, str]] = {}
+    for line, fields in numbered:
+        if len(fields) != len(header):
+            raise FormatError(path, f"expected {len(header)} columns, got {len(fields)}", line)
+        row = dict(zip(header, fields, strict=True))
+        name = row.pop("run")
+        if not name:
+            raise FormatError(path, "expected the name of a run, got none", line)
+        if name in rows:
+            raise FormatError(path, f"run {name!r} has a second row", line)
+        rows[name] = row
     return rows

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from steadyrank.compute.files import whole_file, write_whole
-from steadyrank.data.frames import pick_column
-from steadyrank.data.scores import RepeatedCell, Scores, join_scores, scores_from_cells
-from steadyrank.data.sources import PathLike, is_parquet, open_bytes
+from steadyrank.data.csv_cells import armed, as_written, csv_cell, csv_line, read_csv
+from steadyrank.data.frames import check_name, column_values, pick_column, read_parquet
+from steadyrank.data.scores import AXES, RepeatedCell, Scores, join_scores, scores_from_cells
+from steadyrank.data.sources import PathLike, is_parquet
 from steadyrank.errors import FormatError, InputError, unknown_name
 
 DEFAULT_MEASURE = "score"
@@ -29,6 +29,10 @@ _LONG_COLUMNS = {
 }
 _MISSING = {"", "nan", "na", "null", "none"}
 _METADATA = b"steadyrank"
+LARGEST_FLOAT = sys.float_info.max
+
+Numbered = list[tuple[int, list[str]]]
+"""Rows of a file, each with the number of its line."""
 
 
 def read_scores(
@@ -57,81 +61,82 @@ def read_scores(
 def _read_file(path: Path, measure: str | None, runs_in_rows: bool) -> Scores:
     if is_parquet(path):
         return _read_parquet(path)
-    with open_bytes(path) as stream:
-        text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
-        first = text.readline()
-        delimiter = next((d for d in ",\t;" if d in first), ",")
-        header = next(csv.reader([first], delimiter=delimiter), [])
-        rows = csv.reader(text, delimiter=delimiter)
-        try:
-            columns = _long_columns(header)
-            if columns is not None:
-                return _read_long(path, columns, rows)
-            return _read_wide(path, header, rows, measure or DEFAULT_MEASURE, runs_in_rows)
-        except csv.Error as error:
-            raise FormatError(path, f"not CSV: {error}", rows.line_num + 1) from None
+    (_, header), *rows = read_csv(path)
+    columns = _long_columns(path, header)
+    if columns is not None:
+        return _read_long(path, columns, rows)
+    return _read_wide(path, header, rows, measure or DEFAULT_MEASURE, runs_in_rows)
 
 
-def _long_columns(header: list[str]) -> dict[str, int] | None:
+def _long_columns(path: Path, header: list[str]) -> dict[str, int] | None:
     """Which column holds what, or None where the header is not a long file's."""
     found = {role: pick_column(header, names) for role, names in _LONG_COLUMNS.items()}
     if any(column is None for column in found.values()):
         return None
+    for column in found.values():
+        if sum(name.lower() == str(column).lower() for name in header) > 1:
+            raise FormatError(path, f"two columns are named {column!r}: rename one", 1)
     return {role: header.index(str(column)) for role, column in found.items()}
 
 
-def _read_long(path: Path, columns: dict[str, int], rows: Any) -> Scores:
-    cells: dict[str, list[Any]] = {role: [] for role in columns}
-    lines = []
+def _read_long(path: Path, columns: dict[str, int], rows: Numbered) -> Scores:
     width = max(columns.values()) + 1
-    for line, fields in _numbered(rows):
+    for line, fields in rows:
         if len(fields) < width:
             raise FormatError(path, f"expected {width} columns, got {len(fields)}", line)
-        for role, column in columns.items():
-            value = fields[column]
-            cells[role].append(_number(path, value, line) if role == "value" else value)
-        lines.append(line)
-    if not lines:
+    if not rows:
         raise FormatError(path, "empty: no scores")
+    names = [[fields[columns[axis]] for _, fields in rows] for axis in AXES]
+    for axis, column in zip(AXES, names, strict=True):
+        if "" in column:
+            line = rows[column.index("")][0]
+            raise FormatError(path, f"expected the name of a {axis}, got none", line)
+    place = columns["value"]
+    values = [_number(path, fields[place], line) for line, fields in rows]
+    measures, runs, topics = _as_meant(names)
     try:
-        return scores_from_cells(
-            cells["measure"], cells["run"], cells["topic"], cells["value"], meta=_from(path)
-        )
+        return scores_from_cells(measures, runs, topics, values, meta=_from(path))
     except RepeatedCell as error:
-        raise FormatError(path, str(error), lines[error.row]) from None
+        raise FormatError(path, str(error), rows[error.row][0]) from None
+
+
+def _as_meant(columns: list[list[str]]) -> list[list[str]]:
+    """Columns of names, without the apostrophes that keep some from being formulas."""
+    distinct = [set(column) for column in columns]
+    if as_written(distinct) or not any(name[0] == "'" for names in distinct for name in names):
+        return columns
+    return [[armed(name) for name in column] for column in columns]
 
 
 def _read_wide(
-    path: Path, header: list[str], rows: Any, measure: str, runs_in_rows: bool
+    path: Path, header: list[str], rows: Numbered, measure: str, runs_in_rows: bool
 ) -> Scores:
-    across = tuple(name.strip() for name in header[1:])
+    across = [name.strip(" \t") for name in header[1:]]
     if not across:
         what = "topics" if runs_in_rows else "runs"
-        raise FormatError(path, f"expected a header of {what}, got {header}", 1)
-    down, values = [], []
-    for line, fields in _numbered(rows):
+        got = f"{', '.join(header)[:200]!r}"
+        raise FormatError(path, f"expected a header of {what}, got {got}", 1)
+    if not all(across):
+        column = across.index("") + 2
+        raise FormatError(path, f"column {column} has no name: name it, or remove it", 1)
+    for line, fields in rows:
         if len(fields) != len(header):
             raise FormatError(path, f"expected {len(header)} columns, got {len(fields)}", line)
-        down.append(fields[0])
-        values.append([_number(path, text, line) for text in fields[1:]])
-    if not down:
+        if not fields[0]:
+            raise FormatError(path, "expected a name in the first column, got none", line)
+    if not rows:
         raise FormatError(path, "empty: a header but no scores")
-    matrix = np.array(values)
-    runs, topics = (tuple(down), across) if runs_in_rows else (across, tuple(down))
+    down = [fields[0] for _, fields in rows]
+    across, down = _as_meant([across, down])
+    matrix = np.array([[_number(path, text, line) for text in row[1:]] for line, row in rows])
+    runs, topics = (down, across) if runs_in_rows else (across, down)
     try:
         return Scores(
-            measures=(measure,), runs=runs, topics=topics,
+            measures=(measure,), runs=tuple(runs), topics=tuple(topics),
             values=(matrix if runs_in_rows else matrix.T)[np.newaxis], meta=_from(path),
         )  # fmt: skip
     except InputError as error:
         raise FormatError(path, str(error)) from None
-
-
-def _numbered(rows: Any) -> Iterator[tuple[int, list[str]]]:
-    """Rows that are not blank, with their line in the file (the header is line 1)."""
-    for fields in rows:
-        if fields and fields != [""]:
-            yield rows.line_num + 1, fields
 
 
 def _number(path: Path, text: str, line: int) -> float:
@@ -150,25 +155,22 @@ def _from(path: Path) -> dict[str, Any]:
 
 
 def _read_parquet(path: Path) -> Scores:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.read_table(path)
-    except pa.ArrowException as error:
-        reason = str(error).splitlines()[0]
-        raise FormatError(path, f"broken Parquet data ({reason}): write it again") from None
-    columns = _long_columns(table.column_names)
+    table = read_parquet(path)
+    columns = _long_columns(path, table.column_names)
     if columns is None:
         expected = ", ".join(names[0] for names in _LONG_COLUMNS.values())
-        raise FormatError(path, f"expected columns {expected}, got {', '.join(table.column_names)}")
-    cells = {role: table.column(column).to_pylist() for role, column in columns.items()}
+        got = ", ".join(table.column_names)[:200]
+        raise FormatError(path, f"expected columns {expected}, got {got}")
+    cells = {role: column_values(path, table, column) for role, column in columns.items()}
+    for axis in AXES:
+        for row, name in enumerate(cells[axis], start=1):
+            check_name(path, axis, name, row)
     values = [np.nan if value is None else value for value in cells["value"]]
-    if not all(isinstance(value, (int, float)) for value in values):
-        raise FormatError(
-            path, f"expected numbers in column {table.column_names[columns['value']]}"
-        )
-    own = json.loads((table.schema.metadata or {}).get(_METADATA, b"{}"))
+    for row, value in enumerate(values, start=1):
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not is_number or abs(value) > LARGEST_FLOAT:
+            raise FormatError(path, f"expected a score, got {str(value)[:40]!r}", row)
+    own = _own_metadata(path, table, len(dict.fromkeys(map(str, cells["run"]))))
     try:
         scores = scores_from_cells(
             cells["measure"], cells["run"], cells["topic"], values,
@@ -177,6 +179,22 @@ def _read_parquet(path: Path) -> Scores:
     except RepeatedCell as error:
         raise FormatError(path, str(error), error.row + 1) from None
     return scores.with_run_info(**own.get("run_info", {}))
+
+
+def _own_metadata(path: Path, table: Any, n_runs: int) -> dict[str, Any]:
+    """What `write_scores` has put beside the columns; nothing in other tools' files."""
+    text = (table.schema.metadata or {}).get(_METADATA, b"{}")
+    try:
+        own = json.loads(text)
+        info = own.get("run_info", {}).values()
+        sound = isinstance(own.get("meta", {}), dict) and all(
+            isinstance(column, list) and len(column) == n_runs for column in info
+        )
+    except (ValueError, RecursionError, AttributeError):
+        sound = False
+    if not sound:
+        raise FormatError(path, "its steadyrank metadata are broken: write it again")
+    return dict(own)
 
 
 def write_scores(scores: Scores, path: PathLike, *, wide: bool = False) -> None:
@@ -196,13 +214,13 @@ def write_scores(scores: Scores, path: PathLike, *, wide: bool = False) -> None:
 
 def long_csv(scores: Scores) -> str:
     """One line a cell: measure,run,topic,value; numbers in full, missing ones empty."""
-    cells = (
-        (measure, run, topic, _text(value))
-        for measure, matrix in zip(scores.measures, scores.values, strict=True)
-        for run, row in zip(scores.runs, matrix.tolist(), strict=True)
-        for topic, value in zip(scores.topics, row, strict=True)
-    )
-    return _csv_text(["measure", "run", "topic", "value"], cells)
+    measures, runs, topics = (list(map(csv_cell, names)) for names in scores.labels)
+    lines = ["measure,run,topic,value\n"]
+    for measure, matrix in zip(measures, scores.values, strict=True):
+        for run, row in zip(runs, matrix.tolist(), strict=True):
+            cells = zip(topics, row, strict=True)
+            lines += [f"{measure},{run},{topic},{_text(value)}\n" for topic, value in cells]
+    return "".join(lines)
 
 
 def wide_csv(scores: Scores) -> str:
@@ -212,19 +230,9 @@ def wide_csv(scores: Scores) -> str:
             f"a wide file holds one measure, not {', '.join(scores.measures)}: "
             "choose one, or write the long form"
         )
-    rows = (
-        (topic, *map(_text, column))
-        for topic, column in zip(scores.topics, scores.values[0].T.tolist(), strict=True)
-    )
-    return _csv_text(["topic", *scores.runs], rows)
-
-
-def _csv_text(header: list[str], rows: Iterable[Iterable[str]]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return out.getvalue()
+    columns = zip(scores.topics, scores.values[0].T.tolist(), strict=True)
+    rows = (csv_line([topic, *map(_text, column)]) for topic, column in columns)
+    return csv_line(["topic", *scores.runs]) + "".join(rows)
 
 
 def _text(value: float) -> str:
@@ -237,17 +245,16 @@ def _write_parquet(scores: Scores, path: Path) -> None:
 
     own = {"meta": {**scores.meta, "sha256": _hashes(scores.meta)}, "run_info": scores.run_info}
     frame = scores.to_frame()
-    table = pa.table(
-        {
-            "measure": pa.array(frame["measure"]).dictionary_encode(),
-            "run": pa.array(frame["run"]).dictionary_encode(),
-            "topic": pa.array(frame["topic"]).dictionary_encode(),
-            "value": pa.array(scores.values.ravel()),
-        }
-    )
+    try:
+        names = {axis: pa.array(frame[axis]).dictionary_encode() for axis in AXES}
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{path}: Parquet holds names in UTF-8 alone, and one here is not: write CSV"
+        ) from None
+    table = pa.table({**names, "value": pa.array(scores.values.ravel())})
     table = table.replace_schema_metadata({_METADATA: json.dumps(own).encode()})
     with whole_file(path) as temporary:
-        pq.write_table(table, temporary)
+        pq.write_table(table, temporary, write_page_checksum=True)
 
 
 def _hashes(meta: Mapping[str, Any]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,7 @@ class Scores:
         for axis, labels in zip(AXES, self.labels, strict=True):
             object.__setattr__(self, f"{axis}s", tuple(str(label) for label in labels))
             if len(set(labels)) != len(labels):
-                twice = next(name for name in labels if list(labels).count(name) > 1)
+                twice = Counter(labels).most_common(1)[0][0]
                 raise InputError(f"two {axis}s are named {twice!r}")
         values = np.asarray(self.values, np.float64, order="C")
         if values.shape != tuple(len(labels) for labels in self.labels):

@@ -23,6 +23,8 @@ from steadyrank.errors import FormatError, InputError
 PathLike = str | os.PathLike[str]
 
 CHUNK = 1 << 20
+LONGEST_LINE = 1 << 26
+"""Bytes of a line that are read before a file is taken for something else."""
 
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
@@ -35,6 +37,10 @@ _UNREADABLE = {
     b"\xff\xfe": "UTF-16 text: save it as UTF-8",
     b"\xfe\xff": "UTF-16 text: save it as UTF-8",
 }
+
+
+class _EndlessLine(Exception):
+    """A line too long to be one of text."""
 
 
 def find_files(patterns: PathLike | Iterable[PathLike]) -> list[Path]:
@@ -91,6 +97,9 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
                 yield raw
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise FormatError(path, f"broken gzip data ({error}): fetch the file again") from None
+    except _EndlessLine:
+        message = f"a line of more than {LONGEST_LINE >> 20} MB: this is no text in lines"
+        raise FormatError(path, message) from None
     except IsADirectoryError:
         raise InputError(f"{path}: this is a folder, not a file") from None
     except FileNotFoundError:
@@ -122,6 +131,8 @@ def line_chunks(stream: BinaryIO, buffer: bytearray) -> Iterator[tuple[bytearray
     while True:
         room = len(buffer) - PADDING - 1
         if kept >= room:  # a line longer than the buffer
+            if kept > LONGEST_LINE:
+                raise _EndlessLine
             buffer = buffer + bytearray(len(buffer))
             continue
         got = stream.readinto(memoryview(buffer)[kept:room])  # type: ignore[attr-defined]

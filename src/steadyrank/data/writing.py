@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from steadyrank._wording import counted
-from steadyrank.compute.files import write_whole
+from steadyrank.compute.files import is_unfinished, sweep, write_whole
 from steadyrank.data.ids import Ids
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.run import Run
@@ -101,7 +101,9 @@ def _make_run_folder(folder: Path, names: set[str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise InputError(f"{folder}: a file stands where a folder should be") from None
-    others = sorted(path.name for path in folder.iterdir() if path.name not in names)
+    sweep(folder)
+    found = (path.name for path in folder.iterdir())
+    others = sorted(name for name in found if name not in names and not is_unfinished(name))
     if others:
         raise InputError(
             f"{folder} already holds {others[0]!r}, which is not a run of this track: "

@@ -24,6 +24,7 @@ from steadyrank.errors import InputError
 from steadyrank.render.page_svg import inline_svg
 from steadyrank.render.pages import Cell, Drilldown, Page, PageFigure, PageTable
 from steadyrank.render.tables import Table, to_csv, to_latex
+from steadyrank.render.visible import visible
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -31,12 +32,6 @@ if TYPE_CHECKING:
 LONGEST_LINE = 24
 """Characters of a cell that stay on one line."""
 
-# Controls but the line feed, line and paragraph separators, marks that turn the direction of
-# writing, and halves of surrogate pairs: none of them shows, and some hide what a name is.
-_HIDDEN = re.compile(
-    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _MISSING = ("", "-", "–", "—")
 _ID = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
@@ -83,15 +78,6 @@ def page_html(page: Page) -> str:
         script=Markup(script),
         data=Markup(_data(page)),
     )
-
-
-def visible(text: str) -> str:
-    """The text with U+FFFD for characters that cannot be seen or turn the writing around.
-
-    >>> visible("a\\x00b") == "a\\N{REPLACEMENT CHARACTER}b"
-    True
-    """
-    return _HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _part(name: str) -> str:
@@ -265,7 +251,7 @@ def _csv_parts(table: PageTable) -> dict[str, str | list[str]]:
         for row in table.rows
     ]
     return {
-        "head": _csv_line([_defused(name) for name in table.header]),
+        "head": _csv_line([visible(name) for name in table.header]),
         "rows": [_csv_line(row) for row in rows],
         "foot": "",
     }
@@ -278,12 +264,7 @@ def _csv_line(texts: list[str]) -> str:
 def _csv_cell(cell: Cell, is_number: bool) -> str:
     if is_number:
         return _number(cell.value)
-    return _defused(cell.value if isinstance(cell.value, str) else cell.text)
-
-
-def _defused(text: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
-    return ("'" if text.startswith(_FORMULA) else "") + visible(text)
+    return visible(cell.value if isinstance(cell.value, str) else cell.text)
 
 
 def _drilldown(drilldown: Drilldown) -> dict[str, object]:

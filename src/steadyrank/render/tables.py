@@ -6,7 +6,6 @@ decides on digits, whoever prints it on the looks.
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,9 @@ from typing import Literal
 import numpy as np
 
 from steadyrank._wording import counted
+from steadyrank.data.csv_cells import csv_line
 from steadyrank.data.scores import Scores
+from steadyrank.render.visible import escaped, for_terminal
 
 Format = Literal["table", "csv", "json", "latex", "markdown"]
 
@@ -33,6 +34,8 @@ class Table:
     """(row, column) to what stands raised behind the cell."""
     n_names: int = 1
     """How many columns, from the first, are names and stand to the left; the rest are figures."""
+    wrapped: bool = False
+    """Whether line breaks in cells are meant, for a terminal; elsewhere they are a name's own."""
 
 
 def means_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
@@ -102,12 +105,8 @@ def _best(means: np.ndarray) -> frozenset[tuple[int, int]]:
 
 
 def to_csv(table: Table) -> str:
-    """Comma-separated, header first."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.header)
-    writer.writerows(table.rows)
-    return out.getvalue()
+    """Comma-separated, header first; what a spreadsheet would compute, behind an apostrophe."""
+    return "".join(map(csv_line, [table.header, *table.rows]))
 
 
 def to_markdown(table: Table) -> str:
@@ -123,7 +122,7 @@ def to_markdown(table: Table) -> str:
     header = [_escape_markdown(text) for text in table.header]
     lines = [header, ["---:" if j >= table.n_names else "---" for j in range(len(header))], *rows]
     body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    return f"{body}\n\n{table.caption}\n" if table.caption else body + "\n"
+    return f"{body}\n\n{_escape_markdown(table.caption)}\n" if table.caption else body + "\n"
 
 
 def _raised(table: Table, row: int, column: int, form: str) -> str:
@@ -135,10 +134,11 @@ def _bold_markdown(text: str, bold: bool) -> str:
     return f"**{text}**" if bold else text
 
 
+_MARKDOWN = str.maketrans({special: f"\\{special}" for special in "\\|`*_<>[]&~$"})
+
+
 def _escape_markdown(text: str) -> str:
-    for special in "\\|`*_<>[]":
-        text = text.replace(special, "\\" + special)
-    return " ".join(text.split())
+    return escaped(" ".join(text.split())).translate(_MARKDOWN)
 
 
 _LATEX = str.maketrans(
@@ -153,7 +153,7 @@ _LATEX = str.maketrans(
 
 def escape_latex(text: str) -> str:
     """Text that LaTeX prints as it is."""
-    return " ".join(text.translate(_LATEX).split())
+    return escaped(" ".join(text.split())).translate(_LATEX)
 
 
 def to_latex(table: Table) -> str:
@@ -184,6 +184,12 @@ def to_latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _shown(table: Table, text: str) -> str:
+    """A cell for a terminal: in one line, unless the table was wrapped into several."""
+    lines = text.split("\n") if table.wrapped else [text]
+    return "\n".join(map(escaped, lines))
+
+
 def to_terminal(table: Table, *, width: int | None = None, colour: bool = False) -> str:
     """A table for the terminal, drawn by rich; plain text where colour is off."""
     from rich.box import SIMPLE_HEAD
@@ -195,7 +201,7 @@ def to_terminal(table: Table, *, width: int | None = None, colour: bool = False)
     drawn = RichTable(box=SIMPLE_HEAD, pad_edge=False)
     for j, name in enumerate(table.header):
         drawn.add_column(
-            Text(name),
+            Text(escaped(name)),
             justify="right" if j >= table.n_names else "left",
             no_wrap=True,
             overflow="fold",
@@ -204,14 +210,17 @@ def to_terminal(table: Table, *, width: int | None = None, colour: bool = False)
         drawn.add_row(
             *(
                 Text(
-                    text + _raised(table, i, j, " {}"), style="bold" if (i, j) in table.best else ""
+                    _shown(table, text) + _raised(table, i, j, " {}"),
+                    style="bold" if (i, j) in table.best else "",
                 )
                 for j, text in enumerate(row)
             )
         )
     longest_mark = max(map(len, table.marks.values()), default=-1) + 1
     needed = 1 + sum(
-        max(map(cell_len, column)) + 3 + longest_mark
+        max(cell_len(line) for text in column for line in _shown(table, text).split("\n"))
+        + 3
+        + longest_mark
         for column in zip(table.header, *table.rows, strict=True)
     )
     out = io.StringIO()
@@ -223,9 +232,9 @@ def to_terminal(table: Table, *, width: int | None = None, colour: bool = False)
         legacy_windows=False,
     )
     console.print(drawn)
-    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    lines = [line.rstrip() for line in out.getvalue().split("\n")]
     body = "\n".join(lines).strip("\n") + "\n"
-    return f"{body}\n{table.caption}\n" if table.caption else body
+    return f"{body}\n{for_terminal(table.caption)}\n" if table.caption else body
 
 
 def render(table: Table, form: Format, *, width: int | None = None, colour: bool = False) -> str:

@@ -52,8 +52,14 @@ _BOM = b"\xef\xbb\xbf"
 _OPEN_DOC = re.compile(rb"<doc\b[^<>]*>", re.IGNORECASE)
 _CLOSE_DOC = re.compile(rb"</doc\s*>", re.IGNORECASE)
 _STARTS_WITH_DOC = re.compile(rb"\s*(?:<[^<>]*>\s*)*?<doc\b", re.IGNORECASE)
-_DOCNO = re.compile(rb"<docno\s*>(.*?)</docno\s*>", re.IGNORECASE | re.DOTALL)
-_NOT_TEXT = re.compile(rb"<(docno|docid|dochdr)\s*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
+_OPEN_DOCNO = re.compile(rb"<docno\s*>", re.IGNORECASE)
+_OPEN_HEADER = re.compile(rb"<(docno|docid|dochdr)\s*>", re.IGNORECASE)
+_CLOSE_HEADER = {
+    tag: re.compile(rb"</" + tag + rb"\s*>", re.IGNORECASE)
+    for tag in (b"docno", b"docid", b"dochdr")
+}
+# More digits than Python turns into a number.
+_OVERLONG = re.compile(r"&#[0-9]{4000,};?")
 _TAG = re.compile(r"</?[A-Za-z!?][^<>]*>")
 _ANY_TAG = re.compile(rb"<[^<>]*>")
 
@@ -112,12 +118,22 @@ def _distinct(documents: Iterator[_Found]) -> Iterator[Document]:
     seen: set[str] = set()
     for found in documents:
         name = found.id if isinstance(found.id, str) else str(found.id)
-        if name in seen or name.split() != [name] or not isinstance(found.text, str):
+        if name in seen or not _is_usable(name) or not isinstance(found.text, str):
             raise _defect(found, name, seen)
         seen.add(name)
         yield Document(name, found.text)
     if not seen:
         raise InputError(f"the collection holds no documents: {_EXPECTED}")
+
+
+def _is_usable(name: str) -> bool:
+    """Whether a run can name a document so: no blanks, and no halves of letters."""
+    if name.split() != [name]:
+        return False
+    try:
+        return name.isascii() or bool(name.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        return False
 
 
 def _defect(found: _Found, name: str, seen: set[str]) -> InputError:
@@ -207,7 +223,7 @@ def _json_documents(path: Path) -> Iterator[_Found]:
                 continue
             try:
                 record = json.loads(content.decode())
-            except ValueError:  # of JSON, or of UTF-8
+            except (ValueError, RecursionError):  # of JSON, or of UTF-8
                 record = None
             if not isinstance(record, dict):
                 got = content[:40].decode("utf-8", "replace")
@@ -264,26 +280,52 @@ def _sgml_document(content: bytes, path: Path, line: int) -> tuple[str, str]:
     closed = _CLOSE_DOC.search(content)
     if closed is None:
         raise FormatError(path, "this <DOC> has no </DOC>: the file was cut", line)
-    name = _DOCNO.search(content)
-    if name is None:
+    content = content[: closed.start()]
+    opened = _OPEN_DOCNO.search(content)
+    ended = _CLOSE_HEADER[b"docno"].search(content, opened.end()) if opened else None
+    if opened is None or ended is None:
         raise FormatError(path, "this <DOC> has no <DOCNO>…</DOCNO>", line)
-    content = _NOT_TEXT.sub(b" ", content[: closed.start()])
-    text = _TAG.sub(" ", _decoded(content))
-    return _decoded(name[1]).strip(), html.unescape(text) if "&" in text else text
+    text = _TAG.sub(" ", _decoded(_without_header(content)))
+    name = _decoded(content[opened.end() : ended.start()]).strip()
+    return name, _unescaped(text) if "&" in text else text
+
+
+def _without_header(content: bytes) -> bytes:
+    """A document without the elements that are no text."""
+    place, kept = 0, []
+    unclosed: set[bytes] = set()
+    for opened in _OPEN_HEADER.finditer(content):
+        tag = opened[1].lower()
+        if opened.start() < place or tag in unclosed:
+            continue
+        closed = _CLOSE_HEADER[tag].search(content, opened.end())
+        if closed is None:  # nor is there one for those that follow
+            unclosed.add(tag)
+            continue
+        kept += [content[place : opened.start()], b" "]
+        place = closed.end()
+    return b"".join([*kept, content[place:]])
+
+
+def _unescaped(text: str) -> str:
+    return html.unescape(_OVERLONG.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def _sgml_blocks(path: Path) -> Iterator[bytes]:
     """The file in pieces that each end with a `</DOC>`, and the rest."""
     with open_bytes(path) as stream:
-        kept = b""
+        kept, searched = bytearray(), 0
         for piece in _pieces(stream):
             kept += piece
             start = 0
-            for closed in _CLOSE_DOC.finditer(kept):
-                yield kept[start : closed.end()]
-                start = closed.end()
-            kept = kept[start:]
-        yield kept
+            for end in [closed.end() for closed in _CLOSE_DOC.finditer(kept, searched)]:
+                yield bytes(kept[start:end])
+                start = end
+            # What was searched is not searched again, but for a tag that may go on.
+            last = kept.rfind(b"<", max(start, searched))
+            searched = (len(kept) if last < 0 else last) - start
+            del kept[:start]
+        yield bytes(kept)
 
 
 def _pieces(stream: BinaryIO) -> Iterator[bytes]:

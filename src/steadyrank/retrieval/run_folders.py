@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.compute.executors import Progress, is_elsewhere, shared
-from steadyrank.compute.files import write_whole
+from steadyrank.compute.files import check_still_there, sweep, write_whole
 from steadyrank.compute.stores import Store, open_store
 from steadyrank.data.run import Run
 from steadyrank.data.sources import PathLike
@@ -48,6 +48,7 @@ class RunFolder:
 
     def save(self, name: str, content: bytes) -> None:
         """Keep a run, whole or not at all."""
+        check_still_there(self.root / "runs")
         write_whole(self.path(name), content)
 
     def finish(self, runs: Sequence[str], info: Sequence[Info]) -> None:
@@ -58,6 +59,7 @@ class RunFolder:
         writer.writerow(["run", *columns])
         for run, row in zip(runs, info, strict=True):
             writer.writerow([run, *(row.get(column, "") for column in columns)])
+        check_still_there(self.root)
         write_whole(self.root / "run-info.csv", out.getvalue())
 
 
@@ -65,6 +67,7 @@ def open_run_folder(folder: PathLike, settings: Mapping[str, Any]) -> RunFolder:
     """The folder of runs that these settings make; refused if others made it."""
     root = open_store(folder, settings).folder
     (root / "runs").mkdir(exist_ok=True)
+    sweep(root / "runs")
     return RunFolder(root)
 
 

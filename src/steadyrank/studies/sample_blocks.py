@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Executor, as_completed
@@ -18,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from steadyrank.compute.executors import Progress, is_elsewhere, map_in_order, shared, workers
 from steadyrank.compute.stores import Store
+from steadyrank.errors import MachineError
 from steadyrank.stats.paired import means_and_errors, slices
 from steadyrank.studies.cells import Cells, Gain
 from steadyrank.studies.collection_kernels import shifted_sums
@@ -224,4 +226,18 @@ def _room_for(shape: tuple[int, int]) -> Iterator[np.ndarray]:
         yield np.empty(shape, np.float32)
         return
     with tempfile.TemporaryFile() as file:
+        _reserve(file.fileno(), 4 * math.prod(shape))
         yield np.memmap(file, np.float32, "w+", shape=shape)
+
+
+def _reserve(file: int, size: int) -> None:
+    """Take all of a file's room now: a disk that is full later would end the process."""
+    if not hasattr(os, "posix_fallocate"):
+        return
+    try:
+        os.posix_fallocate(file, 0, size)
+    except OSError as error:
+        raise MachineError(
+            f"{tempfile.gettempdir()}: {size / 1e9:.1f} GB for temporary data cannot be had here "
+            f"({error.strerror}): name another folder in TMPDIR, or take fewer samples"
+        ) from None

@@ -15,7 +15,7 @@ from typing import Any
 
 from steadyrank._version import __version__
 from steadyrank._wording import by_number
-from steadyrank.compute.files import write_whole
+from steadyrank.compute.files import check_still_there, write_whole
 from steadyrank.data.reading import NameFrom
 from steadyrank.data.run import Duplicates
 from steadyrank.data.scores import Scores
@@ -186,6 +186,7 @@ def report(
             announce(line)
     found = run_studies(material, planned, lacking, machine)
     page = make_page(material, planned, found, title=title or TITLE, command=call, machine=machine)
+    check_still_there(target.parent)
     write_whole(target, page_html(page))
     for sentence in material.warnings:
         warnings.warn(sentence, SteadyrankWarning, stacklevel=2)

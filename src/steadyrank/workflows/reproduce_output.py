@@ -89,7 +89,7 @@ def wrapped(table: Table, width: int) -> Table:
     names = zip(*(row[:-1] for row in (table.header, *table.rows)), strict=True)
     left = max(30, width - 1 - sum(max(map(len, column)) + 3 for column in names))
     rows = [[*row[:-1], textwrap.fill(row[-1], left)] for row in table.rows]
-    return replace(table, rows=rows, caption=textwrap.fill(table.caption, width))
+    return replace(table, rows=rows, caption=textwrap.fill(table.caption, width), wrapped=True)
 
 
 def reproduction_page(made: Reproduction, *, command: str = "") -> Page:

@@ -1,0 +1,86 @@
+"""Machine code that could not be kept, was damaged, or belongs to other sources."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+from steadyrank.compute import kernels, machine_code
+
+SOURCE = """
+from steadyrank.compute.kernels import kernel
+@kernel
+def step(x):
+    return x + {by}
+@kernel
+def twice(x):
+    return step(step(x))
+"""
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    """Writes a module of two kernels, one compiled into the other, and imports it anew."""
+
+    def load(by):
+        monkeypatch.setattr(kernels, "_sources_stamp", lambda: f"sources with {by}")
+        path = tmp_path / "made_kernels.py"
+        path.write_text(SOURCE.format(by=by))
+        spec = importlib.util.spec_from_file_location("made_kernels", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+def test_killed_between_index_and_code_the_next_process_does_not_run_old_code(sources, monkeypatch):
+    assert sources(1).twice(0) == 2
+
+    def killed(self, name, *rest):
+        raise KeyboardInterrupt
+
+    for by, moment in ((10, "_save_data"), (100, "_save_index")):
+        module = sources(by)
+        with monkeypatch.context() as patch:
+            patch.setattr(machine_code.KeptCode, moment, killed)
+            with pytest.raises(KeyboardInterrupt):
+                module.twice(0)
+        assert sources(by).twice(0) == 2 * by
+
+
+def test_kept_code_is_used_and_old_code_goes(sources, tmp_path):
+    assert sources(1).twice(0) == 2
+    again = sources(1)
+    assert kernels.is_kept(again.twice)
+    assert again.twice(0) == 2
+    assert again.twice.stats.cache_hits
+    assert sources(1).twice(0.5) == 2.5
+    kept = [path.name for path in (tmp_path / "__pycache__").glob("*twice*.nbc")]
+    assert len(kept) == 2
+    assert sources(10).twice(0) == 20
+    left = [path.name for path in (tmp_path / "__pycache__").glob("*twice*.nbc")]
+    assert len(left) == 1
+    assert not set(left) & set(kept)
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), EOFError()])
+def test_a_full_disk_does_not_stop_kernels(sources, monkeypatch, error):
+    def full(self, *rest):
+        raise error
+
+    monkeypatch.setattr(machine_code.KeptCode, "_save_data", full)
+    module = sources(1)
+    assert module.twice(0) == 2
+    assert not kernels.is_kept(module.twice)
+
+
+@pytest.mark.parametrize("content", [b"", b"half an index"])
+def test_damaged_code_is_compiled_anew(sources, tmp_path, content):
+    assert sources(1).twice(0) == 2
+    for path in (tmp_path / "__pycache__").glob("*.nb?"):
+        path.write_bytes(content)
+    module = sources(1)
+    assert not kernels.is_kept(module.twice)
+    assert module.twice(0) == 2

@@ -1,0 +1,193 @@
+"""Bad files by the million: how they are made, and what must hold of every reader.
+
+A mutant depends on its target's name and its number alone, so a failure's number is all it takes
+to see it again. What a reader accepts is compared with a parse by plain means, where there is one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import signal
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import steadyrank as sr
+
+PATIENCE = 20
+"""Seconds after which a case counts as hanging; tiny files take milliseconds."""
+
+BUDGET = int(os.environ.get("STEADYRANK_FUZZ", "20000"))
+"""Mutants in all; the tests of runs and judgments, of other readers and of commands share it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One reader: what good files look like, and what must hold of bad ones."""
+
+    name: str
+    seeds: tuple[bytes, ...]
+    morsels: tuple[bytes, ...]
+    """Tokens that mean something to this reader."""
+    check: Callable[[Path], None]
+    """Reads the file; returns if what was read is right, raises whatever the reader raises."""
+    separators: bytes = b"\n"
+    packed: bool = True
+    """Whether the reader takes gzip."""
+    often_refused: float = 0.97
+    """Share of refusals above which the mutants would prove little."""
+
+
+ANYWHERE = (
+    b"\n", b"\r", b"\r\n", b"\x00", b" ", b"\t", b"#", b"\xff\xfe", b"\xef\xbb\xbf", b"nan", b"inf",
+    b"-inf", b"1e999", b"-1e-999", b"-", b".", b"0x1", b"1_0", b"9" * 30, b"9" * 5000, b"{", b"}",
+    b'"', b"'", b"PAR1", b"\x1f\x8b", b"\x0b\x0c", b"\x85", b"\xc2\x85", b"\xe2\x80\xa8", b"x" * 70,
+    b"y" * 9000, "é".encode(), b"\x7f", b"\x1b[31m", b"=1+1", b"@x", b"'=x", b",", b";", b"<", b">",
+    b"&", b"\\", b"[" * 3000, b"\xed\xa0\x80", b"\xf0\x9f\x92\xa9", b"null", b"true", b"-0", b"+5",
+)  # fmt: skip
+
+
+def mutant(target: Target, number: int) -> bytes:
+    """Mutant `number` of a target."""
+    rng = np.random.default_rng([zlib.crc32(target.name.encode()), number])
+    data = bytearray(target.seeds[rng.integers(len(target.seeds))])
+    for _ in range(rng.integers(1, 6)):
+        if rng.random() < 0.5:
+            disturb_bytes(data, rng, target.morsels + ANYWHERE)
+        else:
+            _disturb_parts(data, rng, target)
+    if target.packed and rng.random() < 0.05:
+        data = bytearray(gzip.compress(bytes(data), 1, mtime=0))
+        if rng.random() < 0.5:
+            data[rng.integers(len(data))] ^= 1 << int(rng.integers(8))
+    return bytes(data)
+
+
+def disturb_bytes(data: bytearray, rng: np.random.Generator, morsels: Sequence[bytes]) -> None:
+    """Something at one place: put in, left out, made up, doubled, flipped, or the rest gone."""
+    at = int(rng.integers(len(data) + 1))
+    until = min(len(data), at + int(rng.integers(0, 30)))
+    kind = rng.integers(6)
+    if kind == 0:
+        data[at:at] = morsels[rng.integers(len(morsels))]
+    elif kind == 1:
+        data[at:until] = b""
+    elif kind == 2:
+        data[at:until] = rng.bytes(int(rng.integers(0, 12)))
+    elif kind == 3:
+        data[at:at] = data[at:until]
+    elif kind == 4 and at < len(data):
+        data[at] ^= 1 << int(rng.integers(8))
+    else:
+        del data[at:]
+
+
+def _disturb_parts(data: bytearray, rng: np.random.Generator, target: Target) -> None:
+    """Lines or fields as wholes: twice, gone, elsewhere, or something else in their place."""
+    separator = target.separators[(place := int(rng.integers(len(target.separators)))) : place + 1]
+    parts = bytes(data).split(separator)
+    one, other = (int(place) for place in rng.integers(len(parts), size=2))
+    kind = rng.integers(5)
+    if kind == 0:
+        parts.insert(other, parts[one])
+    elif kind == 1:
+        del parts[one]
+    elif kind == 2:
+        parts[one], parts[other] = parts[other], parts[one]
+    else:
+        tokens = target.morsels if kind == 3 else ANYWHERE
+        parts[one] = tokens[rng.integers(len(tokens))]
+    data[:] = separator.join(parts)
+
+
+class Hang(BaseException):
+    """A case took too long; no `except Exception` may swallow it."""
+
+
+@contextlib.contextmanager
+def limited(seconds: int = PATIENCE) -> Iterator[None]:
+    """An error in place of a hang, where the system has alarms."""
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+
+    def ring(*_: Any) -> None:
+        raise Hang(f"no answer within {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def outcome(target: Target, data: bytes, path: Path) -> str:
+    """`read` or `refused`; anything else that happens is an error of the reader."""
+    path.write_bytes(data)
+    try:
+        with limited():
+            target.check(path)
+    except sr.InputError:
+        return "refused"
+    return "read"
+
+
+# What files say, by plain means
+
+
+def raw(text: str) -> bytes:
+    """The bytes that a name was read from."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def unpacked(path: Path) -> bytes:
+    """The file's bytes without gzip and byte-order mark."""
+    data = path.read_bytes()
+    if data[:2] == b"\x1f\x8b":
+        with gzip.open(io.BytesIO(data)) as stream:
+            data = stream.read()
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def csv_rows(text: str, delimiter: str) -> list[list[str]]:
+    """RFC 4180 character by character; lines end with LF, CR or both."""
+    rows: list[list[str]] = []
+    fields: list[str] = []
+    field, quoted, place = "", False, 0
+    while place < len(text):
+        character = text[place]
+        if quoted:
+            if character != '"':
+                field += character
+            elif text[place + 1 : place + 2] == '"':
+                field, place = field + '"', place + 1
+            else:
+                quoted = False
+        elif character == '"' and not field:
+            quoted = True
+        elif character == delimiter:
+            fields, field = [*fields, field], ""
+        elif character in "\r\n":
+            place += text[place : place + 2] == "\r\n"
+            rows, fields, field = [*rows, [*fields, field]], [], ""
+        else:
+            field += character
+        place += 1
+    return [*rows, [*fields, field]] if fields or field else rows
+
+
+def plain_number(text: str) -> float | None:
+    """A score; NaN where there is none, None where the text is no score."""
+    text = text.strip()
+    if text.lower() in ("", "nan", "+nan", "-nan", "na", "null", "none"):
+        return float("nan")
+    return float(text)

@@ -1,0 +1,182 @@
+"""What steadyrank must not do to the machine of whoever gives it a file."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import stat
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import steadyrank
+from steadyrank.compute.files import whole_file
+
+SOURCE = Path(steadyrank.__file__).parent
+PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+
+FORBIDDEN = {
+    "files that run when read": {
+        "pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "yaml"
+    },
+    "archives": {"tarfile", "zipfile", "zipimport"},
+    "the network": {
+        "socket", "ssl", "http", "urllib.request", "urllib3", "requests", "ftplib", "smtplib",
+        "asyncio", "xmlrpc", "webbrowser",
+    },
+    "other programs": {"subprocess", "pty", "ctypes", "multiprocessing"},
+}  # fmt: skip
+JUSTIFIED = {("machine_code.py", "pickle")}
+"""For the name of the error that Numba's own files of machine code can give."""
+
+CALLS = {"eval", "exec", "__import__", "mktemp", "unpack_archive", "extractall", "read_pickle",
+         "system", "popen"}  # fmt: skip
+
+
+def imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.level == 0:
+        return [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return []
+
+
+def called(node: ast.AST) -> str:
+    if not isinstance(node, ast.Call):
+        return ""
+    return getattr(node.func, "id", "") or getattr(node.func, "attr", "")
+
+
+def sources() -> list[Path]:
+    found = sorted(SOURCE.rglob("*.py"))
+    assert len(found) > 50
+    return found
+
+
+@pytest.mark.parametrize("why", FORBIDDEN)
+def test_no_module_imports(why):
+    names = FORBIDDEN[why]
+    found = [
+        f"{path.name}:{node.lineno}: {name}"
+        for path in sources()
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for name in imported(node)
+        if (name in names or name.partition(".")[0] in names) and (path.name, name) not in JUSTIFIED
+    ]
+    assert found == []
+
+
+def test_what_is_justified_unpacks_nothing():
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "pickle":
+                assert node.attr == "UnpicklingError", path
+
+
+def test_no_module_runs_text_or_loads_pickles():
+    found = []
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            name = called(node)
+            bare = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+            if name in CALLS and (bare or name not in ("system",)):
+                found.append(f"{path.name}:{node.lineno}: {name}")
+            if name in ("load", "save", "savez", "savez_compressed") and ast.unparse(
+                node.func
+            ).startswith(("np.", "numpy.")):  # fmt: skip
+                given = {key.arg: ast.unparse(key.value) for key in node.keywords}
+                if given.get("allow_pickle") != "False":
+                    found.append(f"{path.name}:{node.lineno}: {name} that may hold pickles")
+    assert found == []
+
+
+COMMANDS = """
+evaluate qrels runs -m AP --format csv -o scores.csv
+check qrels runs
+compare --scores scores.csv
+stability --scores scores.csv
+plan --variance 0.1 --minimum-difference 0.1 --systems 3
+topics --scores scores.csv --trials 5 --plot topics.svg
+evaluate qrels runs -m AP -o scores.parquet
+compare --scores scores.parquet --format json
+doctor
+"""
+
+GUARDED = """
+import sys
+
+def watch(event, arguments):
+    if event.startswith(("socket.", "urllib.", "http.", "ftplib.", "smtplib.", "pickle.",
+                         "os.system", "subprocess.", "os.exec", "os.posix_spawn", "webbrowser.")):
+        # Numba keeps machine code as pickles in a folder that is the user's own; asking for
+        # the machine's name opens nothing.
+        if event in ("pickle.find_class", "socket.gethostname"):
+            return
+        if event == "subprocess.Popen" and arguments[0] == "uname":
+            return  # how Python finds out the processor's name, which doctor tells
+        raise SystemExit(f"FORBIDDEN {event} {arguments}")
+
+from steadyrank.cli import run
+import numba, matplotlib, pyarrow.parquet, scipy.stats, pandas  # what they do on import is theirs
+sys.addaudithook(watch)
+for line in sys.stdin.read().strip().splitlines():
+    code = run([*line.split(), "--quiet"])
+    if code:
+        raise SystemExit(f"{line}: {code}")
+"""
+
+
+def test_commands_open_no_connection_and_start_no_program(tmp_path):
+    (tmp_path / "runs").mkdir()
+    for name in "abc":
+        found = [(t, ord(name) + (t + d) % 7, d) for t in range(1, 8) for d in (1, 2)]
+        lines = [f"{topic} Q0 d{document} 1 {score} {name}\n" for topic, document, score in found]
+        (tmp_path / "runs" / name).write_text("".join(lines))
+    judged = [f"{t} 0 d{d} {d * t % 2}\n" for t in range(1, 8) for d in range(96, 108)]
+    (tmp_path / "qrels").write_text("".join(judged))
+    done = subprocess.run(
+        [sys.executable, "-c", GUARDED], input=COMMANDS, cwd=tmp_path, capture_output=True,
+        text=True, env={**os.environ, "NUMBA_NUM_THREADS": "1", "MPLBACKEND": "Agg"}, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "topics.svg").exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
+def test_temporary_files_are_private(tmp_path, monkeypatch):
+    with whole_file(tmp_path / "result") as temporary:
+        assert stat.S_IMODE(temporary.stat().st_mode) == 0o600
+        temporary.write_text("x")
+    from steadyrank.cli import _keep_traceback
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    log = Path(_keep_traceback().removeprefix("details in "))
+    assert log.parent == tmp_path
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+def project():
+    return tomllib.loads(PROJECT.read_text())["project"]
+
+
+def test_every_dependency_has_a_lower_bound():
+    extras = [each for group in project()["optional-dependencies"].values() for each in group]
+    for need in [*project()["dependencies"], *extras]:
+        if not need.startswith(("steadyrank[", "pandas-stubs")):
+            assert re.match(r"[\w-]+>=[0-9.]+", need), need
+
+
+def test_pythons_that_are_named_are_those_allowed():
+    named = [
+        tuple(map(int, text.split(" :: ")[-1].split(".")))
+        for text in project()["classifiers"]
+        if re.fullmatch(r"Programming Language :: Python :: 3\.\d+", text)
+    ]
+    least = tuple(map(int, project()["requires-python"].removeprefix(">=").split(".")))
+    assert min(named) == least
+    assert named == [(3, minor) for minor in range(least[1], max(named)[1] + 1)]
