@@ -13,14 +13,17 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOM = 2 << 30
@@ -46,6 +49,17 @@ def all_targets() -> dict:
     return {**lines, **reader_targets.TARGETS, **text_targets.TARGETS}
 
 
+def peak_memory() -> int:
+    """Bytes that this process has ever held at once, where the system can say."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
+
+
 def limit_memory() -> None:
     """At most ROOM more than now, where the system can say how much that is."""
     try:
@@ -58,89 +72,131 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def mutants_of(name: str, first: int, last: int, place: Path) -> Iterator[int]:
+@dataclass
+class Tally:
+    """What one target's cases came to."""
+
+    cases: int = 0
+    refused: int = 0
+    slowest: float = 0.0
+    peak: int = 0
+    failures: int = 0
+
+    def add(self, other: Tally) -> None:
+        self.cases += other.cases
+        self.refused += other.refused
+        self.slowest = max(self.slowest, other.slowest)
+        self.peak = max(self.peak, other.peak)
+        self.failures += other.failures
+
+
+def mutants_of(name: str, place: Path) -> Callable[[int], bool]:
+    """A function from a number to whether that mutant is refused, and all it needs loaded."""
     from mutants import mutant, outcome
 
     target = all_targets()[name]
     for seed in target.seeds:
         outcome(target, seed, place / "seed")  # loads and compiles what the reader needs
-    limit_memory()
-    for number in range(first, last):
-        yield number
-        outcome(target, mutant(target, number), place / "mutant")
+    return lambda number: outcome(target, mutant(target, number), place / "mutant") == "refused"
 
 
-def commands(first: int, last: int, place: Path) -> Iterator[int]:
+def commands(place: Path) -> Callable[[int], bool]:
     from command_cases import case, run_case, told, write_files
 
     from steadyrank import cli
 
     files = write_files(place)
     names = [name for name in cli.COMMANDS if name not in ("doctor", "demo", "reproduce")]
-    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        for name in names:
-            run_case(case(name, 0, files, place))
-    limit_memory()
-    for number in range(first, last):
-        yield number
+
+    def refused(number: int) -> bool:
         out, err = io.StringIO(), io.StringIO()
         words = case(names[number % len(names)], number // len(names), files, place)
         with redirect_stdout(out), redirect_stderr(err):
             code = run_case(words)
         told(code, err.getvalue())
+        return code != 0
+
+    for number in range(len(names)):
+        refused(number)
+    return refused
 
 
 def run_batch(name: str, first: int, last: int, log: Path) -> None:
     """One process's share; `log` holds the number it is at, for whoever finds it dead."""
+    tally = Tally()
     with tempfile.TemporaryDirectory() as folder, open(log, "w") as at:
         os.chdir(folder)
         place = Path(folder)
-        numbers = (
-            commands(first, last, place) if name == "commands"
-            else mutants_of(name, first, last, place)
-        )  # fmt: skip
-        for number in numbers:
+        refused = commands(place) if name == "commands" else mutants_of(name, place)
+        before = peak_memory()
+        limit_memory()
+        for number in range(first, last):
             at.seek(0)
             at.write(f"{number:12d}")
             at.flush()
+            started = time.monotonic()
+            tally.refused += refused(number)
+            tally.slowest = max(tally.slowest, time.monotonic() - started)
+        tally.cases, tally.peak = last - first, peak_memory() - before
+        os.chdir("/")
+    print(json.dumps(asdict(tally)))
 
 
-def run_all(total: int, names: list[str], first: int, minutes: float) -> int:
-    """Batches of all targets in turn, until the number or the time is reached."""
-    share = {name: total / len(names) * (CASES if name == "commands" else 1.0) for name in names}
-    done, failures, until = 0, 0, time.monotonic() + 60 * minutes
-    start = dict.fromkeys(names, first)
-    while time.monotonic() < until and any(start[n] < first + share[n] for n in names):
-        for name in names:
-            batch = BATCH if name != "commands" else BATCH // 20
-            stop = min(start[name] + batch, first + max(1, round(share[name])))
-            if start[name] >= stop or time.monotonic() > until:
-                continue
-            with tempfile.TemporaryDirectory() as folder:
-                log = Path(folder) / "number"
-                words = [
-                    sys.executable,
-                    __file__,
-                    "--batch",
-                    name,
-                    str(start[name]),
-                    str(stop),
-                    str(log),
-                ]
-                made = subprocess.run(words, capture_output=True, text=True, errors="replace")
-                reached = (
-                    int(log.read_text().strip() or start[name]) if log.exists() else start[name]
-                )
-            if made.returncode:
-                failures += 1
-                done += reached - start[name] + 1
-                start[name] = reached + 1
-                print(f"FAILED: {name} number {reached}, exit {made.returncode}")
-                print(made.stderr[-1500:])
-            else:
-                done += stop - start[name]
-                start[name] = stop
-        print(f"{done} cases, {failures} failures", flush=True)
+def batches(total: int, names: list[str], first: int) -> list[tuple[str, int, int]]:
+    """As many cases as asked, in turns of all targets, so that a run cut short tried each."""
+    weights = {name: CASES if name == "commands" else 1.0 for name in names}
+    whole = sum(weights.values())
+    shares = {name: max(1, round(total * weight / whole)) for name, weight in weights.items()}
+    shares[names[0]] += max(0, total - sum(shares.values()))
+    cut = [
+        (turn, name, first + start, first + min(start + size, share))
+        for name, share in shares.items()
+        for size in [BATCH // 20 if name == "commands" else BATCH]
+        for turn, start in enumerate(range(0, share, size))
+    ]
+    return [(name, start, stop) for _, name, start, stop in sorted(cut, key=lambda part: part[0])]
+
+
+def try_batch(name: str, start: int, stop: int) -> Tally:
+    """A batch in a process of its own, and in another one behind every case that fails."""
+    tally = Tally()
+    while start < stop:
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder) / "number"
+            words = [sys.executable, __file__, "--batch", name, str(start), str(stop), str(log)]
+            made = subprocess.run(words, capture_output=True, text=True, errors="replace")
+            at = int(log.read_text().strip() or start) if log.exists() else start
+        if made.returncode == 0:
+            tally.add(Tally(**json.loads(made.stdout.splitlines()[-1])))
+            break
+        tally.add(Tally(cases=at - start + 1, failures=1))
+        print(f"FAILED: {name} number {at}, exit {made.returncode}\n{made.stderr[-1500:]}")
+        start = at + 1
+    return tally
+
+
+def run_all(total: int, names: list[str], first: int, minutes: float, jobs: int) -> int:
+    """Every batch until the number or the time is reached, and the table of what came of it."""
+    tallies = {name: Tally() for name in names}
+    until = time.monotonic() + 60 * minutes
+    done, failures = 0, 0
+
+    def work(part: tuple[str, int, int]) -> tuple[str, Tally]:
+        return part[0], try_batch(*part) if time.monotonic() < until else Tally()
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for name, tally in pool.map(work, batches(total, names, first)):
+            tallies[name].add(tally)
+            done, failures = done + tally.cases, failures + tally.failures
+            print(f"{done:,} cases, {failures} failures", file=sys.stderr, flush=True)
+    print("| what is read | cases | refused | slowest | memory beyond the start | failures |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for name, tally in tallies.items():
+        print(
+            f"| {name} | {tally.cases:,} | {tally.refused / max(1, tally.cases):.0%} "
+            f"| {tally.slowest:.2g} s | {tally.peak / 2**20:.0f} MB | {tally.failures} |"
+        )
+    print(f"| all | {done:,} | | | | {failures} |")
     return 1 if failures else 0
 
 
@@ -196,6 +252,7 @@ def main() -> None:
     parser.add_argument("--only", metavar="TARGET")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=float("inf"))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--coverage", metavar="TARGET")
     parser.add_argument("--seconds", type=float, default=60)
     given = parser.parse_args()
@@ -203,7 +260,7 @@ def main() -> None:
         guided(given.coverage, given.seconds)
         return
     names = [given.only] if given.only else [*all_targets(), "commands"]
-    sys.exit(run_all(given.number, names, given.first, given.minutes))
+    sys.exit(run_all(given.number, names, given.first, given.minutes, given.jobs))
 
 
 if __name__ == "__main__":
