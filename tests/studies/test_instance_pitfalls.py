@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 import math
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -68,6 +70,14 @@ def test_batches_of_tests_are_the_tests_one_by_one(n_instances, n_topics):
         np.testing.assert_allclose(welch_pvalues(a, b)[15:], welch[15:], rtol=1e-9)
     student = stats.ttest_1samp(a[15:], 0, axis=2).pvalue
     np.testing.assert_allclose(t_pvalues(a[15:]), student, rtol=1e-9)
+
+
+def test_welch_against_r():
+    path = Path(__file__).parents[1] / "golden" / "t_two_sample.json"
+    case = json.loads(path.read_text("utf-8"))
+    first, second = (np.array(case["inputs"][name])[:, None] for name in "ab")
+    expected = case["expected"]["welch"]["p"]
+    assert welch_pvalues(first, second) == pytest.approx(expected, rel=1e-10)
 
 
 def test_batches_without_spread():
