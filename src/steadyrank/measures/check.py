@@ -6,7 +6,6 @@ from oddities that one should know of.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -18,9 +17,10 @@ import numpy as np
 
 from steadyrank._wording import by_number, counted
 from steadyrank.compute.executors import Progress, map_in_order, workers
-from steadyrank.data.foreign import as_qrels, runs_and_files
+from steadyrank.data.foreign import runs_and_files
+from steadyrank.data.order import judgments_of
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.reading import NameFrom, RunOptions, load_run, read_qrels
+from steadyrank.data.reading import NameFrom, RunOptions, load_run
 from steadyrank.data.run import Run
 from steadyrank.data.sources import is_json_lines, is_parquet, open_bytes
 from steadyrank.errors import InputError
@@ -116,8 +116,7 @@ def check(
     >>> result.is_sound, [finding.level for finding in result.findings]
     (False, ['wrong', 'wrong', 'odd'])
     """
-    is_file = isinstance(qrels, (str, os.PathLike))
-    judged = read_qrels(qrels) if is_file else as_qrels(qrels)
+    judged = judgments_of(qrels)
     tasks = runs_and_files(runs)
     one = partial(_check_one, qrels=judged, options=RunOptions(name_from=name_from))
     with workers(jobs=jobs, executor=executor) as pool:

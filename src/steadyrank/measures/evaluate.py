@@ -6,7 +6,6 @@ ordering, complete topic sets, and nothing silently zero.
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -21,8 +20,9 @@ from steadyrank._version import __version__
 from steadyrank._wording import by_number, counted
 from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.data.blocks import rank_blocks
-from steadyrank.data.foreign import as_qrels, runs_and_files
+from steadyrank.data.foreign import runs_and_files
 from steadyrank.data.ids import Ids
+from steadyrank.data.order import judgments_of
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.reading import (
     MEMORY,
@@ -32,7 +32,6 @@ from steadyrank.data.reading import (
     describe_runs,
     emptied,
     opened_run,
-    read_qrels,
     warn_oddities,
 )
 from steadyrank.data.run import Duplicates, Run
@@ -105,7 +104,8 @@ def evaluate(
 
     `runs` are files, globs and folders, which are read, scored and let go one by one, or
     `Run` objects, or what other tools call a run (`as_run`), named by a dictionary if they
-    have no names; `qrels` are a file, `Qrels`, or what `as_qrels` takes.
+    have no names; `qrels` are a file, `Qrels`, or what `as_qrels` takes. Runs keep their order,
+    topics stand by name, 2 before 10.
 
     A judged topic that a run lacks scores 0 (`missing`: "zero", as trec_eval -c), NaN
     ("skip"), or is an "error"; a topic without relevant documents scores 0 or, with
@@ -127,8 +127,7 @@ def evaluate(
     _check_choice("way to treat topics without relevant documents", no_relevant, ("zero", "skip"))
     _check_choice("way to break ties", ties, ("trec_eval", "float32", "average"))
     tasks = runs_and_files(runs, duplicates=duplicates)
-    is_file = isinstance(qrels, (str, os.PathLike))
-    judged = read_qrels(qrels) if is_file else as_qrels(qrels)
+    judged = judgments_of(qrels)
     if len(judged) == 0:
         raise InputError("the qrels hold no judgments")
     job = _Job(

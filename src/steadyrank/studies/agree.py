@@ -20,6 +20,7 @@ from scipy import special
 from steadyrank._version import __version__
 from steadyrank._wording import by_number
 from steadyrank.compute.executors import Progress
+from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.stats.anova import Anova, Power, anova, crossed_strata
@@ -277,7 +278,9 @@ def agree(
     ((3, 2, 2, 20), [19, 2, 1, 1, 2, 2, 1, 211, 239])
     """
     _check(n_samples, level, coefficient, reference, strata)
-    chosen = scores if measures is None else scores.select(measures=measures)
+    chosen = scores_in_order(
+        scores if measures is None else scores.select(measures=measures), runs=True
+    )
     values, n_dropped = _complete(chosen)
     n_measures, n_systems, n_topics = values.shape
     sizes = {

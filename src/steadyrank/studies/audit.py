@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steadyrank.compute.random import block_stream
+from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
 from steadyrank.stats.paired import paired_t, sign_test, wilcoxon
@@ -72,7 +73,7 @@ def audit_tests(
     mislead it. Rates below alpha are discreteness (sign test) or caution. What is found
     holds for this population of topics and these pairs of runs.
     """
-    matrix = scores.matrix(measure)
+    matrix = scores_in_order(scores, runs=True).matrix(measure)
     complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
     if len(complete) < 2 or complete.shape[1] < 2:
         raise InputError("an audit needs at least two runs and two topics that all runs have")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from steadyrank._version import __version__
+from steadyrank.data.order import order_by_name, scores_in_order
 from steadyrank.data.scores import Scores, mean_of_present, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.stats.corrections import adjust
@@ -184,11 +185,12 @@ def compare(
     name = _check(scores, measure, test, correction, alpha, baseline, interval, mode, n_samples)
     if alternative != "two-sided" and (alternative != "greater" or test != "bootstrap"):
         raise InputError(f"alternative {alternative!r}: only the bootstrap test takes 'greater'")
+    scores = scores_in_order(scores)
     matrix = scores.matrix(name)
     pairs = _pairs(scores, baseline)
     used, dropped = _used_topics(matrix, test)
     tests, intervals, kind = _run_test(
-        used, pairs, test=test, interval=interval, alpha=alpha, mode=mode,
+        used, pairs, names=scores.runs, test=test, interval=interval, alpha=alpha, mode=mode,
         alternative=alternative, n_samples=n_samples, jobs=jobs, seed=rng,
     )  # fmt: skip
     chosen = correction or ("none" if test in SIMULTANEOUS else "holm")
@@ -277,6 +279,7 @@ def _run_test(
     matrix: np.ndarray,
     pairs: np.ndarray,
     *,
+    names: Sequence[str],
     test: Test,
     interval: IntervalKind | None,
     alpha: float,
@@ -300,7 +303,7 @@ def _run_test(
     resampled: dict[str, Callable[..., PairTests]] = {
         "randomization": randomization,
         "bootstrap": functools.partial(studentized_bootstrap, alternative=alternative),
-        "randomized-tukey": randomized_tukey,
+        "randomized-tukey": functools.partial(_tukey_by_name, names),
     }
     if test in simple:
         tests = simple[test](matrix, pairs)
@@ -313,6 +316,14 @@ def _run_test(
         matrix, pairs, kind=kind, level=level, n_samples=n_samples, seed=seed, jobs=jobs
     )
     return tests, found.limits, f"{kind} bootstrap"
+
+
+def _tukey_by_name(
+    names: Sequence[str], matrix: np.ndarray, pairs: np.ndarray, **options: Any
+) -> PairTests:
+    """With runs by name: what a permutation does must not depend on the order they came in."""
+    order = order_by_name(names)
+    return randomized_tukey(matrix[order], np.argsort(order)[pairs], **options)
 
 
 def _warn_if_too_few_samples(

@@ -20,6 +20,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank._wording import by_number
+from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.stats.anova import Anova, Power, anova, crossed_strata
@@ -137,6 +138,7 @@ def components(
     names = _check_factors(scores, factors, interactions, strata)
     if unbalanced not in get_args(Unbalanced):
         raise unknown_name("way with unbalanced data", str(unbalanced), get_args(Unbalanced))
+    scores = scores_in_order(scores)
     chosen, matrix = _matrix(scores, measure)
     there = ~np.isnan(matrix).any(axis=0)
     n_dropped = _tell_dropped(there)

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from steadyrank._wording import counted
+from steadyrank.data.order import natural_key
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 
@@ -86,7 +87,7 @@ class SystemPair:
 
 
 def systems_of(scores: Scores) -> Groups:
-    """The systems and their runs; a run without a system is its own."""
+    """The systems and their runs, these by name; a run without a system is its own."""
     if "system" not in scores.run_info:
         raise InputError(
             "nothing says which runs are instances of which system: give run information with a "
@@ -96,7 +97,12 @@ def systems_of(scores: Scores) -> Groups:
     groups: Groups = {}
     for place, (run, system) in enumerate(zip(scores.runs, scores.run_info["system"], strict=True)):
         groups.setdefault(system or run, []).append(place)
-    return groups
+    return {system: _by_name(scores, places) for system, places in groups.items()}
+
+
+def _by_name(scores: Scores, places: Iterable[int]) -> list[int]:
+    """Runs by name: random numbers meet instances by their place."""
+    return sorted(places, key=lambda place: natural_key(scores.runs[place]))
 
 
 def settings_of(scores: Scores, factor: str, *, among: Iterable[int]) -> Groups:
@@ -107,7 +113,7 @@ def settings_of(scores: Scores, factor: str, *, among: Iterable[int]) -> Groups:
         if column[place]:
             by_value.setdefault(column[place], []).append(place)
     order = sorted(by_value, key=lambda value: setting_number(factor, value))
-    return {value: by_value[value] for value in order}
+    return {value: _by_name(scores, by_value[value]) for value in order}
 
 
 def check_one_system(scores: Scores, setting: str, places: Iterable[int]) -> None:

@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import get_args
 
 from steadyrank.compute.executors import Progress
+from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.stats.corrections import adjust
@@ -92,6 +93,7 @@ def instances(
         jobs=jobs, seed=rng,
     )  # fmt: skip
     name = _check(scores, measure, settings)
+    scores = scores_in_order(scores)
     systems = systems_of(scores)
     if sweep is None:
         pairs, values = _pairs(systems, a, b), None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from steadyrank._version import __version__
+from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.stats.design import topics_for_range
@@ -299,6 +300,7 @@ def plan(
             for name, own in _given_variances(variance, measures).items()
         ]
     else:
+        scores = scores_in_order(scores, runs=True)
         rows = _plan_pilot(demands, scores, measures, difference_variance, topics, confidence)
     documents = documents_to_judge(
         [row.measure for row in rows], systems=demands.systems, pool_depth=pool_depth,

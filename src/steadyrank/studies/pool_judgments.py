@@ -7,7 +7,6 @@ stays that of all of them, so that no gain changes because a judgment goes.
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -20,7 +19,8 @@ import numpy as np
 
 from steadyrank._wording import by_number, counted
 from steadyrank.compute.executors import Progress, map_in_order, workers
-from steadyrank.data.foreign import as_qrels, runs_and_files
+from steadyrank.data.foreign import runs_and_files
+from steadyrank.data.order import judgments_of, natural_key
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.reading import (
     MEMORY,
@@ -29,7 +29,6 @@ from steadyrank.data.reading import (
     describe_runs,
     emptied,
     opened_run,
-    read_qrels,
     warn_oddities,
 )
 from steadyrank.data.run import Run
@@ -200,7 +199,7 @@ def read_pool(
 ) -> Pool:
     """Read judgments and runs, and find out who contributed what within pool depth."""
     _check(depth, missing, no_relevant)
-    judged = read_qrels(qrels) if isinstance(qrels, (str, os.PathLike)) else as_qrels(qrels)
+    judged = judgments_of(qrels)
     if len(judged) == 0:
         raise InputError("the qrels hold no judgments")
     how = options or RunOptions()
@@ -314,7 +313,7 @@ def _contributors(
 
 
 def _teams(names: Sequence[str], known: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
-    """The teams in order of appearance, and each run's; a run without a team is its own."""
+    """The teams by name, and each run's; a run without a team is its own."""
     if not any(known):
         raise InputError(NO_TEAMS)
     alone = [name for name, team in zip(names, known, strict=True) if not team]
@@ -322,7 +321,8 @@ def _teams(names: Sequence[str], known: Sequence[str]) -> tuple[tuple[str, ...],
         who = counted(len(alone), "run has", "runs have")
         _warn(f"{who} no team, first {alone[0]!r}: each counts as a team")
     own = [team or name for name, team in zip(names, known, strict=True)]
-    places = {team: i for i, team in enumerate(dict.fromkeys(own))}
+    # Which teams are drawn must not depend on the order of runs.
+    places = {team: i for i, team in enumerate(sorted(set(own), key=natural_key))}
     if len(places) == 1:
         raise InputError(
             f"all runs are of one team, {own[0]!r}: leaving teams out needs at least two"

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from steadyrank.compute.executors import Progress, map_in_order, workers
+from steadyrank.data.order import order_by_name, places_by_name
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.reading import RunOptions, emptied, opened_run
 from steadyrank.data.run import Run
@@ -38,7 +39,9 @@ class ScoreProfiles:
 
     cells: Cells
     runs: tuple[Run, ...]
-    """Their names and notes alone."""
+    """Their names and notes alone, by name: a cell's random numbers depend on its place."""
+    given: np.ndarray
+    """Places of the runs in the order in which they came."""
     topics: tuple[str, ...]
     ranks: tuple[np.ndarray, ...]
     """Ranks of the relevant documents, of each run, topic after topic."""
@@ -158,8 +161,10 @@ def _joined(
     topics: Sequence[str],
     judged: np.ndarray,
     depth: Literal["retrieved"] | int,
-    parts: list[_RunProfile],
+    given: list[_RunProfile],
 ) -> ScoreProfiles:
+    names = [part.run.name for part in given]
+    parts = [given[place] for place in order_by_name(names)]
     lengths = np.concatenate([part.lengths for part in parts])
     retrieved = np.concatenate([np.diff(part.blocks) for part in parts])
     offsets = np.concatenate([[0], np.cumsum([len(part.relevant) for part in parts])])
@@ -183,6 +188,7 @@ def _joined(
     return ScoreProfiles(
         cells=cells,
         runs=tuple(part.run for part in parts),
+        given=places_by_name(names),
         topics=tuple(topics),
         ranks=tuple(part.ranks for part in parts),
         blocks=tuple(part.blocks for part in parts),

@@ -23,13 +23,13 @@ from steadyrank._wording import by_number, counted
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import block_stream
 from steadyrank.compute.stores import open_store
-from steadyrank.data.foreign import as_qrels, runs_and_files
+from steadyrank.data.foreign import runs_and_files
+from steadyrank.data.order import judgments_of
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.reading import (
     MEMORY,
     RunOptions,
     check_names,
-    read_qrels,
     warn_oddities,
 )
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
@@ -58,7 +58,7 @@ from steadyrank.studies.simulated_gains import (
     make_gain,
     raw_values,
 )
-from steadyrank.studies.simulation_summary import summarise, summarise_on_gpu
+from steadyrank.studies.simulation_summary import in_given_order, summarise, summarise_on_gpu
 
 Device = Literal["cpu", "cuda"]
 Missing = Literal["zero", "error"]
@@ -235,7 +235,7 @@ def simulate(
     `reading` is told how many runs have been read, `progress` how many blocks of samples are
     done. `store` names a folder that keeps finished blocks of samples: the same call again takes up
     where it stopped. The same `rng` gives the same numbers for any `jobs`, `scheduler` or
-    `executor`; `device="cuda"` has numbers of its own.
+    `executor`, and any order of runs and topics; `device="cuda"` has numbers of its own.
 
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
@@ -246,7 +246,7 @@ def simulate(
     parsed = parse_measure(measure)
     check_simulated_measure(parsed)
     _check(n_samples, alpha, missing, no_relevant, device)
-    judged = read_qrels(qrels) if isinstance(qrels, (str, os.PathLike)) else as_qrels(qrels)
+    judged = judgments_of(qrels)
     level = _level(parsed)
     topics = _topics(judged, level, no_relevant)
     profiles = score_profiles(
@@ -276,6 +276,8 @@ def simulate(
             study, kept, alpha=alpha, jobs=jobs, scheduler=scheduler, executor=executor,
             progress=progress,
         )  # fmt: skip
+    given = profiles.given
+    found, raw = in_given_order(found, given), study.raw[given]
     return SimulateResult(
         measure=str(parsed),
         model=model,
@@ -286,16 +288,16 @@ def simulate(
         score_source=score_source,
         device=device,
         seed=rng,
-        runs=tuple(run.name for run in profiles.runs),
+        runs=tuple(profiles.runs[place].name for place in given),
         topics=tuple(topics),
-        raw=study.raw,
-        cell_mean=study.raw + found.shift / n_samples,
+        raw=raw,
+        cell_mean=raw + found.shift / n_samples,
         cell_sd=_deviation(found.shift, found.squares, n_samples),
         simulated=found.means,
         rank_correlation=found.correlation,
         error_rate=found.errors,
         significance=found.rates,
-        raw_pvalue=paired_t(study.raw, all_pairs(len(study.raw))).pvalue,
+        raw_pvalue=paired_t(raw, all_pairs(len(raw))).pvalue,
         rank_share=found.rank_share,
         rank_interval=rank_intervals_of(found.rank_share),
         none_relevant=profiles.none_relevant,

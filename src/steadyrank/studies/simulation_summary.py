@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Executor
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,6 +72,23 @@ def summarise(
         errors=error_rate(raw, means),
         rates=rates,
         rank_share=rank_shares(means),
+    )
+
+
+def in_given_order(found: Summary, given: np.ndarray) -> Summary:
+    """A summary of runs by name as one of the runs as they were given: given[0] comes first."""
+    at = np.empty((len(given), len(given)), np.int64)
+    first, second = all_pairs(len(given)).T
+    at[first, second] = at[second, first] = np.arange(len(first))
+    pairs = at[given[first], given[second]]
+    return found._replace(
+        means=np.ascontiguousarray(found.means[:, given]),
+        shift=found.shift[given],
+        squares=found.squares[given],
+        rates=replace(
+            found.rates, rate=found.rates.rate[pairs], rate_error=found.rates.rate_error[pairs]
+        ),
+        rank_share=found.rank_share[given],
     )
 
 

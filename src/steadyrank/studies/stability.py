@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from steadyrank._version import __version__
+from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.stats.inputs import check_open_unit
@@ -220,6 +221,7 @@ def stability(
     ['system', 'topic', 'residual']
     """
     name = _measure(scores, measure)
+    scores = scores_in_order(scores, runs=True)
     check_open_unit("confidence", confidence)
     for level in levels:
         check_open_unit("level", check_number("level", level))

@@ -20,6 +20,7 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank._wording import by_number
 from steadyrank.compute.executors import Progress
+from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, mean_of_present, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.stats.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, all_pairs
@@ -197,6 +198,7 @@ def topics(
     (15, (4, 8, 12, 16, 20))
     """
     name = _check(scores, measure, trials, baseline, binning)
+    scores = scores_in_order(scores)
     matrix = scores.matrix(name)
     everyone = pair_variances(matrix, all_pairs(len(matrix)))
     complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
