@@ -1,8 +1,8 @@
 """The `steadyrank` command: each subcommand in a file of its own, loaded when it is called.
 
-Exit codes: 0 done; 2 bad input or usage; 1 the machine failed us; 130 interrupted; 141 nobody
-reads what we print, as in `| head -1`. Whatever goes wrong but the last is told in one line on
-stderr.
+Exit codes: 0 done; 2 bad input or usage; 1 the machine failed us; 130 interrupted. Whatever goes
+wrong is told in one line on stderr, but that nobody reads what we print, as in `| head -1`: who
+stopped reading knows.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def run(arguments: list[str] | None = None) -> int:
         return _fail(str(error), 1)
     except BrokenPipeError:
         _abandon_stdout()
-        return 141
+        return 1
     except OSError as error:
         _check_stdout()
         where = f"{error.filename}: " if error.filename else ""
