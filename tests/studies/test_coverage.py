@@ -1,0 +1,250 @@
+"""Do intervals hold the truth as often as they say? `bench/coverage.py` asks this of all, often.
+
+A band is where the number of intervals that hold the truth lies but for one case in a million if
+the nominal level is right, by the exact binomial law; with fewer than a hundred bands the tests
+together raise fewer than one false alarm in ten thousand. Seeds are fixed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from coverage_claims import Claim, Experiment, Setting, Tally, measure
+from coverage_registry import EXPERIMENTS, NO_CLAIM, NO_FIELDS, claims, interval_fields
+from coverage_worlds import components_of, flat_bank, fresh_collection, nested_components_of
+from scipy import stats
+
+import steadyrank as sr
+from steadyrank.cli import COMMANDS, run
+from steadyrank.stats.variance import variance_components
+from steadyrank.stats.variance_facets import crossed_components
+
+BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
+"""Multiplies the trials of the slow tests."""
+
+FALSE_ALARM = 1e-6
+
+TRACK = ("{data}/qrels.txt", "{data}/runs")
+SYSTEMS = ("--system-from", "(team.)")
+DEMANDS = ("--minimum-difference", "0.1", "--systems", "10")
+THREE = ("-m", "AP", "-m", "P@10", "-m", "nDCG@10")
+
+SHOWN: tuple[tuple[str, ...], ...] = (
+    ("evaluate", *TRACK, *THREE),
+    ("compare", *TRACK, "-m", "AP"),
+    ("compare", *TRACK, *THREE, "--samples", "50"),
+    ("compare", *TRACK, "-m", "AP", "--audit"),
+    ("simulate", *TRACK, "--samples", "20"),
+    ("topics", *TRACK, "-m", "AP", "--trials", "100"),
+    ("agree", *TRACK, *THREE, "--topic-sizes", "5,8,10", "--system-sizes", "5,6,8",
+     "--samples", "5"),
+    ("components", *TRACK, "-m", "AP", "--run-info", "{data}/run-info.csv", "--factors", "team"),
+    ("instances", *TRACK, "-m", "AP", *SYSTEMS, "--a", "team1", "--b", "team2", "--draws", "400",
+     "--samples", "50", "--samples-per-instance", "10"),
+    ("instances", *TRACK, "-m", "AP", *SYSTEMS, "--b", "team2", "--no-posterior",
+     "--samples", "50", "--samples-per-instance", "10"),
+    ("instances", *TRACK, "-m", "AP", *SYSTEMS, "--a", "team1", "--b", "team2", "--plan",
+     "--claim", "different", "--difference", "0.1"),
+    ("plan", *TRACK, *THREE, *DEMANDS),
+    ("plan", *TRACK, *THREE, *DEMANDS, "--topics", "50"),
+    ("pools", *TRACK, "-m", "AP", "-m", "P@10", "--run-info", "{data}/run-info.csv", *DEMANDS,
+     "--trials", "4"),
+    ("stability", *TRACK, "-m", "AP"),
+    ("stability", *TRACK, "-m", "AP", *SYSTEMS),
+    ("stability", *TRACK, "-m", "AP", "--run-info", "{data}/copies.csv", "--facet", "copy"),
+)  # fmt: skip
+"""Commands whose results have all that their JSON can have; nothing in them comes in twos."""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("track")
+    track = sr.simulated_track(
+        n_teams=5, runs_per_team=3, n_topics=21, depth=50, pool_depth=10, rng=1
+    )
+    track.write(folder)
+    rows = [f"team{t}-s{c},team{t},{c}" for t in range(1, 6) for c in range(1, 4)]
+    (folder / "copies.csv").write_text("\n".join(["run,system,copy", *rows]) + "\n")
+    return folder
+
+
+def test_every_interval_in_the_json_is_measured_or_said_to_claim_nothing(data, capsys):
+    found = set()
+    for line in SHOWN:
+        asked = [part.format(data=data) for part in line]
+        code = run([*asked, "--format", "json", "--quiet", "--jobs", "1"])
+        captured = capsys.readouterr()
+        assert code == 0, captured.err
+        found |= interval_fields(line[0], json.loads(captured.out))
+    measured = {field for claim in claims() for field in claim.fields}
+    # Below a field that claims nothing, keys may be the names of runs.
+    by_reason = {
+        reason: {field for field in found if f"{field} ".startswith(f"{reason} ")}
+        for reason in NO_CLAIM
+    }
+    assert found - measured - set().union(*by_reason.values()) == set(), "measure it, or say why"
+    gone = (measured - found) | {reason for reason, fields in by_reason.items() if not fields}
+    assert gone == set(), "no longer in the JSON"
+    assert not measured & set().union(*by_reason.values())
+
+
+def test_every_command_is_looked_through_or_said_to_have_no_interval():
+    assert {line[0] for line in SHOWN} | set(NO_FIELDS) == set(COMMANDS)
+    assert not {line[0] for line in SHOWN} & set(NO_FIELDS)
+
+
+def test_fields_are_found_by_name_and_by_shape():
+    shown = {
+        "n": 3, "kind_of_interval": "t", "runs": ["a", "b"], "spread": [[0.1, 0.2], [0.3, 0.4]],
+        "quantiles": {"0.5": 1.0}, "pairs": [{"hpd": None}], "upper_limit": 0.3,
+    }  # fmt: skip
+    assert interval_fields("x", shown) == {
+        "x spread", "x quantiles", "x pairs hpd", "x upper_limit",
+    }  # fmt: skip
+
+
+def _known_spread(factor: float) -> Experiment:
+    """The mean of 10 standard normal numbers, and an interval so many times the right one's."""
+    half = factor * stats.norm.ppf(0.975) / np.sqrt(10)
+
+    def prepare(setting, full):
+        def trial(rng):
+            mean = rng.standard_normal((100, 10)).mean(axis=1)
+            return {"mean": (mean - half, mean + half, np.zeros(100))}
+
+        return trial
+
+    claim = Claim(interval="mean", study="none", truth="0")
+    return Experiment(prepare=prepare, settings=(), claims={"mean": claim}, batch=100)
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(0.8, "short"), (1.0, "holds"), (1.3, "wide")])
+def test_intervals_of_known_coverage_get_their_verdict(factor, verdict):
+    setting = Setting(world="normal", topics=10)
+    (tally,) = measure("known", _known_spread(factor), setting, trials=2000, full=False)
+    truth = 2 * stats.norm.cdf(factor * stats.norm.ppf(0.975)) - 1
+    assert tally.trials == 2000
+    assert tally.verdict == verdict
+    assert tally.limits[0] < truth < tally.limits[1]
+    assert within_band(tally) == (verdict == "holds")
+
+
+def test_no_interval_is_left_out_and_an_endless_one_holds_an_endless_truth():
+    nan, inf = np.nan, np.inf
+    ends = {
+        "x": (np.array([nan, 1.0, 2.0, inf]), np.array([nan, inf, 5.0, inf]), np.full(4, inf)),
+    }
+    experiment = Experiment(
+        prepare=lambda setting, full: lambda rng: ends, settings=(), batch=4,
+        claims={"x": Claim(interval="x", study="none", truth="endless")},
+    )  # fmt: skip
+    (tally,) = measure("x", experiment, Setting(world="none", topics=1), trials=4, full=False)
+    assert (tally.trials, tally.covered) == (3, 2)
+
+
+def test_variances_of_a_population_are_those_of_the_mean_squares():
+    bank = flat_bank("normal", False)[0]
+    n_systems, n_topics = bank.shape
+    truth, squares = components_of(bank), variance_components(bank).mean_squares
+    lost = (n_systems - 1) / n_systems, (n_topics - 1) / n_topics
+    assert truth["system"] == pytest.approx(squares["system"] * lost[0] / n_topics)
+    assert truth["topic"] == pytest.approx(squares["topic"] * lost[1] / n_systems)
+    assert truth["system_topic"] == pytest.approx(squares["residual"] * lost[0] * lost[1])
+
+
+def test_variances_of_a_population_with_instances_add_up():
+    bank = np.random.default_rng(3).random((4, 6, 5))
+    truth, found = components_of(bank), crossed_components(bank)
+    ss = {name: ms * found.df[name] for name, ms in found.mean_squares.items()}
+    assert {name: value * bank.size for name, value in truth.items()} == pytest.approx(ss)
+    assert sum(nested_components_of(bank).values()) == pytest.approx(float(bank.var()))
+
+
+def test_fresh_documents_leave_systems_as_good_as_they_were():
+    rng = np.random.default_rng(4)
+    changes = []
+    for _ in range(60):
+        track = sr.simulated_track(
+            n_teams=2, runs_per_team=1, n_topics=5, depth=50, pool_depth=50, rng=rng
+        )
+        before = sr.evaluate(track.runs, track.complete, "AP").values[0]
+        changes.append((fresh_collection(track.truth, rng) - before).mean())
+    # Five standard errors: one false alarm in 500,000 by Student's law with 59 degrees of freedom.
+    assert abs(np.mean(changes)) < 5 * stats.sem(changes)
+    assert stats.sem(changes) < 0.01
+
+
+def within_band(tally: Tally) -> bool:
+    law = stats.binom(tally.trials, tally.claim.nominal)
+    return bool(law.ppf(FALSE_ALARM / 2) <= tally.covered <= law.isf(FALSE_ALARM / 2))
+
+
+HELD: dict[str, tuple[str, int, tuple[str, ...]]] = {
+    "differences": ("track, 25 topics", 2000, ("t", "studentized", "mean")),
+    "simultaneous": ("track, 20 systems, 25 topics", 1000, ("tukey",)),
+    "ranks": ("track, 20 systems, 25 topics", 400, ("rank",)),
+    "other documents": ("track, 10 systems, 10 topics", 200, ("tau", "rank")),
+    "reversal curve": ("track, 10 systems, 50 topics", 250, ("band",)),
+    "agreement": (
+        "track, 20 systems, 25 topics, out of 50; half of the systems", 200, ("mean",),
+    ),
+    "levels": ("normal, 6 systems, 25 topics", 1000, ("none", "topic")),
+    "taus of topic sets": ("track, 20 systems, 25 topics", 800, ("bootstrap",)),
+    "pilots": ("track, 5 systems, 25 topics", 1000, ("variance", "residual")),
+    "plans": ("track, 20 systems, 25 topics", 300, ("topics", "power")),
+    "stability": (
+        "normal, 20 systems, 25 topics", 1000, ("e_rho2", "phi", "e_rho2 topics", "phi topics"),
+    ),
+    "stability with instances": (
+        "normal, 10 systems, 25 topics, 3 instances", 800,
+        ("e_rho2", "phi", "e_rho2 topics", "phi topics"),
+    ),
+    "stability with assessors": (
+        "normal, 10 systems, 25 topics, 3 instances", 800,
+        ("e_rho2", "phi", "e_rho2 topics", "phi topics"),
+    ),
+    "varying systems": ("track, 25 topics, 5 instances", 600, ("mixed", "equivalence")),
+    "varying components": (
+        "normal, 25 topics, 5 instances", 200,
+        ("hpd", "instance", "system_topic", "residual", "inflation"),
+    ),
+    "left out teams": (
+        "track, 20 systems, 25 topics, 3 of 10 teams left out 10 times", 400, ("mean", "topics"),
+    ),
+}  # fmt: skip
+"""Experiment to a setting in which these claims hold, and how many trials to ask for."""
+
+
+def _tallies(name: str, setting: str, trials: int) -> dict[str, Tally]:
+    experiment = EXPERIMENTS[name]
+    (chosen,) = [each for each in experiment.settings if str(each) == setting]
+    found = measure(name, experiment, chosen, trials=trials * BUDGET, full=False)
+    by_claim = {claim: key for key, claim in experiment.claims.items()}
+    return {by_claim[tally.claim]: tally for tally in found}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HELD)
+def test_intervals_hold_what_they_claim_to(name):
+    setting, trials, held = HELD[name]
+    found = _tallies(name, setting, trials)
+    assert {key: found[key].coverage for key in held if not within_band(found[key])} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "setting", "trials", "short"),
+    [
+        ("differences", "track, 10 topics", 2000, ("percentile", "bca")),
+        ("stability with instances", "exponential, 10 systems, 25 topics, 3 instances", 800,
+         ("e_rho2", "phi")),
+        ("varying components", "track, 25 topics, 5 instances", 200, ("residual",)),
+    ],
+)  # fmt: skip
+def test_intervals_are_short_where_the_documentation_says_so(name, setting, trials, short):
+    found = _tallies(name, setting, trials)
+    assert {key: found[key].verdict for key in short} == dict.fromkeys(short, "short")
