@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ from steadyrank.stats.posterior import posterior
 from steadyrank.stats.result import PairTests, all_pairs
 from steadyrank.stats.tukey import randomized_tukey
 from steadyrank.studies.agree import FACTORS, STRATA
+from steadyrank.studies.instance_results import InstancesTable
 
 SAMPLES = 1000
 """Of resampling tests: p is a multiple of 1 / 1001, below .05 in 50 cases of 1001."""
@@ -273,20 +275,44 @@ def algorithm_two_p(systems: Systems, seed: int) -> float:
     return algorithm_two(differences, n_samples=SAMPLES_PER_INSTANCE, seed=seed, jobs=1).pvalue
 
 
-def _margin_tests(scores: np.ndarray, shift: float) -> list[EquivalenceTest]:
-    mean, error = means_and_errors(scores[:, 0] - scores[:, 1] + shift)
-    df = scores.shape[2] - 1
+def _margin_tests(z: np.ndarray, alpha: float = 0.05) -> list[EquivalenceTest]:
+    """Of differences [trial, topic]."""
+    mean, error = means_and_errors(z)
     return [
-        equivalence_test(float(m), float(e), df=df, delta=MARGIN)
+        equivalence_test(float(m), float(e), df=z.shape[1] - 1, delta=MARGIN, alpha=alpha)
         for m, e in zip(mean, error, strict=True)
     ]
 
 
 def non_inferiority(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
-    found = _margin_tests(scores, -MARGIN)
+    found = _margin_tests(scores[:, 0] - scores[:, 1] - MARGIN)
     return below(np.array([test.pvalue_non_inferiority for test in found]), levels)
 
 
 def equivalence(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
-    found = _margin_tests(scores, MARGIN)
+    found = _margin_tests(scores[:, 0] - scores[:, 1] + MARGIN)
     return below(np.array([test.pvalue_equivalence for test in found]), levels)
+
+
+def sweep(mode: str) -> Rejects:
+    """Is any setting called not worse, all of them being worse than the first run by the margin?"""
+
+    def rejects(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
+        settings = scores[:, 1:] - scores[:, :1] - MARGIN
+        return np.array([
+            [_passes(mode, each) for each in zip(*columns, strict=True)]
+            for columns in (
+                [_margin_tests(settings[:, k], level) for k in range(settings.shape[1])]
+                for level in levels
+            )
+        ])  # fmt: skip
+
+    return rejects
+
+
+def _passes(mode: str, tests: Sequence[EquivalenceTest]) -> bool:
+    """By the rule of the result's own property, which needs no more of a comparison than this."""
+    rule: Any = InstancesTable.smallest_non_inferior
+    found = [SimpleNamespace(equivalence=test) for test in tests]
+    table = SimpleNamespace(settings=range(len(tests)), comparisons=found, mode=mode)
+    return rule.fget(table) is not None

@@ -1,8 +1,8 @@
 """How often does each test find a difference where there is none? Every test that is offered.
 
 `bench/levels.py` prints the whole table (docs/levels.md), the tests take a part of it. A test is
-named as its command offers it; `LEVELS` holds what the completeness test compares with commands
-and results. Trials come in chunks whose data depend on seed, data and chunk alone.
+named as its command offers it; `offered` is what the completeness tests compare with commands and
+results. Trials come in chunks whose data depend on seed, data and chunk alone.
 """
 
 from __future__ import annotations
@@ -107,12 +107,13 @@ def rows_of(
     only: Callable[[LevelTest, str], bool] = lambda test, data: True,
 ) -> Iterator[Row]:
     """Rows of a section, each test on its share of the trials."""
+    wanted = (*EXACT_SIZES, LARGE) if sizes is None else sizes
     for data, draw in section.draws.items():
-        for size in (*EXACT_SIZES, LARGE):
+        for size in wanted:
             tests = [
                 test
                 for test in section.tests
-                if data in test.data and size in (sizes or test.sizes) and only(test, data)
+                if data in test.data and size in test.sizes and only(test, data)
             ]
             counts = _counts(tests, draw, size, n_trials, (seed, f"{section.title}/{data}/{size}"))
             for test, (rejected, trials) in zip(tests, counts, strict=True):
@@ -337,4 +338,15 @@ MARGINS = Section(
     ),
 )  # fmt: skip
 
-SECTIONS = (PAIRS, FAMILY, MANY, PARTIAL, COMPONENTS, AGREE, CROSSED, NESTED, MARGINS)
+SWEEP = Section(
+    title="A sweep over four settings, each worse by the margin: any that passes",
+    draws=_runs(5, "normal"),
+    tests=(
+        LevelTest(name="smallest not worse", offered=("InstancesTable.smallest_non_inferior",),
+                  cost=4, rejects=run.sweep("sound"), data=("normal",), exact=("normal",)),
+        LevelTest(name="smallest not worse, mode paper", offered=("instances --mode paper",),
+                  cost=4, rejects=run.sweep("paper"), data=("normal",), paper=True),
+    ),
+)  # fmt: skip
+
+SECTIONS = (PAIRS, FAMILY, MANY, PARTIAL, COMPONENTS, AGREE, CROSSED, NESTED, MARGINS, SWEEP)

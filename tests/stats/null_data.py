@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from steadyrank.data.scores import Scores
 from steadyrank.data.simulated import simulated_track
 from steadyrank.data.track_model import TrackModel
 from steadyrank.measures.evaluate import evaluate
@@ -30,14 +31,14 @@ MARGIN = 0.2
 
 
 @functools.cache
-def _bank(measure: str, equal: bool) -> np.ndarray:
-    """Scores [run, topic] of a simulated track, of systems that are equally good or are not."""
+def _bank(equal: bool) -> Scores:
+    """Scores of a simulated track, of systems that are equally good or are not."""
     model = TrackModel(team=0.0, system=0.0) if equal else TrackModel()
     track = simulated_track(
         n_teams=N_BANK_RUNS, runs_per_team=1, n_topics=N_BANK_TOPICS, depth=100, pool_depth=100,
         model=model, rng=1,
     )  # fmt: skip
-    return np.ascontiguousarray(evaluate(track.runs, track.complete, measure).matrix())
+    return evaluate(track.runs, track.complete, ["AP", "P@5"])
 
 
 @functools.cache
@@ -57,7 +58,7 @@ def normal(stream: Stream, n_trials: int, n_runs: int, n_topics: int) -> np.ndar
 
 def dealt(stream: Stream, n_trials: int, n_runs: int, n_topics: int, *, measure: str) -> np.ndarray:
     """Topics of the bank; on each of them every run takes the scores of a run drawn at random."""
-    bank = _bank(measure, True)
+    bank = _bank(True).matrix(measure)
     topics = stream.integers(0, bank.shape[1], (n_trials, 1, n_topics))
     runs = stream.random((n_trials, len(bank), n_topics)).argsort(axis=1)[:, :n_runs]
     return bank[runs, topics]
@@ -65,7 +66,7 @@ def dealt(stream: Stream, n_trials: int, n_runs: int, n_topics: int, *, measure:
 
 def centred(stream: Stream, n_trials: int, n_runs: int, n_topics: int) -> np.ndarray:
     """Runs of unequal systems whose means over the whole bank were made equal, shapes not."""
-    bank = _bank("AP", False)
+    bank = _bank(False).matrix("AP")
     bank = bank - bank.mean(axis=1, keepdims=True)
     runs = stream.random((n_trials, len(bank))).argsort(axis=1)[:, :n_runs, None]
     return bank[runs, stream.integers(0, bank.shape[1], (n_trials, 1, n_topics))]

@@ -18,10 +18,9 @@ import numpy as np
 
 from steadyrank._wording import by_number, counted
 from steadyrank.compute.executors import Progress
-from steadyrank.data.datasets import is_dataset, load_qrels
-from steadyrank.data.foreign import as_qrels
+from steadyrank.data.datasets import is_dataset
+from steadyrank.data.order import judgments_of
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.reading import read_qrels
 from steadyrank.data.sources import PathLike, find_files
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.names import Measure, parse_measures
@@ -90,12 +89,9 @@ def load_judgments(corpus: Any, qrels: Any) -> Qrels:
     if source is None:
         _check_there(corpus)
         raise InputError("name the judgments (--qrels FILE): no qrels.txt is in the collection")
-    if is_dataset(source):
-        return load_qrels(source)
     if is_builtin(source):
         return builtin_qrels()
-    is_file = isinstance(source, (str, os.PathLike))
-    judged = read_qrels(source) if is_file else as_qrels(source)
+    judged = judgments_of(source)
     if len(judged) == 0:
         raise InputError("the qrels hold no judgments")
     return judged

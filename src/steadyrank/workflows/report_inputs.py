@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.foreign import as_qrels, runs_and_files
+from steadyrank.data.foreign import runs_and_files
+from steadyrank.data.order import judgments_of, scores_in_order
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.reading import NameFrom, describe_runs, read_qrels
+from steadyrank.data.reading import NameFrom, describe_runs
 from steadyrank.data.run import Duplicates, Run
 from steadyrank.data.score_files import read_scores
 from steadyrank.data.scores import Scores
@@ -165,7 +166,7 @@ def _from_runs(
         raise InputError(f"a report compares runs: give at least two, got {len(tasks)}")
     with kept_warnings() as odd:
         is_file = isinstance(qrels, (str, os.PathLike))
-        judged = read_qrels(qrels) if is_file else as_qrels(qrels)
+        judged = judgments_of(qrels)
         scores = evaluate(
             tasks, judged, tuple(measures) or DEFAULT_MEASURES, missing=settings.missing,
             no_relevant=settings.no_relevant, ties=settings.ties, name_from=settings.name_from,
@@ -201,7 +202,7 @@ def _from_scores(scores: Any, measures: Sequence[str], settings: Settings) -> Ma
             found = read_scores(scores, measure=label, runs_in_rows=settings.runs_in_rows)
         if measures:
             found = found.select(measures=measures)
-        found = _described(found, settings)
+        found = scores_in_order(_described(found, settings))
     return Material(
         scores=found, settings=settings, files=_hashed(files, settings), warnings=tuple(odd)
     )

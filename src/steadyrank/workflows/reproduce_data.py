@@ -6,7 +6,6 @@ Every reproduction takes a `PaperData`. `paper_data` makes it from what the user
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from steadyrank.compute.executors import Progress
-from steadyrank.data.foreign import as_qrels, runs_and_files
+from steadyrank.data.foreign import runs_and_files
+from steadyrank.data.order import judgments_of, scores_in_order
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.reading import MEMORY, check_names, describe_runs, read_qrels, read_runs
+from steadyrank.data.reading import MEMORY, check_names, describe_runs, read_runs
 from steadyrank.data.run import Run
 from steadyrank.data.score_files import read_scores
 from steadyrank.data.scores import Scores
@@ -89,11 +89,11 @@ def paper_data(
         if runs is not None:
             raise InputError("give either runs and qrels or scores, not both")
         found = scores if isinstance(scores, Scores) else read_scores(scores)
-        found = _described(found, about)
+        found = scores_in_order(_described(found, about))
         return with_measures(PaperData(words=_scores_words(found), given=found), measures)
     if runs is None:
         return None
-    judged = read_qrels(qrels) if isinstance(qrels, (str, os.PathLike)) else as_qrels(qrels)
+    judged = judgments_of(qrels)
     loaded = _loaded(runs, about, name_from, duplicates, jobs, progress)
     return PaperData(
         words=f"{len(loaded)} runs on {len(judged.topics)} judged topics",

@@ -1,0 +1,91 @@
+"""Two results as JSON: where they differ first, and whether they do but for the order of runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+Json = Any
+
+
+def by_name(value: Json, runs: Sequence[str] = (), test: str = "") -> Json:
+    """JSON with lists of runs, of pairs, and of figures of runs keyed by the names."""
+    if isinstance(value, dict):
+        if isinstance(value.get("runs"), list) and all(isinstance(r, str) for r in value["runs"]):
+            runs = value["runs"]
+        test = value.get("test", test)
+        return {key: by_name(item, runs, test) for key, item in value.items()}
+    if not isinstance(value, list) or not value:
+        return value
+    if isinstance(value[0], dict):
+        keys = [_key(item) for item in value]
+        named = [by_name(_mirrored(item, test), runs, test) for item in value]
+        return named if None in keys else dict(zip(keys, named, strict=True))
+    if all(isinstance(item, str) for item in value):
+        return sorted(value)
+    named = [by_name(item, runs, test) for item in value]
+    return dict(zip(runs, named, strict=True)) if len(value) == len(runs) else named
+
+
+def _key(item: Json) -> str | None:
+    names = [item[key] for key in ("run", "factor", "level", "a", "b") if key in item]
+    if not names or not all(isinstance(name, str) for name in names):
+        return None
+    return " ".join([*sorted(names), str(item.get("measure", ""))])
+
+
+NEGATED = ("difference", "raw_difference", "simulated_difference", "effect_size", "hedges_g",
+           "cliffs_delta")  # fmt: skip
+SWAPPED = (("a", "b"), ("mean_a", "mean_b"), ("variance_a", "variance_b"), ("wins", "losses"))
+STATISTICS: Mapping[str, Callable[[Json], float]] = {
+    **dict.fromkeys(("t", "randomization", "bootstrap"), lambda pair: -pair["statistic"]),
+    "sign": lambda pair: float(pair["losses"]),
+    # The sum of the ranks of all differences that are not 0, less those above it.
+    "wilcoxon": lambda pair: math.comb(pair["wins"] + pair["losses"] + 1, 2) - pair["statistic"],
+}
+"""The statistic with the runs of a pair the other way round, where that changes it."""
+
+
+def _mirrored(pair: Json, test: str) -> Json:
+    """A pair with the smaller name first: what is a minus b changes its sign."""
+    if not isinstance(pair.get("b"), str) or pair["a"] < pair["b"]:
+        return pair
+    found = dict(pair)
+    for key in NEGATED:
+        if pair.get(key) is not None:
+            found[key] = -pair[key]
+    for one, other in SWAPPED:
+        if one in pair:
+            found[one], found[other] = pair[other], pair[one]
+    if pair.get("interval"):
+        found["interval"] = [-end for end in reversed(pair["interval"])]
+    if test in STATISTICS:
+        found["statistic"] = STATISTICS[test](pair)
+    return found
+
+
+def first_difference(one: Json, other: Json, rounded: float = 0.0, path: str = "") -> str | None:
+    """Where two JSON values differ first, with both figures; None where they do not.
+
+    `rounded` is how far numbers may be apart, relatively, or absolutely below 1.
+    """
+    if isinstance(one, dict) and isinstance(other, dict):
+        if list(one) != list(other) and (rounded == 0.0 or one.keys() != other.keys()):
+            return f"{path}: keys {list(one)} and {list(other)}"
+        parts = ((f"{path}.{key}", one[key], other[key]) for key in one)
+    elif isinstance(one, list) and isinstance(other, list):
+        if len(one) != len(other):
+            return f"{path}: {len(one)} and {len(other)} entries"
+        parts = ((f"{path}[{i}]", *pair) for i, pair in enumerate(zip(one, other, strict=True)))
+    else:
+        return None if _alike(one, other, rounded) else f"{path}: {one!r} and {other!r}"
+    found = (first_difference(a, b, rounded, where) for where, a, b in parts)
+    return next((each for each in found if each is not None), None)
+
+
+def _alike(one: Json, other: Json, rounded: float) -> bool:
+    if one == other and type(one) is type(other):
+        return True
+    numbers = all(isinstance(each, float) for each in (one, other))
+    return numbers and abs(one - other) <= rounded * max(1.0, abs(one), abs(other))
