@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from fault_trials import contents, write_inputs
 import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.render.pool_tables import pools_text
+from steadyrank.workflows import report_sections, report_sources, report_steadiness
 
 distributed = pytest.importorskip("distributed")
 
@@ -34,6 +37,11 @@ def cluster():
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=None
     ) as cluster:
         yield cluster
+
+
+def evaluated(data, out, **options):
+    """As `instances` and `compare` do before anything else, which they do here."""
+    return (sr.evaluate([data / "runs"], data / "qrels.txt", "AP", **options).values,)
 
 
 def simulated(data, out, **options):
@@ -65,22 +73,28 @@ def sharded(data, out, **options):
     return (sr.shard(data / "collection", measures="AP", out=out, **SHARDS, **options).values,)
 
 
-STUDIES = [agreed, pooled, gridded, sharded]
+STUDIES = [evaluated, agreed, pooled, gridded, sharded]
 """`simulate` has a test of its own beside its other ones."""
 
 
-@pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
-@pytest.mark.parametrize("study", STUDIES)
-def test_a_worker_that_dies_and_one_that_joins_change_nothing(data, cluster, tmp_path, study):
+def kill_one(cluster):
+    """What kills a worker when the first task is done, and who was killed."""
     killed = []
 
-    def kill_one(done, total):
+    def progress(done, total):
         if not killed and done < total:
             victim = next(iter(cluster.workers.values()))
             killed.append(victim.pid)
             os.kill(victim.pid, signal.SIGKILL)
 
-    there = study(data, tmp_path / "there", scheduler=cluster.scheduler_address, progress=kill_one)
+    return progress, killed
+
+
+@pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_worker_that_dies_and_one_that_joins_change_nothing(data, cluster, tmp_path, study):
+    progress, killed = kill_one(cluster)
+    there = study(data, tmp_path / "there", scheduler=cluster.scheduler_address, progress=progress)
     assert killed
     here = study(data, tmp_path / "here", jobs=1)
     for found, expected in zip(there, here, strict=True):
@@ -90,7 +104,29 @@ def test_a_worker_that_dies_and_one_that_joins_change_nothing(data, cluster, tmp
 
 
 @pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
-@pytest.mark.parametrize("study", [simulated, pooled])
+def test_a_report_that_loses_a_worker_is_the_same_page(data, cluster, tmp_path, monkeypatch):
+    for module in (report_sections, report_sources, report_steadiness):
+        monkeypatch.setattr(module, "figure", lambda *args, **options: [])  # slow, not at issue
+    progress, killed = kill_one(cluster)
+
+    def in_the_middle(what, done, total):
+        if what == "simulated collections":
+            progress(done, total)
+
+    def page(name, **options):
+        sr.report(
+            [data / "runs"], data / "qrels.txt", run_info=data / "run-info.csv",
+            measures=["AP", "P@10"], n_samples=1200, out=tmp_path / name, **options,
+        )  # fmt: skip
+        return (tmp_path / name).read_bytes()
+
+    there = page("there.html", scheduler=cluster.scheduler_address, progress=in_the_middle)
+    assert killed
+    assert there == page("here.html", jobs=1)
+
+
+@pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
+@pytest.mark.parametrize("study", [evaluated, simulated, pooled])
 def test_a_scheduler_that_goes_away_is_one_error_and_what_is_stored_stays(
     data, tmp_path, study, capfd
 ):
@@ -112,6 +148,19 @@ def test_a_scheduler_that_goes_away_is_one_error_and_what_is_stored_stays(
         assert kept.items() <= contents(store).items()
         for found, expected in zip(resumed, undisturbed, strict=True):
             np.testing.assert_array_equal(found, expected)
+
+
+def test_what_dask_logs_stays_out_of_stderr_from_its_import_on(cluster):
+    code = f"""
+import logging
+from steadyrank.compute.executors import workers
+with workers(scheduler={cluster.scheduler_address!r}) as pool:
+    print(pool.submit(abs, -1).result())
+    for name in ("distributed", "distributed.client", "distributed.core", "tornado.application"):
+        logging.getLogger(name).error("lost")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
 
 
 def test_no_scheduler_is_the_callers_mistake(capsys, data, monkeypatch):

@@ -27,6 +27,9 @@ Answer = TypeVar("Answer")
 PATIENCE = "10s"
 """How long to wait for a scheduler."""
 
+_LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado.application")
+"""Those to which Dask gives levels and a way to stderr."""
+
 Progress = Callable[[int, int], None]
 """Called with (finished, total) each time a task ends."""
 
@@ -118,15 +121,18 @@ def _map_here(
     return answers
 
 
-def _dask_client(scheduler: str) -> Any:
+def _distributed() -> Any:
     try:
-        client: Any = importlib.import_module("distributed").Client
+        return importlib.import_module("distributed")
     except ImportError:
         raise MachineError(
             "a scheduler needs the package distributed: pip install 'steadyrank[dask]'"
         ) from None
+
+
+def _dask_client(scheduler: str) -> Any:
     try:
-        return client(scheduler, timeout=PATIENCE, set_as_default=False)
+        return _distributed().Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {scheduler!r}: {error}") from None
 
@@ -134,7 +140,8 @@ def _dask_client(scheduler: str) -> Any:
 @contextlib.contextmanager
 def _told_of_losses(scheduler: str) -> Iterator[None]:
     """A scheduler or workers that go away, as one error instead of Dask's log of it."""
-    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
+    _distributed()  # sets the levels of its loggers when it is imported
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL + 1)
