@@ -71,15 +71,15 @@ def main() -> None:
                 tallies = measure(name, experiment, setting, trials=asked.trials, full=True)
                 print(*map(row, tallies), sep="\n", file=sys.stderr, flush=True)
                 found += tallies
-    print(HEADER)
-    for tally in sorted(found, key=place):
-        print(row(tally))
-    print("\n| interval | is to hold |\n|---|---|")
-    for claim in dict.fromkeys(tally.claim for tally in sorted(found, key=place)):
-        print(f"| {claim.interval} | {claim.truth} |")
-    print("\n| field | claims nothing, being |\n|---|---|")
+    found.sort(key=place)
+    print(HEADER, *map(row, found), sep="\n")
+    print("\n| interval | study | is to hold |\n|---|---|---|")
+    for claim in dict.fromkeys(tally.claim for tally in found):
+        print(f"| {claim.interval} | {claim.study} | {claim.truth} |")
+    print("\n| in the JSON of | field | is |\n|---|---|---|")
     for field, reason in NO_CLAIM.items():
-        print(f"| `{field}` | {reason} |")
+        study, _, keys = field.partition(" ")
+        print(f"| {study} | `{keys}` | {reason} |")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Trials of the intervals of variances, of what follows from them, and of systems that vary.
+"""Trials of the intervals of variances and of what follows from them: plan, pools, stability.
 
-For `instances`, `plan`, `pools` and `stability`. Systems are drawn too where the claim is about
-other systems, and stay what they are where it is about other topics alone.
+Systems are drawn too where the claim is about other systems, and stay what they are where it is
+about other topics alone.
 """
 
 from __future__ import annotations
@@ -15,14 +15,10 @@ from coverage_worlds import (
     deep_bank,
     flat_bank,
     nested_components_of,
-    pair_bank,
     scores_of,
 )
 
 import steadyrank as sr
-from steadyrank.stats.equivalence import equivalence_test, t_limits
-from steadyrank.stats.instance_bootstrap import two_way_bootstrap
-from steadyrank.stats.two_way import nested_difference, two_way_difference
 from steadyrank.stats.variance import topics_for
 from steadyrank.stats.variance_facets import crossed_components, nested_components
 from steadyrank.studies.pilots import pilot_variance
@@ -166,79 +162,6 @@ def _facet_ends(
     return {name: (*ends, truth[name]) for name, ends in limits.items()}
 
 
-def varying_systems(setting: Setting, full: bool) -> Trial:
-    bank = pair_bank(setting.world, full)
-
-    def trial(rng: np.random.Generator) -> Ends:
-        a, b, truth = _two_systems(bank, setting, rng)
-        test = nested_difference(a, b) if len(b) > 1 else two_way_difference(a - b)
-        t = test.estimate, test.standard_error
-        both = two_way_bootstrap(a, b, n_samples=300, seed=seed_of(rng), jobs=1)
-        return {
-            "mixed": (*t_limits(*t, test.df, 0.95), truth),
-            "equivalence": (*equivalence_test(*t, df=test.df, delta=0.01).interval, truth),
-            "two_way": (*both.interval, truth),
-        }
-
-    return trial
-
-
-def _two_systems(
-    bank: np.ndarray, setting: Setting, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Scores [instance, topic] of both systems, the second a single run unless nested."""
-    topics = rng.integers(bank.shape[1], size=setting.topics)
-    drawn = rng.integers(bank.shape[2], size=(2, setting.instances))
-    a = bank[0][np.ix_(topics, drawn[0])].T
-    if setting.more == NESTED:
-        return a, bank[1][np.ix_(topics, drawn[1])].T, float(bank[0].mean() - bank[1].mean())
-    return a, bank[1][topics, :1].T, float(bank[0].mean() - bank[1][:, 0].mean())
-
-
-def varying_components(setting: Setting, full: bool) -> Trial:
-    bank = pair_bank(setting.world, full)
-    truth = _pair_components(bank, setting)
-    n, m = setting.topics, setting.instances
-    rest = m * truth["system_topic"] + truth["residual"]
-
-    def trial(rng: np.random.Generator) -> Ends:
-        a, b, difference = _two_systems(bank, setting, rng)
-        names = ["a"] * len(a) + ["b"] * len(b)
-        scores = scores_of(np.concatenate([a, b]), {"system": names})
-        found = sr.instances(
-            scores, a="a", b="b", n_samples=100, samples_per_instance=10, n_draws=1000, jobs=1,
-            rng=seed_of(rng),
-        )  # fmt: skip
-        inflation = 1 + n * truth["instance"] / rest
-        limits = found.variance_interval
-        return {
-            **{name: (*limits[name], truth[name]) for name in truth if name in limits},
-            "inflation": (*found.inflation.interval, inflation),
-            "hpd": (*found.hpd, difference),
-        }
-
-    return trial
-
-
-def _pair_components(bank: np.ndarray, setting: Setting) -> dict[str, float]:
-    """What the mixed model's variances are in the population."""
-    if setting.more != NESTED:
-        gap = bank[0] - bank[1][:, :1]
-        by_topic, by_instance = gap.mean(axis=1), gap.mean(axis=0)
-        rest = gap - by_topic[:, None] - by_instance + gap.mean()
-        return {
-            "instance": float(by_instance.var()),
-            "system_topic": float(by_topic.var()),
-            "residual": float((rest**2).mean()),
-        }
-    parts = nested_components_of(bank)
-    # Two systems are all there are: their interaction with topics has one degree of freedom.
-    return parts | {
-        "system_topic": 2 * parts["system_topic"],
-        "topic": parts["topic"] - parts["system_topic"],
-    }
-
-
 def left_out_teams(setting: Setting, full: bool) -> Trial:
     n_teams = setting.systems // 2
     track = sr.simulated_track(
@@ -265,9 +188,6 @@ def _topics_of(variance: float) -> int:
     return sr.plan(variance=variance, **DEMANDS).plans[0].topics
 
 
-NESTED = "both vary"
-
-
 def _stable(name: str, topics: bool, facet: str = "") -> Claim:
     where = "topics_needed" if topics else "d_study"
     key = f"{name}_interval"
@@ -286,22 +206,6 @@ def _stability_claims(facet: str = "") -> dict[str, Claim]:
         for topics in (False, True)
         for name in ("e_rho2", "phi")
     }
-
-
-def _varying(interval: str, *fields: str, nominal: float = 0.95) -> Claim:
-    return Claim(
-        interval=interval,
-        study="instances",
-        truth="the systems' difference over all topics and instances",
-        fields=fields,
-        nominal=nominal,
-    )
-
-
-def _spread(interval: str, *fields: str) -> Claim:
-    return Claim(
-        interval=interval, study="instances", truth="over all topics and instances", fields=fields
-    )
 
 
 _PILOTS = (*settings("5x25 20x10 20x25 20x50"), *settings("20x25", world="normal"))
@@ -372,42 +276,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         ),
         share=0.5,
         claims=_stability_claims(", shared instances"),
-    ),
-    "varying systems": Experiment(
-        prepare=varying_systems,
-        settings=(
-            *settings("10 25 50", instances=5),
-            *settings("25", instances=3),
-            *settings("25", instances=5, world="normal"),
-            *settings("25", instances=5, more=NESTED),
-        ),
-        share=0.5,
-        claims={
-            "mixed": _varying("difference, mixed model", "instances interval"),
-            "equivalence": _varying(
-                "difference, for equivalence", "instances equivalence interval", nominal=0.9
-            ),
-            "two_way": _varying("difference, two-way bootstrap"),
-        },
-    ),
-    "varying components": Experiment(
-        prepare=varying_components,
-        settings=(
-            *settings("25", instances=5),
-            *settings("25", instances=5, world="normal"),
-            *settings("25", instances=5, more=NESTED),
-        ),
-        share=0.075,
-        claims={
-            "hpd": _varying("difference, shortest of the posterior", "instances posterior hpd"),
-            "instance": _spread("variance of instances", "instances variance_interval instance"),
-            "system_topic": _spread(
-                "variance of systems by topics", "instances variance_interval system_topic"
-            ),
-            "residual": _spread("residual variance", "instances variance_interval residual"),
-            "topic": _spread("variance of topics", "instances variance_interval topic"),
-            "inflation": _spread("inflation", "instances inflation interval"),
-        },
     ),
     "left out teams": Experiment(
         prepare=left_out_teams,
