@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import pickle
 from collections.abc import Callable
+from concurrent.futures import Executor, Future
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,29 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write_file
+
+
+class Elsewhere(Executor):
+    """Runs tasks as another machine would: all that goes there and back is pickled."""
+
+    def __init__(self):
+        self.tasks = 0
+
+    def submit(self, function, /, *arguments, **options):
+        self.tasks += 1
+        future = Future()
+        function, arguments, options = pickle.loads(pickle.dumps((function, arguments, options)))
+        try:
+            future.set_result(pickle.loads(pickle.dumps(function(*arguments, **options))))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@pytest.fixture
+def elsewhere() -> Elsewhere:
+    """An executor that counts its tasks and shares no memory with this process."""
+    return Elsewhere()
 
 
 @pytest.fixture(autouse=True)

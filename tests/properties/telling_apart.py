@@ -89,3 +89,19 @@ def _alike(one: Json, other: Json, rounded: float) -> bool:
         return True
     numbers = all(isinstance(each, float) for each in (one, other))
     return numbers and abs(one - other) <= rounded * max(1.0, abs(one), abs(other))
+
+
+def largest_difference(one: Json, other: Json) -> float:
+    """How far numbers are apart at most, as `first_difference` measures it; 0 for the same bytes.
+
+    Infinite where anything but numbers differs.
+    """
+    if first_difference(one, other) is None:
+        return 0.0
+    if isinstance(one, float) and isinstance(other, float):
+        return abs(one - other) / max(1.0, abs(one), abs(other))
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        return max((largest_difference(one[key], other[key]) for key in one), default=0.0)
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        return max(largest_difference(a, b) for a, b in zip(one, other, strict=True))
+    return math.inf

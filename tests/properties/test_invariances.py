@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import pickle
 import warnings
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from study_cases import (
@@ -94,6 +93,19 @@ def test_without_an_order_by_name_it_would_be_seen(shuffled, name, data, expecte
     assert first_difference(by_name(found), by_name(expected(name)[0]), 1e-6) is not None
 
 
+def test_a_store_is_taken_up_in_another_order(data, expected, tmp_path):
+    case, started = CASES["simulate, bootstrap"], []
+    told_of(case, data, store=tmp_path)
+    for shuffled in (topics_shuffled, runs_shuffled):
+        again = {"store": tmp_path, "progress": lambda done, total: started.append(done)}
+        found, _ = told_of(case, shuffled(data, 1), **again)
+        assert (
+            first_difference(by_name(found), by_name(expected("simulate, bootstrap")[0]), ROUNDED)
+            is None
+        )
+    assert not started
+
+
 @pytest.mark.parametrize("jobs", [2, 3])
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.jobs])
 def test_the_number_of_threads_changes_nothing(name, jobs, data, expected):
@@ -109,20 +121,6 @@ def test_how_work_is_cut_changes_nothing(name, data, expected, monkeypatch):
         assert size < getattr(module, constant)
         monkeypatch.setattr(module, constant, size)
     check_same(told_of(case, data, **alone(case)), expected(name), case.rounded)
-
-
-class Elsewhere(Executor):
-    """Runs tasks as another machine would: all that goes there and back is pickled."""
-
-    def __init__(self):
-        self.tasks = 0
-
-    def submit(self, function, /, *arguments, **options):
-        self.tasks += 1
-        function, arguments, options = pickle.loads(pickle.dumps((function, arguments, options)))
-        future = Future()
-        future.set_result(pickle.loads(pickle.dumps(function(*arguments, **options))))
-        return future
 
 
 @pytest.fixture(scope="module")
@@ -144,10 +142,9 @@ SPREAD = [name for name, case in CASES.items() if case.executor]
 
 
 @pytest.mark.parametrize("name", SPREAD)
-def test_an_executor_changes_nothing(name, data, expected):
+def test_an_executor_changes_nothing(name, data, expected, elsewhere):
     with ThreadPoolExecutor(3) as threads:
         check_same(told_of(CASES[name], data, executor=threads), expected(name))
-    elsewhere = Elsewhere()
     check_same(told_of(CASES[name], data, executor=elsewhere), expected(name))
     assert elsewhere.tasks > 1
 

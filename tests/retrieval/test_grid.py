@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import pickle
-from concurrent.futures import Executor, Future
 from itertools import product
 
 import numpy as np
@@ -47,23 +45,6 @@ def qrels(corpus):
     rng = np.random.default_rng(6)
     judged = {t: {d: int(rng.integers(0, 3)) for d in [*corpus][::2]} for t in ("1", "2", "3")}
     return sr.qrels_from_dict({**judged, "9": {"d1": 2}})
-
-
-class Elsewhere(Executor):
-    """Runs tasks as another machine would: all that goes there and back is pickled."""
-
-    def __init__(self):
-        self.tasks = 0
-
-    def submit(self, function, /, *arguments, **options):
-        self.tasks += 1
-        future = Future()
-        function, arguments = pickle.loads(pickle.dumps((function, arguments)))
-        try:
-            future.set_result(pickle.loads(pickle.dumps(function(*arguments, **options))))
-        except Exception as error:
-            future.set_exception(error)
-        return future
 
 
 def contents(folder):
@@ -131,8 +112,8 @@ def test_run_information_names_components(tmp_path, corpus, topics):
 
 
 @pytest.mark.parametrize("how", ["one", "two", "elsewhere"])
-def test_the_same_bytes_everywhere(tmp_path, corpus, topics, how):
-    options = {"one": {"jobs": 1}, "two": {"jobs": 2}, "elsewhere": {"executor": Elsewhere()}}
+def test_the_same_bytes_everywhere(tmp_path, corpus, topics, how, elsewhere):
+    options = {"one": {"jobs": 1}, "two": {"jobs": 2}, "elsewhere": {"executor": elsewhere}}
     sr.write_grid(corpus, topics, out=tmp_path / "a", **SMALL)
     result = sr.write_grid(corpus, topics, out=tmp_path / "b", **SMALL, **options[how])
     assert result.written == len(NAMES)

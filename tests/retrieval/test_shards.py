@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-import pickle
 from collections import Counter
-from concurrent.futures import Executor, Future
 
 import numpy as np
 import plain_search as plain
@@ -316,27 +314,17 @@ def test_run_information_is_what_instances_reads(tmp_path, texts, topics, qrels)
     assert table.settings == ("0.1", "0.3")
 
 
-class Elsewhere(Executor):
-    """Runs tasks as another machine would: all that goes there and back is pickled."""
-
-    def submit(self, function, /, *arguments, **options):
-        future = Future()
-        function, arguments = pickle.loads(pickle.dumps((function, arguments)))
-        future.set_result(pickle.loads(pickle.dumps(function(*arguments, **options))))
-        return future
-
-
 def contents(folder):
     files = [path for path in folder.rglob("*") if path.is_file()]
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 @pytest.mark.parametrize("distance", ["cosine", "kl"])
-def test_the_same_bytes_everywhere_and_after_a_stop(tmp_path, texts, topics, distance):
+def test_the_same_bytes_everywhere_and_after_a_stop(tmp_path, texts, topics, distance, elsewhere):
     options = {**DESIGN, "distance": distance}
     sr.write_shards(texts, topics, out=tmp_path / "a", jobs=1, **options)
     sr.write_shards(texts, topics, out=tmp_path / "b", jobs=2, **options)
-    sr.write_shards(texts, topics, out=tmp_path / "c", executor=Elsewhere(), **options)
+    sr.write_shards(texts, topics, out=tmp_path / "c", executor=elsewhere, **options)
     gone = [*(tmp_path / "c" / "runs").iterdir()][::4]
     for path in gone:
         path.unlink()
