@@ -172,7 +172,8 @@ def _finished(study: Study, numbers: list[int], pool: Executor) -> Iterator[tupl
     futures = {pool.submit(_block_there, study_there, number): number for number in numbers}
     try:
         for future in as_completed(futures):
-            yield futures[future], future.result()
+            # Forgotten once it is taken in: the blocks of a large study do not fit in memory.
+            yield futures.pop(future), future.result()
     finally:
         for future in futures:
             future.cancel()
