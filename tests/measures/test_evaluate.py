@@ -114,7 +114,7 @@ def test_a_dask_cluster_gives_the_same_bytes(tmp_path):
     with (
         warnings.catch_warnings(),
         distributed.LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
         ) as cluster,
     ):
         warnings.simplefilter("ignore")

@@ -286,7 +286,7 @@ def test_other_files_are_not_touched(tmp_path, corpus, topics):
 
 def test_a_dask_cluster_gives_the_same_bytes(tmp_path, corpus, topics):
     distributed = pytest.importorskip("distributed")
-    with distributed.Client(processes=False, dashboard_address=None, n_workers=1) as client:
+    with distributed.Client(processes=False, dashboard_address=":0", n_workers=1) as client:
         sr.write_grid(corpus, topics, out=tmp_path / "a", **SMALL, executor=client.get_executor())
     sr.write_grid(corpus, topics, out=tmp_path / "b", **SMALL)
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
