@@ -1,6 +1,6 @@
 """Every test that is offered keeps its level where it promises to, and none is left out.
 
-`bench/levels.py` prints the whole table; here a part of it, on 2,000 trials and fewer. A band is
+`bench/levels.py` prints the whole table; here a part of it, on 4,000 trials and fewer. A band is
 exact binomial and so wide that all rows of a test together give a false alarm once in 10,000
 suites; seeds are fixed. STEADYRANK_CELLS=10 takes ten times the trials.
 """
@@ -33,7 +33,7 @@ from steadyrank.stats.result import all_pairs
 from steadyrank.stats.tukey import tukey_hsd, two_way_anova
 
 BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
-N_TRIALS = 2000 * BUDGET
+N_TRIALS = 4000 * BUDGET
 FALSE_ALARM = 1e-4
 
 PAGE = Path(__file__).parents[2] / "docs" / "levels.md"
@@ -115,13 +115,8 @@ def test_the_page_has_every_row_and_no_other():
     assert sorted(table_rows()) == sorted(expected)
 
 
-@pytest.fixture(scope="module")
-def scores():
-    """Runs × topics of three trials."""
-    return np.random.default_rng(5).normal(size=(3, 4, 12))
-
-
-def test_many_layouts_at_once_are_tested_as_each_alone(scores):
+def test_many_layouts_at_once_are_tested_as_each_alone():
+    scores = np.random.default_rng(5).normal(size=(3, 4, 12))
     layout = run.Layout.of(scores)
     pvalues = [two_way_anova(each).run.pvalue for each in scores]
     assert layout.f_pvalues() == pytest.approx(pvalues, rel=1e-10)
@@ -145,10 +140,8 @@ def test_many_grids_at_once_are_tested_as_each_alone(strata):
     pvalues = [table.source("b").pvalue for table in tables]
     assert layout.f_pvalues() == pytest.approx(pvalues, rel=1e-10)
     smallest = min(tukey_main_effect(table, "b").pvalue.min() for table in tables)
-    assert layout.tukey_rejects([smallest * 1.0001, smallest * 0.9999]).sum(axis=1).tolist() == [
-        1,
-        0,
-    ]
+    around = layout.tukey_rejects([smallest * 1.0001, smallest * 0.9999])
+    assert around.sum(axis=1).tolist() == [1, 0]
 
 
 def promised(test, data):
@@ -218,7 +211,7 @@ def test_what_the_page_warns_of_is_so(section, name, data, size, verdict):
     """True rates are so far off that the 99.9 % interval misses .05 but once in 10,000."""
     row = next(
         levels.rows_of(
-            section, 2 * N_TRIALS, seed=3, sizes=(size,),
+            section, N_TRIALS, seed=3, sizes=(size,),
             only=lambda test, kind: (test.name, kind) == (name, data),
         )
     )  # fmt: skip
