@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 
-from steadyrank.cli import output
+from steadyrank.cli import output, report
 
 
 class Terminal(io.StringIO):
@@ -36,3 +36,18 @@ def test_a_log_gets_lines(monkeypatch, capsys):
         assert reading is not None
         reading(1, 3)
     assert capsys.readouterr().err == "steadyrank: runs read: 1 of 3\n"
+
+
+def test_a_report_shows_what_it_begins_once_patience_is_spent(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(output, "PATIENCE", 1e6)
+    with report.bars(False) as tell:
+        assert tell is not None
+        tell("compare", 0, 1)
+        assert screen.getvalue() == ""
+        monkeypatch.setattr(output, "PATIENCE", 0.0)
+        tell("topics", 0, 1)
+        tell("splits of topics", 0, 10)
+    assert "compare" not in screen.getvalue()
+    assert screen.getvalue().index("topics") < screen.getvalue().index("splits of topics")

@@ -153,12 +153,17 @@ def _show_warning(message: Warning | str, *rest: Any, **more: Any) -> None:
 
 
 @contextlib.contextmanager
-def progress_bar(what: str, quiet: bool) -> Iterator[Progress | None]:
-    """A callback that shows, once there was patience enough, how far the work is."""
+def progress_bar(
+    what: str, quiet: bool, *, since: float | None = None
+) -> Iterator[Progress | None]:
+    """A callback that shows, once there was patience enough, how far the work is.
+
+    Patience is counted from `since`, where other work came before.
+    """
     if quiet:
         yield None
         return
-    shown = _Bar(what) if sys.stderr.isatty() else _Lines(what)
+    shown = _Bar(what, since) if sys.stderr.isatty() else _Lines(what)
     try:
         yield shown
     finally:
@@ -168,9 +173,9 @@ def progress_bar(what: str, quiet: bool) -> Iterator[Progress | None]:
 class _Bar:
     """rich's progress bar, imported and drawn only if the work takes its time."""
 
-    def __init__(self, what: str):
+    def __init__(self, what: str, since: float | None = None):
         self.what = what
-        self.started = time.monotonic()
+        self.started = time.monotonic() if since is None else since
         self.progress: Any = None
         self.task: Any = None
 
@@ -184,7 +189,7 @@ class _Bar:
             self.progress = RichProgress(console=Console(stderr=True), transient=True)
             self.progress.start()
             self.task = self.progress.add_task(self.what, total=total)
-        self.progress.update(self.task, completed=finished)
+        self.progress.update(self.task, completed=finished, total=total)
         if finished == total:
             self.close()  # Only one bar at a time may be alive, and the next may be due.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -134,11 +135,12 @@ def bars(quiet: bool) -> Iterator[Told | None]:
         return
     with contextlib.ExitStack() as alive:
         now: dict[str, Any] = {"what": None, "bar": None}
+        began = time.monotonic()
 
         def show(what: str, finished: int, total: int) -> None:
             if what != now["what"]:
                 alive.close()
-                now["bar"] = alive.enter_context(progress_bar(what, quiet))
+                now["bar"] = alive.enter_context(progress_bar(what, quiet, since=began))
                 now["what"] = what
             now["bar"](finished, total)
 

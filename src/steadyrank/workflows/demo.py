@@ -76,6 +76,7 @@ def _write_builtin(folder: Path, told: Told | None) -> int:
 def _telling(told: Told | None, what: str) -> Progress | None:
     if told is None:
         return None
+    told(what, 0, 1)
     return lambda finished, total: told(what, finished, total)
 
 

@@ -72,10 +72,11 @@ class Machine:
     told: Told | None = None
 
     def progress(self, what: str) -> Callable[[int, int], None] | None:
-        """A callback for one piece of work."""
+        """A callback for one piece of work, which begins now."""
         told = self.told
         if told is None:
             return None
+        told(what, 0, 1)  # The first part may take long: kernels compile.
         return lambda finished, total: told(what, finished, total)
 
 

@@ -69,6 +69,7 @@ def run_studies(
     for name, study in STUDIES.items():
         if not planned.runs(name):
             continue
+        machine.progress(name)
         with kept_warnings() as odd:
             try:
                 results[name] = study(job)
