@@ -33,6 +33,9 @@ PAIRS_A_TRIAL = 50
 
 AGREE_SAMPLES = 100
 CELLS_A_TRIAL = 100
+LEVELS = 3
+"""Of the component whose levels are compared."""
+
 LEVEL_OF_DIFFERENCE = 3
 """The bin of differences from .03 to .04."""
 
@@ -66,12 +69,12 @@ def _some_runs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scores of different runs on drawn topics, and the runs' scores on all topics.
 
-    In the population "teams", two of each team, one after the other.
+    In the population "teams", those of `LEVELS` teams, one team after the other.
     """
     runs = rng.choice(len(bank), setting.systems, replace=False)
     if setting.world == "teams":
-        teams = rng.choice(len(bank) // TEAM_RUNS, setting.systems // 2, replace=False)
-        runs = (TEAM_RUNS * teams[:, None] + np.arange(2)).ravel()
+        teams = rng.choice(len(bank) // TEAM_RUNS, LEVELS, replace=False)
+        runs = (TEAM_RUNS * teams[:, None] + np.arange(setting.systems // LEVELS)).ravel()
     return bank[runs][:, rng.integers(bank.shape[1], size=setting.topics)], bank[runs]
 
 
@@ -156,7 +159,7 @@ def agreement(setting: Setting, full: bool) -> Trial:
             n_samples=n_samples, jobs=1, rng=seed,
         )  # fmt: skip
 
-    truth = float(found(40_000 if full else 10_000, 1).mean[0, 0, 0])
+    truth = float(found(40_000 if full else 5000, 1).mean[0, 0, 0])
 
     def trial(rng: np.random.Generator) -> Ends:
         many = found(AGREE_SAMPLES * CELLS_A_TRIAL, seed_of(rng))
@@ -174,7 +177,7 @@ def levels(setting: Setting, full: bool) -> Trial:
     def table_of(scores: np.ndarray, errors: Sequence[str]) -> tuple[Anova, float]:
         """The table, and the deviation of the error that levels of a are tested against."""
         table = anova(
-            scores.reshape(3, 2, setting.topics), factors=["a", "b", "topic"],
+            scores.reshape(LEVELS, -1, setting.topics), factors=["a", "b", "topic"],
             effects=["a", "b", "a:b"], block="topic", strata=errors,
         )  # fmt: skip
         return table, np.sqrt(table.source(table.source("a").tested_against).ms)
@@ -187,8 +190,8 @@ def levels(setting: Setting, full: bool) -> Trial:
 
     def trial(rng: np.random.Generator) -> Ends:
         scores, all_topics = _some_runs(bank, setting, rng)
-        truth = all_topics.mean(axis=1).reshape(3, 2).mean(axis=1)
-        worst = np.ptp(scores.reshape(3, -1).mean(axis=1) - truth)
+        found, truth = (each.reshape(LEVELS, -1).mean(axis=1) for each in (scores, all_topics))
+        worst = np.ptp(found - truth)
         halves = {kind: widths[kind] * table_of(scores, strata[kind])[1] for kind in strata}
         return {kind: (-half, half, worst) for kind, half in halves.items()}
 
@@ -330,7 +333,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         settings=(
             *settings("6x10 6x25 6x50"),
             *settings("6x25", world="normal"),
-            *settings("6x25", world="teams"),
+            *settings("6x25 9x25", world="teams"),
         ),
         claims={
             "none": Claim(

@@ -191,9 +191,9 @@ def _topics_of(variance: float) -> int:
 def _stable(name: str, topics: bool, facet: str = "") -> Claim:
     where = "topics_needed" if topics else "d_study"
     key = f"{name}_interval"
-    words = {"e_rho2": "E rho²", "phi": "Phi"}[name] + facet
+    words = {"e_rho2": "E rho²", "phi": "Phi"}[name]
     return Claim(
-        interval=f"topics for {words} {STABLE}" if topics else words,
+        interval=(f"topics for {words} = {STABLE}" if topics else words) + facet,
         study="stability",
         truth="over all systems, topics and instances" if facet else "over all systems and topics",
         fields=(f"stability {where} {key}",),
@@ -231,7 +231,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "plans": Experiment(
         prepare=plans,
-        settings=settings("20x10 20x25"),
+        settings=(*settings("20x10 20x25"), *settings("20x25", world="normal")),
         share=0.1,
         claims={
             "topics": Claim(
