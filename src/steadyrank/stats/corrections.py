@@ -24,7 +24,7 @@ def adjust(pvalues: ArrayLike, method: str = "holm") -> np.ndarray:
     - `holm`: max over j <= i of min(1, (m - j + 1) p_(j))
     - `bh`: min over j >= i of min(1, m p_(j) / j)
 
-    Reject where the adjusted value is at most the error rate. Bonferroni and Holm hold under any
+    Reject where the adjusted value is below the error rate. Bonferroni and Holm hold under any
     dependence; BH under independence or positive regression dependence, which all pairs of
     the same runs satisfy only roughly. Do not use `bh` where one false claim is one too many, nor
     any of them on p-values that are already simultaneous (Tukey's). The whole array is one family.

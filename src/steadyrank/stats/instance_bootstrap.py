@@ -167,9 +167,9 @@ def two_way_bootstrap(
     difference d* is the mean over the drawn topics of a's mean less b's. The interval is between
     percentiles of d*; p = 2 min((1 + #{d* <= 0}), (1 + #{d* >= 0})) / (1 + n_samples), at most 1.
     The variance of d* counts the residual up to three times, but instances only (M - 1) / M times:
-    with fewer than some 10 instances that differ, p is too small. Missing cells (NaN): for each
-    drawn topic, the mean over the drawn instances that have it; topics that either system lacks
-    are left out.
+    with fewer than some 10 instances that differ, or some 50 topics, p is too small. Missing cells
+    (NaN): for each drawn topic, the mean over the drawn instances that have it; topics that either
+    system lacks are left out.
 
     Reference: Owen 2007, doi:10.1214/07-AOAS122 (the pigeonhole bootstrap).
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import optimize, special, stats
 from scipy.interpolate import BarycentricInterpolator
+from threadpoolctl import threadpool_limits
 
 TAIL = 1e-30
 """Probability cut off each end of the distribution of the standard deviation."""
@@ -49,7 +50,9 @@ def survival_many(q: np.ndarray, n_means: int, df: float) -> np.ndarray:
     if values.size <= DIRECT:
         found = survival(inside, n_means, df)
     else:
-        found = _interpolated(inside, largest, n_means, df)
+        # How BLAS splits a product over processors may change the last bits.
+        with threadpool_limits(1, user_api="blas"):
+            found = _interpolated(inside, largest, n_means, df)
     tails: np.ndarray = np.clip(found, 0.0, 1.0)[place.reshape(np.shape(q))]
     return tails
 

@@ -133,5 +133,5 @@ def _rate(test: str, differences: np.ndarray, alpha: float, seed: int) -> tuple[
     resampled = test in ("randomization", "bootstrap")
     options = {"n_samples": RESAMPLES, "seed": seed} if resampled else {}
     pvalues = _TESTS[test](matrix, pairs, **options).pvalue
-    rate = float(np.mean(np.nan_to_num(pvalues, nan=1.0) <= alpha))
+    rate = float(np.mean(np.nan_to_num(pvalues, nan=1.0) < alpha))
     return rate, float(np.sqrt(rate * (1 - rate) / n_trials))

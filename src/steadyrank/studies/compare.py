@@ -194,7 +194,7 @@ def compare(
         alternative=alternative, n_samples=n_samples, jobs=jobs, seed=rng,
     )  # fmt: skip
     chosen = correction or ("none" if test in SIMULTANEOUS else "holm")
-    _warn_if_too_few_samples(test, chosen, alpha, len(pairs), tests.n_samples)
+    _warn_if_too_few_samples(test, chosen, mode, alpha, len(pairs), tests.n_samples)
     adjusted = adjust(tests.pvalue, chosen)
     significant = np.nan_to_num(adjusted, nan=1.0) < alpha
     effects = effect_sizes(used, pairs)
@@ -327,19 +327,24 @@ def _tukey_by_name(
 
 
 def _warn_if_too_few_samples(
-    test: str, correction: str, alpha: float, family: int, n_samples: int | None
+    test: str, correction: str, mode: str, alpha: float, family: int, n_samples: int | None
 ) -> None:
-    """A resampled p-value cannot be smaller than 1 / (1 + B), whatever the data say."""
+    """A resampled p-value is 1 / (1 + B) or more, or, by count / B, 0 where no sample counted."""
     if n_samples is None or test in SIMULTANEOUS or correction not in ("holm", "bonferroni"):
         return
-    if family / (1 + n_samples) >= alpha:
-        needed = math.ceil(family / alpha)
-        warnings.warn(
-            f"{n_samples} samples cannot give p-values small enough for {correction} over {family} "
-            f"comparisons: take more than {needed} samples, correction bh, or randomized-tukey",
-            SteadyrankWarning,
-            stacklevel=3,
-        )
+    if family / (1 + n_samples) < alpha:
+        return
+    problem = (
+        "cannot give p-values small enough"
+        if mode == "sound"
+        else "give p-values of 0, which pass any correction, or none that are small enough,"
+    )
+    warnings.warn(
+        f"{n_samples} samples {problem} for {correction} over {family} comparisons: take more than "
+        f"{math.ceil(family / alpha)} samples, correction bh, or randomized-tukey",
+        SteadyrankWarning,
+        stacklevel=3,
+    )
 
 
 def _letters(pairs: np.ndarray, significant: np.ndarray, means: np.ndarray) -> tuple[str, ...]:
