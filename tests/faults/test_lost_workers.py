@@ -33,9 +33,16 @@ def data(tmp_path_factory):
 @pytest.fixture(scope="module")
 def cluster():
     """Two workers in processes of their own; a nanny starts another one where one has died."""
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=None
-    ) as cluster:
+    import dask
+
+    forked = {"distributed.worker.multiprocessing-method": "forkserver"}  # they import once
+    with (
+        dask.config.set(forked),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0",
+            memory_limit=None,
+        ) as cluster,
+    ):  # fmt: skip
         yield cluster
 
 
