@@ -26,7 +26,7 @@ def test_numbers_go_by_their_size_and_the_rest_by_its_letters():
     ]  # fmt: skip
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(NAMES, st.randoms())
 def test_names_have_one_order_whatever_order_they_come_in(names, random):
     mixed = random.sample(names, len(names))

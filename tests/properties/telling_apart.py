@@ -59,8 +59,9 @@ def _mirrored(pair: Json, test: str) -> Json:
         if one in pair:
             found[one], found[other] = pair[other], pair[one]
     if pair.get("interval"):
-        found["interval"] = [-end for end in reversed(pair["interval"])]
-    if test in STATISTICS:
+        ends = reversed(pair["interval"])
+        found["interval"] = [None if end is None else -end for end in ends]
+    if test in STATISTICS and pair.get("statistic") is not None:
         found["statistic"] = STATISTICS[test](pair)
     return found
 

@@ -19,6 +19,7 @@ from study_cases import (
     small_data,
     told_of,
     topics_shuffled,
+    with_ties,
 )
 from telling_apart import by_name, first_difference
 
@@ -71,6 +72,18 @@ def test_the_order_of_runs_changes_no_figure(name, data, expected):
     assert first_difference(by_name(found), by_name(known), ROUNDED) is None
     if not case.listed:
         assert first_difference(everything, all_known) is None
+
+
+ON_SCORES = ("compare", "topics", "agree", "components", "stability", "plan")
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.study in ON_SCORES])
+def test_ties_do_not_go_by_the_order_either(name, data):
+    case, tied = CASES[name], with_ties(data)
+    known, all_known = told_of(case, tied, **alone(case))
+    check_same(told_of(case, topics_shuffled(tied, 2), **alone(case)), (known, all_known))
+    found, _ = told_of(case, runs_shuffled(tied, 2), **alone(case))
+    assert first_difference(by_name(found), by_name(known), ROUNDED) is None
 
 
 BY_PLACE = {

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import studentized_range
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
+from threadpoolctl import threadpool_limits
 
 from steadyrank.errors import InputError
 from steadyrank.stats import studentized
@@ -183,6 +184,15 @@ def test_same_bytes_on_any_number_of_threads():
     assert len({each.pvalue.tobytes() for each in found}) == 1
     other = randomized_tukey(scores, all_pairs(7), n_samples=1000, seed=1)
     assert other.pvalue.tobytes() != found[0].pvalue.tobytes()
+
+
+def test_same_bytes_on_any_number_of_processors():
+    q = np.linspace(0.1, 9.0, 4005)
+    found = []
+    for blas_threads in (1, 2, 4):
+        with threadpool_limits(blas_threads, user_api="blas"):
+            found.append(studentized.survival_many(q, 90, 18690.0).tobytes())
+    assert found[0] == found[1] == found[2]
 
 
 def test_a_large_matrix_is_drawn_in_parts(monkeypatch):
