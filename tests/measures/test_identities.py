@@ -222,12 +222,12 @@ def test_topics_without_relevant_documents_are_counted_in_a_warning():
 
 
 def test_a_level_that_a_topic_does_not_reach_leaves_it_without_relevant_documents():
-    judgments = {"low": {"a": 1}, "high": {"a": 2}}
+    judgments = {"high": {"a": 2}, "low": {"a": 1}}
     rankings = {topic: {"a": 1.0} for topic in judgments}
     names = ["AP(rel=2)", "Q(rel=2)", "Twist(rel=2)"]
-    assert evaluate(rankings, judgments, names).tolist() == [[0.0, 1.0]] * 3
+    assert evaluate(rankings, judgments, names).tolist() == [[1.0, 0.0]] * 3
     skip = evaluate(rankings, judgments, names, no_relevant="skip")
-    assert np.array_equal(skip, [[np.nan, 1.0]] * 3, equal_nan=True)
+    assert np.array_equal(skip, [[1.0, np.nan]] * 3, equal_nan=True)
 
 
 def test_a_topic_without_any_judgment_has_no_relevant_documents():
