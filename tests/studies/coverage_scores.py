@@ -112,16 +112,19 @@ def other_documents(setting: Setting, full: bool) -> Trial:
             n_teams=setting.systems, runs_per_team=1, n_topics=setting.topics, depth=50,
             pool_depth=50, rng=rng,
         )  # fmt: skip
-        found = sr.simulate(track.runs, track.complete, n_samples=200, jobs=1, rng=seed_of(rng))
+        seed = seed_of(rng)
         fresh = fresh_collection(track.truth, rng).mean(axis=1)
         place = rng.integers(setting.systems)
-        return {
-            "tau": (
-                *found.rank_correlation.interval,
-                kendall_tau(found.raw_mean, fresh).value,
-            ),
-            "rank": (*found.rank_interval[place], rankdata(-fresh, method="min")[place]),
-        }
+        rank = rankdata(-fresh, method="min")[place]
+        ends = {}
+        for denominator in ("judged", "poisson"):
+            found = sr.simulate(
+                track.runs, track.complete, denominator=denominator, n_samples=200, jobs=1, rng=seed
+            )
+            tau = kendall_tau(found.raw_mean, fresh).value
+            ends[f"tau {denominator}"] = (*found.rank_correlation.interval, tau)
+            ends[f"rank {denominator}"] = (*found.rank_interval[place], rank)
+        return ends
 
     return trial
 
@@ -240,6 +243,25 @@ def _difference(kind: str, fields: tuple[str, ...] = ()) -> Claim:
     )
 
 
+def _documents(denominator: str, words: str) -> dict[str, Claim]:
+    """Claims about a fresh collection: the same systems and topics, other documents."""
+    by_default = denominator == "judged"
+    return {
+        f"tau {denominator}": Claim(
+            interval=f"tau with other documents{words}",
+            study="simulate",
+            truth="tau of the ranking with that in fresh documents, same systems and topics",
+            fields=("simulate rank_correlation interval",) if by_default else (),
+        ),
+        f"rank {denominator}": Claim(
+            interval=f"a run's rank in other documents{words}",
+            study="simulate",
+            truth="its rank in fresh documents, same systems and topics",
+            fields=("simulate rank_interval",) if by_default else (),
+        ),
+    }
+
+
 _FROM_10_TO_50 = (*settings("10 25 50"), *settings("25", world="normal"))
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -286,20 +308,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         prepare=other_documents,
         settings=settings("10x10 10x25"),
         share=0.2,
-        claims={
-            "tau": Claim(
-                interval="tau with other documents",
-                study="simulate",
-                truth="tau of the ranking with that in fresh documents, same systems and topics",
-                fields=("simulate rank_correlation interval",),
-            ),
-            "rank": Claim(
-                interval="a run's rank in other documents",
-                study="simulate",
-                truth="its rank in fresh documents, same systems and topics",
-                fields=("simulate rank_interval",),
-            ),
-        },
+        claims=_documents("judged", "") | _documents("poisson", ", denominator poisson"),
     ),
     "reversal curve": Experiment(
         prepare=reversal_curve,
