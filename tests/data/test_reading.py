@@ -316,3 +316,13 @@ def test_dictionaries_that_are_no_judgments_are_refused(grade):
 def test_evaluating_without_judgments_is_refused():
     with pytest.raises(sr.InputError, match="no judgments"):
         sr.evaluate(sr.run_from_dict({"1": {"d": 1}}, name="r"), sr.qrels_from_dict({}), "AP")
+
+
+def test_two_columns_of_one_name_are_refused(write):
+    rows = [
+        '{"qid": "1", "docno": "d1", "score": 2.0}',
+        '{"qid": "1", "docno": "d2", "DocNo": "d3", "score": 1.0}',
+    ]
+    path = write("run.jsonl", "\n".join(rows) + "\n")
+    with pytest.raises(sr.InputError, match=r"run.jsonl:2: two columns are named 'DocNo'"):
+        sr.read_run(path)

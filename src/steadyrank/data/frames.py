@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,9 @@ def _pick_all(path: Path, present: Iterable[str], value: str, line: int | None) 
             got = ", ".join(map(str, present))[:200]
             message = f"expected a column {names[0]!r}, got {got}"
             raise FormatError(path, message, line)
+        twins = [name for name in present if str(name).lower() == str(column).lower()]
+        if len(twins) > 1:
+            raise FormatError(path, f"two columns are named {column!r}: rename one", line)
         found.append(column)
     return found
 
@@ -127,10 +130,11 @@ def _from_parquet(path: Path, value: str) -> Columns:
 def _from_json_lines(path: Path, value: str) -> Columns:
     topics, documents, values, numbers = [], [], [], []
     wanted: list[str] = []
+    known: Set[str] = frozenset()
     label = ""
     for number, row in _json_rows(path):
-        if not wanted or any(column not in row for column in wanted):
-            wanted = _pick_all(path, row, value, number)
+        if row.keys() != known:
+            wanted, known = _pick_all(path, row, value, number), row.keys()
         name = pick_column(row, RUN_NAMES)
         label = label or (_label(path, [row[name]], number) if name else "")
         topics.append(row[wanted[0]])
