@@ -186,33 +186,33 @@ def within_band(tally: Tally) -> bool:
 ALL_STABLE = ("e_rho2", "phi", "e_rho2 topics", "phi topics")
 
 HELD: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
-    ("differences", "track, 25 topics", 2000, ("t", "studentized", "mean")),
+    ("differences", "track, 25 topics", 1000, ("t", "studentized", "mean")),
     ("simultaneous", "normal, 20 systems, 25 topics", 1000, ("tukey",)),
-    ("ranks", "track, 20 systems, 25 topics", 400, ("rank",)),
-    ("other documents", "track, 10 systems, 10 topics", 200, ("tau judged", "tau poisson")),
+    ("ranks", "track, 20 systems, 25 topics", 300, ("rank",)),
+    ("other documents", "track, 10 systems, 10 topics", 150, ("tau judged", "tau poisson")),
     ("reversal curve", "track, 10 systems, 50 topics", 250, ("band",)),
     ("agreement", "track, 20 systems, 25 topics, out of 50; half of the systems", 200, ("mean",)),
-    ("levels", "normal, 6 systems, 25 topics", 1000, ("none", "topic")),
-    ("levels", "teams, 6 systems, 25 topics", 1000, ("topic",)),
-    ("taus of topic sets", "track, 20 systems, 25 topics", 800, ("bootstrap",)),
+    ("levels", "normal, 6 systems, 25 topics", 500, ("none", "topic")),
+    ("levels", "teams, 6 systems, 25 topics", 500, ("topic",)),
+    ("taus of topic sets", "track, 20 systems, 25 topics", 500, ("bootstrap",)),
     ("pilots", "normal, 20 systems, 25 topics", 1000, ("variance",)),
     ("pilots", "track, 20 systems, 50 topics", 1000, ("residual",)),
     ("plans", "normal, 20 systems, 25 topics", 300, ("topics", "power")),
     ("stability", "normal, 20 systems, 25 topics", 1000, ALL_STABLE),
-    ("stability with instances", "normal, 10 systems, 25 topics, 3 instances", 800, ALL_STABLE),
-    ("stability with assessors", "normal, 10 systems, 25 topics, 3 instances", 800, ALL_STABLE),
-    ("varying systems", "track, 25 topics, 5 instances", 600, ("mixed", "equivalence")),
+    ("stability with instances", "normal, 10 systems, 25 topics, 3 instances", 500, ALL_STABLE),
+    ("stability with assessors", "normal, 10 systems, 25 topics, 3 instances", 500, ALL_STABLE),
+    ("varying systems", "track, 25 topics, 5 instances", 400, ("mixed", "equivalence")),
     ("varying components", "normal, 25 topics, 5 instances", 200,
      ("hpd", "instance", "system_topic", "residual", "inflation")),
-    ("left out teams", "track, 20 systems, 25 topics, 3 of 10 teams left out 10 times", 400,
+    ("left out teams", "track, 20 systems, 25 topics, 3 of 10 teams left out 10 times", 300,
      ("mean", "topics")),
 )  # fmt: skip
 """Experiment, a setting in which some of its claims hold, trials to ask for, these claims."""
 
 SHORT: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
     ("differences", "track, 10 topics", 2000, ("percentile", "bca")),
-    ("levels", "teams, 6 systems, 25 topics", 1000, ("none",)),
-    ("stability with instances", "exponential, 10 systems, 25 topics, 3 instances", 800,
+    ("levels", "teams, 6 systems, 25 topics", 500, ("none",)),
+    ("stability with instances", "exponential, 10 systems, 25 topics, 3 instances", 500,
      ("e_rho2", "phi")),
     ("varying components", "track, 25 topics, 5 instances", 110, ("residual",)),
 )  # fmt: skip
