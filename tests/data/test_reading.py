@@ -326,3 +326,8 @@ def test_two_columns_of_one_name_are_refused(write):
     path = write("run.jsonl", "\n".join(rows) + "\n")
     with pytest.raises(sr.InputError, match=r"run.jsonl:2: two columns are named 'DocNo'"):
         sr.read_run(path)
+
+
+def test_a_row_without_columns_is_refused(write):
+    with pytest.raises(sr.InputError, match=r"run.jsonl:1: expected a column 'query_id'"):
+        sr.read_run(write("run.jsonl", "{}\n"))

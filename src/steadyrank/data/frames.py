@@ -130,7 +130,7 @@ def _from_parquet(path: Path, value: str) -> Columns:
 def _from_json_lines(path: Path, value: str) -> Columns:
     topics, documents, values, numbers = [], [], [], []
     wanted: list[str] = []
-    known: Set[str] = frozenset()
+    known: Set[str] | None = None
     label = ""
     for number, row in _json_rows(path):
         if row.keys() != known:
