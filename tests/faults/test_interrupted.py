@@ -65,6 +65,15 @@ def test_the_line_says_what_the_same_command_will_do(capsys, monkeypatch, argume
     assert capsys.readouterr().err == f"steadyrank: interrupted; {then}\n"
 
 
+@pytest.fixture
+def heard():
+    """Ctrl-C is heard, whatever the shell that started the tests has set."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 def test_ctrl_c_in_a_destructor_is_not_forgotten(monkeypatch):
     class Dying:
         def __del__(self):
@@ -87,13 +96,13 @@ def test_whoever_interrupts_does_not_wait_for_what_has_not_begun():
         gate.wait(30)
 
     def interrupt(*progress):
+        threading.Timer(0.2, gate.set).start()
         raise KeyboardInterrupt
 
     def first_ends(number):
         if number:
             task(number)
 
-    threading.Timer(0.2, gate.set).start()
     with pytest.raises(KeyboardInterrupt), workers(jobs=2) as pool:
         map_in_order(first_ends, range(500), pool, progress=interrupt)
     assert len(began) < 10

@@ -104,8 +104,7 @@ def test_the_order_of_the_input_changes_nothing(data, collection, ties):
         for topic, documents in shuffled(data.draw, judgments).items()
     }
     after = evaluate(other_rankings, other_judgments, EVERY_MEASURE, ties=ties)
-    back = [list(other_judgments).index(topic) for topic in judgments]
-    assert after[:, back].tobytes() == before.tobytes()
+    assert after.tobytes() == before.tobytes()
 
 
 @reproducible

@@ -316,8 +316,8 @@ def test_the_pool_is_judged(builtin_collection, builtin_runs):
     assert len(builtin_runs) >= 12
     assert len({run.info["team"] for run in builtin_runs}) >= 5
     scores = sr.evaluate(builtin_runs, builtin_collection.qrels, ["Judged@10"])
-    # A document that another version has, or lacks, can move some others.
-    assert scores.values.mean() >= 0.97
+    # Other versions have documents that nobody judged: docs/collection.md has the shares.
+    assert scores.values.mean() >= (0.9 if builtin_collection.gone else 1.0)
 
 
 def test_the_best_system_is_far_above_the_worst_and_chance_near_0(builtin_collection, builtin_runs):

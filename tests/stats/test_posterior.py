@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
-import arviz
 import numpy as np
 import pytest
 from scipy import stats
@@ -18,6 +18,10 @@ from steadyrank.stats.mixed_model import MixedModel
 from steadyrank.stats.mixed_surrogate import Surrogate
 from steadyrank.stats.posterior import posterior
 from steadyrank.stats.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", FutureWarning)  # once a day, of its own successor
+    import arviz
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 NESTED = {

@@ -106,7 +106,7 @@ def test_pilot_data_give_the_variance_of_every_measure_and_its_uncertainty():
         assert row.topics_two_way == two_way < row.topics
     assert [row.measure for row in result.plans] == ["AP", "P@10"]
     only = sr.plan(scores, measures=["P@10"], minimum_difference=0.1, systems=5)
-    assert only.plans == result.plans[1:]
+    assert repr(only.plans) == repr(result.plans[1:])  # NaN differs from itself
     power = sr.plan(scores, minimum_difference=0.1, systems=5, topics=30).plans[0]
     assert power.power_interval[0] < power.power < power.power_interval[1]
     assert power.topics_interval is None
