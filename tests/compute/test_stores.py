@@ -20,6 +20,7 @@ def test_what_was_saved_is_loaded(tmp_path):
     assert again is not None
     np.testing.assert_array_equal(again["x"], block["x"])
     assert again["n"] == 3
+    assert again.keys() == block.keys()
 
 
 def test_other_settings_are_refused_by_name(tmp_path):

@@ -38,8 +38,11 @@ class Store:
 
     def save(self, name: str, arrays: Arrays) -> None:
         """Keep one block."""
+        if any(np.asarray(array).dtype.hasobject for array in arrays.values()):
+            raise ValueError(f"{name}: arrays of objects would be pickled")
         buffer = io.BytesIO()
-        np.savez(buffer, allow_pickle=False, **dict(arrays))
+        named: dict[str, Any] = dict(arrays)  # `allow_pickle` is one more array to NumPy 1.26
+        np.savez(buffer, **named)
         data = buffer.getvalue()
         path = self.folder / f"{name}.block"
         check_still_there(self.folder)
