@@ -95,8 +95,9 @@ def mutants_of(name: str, place: Path) -> Callable[[int], bool]:
     from mutants import mutant, outcome
 
     target = all_targets()[name]
-    for seed in target.seeds:
-        outcome(target, seed, place / "seed")  # loads and compiles what the reader needs
+    for seed in target.seeds:  # loads and compiles what the reader needs, however long it takes
+        (place / "seed").write_bytes(seed)
+        target.check(place / "seed")
     return lambda number: outcome(target, mutant(target, number), place / "mutant") == "refused"
 
 
