@@ -95,6 +95,56 @@ def column_values(path: Path, table: Any, column: str | int) -> list[Any]:
         raise _broken(path, error) from None
 
 
+def coded_names(
+    path: Path, table: Any, column: int, what: str
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """A column's names in their order of appearance, and which of them each row has.
+
+    Millions of rows have thousands of names: only these become Python's own.
+    """
+    import pyarrow as pa
+
+    cells = table.column(column)
+    kind = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    if not (is_text or pa.types.is_integer(kind)):
+        for row, name in enumerate(column_values(path, table, column), start=1):
+            check_name(path, what, name, row)
+        return (), np.empty(0, np.intp)
+    try:
+        whole = cells.cast(pa.large_string() if is_text else kind).combine_chunks()
+        encoded = whole.dictionary_encode()
+        names = encoded.dictionary.to_pylist()
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        raise _broken(path, error) from None
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
+    firsts = np.empty(len(names) + 1, np.intp)
+    firsts[codes[::-1]] = np.arange(len(codes), 0, -1)  # of equal places the last one counts
+    if encoded.null_count:
+        check_name(path, what, None, int(firsts[-1]))
+    for name, row in zip(names, firsts.tolist(), strict=False):
+        check_name(path, what, name, row)
+    return tuple(map(str, names)), codes
+
+
+def column_numbers(path: Path, table: Any, column: int) -> np.ndarray:
+    """A column of scores as float64, NaN where there is none; an error that names the row."""
+    import pyarrow as pa
+
+    cells = table.column(column)
+    if pa.types.is_floating(cells.type) or pa.types.is_integer(cells.type):
+        numbers: np.ndarray = cells.to_numpy().astype(np.float64)
+        if np.isinf(numbers).any():
+            row = int(np.argmax(np.isinf(numbers)))
+            raise FormatError(path, f"expected a score, got {str(numbers[row])!r}", row + 1)
+        return numbers
+    values = column_values(path, table, column)
+    for row, value in enumerate(values, start=1):
+        if value is not None:
+            raise FormatError(path, f"expected a score, got {str(value)[:40]!r}", row)
+    return np.full(len(values), np.nan)
+
+
 def _broken(path: Path, error: Exception) -> FormatError:
     reason = " ".join(str(error).split())[:200]
     return FormatError(path, f"broken Parquet data ({reason}): write it again")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,15 @@ import numpy as np
 
 from steadyrank.compute.files import whole_file, write_whole
 from steadyrank.data.csv_cells import armed, as_written, csv_cell, csv_line, read_csv
-from steadyrank.data.frames import check_name, column_values, pick_column, read_parquet
-from steadyrank.data.scores import AXES, RepeatedCell, Scores, join_scores, scores_from_cells
+from steadyrank.data.frames import coded_names, column_numbers, pick_column, read_parquet
+from steadyrank.data.scores import (
+    AXES,
+    RepeatedCell,
+    Scores,
+    join_scores,
+    scores_from_cells,
+    scores_from_codes,
+)
 from steadyrank.data.sources import PathLike, is_parquet
 from steadyrank.errors import FormatError, InputError, unknown_name
 
@@ -29,7 +35,6 @@ _LONG_COLUMNS = {
 }
 _MISSING = {"", "nan", "na", "null", "none"}
 _METADATA = b"steadyrank"
-LARGEST_FLOAT = sys.float_info.max
 
 Numbered = list[tuple[int, list[str]]]
 """Rows of a file, each with the number of its line."""
@@ -161,21 +166,12 @@ def _read_parquet(path: Path) -> Scores:
         expected = ", ".join(names[0] for names in _LONG_COLUMNS.values())
         got = ", ".join(table.column_names)[:200]
         raise FormatError(path, f"expected columns {expected}, got {got}")
-    cells = {role: column_values(path, table, column) for role, column in columns.items()}
-    for axis in AXES:
-        for row, name in enumerate(cells[axis], start=1):
-            check_name(path, axis, name, row)
-    values = [np.nan if value is None else value for value in cells["value"]]
-    for row, value in enumerate(values, start=1):
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not is_number or abs(value) > LARGEST_FLOAT:
-            raise FormatError(path, f"expected a score, got {str(value)[:40]!r}", row)
-    own = _own_metadata(path, table, len(dict.fromkeys(map(str, cells["run"]))))
+    coded = [coded_names(path, table, columns[axis], axis) for axis in AXES]
+    labels, codes = zip(*coded, strict=True)
+    values = column_numbers(path, table, columns["value"])
+    own = _own_metadata(path, table, len(labels[AXES.index("run")]))
     try:
-        scores = scores_from_cells(
-            cells["measure"], cells["run"], cells["topic"], values,
-            meta=own.get("meta", _from(path)),
-        )  # fmt: skip
+        scores = scores_from_codes(labels, codes, values, meta=own.get("meta", _from(path)))
     except RepeatedCell as error:
         raise FormatError(path, str(error), error.row + 1) from None
     return scores.with_run_info(**own.get("run_info", {}))

@@ -176,16 +176,28 @@ def scores_from_cells(
         index: dict[str, int] = {}
         codes.append(np.array([index.setdefault(str(name), len(index)) for name in column], int))
         labels.append(tuple(index))
+    return scores_from_codes(labels, codes, np.fromiter(values, np.float64), **options)
+
+
+def scores_from_codes(
+    labels: Sequence[tuple[str, ...]],
+    codes: Sequence[np.ndarray],
+    values: np.ndarray,
+    **options: Any,
+) -> Scores:
+    """A cube from long columns of places in the labels of measures, runs and topics."""
     flat = (
         np.ravel_multi_index(tuple(codes), tuple(map(len, labels))) if len(codes[0]) else codes[0]
     )
-    if len(np.unique(flat)) < len(flat):
+    cube = np.full(tuple(map(len, labels)), np.nan)
+    taken = np.zeros(cube.size, bool)
+    taken[flat] = True
+    if np.count_nonzero(taken) < len(flat):
         order = np.argsort(flat, kind="stable")
         row = int(order[1:][np.diff(flat[order]) == 0].min())
         cell = [labels[axis][codes[axis][row]] for axis in range(3)]
         raise RepeatedCell(row, f"a second value for {' / '.join(cell)}: keep one")
-    cube = np.full(tuple(map(len, labels)), np.nan)
-    cube.flat[flat] = np.fromiter(values, np.float64, len(flat))
+    cube.reshape(-1)[flat] = values
     return Scores(measures=labels[0], runs=labels[1], topics=labels[2], values=cube, **options)
 
 
