@@ -1,6 +1,6 @@
 """How cost grows with each dimension: exponents fitted at four sizes, for docs/scale.md.
 
-    pip install -e . && python bench/growth.py [--only simulate] [--turns 3]
+    pip install -e . && python bench/growth.py [--only simulate] [--turns 5]
 
 Each study runs in this process on one thread at four sizes of one dimension, each twice the last,
 the others held. Cost is processor seconds, the least of some turns, after a turn that compiles. The
@@ -147,7 +147,7 @@ def grow(name: str, dimension: str, turns: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="studies whose names begin with this")
-    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--turns", type=int, default=5)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     print("| study | dimension | sizes | held | cost | exponent | at the end |")

@@ -34,30 +34,37 @@ def compact_letters(different: np.ndarray, order: np.ndarray) -> list[str] | Non
     >>> compact_letters(different, np.arange(3))
     ['a', 'ab', 'b']
     """
-    groups: list[frozenset[int]] = [frozenset(range(len(different)))]
-    for i, j in zip(*np.nonzero(np.triu(different)), strict=True):
-        pair = {int(i), int(j)}
-        split = [group - {member} for group in groups if pair <= group for member in pair]
-        kept = [group for group in groups if not pair <= group]
-        groups = _absorbed(kept, split)
+    n_runs = len(different)
+    groups = [(1 << n_runs) - 1]
+    for i, j in np.argwhere(np.triu(different)).tolist():
+        pair = 1 << i | 1 << j
+        split = {g ^ 1 << member for g in groups if g & pair == pair for member in (i, j)}
+        groups = _absorbed([g for g in groups if g & pair != pair], split)
         if len(groups) > MOST_GROUPS:
             return None
     if len(groups) > len(ALPHABET):
         return None
     places = {int(run): place for place, run in enumerate(order)}
-    groups.sort(key=lambda group: sorted(places[run] for run in group))
-    letters = [""] * len(different)
-    for number, group in enumerate(groups):
+    members = [[run for run in range(n_runs) if group >> run & 1] for group in groups]
+    members.sort(key=lambda group: sorted(places[run] for run in group))
+    letters = [""] * n_runs
+    for number, group in enumerate(members):
         for run in group:
             letters[run] += ALPHABET[number]
     return letters
 
 
-def _absorbed(kept: list[frozenset[int]], new: list[frozenset[int]]) -> list[frozenset[int]]:
-    """The groups that no other group contains; only new ones can be contained."""
+def _absorbed(kept: list[int], new: set[int]) -> list[int]:
+    """The groups that no other group contains; only new ones can be contained.
+
+    A group is the bits of its runs, which makes containing one operation.
+    """
     result = list(kept)
-    for group in sorted(set(new), key=len, reverse=True):
-        if not any(group <= other for other in result):
+    for group in sorted(new, key=int.bit_count, reverse=True):
+        for other in result:
+            if group & other == group:
+                break
+        else:
             result.append(group)
     return result
 
