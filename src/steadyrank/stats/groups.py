@@ -36,7 +36,9 @@ def compact_letters(different: np.ndarray, order: np.ndarray) -> list[str] | Non
     """
     n_runs = len(different)
     groups = [(1 << n_runs) - 1]
-    for i, j in np.argwhere(np.triu(different)).tolist():
+    # By rank, groups are nearly intervals and stay few on the way; the answer is the same.
+    ranked = different[np.ix_(order, order)]
+    for i, j in np.argwhere(np.triu(ranked)).tolist():
         pair = 1 << i | 1 << j
         split = {g ^ 1 << member for g in groups if g & pair == pair for member in (i, j)}
         groups = _absorbed([g for g in groups if g & pair != pair], split)
@@ -44,13 +46,11 @@ def compact_letters(different: np.ndarray, order: np.ndarray) -> list[str] | Non
             return None
     if len(groups) > len(ALPHABET):
         return None
-    places = {int(run): place for place, run in enumerate(order)}
-    members = [[run for run in range(n_runs) if group >> run & 1] for group in groups]
-    members.sort(key=lambda group: sorted(places[run] for run in group))
     letters = [""] * n_runs
-    for number, group in enumerate(members):
-        for run in group:
-            letters[run] += ALPHABET[number]
+    members = sorted([place for place in range(n_runs) if group >> place & 1] for group in groups)
+    for letter, group in zip(ALPHABET, members, strict=False):
+        for place in group:
+            letters[int(order[place])] += letter
     return letters
 
 
