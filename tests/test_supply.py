@@ -77,6 +77,10 @@ def test_what_is_justified_unpacks_nothing():
                 assert node.attr == "UnpicklingError", path
 
 
+CHECKED_BEFORE = ("stores.py", "savez")
+"""NumPy 1.26 takes the option for an array, so stores refuse objects themselves: test_stores.py."""
+
+
 def test_no_module_runs_text_or_loads_pickles():
     found = []
     for path in sources():
@@ -89,7 +93,7 @@ def test_no_module_runs_text_or_loads_pickles():
                 node.func
             ).startswith(("np.", "numpy.")):  # fmt: skip
                 given = {key.arg: ast.unparse(key.value) for key in node.keywords}
-                if given.get("allow_pickle") != "False":
+                if given.get("allow_pickle") != "False" and (path.name, name) != CHECKED_BEFORE:
                     found.append(f"{path.name}:{node.lineno}: {name} that may hold pickles")
     assert found == []
 
