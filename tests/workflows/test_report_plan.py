@@ -36,7 +36,24 @@ def test_budgets_are_read(budget, seconds):
 
 
 @pytest.mark.parametrize(
-    "budget", ["", "soon", "2 weeks", "-1", "0", "0s", "1e3", "nan", "inf", "2mm", True, None, "m"]
+    "budget",
+    [
+        "2\x1em",
+        "٢m",
+        "",
+        "soon",
+        "2 weeks",
+        "-1",
+        "0",
+        "0s",
+        "1e3",
+        "nan",
+        "inf",
+        "2mm",
+        True,
+        None,
+        "m",
+    ],
 )
 def test_other_budgets_are_refused_with_the_remedy(budget):
     with pytest.raises(InputError, match="such as 90s, 2m or 1h"):

@@ -129,7 +129,7 @@ def parse_budget(budget: Budget) -> float:
     >>> parse_budget("90s"), parse_budget("2m"), parse_budget("0.5h"), parse_budget(45)
     (90.0, 120.0, 1800.0, 45.0)
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?|\.\d+)\s*([smh]?)\s*", str(budget))
+    found = re.fullmatch(r"[ \t]*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)[ \t]*([smh]?)[ \t]*", str(budget))
     if found is None or isinstance(budget, bool) or not float(found[1]) > 0.0:
         raise InputError(
             f"budget {budget!r}: give seconds, or a number with s, m or h, such as 90s, 2m or 1h"
