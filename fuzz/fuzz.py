@@ -220,6 +220,11 @@ def guided(name: str, seconds: float) -> None:
         import atheris
     except ImportError:
         sys.exit("fuzz.py: --coverage needs atheris, which has no wheel for every Python")
+    # Kernels must not be changed, so what reads runs goes unguided.
+    import steadyrank.data.reading
+
+    for module in GUIDED:
+        sys.modules.pop(module, None)  # loaded again, with its branches told
     with atheris.instrument_imports(include=[*GUIDED, "csv", "json.decoder", "html"]):
         import steadyrank.cli.inputs
         import steadyrank.cli.making
