@@ -87,6 +87,94 @@ def signed_ranks(z, tolerance, exact_up_to, w_plus, n_nonzero, ties, pvalue):
 
 
 @kernel
+def signed_rank_limits(z, tolerance, exact_up_to, alpha, quantile, limits):
+    """Limits of the pseudomedian of each row's non-zero values at which the test rejects.
+
+    `quantile`: the normal quantile of 1 - alpha / 2, for more than `exact_up_to` values.
+    """
+    n_pairs, n_topics = z.shape
+    values = np.empty(n_topics)
+    doubled = np.empty(n_topics, np.int64)
+    ways = np.empty(exact_up_to * (exact_up_to + 1) + 1)
+    for p in range(n_pairs):
+        n = 0
+        for k in range(n_topics):
+            if abs(z[p, k]) > tolerance[p]:
+                values[n] = z[p, k]
+                n += 1
+        sizes = np.sort(np.abs(values[:n]))
+        first, tie_sum = 0, 0.0
+        while first < n:
+            stop = first + 1
+            while stop < n and sizes[stop] - sizes[stop - 1] <= tolerance[p]:
+                stop += 1
+            count = float(stop - first)
+            tie_sum += count * count * count - count
+            doubled[first:stop] = first + 1 + stop
+            first = stop
+        if n <= exact_up_to:
+            most = _rejected_sum(doubled[:n], alpha, ways)
+        else:
+            spread = np.sqrt(n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - tie_sum / 48.0)
+            most = np.floor(n * (n + 1.0) / 4.0 - 0.5 - quantile * spread)
+        limits[p, 0], limits[p, 1] = -np.inf, np.inf
+        if n > 0 and most >= 0.0:
+            ordered = np.sort(values[:n])
+            limits[p, 0] = _walsh_average(ordered, int(most) + 1)
+            limits[p, 1] = -_walsh_average(-ordered[::-1], int(most) + 1)
+
+
+@kernel
+def _rejected_sum(doubled, alpha, ways):
+    """The largest sum of ranks w with 2 P(W <= w) <= alpha, rounded down; -1 where there is none."""
+    total = 0
+    for rank in doubled:
+        total += rank
+    ways[: total + 1] = 0.0
+    ways[0] = 1.0
+    for rank in doubled:
+        for place in range(total, rank - 1, -1):
+            ways[place] += ways[place - rank]
+    chance, last = 0.0, -1
+    for twice in range(total + 1):
+        chance += ways[twice] / 2.0 ** len(doubled)
+        if 2.0 * chance > alpha * (1.0 + 1e-12):
+            break
+        last = twice
+    return np.floor(last / 2.0) if last >= 0 else -1.0
+
+
+@kernel
+def _walsh_average(ordered, rank):
+    """The rank-th smallest mean of two of the sorted values, each also with itself."""
+    low, high = ordered[0], ordered[-1]
+    close = 1e-15 * max(abs(low), abs(high))
+    if _means_up_to(ordered, low) >= rank:
+        return low
+    while True:
+        middle = low + 0.5 * (high - low)
+        if middle <= low or middle >= high or high - low <= close:
+            return high
+        if _means_up_to(ordered, middle) >= rank:
+            high = middle
+        else:
+            low = middle
+
+
+@kernel
+def _means_up_to(ordered, value):
+    """How many means of two of the sorted values are at most `value`: one walk from both ends."""
+    count, other = 0, len(ordered) - 1
+    for i in range(len(ordered)):
+        while other >= i and 0.5 * (ordered[i] + ordered[other]) > value:
+            other -= 1
+        if other < i:
+            break
+        count += other - i + 1
+    return count
+
+
+@kernel
 def _lower_tail(doubled, limit, ways):
     """P(2 W+ <= limit) when every sign is a fair coin, by counting the subsets of each sum."""
     ways[: limit + 1] = 0.0
@@ -177,3 +265,44 @@ def resampled_t(sums, squares, n, shift, largest):
             if spread <= 1e-12 * squares[b, p] or spread <= n * (1e-12 * largest[p]) ** 2:
                 t = 0.0 if abs(centre) <= 1e-12 * largest[p] else np.copysign(np.inf, centre)
             sums[b, p] = t
+
+
+@lean_kernel
+def signed_differences(sums, pairs, weight, out):
+    """(sums[b, i] - sums[b, j]) weight of each pair (i, j) under each sign pattern b."""
+    for b in range(sums.shape[0]):
+        for p in range(pairs.shape[0]):
+            out[b, p] = (sums[b, pairs[p, 0]] - sums[b, pairs[p, 1]]) * weight[p]
+
+
+@lean_kernel
+def look_up(values, row, table, out):
+    """Values from -1 to 1 through their pair's row of a table on an equal grid from 0 to 1."""
+    last = table.shape[1] - 1
+    for b in range(values.shape[0]):
+        for p in range(values.shape[1]):
+            place = min(abs(values[b, p]), 1.0) * last
+            below = min(int(place), last - 1)
+            low, high = table[row[p], below], table[row[p], below + 1]
+            size = low + (high - low) * (place - below)
+            out[b, p] = size if values[b, p] >= 0.0 else -size
+
+
+@lean_kernel
+def step_counts(values, observed, counts, largest):
+    """Stepdown: how often the largest of the hypotheses still in play reaches each observed one.
+
+    `values` [pattern, pair] speak for "the first run of the pair is better", pairs being sorted
+    by `observed`, largest first; their negatives for the other direction, which is never rejected
+    before and so always in play. `largest` receives each pattern's largest of all.
+    """
+    n_pairs = values.shape[1]
+    for b in range(values.shape[0]):
+        most = 0.0
+        for p in range(n_pairs):
+            most = max(most, -values[b, p])
+        for k in range(n_pairs):
+            p = n_pairs - 1 - k
+            most = max(most, values[b, p])
+            counts[p] += most >= observed[p]
+        largest[b] = most

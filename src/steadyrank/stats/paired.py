@@ -127,7 +127,8 @@ def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) ->
         f"Wilcoxon signed-rank, zeros dropped, mid-ranks; exact up to {exact_up_to} non-zero"
         " differences, else normal, corrected for ties and continuity; two-sided"
     )
-    return _result("wilcoxon", moments(scores, pairs), w_plus, pvalue, method)
+    direction = np.sign(w_plus - n * (n + 1) / 4)
+    return _result("wilcoxon", moments(scores, pairs), w_plus, pvalue, method, direction)
 
 
 def sign_test(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
@@ -148,7 +149,8 @@ def sign_test(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
     pvalue = np.minimum(1.0, 2.0 * bdtr(np.minimum(positive, negative), n, 0.5))
     pvalue[n == 0] = 1.0
     method = "sign test, zeros dropped, exact binomial, two-sided"
-    return _result("sign", moments(scores, pairs), positive, pvalue, method)
+    direction = np.sign(positive - negative)
+    return _result("sign", moments(scores, pairs), positive, pvalue, method, direction)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -292,7 +294,12 @@ def _check_replicates(values: np.ndarray) -> None:
 
 
 def _result(
-    test: str, found: Moments, statistic: np.ndarray, pvalue: np.ndarray, method: str
+    test: str,
+    found: Moments,
+    statistic: np.ndarray,
+    pvalue: np.ndarray,
+    method: str,
+    direction: np.ndarray | None = None,
 ) -> PairTests:
     pvalue[found.flag == NO_DIFFERENCE] = 1.0
     pvalue[found.flag == TOO_FEW] = np.nan
@@ -304,4 +311,5 @@ def _result(
         pvalue=pvalue,
         flag=found.flag,
         method=method,
+        direction=direction,
     )

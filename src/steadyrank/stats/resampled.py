@@ -155,7 +155,7 @@ def _drawn_flips(
     def count(blocks: Sequence[Block]) -> np.ndarray:
         found = np.zeros(len(pairs), np.int64)
         for block in blocks:
-            signs = _signs(seed, block, scores.shape[1])
+            signs = sign_patterns(seed, block, scores.shape[1])
             extreme = np.zeros(len(shared), np.int64)
             pair_kernels.count_run_differences(
                 runs @ signs.T, pairs[shared], limit[shared], extreme
@@ -182,11 +182,13 @@ def _flip_limits(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     return limit
 
 
-def _signs(seed: int, block: Block, n_topics: int) -> np.ndarray:
+def sign_patterns(
+    seed: int, block: Block, n_topics: int, purpose: str = "signs"
+) -> np.ndarray:
     """The random signs of a block of replicates, [replicate, topic], -1.0 or 1.0."""
     number, first, stop = block
     rows, width = stop - first, -(-n_topics // 8)
-    drawn = block_stream(seed, "signs", number).bytes(rows * width)
+    drawn = block_stream(seed, purpose, number).bytes(rows * width)
     packed = np.frombuffer(drawn, np.uint8).reshape(rows, width)
     bits = np.unpackbits(packed, axis=1, count=n_topics)
     return np.asarray(bits.astype(np.float64) * 2.0 - 1.0)
@@ -205,7 +207,7 @@ def _resampled_counts(
 ) -> np.ndarray:
     """How many t* are as extreme as t, for each pair."""
     # Resamples draw positions, so all pairs with as many topics share the same matrix products.
-    sizes = _shared_topics(scores, pairs)
+    sizes = n_shared(scores, pairs)
     groups = {int(n): np.flatnonzero(sizes == n) for n in np.unique(sizes) if n > 1}
     blocks = blocks_of(n_samples)
     share = {n: _mean_weights(n, blocks, seed, jobs=jobs) for n in groups} if paper else {}
@@ -216,10 +218,10 @@ def _resampled_counts(
         found = np.zeros(len(pairs), np.int64)
         for block in some:
             for n, members in groups.items():
-                weights = _weights(seed, block, n)
+                weights = topic_draws(seed, block, n)
                 for part in slices(len(members), WIDTH):
                     at = members[part]
-                    t_star = _t_star(_gathered(scores, pairs[at], n), weights, share.get(n))
+                    t_star = resampled_statistics(shared_differences(scores, pairs[at], n), weights, share.get(n))
                     extreme = np.zeros(len(at), np.int64)
                     pair_kernels.count_extreme(t_star, limit[at], two_sided, extreme)
                     found[at] += extreme
@@ -228,7 +230,7 @@ def _resampled_counts(
     return add_up(count, blocks, len(pairs), jobs=jobs)
 
 
-def _t_star(z: np.ndarray, weights: np.ndarray, mean_weights: np.ndarray | None) -> np.ndarray:
+def resampled_statistics(z: np.ndarray, weights: np.ndarray, mean_weights: np.ndarray | None) -> np.ndarray:
     """t* of complete differences [pair, topic] under weights [replicate, topic].
 
     The shift is the mean, or the mean under `mean_weights`, the average weights of all
@@ -243,19 +245,19 @@ def _t_star(z: np.ndarray, weights: np.ndarray, mean_weights: np.ndarray | None)
     return t
 
 
-def _gathered(scores: np.ndarray, pairs: np.ndarray, n: int) -> np.ndarray:
+def shared_differences(scores: np.ndarray, pairs: np.ndarray, n: int) -> np.ndarray:
     """Differences of pairs that share n topics each, missing ones left out, [pair, n]."""
     z = pair_differences(scores, pairs)
     return z if n == scores.shape[1] else z[~np.isnan(z)].reshape(len(z), n)
 
 
-def _shared_topics(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+def n_shared(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     there = (~np.isnan(scores)).astype(np.float64)
     shared: np.ndarray = (there @ there.T)[pairs[:, 0], pairs[:, 1]]
     return shared.astype(np.int64)
 
 
-def _weights(seed: int, block: Block, n_topics: int) -> np.ndarray:
+def topic_draws(seed: int, block: Block, n_topics: int) -> np.ndarray:
     """How often each replicate of a block draws each topic, [replicate, topic]."""
     number, first, stop = block
     stream = block_stream(seed, "topics", number)
@@ -272,7 +274,7 @@ def _mean_weights(
     """How often a replicate draws each topic, on average over all replicates."""
 
     def add(some: Sequence[Block]) -> np.ndarray:
-        total = sum(_weights(seed, block, n_topics).sum(axis=0) for block in some)
+        total = sum(topic_draws(seed, block, n_topics).sum(axis=0) for block in some)
         return np.asarray(total, dtype=np.int64)
 
     n_samples = blocks[-1][2]

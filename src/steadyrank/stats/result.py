@@ -36,6 +36,10 @@ class PairTests:
     seed: int | None = None
     pvalue_error: np.ndarray | None = None
     """Monte Carlo standard error of each p-value, where it was sampled."""
+    half_width: np.ndarray | None = None
+    """Of simultaneous intervals of the differences, where the test has its own."""
+    direction: np.ndarray | None = None
+    """1 where the test speaks for the first run, -1 for the second; else that of `difference`."""
 
 
 def all_pairs(n_runs: int) -> np.ndarray:

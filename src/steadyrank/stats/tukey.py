@@ -7,6 +7,7 @@ The classical test takes the residual of the two-way model runs + topics; the ra
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -148,6 +149,7 @@ def randomized_tukey(
     n_samples: int = 10_000,
     seed: int = 0,
     mode: str = "sound",
+    level: float = 0.95,
     jobs: int | None = None,
 ) -> PairTests:
     """Randomised Tukey HSD: each topic's scores are dealt to the runs at random, all runs at once.
@@ -162,11 +164,13 @@ def randomized_tukey(
     Reference: Carterette 2012, doi:10.1145/2094072.2094076; Sakai 2018,
     doi:10.1007/978-981-13-1199-4.
 
-    >>> randomized_tukey([[.9, .8, .9, .7], [.1, .2, .2, .1]], [[0, 1]], seed=1).pvalue.round(2)
+    >>> scores = [[.9, .8, .9, .7], [.1, .2, .2, .1]]
+    >>> randomized_tukey(scores, [[0, 1]], seed=1).pvalue.round(2)
     array([0.12])
     """
     matrix = check_scores(scores)
     chosen = check_pairs(pairs, len(matrix))
+    check_open_unit("level", level)
     check_samples(n_samples)
     if mode not in ("sound", "paper"):
         raise unknown_name("mode", mode, ["sound", "paper"])
@@ -174,12 +178,14 @@ def randomized_tukey(
     too_few = TOO_FEW if min(complete.shape) < 2 else ""
     difference, flag = _differences(complete, chosen, too_few)
     pvalue = np.full(len(chosen), np.nan)
+    critical = np.nan
     if not too_few:
         ranges = np.sort(_sampled_ranges(complete, n_samples, seed, jobs))
         tolerance = CONSTANT * np.abs(complete).max()
         least = np.abs(difference) - tolerance
         extreme = n_samples - np.searchsorted(ranges, least, side="left")
         pvalue = (1 + extreme) / (1 + n_samples) if mode == "sound" else extreme / n_samples
+        critical = _critical_range(ranges, 1.0 - level, mode)
     formula = "(1 + extreme) / (1 + samples)" if mode == "sound" else "extreme / samples"
     return PairTests(
         test="randomized_tukey",
@@ -193,7 +199,16 @@ def randomized_tukey(
         n_samples=n_samples,
         seed=seed,
         pvalue_error=np.sqrt(pvalue * (1.0 - pvalue) / n_samples),
+        half_width=np.full(len(chosen), critical),
     )
+
+
+def _critical_range(ranges: np.ndarray, alpha: float, mode: str) -> float:
+    """The sampled range that a difference must exceed for p <= alpha; infinite where none does."""
+    n = len(ranges)
+    extreme = alpha * (n + 1) - 1.0 if mode == "sound" else alpha * n
+    allowed = math.floor(extreme + 1e-9)
+    return float(ranges[n - 1 - allowed]) if allowed >= 0 else math.inf
 
 
 def _complete(matrix: np.ndarray) -> tuple[np.ndarray, int]:

@@ -1,0 +1,61 @@
+"""What would each run score on all topics? Means where some runs lack some topics.
+
+A run that lacks the hard topics has a high mean of the rest. Least-squares means of the model
+run + topic put all runs on the same topics, so that ranks and paired tests speak of one thing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from steadyrank.data.scores import mean_of_present
+from steadyrank.stats.inputs import check_scores
+
+
+def adjusted_means(scores: ArrayLike) -> np.ndarray:
+    """Least-squares means of the runs over all topics of the model score = run + topic.
+
+    The plain means where nothing is missing. Assumes that what a run lacks does not depend on how
+    well it would have done there, given the topic's difficulty. Where runs share no topics, not
+    even through other runs, each group has means over its own topics (`connected_runs` tells).
+    NaN for a run without any score.
+
+    >>> adjusted_means([[0.9, np.nan, 0.8], [0.8, 0.2, 0.7]]).round(4).tolist()
+    [0.6667, 0.5667]
+    """
+    matrix = check_scores(scores)
+    present = ~np.isnan(matrix)
+    if present.all():
+        return mean_of_present(matrix)
+    means = np.full(len(matrix), np.nan)
+    for members in connected_runs(matrix):
+        rows = matrix[members]
+        topics = present[members].any(axis=0)
+        means[members] = _least_squares(rows[:, topics], present[members][:, topics])
+    return means
+
+
+def connected_runs(scores: np.ndarray) -> list[np.ndarray]:
+    """Groups of runs that are linked by shared topics; a run without scores is in none."""
+    present = ~np.isnan(scores)
+    shared = present.astype(np.float64) @ present.T
+    _, group = sparse.csgraph.connected_components(shared > 0)
+    with_scores = present.any(axis=1)
+    return [np.flatnonzero((group == g) & with_scores) for g in np.unique(group[with_scores])]
+
+
+def _least_squares(scores: np.ndarray, present: np.ndarray) -> np.ndarray:
+    """Topics eliminated, the runs' normal equations are a graph's Laplacian."""
+    weight = present.astype(np.float64)
+    per_topic = weight.sum(axis=0)
+    filled = np.where(present, scores, 0.0)
+    topic_means = filled.sum(axis=0) / per_topic
+    laplacian = np.diag(weight.sum(axis=1)) - (weight / per_topic) @ weight.T
+    right = filled.sum(axis=1) - weight @ topic_means
+    # Effects are known up to a constant; adding 1 to all entries picks those that sum to 0.
+    effects = np.linalg.solve(laplacian + 1.0, right - right.mean())
+    topic_effects = topic_means - effects @ weight / per_topic
+    means: np.ndarray = effects + topic_effects.mean()
+    return means

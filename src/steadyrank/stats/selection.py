@@ -1,0 +1,106 @@
+"""The best of many runs was picked by the scores that it is praised for: what to expect instead.
+
+The highest mean is too high, the more so the more runs there are and the closer they lie. An
+empirical Bayes estimate learns from all runs how far true means lie apart, and from that how much
+of the leader's lead is likely to stay on new topics (Robbins 1956; Efron 2016,
+doi:10.1093/biomet/asv068).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from steadyrank.stats.inputs import flagged_moments
+from steadyrank.stats.run_means import adjusted_means
+
+ATOMS = 120
+"""Points that the distribution of true means is made of."""
+
+STEPS = 40
+"""Of the EM algorithm: stopped early, the distribution stays smooth, and the top is not merged."""
+
+FEWEST_RUNS = 3
+"""Below, there is nothing to learn how far runs lie apart from: means are left as they are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ExpectedMeans:
+    """What runs are expected to score on new topics of the same difficulty."""
+
+    mean: np.ndarray
+    """One per run; NaN for a run without scores."""
+    atoms: np.ndarray
+    posterior: np.ndarray
+    """[run, atom]: where each run's true mean is likely to lie; rows of 0 where unknown."""
+
+
+def expected_means(scores: np.ndarray) -> ExpectedMeans:
+    """Posterior means of the runs, given the distribution of true means that all of them suggest.
+
+    Model: adjusted mean of run i = true mean + N(0, s² / n_i), s² the residual of run + topic; the
+    true means come from a distribution on a grid, estimated by maximum likelihood (EM). Unlike
+    shrinking towards a normal distribution, one broken run or a long tail of poor ones leaves
+    the others' estimates alone.
+
+    >>> scores = np.random.default_rng(1).normal(size=(20, 25))
+    >>> best = int(adjusted_means(scores).argmax())
+    >>> bool(expected_means(scores).mean[best] < adjusted_means(scores)[best])
+    True
+    """
+    means = adjusted_means(scores)
+    known = ~np.isnan(means)
+    n_atoms = ATOMS
+    atoms, posterior = np.zeros(n_atoms), np.zeros((len(means), n_atoms))
+    variance = _error_variance(scores, means)
+    if known.sum() < FEWEST_RUNS or not variance > 0.0 or np.ptp(means[known]) == 0.0:
+        return ExpectedMeans(mean=means, atoms=atoms, posterior=posterior)
+    n = (~np.isnan(scores)).sum(axis=1)[known]
+    atoms = np.linspace(means[known].min(), means[known].max(), n_atoms)
+    off = means[known][:, None] - atoms
+    log_likelihood = -0.5 * off * off * n[:, None] / variance
+    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
+    weight = np.full(n_atoms, 1.0 / n_atoms)
+    for _ in range(STEPS):
+        share = likelihood * weight
+        share /= share.sum(axis=1, keepdims=True)
+        weight = share.mean(axis=0)
+    share = likelihood * weight
+    posterior[known] = share / share.sum(axis=1, keepdims=True)
+    expected = np.where(known, posterior @ atoms, np.nan)
+    return ExpectedMeans(mean=expected, atoms=atoms, posterior=posterior)
+
+
+def _error_variance(scores: np.ndarray, means: np.ndarray) -> float:
+    """The residual mean square of the model run + topic."""
+    off = scores - means[:, None]
+    present = ~np.isnan(off)
+    per_topic = present.sum(axis=0)
+    topic = np.where(present, off, 0.0).sum(axis=0) / np.maximum(per_topic, 1)
+    residual = np.where(present, off - topic, 0.0)
+    df = present.sum() - (per_topic > 0).sum() - present.any(axis=1).sum() + 1
+    return float((residual**2).sum() / df) if df > 0 else float("nan")
+
+
+def kept_order(scores: np.ndarray, pairs: np.ndarray, expected: ExpectedMeans) -> np.ndarray:
+    """Chance that the first run of each pair has the higher mean on as many new topics.
+
+    Over what `expected` says of the two true means, and over the new topics, with the variance
+    of the pair's differences. Without such knowledge (two runs) for a flat prior:
+    Φ(difference / sqrt(2 v / n)).
+    """
+    n, mean, sd, _ = flagged_moments(scores, pairs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = sd / np.sqrt(n)
+        chances = ndtr(mean / (np.sqrt(2.0) * error))
+    chances[(mean == 0.0) & (sd == 0.0)] = 0.5
+    if not expected.posterior.any():
+        return np.asarray(chances)
+    gaps = expected.atoms[:, None] - expected.atoms
+    for place, (a, b) in enumerate(pairs.tolist()):
+        if error[place] > 0.0:
+            kept = ndtr(gaps / error[place])
+            chances[place] = expected.posterior[a] @ kept @ expected.posterior[b]
+    return np.asarray(chances)
