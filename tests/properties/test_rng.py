@@ -40,10 +40,11 @@ def names_taken(function: Any) -> set[str]:
     return names
 
 
-def functions_with_rng() -> set[str]:
+def functions_with(parameter: str) -> set[str]:
+    """The public functions that take a parameter of this name."""
     named = {name: getattr(sr, name) for name in sr.__all__}
     functions = {name: value for name, value in named.items() if inspect.isfunction(value)}
-    return {name for name, function in functions.items() if "rng" in names_taken(function)}
+    return {name for name, function in functions.items() if parameter in names_taken(function)}
 
 
 def _on_scores(study: str, **options: Any) -> Call:
@@ -101,24 +102,40 @@ def _truth() -> Any:
     return sr.simulated_track(**TRACK).truth
 
 
+def _comparisons(rng: Any) -> Any:
+    return sr.paper_comparisons(2, n_topics=8, n_instances=4, rng=rng)
+
+
 CALLS: dict[str, Call] = {
     "agree": _on_scores("agree", topic_sizes=[4], system_sizes=[4], n_samples=4),
     "audit_tests": _on_scores("audit_tests", measure="AP", n_trials=10),
     "compare": _on_scores("compare", measure="AP", test="randomization", n_samples=99),
     "discriminative_power": _on_scores("discriminative_power", n_samples=50),
+    "equivalence_intervals": lambda rng, _: sr.equivalence_intervals([10, 20], rng=rng),
     "instances": _on_scores("instances", measure="AP", a="x", b="y", n_samples=50,
                             samples_per_instance=20, posterior=False),
+    "method_pvalues": lambda rng, _: sr.method_pvalues(_comparisons(1), n_samples=20, rng=rng),
+    "pool_pvalues": lambda rng, _: sr.pool_pvalues(
+        *next(_comparisons(1)), sizes=[2], n_pools=3, n_samples=20, rng=rng
+    ),
     "pools": _on_runs("pools", measures="AP", trials=2, ks=[1]),
     "report": _report,
     "reproduce": lambda rng, _: sr.reproduce("lin2005", samples=5, budget="small", rng=rng),
     "shard": _shard,
     "simulate": _on_runs("simulate", n_samples=40),
     "simulated_track": _track,
+    "single_instance_shares": lambda rng, _: sr.single_instance_shares(
+        means=[0.5], spreads=[0.2], n_topics=10, n_instances=5, n_repetitions=5, rng=rng
+    ),
     "stability": _on_scores("stability", measure="AP", facet="none"),
     "topics": _on_scores("topics", measure="AP", trials=20),
     "true_means": lambda rng, _: sr.true_means(_truth(), n_topics=5, rng=rng),
     "write_shards": _write_shards,
 }  # fmt: skip
+
+
+ITERATORS = {"paper_comparisons"}
+"""These give data one by one, and have nowhere to record a seed."""
 
 
 def recorded_seed(result: Any) -> int:
@@ -134,7 +151,8 @@ def recorded_seed(result: Any) -> int:
 
 
 def test_every_public_function_with_rng_has_its_case():
-    assert functions_with_rng() == set(CALLS)
+    assert functions_with("rng") == {*CALLS, *ITERATORS}
+    assert functions_with("seed") == set(), "results have a seed, functions take rng"
 
 
 WRONG = [True, np.True_, 1.0, np.float64(1), "1", math.nan, [1], np.array([1]), (1, 2),
@@ -202,3 +220,17 @@ def test_the_demo_names_the_seed_that_was_drawn(tmp_path):
 
     seed = json.loads((tmp_path / "truth.json").read_text())["seed"]
     assert f"--seed {seed}" in (tmp_path / "report.html").read_text()
+
+
+def test_an_iterator_draws_from_its_generator_at_once():
+    for rng in WRONG:
+        with pytest.raises(sr.InputError, match="rng must be an integer seed"):
+            _comparisons(rng)
+    generator, copy = np.random.default_rng(1), np.random.default_rng(1)
+    first, again = _comparisons(generator), _comparisons(seed_from(copy))
+    assert generator.integers(2**63) == copy.integers(2**63), "drawn once, before anything is asked"
+    second = _comparisons(generator)
+    scores = [next(iterator)[0] for iterator in (first, again, second, _comparisons(None))]
+    assert np.array_equal(scores[0], scores[1])
+    assert not np.array_equal(scores[0], scores[2])
+    assert not np.array_equal(scores[0], scores[3])
