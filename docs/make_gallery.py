@@ -282,7 +282,7 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "Which tests of instances hold their level?",
         OWN,
         "sr.plot(error_rates(5, 20, n_replications=300, n_samples=20, n_two_way_samples=50, "
-        "seed=1, "
+        "rng=1, "
         'components={"instance": 0.0004, "system_topic": 0.0064, "residual": 0.0036}))',
     ),
     ("InstancePlan", "power"): Entry(

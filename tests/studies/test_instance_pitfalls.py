@@ -144,7 +144,7 @@ def test_equal_systems_are_found_to_differ_as_often_as_alpha():
 
 def test_single_instances_by_hand():
     options = {"means": [0.3, 0.6], "spreads": [0.2], "n_instances": 7, "n_topics": 11}
-    found = single_instance_shares(**options, n_repetitions=5, seed=3, alpha=0.1)
+    found = single_instance_shares(**options, n_repetitions=5, rng=3, alpha=0.1)
     assert found.share.shape == (2, 1)
     stream = block_stream(3, "instances tested one by one", 1)
     scores = paper_scores(stream, 0.6, 0.2, size=(5, 7, 11))
@@ -153,7 +153,7 @@ def test_single_instances_by_hand():
     assert found.share[1, 0] == pytest.approx((pvalues < 0.1).mean())
     by_repetition = (pvalues < 0.1).mean(axis=1)
     assert found.share_error[1, 0] == pytest.approx(by_repetition.std() / math.sqrt(5))
-    again = single_instance_shares(**options, n_repetitions=5, seed=3, alpha=0.1, jobs=2)
+    again = single_instance_shares(**options, n_repetitions=5, rng=3, alpha=0.1, jobs=2)
     np.testing.assert_array_equal(found.share, again.share)
 
 
@@ -181,7 +181,7 @@ def test_intervals_shrink_into_the_margin():
 def test_intervals_cover_the_difference():
     hits = [
         (found.low <= 0) & (found.high >= 0)
-        for found in (equivalence_intervals([8, 30], seed=seed) for seed in range(2000))
+        for found in (equivalence_intervals([8, 30], rng=seed) for seed in range(2000))
     ]
     assert (np.abs(np.mean(hits, axis=0) - 0.95) < SURE * math.sqrt(0.95 * 0.05 / 2000)).all()
 

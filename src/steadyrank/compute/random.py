@@ -7,11 +7,42 @@ the purpose and the block alone, so that threads, order and resuming change noth
 from __future__ import annotations
 
 import hashlib
+import secrets
 
 import numpy as np
 
+from steadyrank.errors import InputError
+
+Rng = int | np.integer | np.random.Generator | None
+"""What functions take as `rng`: a seed, a generator to draw one from, or None for a fresh one."""
+
 BLOCK = 256
 """Replicates that share a stream."""
+
+_SEED_BITS = 63
+
+
+def seed_from(rng: Rng) -> int:
+    """The seed that everything random in a call depends on, and that its result records.
+
+    An integer is the seed itself. From a generator 63 bits are drawn, so that two generators give
+    two seeds and a second call with the same one gives a third. None asks the operating system.
+
+    >>> generator = np.random.default_rng(1)
+    >>> seed_from(7), seed_from(generator) == seed_from(generator)
+    (7, False)
+    """
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**_SEED_BITS))
+    if rng is None:
+        return secrets.randbits(_SEED_BITS)
+    # Python counts True as an integer, but whoever gives it as a seed means something else.
+    if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool):
+        return int(rng)
+    raise InputError(
+        f"rng must be an integer seed, a numpy.random.Generator or None, got {rng!r}: give a whole "
+        "number such as rng=1, numpy.random.default_rng(...), or None for a fresh seed"
+    )
 
 
 def block_stream(seed: int, purpose: str, block: int) -> np.random.Generator:

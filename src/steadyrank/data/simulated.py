@@ -16,22 +16,22 @@ from pathlib import Path
 import numpy as np
 
 from steadyrank.compute.files import write_whole
+from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.ids import PADDING, Ids, ids_from_buffer
 from steadyrank.data.qrels import Qrels, build_qrels
 from steadyrank.data.run import Run, build_run
 from steadyrank.data.track_model import (
     COLLECTION_SIZE,
-    Random,
     Topic,
     TrackDesign,
     TrackModel,
     TrackTruth,
-    as_generator,
     default_candidates,
     draw_effects,
     draw_grades,
     draw_latents,
     draw_topic,
+    track_stream,
 )
 from steadyrank.data.writing import write_qrels, write_track
 from steadyrank.errors import InputError
@@ -74,6 +74,8 @@ class SimulatedTrack:
     """[judgment, team]: whether a pooled run of the team had the document in its top."""
     pooled: tuple[str, ...]
     """The names of the runs that were pooled."""
+    seed: int
+    """The `rng` that draws the same track again."""
 
     def __repr__(self) -> str:
         return (
@@ -95,7 +97,7 @@ class SimulatedTrack:
         root = Path(folder)
         write_track(root, self.runs, self.qrels, compress=compress)
         write_qrels(self.complete, root / "complete-qrels.txt")
-        truth = {**self.truth.to_dict(), "pooled": list(self.pooled)}
+        truth = {**self.truth.to_dict(), "pooled": list(self.pooled), "seed": self.seed}
         write_whole(root / "truth.json", json.dumps(truth, indent=1) + "\n")
 
 
@@ -110,7 +112,7 @@ def simulated_track(
     pooled_per_team: int | None = None,
     n_candidates: int | None = None,
     model: TrackModel | None = None,
-    rng: Random = 0,
+    rng: Rng = 0,
 ) -> SimulatedTrack:
     """A TREC-like track drawn from a known model.
 
@@ -129,7 +131,7 @@ def simulated_track(
     >>> bool(track.contributors.any(axis=1).all())
     True
     """
-    generator = as_generator(rng)
+    seed = seed_from(rng)
     design = TrackDesign(
         n_teams=n_teams, runs_per_team=runs_per_team, n_topics=n_topics, depth=depth,
         pool_depth=pool_depth, instances=instances,
@@ -141,7 +143,7 @@ def simulated_track(
         raise InputError(f"model must be a TrackModel, got {model!r}")
     if design.instances == 1:
         population = population.deterministic()
-    return _draw_track(population, design, generator.integers(2**32, size=4).tolist())
+    return _draw_track(population, design, seed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,10 +179,11 @@ class _Ranked:
     """[document, team]"""
 
 
-def _draw_track(model: TrackModel, design: TrackDesign, seed: list[int]) -> SimulatedTrack:
-    systems = _draw_systems(model, design, _stream(seed, _SYSTEMS, 0))
+def _draw_track(model: TrackModel, design: TrackDesign, seed: int) -> SimulatedTrack:
+    words = track_stream(seed).integers(2**32, size=4).tolist()
+    systems = _draw_systems(model, design, _stream(words, _SYSTEMS, 0))
     ranked = [
-        _draw_ranked(model, design, systems, _stream(seed, _TOPICS, t))
+        _draw_ranked(model, design, systems, _stream(words, _TOPICS, t))
         for t in range(design.n_topics)
     ]
     truth = _truth(model, design, systems, ranked)
@@ -192,12 +195,13 @@ def _draw_track(model: TrackModel, design: TrackDesign, seed: list[int]) -> Simu
         truth=truth,
         contributors=np.concatenate([one.contributed[_judged(one)][::-1] for one in ranked]),
         pooled=tuple(runs[r].name for r in np.flatnonzero(_is_pooled(design))),
+        seed=seed,
     )
 
 
-def _stream(seed: list[int], kind: int, index: int) -> np.random.Generator:
+def _stream(words: list[int], kind: int, index: int) -> np.random.Generator:
     """The random numbers of one part of the track, whatever the other parts draw."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(kind, index)))
+    return np.random.default_rng(np.random.SeedSequence(words, spawn_key=(kind, index)))
 
 
 def _draw_systems(model: TrackModel, design: TrackDesign, rng: np.random.Generator) -> _Systems:

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steadyrank.compute.random import Rng, seed_from
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Random = int | np.random.Generator | np.random.SeedSequence | np.random.BitGenerator | None
 
 COLLECTION_SIZE = 1_000_000
 _FEWEST_RELEVANT = 3
@@ -304,6 +303,8 @@ class TrueMeans:
     systems: tuple[str, ...]
     values: np.ndarray
     """[system, topic]: average precision on topics common to all systems."""
+    seed: int = 0
+    """The `rng` that draws the same topics again."""
 
     def __repr__(self) -> str:
         return f"<TrueMeans: {len(self.systems)} systems over {self.values.shape[1]} topics>"
@@ -336,7 +337,7 @@ class TrueMeans:
         return frame_html(self.to_frame())
 
 
-def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Random = 0) -> TrueMeans:
+def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> TrueMeans:
     """The expected average precision of each system under complete judgments.
 
     The expectation is over the population of topics, interactions, instances and
@@ -353,21 +354,19 @@ def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Random = 0) -> T
     >>> bool((means.argsort() == truth.effects.argsort()).all())
     True
     """
-    count, generator = _whole("n_topics", n_topics), as_generator(rng)
+    seed = seed_from(rng)
+    count, generator = _whole("n_topics", n_topics), track_stream(seed)
     if count < 2:
         raise InputError(f"n_topics must be at least 2, got {count}")
     columns = [_average_precisions(truth, generator) for _ in range(count)]
-    return TrueMeans(systems=truth.systems, values=np.stack(columns, axis=1))
+    return TrueMeans(systems=truth.systems, values=np.stack(columns, axis=1), seed=seed)
 
 
-def as_generator(rng: Random) -> np.random.Generator:
-    """A generator from a seed or a generator; an error that names the argument if it is neither."""
-    try:
-        return np.random.default_rng(rng)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"rng must be a seed or a numpy.random.Generator, got {rng!r}: {error}"
-        ) from None
+def track_stream(seed: int) -> np.random.Generator:
+    """The generator of a seed; numpy's own takes none below 0."""
+    if seed < 0:
+        raise InputError(f"rng must be a seed from 0 on for a simulated track, got {seed}")
+    return np.random.default_rng(seed)
 
 
 def _average_precisions(truth: TrackTruth, rng: np.random.Generator) -> np.ndarray:

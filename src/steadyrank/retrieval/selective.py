@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from steadyrank._wording import counted
+from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.scores import Scores
 from steadyrank.data.sources import PathLike
 from steadyrank.measures.evaluate import DEFAULT_MEASURES
@@ -84,7 +85,7 @@ class ShardOptions(MakingOptions, total=False):
     model: str | Model
     stop_list: str
     lexical: str
-    rng: int
+    rng: Rng
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -240,22 +241,23 @@ def _prepare(
     model: str | Model = "BM25",
     stop_list: str = "lucene",
     lexical: str = "porter",
-    rng: int = 0,
+    rng: Rng = 0,
     **options: Any,
 ) -> tuple[_System, Study]:
     """Check everything that can be checked before the work begins."""
+    seed = seed_from(rng)
     making = {key: options.pop(key) for key in MakingOptions.__optional_keys__ & options.keys()}
     design = ShardDesign(**options)
     model = spelled(parse_model(model))
     stopped = stop_words(stop_list)
     tasks, info = _tasks(design)
     settings = {
-        "makes": "selective search", "seed": rng, "model": model, "stop_list": sorted(stopped),
+        "makes": "selective search", "seed": seed, "model": model, "stop_list": sorted(stopped),
         "lexical": lexical, **asdict(design),
     }  # fmt: skip
     study = make_study(corpus, topics, tasks=tasks, info=info, settings=settings, **making)
     check_sample(len(study.counts.documents), design)
-    return _System(design, model, stop_list, lexical, rng), study
+    return _System(design, model, stop_list, lexical, seed), study
 
 
 def _tasks(design: ShardDesign) -> tuple[tuple[Task, ...], tuple[Info, ...]]:

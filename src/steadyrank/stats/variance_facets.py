@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steadyrank.compute.random import block_stream
+from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit, check_scores
 from steadyrank.stats.variance import not_rounding
@@ -78,7 +78,7 @@ class FacetComponents:
         """The smallest number of topics with Phi >= level; infinite where there is none."""
         return self._topics(1, level, n_instances)
 
-    def draws(self, *, n_draws: int = N_DRAWS, rng: int = 0) -> PivotalDraws:
+    def draws(self, *, n_draws: int = N_DRAWS, rng: Rng = 0) -> PivotalDraws:
         """What the components may be, given these mean squares: for intervals."""
         return pivotal_draws(self, n_draws=n_draws, rng=rng)
 
@@ -248,7 +248,7 @@ def expected_mean_squares(design: Design, sizes: tuple[float, float, float]) -> 
     )
 
 
-def pivotal_draws(g: FacetComponents, *, n_draws: int = N_DRAWS, rng: int = 0) -> PivotalDraws:
+def pivotal_draws(g: FacetComponents, *, n_draws: int = N_DRAWS, rng: Rng = 0) -> PivotalDraws:
     """Draws of the components by the laws of their sums of squares, for normal effects.
 
     Reference: Weerahandi 1993, doi:10.1080/01621459.1993.10476355; Hannig, Iyer and Patterson
@@ -256,7 +256,7 @@ def pivotal_draws(g: FacetComponents, *, n_draws: int = N_DRAWS, rng: int = 0) -
     some with unequal numbers of instances, 95 % intervals of both coefficients cover 94 to 96.5 %;
     with exponential effects, 73 to 80 %.
     """
-    stream = block_stream(rng, "pivotal", 0)
+    stream = block_stream(seed_from(rng), "pivotal", 0)
     sums = np.array([g.mean_squares[name] * df for name, df in g.df.items()])
     chances = stream.chisquare(np.array(list(g.df.values()))[:, None], (len(sums), n_draws))
     expected = expected_mean_squares(g.design, (g.n_systems, g.n_topics, g.n_instances))

@@ -20,6 +20,7 @@ from scipy import special
 from steadyrank._version import __version__
 from steadyrank._wording import by_number
 from steadyrank.compute.executors import Progress
+from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
@@ -247,7 +248,7 @@ def agree(
     scheduler: str | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
-    rng: int = 0,
+    rng: Rng = 0,
 ) -> AgreeResult:
     """Correlate all pairs of measures on samples of topics and systems, and analyse the variance.
 
@@ -277,6 +278,7 @@ def agree(
     >>> result.tau.shape, [line.df for line in result.anova.sources]
     ((3, 2, 2, 20), [19, 2, 1, 1, 2, 2, 1, 211, 239])
     """
+    seed = seed_from(rng)
     _check(n_samples, level, coefficient, reference, strata)
     chosen = scores_in_order(
         scores if measures is None else scores.select(measures=measures), runs=True
@@ -290,7 +292,7 @@ def agree(
     likeness = measure_likeness(values, ties=ties)
     _check_order(likeness, chosen.measures)
     found = sample_correlations(
-        values, **sizes, n_samples=n_samples, ties=ties, seed=rng, jobs=jobs,
+        values, **sizes, n_samples=n_samples, ties=ties, seed=seed, jobs=jobs,
         scheduler=scheduler, executor=executor, progress=progress,
     )  # fmt: skip
     samples: dict[Coefficient, np.ndarray] = {
@@ -312,7 +314,7 @@ def agree(
         ties=ties,
         level=level,
         strata=strata,
-        seed=rng,
+        seed=seed,
         tau=samples["tau"],
         tau_ap=samples["tau_ap"],
         anovas={name: _anova(each, strata, power) for name, each in samples.items()},

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steadyrank.compute.random import block_stream
+from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
@@ -64,7 +64,7 @@ def audit_tests(
     n_topics: int | None = None,
     alpha: float = 0.05,
     n_trials: int = 2000,
-    rng: int = 0,
+    rng: Rng = 0,
 ) -> AuditResult:
     """Estimate type I error and power of each test at `n_topics`, on these scores.
 
@@ -73,6 +73,7 @@ def audit_tests(
     mislead it. Rates below alpha are discreteness (sign test) or caution. What is found
     holds for this population of topics and these pairs of runs.
     """
+    seed = seed_from(rng)
     matrix = scores_in_order(scores, runs=True).matrix(measure)
     complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
     if len(complete) < 2 or complete.shape[1] < 2:
@@ -80,12 +81,12 @@ def audit_tests(
     size = complete.shape[1] if n_topics is None else n_topics
     if size < 2 or n_trials < 1:
         raise InputError(f"an audit needs two topics and a trial, got {size} and {n_trials}")
-    stream = block_stream(rng, "audit", 0)
+    stream = block_stream(seed, "audit", 0)
     differences = _draw(complete, size, n_trials, stream)
     flips = stream.integers(0, 2, differences.shape) * 2 - 1
     worlds = {
         "exchangeable": differences * flips,
-        "equal_means": _draw_centred(complete, size, n_trials, block_stream(rng, "audit", 1)),
+        "equal_means": _draw_centred(complete, size, n_trials, block_stream(seed, "audit", 1)),
         "power": differences,
     }
     return AuditResult(
@@ -93,9 +94,11 @@ def audit_tests(
         alpha=alpha,
         n_topics=size,
         n_trials=n_trials,
-        seed=rng,
+        seed=seed,
         tests=tuple(
-            TestAudit(test=test, **{name: _rate(test, z, alpha, rng) for name, z in worlds.items()})
+            TestAudit(
+                test=test, **{name: _rate(test, z, alpha, seed) for name, z in worlds.items()}
+            )
             for test in _TESTS
         ),
     )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from steadyrank._version import __version__
+from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import order_by_name, scores_in_order
 from steadyrank.data.scores import Scores, mean_of_present, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
@@ -159,7 +160,7 @@ def compare(
     mode: Mode = "sound",
     n_samples: int = 10_000,
     jobs: int | None = None,
-    rng: int = 0,
+    rng: Rng = 0,
 ) -> CompareResult:
     """Test all pairs of runs, or all runs against a `baseline`, on one measure.
 
@@ -182,6 +183,7 @@ def compare(
     >>> len(result.pairs), result.correction
     (3, 'holm')
     """
+    seed = seed_from(rng)
     name = _check(scores, measure, test, correction, alpha, baseline, interval, mode, n_samples)
     if alternative != "two-sided" and (alternative != "greater" or test != "bootstrap"):
         raise InputError(f"alternative {alternative!r}: only the bootstrap test takes 'greater'")
@@ -191,7 +193,7 @@ def compare(
     used, dropped = _used_topics(matrix, test)
     tests, intervals, kind = _run_test(
         used, pairs, names=scores.runs, test=test, interval=interval, alpha=alpha, mode=mode,
-        alternative=alternative, n_samples=n_samples, jobs=jobs, seed=rng,
+        alternative=alternative, n_samples=n_samples, jobs=jobs, seed=seed,
     )  # fmt: skip
     chosen = correction or ("none" if test in SIMULTANEOUS else "holm")
     _warn_if_too_few_samples(test, chosen, mode, alpha, len(pairs), tests.n_samples)
@@ -211,7 +213,7 @@ def compare(
         n_dropped=dropped,
         method=tests.method,
         n_samples=tests.n_samples,
-        seed=rng,
+        seed=seed,
         pairs=pairs,
         n=tests.n,
         difference=tests.difference,
@@ -225,7 +227,7 @@ def compare(
         smallest_difference=smallest_difference(effects.sd, tests.n, alpha=alpha),
         flag=tests.flag,
         mean=means,
-        rank_interval=rank_intervals(matrix, level=1 - alpha, seed=rng),
+        rank_interval=rank_intervals(matrix, level=1 - alpha, seed=seed),
         n_different=np.bincount(pairs[significant].ravel(), minlength=len(means)),
         letters=_letters(pairs, significant, means) if baseline is None else (),
     )
@@ -366,6 +368,7 @@ class DiscriminativePower:
     """The smallest mean difference above which every pair was significant."""
     pvalues: np.ndarray
     """p-values of all pairs, from the largest down."""
+    seed: int = 0
 
 
 def discriminative_power(
@@ -376,7 +379,7 @@ def discriminative_power(
     alpha: float = 0.05,
     n_samples: int = 10_000,
     jobs: int | None = None,
-    rng: int = 0,
+    rng: Rng = 0,
 ) -> list[DiscriminativePower]:
     """Compare measures by how many pairs of the same runs on the same topics they separate.
 
@@ -384,11 +387,12 @@ def discriminative_power(
     or the simultaneous ones of a Tukey test. Sakai, "Evaluating evaluation metrics based on
     the bootstrap", SIGIR 2006, doi:10.1145/1148170.1148261.
     """
+    seed = seed_from(rng)
     found = []
     for measure in measures or scores.measures:
         result = compare(
             scores, measure=measure, test=test, correction="none", alpha=alpha,
-            n_samples=n_samples, jobs=jobs, rng=rng,
+            n_samples=n_samples, jobs=jobs, rng=seed,
         )  # fmt: skip
         missed = np.abs(result.difference[~result.significant])
         found.append(
@@ -397,6 +401,7 @@ def discriminative_power(
                 share=result.significant_share,
                 needed_difference=float(missed.max(initial=0.0)),
                 pvalues=np.sort(result.pvalue)[::-1],
+                seed=seed,
             )
         )
     return found

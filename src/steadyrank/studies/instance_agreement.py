@@ -13,7 +13,7 @@ from itertools import islice
 
 import numpy as np
 
-from steadyrank.compute.random import block_stream
+from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.instance_batches import nested_pvalues, t_pvalues, two_way_pvalues
@@ -99,25 +99,33 @@ class PoolPvalues:
 
 
 def paper_comparisons(
-    n_comparisons: int = 5000, *, n_topics: int = 50, n_instances: int = 100, seed: int = 0
+    n_comparisons: int = 5000, *, n_topics: int = 50, n_instances: int = 100, rng: Rng = 0
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Figure 4's comparisons: systems with mean and variance of the instance effect on (0, 1).
 
-    Each is (scores [instance, topic], scores of a deterministic system [topic]).
+    Each is (scores [instance, topic], scores of a deterministic system [topic]). An iterator
+    records no seed: give an integer as `rng` to have the same comparisons again.
     """
-    for number in range(n_comparisons):
-        stream = block_stream(seed, "simulated comparison", number)
-        mean, variance = stream.random(2)
-        scores = paper_scores(stream, mean, np.sqrt(variance), size=(n_instances, n_topics))
-        yield scores, stream.random(n_topics)
+    # Not itself a generator: `rng` is refused, or drawn from, now and not at the first comparison.
+    seed = seed_from(rng)
+    return (_paper_comparison(seed, k, n_topics, n_instances) for k in range(n_comparisons))
+
+
+def _paper_comparison(
+    seed: int, number: int, n_topics: int, n_instances: int
+) -> tuple[np.ndarray, np.ndarray]:
+    stream = block_stream(seed, "simulated comparison", number)
+    mean, variance = stream.random(2)
+    scores = paper_scores(stream, mean, np.sqrt(variance), size=(n_instances, n_topics))
+    return scores, stream.random(n_topics)
 
 
 def method_pvalues(
     comparisons: Iterable[tuple[np.ndarray, np.ndarray]],
     *,
     n_samples: int = 100,
-    seed: int = 0,
     jobs: int | None = None,
+    rng: Rng = 0,
 ) -> MethodPvalues:
     """Figures 4, 10 and 11: every test of `METHODS` on every comparison.
 
@@ -131,6 +139,7 @@ def method_pvalues(
     >>> found.pvalues.shape, found.agreement("mixed_paper", "bootstrap").correlation > 0.98
     ((5, 20), True)
     """
+    seed = seed_from(rng)
     check_samples(n_samples)
 
     def test(task: tuple[int, tuple[np.ndarray, np.ndarray]]) -> list[float]:
@@ -151,8 +160,8 @@ def pool_pvalues(
     sizes: Sequence[int] = POOL_SIZES,
     n_pools: int = 50,
     n_samples: int = 100,
-    seed: int = 0,
     jobs: int | None = None,
+    rng: Rng = 0,
 ) -> PoolPvalues:
     """Figure 9: p of pools of instances, drawn with replacement, against the pool's size.
 
@@ -167,6 +176,7 @@ def pool_pvalues(
     >>> bool((spread[:, 1] < spread[:, 0]).all())
     True
     """
+    seed = seed_from(rng)
     check_samples(n_pools)
     if min(sizes, default=1) < 2:
         raise InputError(f"a pool needs two instances or more, got sizes {list(sizes)}")

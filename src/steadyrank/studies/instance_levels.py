@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from scipy import special
 
-from steadyrank.compute.random import block_stream, blocks_of
+from steadyrank.compute.random import Rng, block_stream, blocks_of, seed_from
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.instance_batches import (
@@ -101,8 +101,8 @@ def error_rates(
     n_samples: int = 100,
     n_two_way_samples: int = 300,
     alpha: float = 0.05,
-    seed: int = 0,
     jobs: int | None = None,
+    rng: Rng = 0,
 ) -> ErrorRates:
     """Simulate comparisons with known variances, and count what each test calls significant.
 
@@ -116,6 +116,7 @@ def error_rates(
     >>> found.exact.round(3).tolist(), (abs(found.rate - found.exact) < 0.03).tolist()
     ([0.149, 0.057], [True, True])
     """
+    seed = seed_from(rng)
     variances = InstanceVariances.of(components)
     test = InstanceTest(variances=variances, design=design, difference=difference, alpha=alpha)
     if effects not in get_args(Effects):

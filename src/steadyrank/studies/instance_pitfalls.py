@@ -15,7 +15,7 @@ from typing import Literal, get_args
 import numpy as np
 from scipy import special
 
-from steadyrank.compute.random import block_stream
+from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.instance_batches import means_and_errors
@@ -126,8 +126,8 @@ def single_instance_shares(
     n_repetitions: int = 100,
     alpha: float = 0.05,
     effects: Effects = "instance",
-    seed: int = 0,
     jobs: int | None = None,
+    rng: Rng = 0,
 ) -> SingleInstanceShares:
     """Figure 2: test each instance of a simulated system alone; how many differ significantly?
 
@@ -139,6 +139,7 @@ def single_instance_shares(
     >>> (found.share[0] < 0.1).tolist(), (found.share[1] > 0.95).tolist()
     ([True, False], [True, False])
     """
+    seed = seed_from(rng)
     check_open_unit("alpha", alpha)
     for number in (n_topics, n_instances, n_repetitions):
         check_samples(number)
@@ -176,7 +177,7 @@ def equivalence_intervals(
     sd: float = 0.1,
     delta: float = 0.01,
     level: float = 0.95,
-    seed: int = 0,
+    rng: Rng = 0,
 ) -> EquivalenceIntervals:
     """Figure 3: intervals of the mean of n differences N(0, sd²), a new sample for each n.
 
@@ -187,6 +188,7 @@ def equivalence_intervals(
     >>> found.inside.tolist()
     [False, True]
     """
+    seed = seed_from(rng)
     check_open_unit("level", level)
     n = np.asarray(sizes, dtype=np.int64)
     if n.size == 0 or n.min() < 2:

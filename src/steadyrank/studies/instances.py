@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import get_args
 
 from steadyrank.compute.executors import Progress
+from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
@@ -56,7 +57,7 @@ def instances(
     n_draws: int = 4000,
     progress: Progress | None = None,
     jobs: int | None = None,
-    rng: int = 0,
+    rng: Rng = 0,
 ) -> InstancesResult | InstancesTable:
     """Compare systems, the runs of one system being its instances (`run_info["system"]`).
 
@@ -86,11 +87,12 @@ def instances(
     >>> result.design, result.n_instances, list(result.pvalue)
     ('nested', {'a': 5, 'b': 5}, ['mixed', 'mixed_paper', 'bootstrap', 'two_way_bootstrap'])
     """
+    seed = seed_from(rng)
     factors = (instance_factors,) if isinstance(instance_factors, str) else tuple(instance_factors)
     settings = Settings(
         delta=delta, alpha=alpha, mode=mode, factors=factors, posterior=posterior,
         n_samples=n_samples, samples_per_instance=samples_per_instance, n_draws=n_draws,
-        jobs=jobs, seed=rng,
+        jobs=jobs, seed=seed,
     )  # fmt: skip
     name = _check(scores, measure, settings)
     scores = scores_in_order(scores)

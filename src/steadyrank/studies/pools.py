@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.compute.executors import Progress
+from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.reading import NameFrom, RunOptions
 from steadyrank.data.run import Duplicates
 from steadyrank.data.sources import PathLike
@@ -92,7 +93,7 @@ def pools(
     executor: Executor | None = None,
     reading: Progress | None = None,
     progress: Progress | None = None,
-    rng: int = 0,
+    rng: Rng = 0,
 ) -> PoolsResult:
     """How far the variance of a pilot depends on the teams and the topics that it happens to have.
 
@@ -121,6 +122,7 @@ def pools(
     >>> len(best.variances), len(one_team.variances), one_team.is_exhaustive
     (1, 6, True)
     """
+    seed = seed_from(rng)
     parsed = parse_measures(measures)
     demands = _demands(
         minimum_difference=minimum_difference, systems=systems, method=method, formula=formula,
@@ -137,7 +139,7 @@ def pools(
     sizes = _sizes(pilot_topics, len(pool.topics))
     full = score_runs(pool, np.ones(len(pool.grades), bool), range(len(pool.runs)))
     pilots = _pilots(pool, full, confidence)
-    drawn = draw_trials(len(pool.teams), len(pool.topics), left_out, trials, sizes=sizes, seed=rng)
+    drawn = draw_trials(len(pool.teams), len(pool.topics), left_out, trials, sizes=sizes, seed=seed)
     estimates = run_trials(
         pool, drawn, sizes, jobs=jobs, scheduler=scheduler, executor=executor, progress=progress
     )
@@ -153,7 +155,7 @@ def pools(
         ks=left_out,
         pilot_topics=sizes,
         confidence=confidence,
-        seed=rng,
+        seed=seed,
         demands=demands,
         n_judgments=len(pool.grades),
         n_orphans=int(pool.orphans.sum()),
@@ -162,7 +164,7 @@ def pools(
         leave_out=tuple(cells),
         drawn=tuple(drawn),
         bias=tuple(_bias(pool, full, unique)),
-        similarity=tuple(_similarity(pool, full, confidence, rng, jobs)),
+        similarity=tuple(_similarity(pool, full, confidence, seed, jobs)),
     )
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank._wording import by_number, counted
 from steadyrank.compute.executors import Progress
-from steadyrank.compute.random import block_stream
+from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.compute.stores import open_store
 from steadyrank.data.foreign import runs_and_files
 from steadyrank.data.order import judgments_of
@@ -214,7 +214,7 @@ def simulate(
     executor: Executor | None = None,
     reading: Progress | None = None,
     progress: Progress | None = None,
-    rng: int = 0,
+    rng: Rng = 0,
 ) -> SimulateResult:
     """Simulate other document collections and compare their tables with the real one.
 
@@ -243,6 +243,7 @@ def simulate(
     >>> result.simulated.shape, round(result.rank_correlation.mean, 1)
     ((500, 3), 0.9)
     """
+    seed = seed_from(rng)
     parsed = parse_measure(measure)
     check_simulated_measure(parsed)
     _check(n_samples, alpha, missing, no_relevant, device)
@@ -260,11 +261,11 @@ def simulate(
         cells=profiles.cells,
         gain=gain,
         raw=_raw(profiles, gain),
-        key=block_stream(rng, "simulated collections", 0).integers(2**64, dtype=np.uint64),
+        key=block_stream(seed, "simulated collections", 0).integers(2**64, dtype=np.uint64),
         n_samples=n_samples,
     )
     settings = {
-        "study": "simulate", "version": __version__, "seed": rng, "measure": str(parsed),
+        "study": "simulate", "version": __version__, "seed": seed, "measure": str(parsed),
         "denominator": denominator, "device": device, "block": study.block,
         "data": _fingerprint(profiles),
     }  # fmt: skip
@@ -287,7 +288,7 @@ def simulate(
         denominator=denominator,
         score_source=score_source,
         device=device,
-        seed=rng,
+        seed=seed,
         runs=tuple(profiles.runs[place].name for place in given),
         topics=tuple(topics),
         raw=raw,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from steadyrank._version import __version__
+from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, SteadyrankWarning
@@ -193,7 +194,7 @@ def stability(
     facet: str = "auto",
     instances: Sequence[int] | None = None,
     confidence: float = 0.95,
-    rng: int = 0,
+    rng: Rng = 0,
 ) -> StabilityResult:
     """G-study and D-study of one measure, systems and topics crossed, with or without instances.
 
@@ -220,6 +221,7 @@ def stability(
     >>> list(result.components.variance)
     ['system', 'topic', 'residual']
     """
+    seed = seed_from(rng)
     name = _measure(scores, measure)
     scores = scores_in_order(scores, runs=True)
     check_open_unit("confidence", confidence)
@@ -231,7 +233,7 @@ def stability(
     if not any(g.mean_squares.values()):
         raise InputError(f"{name}: every score is the same: there is no variance to split")
     _warn_of_negative(name, g)
-    known, numbers = _interval_source(g, rng), _numbers(g, asked)
+    known, numbers = _interval_source(g, seed), _numbers(g, asked)
     return StabilityResult(
         measure=name,
         components=g,
@@ -242,7 +244,7 @@ def stability(
         topics_needed=tuple(
             _topics_needed(known, level, k, confidence) for k in numbers for level in levels
         ),
-        seed=rng,
+        seed=seed,
     )
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank._wording import by_number
 from steadyrank.compute.executors import Progress
+from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, mean_of_present, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
@@ -172,7 +173,7 @@ def topics(
     binning: Binning = "first",
     jobs: int | None = None,
     progress: Progress | None = None,
-    rng: int = 0,
+    rng: Rng = 0,
 ) -> TopicsResult:
     """Say how often other topics would put two runs the other way round.
 
@@ -197,6 +198,7 @@ def topics(
     >>> len(result.pairs), result.sizes
     (15, (4, 8, 12, 16, 20))
     """
+    seed = seed_from(rng)
     name = _check(scores, measure, trials, baseline, binning)
     scores = scores_in_order(scores)
     matrix = scores.matrix(name)
@@ -207,7 +209,7 @@ def topics(
     chosen = default_sizes(n) if sizes is None else _check_sizes(sizes)
     further = tuple(sorted({n, 2 * n} | {size for size in chosen if 2 * size > n}))
     found = count_splits(
-        complete, chosen, trials=trials, binning=binning, jobs=jobs, progress=progress, seed=rng
+        complete, chosen, trials=trials, binning=binning, jobs=jobs, progress=progress, seed=seed
     )
     pairs, shown = _shown_pairs(scores, baseline, matrix, everyone)
     size = np.where(shown.n > 0, shown.n, np.nan)
@@ -222,7 +224,7 @@ def topics(
         target=target,
         binning=binning,
         baseline=baseline,
-        seed=rng,
+        seed=seed,
         pairs=pairs,
         variances=shown,
         error_rate=error_rate(shown.difference, shown.variance, size),
@@ -233,7 +235,7 @@ def topics(
         topics_needed_error_rate=topics_for_error_rate(shown.difference, shown.variance, target),
         sizes=chosen,
         further_sizes=further,
-        levels=topic_levels(everyone, found, chosen, further, seed=rng),
+        levels=topic_levels(everyone, found, chosen, further, seed=seed),
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from steadyrank.compute.executors import Progress
+from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.simulated import simulated_track
 from steadyrank.data.sources import PathLike
 from steadyrank.data.writing import write_track
@@ -34,7 +35,7 @@ def demo(
     jobs: int | None = None,
     announce: Callable[[str], None] | None = None,
     progress: Told | None = None,
-    rng: int = 0,
+    rng: Rng = 0,
 ) -> ReportResult | None:
     """Write a track into the folder `out` and, unless `data_only`, a report on it beside.
 
@@ -42,12 +43,16 @@ def demo(
     eighteen runs of six teams on the collection that comes with steadyrank; or "simulated", a
     track of sixty runs whose truth is known (also kept), drawn with the seed `rng`.
     """
+    seed = seed_from(rng)
     if data not in get_args(Data):
         raise unknown_name("data", data, get_args(Data))
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: a file stands where the folder should be")
-    depth = _write_builtin(folder, progress) if data == "builtin" else _write_simulated(folder, rng)
+    if data == "builtin":
+        depth = _write_builtin(folder, progress)
+    else:
+        depth = _write_simulated(folder, seed)
     if data_only:
         return None
     return report(
@@ -58,11 +63,11 @@ def demo(
         budget=budget,
         pool_depth=depth,
         out=folder / "report.html",
-        command=_command(folder, measures or MEASURES, budget, depth, rng),
+        command=_command(folder, measures or MEASURES, budget, depth, seed),
         jobs=jobs,
         announce=announce,
         progress=progress,
-        rng=rng,
+        rng=seed,
     )
 
 
@@ -80,18 +85,18 @@ def _telling(told: Told | None, what: str) -> Progress | None:
     return lambda finished, total: told(what, finished, total)
 
 
-def _write_simulated(folder: Path, rng: int) -> int:
-    track = simulated_track(rng=rng)
+def _write_simulated(folder: Path, seed: int) -> int:
+    track = simulated_track(rng=seed)
     track.write(folder)
     return 100
 
 
-def _command(folder: Path, measures: Sequence[str], budget: Budget, depth: int, rng: int) -> str:
+def _command(folder: Path, measures: Sequence[str], budget: Budget, depth: int, seed: int) -> str:
     """The command that makes the page again from the files."""
     named = [word for measure in measures for word in ("--measure", measure)]
-    seed = ["--seed", str(rng)] if rng else []
+    seeded = ["--seed", str(seed)] if seed else []
     return shlex.join([
         "steadyrank", "report", str(folder / "qrels.txt"), str(folder / "runs"), "--run-info",
         str(folder / "run-info.csv"), *named, "--budget", str(budget), "--pool-depth", str(depth),
-        *seed, "--out", "report.html",
+        *seeded, "--out", "report.html",
     ])  # fmt: skip

@@ -57,7 +57,7 @@ def _level_table(name: str, rows: Rows, found: list[ErrorRates]) -> PageTable:
 def algorithm_2(*, replications: int, seed: int, jobs: int | None) -> Exhibit:
     """Whether the paper's tests against a deterministic system keep their level."""
     tests = ("t_single", "mixed_paper", "bootstrap", "mixed")
-    found = _levels(CROSSED, "crossed", tests, n_replications=replications, seed=seed, jobs=jobs)
+    found = _levels(CROSSED, "crossed", tests, n_replications=replications, rng=seed, jobs=jobs)
     by_row = dict(zip(CROSSED, found, strict=True))
     worst, plain = by_row[10, 150, 0.02], by_row[3, 50, 0.0]
     noise = 3 * np.sqrt(0.05 * 0.95 / replications)
@@ -93,7 +93,7 @@ def algorithm_2(*, replications: int, seed: int, jobs: int | None) -> Exhibit:
 def section_3_2(*, replications: int, seed: int, jobs: int | None) -> Exhibit:
     """Whether the nested model of two non-deterministic systems keeps its level."""
     tests = ("t_on_means", "mixed_paper", "mixed", "welch")
-    found = _levels(NESTED, "nested", tests, n_replications=replications, seed=seed, jobs=jobs)
+    found = _levels(NESTED, "nested", tests, n_replications=replications, rng=seed, jobs=jobs)
     noise = 3 * np.sqrt(0.05 * 0.95 / replications)
     rates = {test: [each.of(test) for each in found] for test in tests}
     shown = {test: ", ".join(f"{rate:.3f}" for rate in each) for test, each in rates.items()}

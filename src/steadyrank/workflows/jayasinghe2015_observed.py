@@ -185,7 +185,7 @@ def figure_9(table: InstancesTable, *, sizes: tuple[int, ...], number: int, seed
     for k in shown:
         name, found = named(table)[k]
         result = pool_pvalues(
-            found.pair.a.scores, found.pair.b.scores[0], sizes=sizes, n_pools=number, seed=seed,
+            found.pair.a.scores, found.pair.b.scores[0], sizes=sizes, n_pools=number, rng=seed,
             jobs=jobs,
         )  # fmt: skip
         figures.append(
@@ -226,7 +226,7 @@ def pool_tests(
     """Every test on pools of every setting, by measure."""
     return {
         measure: method_pvalues(
-            pools(table, sizes=sizes, number=number, seed=seed), seed=seed, jobs=jobs
+            pools(table, sizes=sizes, number=number, seed=seed), rng=seed, jobs=jobs
         )
         for measure, table in tables.items()
     }

@@ -52,7 +52,7 @@ def figure_2(*, repetitions: int, step: int, seed: int, jobs: int | None) -> Exh
     grid = GRID[::step]
     found = {
         effects: single_instance_shares(
-            means=grid, spreads=grid, n_repetitions=repetitions, effects=effects, seed=seed,
+            means=grid, spreads=grid, n_repetitions=repetitions, effects=effects, rng=seed,
             jobs=jobs,
         )
         for effects in READINGS
@@ -149,7 +149,7 @@ def _expected_score() -> Claim:
 
 def figure_3(*, seed: int, delta: float) -> Exhibit:
     """Intervals of a difference that is 0, against the number of topics."""
-    found = equivalence_intervals(delta=delta, seed=seed)
+    found = equivalence_intervals(delta=delta, rng=seed)
     widths = found.high - found.low
     needed = special.ndtri(0.975) * found.sd / delta
     inside = found.sizes[found.inside]
@@ -240,9 +240,9 @@ def table_1(*, samples: int, seed: int, delta: float) -> Exhibit:
 def figure_4(*, comparisons: int, seed: int, jobs: int | None) -> Exhibit:
     """The paper's two tests on its own simulation."""
     found: dict[Effects, MethodPvalues] = {
-        "instance": method_pvalues(paper_comparisons(comparisons, seed=seed), seed=seed, jobs=jobs),
+        "instance": method_pvalues(paper_comparisons(comparisons, rng=seed), rng=seed, jobs=jobs),
         "cell": method_pvalues(
-            _cell_comparisons(max(40, comparisons // 5), seed), seed=seed, jobs=jobs
+            _cell_comparisons(max(40, comparisons // 5), seed), rng=seed, jobs=jobs
         ),
     }
     by_reading = {READINGS[kind]: each for kind, each in found.items()}

@@ -16,6 +16,7 @@ from typing import Any
 from steadyrank._version import __version__
 from steadyrank._wording import by_number
 from steadyrank.compute.files import check_still_there, write_whole
+from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.reading import NameFrom
 from steadyrank.data.run import Duplicates
 from steadyrank.data.scores import Scores
@@ -79,6 +80,8 @@ class ReportResult:
     """Study to why it is not on the page."""
     n_samples: Mapping[str, int]
     """Study to how many samples it drew, of those that draw some."""
+    seed: int
+    """The `rng` that makes the same page again."""
 
     def __repr__(self) -> str:
         n = len(self.results)
@@ -124,7 +127,7 @@ def report(
     scheduler: str | None = None,
     announce: Callable[[str], None] | None = None,
     progress: Told | None = None,
-    rng: int = 0,
+    rng: Rng = 0,
 ) -> ReportResult:
     """Run every study that the data support and write one page about them.
 
@@ -158,12 +161,13 @@ def report(
     >>> result.left_out["agree"]
     'one measure only: name a second with -m'
     """
+    seed = seed_from(rng)
     settings = Settings(
         alpha=alpha, delta=delta, minimum_difference=minimum_difference, pool_depth=pool_depth,
         factors=_names(factors), instance_factors=_names(instance_factors), missing=missing,
         no_relevant=no_relevant, ties=ties, name_from=name_from, duplicates=duplicates,
         run_info=run_info, team_from=team_from, system_from=system_from,
-        runs_in_rows=runs_in_rows, seed=rng,
+        runs_in_rows=runs_in_rows, seed=seed,
     )  # fmt: skip
     seconds = _check(settings, budget, n_samples)
     target = check_target(out)
@@ -201,6 +205,7 @@ def report(
             for name, study in planned.studies.items()
             if study.n_samples and name in found.results
         },
+        seed=seed,
     )
 
 

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from steadyrank.compute.executors import Progress
+from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.reading import NameFrom
 from steadyrank.data.run import Duplicates
 from steadyrank.data.scores import Scores
@@ -71,7 +72,7 @@ def reproduce(
     command: str = "",
     jobs: int | None = None,
     progress: Progress | None = None,
-    rng: int = 0,
+    rng: Rng = 0,
 ) -> Reproduction:
     """Make a paper's tables and figures again.
 
@@ -92,6 +93,7 @@ def reproduce(
     >>> made.exhibits[0].claims[0].holds
     True
     """
+    seed = seed_from(rng)
     if paper not in PAPERS:
         raise unknown_name("paper", str(paper), PAPERS)
     _check(samples, budget)
@@ -109,8 +111,8 @@ def reproduce(
     with _told_once():
         if data is None:
             data = with_measures(builtin_data(PAPERS[paper].kind, budget=budget, **working), asked)
-        made = PAPERS[paper].maker(paper)(data, budget=samples or budget, rng=rng, **working)
-    settings = {**made.settings, "budget": samples or budget, **data.settings}
+        made = PAPERS[paper].maker(paper)(data, budget=samples or budget, rng=seed, **working)
+    settings = {**made.settings, "budget": samples or budget, "seed": seed, **data.settings}
     made = replace(made, settings=settings)
     if out is not None:
         from steadyrank.workflows.reproduce_output import reproduction_files, write_reproduction

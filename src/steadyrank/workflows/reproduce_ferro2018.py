@@ -89,7 +89,6 @@ def ferro2018(
             "topic sizes": list(result.topic_sizes),
             "system sizes": list(result.system_sizes),
             "samples": n_samples,
-            "seed": rng,
             "steadyrank": __version__,
         },
     )

@@ -82,8 +82,7 @@ def jayasinghe2015(
         reference=REFERENCE,
         data=_words(chosen),
         exhibits=tuple(made),
-        settings={"measures": chosen.scores.measures, "delta": DELTA, "rng": rng,
-                  **effort._asdict()},
+        settings={"measures": chosen.scores.measures, "delta": DELTA, **effort._asdict()},
     )  # fmt: skip
 
 

@@ -77,7 +77,6 @@ def lin2005(
         settings={
             "collections": {name: _sizes(each) for name, each in found.items()},
             "splits": trials,
-            "seed": rng,
             "steadyrank": __version__,
         },
     )

@@ -111,7 +111,6 @@ def sakai2016(
             "pool depth": POOL_DEPTH,
             "trials for each k": trials,
             "draws of pilot topics": n_draws,
-            "seed": rng,
             "steadyrank": __version__,
         },
     )
