@@ -26,7 +26,7 @@ _HOMES = {
     "components": "studies.components",
     "CheckResult": "measures.check",
     "check": "measures.check",
-    "CompareResult": "studies.compare",
+    "CompareResult": "studies.compare_result",
     "as_qrels": "data.foreign",
     "audit_tests": "studies.audit",
     "compare": "studies.compare",
@@ -228,7 +228,8 @@ if TYPE_CHECKING:
     from steadyrank.stats.overlap import rbo
     from steadyrank.studies.agree import AgreeResult, agree
     from steadyrank.studies.audit import audit_tests
-    from steadyrank.studies.compare import CompareResult, compare, discriminative_power
+    from steadyrank.studies.compare import compare, discriminative_power
+    from steadyrank.studies.compare_result import CompareResult
     from steadyrank.studies.components import ComponentsResult, components
     from steadyrank.studies.instance_agreement import (
         method_pvalues,

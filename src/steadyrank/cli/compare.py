@@ -32,8 +32,9 @@ TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "random
 )
 @click.option(
     "--correction",
-    type=click.Choice(["none", "holm", "bh", "bonferroni"]),
-    help="For many comparisons [default: holm; none for the Tukey tests].",
+    type=click.Choice(["none", "holm", "bh", "bonferroni", "maxt"]),
+    help="Correct for many comparisons [default: maxt for t tests of all pairs of three or more "
+    "runs; none for the Tukey tests; else holm].",
 )
 @click.option(
     "--alpha",
@@ -46,7 +47,7 @@ TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "random
 @click.option(
     "--interval",
     type=click.Choice(["t", "percentile", "bca", "studentized"]),
-    help="Of the differences [default: what suits the test].",
+    help="Kind of interval of the differences [default: the test's own, simultaneous].",
 )
 @click.option(
     "--samples",
@@ -54,7 +55,7 @@ TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "random
     type=click.IntRange(min=1),
     default=10_000,
     show_default=True,
-    help="Of the resampling tests.",
+    help="Samples of the resampling tests and sign flips of maxt.",
 )
 @click.option(
     "--mode",

@@ -11,7 +11,8 @@ from steadyrank.render.jsons import to_json
 from steadyrank.render.tables import Table, render
 from steadyrank.stats.groups import ALPHABET
 from steadyrank.studies.audit import AuditResult
-from steadyrank.studies.compare import CompareResult, DiscriminativePower
+from steadyrank.studies.compare import DiscriminativePower
+from steadyrank.studies.compare_result import CompareResult
 
 MOST_PAIRS = 45
 """Pairs that a terminal, LaTeX or Markdown table lists; more make only the leaderboard."""
@@ -35,15 +36,9 @@ def compare_json(result: CompareResult) -> dict[str, Any]:
         "n_dropped": result.n_dropped,
         "n_samples": result.n_samples,
         "seed": result.seed,
-        "runs": [
-            {
-                "run": run,
-                "mean": result.mean[i],
-                "rank_interval": result.rank_interval[i],
-                "group": result.letters[i] if result.letters else None,
-            }
-            for i, run in enumerate(result.runs)
-        ],
+        "comparison_alpha": result.comparison_alpha,
+        "n_missing": result.n_missing,
+        "runs": result.run_rows(),
     }
 
 
@@ -63,35 +58,40 @@ def compare_text(result: CompareResult, form: str, *, digits: int = 4, **looks: 
     return f"{text}\n{render(_pairs_table(result, digits), form, **looks)}"  # type: ignore[arg-type]
 
 
-def _order(result: CompareResult) -> list[int]:
-    order = np.argsort(-np.nan_to_num(result.mean, nan=-np.inf), kind="stable")
-    return [int(run) for run in order]
-
-
 def _leaderboard(result: CompareResult, digits: int) -> Table:
-    """Runs by mean, with their rank intervals and the groups that cannot be told apart."""
+    """Runs by mean, with the ranks they may have and the groups that are indistinguishable."""
+    different = result.n_different
     rows = []
-    for place, i in enumerate(_order(result), start=1):
-        low, high = result.rank_interval[i]
-        rows.append(
-            [result.runs[i], f"{result.mean[i]:.{digits}f}", f"{place} [{low}–{high}]",
-             str(result.n_different[i]), *result.letters[i : i + 1]]
-        )  # fmt: skip
-    share = f"{result.significant_share:.1%} of the pairs differ."
-    letters = " Runs that share a letter are not told apart." if result.letters else ""
-    smallest = np.nanmedian(result.smallest_difference)
+    for i in result.order:
+        low, high = result.rank_set[i]
+        row = [result.runs[i], f"{result.mean[i]:.{digits}f}", f"{result.rank[i]} [{low}–{high}]"]
+        rows.append([*row, str(different[i]), *result.letters[i : i + 1]])
+    share = f"{result.significant_share:.1%} of the pairs differ significantly."
+    letters = (
+        " Runs that share a letter are statistically indistinguishable." if result.letters else ""
+    )
     caption = (
-        f"{result.caption()} {share} Ranks in brackets: {1 - result.alpha:.0%} interval over "
-        f"resampled topics.{letters} The median pair's smallest difference detectable with 80% "
-        f"power is {smallest:.{digits}f}."
+        f"{result.caption()} {share} Ranks in brackets: the ranks that a run may have, "
+        f"{result.rank_words()}.{letters}{_detectable(result, digits)}"
     )
     header = ["run", result.measure, "rank", "differs from", *["group"][: len(result.letters)]]
     return Table(header=header, rows=rows, best=frozenset({(0, 1)}), caption=caption)
 
 
+def _detectable(result: CompareResult, digits: int) -> str:
+    smallest = float(np.nanmedian(result.smallest_difference)) if len(result.pairs) else np.nan
+    if not np.isfinite(smallest):
+        return ""
+    corrected = "" if len(result.pairs) == 1 else f" among {len(result.pairs):,} comparisons"
+    return (
+        f" The median pair's smallest difference that a t test detects with power 0.8{corrected} "
+        f"is {smallest:.{digits}f}."
+    )
+
+
 def _paper_table(result: CompareResult, digits: int) -> Table:
     """Runs by mean under letters, each mean raised with the runs that it beats significantly."""
-    order = _order(result)
+    order = result.order
     label = {run: ALPHABET[place] for place, run in enumerate(order)}
     beaten: dict[int, list[str]] = {run: [] for run in order}
     for (a, b), differs, gap in zip(
@@ -155,7 +155,7 @@ def _baseline_table(result: CompareResult, digits: int) -> Table:
     """Every run against the baseline, marked where it differs significantly."""
     by_run = {row["a"]: row for row in result.rows()}
     rows = []
-    for i in _order(result):
+    for i in result.order:
         run = result.runs[i]
         mean = f"{result.mean[i]:.{digits}f}"
         if run == result.baseline:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy import special
 
 from steadyrank.data.scores import mean_of_present, position
 from steadyrank.errors import InputError, unknown_name
@@ -30,13 +29,15 @@ from steadyrank.render.plots_looks import (
     pvalue_axis,
     rows_height,
 )
+from steadyrank.stats.run_means import adjusted_means, mean_intervals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from steadyrank.data.scores import Scores
     from steadyrank.studies.audit import AuditResult
-    from steadyrank.studies.compare import CompareResult, DiscriminativePower
+    from steadyrank.studies.compare import DiscriminativePower
+    from steadyrank.studies.compare_result import CompareResult
 
 LEVELS = (0.0, 0.001, 0.01, 0.05, 0.1, 1.0)
 """Between which p-values of a heat map share a colour."""
@@ -66,7 +67,7 @@ def draw_intervals(result: CompareResult, ax: Axes, *, run: str | None = None) -
     sign = np.where(result.pairs[pairs, 1] == one, 1.0, -1.0)
     difference = sign * result.difference[pairs]
     ends = np.sort(sign[:, None] * result.interval[pairs], axis=1)
-    for k, (decided, words) in enumerate(((False, "not told apart"), (True, "significant"))):
+    for k, (decided, words) in enumerate(((False, "not significant"), (True, "significant"))):
         rows = np.flatnonzero(result.significant[pairs] == decided)
         if not len(rows):
             continue
@@ -83,7 +84,7 @@ def draw_intervals(result: CompareResult, ax: Axes, *, run: str | None = None) -
     ax.axvline(0.0, color=QUIET, linewidth=0.8)
     name_rows(ax, [result.runs[r] for r in others])
     label(ax, x=f"mean {result.measure} less that of {reference},\n"
-          f"{1 - result.alpha:.0%} {result.interval_kind} intervals")  # fmt: skip
+          f"{1 - result.alpha:.0%} intervals ({result.interval_kind})")  # fmt: skip
     _legend_above(ax)
 
 
@@ -95,7 +96,7 @@ def _legend_above(ax: Axes) -> None:
 def draw_differences(result: CompareResult, ax: Axes) -> None:
     """p-values of all pairs against their differences: from which size on is one significant?"""
     size = np.abs(result.difference)
-    for k, (decided, words) in enumerate(((False, "not told apart"), (True, "significant"))):
+    for k, (decided, words) in enumerate(((False, "not significant"), (True, "significant"))):
         chosen = np.flatnonzero(result.significant == decided)
         (dots,) = ax.plot(
             size[chosen], result.pvalue_adjusted[chosen], linestyle="none", markersize=3.5,
@@ -106,7 +107,7 @@ def draw_differences(result: CompareResult, ax: Axes) -> None:
     typical = float(np.nanmedian(result.smallest_difference))
     if np.isfinite(typical):
         ax.axvline(typical, color=QUIET, linewidth=1.0, linestyle=":",
-                   label="what one test shows with power 0.8")  # fmt: skip
+                   label="detected with power 0.8")  # fmt: skip
     pvalue_axis(ax)
     ax.set_xlim(left=0)
     label(ax, x=f"difference of mean {result.measure}", y=f"p ({_corrected(result)})")
@@ -114,7 +115,12 @@ def draw_differences(result: CompareResult, ax: Axes) -> None:
 
 
 def _corrected(result: CompareResult) -> str:
-    names = {"bh": "Benjamini-Hochberg", "holm": "Holm", "bonferroni": "Bonferroni"}
+    names = {
+        "bh": "Benjamini-Hochberg",
+        "holm": "Holm",
+        "bonferroni": "Bonferroni",
+        "maxt": "max-t",
+    }
     correction = names.get(result.correction)
     return f"{result.test} test, {correction}" if correction else f"{result.test} test"
 
@@ -213,21 +219,26 @@ def _cells(result: CompareResult, value: str) -> tuple[np.ndarray, list[str], li
 
 
 def draw_ranks(result: CompareResult, ax: Axes) -> None:
-    """Each run's rank by its mean, and between which ranks it is when topics are drawn anew."""
-    order = _best_first(result.mean)
+    """Each run's rank by its mean, and the ranks that the tests of all pairs leave to it."""
+    order = result.order
     letters = [f"  ({text})" for text in result.letters] or [""] * len(order)
     names = [result.runs[r] + letters[r] for r in order]
-    low, high = result.rank_interval[order].T
-    # A line a clause: a label wider than its axes would be cut off.
+    low, high = result.rank_set[order].T
+    # One clause per line: a label wider than its axes would be cut off.
     clauses = [
-        f"rank by mean {result.measure} (dot),",
-        f"and in {1 - result.alpha:.0%} of topic sets drawn anew (line)",
-        *(["runs that share a letter are not told apart"] if result.letters else []),
+        f"rank by mean {result.measure} (dot), and ranks the run may have (line),",
+        result.rank_words(),
+        *(["runs that share a letter are indistinguishable"] if result.letters else []),
     ]
     draw_rank_rows(
-        ax, names, np.arange(1, len(order) + 1), low, high, place=len(ax.containers),
+        ax,
+        names,
+        result.rank[order],
+        low,
+        high,
+        place=len(ax.containers),
         what="\n".join(clauses),
-    )  # fmt: skip
+    )
 
 
 def draw_means(
@@ -239,7 +250,9 @@ def draw_means(
     """
     name = measure or result.measures[0]
     matrix = result.matrix(name)
-    mean, half, n = _mean_intervals(matrix, level)
+    low, high = mean_intervals(matrix, level).T
+    mean, half = adjusted_means(matrix), 0.5 * (high - low)
+    n = (~np.isnan(matrix)).sum(axis=1)
     order = _best_first(mean)
     bars = ax.errorbar(
         mean[order], np.arange(len(order)), xerr=np.nan_to_num(half[order]), linestyle="none",
@@ -249,24 +262,15 @@ def draw_means(
         f"{result.runs[r]}: {mean[r]:.4f} ± {half[r]:.4f} on {n[r]} topics" for r in order
     ])  # fmt: skip
     name_rows(ax, [result.runs[r] for r in order])
-    label(ax, x=f"mean {name} with {level:.0%} t interval over topics")
-
-
-def _mean_intervals(matrix: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Means [run] over the topics that are there, half widths of their intervals, and how many."""
-    mean = mean_of_present(matrix)
-    n = (~np.isnan(matrix)).sum(axis=1)
-    squares = np.nansum((matrix - mean[:, None]) ** 2, axis=1)
-    df = np.where(n > 1, n - 1.0, np.nan)
-    half = special.stdtrit(df, 0.5 + 0.5 * level) * np.sqrt(squares / df / np.maximum(n, 1))
-    return mean, half, n
+    kind = "least-squares mean" if np.isnan(matrix).any() else "mean"
+    label(ax, x=f"{kind} {name} with {level:.0%} t interval over topics,\nfor one run at a time")
 
 
 def draw_scores(result: Scores, ax: Axes, *, measure: str | None = None) -> None:
     """Scores of every run on every topic: best runs on top, easiest topics on the left."""
     name = measure or result.measures[0]
     matrix = result.matrix(name)
-    runs, topics = _best_first(mean_of_present(matrix)), _best_first(mean_of_present(matrix.T))
+    runs, topics = _best_first(adjusted_means(matrix)), _best_first(mean_of_present(matrix.T))
     cells = matrix[np.ix_(runs, topics)]
     texts = [
         f"{result.runs[r]} on topic {result.topics[t]}: {matrix[r, t]:.4f}"

@@ -31,8 +31,8 @@ def comparison_alpha(pvalues: np.ndarray, correction: str, alpha: float) -> floa
     if correction == "bh":
         ranked = np.sort(family) <= alpha * np.arange(1, family.size + 1) / family.size
         rejected = int(np.flatnonzero(ranked)[-1]) + 1 if ranked.any() else 1
-        return alpha * rejected / family.size
-    return alpha / family.size
+        return float(alpha * rejected / family.size)
+    return float(alpha / family.size)
 
 
 def claims(

@@ -13,13 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from steadyrank.stats.inputs import (
-    PAIR_BLOCK,
-    check_pairs,
-    check_scores,
-    flagged_moments,
-    pair_differences,
-)
+from steadyrank.stats.inputs import check_pairs, check_scores, flagged_moments
+from steadyrank.stats.paired import differences
 from steadyrank.stats.result import TOO_FEW, ZERO_VARIANCE
 
 READINGS = (("negligible", 0.0), ("small", 0.2), ("medium", 0.5), ("large", 0.8))
@@ -63,7 +58,7 @@ def effect_sizes(scores: ArrayLike, pairs: ArrayLike) -> EffectSizes:
     paired_d assumes differences of roughly one spread; outliers shrink it. It grows when runs
     agree topic by topic, so do not compare it with a d of independent groups, and do not average
     paired_d with residual_d. Cliff's delta ignores the pairing: topics differ far more than runs,
-    hence it is small even where one run wins everywhere; take wins then. Scores tie when equal.
+    hence it is small even where one run wins everywhere; take wins then.
 
     Reference: Jayasinghe et al. 2015, doi:10.1016/j.ipm.2015.06.005; Cliff 1993,
     doi:10.1037/0033-2909.114.3.494; Cohen 1988, doi:10.4324/9780203771587.
@@ -110,7 +105,8 @@ def paired_d(scores: ArrayLike, pairs: ArrayLike) -> np.ndarray:
 def wins(scores: ArrayLike, pairs: ArrayLike) -> np.ndarray:
     """Topics that the first run of each pair wins, ties and loses, [pair, 3].
 
-    Scores tie when equal. A count of topics, not of users: do not use it where the size of the
+    Scores tie when they agree to 1e-12 of
+    the largest, as in the sign test. A count of topics, not of users: do not use it where the size of the
     differences matters. Reference: the sign test's table, Hull 1993, doi:10.1145/160688.160758.
 
     >>> wins([[0.5, 0.7, 0.6], [0.4, 0.5, 0.6]], [[0, 1]]).tolist()
@@ -182,11 +178,10 @@ def _standardised(mean: np.ndarray, sd: np.ndarray, flag: np.ndarray) -> np.ndar
 
 def _wins(matrix: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     counts = np.empty((len(pairs), 3), np.int64)
-    for start in range(0, len(pairs), PAIR_BLOCK):
-        block = slice(start, start + PAIR_BLOCK)
-        z = pair_differences(matrix, pairs[block])
-        signs = (z > 0.0, z == 0.0, z < 0.0)
-        counts[block] = np.stack([sign.sum(axis=1) for sign in signs], axis=1)
+    for part, z, tolerance in differences(matrix, pairs):
+        tiny = tolerance[:, None]
+        signs = (z > tiny, np.abs(z) <= tiny, z < -tiny)
+        counts[part] = np.stack([sign.sum(axis=1) for sign in signs], axis=1)
     return counts
 
 

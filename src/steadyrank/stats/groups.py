@@ -1,16 +1,11 @@
-"""Who can be told apart: compact letters, and intervals for ranks.
+"""Which runs are statistically indistinguishable: compact letters.
 
-Two runs that share a letter are not significantly different. A run's rank interval is
-where it ends up when topics are drawn anew.
+Two runs share a letter exactly if they are not significantly different.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import rankdata
-
-from steadyrank.compute.random import block_stream, blocks_of
-from steadyrank.stats.pair_kernels import topic_weights
 
 MOST_GROUPS = 500
 """Groups on the way to the answer; some patterns make them grow without end."""
@@ -19,7 +14,7 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 
 def compact_letters(different: np.ndarray, order: np.ndarray) -> list[str] | None:
-    """Letters such that runs share one exactly if they are not told apart.
+    """Letters such that runs share one exactly if they are not significantly different.
 
     None where that takes more groups than there are letters, as with many runs.
 
@@ -67,31 +62,3 @@ def _absorbed(kept: list[int], new: set[int]) -> list[int]:
         else:
             result.append(group)
     return result
-
-
-def rank_intervals(
-    scores: np.ndarray, *, level: float = 0.95, n_samples: int = 2000, seed: int = 0
-) -> np.ndarray:
-    """[run, 2]: percentile interval of each run's rank by mean score over resampled topics.
-
-    Topics are drawn with replacement; missing cells are left out of the means; tied means
-    share the middle rank. Not a statement about other documents or other runs.
-    """
-    present = ~np.isnan(scores)
-    filled = np.where(present, scores, 0.0)
-    n_topics = scores.shape[1]
-    ranks = np.empty((n_samples, len(scores)))
-    for block, first, stop in blocks_of(n_samples):
-        stream = block_stream(seed, "rank intervals", block)
-        drawn = stream.integers(0, n_topics, (stop - first, n_topics))
-        weights = np.zeros(drawn.shape)
-        topic_weights(drawn, weights)
-        counts = weights @ present.T
-        means = np.divide(
-            weights @ filled.T, counts, out=np.full(counts.shape, -np.inf), where=counts > 0
-        )
-        ranks[first:stop] = rankdata(-means, axis=1)
-    tail = (1 - level) / 2
-    low = np.quantile(ranks, tail, axis=0, method="inverted_cdf")
-    high = np.quantile(ranks, 1 - tail, axis=0, method="inverted_cdf")
-    return np.stack([np.floor(low), np.ceil(high)], axis=1).astype(int)

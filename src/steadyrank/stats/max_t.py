@@ -209,7 +209,11 @@ def _count(
     centred = np.nan_to_num(scores - mean_of_present(scores)[:, None]).T
 
     def count(block: Block) -> tuple[np.ndarray, np.ndarray]:
-        signs = _patterns(block, n_topics) if exact else sign_patterns(seed, block, n_topics, "largest t")
+        signs = (
+            _patterns(block, n_topics)
+            if exact
+            else sign_patterns(seed, block, n_topics, "largest t")
+        )
         counts, largest = np.zeros(len(family.place), np.int64), np.empty(len(signs))
         sums = signs @ centred
         at_once = max(1, VALUES_AT_ONCE // max(1, len(family.place)))

@@ -126,7 +126,7 @@ def signed_rank_limits(z, tolerance, exact_up_to, alpha, quantile, limits):
 
 @kernel
 def _rejected_sum(doubled, alpha, ways):
-    """The largest sum of ranks w with 2 P(W <= w) <= alpha, rounded down; -1 where there is none."""
+    """The largest sum of ranks w with 2 P(W <= w) <= alpha, rounded down; -1 if there is none."""
     total = 0
     for rank in doubled:
         total += rank

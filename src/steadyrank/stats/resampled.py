@@ -182,9 +182,7 @@ def _flip_limits(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     return limit
 
 
-def sign_patterns(
-    seed: int, block: Block, n_topics: int, purpose: str = "signs"
-) -> np.ndarray:
+def sign_patterns(seed: int, block: Block, n_topics: int, purpose: str = "signs") -> np.ndarray:
     """The random signs of a block of replicates, [replicate, topic], -1.0 or 1.0."""
     number, first, stop = block
     rows, width = stop - first, -(-n_topics // 8)
@@ -221,7 +219,9 @@ def _resampled_counts(
                 weights = topic_draws(seed, block, n)
                 for part in slices(len(members), WIDTH):
                     at = members[part]
-                    t_star = resampled_statistics(shared_differences(scores, pairs[at], n), weights, share.get(n))
+                    t_star = resampled_statistics(
+                        shared_differences(scores, pairs[at], n), weights, share.get(n)
+                    )
                     extreme = np.zeros(len(at), np.int64)
                     pair_kernels.count_extreme(t_star, limit[at], two_sided, extreme)
                     found[at] += extreme
@@ -230,7 +230,9 @@ def _resampled_counts(
     return add_up(count, blocks, len(pairs), jobs=jobs)
 
 
-def resampled_statistics(z: np.ndarray, weights: np.ndarray, mean_weights: np.ndarray | None) -> np.ndarray:
+def resampled_statistics(
+    z: np.ndarray, weights: np.ndarray, mean_weights: np.ndarray | None
+) -> np.ndarray:
     """t* of complete differences [pair, topic] under weights [replicate, topic].
 
     The shift is the mean, or the mean under `mean_weights`, the average weights of all
@@ -252,6 +254,7 @@ def shared_differences(scores: np.ndarray, pairs: np.ndarray, n: int) -> np.ndar
 
 
 def n_shared(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Topics that both runs of each pair have."""
     there = (~np.isnan(scores)).astype(np.float64)
     shared: np.ndarray = (there @ there.T)[pairs[:, 0], pairs[:, 1]]
     return shared.astype(np.int64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
+from scipy import sparse, special
 
 from steadyrank.data.scores import mean_of_present
 from steadyrank.stats.inputs import check_scores
@@ -59,3 +59,19 @@ def _least_squares(scores: np.ndarray, present: np.ndarray) -> np.ndarray:
     topic_effects = topic_means - effects @ weight / per_topic
     means: np.ndarray = effects + topic_effects.mean()
     return means
+
+
+def mean_intervals(scores: np.ndarray, level: float) -> np.ndarray:
+    """t intervals [run, 2] of the runs' means over topics, for one run at a time.
+
+    Around the adjusted mean, with the spread over the run's own topics; NaN below two topics.
+
+    >>> mean_intervals(np.array([[0.1, 0.2, 0.3]]), 0.95).round(4).tolist()
+    [[-0.0484, 0.4484]]
+    """
+    own, n = mean_of_present(scores), (~np.isnan(scores)).sum(axis=1)
+    squares = np.nansum((scores - own[:, None]) ** 2, axis=1)
+    df = np.where(n > 1, n - 1.0, np.nan)
+    half = special.stdtrit(df, 0.5 + 0.5 * level) * np.sqrt(squares / df / np.maximum(n, 1))
+    mean = adjusted_means(scores)
+    return np.stack([mean - half, mean + half], axis=1)

@@ -1,8 +1,8 @@
 """`compare`: who beats whom, how surely, by how much.
 
 For every author before a submission: paired tests of all pairs of runs, or of all runs
-against a baseline, corrected for their number, with intervals, effect sizes, groups that
-cannot be told apart, and the smallest difference that these topics could have shown.
+against a baseline, corrected for their number; and, from the same decisions, intervals, groups of
+statistically indistinguishable runs and the ranks that each run may have.
 """
 
 from __future__ import annotations
@@ -11,140 +11,41 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import numpy as np
+from scipy.special import stdtr
+from scipy.stats import rankdata
 
-from steadyrank._version import __version__
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import order_by_name, scores_in_order
-from steadyrank.data.scores import Scores, mean_of_present, position
+from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.stats import decisions
 from steadyrank.stats.corrections import adjust
-from steadyrank.stats.effects import EffectSizes, effect_sizes
-from steadyrank.stats.groups import compact_letters, rank_intervals
-from steadyrank.stats.intervals import bootstrap_intervals, t_intervals
-from steadyrank.stats.paired import paired_t, sign_test, wilcoxon
+from steadyrank.stats.effects import effect_sizes
+from steadyrank.stats.groups import compact_letters
+from steadyrank.stats.inputs import pair_moments
+from steadyrank.stats.max_t import MaxT, max_t
+from steadyrank.stats.paired import differences, paired_t, sign_test, wilcoxon
 from steadyrank.stats.power import smallest_difference
 from steadyrank.stats.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.result import PairTests, all_pairs
+from steadyrank.stats.run_means import adjusted_means, connected_runs, mean_intervals
+from steadyrank.stats.selection import expected_means
 from steadyrank.stats.tukey import randomized_tukey, tukey_hsd
+from steadyrank.studies.compare_intervals import Alternative, IntervalKind, pair_intervals
+from steadyrank.studies.compare_result import (
+    SIMULTANEOUS,
+    CompareResult,
+    Correction,
+    Mode,
+    Test,
+)
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey"]
-Correction = Literal["none", "holm", "bh", "bonferroni"]
-IntervalKind = Literal["t", "percentile", "bca", "studentized"]
-Mode = Literal["sound", "paper"]
-Alternative = Literal["two-sided", "greater"]
-
-SIMULTANEOUS = ("tukey", "randomized-tukey")
-"""Tests whose p-values hold for all pairs at once: correcting them again would be too strict."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CompareResult:
-    """What `compare` found: arrays with one entry a pair, and one a run."""
-
-    measure: str
-    test: Test
-    correction: Correction
-    alpha: float
-    mode: Mode
-    baseline: str | None
-    runs: tuple[str, ...]
-    n_topics: int
-    n_dropped: int
-    """Topics left out of every pair because some run lacks them (the Tukey tests)."""
-    method: str
-    n_samples: int | None
-    seed: int
-    pairs: np.ndarray
-    """[pair, 2]: positions of the two runs."""
-    n: np.ndarray
-    difference: np.ndarray
-    interval: np.ndarray
-    """[pair, 2]"""
-    interval_kind: str
-    statistic: np.ndarray
-    pvalue: np.ndarray
-    pvalue_adjusted: np.ndarray
-    significant: np.ndarray
-    effects: EffectSizes
-    smallest_difference: np.ndarray
-    """The mean difference that a paired t test of these topics detects with 80 % power."""
-    flag: np.ndarray
-    mean: np.ndarray
-    """One for each run."""
-    rank_interval: np.ndarray
-    """[run, 2]"""
-    n_different: np.ndarray
-    """How many other runs each run is told apart from."""
-    letters: tuple[str, ...]
-    """Runs that share a letter are not told apart; empty with a baseline, or where it would
-    take more than the alphabet."""
-
-    @property
-    def significant_share(self) -> float:
-        """Share of the pairs that differ significantly."""
-        return float(np.mean(self.significant)) if len(self.significant) else float("nan")
-
-    @property
-    def family(self) -> str:
-        """In words, which p-values were corrected together."""
-        kind = "all pairs" if self.baseline is None else f"all runs against {self.baseline}"
-        return f"{len(self.pairs)} comparisons, {kind}"
-
-    def caption(self) -> str:
-        """What a table of this result must say: test, correction, alpha, n, seed, version."""
-        resampled = f", {self.n_samples} samples, seed {self.seed}" if self.n_samples else ""
-        dropped = f" ({self.n_dropped} dropped)" if self.n_dropped else ""
-        correction = "" if self.test in SIMULTANEOUS else f", correction {self.correction}"
-        return (
-            f"{self.measure}, {self.test} test ({self.method}{resampled}){correction} over "
-            f"{self.family}; alpha {self.alpha:g}; {self.n_topics} topics{dropped}; "
-            f"steadyrank {__version__}."
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a pair."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.rows()))
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One dictionary a pair, with the keys that the JSON output has."""
-        first, second = self.pairs.T
-        return [
-            {
-                "a": self.runs[a],
-                "b": self.runs[b],
-                "n": int(self.n[p]),
-                "mean_a": float(self.mean[a]),
-                "mean_b": float(self.mean[b]),
-                "difference": float(self.difference[p]),
-                "interval": [float(bound) for bound in self.interval[p]],
-                "statistic": float(self.statistic[p]),
-                "pvalue": float(self.pvalue[p]),
-                "pvalue_adjusted": float(self.pvalue_adjusted[p]),
-                "significant": bool(self.significant[p]),
-                "effect_size": float(self.effects.paired_d[p]),
-                "effect_reading": str(self.effects.reading[p]),
-                "hedges_g": float(self.effects.hedges_g[p]),
-                "cliffs_delta": float(self.effects.cliffs_delta[p]),
-                "wins": int(self.effects.wins[p]),
-                "ties": int(self.effects.ties[p]),
-                "losses": int(self.effects.losses[p]),
-                "smallest_difference": float(self.smallest_difference[p]),
-                "flag": str(self.flag[p]),
-            }
-            for p, (a, b) in enumerate(zip(first.tolist(), second.tolist(), strict=True))
-        ]
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
+AGAINST_MEANS = "against_means"
+"""Flag of a pair whose test speaks for the run with the lower mean: nothing is claimed."""
 
 
 def compare(
@@ -164,43 +65,105 @@ def compare(
 ) -> CompareResult:
     """Test all pairs of runs, or all runs against a `baseline`, on one measure.
 
-    `test`: Student's paired t, Wilcoxon's signed ranks, the sign test, Fisher's
-    randomization, the studentized bootstrap (Jayasinghe et al. 2015, Algorithm 1), Tukey's
-    HSD on the two-way layout runs + topics, or its randomized form. `correction` is Holm's
-    unless given, and none for the Tukey tests, which are simultaneous by themselves.
-    `alternative="greater"` makes the bootstrap one-sided, first run above second, as its
-    paper lists it; the other tests are two-sided. `mode="paper"` gives resampling p-values
-    as count / B and recentres the bootstrap by the mean of its means; "sound" as
-    (1 + count) / (1 + B) and by the sample mean.
+    Marks, intervals, letters and rank sets of the result come from one family of decisions. The
+    tests speak of other topics from the same population, not of other documents, judgments
+    or runs.
 
-    The tests speak of other topics from the same population, not of other documents,
-    judgments or runs.
+    Parameters
+    ----------
+    scores : Scores
+    measure : str, optional
+        Needed where there are several.
+    test : str
+        "t" (Student's paired t), "wilcoxon" (signed ranks), "sign", "randomization" (Fisher's sign
+        flips), "bootstrap" (studentized; Jayasinghe et al. 2015, Algorithm 1), "tukey" (HSD on the
+        two-way layout runs + topics) or "randomized-tukey".
+    correction : str, optional
+        "maxt" (studentized sign flips of all pairs together, stepdown; for the t test), "holm",
+        "bonferroni", "bh" or "none". By default "maxt" for the t tests of all pairs of three or
+        more runs, "none" for the Tukey tests, which are simultaneous by themselves, else "holm".
+    alpha : float
+        Error rate of the whole family.
+    baseline : str, optional
+        Compare every run with this one only.
+    interval : str, optional
+        "t", "percentile", "bca" or "studentized" in place of the interval that belongs to the
+        test: Student's or max-t bands, Hodges and Lehmann's for "wilcoxon", the median's for
+        "sign", the inverted test for "randomization" and "bootstrap", the simultaneous one for the
+        Tukey tests.
+    alternative : str
+        "greater" makes the bootstrap one-sided, first run above second, as its paper lists it.
+    mode : str
+        "paper" gives resampling p-values as count / B and recentres the bootstrap by the mean of
+        its means; "sound" as (1 + count) / (1 + B) and by the sample mean.
+    n_samples : int
+        Of the resampling tests and of the max-t correction.
+    jobs : int, optional
+        Threads.
+    rng : int, Generator or None
+        Seed.
+
+    Notes
+    -----
+    Where scores are missing, runs are ranked by least-squares means of the model run + topic, and
+    every two runs are compared on the topics that both have. A test that speaks for the run with
+    the lower mean is not counted as a decision.
 
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
     >>> scores = sr.evaluate(track.runs, track.complete, "AP", no_relevant="skip")
-    >>> result = sr.compare(scores, test="randomization", n_samples=1000)
-    >>> len(result.pairs), result.correction
-    (3, 'holm')
+    >>> result = sr.compare(scores)
+    >>> len(result.pairs), result.correction, result.rank_set.tolist()
+    (3, 'maxt', [[1, 3], [1, 3], [1, 3]])
     """
     seed = seed_from(rng)
     name = _check(scores, measure, test, correction, alpha, baseline, interval, mode, n_samples)
     if alternative != "two-sided" and (alternative != "greater" or test != "bootstrap"):
         raise InputError(f"alternative {alternative!r}: only the bootstrap test takes 'greater'")
     scores = scores_in_order(scores)
-    matrix = scores.matrix(name)
+    matrix, n_dropped = _used_topics(scores.matrix(name), test)
     pairs = _pairs(scores, baseline)
-    used, dropped = _used_topics(matrix, test)
-    tests, intervals, kind = _run_test(
-        used, pairs, names=scores.runs, test=test, interval=interval, alpha=alpha, mode=mode,
-        alternative=alternative, n_samples=n_samples, jobs=jobs, seed=seed,
-    )  # fmt: skip
-    chosen = correction or ("none" if test in SIMULTANEOUS else "holm")
+    chosen = correction or default_correction(test, baseline, len(pairs))
+    tests = _run_test(
+        matrix,
+        pairs,
+        names=scores.runs,
+        test=test,
+        alpha=alpha,
+        mode=mode,
+        alternative=alternative,
+        n_samples=n_samples,
+        jobs=jobs,
+        seed=seed,
+    )
     _warn_if_too_few_samples(test, chosen, mode, alpha, len(pairs), tests.n_samples)
-    adjusted = adjust(tests.pvalue, chosen)
-    significant = np.nan_to_num(adjusted, nan=1.0) < alpha
-    effects = effect_sizes(used, pairs)
-    means = mean_of_present(matrix)
+    means = adjusted_means(matrix)
+    _warn_if_unlinked(matrix, scores.runs)
+    together: MaxT | None = None
+    if chosen == "maxt":
+        together = max_t(matrix, pairs, alpha=alpha, n_samples=n_samples, seed=seed, jobs=jobs)
+        _warn_if_too_few_topics(together, matrix.shape[1], alpha)
+    adjusted = adjust(tests.pvalue, chosen) if together is None else together.pvalue
+    claimed = decisions.claims(tests, pairs, adjusted, means, alpha)
+    level = _comparison_alpha(tests, chosen, alpha, together, test)
+    limits, kind = pair_intervals(
+        matrix,
+        pairs,
+        tests,
+        test=test,
+        kind=interval,
+        correction=chosen,
+        level=level,
+        together=together,
+        alternative=alternative,
+        n_samples=n_samples,
+        jobs=jobs,
+        seed=seed,
+    )
+    if interval is None:
+        limits = decisions.agreeing_intervals(limits, claimed)
+    effects = effect_sizes(matrix, pairs)
+    wins = decisions.beaten(len(means), pairs, claimed)
     return CompareResult(
         measure=name,
         test=test,
@@ -209,28 +172,40 @@ def compare(
         mode=mode,
         baseline=baseline,
         runs=scores.runs,
-        n_topics=matrix.shape[1],
-        n_dropped=dropped,
-        method=tests.method,
-        n_samples=tests.n_samples,
+        n_topics=len(scores.topics),
+        n_dropped=n_dropped,
+        n_missing=int(np.isnan(matrix).sum()),
+        method=_method(tests, together),
+        n_samples=tests.n_samples if together is None else together.n_patterns,
         seed=seed,
         pairs=pairs,
         n=tests.n,
+        pair_means=_pair_means(matrix, pairs),
         difference=tests.difference,
-        interval=intervals,
+        interval=limits,
         interval_kind=kind,
+        comparison_alpha=level,
         statistic=tests.statistic,
         pvalue=tests.pvalue,
         pvalue_adjusted=adjusted,
-        significant=significant,
+        significant=claimed != 0,
         effects=effects,
-        smallest_difference=smallest_difference(effects.sd, tests.n, alpha=alpha),
-        flag=tests.flag,
+        smallest_difference=_smallest(effects.sd, tests.n, level),
+        flag=_flags(tests, adjusted, claimed, alpha),
         mean=means,
-        rank_interval=rank_intervals(matrix, level=1 - alpha, seed=seed),
-        n_different=np.bincount(pairs[significant].ravel(), minlength=len(means)),
-        letters=_letters(pairs, significant, means) if baseline is None else (),
+        mean_interval=mean_intervals(matrix, 1 - alpha),
+        expected_mean=expected_means(matrix).mean,
+        rank=rankdata(-np.nan_to_num(means, nan=-np.inf), method="min").astype(int),
+        rank_set=decisions.rank_sets(wins),
+        letters=_letters(wins, means) if baseline is None else (),
     )
+
+
+def default_correction(test: str, baseline: str | None, n_pairs: int) -> Correction:
+    """What suits the test and the family."""
+    if test in SIMULTANEOUS:
+        return "none"
+    return "maxt" if test == "t" and baseline is None and n_pairs > 1 else "holm"
 
 
 def _check(
@@ -250,6 +225,11 @@ def _check(
         raise InputError(f"alpha is a number between 0 and 1, got {alpha!r}")
     if n_samples < 1:
         raise InputError(f"n_samples must be at least 1, got {n_samples!r}")
+    if correction == "maxt" and test != "t":
+        raise InputError(
+            f"correction maxt flips the signs of paired t statistics: take test t, or correction "
+            f"holm with test {test}"
+        )
     if len(scores.runs) < 2:
         raise InputError("comparing needs at least two runs")
     if baseline is not None:
@@ -283,41 +263,77 @@ def _run_test(
     *,
     names: Sequence[str],
     test: Test,
-    interval: IntervalKind | None,
     alpha: float,
     mode: Mode,
     alternative: Alternative,
     n_samples: int,
     jobs: int | None,
     seed: int,
-) -> tuple[PairTests, np.ndarray, str]:
-    """The test's results, the intervals of the differences, and of which kind these are."""
-    level = 1 - alpha
-    if test == "tukey" and interval is None:
-        tukey = tukey_hsd(matrix, pairs, level=level)
-        return tukey.tests, tukey.intervals, "simultaneous (Tukey)"
+) -> PairTests:
     simple: dict[str, Callable[..., PairTests]] = {
         "t": paired_t,
         "wilcoxon": wilcoxon,
         "sign": sign_test,
-        "tukey": lambda scores, pairs: tukey_hsd(scores, pairs, level=level).tests,
+        "tukey": functools.partial(_tukey, alpha=alpha),
     }
+    if test in simple:
+        return simple[test](matrix, pairs)
     resampled: dict[str, Callable[..., PairTests]] = {
         "randomization": randomization,
         "bootstrap": functools.partial(studentized_bootstrap, alternative=alternative),
-        "randomized-tukey": functools.partial(_tukey_by_name, names),
+        "randomized-tukey": functools.partial(_tukey_by_name, names, level=1 - alpha),
     }
-    if test in simple:
-        tests = simple[test](matrix, pairs)
-    else:
-        tests = resampled[test](matrix, pairs, n_samples=n_samples, seed=seed, mode=mode, jobs=jobs)
-    kind = interval or ("studentized" if test == "bootstrap" else "t")
-    if kind == "t":
-        return tests, t_intervals(matrix, pairs, level=level).limits, kind
-    found = bootstrap_intervals(
-        matrix, pairs, kind=kind, level=level, n_samples=n_samples, seed=seed, jobs=jobs
+    return resampled[test](matrix, pairs, n_samples=n_samples, seed=seed, mode=mode, jobs=jobs)
+
+
+def _tukey(matrix: np.ndarray, pairs: np.ndarray, *, alpha: float) -> PairTests:
+    tukey = tukey_hsd(matrix, pairs, level=1 - alpha)
+    half_width = 0.5 * (tukey.intervals[:, 1] - tukey.intervals[:, 0])
+    return replace(tukey.tests, half_width=half_width)
+
+
+def _comparison_alpha(
+    tests: PairTests, correction: str, alpha: float, together: MaxT | None, test: str
+) -> float:
+    """The level of one comparison alone; 0 where no difference could be significant."""
+    if together is not None:
+        usable = tests.n > 1
+        if not usable.any() or np.isinf(together.critical[usable][0]):
+            return 0.0
+        return float(2.0 * stdtr(tests.n[usable][0] - 1.0, -together.critical[usable][0]))
+    # Tukey's tests hold for all pairs of the runs: Bonferroni's level does, too.
+    return decisions.comparison_alpha(
+        tests.pvalue, "bonferroni" if test in SIMULTANEOUS else correction, alpha
     )
-    return tests, found.limits, f"{kind} bootstrap"
+
+
+def _smallest(sd: np.ndarray, n: np.ndarray, level: float) -> np.ndarray:
+    if level <= 0.0:
+        return np.full(len(sd), np.inf)
+    return smallest_difference(sd, n, alpha=level)
+
+
+def _pair_means(matrix: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Means [pair, 2] of both runs over the topics that both have."""
+    means = np.empty((len(pairs), 2))
+    for part, z, _ in differences(matrix, pairs):
+        for side in (0, 1):
+            shared = np.where(np.isnan(z), np.nan, matrix[pairs[part, side]])
+            means[part, side] = pair_moments(shared)[1]
+    return means
+
+
+def _flags(tests: PairTests, adjusted: np.ndarray, claimed: np.ndarray, alpha: float) -> np.ndarray:
+    """The flags of the tests, and where a test speaks for the run with the lower mean."""
+    against = (np.nan_to_num(adjusted, nan=1.0) <= alpha) & (claimed == 0)
+    return np.where((tests.flag == "") & against, AGAINST_MEANS, tests.flag)
+
+
+def _method(tests: PairTests, together: MaxT | None) -> str:
+    if together is None:
+        return tests.method
+    patterns = "all sign patterns" if together.exact else "studentized sign flips"
+    return f"{tests.method}; {patterns}, stepdown"
 
 
 def _tukey_by_name(
@@ -349,12 +365,35 @@ def _warn_if_too_few_samples(
     )
 
 
-def _letters(pairs: np.ndarray, significant: np.ndarray, means: np.ndarray) -> tuple[str, ...]:
-    different = np.zeros((len(means), len(means)), bool)
-    for (a, b), differs in zip(pairs, significant, strict=True):
-        different[a, b] = different[b, a] = differs
+def _warn_if_too_few_topics(together: MaxT, n_topics: int, alpha: float) -> None:
+    if 1.0 / (1.0 + together.n_patterns) > alpha:
+        warnings.warn(
+            f"{n_topics} topics have only {together.n_patterns} sign patterns: no difference can "
+            f"be significant at alpha {alpha:g}; correction holm has no such limit, but assumes "
+            "normal differences",
+            SteadyrankWarning,
+            stacklevel=3,
+        )
+
+
+def _warn_if_unlinked(matrix: np.ndarray, runs: Sequence[str]) -> None:
+    if not np.isnan(matrix).any():
+        return
+    groups = connected_runs(matrix)
+    if len(groups) > 1:
+        smallest = min(groups, key=len)
+        warnings.warn(
+            f"{runs[smallest[0]]} shares no topic with {runs[max(groups, key=len)[0]]}, not even "
+            f"through other runs: the order of such runs is that of different topics, and nothing "
+            "is claimed about them",
+            SteadyrankWarning,
+            stacklevel=3,
+        )
+
+
+def _letters(wins: np.ndarray, means: np.ndarray) -> tuple[str, ...]:
     order = np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")
-    return tuple(compact_letters(different, order) or ())
+    return tuple(compact_letters(wins | wins.T, order) or ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -363,7 +402,7 @@ class DiscriminativePower:
 
     measure: str
     share: float
-    """Share of the pairs whose p-value is below alpha."""
+    """Share of the pairs whose p-value is at most alpha."""
     needed_difference: float
     """The smallest mean difference above which every pair was significant."""
     pvalues: np.ndarray

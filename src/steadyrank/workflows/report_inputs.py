@@ -34,6 +34,7 @@ from steadyrank.measures.evaluate import (
     Ties,
     evaluate,
 )
+from steadyrank.stats.run_means import adjusted_means
 from steadyrank.workflows.report_plan import MOST_COMPARED
 
 Told = Callable[[str, int, int], None]
@@ -112,7 +113,7 @@ class Material:
     @property
     def order(self) -> list[int]:
         """Places of the runs, best mean first."""
-        means = np.nan_to_num(self.scores.mean()[0], nan=-np.inf)
+        means = np.nan_to_num(adjusted_means(self.scores.matrix(self.measure)), nan=-np.inf)
         return [int(run) for run in np.argsort(-means, kind="stable")]
 
     @property

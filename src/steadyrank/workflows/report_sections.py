@@ -10,12 +10,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import special
+from scipy.stats import rankdata
 
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.measures.check import DEPTHS, CheckResult
 from steadyrank.render.pages import Cell, PageFigure, PageTable, Section
-from steadyrank.studies.compare import CompareResult
+from steadyrank.stats.run_means import adjusted_means, mean_intervals
+from steadyrank.stats.selection import expected_means
+from steadyrank.studies.compare_result import CompareResult
 from steadyrank.workflows.report_parts import (
     MOST_CELLS,
     drilldown,
@@ -32,6 +34,7 @@ from steadyrank.workflows.report_texts import TEXTS
 from steadyrank.workflows.report_words import (
     MOST_NAMES,
     counted,
+    first_words,
     number_word,
     some,
     standing,
@@ -73,13 +76,15 @@ def left_out(study: str, why_not: str) -> Section:
 
 
 def leaderboard(scores: Scores, result: CompareResult, warnings: Sequence[str] = ()) -> Section:
-    """All runs by their mean, with intervals, rank intervals and groups."""
-    figures = figure("ranks", "Ranks when topics are drawn anew.", result, "ranks")
+    """All runs by their mean, with intervals, the ranks they may have, and groups."""
+    figures = figure("ranks", "The ranks that each run may have.", result, "ranks")
     shown = scores.select(runs=result.runs)
-    figures += figure("means", "Means with intervals over topics.", shown, "means")
+    figures += figure(
+        "means", "Means with intervals over topics, for one run at a time.", shown, "means"
+    )
     if scores.values[0].size <= MOST_CELLS:
         figures += figure("scores", "Every run on every topic.", scores, "heatmap")
-    answer = [verdict_words(result, len(scores.runs)), *_group_words(result)]
+    answer = [verdict_words(result, len(scores.runs)), *_group_words(result), first_words(result)]
     return section(
         "evaluate", answer=answer, figures=figures,
         tables=[_leaderboard_table(scores, result)], warnings=warnings,
@@ -91,31 +96,39 @@ def _group_words(result: CompareResult) -> list[str]:
     found = standing(result)
     if len(found.group) <= MOST_NAMES + 2:
         return []
-    return [f"Not told apart from {found.leader}: {some(found.group[1:], 10)}."]
+    return [f"Not significantly worse than {found.leader}: {some(found.group[1:], 10)}."]
 
 
 def _leaderboard_table(scores: Scores, result: CompareResult) -> PageTable:
-    matrix, means = scores.matrix(scores.measures[0]), scores.mean()
-    order = np.argsort(-np.nan_to_num(means[0], nan=-np.inf), kind="stable").tolist()
+    measure = scores.measures[0]
+    matrix = scores.matrix(measure)
+    means = np.stack([adjusted_means(scores.matrix(each)) for each in scores.measures])
+    ranks = rankdata(-np.nan_to_num(means[0], nan=-np.inf), method="min").astype(int)
     intervals = mean_intervals(matrix, 1 - result.alpha)
+    expected = expected_means(matrix).mean
     compared = {run: i for i, run in enumerate(result.runs)}
     with_letters = bool(result.letters)
     rows = []
-    for place, run in enumerate(order, start=1):
+    for run in np.argsort(ranks, kind="stable").tolist():
         i = compared.get(scores.runs[run])
-        rows.append([
-            whole(place), name(scores.runs[run]), number(means[0, run]), span(intervals[run]),
-            *_place_cells(result, i, with_letters), *(number(mean) for mean in means[1:, run]),
-        ])  # fmt: skip
+        own = [number(means[0, run]), span(intervals[run]), number(expected[run])]
+        others = [number(mean) for mean in means[1:, run]]
+        cells = _place_cells(result, i, with_letters)
+        rows.append([whole(ranks[run]), name(scores.runs[run]), *own, *cells, *others])
     groups = ["group"] if with_letters else []
-    header = ["", "run", scores.measures[0], f"{1 - result.alpha:.0%} interval", "rank interval",
-              "told apart from", *groups, *scores.measures[1:]]  # fmt: skip
+    sure = f"{1 - result.alpha:.0%} interval"
+    first = ["", "run", measure, sure, "expected", "ranks", "differs from"]
+    header = [*first, *groups, *scores.measures[1:]]
     caption = (
-        f"Runs by mean {scores.measures[0]} over {counted(matrix.shape[1], 'topic')}. Told apart "
-        f"from: how many of the other runs differ significantly. "
+        f"Runs by mean {measure} over {counted(matrix.shape[1], 'topic')}. The interval is "
+        "Student's, for one run at a time. Expected: the mean to expect on new topics, since the "
+        "best of many runs is partly the luckiest. Ranks: those that the run may have, "
+        f"{result.rank_words()}. Differs from: how many of the other runs differ significantly. "
     )
     if with_letters:
-        caption += "Group: runs that share a letter are not told apart."
+        caption += "Group: runs that share a letter are statistically indistinguishable."
+    if result.n_missing:
+        caption += f" {result.gaps()}"
     if len(result.runs) < len(scores.runs):
         caption += f" Compared pair by pair: the best {len(result.runs):,}."
     return table("leaderboard", caption.strip(), header, rows)
@@ -124,22 +137,9 @@ def _leaderboard_table(scores: Scores, result: CompareResult) -> PageTable:
 def _place_cells(result: CompareResult, i: int | None, with_letters: bool) -> list[Cell]:
     if i is None:
         return [Cell("–")] * (2 + with_letters)
-    low, high = result.rank_interval[i].tolist()
+    low, high = result.rank_set[i].tolist()
     letters = [name(result.letters[i])] if with_letters else []
     return [Cell(f"{low} to {high}", f"{low} to {high}"), whole(result.n_different[i]), *letters]
-
-
-def mean_intervals(matrix: np.ndarray, level: float) -> np.ndarray:
-    """t intervals [run, 2] of means over topics; NaN below two topics.
-
-    >>> mean_intervals(np.array([[0.1, 0.2, 0.3]]), 0.95).round(4).tolist()
-    [[-0.0484, 0.4484]]
-    """
-    mean, n = mean_of_present(matrix), (~np.isnan(matrix)).sum(axis=1)
-    squares = np.nansum((matrix - mean[:, None]) ** 2, axis=1)
-    df = np.where(n > 1, n - 1.0, np.nan)
-    half = special.stdtrit(df, 0.5 + 0.5 * level) * np.sqrt(squares / df / np.maximum(n, 1))
-    return np.stack([mean - half, mean + half], axis=1)
 
 
 def pairs(results: Sequence[CompareResult], warnings: Sequence[str] = ()) -> Section:
@@ -174,8 +174,8 @@ def _pairs_answer(result: CompareResult) -> list[str]:
     smallest = float(np.nanmedian(result.smallest_difference)) if total else math.nan
     if math.isfinite(smallest):
         said.append(
-            f"With these {counted(result.n_topics, 'topic')} a single paired t test finds a "
-            f"difference of {smallest:.3f} with power 0.8 (median over pairs)."
+            f"With these {counted(result.n_topics, 'topic')} and {counted(total, 'comparison')} a "
+            f"t test finds a difference of {smallest:.3f} with power 0.8 (median over pairs)."
         )
     return said
 
@@ -197,8 +197,9 @@ def _pairs_table(result: CompareResult) -> PageTable:
         else ""
     )
     caption = (
-        f"{result.caption()} * significant. d: mean difference over the standard deviation of "
-        f"the topics' differences. Wins, ties and losses are topics.{cut}"
+        f"{result.caption()} * significant. Intervals: {result.interval_kind}. d: mean difference "
+        "over the standard deviation of the topics' differences. Wins, ties and losses are "
+        f"topics.{cut}"
     )
     header = ["better", "other", "difference", f"{1 - result.alpha:.0%} interval", "p",
               "p corrected", "d", "wins", "ties", "losses"]  # fmt: skip
@@ -229,17 +230,18 @@ def _pair_row(result: CompareResult, p: int, rank: np.ndarray) -> list[Cell]:
 def _power_table(results: Sequence[CompareResult]) -> PageTable:
     rows = []
     for result in sorted(results, key=lambda each: -each.significant_share):
-        alone = np.nan_to_num(result.pvalue, nan=1.0) < result.alpha
+        alone = np.nan_to_num(result.pvalue, nan=1.0) <= result.alpha
         missed = np.abs(result.difference[~result.significant])
         rows.append([
             name(result.measure), percent(result.significant_share), percent(float(alone.mean())),
             number(float(np.nanmax(missed, initial=0.0))),
         ])  # fmt: skip
     caption = (
-        "Discriminative power: share of the pairs that each measure tells apart, corrected for "
-        "their number and uncorrected, and the largest mean difference that was not significant."
+        "Discriminative power: share of the pairs that differ significantly by each measure, "
+        "corrected for their number (one family per measure) and uncorrected, and the largest "
+        "mean difference that was not significant."
     )
-    header = ["measure", "pairs told apart", "uncorrected", "largest difference missed"]
+    header = ["measure", "significant pairs", "uncorrected", "largest difference missed"]
     return table("discriminative-power", caption, header, rows)
 
 
@@ -247,7 +249,7 @@ def hardest(scores: Scores) -> Section:
     """Topics from the hardest on; each opens to its runs."""
     measure = scores.measures[0]
     matrix = scores.matrix(measure)
-    by_topic, by_run = mean_of_present(matrix.T), mean_of_present(matrix)
+    by_topic, by_run = mean_of_present(matrix.T), adjusted_means(matrix)
     order = np.argsort(np.nan_to_num(by_topic, nan=np.inf), kind="stable")[:1000]
     runs = np.argsort(-np.nan_to_num(by_run, nan=-np.inf), kind="stable")
     behind, hidden = drilldown(

@@ -17,7 +17,7 @@ from steadyrank.render.simulations import answer_sentences as simulation_sentenc
 from steadyrank.render.topic_tables import REVERSED
 from steadyrank.render.topic_tables import answer_sentences as topic_sentences
 from steadyrank.stats.result import all_pairs
-from steadyrank.studies.compare import CompareResult
+from steadyrank.studies.compare_result import CompareResult
 from steadyrank.studies.plan import PlanResult
 from steadyrank.studies.simulate import SimulateResult
 from steadyrank.studies.stability import StabilityResult

@@ -16,7 +16,8 @@ import numpy as np
 from steadyrank.data.reading import RunOptions
 from steadyrank.errors import InputError
 from steadyrank.studies.agree import AgreeResult, agree
-from steadyrank.studies.compare import CompareResult, compare
+from steadyrank.studies.compare import compare
+from steadyrank.studies.compare_result import CompareResult
 from steadyrank.studies.components import ComponentsResult, components
 from steadyrank.studies.instances import InstancesTable, instances
 from steadyrank.studies.measure_samples import SYSTEM_SIZES, TOPIC_SIZES

@@ -19,16 +19,19 @@ class Text:
 TEXTS: Mapping[str, Text] = {
     "evaluate": Text(
         title="Leaderboard",
-        question="Who leads, and who cannot be told apart?",
+        question="Who leads, and who might?",
         means=(
-            "Runs are ordered by their mean over topics. Runs that share a letter are not told "
-            "apart by paired t tests corrected for the number of comparisons. A rank interval is "
-            "where a run ends up when topics are drawn anew from these."
+            "Runs are ordered by their mean over topics. Every two runs are compared by a paired t "
+            "test, corrected for all pairs together; letters, marks, intervals of differences and "
+            "ranks all tell these same decisions. A run could be first if no run is significantly "
+            "better."
         ),
         means_not=(
             "Intervals of two means that overlap do not make two runs equal: topics are hard or "
             "easy for all runs together, which the paired tests take into account and the "
-            "intervals do not. Sharing a letter is no proof of equality."
+            "intervals do not. Sharing a letter is no proof of equality. The leader was picked by "
+            "the very scores that its mean is taken from, which is why less is expected of it on "
+            "new topics."
         ),
     ),
     "compare": Text(
@@ -175,11 +178,17 @@ TEXTS: Mapping[str, Text] = {
 """Studies in the order of the page."""
 
 NOTES: Mapping[str, str] = {
-    "Holm's correction": (
-        "Makes p-values larger so that among all comparisons together the chance of any false "
-        "claim stays below alpha."
+    "max-t correction": (
+        "Compares every difference with the largest that chance alone shows among all pairs, by "
+        "flipping the signs of topics, so that the chance of any false claim stays below alpha."
     ),
-    "rank interval": "Where a run's rank is in 95% of the topic sets drawn anew from these.",
+    "ranks": (
+        "A run's best possible rank is 1 + the number of runs significantly better than it, its "
+        "worst the number of runs less those that it is significantly better than."
+    ),
+    "expected": (
+        "Empirical Bayes estimate of a run's mean on new topics, given how far all runs lie apart."
+    ),
     "predictive rate": (
         "The chance that a second experiment on other topics reverses an observed difference."
     ),

@@ -19,7 +19,8 @@ from steadyrank.errors import InputError
 from steadyrank.measures.check import CheckResult
 from steadyrank.render.anova_tables import listed
 from steadyrank.stats.design import topics_for_range
-from steadyrank.studies.compare import CompareResult
+from steadyrank.stats.run_means import adjusted_means
+from steadyrank.studies.compare_result import CORRECTIONS, CompareResult
 from steadyrank.studies.instances import InstancesTable
 from steadyrank.studies.simulate import SimulateResult
 from steadyrank.studies.topics import TopicsResult
@@ -86,14 +87,14 @@ def about(number: float) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """Who leads, and who cannot be told apart from the leader."""
+    """Who leads, and who is not significantly worse than the leader."""
 
     order: tuple[str, ...]
     """Runs with a mean, best first."""
     group: tuple[str, ...]
-    """The leader and those that it is not told apart from, best first."""
+    """The leader and those that are not significantly worse, best first."""
     is_tie: bool
-    """Whether the group is the top of the table and no two in it are told apart."""
+    """Whether the group is the top of the table and no two in it differ significantly."""
 
     @property
     def leader(self) -> str:
@@ -108,8 +109,7 @@ class Standing:
 
 def standing(result: CompareResult) -> Standing:
     """Who leads by the corrected tests of all pairs."""
-    by_mean = np.argsort(-np.nan_to_num(result.mean, nan=-np.inf), kind="stable").tolist()
-    order = [run for run in by_mean if not math.isnan(result.mean[run])]
+    order = [run for run in result.order if not math.isnan(result.mean[run])]
     apart = {frozenset(pair) for pair in result.pairs[result.significant].tolist()}
     leader = order[0]
     group = [run for run in order if run == leader or frozenset((run, leader)) not in apart]
@@ -122,7 +122,7 @@ def standing(result: CompareResult) -> Standing:
 
 
 def verdict_words(result: CompareResult, n_runs: int = 0, *, tested: bool = True) -> str:
-    """Who leads, and from how many of the others the leader is told apart.
+    """Who leads, and how many of the others are significantly worse.
 
     `n_runs`: how many there are, where only the best were compared. With `tested`, also by which
     tests.
@@ -146,7 +146,7 @@ def _firsts(result: CompareResult, found: Standing) -> list[str]:
 def _standing_words(result: CompareResult, found: Standing) -> str:
     means = dict(zip(result.runs, result.mean.tolist(), strict=True))
     leader, others, first = found.leader, len(found.order) - 1, _firsts(result, found)
-    best, by = f"({means[leader]:.4f})", f"mean {result.measure}"
+    best, by = f"({means[leader]:.4f}{_expected_words(result, leader)})", f"mean {result.measure}"
     if len(first) == others + 1:
         return f"{some(first)} have the same {by} {best}"
     lead = f"{leader} leads by {by} {best}"
@@ -155,30 +155,51 @@ def _standing_words(result: CompareResult, found: Standing) -> str:
     if others == 1:
         second = f"{found.runner_up} ({means[found.runner_up]:.4f})"
         if len(found.group) == 1:
-            return f"{leader} {best} beats {second} by {by}"
-        return f"{lead}, but cannot be told apart from {second}"
+            return f"{leader} {best} is significantly better than {second} by {by}"
+        return f"{lead}, but is not significantly better than {second}"
     if len(found.group) == 1:
-        return f"{lead} and is told apart from all {number_word(others)} others"
+        return f"{lead} and is significantly better than all {number_word(others)} others"
     return f"{lead}, but {_group_words(found, others)}"
 
 
+def _expected_words(result: CompareResult, run: str) -> str:
+    """What to expect of a run that was picked as the best, where that is less."""
+    place = result.runs.index(run)
+    expected = float(result.expected_mean[place])
+    if math.isnan(expected) or f"{expected:.3f}" == f"{result.mean[place]:.3f}":
+        return ""
+    return f"; about {expected:.3f} to be expected on new topics"
+
+
 def _group_words(found: Standing, others: int) -> str:
-    """Whom the leader is not told apart from, and how many are left."""
+    """Who is not significantly worse than the leader, and how many are left."""
     beaten = others + 1 - len(found.group)
     if not beaten:
-        return f"cannot be told apart from any of the {number_word(others)} others"
+        return f"is not significantly better than any of the {number_word(others)} others"
     rest = "the remaining one" if beaten == 1 else f"the other {number_word(beaten)}"
-    whom = f"cannot be told apart from {some(found.group[1:])}; it is"
+    whom = f"is not significantly better than {some(found.group[1:])}; it is"
     if found.is_tie:
         top = f"the top {number_word(len(found.group))} ({some(found.group)})"
-        whom = f"{top} cannot be told apart; {found.leader} is"
-    return f"{whom} told apart from {rest}"
+        whom = f"{top} are statistically indistinguishable; {found.leader} is"
+    return f"{whom} significantly better than {rest}"
 
 
 def _test_words(result: CompareResult) -> str:
     comparisons = counted(len(result.pairs), "comparison")
-    corrected = "" if len(result.pairs) == 1 else f", Holm's correction over {comparisons}"
+    correction = CORRECTIONS[result.correction]
+    corrected = "" if len(result.pairs) == 1 else f", {correction} over {comparisons}"
     return f"paired t test{'s' if len(result.pairs) > 1 else ''}{corrected}, alpha {result.alpha:g}"
+
+
+def first_words(result: CompareResult) -> str:
+    """Which runs could be the best, all claims taken together."""
+    firsts = [result.runs[run] for run in result.order if result.could_be_first[run]]
+    sure = f"With {1 - result.alpha:.0%} confidence" if result.is_familywise else "By these tests"
+    if len(firsts) == len(result.runs):
+        return f"{sure} nothing more can be said of the best run: any could be first."
+    if len(firsts) == 1:
+        return f"{sure} {firsts[0]} is the best of these runs."
+    return f"{sure} the best run is one of {number_word(len(firsts))}: {some(firsts, 10)}."
 
 
 def documents_share(result: SimulateResult, a: str, b: str) -> float | None:
@@ -201,21 +222,28 @@ def topics_share(result: TopicsResult, a: str, b: str) -> float | None:
 def steadiness_words(
     result: CompareResult, simulated: SimulateResult | None, topics: TopicsResult | None
 ) -> str:
-    """How surely the leader stays above the runner-up, on other documents and on other topics."""
+    """How surely the leader stays above the runner-up, on other documents and on other topics.
+
+    Simulated collections are left out where they are judged by another measure.
+    """
     found = standing(result)
     a, b = found.leader, found.runner_up
     if result.mean[result.runs.index(a)] == result.mean[result.runs.index(b)]:
         return ""  # there is no order to keep
     parts = []
-    if simulated is not None and (share := documents_share(simulated, a, b)) is not None:
-        by = "" if simulated.measure == result.measure else f", by {simulated.measure}"
-        parts.append(
-            f"in {chance(share)} of {simulated.n_samples:,} simulated document collections{by}"
-        )
+    if simulated is not None and simulated.measure == result.measure:
+        share = documents_share(simulated, a, b)
+        if share is not None:
+            parts.append(
+                f"in {chance(share)} of {simulated.n_samples:,} simulated document collections"
+            )
     if topics is not None and (share := topics_share(topics, a, b)) is not None:
+        picked = (
+            "" if len(found.order) == 2 else ", allowing for its having been picked as the best"
+        )
         parts.append(
             f"with probability {chance(share)} in a second experiment on "
-            f"{counted(topics.n_topics, 'other topic')}"
+            f"{counted(topics.n_topics, 'other topic')}{picked}"
         )
     if not parts:
         return ""
@@ -277,7 +305,7 @@ def measures_words(scores: Scores) -> str:
     """Whether all measures put the same run first."""
     if len(scores.measures) < 2:
         return ""
-    means = scores.mean()
+    means = [adjusted_means(scores.matrix(measure)) for measure in scores.measures]
     best = [scores.runs[int(np.argmax(np.nan_to_num(row, nan=-np.inf)))] for row in means]
     if len(set(best)) == 1:
         all_of = "both" if len(best) == 2 else f"all {number_word(len(best))}"
@@ -335,7 +363,7 @@ def lead_sentences(results: Mapping[str, Any]) -> tuple[str, ...]:
     main: CompareResult = results["compare"][0]
     scores: Scores = results["evaluate"]
     table: InstancesTable | None = results.get("instances")
-    said = [files_words(results.get("check"))]
+    said = [files_words(results.get("check")), main.gaps()]
     if table is not None:
         said.append(systems_words(table))
     start = "" if table is None else "Of single runs, "
