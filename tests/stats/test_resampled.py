@@ -11,11 +11,11 @@ from scipy import stats
 from steadyrank.errors import InputError
 from steadyrank.stats.paired import paired_t, sign_test, wilcoxon
 from steadyrank.stats.resampled import (
-    _signs,
-    _t_star,
-    _weights,
     randomization,
+    resampled_statistics,
+    sign_patterns,
     studentized_bootstrap,
+    topic_draws,
 )
 from steadyrank.stats.result import all_pairs
 
@@ -101,7 +101,7 @@ def test_drawn_flips_come_close_to_all_flips(decimals, missing):
 def test_flips_count_what_a_plain_loop_counts():
     scores = simulated(4, 30, decimals=2)
     pairs = all_pairs(4)
-    signs = np.concatenate([_signs(9, (b, 0, n), 30) for b, n in ((0, 256), (1, 44))])
+    signs = np.concatenate([sign_patterns(9, (b, 0, n), 30) for b, n in ((0, 256), (1, 44))])
     z = ((scores[pairs[:, 0]] - scores[pairs[:, 1]]) * 100).round().astype(int)
     extreme = (np.abs(signs.astype(int) @ z.T) >= np.abs(z.sum(axis=1))).sum(axis=0)
     sound = randomization(scores, pairs, n_samples=300, seed=9)
@@ -116,7 +116,7 @@ def test_bootstrap_with_given_resamples_is_the_golden_one():
     weights = weights_of(inputs["indices"], len(z))
     shift = z @ weights.mean(axis=0) / len(z)
     assert shift == pytest.approx(expected["shift"], rel=tolerance)
-    t_star = _t_star(z[None], weights, weights.mean(axis=0))[:, 0]
+    t_star = resampled_statistics(z[None], weights, weights.mean(axis=0))[:, 0]
     np.testing.assert_allclose(t_star, expected["t_star"], rtol=tolerance)
     t = paired_t(against_zero(z), ONE).statistic[0]
     assert t == pytest.approx(expected["t_obs"], rel=tolerance)
@@ -128,7 +128,7 @@ def test_bootstrap_over_all_resamples_is_the_golden_limit():
     inputs, expected, tolerance = golden("bootstrap_alg1_exact_limit")
     z = np.array(inputs["z"])
     weights = weights_of(list(product(range(4), repeat=4)), 4)
-    t_star = _t_star(z[None], weights, None)[:, 0]
+    t_star = resampled_statistics(z[None], weights, None)[:, 0]
     t = paired_t(against_zero(z), ONE).statistic[0]
     assert t == pytest.approx(expected["t_obs"], rel=tolerance)
     assert np.isinf(t_star).sum() == expected["n_zero_variance_resamples"]
@@ -153,7 +153,7 @@ def test_bootstrap_samples_come_close_to_the_golden_limit(mode, alternative, nam
 def test_resample_means_have_the_golden_moments():
     inputs, expected, _ = golden("bootstrap_mean_moments")
     z = np.array(inputs["z"])
-    weights = np.concatenate([_weights(1, (b, 0, 256), 12) for b in range(80)])
+    weights = np.concatenate([topic_draws(1, (b, 0, 256), 12) for b in range(80)])
     assert (weights.sum(axis=1) == 12).all()
     means = weights @ z / 12
     # 4 standard errors, of the mean and of the standard deviation.
@@ -166,7 +166,7 @@ def test_resample_means_have_the_golden_moments():
 def test_bootstrap_counts_what_a_plain_loop_counts(mode, alternative):
     scores = simulated(4, 15)
     pairs = all_pairs(4)
-    weights = np.concatenate([_weights(2, (b, 0, n), 15) for b, n in ((0, 256), (1, 44))])
+    weights = np.concatenate([topic_draws(2, (b, 0, n), 15) for b, n in ((0, 256), (1, 44))])
     found = studentized_bootstrap(
         scores, pairs, n_samples=300, seed=2, mode=mode, alternative=alternative
     )
@@ -185,7 +185,7 @@ def test_bootstrap_counts_what_a_plain_loop_counts(mode, alternative):
 def test_resamples_without_variance_are_extreme_unless_their_mean_is_0():
     z = np.array([[0.5, 0.2, 0.2, -0.1]])
     weights = np.array([[4, 0, 0, 0], [0, 0, 0, 4], [0, 4, 0, 0], [0, 2, 2, 0]], dtype=float)
-    assert _t_star(z, weights, None)[:, 0].tolist() == [np.inf, -np.inf, 0.0, 0.0]
+    assert resampled_statistics(z, weights, None)[:, 0].tolist() == [np.inf, -np.inf, 0.0, 0.0]
 
 
 def test_bootstrap_of_a_constant_difference():

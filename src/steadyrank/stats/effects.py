@@ -105,9 +105,9 @@ def paired_d(scores: ArrayLike, pairs: ArrayLike) -> np.ndarray:
 def wins(scores: ArrayLike, pairs: ArrayLike) -> np.ndarray:
     """Topics that the first run of each pair wins, ties and loses, [pair, 3].
 
-    Scores tie when they agree to 1e-12 of
-    the largest, as in the sign test. A count of topics, not of users: do not use it where the size of the
-    differences matters. Reference: the sign test's table, Hull 1993, doi:10.1145/160688.160758.
+    Scores tie when they agree to 1e-12 of the largest, as in the sign test. A count of topics, not
+    of users: do not use it where the size of the differences matters. Reference: the sign
+    test's table, Hull 1993, doi:10.1145/160688.160758.
 
     >>> wins([[0.5, 0.7, 0.6], [0.4, 0.5, 0.6]], [[0, 1]]).tolist()
     [[2, 1, 0]]

@@ -1,0 +1,161 @@
+"""Max-t: the same decisions as a plain loop over steps, and its level where runs are equal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from steadyrank.compute.random import blocks_of
+from steadyrank.stats import decisions
+from steadyrank.stats.max_t import max_t
+from steadyrank.stats.paired import paired_t
+from steadyrank.stats.resampled import sign_patterns
+from steadyrank.stats.result import NO_DIFFERENCE, all_pairs
+
+
+def drawn_signs(n_topics, n_samples, seed=0):
+    blocks = blocks_of(n_samples)
+    return np.concatenate([sign_patterns(seed, b, n_topics, "largest t") for b in blocks])
+
+
+def all_t(scores):
+    """t of every ordered pair, by its definition."""
+    z = scores[:, None] - scores[None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = z.mean(axis=2) / (z.std(axis=2, ddof=1) / np.sqrt(scores.shape[1]))
+    return np.where(np.isnan(t), -np.inf, t)
+
+
+def stepdown(scores, signs, alpha):
+    """Which ordered pairs are rejected, step by step, and the first critical value."""
+    observed = all_t(scores)
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    flipped = np.array([all_t(centred * pattern) for pattern in signs])
+    in_play = ~np.eye(len(scores), dtype=bool)
+    rejected = np.zeros_like(in_play)
+    place = int(np.ceil((1 - alpha) * (len(signs) + 1) - 1e-9))
+    first = None
+    while True:
+        critical = np.sort(np.where(in_play, flipped, -np.inf).max(axis=(1, 2)))[place - 1]
+        first = critical if first is None else first
+        new = in_play & (observed > critical)
+        if not new.any():
+            return rejected, first
+        rejected |= new
+        in_play &= ~new
+
+
+def claimed(scores, pairs, pvalue, alpha):
+    tests = paired_t(scores, pairs)
+    return decisions.claims(tests, pairs, pvalue, np.nanmean(scores, axis=1), alpha)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_same_decisions_as_a_loop_over_steps(seed):
+    rng = np.random.default_rng(seed)
+    n_topics, n_samples, alpha = 16 + seed, 300, 0.1
+    scores = rng.normal(np.linspace(0, 0.8, 6)[:, None], 0.5, (6, n_topics)) + rng.normal(
+        size=n_topics
+    )
+    pairs = all_pairs(6)
+    result = max_t(scores, pairs, n_samples=n_samples, alpha=alpha)
+    assert not result.exact
+    rejected, critical = stepdown(scores, drawn_signs(n_topics, n_samples), alpha)
+    wins = decisions.beaten(6, pairs, claimed(scores, pairs, result.pvalue, alpha))
+    np.testing.assert_array_equal(wins, rejected)
+    np.testing.assert_allclose(result.critical, critical, rtol=1e-10)
+
+
+def test_the_steps_reject_more_than_the_first():
+    rng = np.random.default_rng(4)
+    scores = rng.normal(0, 0.3, (6, 30)) + np.array([0, 0.22, 2, 4, 6, 8])[:, None]
+    pairs = all_pairs(6)
+    result = max_t(scores, pairs, alpha=0.05)
+    t = np.abs(paired_t(scores, pairs).statistic)
+    one_step, all_steps = t > result.critical, result.pvalue <= 0.05
+    assert one_step.sum() == 14
+    assert all_steps.sum() == 15
+
+
+def test_few_topics_are_enumerated():
+    scores = np.random.default_rng(1).normal(size=(4, 8))
+    result = max_t(scores, all_pairs(4))
+    assert (result.n_patterns, result.exact) == (128, True)
+    other = max_t(scores, all_pairs(4), seed=99)
+    np.testing.assert_array_equal(result.pvalue, other.pvalue)
+
+
+def test_five_topics_cannot_show_anything():
+    scores = np.arange(4)[:, None] + np.random.default_rng(1).normal(0, 1e-3, (4, 5))
+    result = max_t(scores, all_pairs(4))
+    assert result.n_patterns == 16
+    assert (result.pvalue > 0.05).all()
+    assert np.isinf(result.critical).all()
+
+
+def test_identical_and_constant_pairs():
+    base = np.random.default_rng(2).normal(size=20)
+    scores = np.stack([base, base, base + 1.0, np.random.default_rng(3).normal(size=20)])
+    pairs = all_pairs(4)
+    result = max_t(scores, pairs, n_samples=999)
+    tests = paired_t(scores, pairs)
+    assert tests.flag[0] == NO_DIFFERENCE
+    assert result.pvalue[0] == 1.0
+    assert result.pvalue[1] == 1 / 1000  # a constant difference: infinite t, the smallest p
+    assert np.isfinite(result.critical).all()
+
+
+def test_orders_of_runs_topics_and_threads_change_nothing():
+    rng = np.random.default_rng(4)
+    scores = rng.normal(np.linspace(0, 0.5, 7)[:, None], 0.4, (7, 25))
+    pairs = all_pairs(7)
+    result = max_t(scores, pairs, n_samples=2000, jobs=1)
+    np.testing.assert_array_equal(
+        result.pvalue, max_t(scores, pairs, n_samples=2000, jobs=4).pvalue
+    )
+    order = rng.permutation(7)
+    again = max_t(scores[order], np.argsort(order)[pairs], n_samples=2000)
+    np.testing.assert_array_equal(result.pvalue, again.pvalue)
+    swapped = max_t(scores, pairs[:, ::-1], n_samples=2000)
+    np.testing.assert_array_equal(result.pvalue, swapped.pvalue)
+
+
+def test_a_run_with_few_topics_does_not_set_the_limit_for_all():
+    rng = np.random.default_rng(5)
+    scores = rng.normal(np.linspace(0, 0.8, 8)[:, None], 0.4, (8, 40))
+    pairs = all_pairs(8)
+    whole = max_t(scores, pairs, n_samples=2000)
+    scores[3, 8:] = np.nan
+    gaps = max_t(scores, pairs, n_samples=2000)
+    others = (pairs != 3).all(axis=1)
+    assert gaps.critical[others] == pytest.approx(whole.critical[others], rel=0.1)
+    assert (gaps.critical[~others] > 1.2 * gaps.critical[others].max()).all()
+    scores[3, 5:] = np.nan
+    assert (max_t(scores, pairs, n_samples=500).pvalue[~others] == 1.0).all()
+
+
+def test_missing_topics_that_no_run_has_are_no_topics():
+    rng = np.random.default_rng(6)
+    scores = rng.normal(np.linspace(0, 0.8, 5)[:, None], 0.4, (5, 13))
+    with_empty = np.concatenate([scores, np.full((5, 1), np.nan)], axis=1)
+    exact = max_t(scores, all_pairs(5), n_samples=8000)
+    assert exact.exact
+    drawn = max_t(with_empty, all_pairs(5), n_samples=8000)
+    np.testing.assert_allclose(drawn.pvalue, exact.pvalue, atol=0.02)
+
+
+@pytest.mark.parametrize("kind", ["normal", "skewed", "gaps"])
+@pytest.mark.parametrize(("n_runs", "n_topics"), [(10, 10), (10, 25), (30, 25)])
+def test_a_false_claim_among_equal_runs_is_as_rare_as_alpha(kind, n_runs, n_topics):
+    # 200 experiments: at a true level of .05 more than 22 happen once in 2,500.
+    rng = np.random.default_rng([n_runs, n_topics])
+    false = 0
+    for trial in range(200):
+        scores = rng.normal(size=(n_runs, n_topics))
+        if kind == "skewed":
+            scores = rng.exponential(size=(n_runs, n_topics)) * rng.exponential(size=n_topics)
+        if kind == "gaps":
+            scores[rng.random(scores.shape) < 0.1] = np.nan
+        found = max_t(scores, all_pairs(n_runs), n_samples=499, seed=trial, jobs=1)
+        false += bool((found.pvalue <= 0.05).any())
+    assert false <= 22
