@@ -15,6 +15,7 @@ import steadyrank as sr
 from steadyrank.render.hovers import svg_text
 from steadyrank.render.plots import PLOTS
 from steadyrank.render.plots_looks import COLOURS, MARKERS
+from steadyrank.stats.run_means import adjusted_means
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -63,7 +64,7 @@ def test_means_have_t_intervals_over_topics(known):
     found = [stats.ttest_1samp(matrix[r], 0).confidence_interval(0.9) for r in order]
     np.testing.assert_allclose(ends(ax.containers[0], 0), [[i.low, i.high] for i in found])
     assert names(ax) == [scores.runs[r] for r in order]
-    assert ax.get_xlabel() == "mean P@10 with 90% t interval over topics"
+    assert ax.get_xlabel() == "mean P@10 with 90% t interval over topics,\nfor one run at a time"
     assert "mean AP" in only(sr.plot(scores)).get_xlabel()
     with pytest.raises(sr.UnknownNameError, match="unknown measure 'ap'"):
         sr.plot(scores, measure="ap")
@@ -78,8 +79,10 @@ def test_missing_scores_are_left_out_of_means_and_blank_in_the_heat_map(known):
     left = values[0, 3][~np.isnan(values[0, 3])]
     row = names(ax).index(scores.runs[3])
     limits = stats.ttest_1samp(left, 0).confidence_interval(0.95)
+    moved = adjusted_means(scores.matrix("AP"))[3] - left.mean()
     bar = ax.containers[0].lines[2][0].get_segments()[row]
-    np.testing.assert_allclose(bar[:, 0], [limits.low, limits.high])
+    np.testing.assert_allclose(bar[:, 0] - moved, [limits.low, limits.high])
+    assert ax.get_xlabel().startswith("least-squares mean AP")
     assert names(ax)[-1] == scores.runs[4]
     figure = sr.plot(scores, kind="heatmap")
     shown = figure.axes[0].collections[0].get_array()
@@ -129,7 +132,9 @@ def test_intervals_are_differences_to_one_run(known, run):
     assert drawn.keys() == found.keys()
     for name, expected in found.items():
         np.testing.assert_allclose(drawn[name], expected, atol=1e-12)
-    assert ax.get_xlabel() == f"mean AP less that of {reference},\n95% t intervals"
+    assert (
+        ax.get_xlabel() == f"mean AP less that of {reference},\n95% intervals (simultaneous, max-t)"
+    )
 
 
 def test_intervals_keep_to_the_baseline(known):
@@ -157,7 +162,7 @@ def test_differences_stand_against_their_p(known):
     np.testing.assert_array_equal(drawn[:, 0], np.abs(result.difference[order]))
     np.testing.assert_array_equal(drawn[:, 1], result.pvalue_adjusted[order])
     assert ax.get_xlabel() == "difference of mean AP"
-    assert ax.get_ylabel() == "p (t test, Holm)"
+    assert ax.get_ylabel() == "p (t test, max-t)"
     assert words(ax)[1] == f"significant: {result.significant.sum()}"
 
 
@@ -169,7 +174,7 @@ def test_achieved_levels_fall_and_corrected_ones_lie_above(known):
     np.testing.assert_array_equal(plain.get_ydata(), np.sort(result.pvalue)[::-1])
     np.testing.assert_array_equal(adjusted.get_ydata(), np.sort(result.pvalue_adjusted)[::-1])
     assert ax.get_ylabel() == "achieved significance level (p)"
-    assert words(ax) == ["AP, t test", "corrected (holm)", "alpha 0.05"]
+    assert words(ax) == ["AP, t test", "corrected (maxt)", "alpha 0.05"]
     other = sr.compare(known["scores"], measure="RR", correction="none")
     both = only(sr.plot([result, other], kind="asl"))
     solid = [line for line in both.lines if line.get_linestyle() == "-"]
@@ -205,8 +210,8 @@ def test_ranks_carry_letters(known):
     result = known["compared"]
     ax = only(sr.plot(result, kind="ranks"))
     order = np.argsort(-result.mean, kind="stable")
-    np.testing.assert_allclose(ends(ax.containers[0], 0), result.rank_interval[order])
-    assert ax.lines[-1].get_xdata().tolist() == list(range(1, len(order) + 1))
+    np.testing.assert_allclose(ends(ax.containers[0], 0), result.rank_set[order])
+    assert ax.lines[-1].get_xdata().tolist() == result.rank[order].tolist()
     assert names(ax)[0] == f"{result.runs[order[0]]}  ({result.letters[order[0]]})"
     assert "share a letter" in ax.get_xlabel()
 

@@ -11,7 +11,7 @@ import scipy.stats
 
 import steadyrank as sr
 from steadyrank.cli import run as run_command
-from steadyrank.studies.compare import SIMULTANEOUS
+from steadyrank.studies.compare_result import SIMULTANEOUS
 
 TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey"]
 
@@ -57,7 +57,8 @@ def test_every_test_finds_a_large_difference_and_not_the_identical_runs(test):
     same = by_pair["high", "high again"]
     assert same["pvalue"] == pytest.approx(1.0)
     assert not same["significant"]
-    assert result.correction == ("none" if test in SIMULTANEOUS else "holm")
+    expected = "maxt" if test == "t" else "none" if test in SIMULTANEOUS else "holm"
+    assert result.correction == expected
     assert result.letters[2] == result.letters[3] != result.letters[0]
 
 
@@ -88,12 +89,117 @@ def test_missing_cells_are_left_out_of_pairs_or_of_everything():
     assert "(4 dropped)" in tukey.caption()
 
 
+def excludes_zero(interval):
+    low, high = interval
+    return low > 0 or high < 0
+
+
+def assert_one_family(result):
+    """Marks, intervals, letters, rank sets and means say the same."""
+    wins = np.zeros((len(result.runs), len(result.runs)), bool)
+    for (a, b), row in zip(result.pairs.tolist(), result.rows(), strict=True):
+        assert row["significant"] == excludes_zero(row["interval"])
+        assert row["mean_a"] - row["mean_b"] == pytest.approx(row["difference"], abs=1e-12)
+        if row["significant"]:
+            better, worse = (a, b) if result.mean[a] > result.mean[b] else (b, a)
+            assert result.mean[better] > result.mean[worse]
+            assert row["pvalue_adjusted"] <= result.alpha
+            wins[better, worse] = True
+        if result.letters:
+            shared = set(result.letters[a]) & set(result.letters[b])
+            assert bool(shared) != row["significant"]
+    low, high = result.rank_set.T
+    np.testing.assert_array_equal(low, 1 + wins.sum(axis=0))
+    np.testing.assert_array_equal(high, len(result.runs) - wins.sum(axis=1))
+    assert ((low <= result.rank) & (result.rank <= high)).all()
+    np.testing.assert_array_equal(result.could_be_first, ~wins.any(axis=0))
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("case", ["close", "gaps", "broken", "skewed", "apart"])
+def test_all_that_is_said_comes_from_one_family_of_decisions(test, case):
+    gap = {"close": 0.004, "apart": 0.05}.get(case, 0.015)
+    values = make_scores(7, 25, gap=gap, seed=3).values.copy()
+    rng = np.random.default_rng(5)
+    if case == "gaps":
+        values[rng.random(values.shape) < 0.1] = np.nan
+        values[0, 6, :15] = np.nan
+    if case == "broken":
+        values[0, 2] = 0.0
+    if case == "skewed":
+        values[0, 3, :2] -= 5.0
+    scores = sr.Scores(measures=("AP",), runs="abcdefg", topics=range(25), values=values)
+    for correction in ("none",) if test in SIMULTANEOUS else (None, "none", "bh", "bonferroni"):
+        result = sr.compare(scores, test=test, correction=correction, n_samples=999, alpha=0.1)
+        assert_one_family(result)
+    assert_one_family(sr.compare(scores, test=test, baseline="c", n_samples=999))
+
+
+def test_missing_topics_do_not_reverse_the_verdict():
+    # A has the easy topics only, and loses on every one of them.
+    rng = np.random.default_rng(1)
+    difficulty = np.concatenate([np.full(20, 0.9), np.full(20, 0.2)])
+    b = difficulty + rng.normal(0, 0.01, 40)
+    a = np.where(np.arange(40) < 20, b - 0.05 + rng.normal(0, 0.01, 40), np.nan)
+    scores = sr.Scores(measures=("AP",), runs=("A", "B"), topics=range(40), values=[[a, b]])
+    assert scores.mean()[0, 0] > scores.mean()[0, 1]
+    result = sr.compare(scores)
+    assert result.mean[1] > result.mean[0]
+    assert result.significant.tolist() == [True]
+    assert result.rank.tolist() == [2, 1]
+    assert result.interval[0, 1] < 0
+    (row,) = result.rows()
+    assert row["mean_a"] < row["mean_b"]
+    assert "20 of 80 scores are missing" in result.caption()
+    assert_one_family(result)
+
+
+def test_runs_that_share_no_topics_are_not_decided():
+    values = np.full((1, 3, 20), np.nan)
+    rng = np.random.default_rng(2)
+    values[0, :2, :10] = rng.normal(0.5, 0.01, (2, 10))
+    values[0, 2, 10:] = rng.normal(0.9, 0.01, 10)
+    scores = sr.Scores(measures=("AP",), runs="abc", topics=range(20), values=values)
+    with pytest.warns(sr.SteadyrankWarning, match="c shares no topic with a"):
+        result = sr.compare(scores)
+    assert result.rank_set[2].tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("kind", ["percentile", "bca"])
+def test_short_bootstrap_intervals_are_warned_of(kind):
+    with pytest.warns(sr.SteadyrankWarning, match=f"{kind} bootstrap intervals are too short"):
+        sr.compare(make_scores(2, 5), interval=kind, n_samples=100)
+
+
+def test_five_topics_are_too_few_and_it_is_said():
+    with pytest.warns(sr.SteadyrankWarning, match="only 16 sign patterns"):
+        result = sr.compare(make_scores(3, 5, gap=0.3))
+    assert not result.significant.any()
+
+
+def test_maxt_is_for_t_tests():
+    with pytest.raises(sr.InputError, match="take test t, or correction holm with test sign"):
+        sr.compare(make_scores(), test="sign", correction="maxt")
+    assert sr.compare(make_scores(), baseline="run0", correction="maxt").correction == "maxt"
+    assert sr.compare(make_scores(2)).correction == "holm"
+
+
+def test_ties_are_counted_as_the_sign_test_counts_them():
+    values = np.array([[[0.1 + 0.2, 0.5, 0.4], [0.3, 0.2, 0.1]]])  # .1 + .2 is not .3 in floats
+    scores = sr.Scores(measures=("AP",), runs="ab", topics=range(3), values=values)
+    (row,) = sr.compare(scores, test="sign").rows()
+    assert (row["wins"], row["ties"], row["losses"]) == (2, 1, 0)
+    assert row["statistic"] == 2
+
+
 @pytest.mark.parametrize("n_topics", [1, 2])
 @pytest.mark.parametrize("test", TESTS)
 def test_one_or_two_topics_have_an_answer(test, n_topics):
     values = np.array([[[0.1, 0.4], [0.3, 0.5], [0.2, 0.9]]])[:, :, :n_topics]
     scores = sr.Scores(measures=("AP",), runs="abc", topics=["1", "2"][:n_topics], values=values)
-    result = sr.compare(scores, test=test, n_samples=100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sr.SteadyrankWarning)  # that there are too few topics
+        result = sr.compare(scores, test=test, n_samples=100)
     if n_topics == 1:
         assert not result.significant.any()
         assert set(result.flag) == {"too_few_topics"}
@@ -208,10 +314,13 @@ def test_json_has_the_promised_keys(capsys, files):
         "a", "b", "n", "mean_a", "mean_b", "difference", "interval", "statistic", "pvalue",
         "pvalue_adjusted", "significant", "effect_size",
     } <= set(result["pairs"][0])  # fmt: skip
-    assert (result["measure"], result["test"], result["correction"]) == ("AP", "t", "holm")
+    assert (result["measure"], result["test"], result["correction"]) == ("AP", "t", "maxt")
+    assert {"run", "mean", "interval", "rank", "rank_set", "could_be_first", "group"} <= set(
+        result["runs"][0]
+    )
     assert len(result["pairs"]) == 10
     means = scores.mean()[0]
-    assert result["pairs"][0]["mean_a"] == means[0]
+    assert result["pairs"][0]["mean_a"] == pytest.approx(means[0], rel=1e-14)
     share = np.mean([pair["significant"] for pair in result["pairs"]])
     assert result["significant_share"] == share
 
@@ -226,7 +335,14 @@ def test_tukey_puts_its_simultaneous_p_in_both(capsys, files):
 def test_tables_say_test_correction_alpha_topics_and_version(capsys, files):
     for form in ("table", "latex", "markdown"):
         _, out, _ = call(capsys, "compare", "--scores", files[0], "-m", "AP", "--format", form)
-        for told in ("t test", "holm", "alpha 0.05", "30 topics", sr.__version__, "run4"):
+        for told in (
+            "t test",
+            "max-t correction",
+            "alpha 0.05",
+            "30 topics",
+            sr.__version__,
+            "run4",
+        ):
             assert told in out
     _, out, _ = call(capsys, "compare", "--scores", files[0], "--baseline", "run0")
     assert "run0 (baseline)" in out

@@ -114,7 +114,7 @@ def compare(
     >>> scores = sr.evaluate(track.runs, track.complete, "AP", no_relevant="skip")
     >>> result = sr.compare(scores)
     >>> len(result.pairs), result.correction, result.rank_set.tolist()
-    (3, 'maxt', [[1, 3], [1, 3], [1, 3]])
+    (3, 'maxt', [[1, 1], [2, 3], [2, 3]])
     """
     seed = seed_from(rng)
     name = _check(scores, measure, test, correction, alpha, baseline, interval, mode, n_samples)
