@@ -22,11 +22,10 @@ from steadyrank.stats.correlation import (
     kendall_tau,
     pairwise_tau_and_tau_ap,
 )
-from steadyrank.stats.groups import rank_intervals
 from steadyrank.stats.intervals import LIMITS, bootstrap_intervals, t_intervals
 from steadyrank.stats.main_effects import tukey_main_effect
+from steadyrank.stats.run_means import mean_intervals
 from steadyrank.stats.tukey import tukey_hsd, two_way_anova
-from steadyrank.workflows.report_sections import mean_intervals
 
 PAIRS_A_TRIAL = 50
 """Pairs that share the weights of a bootstrap, each with its own runs and topics."""
@@ -90,18 +89,6 @@ def simultaneous(setting: Setting, full: bool) -> Trial:
         # Of one width for all pairs: all hold if the two runs that are furthest off are held.
         worst = np.ptp(scores.mean(axis=1) - all_topics.mean(axis=1))
         return {"tukey": (-half, half, worst)}
-
-    return trial
-
-
-def ranks(setting: Setting, full: bool) -> Trial:
-    bank = flat_bank(setting.world, full)[0]
-
-    def trial(rng: np.random.Generator) -> Ends:
-        scores, all_topics = _some_runs(bank, setting, rng)
-        place = rng.integers(setting.systems)
-        low, high = rank_intervals(scores, n_samples=500, seed=seed_of(rng))[place]
-        return {"rank": (low, high, rankdata(-all_topics.mean(axis=1))[place])}
 
     return trial
 
@@ -270,14 +257,15 @@ EXPERIMENTS: dict[str, Experiment] = {
         settings=_FROM_10_TO_50,
         batch=PAIRS_A_TRIAL,
         claims={
-            "t": _difference("Student's t", ("compare pairs interval",)),
+            "t": _difference("Student's t"),
             "percentile": _difference("percentile bootstrap"),
             "bca": _difference("BCa bootstrap"),
             "studentized": _difference("studentized bootstrap"),
             "mean": Claim(
                 interval="a run's mean",
-                study="report",
+                study="compare",
                 truth="the run's mean over all topics",
+                fields=("compare runs interval",),
             ),
         },
     ),
@@ -289,18 +277,6 @@ EXPERIMENTS: dict[str, Experiment] = {
                 interval="all differences at once, Tukey",
                 study="compare",
                 truth="the differences of all pairs over all topics",
-            )
-        },
-    ),
-    "ranks": Experiment(
-        prepare=ranks,
-        settings=(*settings("5x25 20x10 20x25 20x50"), *settings("20x25", world="normal")),
-        claims={
-            "rank": Claim(
-                interval="a run's rank",
-                study="compare",
-                truth="its rank among these runs over all topics",
-                fields=("compare runs rank_interval",),
             )
         },
     ),

@@ -188,7 +188,8 @@ ALL_STABLE = ("e_rho2", "phi", "e_rho2 topics", "phi topics")
 HELD: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
     ("differences", "track, 25 topics", 1000, ("t", "studentized", "mean")),
     ("simultaneous", "normal, 20 systems, 25 topics", 1000, ("tukey",)),
-    ("ranks", "track, 20 systems, 25 topics", 300, ("rank",)),
+    ("close runs", "normal, 10 systems, 25 topics, 0 s.e. apart", 1000, ("ranks", "first")),
+    ("close runs", "normal, 30 systems, 25 topics, 0.1 s.e. apart", 500, ("differences",)),
     ("other documents", "track, 10 systems, 10 topics", 150, ("tau judged", "tau poisson")),
     ("reversal curve", "track, 10 systems, 50 topics", 250, ("band",)),
     ("agreement", "track, 20 systems, 25 topics, out of 50; half of the systems", 200, ("mean",)),
