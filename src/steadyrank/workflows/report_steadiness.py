@@ -65,7 +65,7 @@ def documents(result: SimulateResult, *, measure: str, warnings: Sequence[str] =
         "simulated.",
     ]
     if measure not in (result.measure, result.graded_measure):
-        said.insert(0, f"This is about {result.measure}: {_no_simulation_words(measure)}.")
+        said.insert(0, f"By {result.measure}: {_no_simulation_words(measure)}.")
     return section(
         "simulate",
         answer=said,
