@@ -85,7 +85,7 @@ study_options = together(
                  help="Documents of a simulated ranking."),
     click.option("--bandwidth", metavar="scott|silverman|robust|NUMBER",
                  callback=_word_or(float, "scott", "silverman", "robust"), default="scott",
-                 show_default=True, help="Of the kernel densities."),
+                 show_default=True, help="Kernel bandwidth."),
     click.option("--denominator", type=click.Choice(["judged", "sampled", "poisson"]),
                  show_default="poisson; judged with --mode paper",
                  help="Relevant documents that AP, R@k and nDCG divide by."),
@@ -94,7 +94,7 @@ study_options = together(
     click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True),
                  default=0.05, show_default=True, help="Level of the t tests."),
     click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu",
-                 show_default=True, help="Where to draw; each has numbers of its own."),
+                 show_default=True, help="Device to sample on; CPU and GPU use different random streams."),
     click.option("--store", metavar="DIR", type=click.Path(file_okay=False),
                  help="Keep finished samples in DIR, and take up where it stopped."),
 )  # fmt: skip
