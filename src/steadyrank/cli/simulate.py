@@ -94,7 +94,8 @@ study_options = together(
     click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True),
                  default=0.05, show_default=True, help="Level of the t tests."),
     click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu",
-                 show_default=True, help="Device to sample on; CPU and GPU use different random streams."),
+                 show_default=True,
+                 help="Device to sample on; CPU and GPU use different random streams."),
     click.option("--store", metavar="DIR", type=click.Path(file_okay=False),
                  help="Keep finished samples in DIR, and take up where it stopped."),
 )  # fmt: skip
