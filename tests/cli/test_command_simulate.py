@@ -61,6 +61,7 @@ def test_json_has_the_promised_keys_and_they_agree_with_each_other(capsys, files
     n_pairs = N_RUNS * (N_RUNS - 1) // 2
     assert (result["model"], result["measure"], result["n_samples"]) == ("bootstrap", "AP", SAMPLES)
     assert (result["depth"], result["seed"]) == ("retrieved", 0)
+    assert (result["mode"], result["denominator"], result["graded"]) == ("sound", "poisson", None)
     assert len(result["runs"]) == len(result["raw_mean"]) == len(result["simulated_mean"]) == N_RUNS
     assert len(result["topics"]) == N_TOPICS
     scores = sr.evaluate([str(path) for path in files[1:]], files[0], "AP")
@@ -126,24 +127,57 @@ def test_pairs_and_runs_in_json_are_those_of_the_data(capsys, files):
 
 
 def test_every_option_reaches_the_study(capsys, files):
-    chosen = ("--model", "kde", "--bandwidth", "0.25", "--depth", 40, "--denominator", "poisson",
-              "--score-source", "rank", "--alpha", "0.01", "--seed", 7)  # fmt: skip
-    result = result_of(capsys, *files, "-m", "nDCG", *chosen)
-    keys = ("model", "bandwidth", "depth", "denominator", "score_source", "seed", "measure")
-    assert [result[key] for key in keys] == ["kde", 0.25, 40, "poisson", "rank", 7, "nDCG"]
+    chosen = ("--model", "kde", "--bandwidth", "0.25", "--depth", 40, "--denominator", "sampled",
+              "--score-source", "rank", "--alpha", "0.01", "--seed", 7,
+              "--mode", "paper")  # fmt: skip
+    result = result_of(capsys, *files, "-m", "AP(rel=2)", *chosen)
+    keys = ("model", "bandwidth", "depth", "denominator", "score_source", "seed", "measure", "mode")
+    assert [result[key] for key in keys] == [
+        "kde", 0.25, 40, "sampled", "rank", 7, "AP(rel=2)", "paper",
+    ]  # fmt: skip
     assert result["significance"]["alpha"] == 0.01
-    direct = sr.simulate(
-        [str(path) for path in files[1:]], files[0], measure="nDCG", model="kde", bandwidth=0.25,
-        depth=40, denominator="poisson", score_source="rank", alpha=0.01, n_samples=SAMPLES, rng=7,
-    )  # fmt: skip
+    with pytest.warns(sr.SteadyrankWarning, match="1 of 15 topics has no relevant document"):
+        direct = sr.simulate(
+            [str(path) for path in files[1:]], files[0], measure="AP", rel=2, model="kde",
+            bandwidth=0.25, depth=40, denominator="sampled", score_source="rank", alpha=0.01,
+            n_samples=SAMPLES, rng=7, mode="paper",
+        )  # fmt: skip
     assert result["simulated_mean"] == direct.simulated_mean.tolist()
     assert result_of(capsys, *files)["bandwidth"] is None
+
+
+def test_the_mode_of_the_paper_has_its_depth_and_denominator(capsys, files):
+    printed = result_of(capsys, *files, "--mode", "paper")
+    assert (printed["depth"], printed["denominator"]) == (1000, "judged")
+    chosen = result_of(capsys, *files, "--depth", 1000, "--denominator", "judged")
+    assert printed["simulated_mean"] == chosen["simulated_mean"]
+    assert chosen["mode"] == "sound"
+
+
+@pytest.mark.parametrize(("written", "level"), [("nDCG@10", 1), ("nDCG(rel=2)@10", 2)])
+def test_a_binary_measure_has_a_name_of_its_own_in_every_format(capsys, files, written, level):
+    name = f"binary nDCG@10 (grade ≥ {level})"
+    result = result_of(capsys, *files, "-m", written)
+    assert result["measure"] == name
+    scores = sr.evaluate([str(path) for path in files[1:]], files[0], "nDCG@10").mean()[0]
+    graded = result["graded"]
+    assert graded["measure"] == "nDCG@10"
+    assert graded["mean"] == pytest.approx(scores, abs=1e-12)
+    assert graded["tau"] == pytest.approx(scipy.stats.kendalltau(result["raw_mean"], scores)[0])
+    assert graded["leader"] == result["runs"][int(np.argmax(scores))]
+    for form in ("table", "markdown", "latex"):
+        out = call(capsys, "simulate", *files, *QUICK, "-m", written, "--format", form)[1]
+        # Wherever the measure is named it is the binary one, but for the sentence that says so.
+        said = f"all figures are of {name}, not of nDCG@10"
+        assert said in out
+        assert out.count("nDCG@10") - 1 - out.count("by nDCG@10 ") == out.count(name)
+        assert f"the ranking by {name} keeps a Kendall correlation" in out
 
 
 def test_the_table_says_the_answer_first(capsys, files):
     code, out, err = call(capsys, "simulate", *files, *QUICK, "--top", 2)
     assert (code, err) == (0, "")
-    assert out.startswith(f"In {SAMPLES} simulated collections the ranking keeps a Kendall")
+    assert out.startswith(f"In {SAMPLES} simulated collections the ranking by AP keeps a Kendall")
     assert "The better of two runs there is the worse one here in" in out
     assert "P(top 2)" in out
     assert "significance level" not in out

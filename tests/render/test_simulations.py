@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import kendalltau
 
 import steadyrank as sr
 from steadyrank.render.simulations import NAMING, simulate_json, simulate_text, top_columns
@@ -42,9 +43,10 @@ def make_result(**changed):
     shares[0, 1] = shares[3, 2] = 0.75
     shares[0, 2] = shares[3, 1] = 0.25
     known = {
-        "measure": "AP", "model": "bootstrap", "n_samples": 4, "depth": "retrieved",
-        "bandwidth": "scott", "denominator": "judged", "score_source": "score", "device": "cpu",
-        "seed": 9, "runs": RUNS, "topics": ("1", "2"), "raw": RAW, "cell_mean": RAW + 0.01,
+        "measure": "AP", "mode": "paper", "model": "bootstrap", "n_samples": 4,
+        "depth": "retrieved", "bandwidth": "scott", "denominator": "judged",
+        "score_source": "score", "device": "cpu", "seed": 9, "runs": RUNS,
+        "topics": ("1", "2"), "raw": RAW, "cell_mean": RAW + 0.01,
         "cell_sd": np.full((4, 2), 0.05),
         "simulated": RAW.mean(axis=1) + np.array([[-0.01], [0.01], [-0.01], [0.01]]),
         "rank_correlation": CollectionCorrelation(
@@ -85,8 +87,8 @@ def make_single():
 def test_the_answer_comes_first_and_in_words():
     lines = simulate_text(make_result(), "table").splitlines()
     assert lines[0] == (
-        "In 4 simulated collections the ranking keeps a Kendall correlation of 0.92 [0.83, 1.00] "
-        "with the real one."
+        "In 4 simulated collections the ranking by AP keeps a Kendall correlation of 0.92 "
+        "[0.83, 1.00] with the real one."
     )
     assert lines[1] == "The better of two runs there is the worse one here in 54.2% of comparisons."
     # Significant here: 3 of 6 pairs; they agree with 0.25, 1 and 1 of the samples, the others
@@ -96,6 +98,45 @@ def test_the_answer_comes_first_and_in_words():
         "least 95% of the simulated collections), 33.3% rarely (in fewer than 5%). "
         "It decides there as here in 78.5% of comparisons."
     )
+
+
+NAME = "binary nDCG@10 (grade ≥ 1)"
+
+
+@pytest.mark.parametrize(
+    ("graded", "said"),
+    [
+        # The real means are .3, .6, .1, .2: in the same order, one pair turned, and two of which
+        # one is of the first two.
+        ([0.2, 0.9, 0.1, 0.15], ", which orders the runs in the same way."),
+        ([0.1, 0.9, 0.05, 0.2], ", which orders 1 of 6 pairs of runs the other way round (Kendall "
+         "correlation 0.67); good is first by both."),
+        ([0.95, 0.9, 0.2, 0.1], ", which orders 2 of 6 pairs of runs the other way round (Kendall "
+         "correlation 0.33); first is good, by nDCG@10 50%_of."),
+    ],
+)  # fmt: skip
+def test_a_binary_measure_says_that_it_is_another_one(graded, said):
+    made = make_result(measure=NAME, graded_measure="nDCG@10", graded_mean=np.array(graded))
+    lines = simulate_text(made, "table").splitlines()
+    assert lines[0] == (
+        f"Simulated documents have no grades: all figures are of {NAME}, not of nDCG@10{said}"
+    )
+    assert lines[1].startswith(f"In 4 simulated collections the ranking by {NAME} keeps a Kendall")
+    assert made.caption().startswith(NAME)
+    told = simulate_json(made)
+    assert told["measure"] == NAME
+    assert told["graded"]["measure"] == "nDCG@10"
+    assert told["graded"]["tau"] == pytest.approx(kendalltau(RAW.mean(axis=1), graded).statistic)
+    assert told["graded"]["same_leader"] == (graded[1] == max(graded))
+
+
+def test_runs_that_share_the_lead_are_no_other_leader():
+    graded = np.array([0.9, 0.9, 0.1, 0.2])
+    made = make_result(measure=NAME, graded_measure="nDCG@10", graded_mean=graded)
+    assert made.graded_order.is_same_leader
+    assert made.graded_order.n_reversed == 0
+    assert make_result().graded_order is None
+    assert simulate_json(make_result())["graded"] is None
 
 
 @pytest.mark.parametrize("form", ["table", "markdown", "latex"])

@@ -26,6 +26,7 @@ from steadyrank.stats.intervals import LIMITS, bootstrap_intervals, t_intervals
 from steadyrank.stats.main_effects import tukey_main_effect
 from steadyrank.stats.run_means import mean_intervals
 from steadyrank.stats.tukey import tukey_hsd, two_way_anova
+from steadyrank.studies.simulate import DEFAULTS
 
 PAIRS_A_TRIAL = 50
 """Pairs that share the weights of a bootstrap, each with its own runs and topics."""
@@ -104,7 +105,7 @@ def other_documents(setting: Setting, full: bool) -> Trial:
         place = rng.integers(setting.systems)
         rank = rankdata(-fresh, method="min")[place]
         ends = {}
-        for denominator in ("judged", "poisson"):
+        for denominator in ("poisson", "judged"):
             found = sr.simulate(
                 track.runs, track.complete, denominator=denominator, n_samples=200, jobs=1, rng=seed
             )
@@ -232,7 +233,7 @@ def _difference(kind: str, fields: tuple[str, ...] = ()) -> Claim:
 
 def _documents(denominator: str, words: str) -> dict[str, Claim]:
     """Claims about a fresh collection: the same systems and topics, other documents."""
-    by_default = denominator == "judged"
+    by_default = denominator == DEFAULTS["sound"][1]
     return {
         f"tau {denominator}": Claim(
             interval=f"tau with other documents{words}",
@@ -284,7 +285,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         prepare=other_documents,
         settings=settings("10x10 10x25"),
         share=0.2,
-        claims=_documents("judged", "") | _documents("poisson", ", denominator poisson"),
+        claims=_documents("poisson", "") | _documents("judged", ", denominator judged"),
     ),
     "reversal curve": Experiment(
         prepare=reversal_curve,

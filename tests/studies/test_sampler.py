@@ -104,11 +104,14 @@ def test_equal_in_law_to_drawing_and_sorting(shape, model):
 
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("shape", [(12, 200, None, 1.5), (12, 200, 0, 1.0)], ids=["", "ties"])
-def test_every_measure(measure, shape):
+@pytest.mark.parametrize("denominator", ["judged", "poisson"])
+def test_every_measure(measure, shape, denominator):
     rng = np.random.default_rng(2)
     relevant, others = fresh_cell(shape, rng)
-    ours = samples(relevant, others, 20_000, 3, measure=measure)
-    theirs = plain_samples(relevant, others, 2000, rng, judged=17, measure=measure)
+    ours = samples(relevant, others, 20_000, 3, measure=measure, denominator=denominator)
+    theirs = plain_samples(
+        relevant, others, 2000, rng, judged=17, measure=measure, denominator=denominator
+    )
     assert_same_law(ours, theirs)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from plain_sampler import average_precision, plain_samples
-from scipy.stats import gaussian_kde
+from scipy.stats import gaussian_kde, kendalltau
 
 import steadyrank as sr
 from steadyrank.errors import InputError, SteadyrankWarning
@@ -78,7 +78,153 @@ def test_raw_ndcg_has_binary_gains(track):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SteadyrankWarning)
         scores = sr.evaluate(track.runs, binary, "nDCG@10")
+        graded = sr.evaluate(track.runs, track.qrels, "nDCG@10")
     np.testing.assert_allclose(found.raw, scores.values[0], atol=1e-12)
+    assert (found.measure, found.graded_measure) == ("binary nDCG@10 (grade ≥ 1)", "nDCG@10")
+    np.testing.assert_allclose(found.graded_mean, graded.mean()[0], atol=1e-12)
+    assert np.abs(found.graded_mean - found.raw_mean).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("measure", "rel", "name"),
+    [
+        ("AP", None, "AP"),
+        ("AP", 2, "AP(rel=2)"),
+        ("AP(rel=2)", None, "AP(rel=2)"),
+        ("AP(rel=2)", 2, "AP(rel=2)"),
+        ("P(rel=2)@10", None, "P(rel=2)@10"),
+        ("RBP(p=0.9)", 2, "RBP(p=0.9,rel=2)"),
+        ("Success@3", None, "Success@3"),
+        ("ndcg_cut_10", None, "binary nDCG@10 (grade ≥ 1)"),
+        ("nDCG(rel=2)@10", None, "binary nDCG@10 (grade ≥ 2)"),
+        ("nDCG(dcg='exp-log2',rel=2)", None, "binary nDCG(dcg='exp-log2') (grade ≥ 2)"),
+        (sr.parse_measure("nDCG@5"), 2, "binary nDCG@5 (grade ≥ 2)"),
+    ],
+)
+def test_a_measure_keeps_its_name_only_if_it_is_that_measure(track, measure, rel, name):
+    found = study(track, measure=measure, rel=rel, n_samples=10)
+    assert found.measure == name
+    assert (found.graded_measure is None) == (not name.startswith("binary"))
+    assert name in found.caption()
+
+
+@pytest.mark.parametrize("top", [1, 2])
+def test_with_one_grade_of_relevant_documents_ndcg_is_itself(track, top):
+    grades = {
+        topic: {doc: top * int(grade >= 1) for doc, grade in judged.items()}
+        for topic, judged in grades_of(track.qrels).items()
+    }
+    qrels = sr.qrels_from_dict(grades)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SteadyrankWarning)
+        found = sr.simulate(track.runs, qrels, measure="nDCG@10", n_samples=10)
+        scores = sr.evaluate(track.runs, qrels, "nDCG@10")
+    assert (found.measure, found.graded_measure) == ("nDCG@10", None)
+    np.testing.assert_allclose(found.raw, scores.values[0], atol=1e-12)
+
+
+def test_relevant_from_a_grade_on(track):
+    named, given = (
+        study(track, n_samples=50, **options)
+        for options in ({"measure": "nDCG(rel=2)@10"}, {"measure": "nDCG@10", "rel": 2})
+    )
+    assert_same(named, given)
+    assert not np.array_equal(named.raw, study(track, measure="nDCG@10", n_samples=50).raw)
+    with pytest.raises(InputError, match="contradict each other"):
+        study(track, measure="AP(rel=2)", rel=1)
+    with pytest.raises(InputError, match="rel takes a grade from 1 on, got 0"):
+        study(track, measure="nDCG@10", rel=0)
+    with pytest.raises(InputError, match="rel takes a grade from 1 on, got 0"):
+        study(track, measure="nDCG(rel=0)@10")
+    # Elsewhere nDCG has no rel: it is not a binary measure.
+    with pytest.raises(InputError, match="parameter of nDCG"):
+        sr.parse_measure("nDCG(rel=2)@10")
+
+
+def two_orders():
+    """By nDCG "high" is first (its document has grade 3), by binary nDCG "many"."""
+    qrels = sr.qrels_from_dict({"1": {"a": 3, "b": 1, "c": 1}, "2": {"a": 3, "b": 1, "c": 1}})
+    rankings = {"high": "axyz", "many": "xbcz", "none": "xyzb"}
+    runs = [
+        sr.run_from_dict(
+            {t: dict(zip(docs, (9.0, 5.0, 4.0, 1.0), strict=True)) for t in "12"}, name=name
+        )
+        for name, docs in rankings.items()
+    ]
+    return runs, qrels
+
+
+def test_another_order_of_the_runs_is_told():
+    runs, qrels = two_orders()
+    with pytest.warns(SteadyrankWarning) as told:
+        found = sr.simulate(runs, qrels, measure="nDCG@10", n_samples=20)
+    assert [str(warning.message) for warning in told] == [
+        "simulated documents have no grades: all figures are of binary nDCG@10 (grade ≥ 1), not of "
+        "nDCG@10, which orders 1 of 3 pairs of runs the other way round (Kendall correlation "
+        "0.33); first is many, by nDCG@10 high"
+    ]
+    order = found.graded_order
+    expected = kendalltau(found.raw_mean, sr.evaluate(runs, qrels, "nDCG@10").mean()[0]).statistic
+    assert order.tau == pytest.approx(expected)
+    # The same order is not warned of, nor is a measure that is itself: warnings are errors here.
+    sr.simulate(runs[1:], qrels, measure="nDCG@10", n_samples=20)
+    sr.simulate(runs, qrels, measure="AP", n_samples=20)
+
+
+def as_ranks(run, name, score):
+    return sr.run_from_dict(
+        {
+            topic: {doc: score(rank) for rank, (doc, _) in enumerate(run.ranking(topic), start=1)}
+            for topic in run.topics
+        },
+        name=name,
+    )
+
+
+def test_ranks_in_disguise_are_told(track):
+    steps = as_ranks(track.runs[0], "steps", lambda rank: 1000.0 - rank)
+    inverse = as_ranks(track.runs[1], "inverse", lambda rank: 1.0 / rank)
+    with pytest.warns(
+        SteadyrankWarning, match="2 runs have scores that are ranks in disguise"
+    ) as told:
+        sr.simulate([steps, inverse, track.runs[2]], track.complete, n_samples=20)
+    (message,) = [str(warning.message) for warning in told]
+    assert "(inverse, steps)" in message
+    assert "--score-source rank" in message
+    # Warnings are errors here.
+    runs = [steps, inverse, track.runs[2]]
+    sr.simulate(runs, track.complete, n_samples=20, score_source="rank")
+    sr.simulate(track.runs, track.complete, n_samples=20)
+
+
+def test_modes_and_what_takes_precedence_over_them(track):
+    sound, paper = study(track, n_samples=50), study(track, n_samples=50, mode="paper")
+    assert (sound.mode, sound.depth, sound.denominator) == ("sound", "retrieved", "poisson")
+    assert (paper.mode, paper.depth, paper.denominator) == ("paper", 1000, "judged")
+    assert_same(paper, study(track, n_samples=50, depth=1000, denominator="judged"))
+    given = study(track, n_samples=50, mode="paper", depth="retrieved", denominator="poisson")
+    assert_same(given, sound)
+    with pytest.raises(InputError, match="mode"):
+        study(track, mode="fast")
+
+
+@pytest.mark.parametrize("measure", ["AP", "R@20", "nDCG@10"])
+def test_the_sound_denominator_shifts_means_less_than_the_papers(
+    measure, builtin_runs, builtin_collection
+):
+    """On the built-in collection: fewer relevant documents than judged lower a value, more of them
+    do not raise it where the denominator grows with them and never falls."""
+    shift = {}
+    for denominator in ("poisson", "judged"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SteadyrankWarning)
+            found = sr.simulate(
+                builtin_runs, builtin_collection.qrels, measure=measure, denominator=denominator,
+                n_samples=500, no_relevant="skip",
+            )  # fmt: skip
+        shift[denominator] = float((found.simulated_mean - found.raw_mean).mean())
+    assert abs(shift["poisson"]) < 0.01
+    assert shift["judged"] < -0.015
 
 
 def grades_of(qrels):
@@ -136,8 +282,12 @@ def test_a_store_takes_up_where_it_stopped(track, result, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [{"rng": 9}, {"measure": "P@10"}, {"model": "kde"}, {"depth": 50}]
-)
+    "options",
+    [
+        {"rng": 9}, {"measure": "P@10"}, {"model": "kde"}, {"depth": 50}, {"mode": "paper"},
+        {"denominator": "judged"}, {"rel": 2},
+    ],
+)  # fmt: skip
 def test_a_store_refuses_other_settings(track, tmp_path, options):
     study(track, store=tmp_path / "store", n_samples=20)
     with pytest.raises(InputError, match="other settings"):
@@ -231,14 +381,19 @@ def test_denominators_golden():
         assert average_precision(ranks, base) == pytest.approx(expected[name])
 
 
-def test_known_truth():
+@pytest.mark.parametrize("denominator", ["judged", "poisson"])
+def test_known_truth(denominator):
     """Collections drawn from a known law: does one of them foretell how AP varies over all?
 
-    Relevant scores N(1.5, 1), Poisson(30) of them, others N(0, 1), 500 documents. The mean
+    Relevant scores N(1.5, 1), Poisson(30) of them, others N(0, 1), 500 documents; 30 relevant
+    documents at least ("judged"), or Poisson(10) that are not retrieved ("poisson"). The mean
     bootstrap deviation over 40 collections is within 12 % of the true one (its own standard
     error is below 3 %), as is the one of densities.
     """
     rng = np.random.default_rng(8)
+
+    def unretrieved(n):
+        return max(0, 30 - n) if denominator == "judged" else int(rng.poisson(10))
 
     def collection():
         n = int(rng.poisson(30))
@@ -249,7 +404,7 @@ def test_known_truth():
         relevant, others = collection()
         order = np.argsort(-np.concatenate([relevant, others]))
         ranks = np.flatnonzero(order < len(relevant)) + 1
-        truth.append(average_precision(ranks, max(30, len(relevant))))
+        truth.append(average_precision(ranks, len(relevant) + unretrieved(len(relevant))))
     for model in ("bootstrap", "kde"):
         deviations = []
         for _ in range(40):
@@ -257,10 +412,10 @@ def test_known_truth():
             run = {f"r{i}": float(x) for i, x in enumerate(relevant)}
             run |= {f"n{i}": float(x) for i, x in enumerate(others)}
             grades = {f"r{i}": 1 for i in range(len(relevant))}
-            grades |= {f"u{i}": 1 for i in range(max(0, 30 - len(relevant)))}
+            grades |= {f"u{i}": 1 for i in range(unretrieved(len(relevant)))}
             runs = [sr.run_from_dict({"1": run}, name=name) for name in "ab"]
             qrels = sr.qrels_from_dict({"1": grades})
-            found = sr.simulate(runs, qrels, model=model, n_samples=600)
+            found = sr.simulate(runs, qrels, model=model, denominator=denominator, n_samples=600)
             deviations.append(found.cell_sd.mean())
         assert np.mean(deviations) == pytest.approx(np.std(truth), rel=0.12)
 
@@ -275,7 +430,7 @@ def test_one_cell_of_the_study_follows_the_witness(track, result):
     relevant = np.array([s for doc, s in scores.items() if grades.get(doc, 0) >= 1])
     others = np.array([s for doc, s in scores.items() if grades.get(doc, 0) < 1])
     judged = sum(grade >= 1 for grade in grades.values())
-    theirs = plain_samples(relevant, others, 3000, rng, judged=judged)
+    theirs = plain_samples(relevant, others, 3000, rng, judged=judged, denominator="poisson")
     error = math.hypot(theirs.std() / 3000**0.5, result.cell_sd[1, 2] / N_SAMPLES**0.5)
     assert abs(theirs.mean() - result.cell_mean[1, 2]) < 4.5 * error
 
@@ -352,8 +507,8 @@ def test_bad_settings_are_refused(track, options, message):
 def test_one_topic_and_one_run_are_defined():
     qrels = sr.qrels_from_dict({"1": {"a": 1, "b": 1}})
     runs = [
-        sr.run_from_dict({"1": {"a": 3.0, "c": 2.0, "b": 1.0}}, name="one"),
-        sr.run_from_dict({"1": {"c": 3.0, "d": 2.0, "b": 1.0}}, name="two"),
+        sr.run_from_dict({"1": {"a": 3.5, "c": 2.0, "b": 1.0}}, name="one"),
+        sr.run_from_dict({"1": {"c": 3.5, "d": 2.0, "b": 1.0}}, name="two"),
     ]
     found = sr.simulate(runs, qrels, n_samples=50)
     assert found.significance.rate.tolist() == [0.0]

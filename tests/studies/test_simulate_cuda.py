@@ -42,8 +42,9 @@ def study(track, **options):
 
 @needs_gpu
 @pytest.mark.parametrize("model", ["bootstrap", "kde"])
-@pytest.mark.parametrize("measure", ["AP", "RR", "nDCG@10", "P@10"])
-def test_a_thousand_cells_agree_in_mean_and_deviation(track, model, measure):
+@pytest.mark.parametrize("measure", ["AP", "RR", "nDCG@10", "P@10", "R@20"])
+@pytest.mark.parametrize("denominator", ["poisson", "judged"])
+def test_a_thousand_cells_agree_in_mean_and_deviation(track, model, measure, denominator):
     """Every cell's means within 4.5 standard errors: 7e-3 false alarms a thousand cells.
 
     Together the squared deviations are chi-square: within 6 of its standard deviations.
@@ -51,7 +52,7 @@ def test_a_thousand_cells_agree_in_mean_and_deviation(track, model, measure):
     from steadyrank.studies.simulate_cuda import sample_on_device, upload
 
     profiles = score_profiles(track.runs, track.qrels, topics=track.qrels.topics, model=model)
-    gain = make_gain(parse_measure(measure), "judged", profiles.cells)
+    gain = make_gain(parse_measure(measure), denominator, profiles.cells)
     n_samples = 20_000
     here = np.empty((1000, n_samples))
     sample_cells(profiles.cells, 0, np.uint64(1), 0, gain, here)
@@ -67,7 +68,7 @@ def test_a_thousand_cells_agree_in_mean_and_deviation(track, model, measure):
 
 
 @needs_gpu
-@pytest.mark.parametrize("options", [{}, {"denominator": "poisson"}, {"depth": 1000}])
+@pytest.mark.parametrize("options", [{}, {"denominator": "judged"}, {"mode": "paper"}])
 def test_the_study_agrees(track, options):
     here, there = study(track, **options), study(track, device="cuda", **options)
     np.testing.assert_array_equal(here.raw, there.raw)

@@ -44,7 +44,7 @@ def data(track):
 def simulated(track):
     options = {"n_samples": SAMPLES, "depth": 200, "rng": 3, "jobs": 1}
     return {
-        model: sr.simulate(track.runs, track.complete, model=model, **options)
+        model: sr.simulate(track.runs, track.complete, model=model, denominator="judged", **options)
         for model in ("bootstrap", "kde")
     }
 

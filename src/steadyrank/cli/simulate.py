@@ -39,8 +39,10 @@ def _word_or(number: type[int] | type[float], *words: str) -> Any:
     """A callback of an option that takes one of a few words, or a number."""
     kind = "whole number" if number is int else "number"
 
-    def convert(ctx: click.Context, param: click.Parameter, value: str) -> str | int | float:
-        if value in words:
+    def convert(
+        ctx: click.Context, param: click.Parameter, value: str | None
+    ) -> str | int | float | None:
+        if value is None or value in words:
             return value
         try:
             return number(value)
@@ -69,26 +71,31 @@ def _refuse_scores(ctx: click.Context, param: click.Parameter, value: str | None
 study_options = together(
     click.option("-m", "--measure", multiple=True, callback=_one_measure, metavar="M",
                  shell_complete=complete_measure,
-                 help="AP (default), P@k, R@k, RR, nDCG, RBP or Success@k, all binary."),
+                 help="AP (default), P@k, R@k, RR, RBP, Success@k, or nDCG in its binary "
+                 "version; relevant from grade 2 on: AP(rel=2), nDCG(rel=2)@10."),
+    click.option("--mode", type=click.Choice(["sound", "paper"]), default="sound",
+                 show_default=True, help="Use sound defaults, or the paper's."),
     click.option("--scores", hidden=True, expose_value=False, callback=_refuse_scores),
     click.option("--model", type=click.Choice(["bootstrap", "kde"]), default="bootstrap",
                  show_default=True, help="Draw a run's scores again, or from smooth densities."),
     click.option("--samples", "n_samples", type=click.IntRange(min=1), default=10_000,
                  show_default=True, help="Simulated collections."),
     click.option("--depth", metavar="retrieved|N", callback=_word_or(int, "retrieved"),
-                 default="retrieved", show_default=True, help="Documents of a simulated ranking."),
+                 show_default="retrieved; 1000 with --mode paper",
+                 help="Documents of a simulated ranking."),
     click.option("--bandwidth", metavar="scott|silverman|robust|NUMBER",
                  callback=_word_or(float, "scott", "silverman", "robust"), default="scott",
-                 show_default=True, help="Of the kernel densities."),
+                 show_default=True, help="Kernel bandwidth."),
     click.option("--denominator", type=click.Choice(["judged", "sampled", "poisson"]),
-                 default="judged", show_default=True,
+                 show_default="poisson; judged with --mode paper",
                  help="Relevant documents that AP, R@k and nDCG divide by."),
     click.option("--score-source", type=click.Choice(["score", "rank"]), default="score",
                  show_default=True, help="rank: for runs whose scores mean nothing."),
     click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True),
                  default=0.05, show_default=True, help="Level of the t tests."),
     click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu",
-                 show_default=True, help="Where to draw; each has numbers of its own."),
+                 show_default=True,
+                 help="Device to sample on; CPU and GPU use different random streams."),
     click.option("--store", metavar="DIR", type=click.Path(file_okay=False),
                  help="Keep finished samples in DIR, and take up where it stopped."),
 )  # fmt: skip
@@ -132,9 +139,10 @@ def command(
 ) -> None:
     """Simulate other document collections and see whether the ranking survives.
 
-    Draws each run's relevant and other documents anew, topic by topic, and compares
-    means, ranks and t tests with the real ones. Speaks of other documents, not of
-    other topics or judgments. CSV holds one row a run, JSON everything.
+    Resamples each run's relevant and other documents, topic by topic, and compares
+    means, ranks and t tests with the real ones. Simulated documents have no grades: of
+    nDCG the binary version is simulated, and called so. Speaks of other documents, not
+    of other topics or judgments. CSV holds one row per run, JSON everything.
     """
     kind = choose_format(form, output)
     check_files(output, plot)

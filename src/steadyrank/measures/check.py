@@ -59,6 +59,8 @@ class RunCheck:
     """Share of judged documents at each of DEPTHS, mean over its judged topics."""
     tied: float
     """Share of documents whose score another document of the topic has too."""
+    rank_like: bool = False
+    """Whether its scores are ranks in disguise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +86,7 @@ class CheckResult:
                 "run": row.run, "topics": row.topics, "missing": row.missing,
                 "unknown": row.unknown, "shallowest": row.shallowest, "deepest": row.deepest,
                 **{f"Judged@{d}": share for d, share in zip(DEPTHS, row.judged, strict=True)},
-                "tied": row.tied,
+                "tied": row.tied, "rank_like": row.rank_like,
             }
             for row in self.runs
         ]  # fmt: skip
@@ -162,8 +164,9 @@ def _check_run(run: Run, qrels: Qrels) -> tuple[RunCheck, list[Finding]]:
         deepest=int(sizes.max(initial=0)),
         judged=tuple(_judged_share(judged, depth) for depth in DEPTHS),
         tied=_tied_share(run),
+        rank_like=is_rank_like(run),
     )
-    found = [*_odd_reading(run), *_odd_topics(run, row, qrels), *_odd_scores(run)]
+    found = [*_odd_reading(run), *_odd_topics(run, row, qrels), *_odd_scores(run, row)]
     found += _odd_documents(run, row, qrels)
     return row, [Finding(level=level, where=run.name, what=what) for level, what in found]
 
@@ -221,7 +224,7 @@ def _odd_documents(run: Run, row: RunCheck, qrels: Qrels) -> Iterator[Found]:
         yield "odd", f"{1 - row.judged[0]:.0%} of the top {DEPTHS[0]} are unjudged"
 
 
-def _odd_scores(run: Run) -> Iterator[Found]:
+def _odd_scores(run: Run, row: RunCheck) -> Iterator[Found]:
     """Scores that order nothing, and scores that are ranks in disguise."""
     sizes = np.diff(run.blocks)
     long = np.flatnonzero(sizes > 1)
@@ -236,19 +239,21 @@ def _odd_scores(run: Run) -> Iterator[Found]:
         rank = by_number(constant, "it ranks", "they rank")
         what = counted(constant, "topic")
         yield "odd", f"{what} whose scores are all equal: {rank} by ids alone"
-    tied = _tied_share(run)
-    if tied > 0.25:
-        yield "odd", f"{tied:.0%} of the documents tie with another: their ids decide"
-    if _is_rank_like(run):
+    if row.tied > 0.25:
+        yield "odd", f"{row.tied:.0%} of the documents tie with another: their ids decide"
+    if row.rank_like:
         yield "odd", "scores are ranks in disguise: fine for evaluating, not for simulating scores"
 
 
-def _is_rank_like(run: Run) -> bool:
-    """Whether scores fall in equal steps, or as 1 / rank, in every topic of three or more."""
+def is_rank_like(run: Run) -> bool:
+    """Whether scores fall in equal steps, or as 1 / rank, in every topic of three or more.
+
+    Topics whose scores are all equal say nothing about it.
+    """
     checked = False
     for start, stop in zip(run.blocks[:-1], run.blocks[1:], strict=True):
         scores = run.scores[start:stop]
-        if len(scores) < 3 or not np.isfinite(scores).all():
+        if len(scores) < 3 or not np.isfinite(scores).all() or scores[0] == scores[-1]:
             continue
         ranks = np.arange(1, len(scores) + 1)
         steps = np.diff(scores)

@@ -93,7 +93,7 @@ class Measure:
         for key, value in parameters.items():
             if key not in kind.parameters:
                 raise unknown_name(f"parameter of {self.name}", key, kind.parameters)
-            merged[key] = _check_value(self.name, key, value)
+            merged[key] = check_parameter(self.name, key, value)
         ordered = tuple((key, merged[key]) for key in kind.parameters if key in merged)
         return Measure(self.name, ordered, self.cutoff)
 
@@ -141,10 +141,7 @@ def parse_measure(text: str | Measure) -> Measure:
         return text.checked()
     if not isinstance(text, str):
         raise InputError(f"expected a measure's name, got {text!r}")
-    match = re.fullmatch(r"\s*([^\s(@]+)\s*(?:\((.*)\))?\s*(?:@\s*([^\s@]+))?\s*", text, re.DOTALL)
-    if match is None:
-        raise InputError(f"{text!r} is not a measure's name: write it like nDCG@10 or AP(rel=2)")
-    name, inside, cutoff = match.groups()
+    name, inside, cutoff = _name_parts(text)
     base, rank = _base_measure(name)
     measure = base(**_parse_parameters(inside, text)) if inside else base
     if cutoff is not None:
@@ -152,6 +149,30 @@ def parse_measure(text: str | Measure) -> Measure:
             raise InputError(f"{text!r} gives two cutoffs")
         rank = cutoff
     return (measure if rank is None else measure @ _parse_cutoff(rank, text)).checked()
+
+
+def _name_parts(text: str) -> tuple[str, str | None, str | None]:
+    """Name, what stands in parentheses, and cutoff."""
+    match = re.fullmatch(r"\s*([^\s(@]+)\s*(?:\((.*)\))?\s*(?:@\s*([^\s@]+))?\s*", text, re.DOTALL)
+    if match is None:
+        raise InputError(f"{text!r} is not a measure's name: write it like nDCG@10 or AP(rel=2)")
+    name, inside, cutoff = match.groups()
+    return name, inside, cutoff
+
+
+def split_parameter(text: str, key: str) -> tuple[str, Value | None]:
+    """A measure's name without one of its parameters, and the value that this was given.
+
+    >>> split_parameter("nDCG(rel=2)@10", "rel"), split_parameter("AP", "rel")
+    (('nDCG@10', 2), ('AP', None))
+    """
+    name, inside, cutoff = _name_parts(text)
+    parameters = _parse_parameters(inside, text) if inside else {}
+    if key not in parameters:
+        return text, None
+    value = check_parameter(name, key, parameters.pop(key))
+    rest = ",".join(f"{other}={_show(given)}" for other, given in parameters.items())
+    return name + (f"({rest})" if rest else "") + (f"@{cutoff}" if cutoff else ""), value
 
 
 def _parse_cutoff(rank: str, text: str) -> int:
@@ -270,7 +291,7 @@ def _show(value: Value) -> str:
     return repr(value)
 
 
-def _check_value(name: str, key: str, value: Value) -> Value:
+def check_parameter(name: str, key: str, value: Value) -> Value:
     """The value in its proper type, or an error that says what the parameter takes."""
     takes, valid = _RULES[key]
     value = _plain(value)

@@ -17,6 +17,7 @@ from steadyrank.render.jsons import to_json
 from steadyrank.render.tables import Table, render
 from steadyrank.stats.result import all_pairs
 from steadyrank.studies.simulate import SimulateResult
+from steadyrank.studies.simulation_result import grades_words
 
 TOP = 3
 """The K of "probability of top K", where there are more runs than that."""
@@ -67,6 +68,7 @@ def top_columns(top: int | None, n_runs: int) -> list[int]:
 def simulate_json(result: SimulateResult, *, top: int | None = None) -> dict[str, Any]:
     """The promised keys, and what else there is."""
     rows = {row["run"]: row for row in result.rows()}
+    order = result.graded_order
     tau, rates, errors = result.rank_correlation, result.significance, result.error_rate
     return {
         "model": result.model,
@@ -112,7 +114,18 @@ def simulate_json(result: SimulateResult, *, top: int | None = None) -> dict[str
             "simulated_sd": result.cell_sd,
         },
         "pairs": _pairs(result),
+        "graded": None
+        if order is None
+        else {
+            "measure": order.measure,
+            "mean": result.graded_mean,
+            "tau": order.tau,
+            "reversed_pairs": order.n_reversed,
+            "leader": order.leader,
+            "same_leader": order.is_same_leader,
+        },
         "bandwidth": result.bandwidth if result.model == "kde" else None,
+        "mode": result.mode,
         "denominator": result.denominator,
         "score_source": result.score_source,
         "device": result.device,
@@ -152,17 +165,19 @@ def answer_sentences(result: SimulateResult, digits: int = 4) -> list[str]:
         row = result.rows()[0]
         mean, spread = (_figure(row[key], digits) for key in ("simulated_mean", "simulated_sd"))
         return [
+            *grades_sentences(result),
             f"{start} the mean {result.measure} is {mean}, give or take {spread}; "
-            "with one run there is nothing to rank."
+            "with one run there is nothing to rank.",
         ]
     low, high = tau.interval
     kept = (
         f"{start} all runs score the same here or there, so there is no ranking to keep."
         if np.isnan(tau.mean)
-        else f"{start} the ranking keeps a Kendall correlation of {tau.mean:.2f} "
-        f"[{low:.2f}, {high:.2f}] with the real one."
+        else f"{start} the ranking by {result.measure} keeps a Kendall correlation of "
+        f"{tau.mean:.2f} [{low:.2f}, {high:.2f}] with the real one."
     )
     return [
+        *grades_sentences(result),
         kept,
         "The better of two runs there is the worse one here in "
         f"{_share(result.error_rate.overall)} of comparisons.",
@@ -171,6 +186,12 @@ def answer_sentences(result: SimulateResult, digits: int = 4) -> list[str]:
         f"simulated collections), {_share(rates.rarely_share)} rarely (in fewer than 5%). "
         f"It decides there as here in {_share(result.decision_agreement)} of comparisons.",
     ]
+
+
+def grades_sentences(result: SimulateResult) -> list[str]:
+    """That a binary version was simulated, where it was."""
+    words = grades_words(result)
+    return [f"{words[0].upper()}{words[1:]}."] if words else []
 
 
 def _notes(result: SimulateResult, digits: int) -> list[str]:

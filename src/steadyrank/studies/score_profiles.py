@@ -20,7 +20,8 @@ from steadyrank.data.qrels import Qrels
 from steadyrank.data.reading import RunOptions, emptied, opened_run
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError, unknown_name
-from steadyrank.measures.scoring import find_judged_documents
+from steadyrank.measures.check import is_rank_like
+from steadyrank.measures.scoring import JudgedRun, Recipe, find_judged_documents, score_topics
 from steadyrank.studies import profile_kernels
 from steadyrank.studies.cells import Cells
 
@@ -57,6 +58,10 @@ class ScoreProfiles:
     """Cells that retrieved relevant documents alone."""
     constant: tuple[str, ...]
     """Runs that give all documents of every topic the same score."""
+    rank_like: tuple[str, ...]
+    """Runs whose scores are ranks in disguise."""
+    graded: np.ndarray | None
+    """[run, topic]: a graded measure of the rankings as they are, where one was asked for."""
     plain: int
     """Cells in which a kernel density cannot smooth one class at least: it is bootstrapped."""
 
@@ -72,12 +77,14 @@ def score_profiles(
     depth: Literal["retrieved"] | int = "retrieved",
     bandwidth: Bandwidth | float = "scott",
     score_source: ScoreSource = "score",
+    graded: Recipe | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> ScoreProfiles:
     """The cells of every run on every topic of `topics`.
 
     A document is relevant if its grade is at least `level`; one that was not judged is not.
+    Runs are read once: what they score by `graded` is found on the way.
     """
     _check(model, depth, bandwidth, score_source)
     wanted = np.array([qrels.position[topic] for topic in topics], np.int64)
@@ -86,11 +93,21 @@ def score_profiles(
     def one(source: Run | Path) -> _RunProfile:
         with opened_run(source, options or RunOptions()) as run:
             starts, stops = _topic_rows(run, topics)
-            blocks, ranks = _relevant_ranks(run, qrels, wanted, level)
+            judged = find_judged_documents(run, qrels, relevant_only=level >= 1)
+            blocks, ranks = _relevant_ranks(judged, qrels, wanted, level)
             scores = run.scores if score_source == "score" else _negated_ranks(run)
             bins = profile_kernels.profile_run(scores, starts, stops, blocks, ranks, rule, number)
-            constant = score_source == "score" and _is_constant(run.scores, starts, stops)
-            return _RunProfile(emptied(run), stops - starts, blocks, ranks, constant, *bins)
+            by_score = score_source == "score"
+            return _RunProfile(
+                emptied(run),
+                stops - starts,
+                blocks,
+                ranks,
+                by_score and _is_constant(run.scores, starts, stops),
+                by_score and is_rank_like(run),
+                None if graded is None else score_topics(judged, qrels, [graded])[0, wanted],
+                *bins,
+            )
 
     with workers(jobs=jobs) as executor:
         parts = map_in_order(one, runs, executor, progress=progress)
@@ -103,6 +120,8 @@ class _RunProfile(NamedTuple):
     blocks: np.ndarray
     ranks: np.ndarray
     constant: bool
+    rank_like: bool
+    graded: np.ndarray | None
     ends: np.ndarray
     relevant: np.ndarray
     others: np.ndarray
@@ -120,10 +139,9 @@ def _topic_rows(run: Run, topics: Sequence[str]) -> tuple[np.ndarray, np.ndarray
 
 
 def _relevant_ranks(
-    run: Run, qrels: Qrels, wanted: np.ndarray, level: int
+    judged: JudgedRun, qrels: Qrels, wanted: np.ndarray, level: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ranks of the documents of grade `level` and above, in blocks of the wanted topics."""
-    judged = find_judged_documents(run, qrels, relevant_only=level >= 1)
     relevant = qrels.grades[judged.rows] >= level
     owner = np.repeat(np.arange(len(qrels.topics)), np.diff(judged.blocks))
     place = np.full(len(qrels.topics), -1, np.int64)
@@ -198,7 +216,14 @@ def _joined(
         all_relevant=int(((retrieved == lengths) & (retrieved > 0)).sum()),
         plain=int(sum(part.plain.sum() for part in parts)),
         constant=tuple(part.run.name for part in parts if part.constant),
+        rank_like=tuple(part.run.name for part in parts if part.rank_like),
+        graded=_stacked([part.graded for part in parts]),
     )
+
+
+def _stacked(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    present = [row for row in values if row is not None]
+    return np.stack(present) if present else None
 
 
 def _check(model: str, depth: str | int, bandwidth: str | float, score_source: str) -> None:

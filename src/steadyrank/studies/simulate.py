@@ -4,6 +4,8 @@ For whoever ranks runs by a mean score: documents are a sample too. Each run's s
 relevant and of other documents are resampled per topic, collection by collection, and the
 rankings and tests are compared with the real ones (Yang, Zhang & Song, SIGIR 2018,
 doi:10.1145/3209978.3210122). Runs are simulated independently of each other, as there.
+Simulated documents have no grades: where a measure needs them, its binary version is simulated,
+under a name that says so.
 """
 
 from __future__ import annotations
@@ -11,8 +13,8 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -33,17 +35,13 @@ from steadyrank.data.reading import (
     warn_oddities,
 )
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
-from steadyrank.measures.names import Measure, parse_measure
+from steadyrank.measures.names import Measure
+from steadyrank.measures.scoring import prepare
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.paired import paired_t
 from steadyrank.stats.result import all_pairs
 from steadyrank.studies.cells import Gain
-from steadyrank.studies.collection_statistics import (
-    CollectionCorrelation,
-    ErrorRate,
-    SignificanceRates,
-    rank_intervals_of,
-)
+from steadyrank.studies.collection_statistics import rank_intervals_of
 from steadyrank.studies.sample_blocks import Study
 from steadyrank.studies.score_profiles import (
     Bandwidth,
@@ -54,142 +52,33 @@ from steadyrank.studies.score_profiles import (
 )
 from steadyrank.studies.simulated_gains import (
     Denominator,
-    check_simulated_measure,
     make_gain,
+    parse_simulated,
     raw_values,
+)
+from steadyrank.studies.simulation_result import (
+    Depth,
+    Device,
+    Mode,
+    SimulateResult,
+    grades_words,
 )
 from steadyrank.studies.simulation_summary import in_given_order, summarise, summarise_on_gpu
 
-Device = Literal["cpu", "cuda"]
+__all__ = ["DEFAULTS", "SimulateResult", "simulate"]
+
+DEFAULTS: Mapping[Mode, tuple[Depth, Denominator]] = {
+    "sound": ("retrieved", "poisson"),
+    "paper": (1000, "judged"),
+}
+"""Depth and denominator of each mode: the paper's rankings have 1000 documents, and its figures
+are those of the judged relevant documents; with these, simulated means are too low."""
+
+MOST_NAMES = 3
+"""Runs that a warning names."""
+
 Missing = Literal["zero", "error"]
 NoRelevant = Literal["zero", "skip"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SimulateResult:
-    """What `simulate` found. A sample is one simulated collection, in which every run and topic
-    has been drawn anew.
-    """
-
-    measure: str
-    model: Model
-    n_samples: int
-    depth: Literal["retrieved"] | int
-    bandwidth: Bandwidth | float
-    denominator: Denominator
-    score_source: ScoreSource
-    device: Device
-    seed: int
-    runs: tuple[str, ...]
-    topics: tuple[str, ...]
-    raw: np.ndarray
-    """[run, topic]: the measure of the rankings as they are, with binary gains."""
-    cell_mean: np.ndarray
-    """[run, topic]: mean over the samples."""
-    cell_sd: np.ndarray
-    """[run, topic]: standard deviation over the samples, the per-topic variance's root."""
-    simulated: np.ndarray
-    """[sample, run]: mean over the topics."""
-    rank_correlation: CollectionCorrelation
-    error_rate: ErrorRate
-    significance: SignificanceRates
-    raw_pvalue: np.ndarray
-    """[pair]: the paired t-test on the rankings as they are."""
-    rank_share: np.ndarray
-    """[run, rank]: share of the samples in which a run has a rank."""
-    rank_interval: np.ndarray
-    """[run, 2]: ranks between which a run is in 95 % of the samples."""
-    none_relevant: int
-    """Cells without a relevant document retrieved: they score 0 in every sample."""
-    plain: int
-    """Cells whose scores a kernel density could not smooth in both classes."""
-    truncated: int
-    """Draws of a cell with more relevant documents than its ranking is deep."""
-
-    @property
-    def raw_mean(self) -> np.ndarray:
-        """[run]: mean over the topics of the rankings as they are."""
-        return np.asarray(self.raw.mean(axis=1))
-
-    @property
-    def simulated_mean(self) -> np.ndarray:
-        """[run]: mean over topics and samples."""
-        return np.asarray(self.simulated.mean(axis=0))
-
-    @property
-    def simulated_sd(self) -> np.ndarray:
-        """[run]: standard deviation of the mean over topics, over the samples."""
-        if self.n_samples < 2:
-            return np.full(len(self.runs), np.nan)
-        return np.asarray(self.simulated.std(axis=0, ddof=1))
-
-    def __repr__(self) -> str:
-        tau = self.rank_correlation
-        return (
-            f"<SimulateResult: {self.measure} of {len(self.runs)} runs on {len(self.topics)} "
-            f"topics in {self.n_samples} simulated collections; tau {tau.mean:.3f} "
-            f"[{tau.interval[0]:.3f}, {tau.interval[1]:.3f}], error rate "
-            f"{self.error_rate.overall:.3f}>"
-        )
-
-    @property
-    def raw_significant_share(self) -> float:
-        """Share of the pairs that the t-test tells apart on the rankings as they are."""
-        alpha = self.significance.alpha
-        significant = np.nan_to_num(self.raw_pvalue, nan=1.0) < alpha
-        return float(significant.mean()) if len(significant) else float("nan")
-
-    @property
-    def decision_agreement(self) -> float:
-        """How often, over pairs and samples, the t-test decides as on the rankings as they are."""
-        significant = np.nan_to_num(self.raw_pvalue, nan=1.0) < self.significance.alpha
-        rate = self.significance.rate
-        agree = np.where(significant, rate, 1 - rate)
-        return float(agree.mean()) if len(agree) else float("nan")
-
-    def top_probability(self, k: int) -> np.ndarray:
-        """[run]: share of the samples in which a run is among the top k."""
-        if not 1 <= k <= len(self.runs):
-            raise InputError(f"k must be from 1 to {len(self.runs)}, the number of runs, got {k}")
-        return np.asarray(self.rank_share[:, :k].sum(axis=1))
-
-    def caption(self) -> str:
-        """What a table of this result must say."""
-        model = "bootstrap" if self.model == "bootstrap" else f"KDE, bandwidth {self.bandwidth}"
-        return (
-            f"{self.measure}, {self.n_samples} simulated collections ({model}), depth "
-            f"{self.depth}, denominator {self.denominator}, seed {self.seed}; "
-            f"{len(self.topics)} topics; steadyrank {__version__}."
-        )
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One dictionary a run, best raw mean first."""
-        order = np.argsort(-self.raw_mean, kind="stable")
-        raw, mean, sd = self.raw_mean, self.simulated_mean, self.simulated_sd
-        first, three = self.top_probability(1), self.top_probability(min(3, len(self.runs)))
-        return [
-            {
-                "run": self.runs[r],
-                "raw_mean": float(raw[r]),
-                "simulated_mean": float(mean[r]),
-                "simulated_sd": float(sd[r]),
-                "rank": place + 1,
-                "rank_low": int(self.rank_interval[r, 0]),
-                "rank_high": int(self.rank_interval[r, 1]),
-                "top_1": float(first[r]),
-                "top_3": float(three[r]),
-            }
-            for place, r in enumerate(order.tolist())
-        ]
-
-    def to_frame(self) -> Any:
-        """One row a run, as a pandas frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
 
 
 def simulate(
@@ -197,11 +86,13 @@ def simulate(
     qrels: Any,
     *,
     measure: str | Measure = "AP",
+    rel: int | None = None,
+    mode: Mode = "sound",
     model: Model = "bootstrap",
     n_samples: int = 10_000,
-    depth: Literal["retrieved"] | int = "retrieved",
+    depth: Depth | None = None,
     bandwidth: Bandwidth | float = "scott",
-    denominator: Denominator = "judged",
+    denominator: Denominator | None = None,
     score_source: ScoreSource = "score",
     alpha: float = 0.05,
     missing: Missing = "zero",
@@ -223,11 +114,19 @@ def simulate(
     documents, are drawn from the run's own on that topic: with replacement
     (`model="bootstrap"`), or from Gaussian kernel densities ("kde") of a `bandwidth`. The
     ranking has as many documents as were retrieved, or a fixed `depth`. Documents of equal
-    score stand in random order. Measures are binary: AP, P@k, R@k, RR, nDCG, RBP, Success@k.
+    score stand in random order.
+
+    Simulated documents are relevant (grade `rel` and above, 1 unless given) or not, and have no
+    grades. AP, P@k, R@k, RR, RBP and Success@k are themselves then. nDCG is not, unless the
+    judgments have but one grade of relevant documents: the result calls it "binary nDCG@10
+    (grade ≥ 1)", and a warning counts the pairs of runs that nDCG@10 orders otherwise.
 
     `denominator` is the number of relevant documents that AP, R@k and nDCG divide by:
-    max(R, sampled) ("judged"), "sampled", or sampled + Poisson(R - retrieved) ("poisson").
-    `score_source="rank"` takes ranks for scores, for runs whose scores mean nothing.
+    sampled + Poisson(R - retrieved) ("poisson"), max(R, sampled) ("judged"), or "sampled".
+    `mode="sound"` takes "poisson" and the depth "retrieved", `mode="paper"` the paper's "judged"
+    and 1000; what is given takes precedence.
+    `score_source="rank"` takes ranks for scores, for runs whose scores are constant or ranks in
+    disguise.
 
     Says nothing about other topics, and treats runs as independent although they share
     documents, which overstates how much their differences vary.
@@ -244,19 +143,21 @@ def simulate(
     ((500, 3), 0.9)
     """
     seed = seed_from(rng)
-    parsed = parse_measure(measure)
-    check_simulated_measure(parsed)
-    _check(n_samples, alpha, missing, no_relevant, device)
+    asked = parse_simulated(measure, rel)
+    _check(n_samples, alpha, missing, no_relevant, device, mode)
+    depth = DEFAULTS[mode][0] if depth is None else depth
+    denominator = DEFAULTS[mode][1] if denominator is None else denominator
     judged = judgments_of(qrels)
-    level = _level(parsed)
-    topics = _topics(judged, level, no_relevant)
+    is_itself = asked.is_itself(judged)
+    topics = _topics(judged, asked.level, no_relevant)
     profiles = score_profiles(
-        runs_and_files(runs), judged, topics=topics, options=options, level=level, model=model,
-        depth=depth, bandwidth=bandwidth, score_source=score_source, jobs=jobs,
+        runs_and_files(runs), judged, topics=topics, options=options, level=asked.level,
+        model=model, depth=depth, bandwidth=bandwidth, score_source=score_source,
+        graded=None if is_itself else prepare(asked.measure, judged.max_grade), jobs=jobs,
         progress=reading,
     )  # fmt: skip
-    _report(profiles, missing, score_source)
-    gain = make_gain(parsed, denominator, profiles.cells, longest=profiles.longest)
+    _report(profiles, missing)
+    gain = make_gain(asked.measure, denominator, profiles.cells, longest=profiles.longest)
     study = Study(
         cells=profiles.cells,
         gain=gain,
@@ -265,7 +166,8 @@ def simulate(
         n_samples=n_samples,
     )
     settings = {
-        "study": "simulate", "version": __version__, "seed": seed, "measure": str(parsed),
+        "study": "simulate", "version": __version__, "seed": seed,
+        "measure": str(asked.measure), "rel": asked.level, "depth": depth,
         "denominator": denominator, "device": device, "block": study.block,
         "data": _fingerprint(profiles),
     }  # fmt: skip
@@ -279,8 +181,12 @@ def simulate(
         )  # fmt: skip
     given = profiles.given
     found, raw = in_given_order(found, given), study.raw[given]
-    return SimulateResult(
-        measure=str(parsed),
+    graded = profiles.graded
+    result = SimulateResult(
+        measure=asked.name_on(judged),
+        graded_measure=None if is_itself else str(asked.measure),
+        graded_mean=None if graded is None else graded.mean(axis=1)[given],
+        mode=mode,
         model=model,
         n_samples=n_samples,
         depth=depth,
@@ -305,9 +211,15 @@ def simulate(
         plain=profiles.plain,
         truncated=found.truncated,
     )
+    order = result.graded_order
+    if order is not None and order.n_reversed:
+        warnings.warn(grades_words(result), SteadyrankWarning, stacklevel=2)
+    return result
 
 
-def _check(n_samples: int, alpha: float, missing: str, no_relevant: str, device: str) -> None:
+def _check(
+    n_samples: int, alpha: float, missing: str, no_relevant: str, device: str, mode: str
+) -> None:
     if not isinstance(n_samples, (int, np.integer)) or not 1 <= n_samples < 2**31:
         raise InputError(f"n_samples must be a whole number from 1 on, got {n_samples!r}")
     check_open_unit("alpha", alpha)
@@ -315,14 +227,10 @@ def _check(n_samples: int, alpha: float, missing: str, no_relevant: str, device:
         ("way to treat missing topics", missing, get_args(Missing)),
         ("way to treat topics without relevant documents", no_relevant, get_args(NoRelevant)),
         ("device", device, get_args(Device)),
+        ("mode", mode, get_args(Mode)),
     ):
         if value not in choices:
             raise unknown_name(what, value, choices)
-
-
-def _level(measure: Measure) -> int:
-    level = measure.parameter("rel")
-    return level if isinstance(level, int) else 1
 
 
 def _topics(qrels: Qrels, level: int, no_relevant: NoRelevant) -> tuple[str, ...]:
@@ -341,7 +249,7 @@ def _topics(qrels: Qrels, level: int, no_relevant: NoRelevant) -> tuple[str, ...
     return tuple(topic for topic, keep in zip(qrels.topics, fruitful, strict=True) if keep)
 
 
-def _report(profiles: ScoreProfiles, missing: Missing, score_source: ScoreSource) -> None:
+def _report(profiles: ScoreProfiles, missing: Missing) -> None:
     """Say, in counts, what was done about files that do not quite fit together."""
     runs = profiles.runs
     check_names([run.name for run in runs], [run.source or Path(MEMORY) for run in runs])
@@ -369,6 +277,19 @@ def _report(profiles: ScoreProfiles, missing: Missing, score_source: ScoreSource
             f"one score, first {profiles.constant[0]!r}: their order is random here; "
             "take ranks for scores with score-source rank"
         )
+    if profiles.rank_like:
+        have = counted(len(profiles.rank_like), "run has", "runs have")
+        _warn(
+            f"{have} scores that are ranks in disguise ({_some(profiles.rank_like)}), which say in "
+            "what order documents stand and nothing else: take ranks for scores with "
+            "--score-source rank, or leave these runs out"
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    left = len(names) - MOST_NAMES
+    shown = ", ".join(names[:MOST_NAMES])
+    return shown if left <= 0 else f"{shown} and {counted(left, 'other')}"
 
 
 def _warn(message: str) -> None:

@@ -1,23 +1,69 @@
 """Which measures a simulated ranking can have, and how they sum over its relevant documents.
 
 A simulated document is relevant or not: it has no grade and no name. So the measures are the
-binary ones, nDCG and RBP with gains of 0 and 1.
+binary ones; nDCG with gains of 0 and 1 is another measure than nDCG, and has another name.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 
+from steadyrank.data.qrels import Qrels
 from steadyrank.errors import InputError, unknown_name
-from steadyrank.measures.names import Measure
+from steadyrank.measures.names import Measure, check_parameter, parse_measure, split_parameter
 from steadyrank.studies.cells import JUDGED, POISSON, SAMPLED, Cells, Gain
 
 Denominator = Literal["judged", "sampled", "poisson"]
 MEASURES = ("AP", "P", "R", "RR", "nDCG", "RBP", "Success")
 
+GRADED = ("nDCG",)
+"""Those of MEASURES that look at grades."""
+
 _BASES = {"judged": JUDGED, "sampled": SAMPLED, "poisson": POISSON}
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedMeasure:
+    """A measure that was asked for, and from which grade on a document is relevant to it."""
+
+    measure: Measure
+    level: int
+
+    def is_itself(self, qrels: Qrels) -> bool:
+        """Whether its binary version is the measure itself, always or on these judgments.
+
+        With a single grade of relevant documents their gains are equal, and nDCG is a ratio.
+        """
+        if self.measure.name not in GRADED:
+            return True
+        gainful = qrels.grades[qrels.grades > 0]
+        return len(gainful) == 0 or bool(self.level <= gainful.min() == gainful.max())
+
+    def name_on(self, qrels: Qrels) -> str:
+        """What is simulated with these judgments, by its name."""
+        name = str(self.measure)
+        return name if self.is_itself(qrels) else f"binary {name} (grade ≥ {self.level})"
+
+
+def parse_simulated(measure: str | Measure, rel: int | None = None) -> SimulatedMeasure:
+    """The measure to simulate; `rel`, or `rel=` in its name, is the lowest relevant grade.
+
+    >>> parse_simulated("nDCG(rel=2)@10"), parse_simulated("AP", rel=2).measure
+    (SimulatedMeasure(measure=nDCG@10, level=2), AP(rel=2))
+    """
+    # The parser knows no rel of nDCG, which is not a binary measure anywhere else.
+    bare, named = split_parameter(str(measure), "rel")
+    parsed = parse_measure(bare)
+    level = named if rel is None else check_parameter(parsed.name, "rel", rel)
+    if named not in (None, level):
+        raise InputError(f"{measure} and rel={rel} contradict each other: give one of them")
+    if level is not None and "rel" in parsed.kind.parameters:
+        parsed = parsed(rel=level)
+    check_simulated_measure(parsed)
+    return SimulatedMeasure(parsed, level if isinstance(level, int) else 1)
 
 
 def check_simulated_measure(measure: Measure) -> None:

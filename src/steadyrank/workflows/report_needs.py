@@ -10,14 +10,16 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 from math import prod
+from pathlib import Path
 
+from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError
-from steadyrank.measures.names import parse_measure
 from steadyrank.studies.instance_systems import Groups, systems_of
-from steadyrank.studies.simulated_gains import check_simulated_measure
+from steadyrank.studies.simulated_gains import SimulatedMeasure, parse_simulated
 from steadyrank.workflows.report_inputs import Material
 from steadyrank.workflows.report_plan import Shape
+from steadyrank.workflows.report_words import some
 
 LEAST_RANKED = 5
 """Runs from which on a correlation of rankings says something."""
@@ -64,14 +66,37 @@ def shape_of(material: Material) -> Shape:
 
 
 def simulated_measure(material: Material) -> str | None:
-    """The first measure that simulated documents, which have no grades, can be scored by."""
-    for name in material.scores.measures:
-        try:
-            check_simulated_measure(parse_measure(name))
-        except InputError:
-            continue
-        return name
-    return None
+    """The first measure that needs no grades, which simulated documents do not have.
+
+    If all need them, the first whose binary version can be simulated.
+    """
+    possible = {name: _simulated(name) for name in material.scores.measures}
+    measures = {name: measure for name, measure in possible.items() if measure is not None}
+    for name, measure in measures.items():
+        if material.qrels is not None and measure.is_itself(material.qrels):
+            return name
+    return next(iter(measures), None)
+
+
+def _simulated(name: str) -> SimulatedMeasure | None:
+    try:
+        return parse_simulated(name)
+    except InputError:
+        return None
+
+
+def simulated_runs(material: Material) -> list[Run | Path]:
+    """The runs to simulate: those that are compared and whose scores are not ranks in disguise."""
+    disguised = set(disguised_runs(material))
+    named = zip(material.compared.runs, material.compared_runs, strict=True)
+    return [run for name, run in named if name not in disguised]
+
+
+def disguised_runs(material: Material) -> list[str]:
+    """Names of the compared runs whose scores are ranks in disguise."""
+    looked_over = () if material.check is None else material.check.runs
+    rank_like = {row.run for row in looked_over if row.rank_like}
+    return [name for name in material.compared.runs if name in rank_like]
 
 
 def _no_simulation(material: Material) -> str:
@@ -82,6 +107,11 @@ def _no_simulation(material: Material) -> str:
             f"none of the measures ({', '.join(material.scores.measures)}) can be simulated, as "
             "simulated documents have no grades: name AP, P@k, R@k, RR, nDCG, RBP or Success@k "
             "with -m"
+        )
+    if len(simulated_runs(material)) < 2:
+        return (
+            "fewer than two runs have scores to resample: the scores of "
+            f"{some(disguised_runs(material))} are ranks in disguise"
         )
     return ""
 
@@ -134,9 +164,9 @@ def grid_factors(scores: Scores) -> tuple[str, ...]:
         return ()
     # A single column out of several would be mixed up with those that are left out.
     for size in range(min(len(columns), MOST_FACTORS), min(len(columns), 2) - 1, -1):
-        for some in combinations(columns, size):
-            if is_full_grid([scores.run_info[name] for name in some]):
-                return some
+        for chosen in combinations(columns, size):
+            if is_full_grid([scores.run_info[name] for name in chosen]):
+                return chosen
     return ()
 
 

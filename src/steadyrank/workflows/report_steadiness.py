@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from steadyrank.errors import InputError
 from steadyrank.render.pages import Cell, PageTable, Section
 from steadyrank.render.plans import plan_notes, stability_notes
 from steadyrank.render.simulations import answer_sentences as simulation_sentences
@@ -20,6 +21,8 @@ from steadyrank.stats.result import all_pairs
 from steadyrank.studies.compare_result import CompareResult
 from steadyrank.studies.plan import PlanResult
 from steadyrank.studies.simulate import SimulateResult
+from steadyrank.studies.simulated_gains import parse_simulated
+from steadyrank.studies.simulation_result import grades_words
 from steadyrank.studies.stability import StabilityResult
 from steadyrank.studies.topics import TopicsResult
 from steadyrank.studies.topics import percent as rate_words
@@ -61,12 +64,25 @@ def documents(result: SimulateResult, *, measure: str, warnings: Sequence[str] =
         f"{counted(result.n_samples, 'collection')} {'was' if result.n_samples == 1 else 'were'} "
         "simulated.",
     ]
-    if result.measure != measure:
-        said.insert(0, f"By {result.measure}: {measure} cannot be simulated.")
+    if measure not in (result.measure, result.graded_measure):
+        said.insert(0, f"By {result.measure}: {_no_simulation_words(measure)}.")
     return section(
-        "simulate", answer=said, figures=figures,
-        tables=[_simulated_table(result), _kept_table(result)], warnings=warnings,
-    )  # fmt: skip
+        "simulate",
+        answer=said,
+        figures=figures,
+        tables=[_simulated_table(result), _kept_table(result)],
+        # What the answer says already is not repeated.
+        warnings=[warning for warning in warnings if warning != grades_words(result)],
+    )
+
+
+def _no_simulation_words(measure: str) -> str:
+    """Why the measure that ranks the runs is not the one that was simulated."""
+    try:
+        parse_simulated(measure)
+    except InputError:
+        return f"{measure} cannot be simulated"
+    return f"{measure} needs grades, which simulated documents do not have"
 
 
 def _simulated_table(result: SimulateResult) -> PageTable:
@@ -79,10 +95,7 @@ def _simulated_table(result: SimulateResult) -> PageTable:
     ]  # fmt: skip
     header = ["", "run", result.measure, "simulated mean", "simulated sd", "rank interval",
               "chance of first", "of the top three"]  # fmt: skip
-    caption = (
-        f"{result.caption()} Rank interval: in 95% of the simulated collections. {result.measure} "
-        "is binary here."
-    )
+    caption = f"{result.caption()} Rank interval: in 95% of the simulated collections."
     return table("simulated", caption, header, rows)
 
 
@@ -101,8 +114,8 @@ def _kept_table(result: SimulateResult) -> PageTable:
             percent(float(result.significance.rate[p])),
         ])  # fmt: skip
     caption = (
-        "Neighbours in the table: share of the simulated collections that keep their order (ties "
-        "count half), and in which a paired t test tells them apart."
+        f"Neighbours in the real ranking by {result.measure}: share of the simulated collections "
+        "that keep their order (ties count half), and in which a paired t test tells them apart."
     )
     header = ["better", "next", "difference", "order kept", "told apart"]
     return table("documents-neighbours", caption, header, rows, most=MOST_PAIRS)

@@ -6,6 +6,7 @@ reason for leaving it out; what a study warns about goes to its section.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from steadyrank._wording import counted
 from steadyrank.data.reading import RunOptions
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.studies.agree import AgreeResult, agree
 from steadyrank.studies.compare import compare
 from steadyrank.studies.compare_result import CompareResult
@@ -28,8 +30,15 @@ from steadyrank.studies.simulate import SimulateResult, simulate
 from steadyrank.studies.stability import StabilityResult, stability
 from steadyrank.studies.topics import TopicsResult, topics
 from steadyrank.workflows.report_inputs import Machine, Material, kept_warnings
-from steadyrank.workflows.report_needs import compared_systems, grid_factors, simulated_measure
+from steadyrank.workflows.report_needs import (
+    compared_systems,
+    disguised_runs,
+    grid_factors,
+    simulated_measure,
+    simulated_runs,
+)
 from steadyrank.workflows.report_plan import ReportPlan
+from steadyrank.workflows.report_words import some
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,14 +136,26 @@ def _topics(job: _Job) -> TopicsResult:
 def _simulate(job: _Job) -> SimulateResult:
     material, machine, settings = job.material, job.machine, job.material.settings
     store: Path | None = None if machine.store is None else machine.store / "simulate"
+    _warn_of_disguised(disguised_runs(material))
     return simulate(
-        material.compared_runs, material.qrels, measure=simulated_measure(material) or "AP",
+        simulated_runs(material), material.qrels, measure=simulated_measure(material) or "AP",
         n_samples=job.plan.samples("simulate"), alpha=settings.alpha,
         no_relevant=settings.no_relevant,
         options=RunOptions(name_from=settings.name_from, duplicates=settings.duplicates),
         store=store, scheduler=machine.scheduler, reading=machine.progress("runs read"),
         progress=machine.progress("simulated collections"), **job.common,
     )  # fmt: skip
+
+
+def _warn_of_disguised(names: list[str]) -> None:
+    if names:
+        warnings.warn(
+            f"{counted(len(names), 'run is', 'runs are')} left out of the simulation: the scores "
+            f"of {some(names)} are ranks in disguise, which say in what order documents stand and "
+            "nothing else; steadyrank simulate --score-source rank takes ranks for scores",
+            SteadyrankWarning,
+            stacklevel=2,
+        )
 
 
 def _agree(job: _Job) -> AgreeResult:

@@ -59,8 +59,9 @@ TEXTS: Mapping[str, Text] = {
         ),
         means_not=(
             "It says nothing about other topics. Runs are simulated independently of each other "
-            "although they share documents, which overstates how much their differences vary; and "
-            "simulated documents have no grades, so measures are binary here."
+            "although they share documents, which overstates how much their differences vary. "
+            "Simulated documents have no grades: a measure that needs them is simulated with "
+            "documents that are relevant or not, which is another measure and is called binary."
         ),
     ),
     "topics": Text(

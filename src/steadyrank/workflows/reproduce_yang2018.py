@@ -65,6 +65,8 @@ def yang2018(
         "measure": data.measures[0] if data.measures else "AP",
         "n_samples": budgeted(budget, small=200, full=10_000),
         "depth": max(int(np.diff(run.blocks).max(initial=1)) for run in data.runs),
+        "bandwidth": "scott",
+        "denominator": "judged",
     }
     found: dict[Model, SimulateResult] = {}
     for place, model in enumerate(MODELS):
@@ -72,6 +74,7 @@ def yang2018(
         found[model] = simulate(
             data.runs,
             data.qrels,
+            mode="paper",
             model=model,
             jobs=jobs,
             progress=told,
@@ -86,7 +89,7 @@ def yang2018(
         algorithm_3(found["bootstrap"]),
         algorithm_4(found),
     )
-    return _reproduction(data, exhibits, bandwidth="scott", denominator="judged", **settings)
+    return _reproduction(data, exhibits, **settings)
 
 
 def _reproduction(
