@@ -10,7 +10,7 @@ from typing import Any
 from steadyrank.render.jsons import to_json
 from steadyrank.render.tables import Table, render
 from steadyrank.stats.variance_facets import FacetComponents
-from steadyrank.studies.pilots import STEADY_PILOT
+from steadyrank.studies.pilots import STEADY_PILOT, Pilot
 from steadyrank.studies.plan import MeasurePlan, PlanResult
 from steadyrank.studies.stability import StabilityResult, TopicsNeeded, counted
 
@@ -24,6 +24,7 @@ def plan_json(result: PlanResult) -> dict[str, Any]:
         "method": demands.method,
         "formula": demands.formula,
         "alpha": demands.alpha,
+        "comparisons": demands.comparisons,
         "beta": demands.beta,
         "systems": demands.systems,
         "minimum_difference": demands.minimum_difference,
@@ -70,12 +71,14 @@ def _plan_table(result: PlanResult, digits: int) -> Table:
         return f"{sure} {of}", [_span(pair, form) for pair in ends]
 
     shown = f".{digits}f"
-    known = [plan.pilot.variance_interval if plan.pilot else None for plan in plans]
+    of_differences = [plan.pilot_interval if plan.is_by_differences else None for plan in plans]
+    of_scores = [None if plan.is_by_differences else plan.pilot_interval for plan in plans]
     columns: list[Column] = [
         ("measure", [plan.measure for plan in plans]),
         figures("variance", "variance", shown),
-        spans("variance", known, shown),
-        figures("of differences", "difference_variance", shown),
+        spans("variance", of_scores, shown),
+        figures("variance of differences", "difference_variance", shown),
+        spans("that", of_differences, shown),
         figures("topics", "topics", "d"),
         spans("topics", [plan.topics_interval for plan in plans], "d"),
         figures("two-way topics", "topics_two_way", "d"),
@@ -146,14 +149,21 @@ def _pilot_notes(result: PlanResult, pilots: Sequence[MeasurePlan], digits: int)
                 "topics for the same difference"
             )
         notes.append(text + ".")
-    notes.append(
-        f"Intervals: chi-square with {pilot.effective_df:.3g} effective degrees of freedom for "
-        f"{plan.measure} (not {pilot.df}, as runs share their topics); they take topics for "
-        "independent draws and say nothing about other runs."
-    )
+    notes.append(_interval_note(plan, pilot))
     if any(p.pilot and p.pilot.n_topics < STEADY_PILOT for p in pilots):
         notes.append(f"A pilot of fewer than {STEADY_PILOT} topics knows its variance badly.")
     return notes
+
+
+def _interval_note(plan: MeasurePlan, pilot: Pilot) -> str:
+    """The law of the interval that the topics rest on, with the degrees of freedom it used."""
+    of = "the variance of differences" if plan.is_by_differences else "the variance"
+    nominal = "" if plan.is_by_differences else f" (not {pilot.df:,}, as runs share their topics)"
+    return (
+        f"Intervals: chi-square with {plan.pilot_df:,.0f} effective degrees of freedom of {of} of "
+        f"{plan.measure}{nominal}; they take topics for independent draws and say nothing about "
+        "other runs."
+    )
 
 
 def _budget_notes(result: PlanResult) -> list[str]:

@@ -6,6 +6,7 @@ reason for leaving it out; what a study warns about goes to its section.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,13 +113,19 @@ def _plan(job: _Job) -> PlanResult:
     settings = job.material.settings
     return plan(
         job.material.scores, minimum_difference=settings.minimum_difference, method="ttest",
-        difference_variance="pilot", alpha=settings.alpha,
+        alpha=settings.alpha, comparisons=_comparisons(job),
     )  # fmt: skip
+
+
+def _comparisons(job: _Job) -> int:
+    """Those that `compare` corrects for: every number of topics is for tests at its level."""
+    return math.comb(len(job.material.compared.runs), 2)
 
 
 def _topics(job: _Job) -> TopicsResult:
     return topics(
         job.material.compared, measure=job.material.measure, trials=job.plan.samples("topics"),
+        alpha=job.material.settings.alpha, comparisons=_comparisons(job),
         progress=job.machine.progress("splits of topics"), **job.common,
     )  # fmt: skip
 
