@@ -28,9 +28,7 @@ def test_an_interval_is_the_design_at_the_ends_of_the_standardised_difference():
     found = needed_topics(gap, variance, n, alpha=alpha)
     for size, quantile in ((found.low, 0.025), (found.high, 0.975)):
         # The standardised differences between which the design gives this very number.
-        ends = [
-            _standardised(int(size) - side, alpha) * np.sqrt(n) for side in (1, 0)
-        ]
+        ends = [_standardised(int(size) - side, alpha) * np.sqrt(n) for side in (1, 0)]
         inside = [stats.nct.cdf(t, n - 1, noncentrality) for noncentrality in ends]
         assert min(inside) - 1e-4 <= quantile <= max(inside) + 1e-4
     assert found.low < found.topics < found.high

@@ -207,6 +207,8 @@ def stability_json(results: Sequence[StabilityResult]) -> dict[str, Any]:
         "n_dropped": g.n_dropped,
         "confidence": result.confidence,
         "d_study": [found.row() for found in result.coefficients],
+        "leave_one_out": result.leave_one_out and result.leave_one_out.row(),
+        "leading_group": result.leading_group and result.leading_group.row(),
         **(_facet_json(g) if isinstance(g, FacetComponents) else {}),
     }
 
@@ -231,7 +233,11 @@ def stability_text(
         return render(_exact_table([row for result in results for row in result.rows()]), "csv")
     parts = []
     for result in results:
-        tables = [_components_table(result, digits), *_decision_tables(result, digits)]
+        tables = [
+            _components_table(result, digits),
+            *_decision_tables(result, digits),
+            *_influence_tables(result),
+        ]
         parts.append(_with_notes(tables, stability_notes(result), form, **looks))
     return "\n".join(parts)
 
@@ -244,6 +250,7 @@ def stability_notes(result: StabilityResult) -> list[str]:
         f"E rho² {found.e_rho2:.3f} {_span(found.e_rho2_interval, '.3f')} and measure them with "
         f"Phi {found.phi:.3f} {_span(found.phi_interval, '.3f')} (1 is perfect)."
     ]
+    notes += _influence_notes(result)
     if isinstance(g, FacetComponents) and g.variance["system"] > 0.0:
         notes += _facet_notes(g)
     notes += [
@@ -255,6 +262,42 @@ def stability_notes(result: StabilityResult) -> list[str]:
     if g.variance["system"] == 0.0:
         notes.append("No number of topics tells systems apart that do not differ.")
     return notes
+
+
+def _influence_notes(result: StabilityResult) -> list[str]:
+    """That one system carries E rho², and what the leading group has."""
+    left, group, notes = result.leave_one_out, result.leading_group, []
+    if left is not None and left.is_carried:
+        notes.append(
+            f"E rho² rests on one system: without {left.system} it is {left.e_rho2_without:.3f}, "
+            f"not {result.e_rho2:.3f}."
+        )
+    if group is not None:
+        notes.append(
+            f"The best {len(group.systems)} of {result.components.n_systems} systems by mean are "
+            f"ordered with E rho² {group.e_rho2:.3f} and measured with Phi {group.phi:.3f}."
+        )
+    return notes
+
+
+def _influence_tables(result: StabilityResult) -> list[Table]:
+    """The coefficients without each system, and those of the leading group."""
+    left, group = result.leave_one_out, result.leading_group
+    rows = [["all systems", f"{result.e_rho2:.3f}", f"{result.phi:.3f}"]]
+    if left is not None:
+        without = f"{left.e_rho2_without:.3f}", f"{left.phi_without:.3f}"
+        rows.append([f"without {left.system}", *without])
+        spans = (f"{low:.3f} to {high:.3f}" for low, high in (left.e_rho2, left.phi))
+        rows.append(["without each in turn", *spans])
+    if group is not None:
+        coefficients = f"{group.e_rho2:.3f}", f"{group.phi:.3f}"
+        rows.append([f"the best {len(group.systems)} by mean", *coefficients])
+    caption = (
+        "Do the coefficients rest on single systems? Without the one whose absence changes E rho² "
+        "most; the range without each in turn; and the better half by mean, at most 20."
+    )
+    header = [result.measure, "E rho²", "Phi"]
+    return [Table(header=header, rows=rows, caption=caption)] if len(rows) > 1 else []
 
 
 def _facet_notes(g: FacetComponents) -> list[str]:

@@ -262,7 +262,8 @@ def stability_section(results: Sequence[StabilityResult], warnings: Sequence[str
         "stability", answer=stability_notes(main),
         figures=figure("stability-curves", "E rho² and Phi against the number of topics.", main,
                        "coefficients"),
-        tables=[_stability_table(results), _d_study_table(main)], warnings=warnings,
+        tables=[_stability_table(results), _influence_table(results), _d_study_table(main)],
+        warnings=warnings,
     )  # fmt: skip
 
 
@@ -285,6 +286,29 @@ def _stability_table(results: Sequence[StabilityResult]) -> PageTable:
     header = ["measure", *of_parts, "E rho²", sure, "Phi", sure,
               f"topics for E rho² {highest:g}", f"for Phi {highest:g}"]  # fmt: skip
     return table("stability-measures", results[0].caption(), header, rows)
+
+
+def _influence_table(results: Sequence[StabilityResult]) -> PageTable:
+    """How far the coefficients rest on single systems, and those of the leading group."""
+    rows = []
+    for result in results:
+        left, group = result.leave_one_out, result.leading_group
+        rows.append([
+            name(result.measure), number(result.e_rho2, ".3f"),
+            span(left.e_rho2 if left else None, ".3f"), name(left.system if left else "–"),
+            number(left.e_rho2_without if left else math.nan, ".3f"),
+            whole(len(group.systems) if group else None),
+            number(group.e_rho2 if group else math.nan, ".3f"),
+            number(group.phi if group else math.nan, ".3f"),
+        ])  # fmt: skip
+    caption = (
+        "Does one system carry the coefficient? E rho² without each system in turn, and without "
+        "the one whose absence changes it most; and E rho² and Phi of the leading group, the better "
+        "half of the systems by mean, at most 20."
+    )
+    header = ["measure", "E rho²", "without each", "most by", "E rho² without it",
+              "leading group", "its E rho²", "its Phi"]  # fmt: skip
+    return table("stability-influence", caption, header, rows)
 
 
 def _d_study_table(result: StabilityResult) -> PageTable:

@@ -197,8 +197,7 @@ def _pools(job: _Job) -> PoolsResult:
     return pools(
         list(material.runs), material.qrels, measures=material.scores.measures,
         trials=job.plan.samples("pools"), pool_depth=settings.pool_depth,
-        minimum_difference=settings.minimum_difference, method="ttest",
-        alpha=settings.alpha, missing=settings.missing, no_relevant=settings.no_relevant,
+        missing=settings.missing, no_relevant=settings.no_relevant,
         name_from=settings.name_from, duplicates=settings.duplicates, run_info=settings.run_info,
         team_from=settings.team_from, scheduler=machine.scheduler,
         reading=machine.progress("runs read"), progress=machine.progress("trials without teams"),
