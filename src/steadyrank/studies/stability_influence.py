@@ -1,8 +1,8 @@
 """Does one system carry the stability of a collection, and how stable is its leading group?
 
 E rho² grows with the spread of the systems' means, so that a single broken run can make a
-collection look stable that cannot order its best systems. For `stability`: the coefficients without each
-system in turn, and those of the better half.
+collection look stable that cannot order its best systems. For `stability`: the
+coefficients without each system in turn, and those of the better half.
 """
 
 from __future__ import annotations

@@ -303,8 +303,8 @@ def _influence_table(results: Sequence[StabilityResult]) -> PageTable:
         ])  # fmt: skip
     caption = (
         "Does one system carry the coefficient? E rho² without each system in turn, and without "
-        "the one whose absence changes it most; and E rho² and Phi of the leading group, the better "
-        "half of the systems by mean, at most 20."
+        "the one whose absence changes it most; and E rho² and Phi of the leading group, the "
+        "better half of the systems by mean, at most 20."
     )
     header = ["measure", "E rho²", "without each", "most by", "E rho² without it",
               "leading group", "its E rho²", "its Phi"]  # fmt: skip
