@@ -190,7 +190,7 @@ HELD: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
     ("simultaneous", "normal, 20 systems, 25 topics", 1000, ("tukey",)),
     ("ranks", "track, 20 systems, 25 topics", 300, ("rank",)),
     ("other documents", "track, 10 systems, 10 topics", 150, ("tau judged", "tau poisson")),
-    ("reversal curve", "track, 10 systems, 50 topics", 250, ("band",)),
+    ("topics to show", "normal, 25 topics", 1000, ("topics",)),
     ("agreement", "track, 20 systems, 25 topics, out of 50; half of the systems", 200, ("mean",)),
     ("levels", "normal, 6 systems, 25 topics", 500, ("none", "topic")),
     ("levels", "teams, 6 systems, 25 topics", 500, ("topic",)),

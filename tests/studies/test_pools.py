@@ -347,7 +347,7 @@ def test_sound_trials_have_ranges_and_no_intervals(track):
 def test_paired_designs_take_the_paired_variance_as_plan_does():
     made = sr.simulated_track(n_teams=4, runs_per_team=2, n_topics=25, depth=50, pool_depth=20)
     asked = {"minimum_difference": 0.1, "method": "ttest"}
-    result = sr.pools(made.runs, made.qrels, measures=["AP"], pool_depth=20, ks=[1], **asked)
+    result = study(made, measures=["AP"], ks=[1], **asked)
     (planned,) = sr.plan(sr.evaluate(made.runs, made.qrels, ["AP"]), **asked).plans
     (reference,) = result.references
     best = result.cell("AP", 0)
@@ -358,7 +358,7 @@ def test_paired_designs_take_the_paired_variance_as_plan_does():
     for trial in (trial for trial in result.drawn if trial.k == 1):
         (team,) = trial.left_out
         rest = [run for run in made.runs if run.info["team"] != result.teams[team]]
-        matrix = np.array(plain_scores(made, {result.teams[team]}, rest, ["AP"], depth=20)[0])
+        matrix = np.array(plain_scores(made, {result.teams[team]}, rest, ["AP"])[0])
         matrix = matrix[:, (matrix != 0).any(axis=0)]
         pairs = itertools.combinations(matrix, 2)
         paired = np.mean([np.var(a - b, ddof=1) for a, b in pairs]) / 2
@@ -558,9 +558,13 @@ def test_figures_have_a_panel_a_measure_and_a_line_a_pilot(track):
             assert line.lines[0].get_ydata().tolist() == [cell.mean for cell in cells]
             assert np.round(line.lines[0].get_xdata()).tolist() == [0, 1, 2, 3, 4]
             ends = np.array(line.lines[2][0].get_segments())[1:, :, 1]
-            np.testing.assert_allclose(ends, [cell.interval for cell in cells[1:]])
+            np.testing.assert_allclose(ends, [cell.extent for cell in cells[1:]])
         texts = [text.get_text() for text in ax.get_legend().get_texts()]
         assert texts == ["12 topics", "6 topics"]
+    paper = study(track, measures=["RR"], mode="paper")
+    (line,) = sr.plot(paper).axes[0].containers
+    ends = np.array(line.lines[2][0].get_segments())[1:, :, 1]
+    np.testing.assert_allclose(ends, [paper.cell("RR", k).interval for k in paper.ks])
     (ax,) = sr.plot(result, measure="RR").axes
     assert ax.get_ylabel() == "variance of RR"
     with pytest.raises(sr.UnknownNameError, match="unknown measure"):

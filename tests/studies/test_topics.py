@@ -109,7 +109,7 @@ def test_one_set_at_half_is_the_other_ones_complement():
 def assert_same(one, other):
     for field in fields(one):
         a, b = getattr(one, field.name), getattr(other, field.name)
-        if field.name in ("levels", "variances"):
+        if field.name in ("levels", "variances", "needed"):
             pairs = zip(a, b, strict=True) if field.name == "levels" else [(a, b)]
             for first, second in pairs:
                 assert_same(first, second)
@@ -355,11 +355,13 @@ def test_the_answer_in_words():
     assert result.leaders == ("run1", "run0")
     expected = (
         "run1 is above run0 by 0.0200 mean AP on 50 topics. With 50 other topics, a difference "
-        "like this is reversed in a second experiment 24% of the time; 271 topics bring it to 5%."
+        "like this is reversed in a second experiment 24% of the time, and 16% of the time however "
+        "many topics that has. To show it, a paired t test with power 0.8 at alpha 0.05 requires "
+        "at least 47 topics (95% confidence; no upper limit, as the true difference may be 0)."
     )
     assert result.sentence() == result.sentence("run0", "run1") == expected
-    surer = sr.topics(as_scores([base, base + 5 * z]), trials=10, target=0.3)
-    assert "; 28 topics are enough for 30%." in surer.sentence()
+    surer = sr.topics(as_scores([base, base + z + 0.06]), trials=10)
+    assert "at alpha 0.05 requires 27 topics (95% interval 14 to 98)." in surer.sentence()
     assert [percent(rate) for rate in (0.5, 0.0994, 0.0502, 0.0001)] == [
         "50%", "9.9%", "5%", "less than 0.1%",
     ]  # fmt: skip
