@@ -12,6 +12,15 @@ def by_number(number: int, one: str, many: str) -> str:
     return one if number == 1 else many
 
 
+def level_words(alpha: float, comparisons: int = 1) -> str:
+    """A level of significance, and over how many comparisons it is kept.
+
+    >>> level_words(0.05), level_words(0.05, 153)
+    ('alpha 0.05', 'alpha 0.05 over 153 comparisons')
+    """
+    return f"alpha {alpha:g}" + (f" over {comparisons:,} comparisons" if comparisons > 1 else "")
+
+
 def counted(number: int, one: str, many: str | None = None) -> str:
     """A number and what it counts; `many` where an s at the end does not do.
 

@@ -91,9 +91,16 @@ def test_t_tests_and_intervals(capsys, pilot):
     assert (shown["plans"][0]["topics"], shown["paired"], shown["systems"]) == (128, True, 2)
     _, out, _ = call(capsys, "plan", "--variance", ".04", "--unpaired", *asked)
     assert json.loads(out)["plans"][0]["topics"] == 253
-    _, out, _ = call(capsys, "plan", "--scores", pilot, "--difference-variance", "pilot", *asked)
+    _, out, _ = call(capsys, "plan", "--scores", pilot, *asked)
     plan = json.loads(out)["plans"][0]
     assert plan["difference_variance"] == pytest.approx(2 * plan["residual_variance"])
+    _, out, _ = call(capsys, "plan", "--scores", pilot, "--difference-variance", "twice", *asked)
+    plan = json.loads(out)["plans"][0]
+    assert plan["difference_variance"] == pytest.approx(2 * plan["variance"])
+    _, out, _ = call(capsys, "plan", "--variance", ".02", "--comparisons", "153", *asked)
+    shown = json.loads(out)
+    assert shown["comparisons"] == 153
+    assert shown["plans"][0]["topics"] > 253
     interval = ("--method", "interval", "--width", ".1", "--variance", ".029", "--format", "json")
     _, out, _ = call(capsys, "plan", *interval)
     shown = json.loads(out)

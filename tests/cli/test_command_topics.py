@@ -53,12 +53,18 @@ def test_json_has_the_promised_keys_and_no_nan(capsys, scores):
     assert (shown["n_topics"], shown["measure"], shown["trials"]) == (40, "AP", 100)
     assert len(shown["pairs"]) == 10
     assert all(set(row) >= PAIR_KEYS for row in shown["pairs"])
+    assert (shown["alpha"], shown["beta"], shown["comparisons"]) == (0.05, 0.2, 10)
+    for row in shown["pairs"]:
+        low, high = row["topics_needed_interval"]
+        assert (row["topics_needed"] is None) == (high is None)
+        assert high is None or low <= row["topics_needed"] <= high
     assert len(shown["levels"]) == 21
     for level in shown["levels"]:
         assert set(level) >= LEVEL_KEYS
         assert level["sizes"] == [4, 8, 12, 16, 20]
         assert all(len(level[key]) == 5 for key in ("error_rate", "approximation", "empirical"))
         assert set(level["fit"]) >= {"b1", "b2"}
+        assert set(level["extrapolation"]) == {"sizes", "rate"}, "no band is known to hold"
     assert shown["levels"][-1]["high"] is None
     assert [level["low"] for level in shown["levels"][:4]] == [0.0, 0.01, 0.02, 0.03]
     assert any(level["fit"]["b1"] for level in shown["levels"])
@@ -67,13 +73,17 @@ def test_json_has_the_promised_keys_and_no_nan(capsys, scores):
 def test_json_is_the_librarys_result(capsys, scores):
     _, out, _ = call(
         capsys, "topics", "--scores", scores, "--trials", "60", "--seed", "3", "--sizes", "3,9",
-        "--target", ".1", "--binning", "both", "--format", "json",
+        "--target", ".1", "--alpha", ".01", "--comparisons", "7", "--binning", "both",
+        "--format", "json",
     )  # fmt: skip
     shown = json.loads(out)
     result = sr.topics(
-        sr.read_scores(scores), trials=60, rng=3, sizes=[3, 9], target=0.1, binning="both"
-    )
-    assert shown["pairs"] == result.rows()
+        sr.read_scores(scores), trials=60, rng=3, sizes=[3, 9], target=0.1, binning="both",
+        alpha=0.01, comparisons=7,
+    )  # fmt: skip
+    rows = [row | {"topics_needed_interval": list(row["topics_needed_interval"])}
+            for row in result.rows()]  # fmt: skip
+    assert shown["pairs"] == rows
     for level, expected in zip(shown["levels"], result.levels, strict=True):
         assert level["count"] == expected.count.tolist()
         rates = [None if np.isnan(rate) else rate for rate in expected.empirical]
@@ -96,7 +106,7 @@ def test_a_table_starts_with_the_leaders_in_plain_words(capsys, scores):
     assert first.startswith("run4 is above run3 by 0.0")
     assert "mean AP on 40 topics. With 40 other topics, a difference like this is reversed" in first
     assert second.startswith("Of 10 pairs, ")
-    for part in ("lead over next", "topics for 5%", "independent", "empirical at 20", "fit at 40"):
+    for part in ("lead over next", "topics needed", "independent", "empirical at 20", "fit at 40"):
         assert part in out
     assert "0.00–0.01" in out
     assert "AP, 40 topics, 50 splits, seed 0" in out

@@ -20,7 +20,6 @@ from steadyrank.stats.reversal import (
     pair_variances,
     predictive_rate,
     topics_for_error_rate,
-    topics_for_predictive_rate,
     williams_normal,
 )
 
@@ -112,21 +111,33 @@ def test_a_plug_in_of_the_observed_difference_misleads_where_runs_are_equal():
 def test_needed_topics_are_the_smallest_that_are_enough(rate):
     rng = np.random.default_rng(1)
     gap, variance = rng.uniform(0.001, 0.2, 300), rng.gamma(2, 0.02, 300)
-    for needed, back in (
-        (topics_for_error_rate(gap, variance, rate), error_rate),
-        (topics_for_predictive_rate(gap, variance, rate), predictive_rate),
-    ):
-        assert (back(gap, variance, needed) <= rate * (1 + 1e-9)).all()
-        more = needed > 1
-        assert (back(gap[more], variance[more], needed[more] - 1) > rate).all()
-        assert (needed == np.floor(needed)).all()
+    needed = topics_for_error_rate(gap, variance, rate)
+    assert (error_rate(gap, variance, needed) <= rate * (1 + 1e-9)).all()
+    more = needed > 1
+    assert (error_rate(gap[more], variance[more], needed[more] - 1) > rate).all()
+    assert (needed == np.floor(needed)).all()
 
 
 def test_needed_topics_do_not_grow_by_rounding():
-    exact = 2 * 0.04 * (norm.ppf(0.05) / 0.1) ** 2
+    exact = 0.04 * (norm.ppf((1 - np.sqrt(0.9)) / 2) / 0.1) ** 2
     for scale in (0.1, 0.3, 0.7, 1.1):
         variance = 0.04 * 25 / exact
-        assert topics_for_predictive_rate(scale * 0.1, scale**2 * variance, 0.05) == 25
+        assert topics_for_error_rate(scale * 0.1, scale**2 * variance, 0.05) == 25
+
+
+def test_no_number_of_topics_makes_a_predictive_rate_small():
+    """Against draws: the truth around the observed difference, then an endless second experiment.
+
+    1,000,000 draws: .002 is more than four standard errors.
+    """
+    limit = predictive_rate(0.004, 0.04, 50, np.inf)
+    assert limit == pytest.approx(norm.cdf(-0.004 / np.sqrt(0.04 / 50)))
+    assert limit > 0.4
+    sizes = np.array([50, 500, 5000, 5e9])
+    assert (np.diff(predictive_rate(0.004, 0.04, 50, sizes)) < 0).all()
+    assert (predictive_rate(0.004, 0.04, 50, sizes) > limit).all()
+    truth = np.random.default_rng(0).normal(0.004, np.sqrt(0.04 / 50), 1_000_000)
+    assert (truth < 0).mean() == pytest.approx(limit, abs=0.002)
 
 
 def test_degenerate_arguments():
@@ -136,7 +147,7 @@ def test_degenerate_arguments():
     nan = np.nan
     assert np.isnan(error_rate([nan, 0, 0], [1, nan, 0], [9, 9, nan])).all()
     assert np.isnan(predictive_rate([nan, 0, 0], [1, nan, 0], [9, 9, nan])).all()
-    assert np.isnan(topics_for_predictive_rate([nan, 0.1], [1, nan])).all()
+    assert np.isnan(topics_for_error_rate([nan, 0.1], [1, nan])).all()
 
 
 @pytest.mark.parametrize(
@@ -146,7 +157,7 @@ def test_degenerate_arguments():
         (lambda: error_rate(0.1, 1, 0), "a number of topics is above 0, got 0"),
         (lambda: predictive_rate(0.1, 1, 5, -2), "a number of topics is above 0, got -2"),
         (lambda: topics_for_error_rate(0.1, 1, 0.5), "strictly between 0 and 0.5"),
-        (lambda: topics_for_predictive_rate(0.1, 1, 0.0), "strictly between 0 and 0.5"),
+        (lambda: topics_for_error_rate(0.1, 1, 0.0), "strictly between 0 and 0.5"),
     ],
 )
 def test_impossible_arguments_are_refused(call, message):

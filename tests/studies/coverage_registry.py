@@ -42,6 +42,12 @@ NO_CLAIM: dict[str, str] = {
     "instances equivalence hpd_verdict": "a word",
     "instances table limit": "the power of endless instances",
     "pools leave_out quantiles": "of the trials",
+    "pools leave_out range": "the smallest and the largest of the trials",
+    "pools leave_out topics_needed_range": "the fewest and the most by a trial",
+    "stability leave_one_out e_rho2": "the smallest and the largest without one system",
+    "stability leave_one_out phi": "the smallest and the largest without one system",
+    "topics pairs predictive_limit": "the predictive rate with endless topics in the second "
+    "experiment",
 }  # fmt: skip
 """Fields of the JSON that look like an interval and claim to hold no truth."""
 

@@ -24,6 +24,7 @@ from steadyrank.stats.correlation import (
 )
 from steadyrank.stats.intervals import LIMITS, bootstrap_intervals, t_intervals
 from steadyrank.stats.main_effects import tukey_main_effect
+from steadyrank.stats.needed_topics import needed_topics
 from steadyrank.stats.run_means import mean_intervals
 from steadyrank.stats.tukey import tukey_hsd, two_way_anova
 from steadyrank.studies.simulate import DEFAULTS
@@ -36,8 +37,8 @@ CELLS_A_TRIAL = 100
 LEVELS = 3
 """Of the component whose levels are compared."""
 
-LEVEL_OF_DIFFERENCE = 3
-"""The bin of differences from .03 to .04."""
+FAMILY_LEVEL = 0.05 / 153
+"""Of one comparison of eighteen runs, all pairs."""
 
 
 def differences(setting: Setting, full: bool) -> Trial:
@@ -117,18 +118,21 @@ def other_documents(setting: Setting, full: bool) -> Trial:
     return trial
 
 
-def reversal_curve(setting: Setting, full: bool) -> Trial:
-    scores = _fixed_scores(setting, full)
-
-    def rates(trials: int, seed: int) -> tuple[float, np.ndarray]:
-        found = sr.topics(scores, measure="AP", trials=trials, jobs=1, rng=seed)
-        fit = found.levels[LEVEL_OF_DIFFERENCE].fit
-        return (np.nan, np.full(2, np.nan)) if fit is None else (fit.rate[0], fit.band[0])
-
-    truth = rates(10_000 if full else 2000, 1)[0]
+def topics_to_show(setting: Setting, full: bool) -> Trial:
+    bank = flat_bank(setting.world, full)[0]
+    n_systems, n_topics = bank.shape
 
     def trial(rng: np.random.Generator) -> Ends:
-        return {"band": (*rates(200, seed_of(rng))[1], truth)}
+        first = rng.integers(n_systems, size=PAIRS_A_TRIAL)
+        second = (first + rng.integers(1, n_systems, PAIRS_A_TRIAL)) % n_systems
+        gaps = bank[first] - bank[second]
+        topics = rng.integers(n_topics, size=(PAIRS_A_TRIAL, setting.topics))
+        seen = np.take_along_axis(gaps, topics, axis=1)
+        found = needed_topics(
+            seen.mean(axis=1), seen.var(axis=1, ddof=1), setting.topics, alpha=FAMILY_LEVEL
+        )
+        truth = needed_topics(gaps.mean(axis=1), gaps.var(axis=1), n_topics, alpha=FAMILY_LEVEL)
+        return {"topics": (found.low, found.high, truth.topics)}
 
     return trial
 
@@ -287,16 +291,16 @@ EXPERIMENTS: dict[str, Experiment] = {
         share=0.2,
         claims=_documents("poisson", "") | _documents("judged", ", denominator judged"),
     ),
-    "reversal curve": Experiment(
-        prepare=reversal_curve,
-        settings=settings("10x50"),
-        share=0.1,
+    "topics to show": Experiment(
+        prepare=topics_to_show,
+        settings=_FROM_10_TO_50,
+        batch=PAIRS_A_TRIAL,
         claims={
-            "band": Claim(
-                interval="extrapolated reversals, 200 splits",
+            "topics": Claim(
+                interval="topics that show a pair's difference",
                 study="topics",
-                truth="the same curve fitted to very many splits of these topics",
-                fields=("topics levels extrapolation interval",),
+                truth="topics by the pair's difference and variance over all topics",
+                fields=("topics pairs topics_needed_interval",),
             )
         },
     ),

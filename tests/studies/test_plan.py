@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 import warnings
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 import steadyrank as sr
 from steadyrank.render.plans import plan_notes, plan_text
@@ -117,8 +119,9 @@ def test_pilot_data_give_the_variance_of_every_measure_and_its_uncertainty():
 def test_pilot_pairs_give_the_variance_of_differences():
     scores = make_scores(measures=("AP",))
     asked = {"minimum_difference": 0.05, "method": "ttest"}
-    doubled = sr.plan(scores, **asked).plans[0]
-    paired = sr.plan(scores, difference_variance="pilot", **asked).plans[0]
+    doubled = sr.plan(scores, difference_variance="twice", **asked).plans[0]
+    paired = sr.plan(scores, **asked).plans[0]
+    assert repr(paired) == repr(sr.plan(scores, difference_variance="pilot", **asked).plans[0])
     runs = scores.matrix()
     pairs = [np.var(runs[a] - runs[b], ddof=1) for a in range(6) for b in range(a)]
     assert paired.difference_variance == pytest.approx(np.mean(pairs), rel=1e-12)
@@ -129,6 +132,53 @@ def test_pilot_pairs_give_the_variance_of_differences():
     assert paired.topics_two_way is None
     fixed = sr.plan(scores, difference_variance=0.04, **asked).plans[0]
     assert (fixed.topics, fixed.topics_interval) == (128, None)
+    interval = sr.plan(scores, method="interval", width=0.1).plans[0]
+    assert interval.difference_variance == paired.difference_variance
+    # Without pairs there is nothing but the published rule.
+    one = sr.plan(scores.select(runs=scores.runs[0]), **asked).plans[0]
+    assert one.difference_variance == 2 * one.variance
+    assert one.topics_interval[0] < one.topics < one.topics_interval[1]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"systems": 5},
+        {"method": "ttest"},
+        {"method": "ttest", "difference_variance": "twice"},
+        {"method": "ttest", "paired": False},
+    ],
+)
+def test_the_degrees_of_freedom_told_are_those_of_the_interval(asked):
+    """Chi-square quantiles with the note's degrees of freedom give the interval of topics."""
+    result = sr.plan(make_scores(measures=("AP",)), minimum_difference=0.1, **asked)
+    (row,) = result.plans
+    by_pairs = asked == {"method": "ttest"}
+    df = row.pilot.residual_effective_df if by_pairs else row.pilot.effective_df
+    assert row.pilot_df == df
+    told = re.search(r"chi-square with ([\d,]+) effective", plan_text(result, "table"))
+    assert told[1] == f"{df:,.0f}"
+    paired = result.demands.paired
+    used = row.difference_variance / 2 if paired else row.variance
+    ends = [used * df / chi2.ppf(p, df) for p in (0.975, 0.025)]
+    assert row.topics_interval == tuple(result.demands.topics(end) for end in ends)
+    shown = row.row()
+    assert shown["residual_effective_df" if by_pairs else "effective_df"] == df
+
+
+def test_a_family_of_comparisons_is_planned_at_its_level():
+    asked = {"variance": 0.02, "minimum_difference": 0.05, "method": "ttest"}
+    family = sr.plan(**asked, comparisons=153)
+    assert family.plans[0].topics == sr.plan(**asked, alpha=0.05 / 153).plans[0].topics
+    assert "power 0.8 at alpha 0.05 over 153 comparisons" in family.caption()
+    width = {"variance": 0.02, "width": 0.05, "method": "interval"}
+    together = sr.plan(**width, comparisons=10)
+    assert together.plans[0].topics == sr.plan(**width, alpha=0.005).plans[0].topics
+    assert "95% intervals of two systems' difference over 10 comparisons" in together.caption()
+    with pytest.raises(sr.InputError, match="ANOVA is one test of all systems"):
+        sr.plan(variance=0.02, minimum_difference=0.05, systems=5, comparisons=10)
+    with pytest.raises(sr.InputError, match="comparisons must be a whole number"):
+        sr.plan(**asked, comparisons=1.5)
 
 
 def test_the_interval_of_the_residual_covers_it():

@@ -20,12 +20,12 @@ from steadyrank.measures.names import parse_measures
 from steadyrank.render.pool_tables import pools_json, pools_text
 from steadyrank.studies.demands import check_demands
 from steadyrank.studies.pool_judgments import kept_judgments, read_pool, score_runs
+from steadyrank.studies.pool_planning import topics_for_all
 from steadyrank.studies.pool_trials import (
     difference_variance,
     mean_and_interval,
     pilot_subsets,
     team_subsets,
-    topics_for_all,
 )
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -316,8 +316,58 @@ def test_intervals_leave_out_what_is_not_there():
     assert interval is None
 
 
+def test_sound_trials_have_ranges_and_no_intervals(track):
+    """Sets of the same teams overlap, or are all there are: no sample to infer from."""
+    asked = {"minimum_difference": 0.15, "systems": 10}
+    result = study(track, measures=["AP", "RR"], pilot_topics=[12, 5], **asked)
+    assert result.mode == "sound"
+    for cell in result.leave_out:
+        assert cell.interval is cell.topics_interval is None
+        if len(cell.variances) > 1:
+            assert cell.extent == (min(cell.variances), max(cell.variances))
+            assert cell.topics_extent == (min(cell.topics_each), max(cell.topics_each))
+            assert cell.topics_extent[0] <= cell.topics_needed <= cell.topics_extent[1]
+        else:
+            assert cell.extent is cell.topics_extent is None
+    assert all(reference.first_miss == {} for reference in result.references)
+    text = pools_text(result, "table")
+    assert "no confidence intervals: trials are sets of the same teams" in text
+    assert "first interval" not in text
+    assert "misses" not in text
+    low, high = result.cell("AP", 1).extent
+    assert f"with 1 team left out, trials range from {low:.4f} to {high:.4f}" in text
+    paper = study(track, measures=["AP", "RR"], pilot_topics=[12, 5], mode="paper", **asked)
+    assert [cell.variances for cell in paper.leave_out] == [
+        cell.variances for cell in result.leave_out
+    ]
+    with pytest.raises(sr.UnknownNameError, match="unknown mode 'papers'"):
+        study(track, mode="papers")
+
+
+def test_paired_designs_take_the_paired_variance_as_plan_does():
+    made = sr.simulated_track(n_teams=4, runs_per_team=2, n_topics=25, depth=50, pool_depth=20)
+    asked = {"minimum_difference": 0.1, "method": "ttest"}
+    result = study(made, measures=["AP"], ks=[1], **asked)
+    (planned,) = sr.plan(sr.evaluate(made.runs, made.qrels, ["AP"]), **asked).plans
+    (reference,) = result.references
+    best = result.cell("AP", 0)
+    assert best.paired_variances == pytest.approx((planned.pilot.residual_variance,), rel=1e-12)
+    assert best.topics_needed == reference.topics_needed == planned.topics
+    assert reference.topics_interval == planned.topics_interval
+    demands = check_demands(**asked)
+    for trial in (trial for trial in result.drawn if trial.k == 1):
+        (team,) = trial.left_out
+        rest = [run for run in made.runs if run.info["team"] != result.teams[team]]
+        matrix = np.array(plain_scores(made, {result.teams[team]}, rest, ["AP"])[0])
+        matrix = matrix[:, (matrix != 0).any(axis=0)]
+        pairs = itertools.combinations(matrix, 2)
+        paired = np.mean([np.var(a - b, ddof=1) for a, b in pairs]) / 2
+        assert result.cell("AP", 1).paired_variances[team] == pytest.approx(paired, rel=1e-9)
+        assert result.cell("AP", 1).topics_each[team] == demands.topics(paired)
+
+
 def test_quantiles_and_intervals_are_of_the_variances(track):
-    result = study(track, measures=["AP", "RR"], confidence=0.8, pilot_topics=[12, 5])
+    result = study(track, measures=["AP", "RR"], confidence=0.8, pilot_topics=[12, 5], mode="paper")
     for cell in result.leave_out:
         values = list(cell.variances)
         assert cell.mean == pytest.approx(np.mean(values))
@@ -407,7 +457,7 @@ def test_topics_of_many_variances_are_those_of_each(asked):
 
 def test_the_papers_third_table_has_its_topics(track):
     asked = {"minimum_difference": 0.15, "systems": 10, "formula": "nagata"}
-    result = study(track, measures=["AP"], pilot_topics=[12, 6], **asked)
+    result = study(track, measures=["AP"], pilot_topics=[12, 6], mode="paper", **asked)
     demands = check_demands(**asked)
     for cell in result.leave_out:
         assert cell.topics_needed == demands.topics(cell.mean)
@@ -508,9 +558,13 @@ def test_figures_have_a_panel_a_measure_and_a_line_a_pilot(track):
             assert line.lines[0].get_ydata().tolist() == [cell.mean for cell in cells]
             assert np.round(line.lines[0].get_xdata()).tolist() == [0, 1, 2, 3, 4]
             ends = np.array(line.lines[2][0].get_segments())[1:, :, 1]
-            np.testing.assert_allclose(ends, [cell.interval for cell in cells[1:]])
+            np.testing.assert_allclose(ends, [cell.extent for cell in cells[1:]])
         texts = [text.get_text() for text in ax.get_legend().get_texts()]
         assert texts == ["12 topics", "6 topics"]
+    paper = study(track, measures=["RR"], mode="paper")
+    (line,) = sr.plot(paper).axes[0].containers
+    ends = np.array(line.lines[2][0].get_segments())[1:, :, 1]
+    np.testing.assert_allclose(ends, [paper.cell("RR", k).interval for k in paper.ks])
     (ax,) = sr.plot(result, measure="RR").axes
     assert ax.get_ylabel() == "variance of RR"
     with pytest.raises(sr.UnknownNameError, match="unknown measure"):

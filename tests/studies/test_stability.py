@@ -11,6 +11,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.render.plans import stability_json, stability_text
+from steadyrank.stats.variance import variance_components
 
 CASE = json.loads((Path(__file__).parents[1] / "golden/gtheory_crossed.json").read_text("utf-8"))
 
@@ -114,9 +115,72 @@ def test_text_and_json(reference):
     text = stability_text([result], "table")
     assert "8 systems × 12 topics, both random" in text
     assert "topics for 0.95" in text
-    assert stability_text([result], "latex").count(r"\begin{table}") == 2
+    assert stability_text([result], "latex").count(r"\begin{table}") == 3
     lines = stability_text([result], "csv").splitlines()
     assert lines[0].startswith("measure,topics,e_rho2,e_rho2_interval_low")
     assert len(lines) == 3
     assert result.to_frame()["topics"].tolist() == [12, 50]
     assert "<table" in result._repr_html_()
+
+
+def test_one_broken_run_carries_the_coefficient():
+    """Twenty close runs and a broken one: nearly all of E rho² is that one's."""
+    rng = np.random.default_rng(5)
+    runs = 0.4 + rng.normal(0, 0.1, 30) + rng.normal(0, 0.08, (21, 30))
+    runs[20] = rng.uniform(0, 0.01, 30)
+    result = sr.stability(scores_of(runs))
+    left, group = result.leave_one_out, result.leading_group
+    assert result.e_rho2 > 0.9
+    assert left.system == "run20"
+    assert left.is_carried
+    assert left.e_rho2_without == left.e_rho2[0] < 0.5
+    assert len(group.systems) == 11
+    assert group.e_rho2 < 0.5
+    said = stability_text([result], "table")
+    assert "E rho² rests on one system: without run20 it is 0." in said
+    assert "The best 11 of 21 systems by mean are ordered with E rho²" in said
+    assert "without each in turn" in said
+    shown = stability_json([result])
+    assert shown["leave_one_out"]["system"] == "run20"
+    assert shown["leave_one_out"]["carried"]
+    assert shown["leading_group"]["e_rho2"] == group.e_rho2
+    # Without it no run stands out: nothing carries what is left.
+    rest = sr.stability(scores_of(0.02 * np.arange(20)[:, None] + runs[:20]))
+    assert not rest.leave_one_out.is_carried
+    assert "rests on one system" not in stability_text([rest], "table")
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_systems_left_out_are_left_out(missing):
+    """Against a G-study of the remaining runs, on the topics that all runs have."""
+    rng = np.random.default_rng(6)
+    matrix = rng.random((9, 14)) + 3 * rng.random(14) + 0.05 * np.arange(9)[:, None]
+    if missing:
+        matrix[4, 3] = np.nan
+    kept = matrix[:, ~np.isnan(matrix).any(axis=0)]
+    result = sr.stability(scores_of(matrix))
+    n = kept.shape[1]
+    without = [variance_components(np.delete(kept, i, axis=0)) for i in range(9)]
+    e_rho2, phi = [g.e_rho2(n) for g in without], [g.phi(n) for g in without]
+    left = result.leave_one_out
+    assert left.e_rho2 == pytest.approx((min(e_rho2), max(e_rho2)), rel=1e-9)
+    assert left.phi == pytest.approx((min(phi), max(phi)), rel=1e-9)
+    worst = int(np.argmax(np.abs(np.array(e_rho2) - result.e_rho2)))
+    assert left.system == f"run{worst}"
+    assert left.e_rho2_without == pytest.approx(e_rho2[worst], rel=1e-9)
+    best = np.argsort(-np.nanmean(matrix, axis=1))[:5]
+    group = variance_components(kept[np.sort(best)])
+    assert result.leading_group.systems == tuple(f"run{i}" for i in best)
+    assert result.leading_group.e_rho2 == pytest.approx(group.e_rho2(n))
+    assert result.leading_group.phi == pytest.approx(group.phi(n))
+
+
+def test_few_systems_have_none_to_leave_out():
+    rng = np.random.default_rng(7)
+    for m, has_left, has_group in ((3, False, False), (4, True, False), (5, True, True)):
+        matrix = rng.random((m, 10)) + 3 * rng.random(10) + np.arange(m)[:, None]
+        result = sr.stability(scores_of(matrix))
+        assert (result.leave_one_out is not None) == has_left
+        assert (result.leading_group is not None) == has_group
+    shown = stability_json([sr.stability(scores_of(matrix[:3]))])
+    assert shown["leave_one_out"] is shown["leading_group"] is None

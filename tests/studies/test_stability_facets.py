@@ -162,7 +162,7 @@ def test_every_format(nested, crossed):
     assert "12 topics × 1 instance " in text
     assert "topics for 0.9, 3 instances" in text
     assert "Topics without end would reach E rho²" in text
-    assert stability_text([result], "latex").count(r"\begin{table}") == 3
+    assert stability_text([result], "latex").count(r"\begin{table}") == 4
     assert "| 40 topics × 1 instance |" in stability_text([result], "markdown")
     rows = list(csv.DictReader(io.StringIO(stability_text([result], "csv"))))
     assert [(row["topics"], row["instances"]) for row in rows][1] == ("12", "1")
@@ -253,3 +253,16 @@ def test_systems_expected_average_precision_varies_as_stability_says():
     error = np.std(off, ddof=1) / 4
     assert abs(np.mean(off)) < 4.5 * error
     assert error < 0.2 * np.mean(sizes)
+
+
+def test_a_system_is_left_out_with_all_its_instances(nested):
+    result = sr.stability(nested, levels=[0.9])
+    systems = nested.run_info["system"]
+    without = {}
+    for name in dict.fromkeys(systems):
+        kept = [run for run, own in zip(nested.runs, systems, strict=True) if own != name]
+        g = sr.stability(nested.select(runs=kept), levels=[0.9]).components
+        without[name] = g.e_rho2(12, 3)
+    left = result.leave_one_out
+    assert left.e_rho2 == pytest.approx((min(without.values()), max(without.values())))
+    assert left.e_rho2_without == pytest.approx(without[left.system])

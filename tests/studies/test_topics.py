@@ -8,14 +8,16 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import norm, ttest_rel
 
 import steadyrank as sr
 from steadyrank.compute.random import block_stream
+from steadyrank.stats import design
 from steadyrank.studies import topic_levels
 from steadyrank.studies.topic_kernels import AGREE, REVERSED, TIED
 from steadyrank.studies.topic_levels import TRIALS_A_BLOCK, count_splits
-from steadyrank.studies.topics import default_sizes, percent
+from steadyrank.studies.topic_words import needed_figure, percent
+from steadyrank.studies.topics import default_sizes
 
 
 def make_scores(n_runs=6, n_topics=30, seed=0, gap=0.02):
@@ -107,7 +109,7 @@ def test_one_set_at_half_is_the_other_ones_complement():
 def assert_same(one, other):
     for field in fields(one):
         a, b = getattr(one, field.name), getattr(other, field.name)
-        if field.name in ("levels", "variances"):
+        if field.name in ("levels", "variances", "needed"):
             pairs = zip(a, b, strict=True) if field.name == "levels" else [(a, b)]
             for first, second in pairs:
                 assert_same(first, second)
@@ -220,10 +222,15 @@ def test_theory_of_a_pair_is_its_formulas():
         assert row["error_rate_independent"] == pytest.approx(2 * apart * (1 - apart))
         assert row["approximation"] == pytest.approx(0.5 * np.exp(-2 / np.pi * d * d * 25 / vz))
         assert row["predictive"] == pytest.approx(norm.cdf(-abs(d) / np.sqrt(2 * vz / 25)))
-        needed = 2 * vz * (norm.ppf(0.1) / d) ** 2
-        assert row["topics_needed"] == math.ceil(needed)
-        true = vz * (norm.ppf((1 - math.sqrt(0.8)) / 2) / d) ** 2
-        assert row["topics_needed_error_rate"] == math.ceil(true)
+        assert row["predictive_limit"] == pytest.approx(norm.cdf(-abs(d) / np.sqrt(vz / 25)))
+        # All six pairs are tested together: Bonferroni's level.
+        exact = design.topics_for_range(abs(d), vz / 2, paired=True, alpha=0.05 / 6)
+        needed, (low, high) = row["topics_needed"], row["topics_needed_interval"]
+        if ttest_rel(a, b).pvalue < 0.05:
+            assert low <= needed == exact <= high
+        else:
+            assert needed is high is None
+            assert low < exact
 
 
 def test_theory_of_a_level_is_the_mean_over_its_pairs():
@@ -292,10 +299,12 @@ def test_odd_pairs_are_flagged():
     same, constant, _ = result.rows()
     assert (same["flag"], same["error_rate"], same["predictive"]) == ("no_difference", 0.5, 0.5)
     assert same["topics_needed"] is None
+    assert same["topics_needed_interval"] == (None, None)
+    assert needed_figure(same) == "none"
     assert (constant["flag"], constant["error_rate"], constant["predictive"]) == (
         "zero_variance", 0.0, 0.0,
     )  # fmt: skip
-    assert constant["topics_needed"] == 1
+    assert (constant["topics_needed"], constant["topics_needed_interval"]) == (2, (2, 2))
     assert "no order to keep" in result.sentence("run0", "run1")
     assert "nothing reverses it" in result.sentence("run0", "run2")
     first, tenth = result.levels[0], result.levels[10]
@@ -317,7 +326,14 @@ def test_a_baseline_shows_its_pairs_and_leaves_levels_alone():
         assert level.pairs == other.pairs
     by_pair = {(row["a"], row["b"]): row for row in everything.rows()}
     mine = {row["a"]: row for row in against.rows()}
-    assert mine["run0"] == by_pair["run0", "run2"]
+    # Five comparisons take fewer topics than fifteen; all else is the same.
+    expected, found = by_pair["run0", "run2"], mine["run0"]
+    needs = ("topics_needed", "topics_needed_interval")
+    assert {key: found[key] for key in found if key not in needs} == {
+        key: expected[key] for key in expected if key not in needs
+    }
+    assert found["topics_needed_interval"][0] < expected["topics_needed_interval"][0]
+    assert (everything.comparisons, against.comparisons) == (15, 5)
     assert mine["run4"]["difference"] == pytest.approx(-by_pair["run2", "run4"]["difference"])
     for result in (everything, against):
         for p, (a, b) in enumerate(result.pairs.tolist()):
@@ -339,11 +355,13 @@ def test_the_answer_in_words():
     assert result.leaders == ("run1", "run0")
     expected = (
         "run1 is above run0 by 0.0200 mean AP on 50 topics. With 50 other topics, a difference "
-        "like this is reversed in a second experiment 24% of the time; 271 topics bring it to 5%."
+        "like this is reversed in a second experiment 24% of the time, and 16% of the time however "
+        "many topics that has. To show it, a paired t test with power 0.8 at alpha 0.05 requires "
+        "at least 47 topics (95% confidence; no upper limit, as the true difference may be 0)."
     )
     assert result.sentence() == result.sentence("run0", "run1") == expected
-    surer = sr.topics(as_scores([base, base + 5 * z]), trials=10, target=0.3)
-    assert "; 28 topics are enough for 30%." in surer.sentence()
+    surer = sr.topics(as_scores([base, base + z + 0.06]), trials=10)
+    assert "at alpha 0.05 requires 27 topics (95% interval 14 to 98)." in surer.sentence()
     assert [percent(rate) for rate in (0.5, 0.0994, 0.0502, 0.0001)] == [
         "50%", "9.9%", "5%", "less than 0.1%",
     ]  # fmt: skip
@@ -406,3 +424,34 @@ def test_bad_scores_are_refused():
     with pytest.raises(sr.InputError, match="name one of the measures AP, P@10"):
         sr.topics(two)
     assert sr.topics(two, measure="P@10", trials=5).measure == "P@10"
+
+
+def test_topics_needed_are_for_the_family_that_decides():
+    scores = make_scores(18, 50)
+    family = sr.topics(scores, trials=10)
+    alone = sr.topics(scores, trials=10, comparisons=1)
+    assert (family.comparisons, family.level) == (153, 0.05 / 153)
+    assert (alone.comparisons, alone.level) == (1, 0.05)
+    assert (family.needed.topics > alone.needed.topics).all()
+    assert "at alpha 0.05 over 153 comparisons requires" in family.sentence()
+    assert "at alpha 0.05 requires" in alone.sentence()
+    as_153 = sr.topics(scores, trials=10, baseline="run0", comparisons=153)
+    np.testing.assert_array_equal(as_153.needed.topics, family.needed.topics[:17])
+    with pytest.raises(sr.InputError, match="comparisons must be a whole number from 1 on"):
+        sr.topics(scores, comparisons=0)
+
+
+def test_a_pair_that_may_be_equal_gets_a_lower_bound_and_no_number():
+    rng = np.random.default_rng(4)
+    base = rng.random(50)
+    close = base + rng.normal(0.001, 0.1, 50)
+    result = sr.topics(as_scores([base, close]), trials=10)
+    (row,) = result.rows()
+    low, high = row["topics_needed_interval"]
+    assert row["topics_needed"] is high is None
+    assert needed_figure(row) == f"at least {low:,}"
+    assert f"requires at least {low:,} topics (95% confidence; no upper limit" in result.sentence()
+    assert f"and {percent(row['predictive_limit'])} of the time however many" in result.sentence()
+    frame = result.to_frame()
+    assert frame["topics_needed_low"].tolist() == [low]
+    assert frame["topics_needed_high"].isna().all()

@@ -43,14 +43,17 @@ design_options = together(
                  show_default=True, help="Exact distributions, or the published approximations."),
     click.option("--paired/--unpaired", default=None,
                  help="ttest, interval: do both systems have the same topics? [default: paired]"),
-    click.option("--difference-variance", metavar="V|pilot",
-                 help="Paired: of differences by topic [default: twice the variance]; "
-                      "pilot: mean over the pilot's pairs of runs."),
+    click.option("--difference-variance", metavar="V|pilot|twice",
+                 help="Paired: variance of differences by topic; pilot: mean over the pilot's "
+                      "pairs of runs; twice: two times the variance "
+                      "[default: pilot where it has pairs]."),
     click.option("--width", type=float, metavar="W", help="interval: its expected full width."),
     click.option("--alpha", type=float, default=0.05, show_default=True,
                  help="Level of significance."),
     click.option("--beta", type=float, default=0.2, show_default=True,
                  help="Chance to miss the minimum difference: 1 - power."),
+    click.option("--comparisons", type=int, default=1, show_default=True, metavar="K",
+                 help="ttest, interval: keep alpha over K comparisons."),
     click.option("--topics", type=int, metavar="N",
                  help="Show the power and the smallest difference that N topics buy."),
     click.option("--confidence", type=float, default=0.95, show_default=True,
@@ -90,6 +93,7 @@ def command(
     alpha: float,
     beta: float,
     topics: int | None,
+    comparisons: int,
     confidence: float,
     minutes_per_document: float | None,
     documents_per_topic: tuple[str, ...],
@@ -125,7 +129,8 @@ def command(
         result = plan(
             scores, **wanted, minimum_difference=minimum_difference, systems=systems,
             method=method, formula=formula, paired=paired, width=width, alpha=alpha, beta=beta,
-            topics=topics, confidence=confidence, minutes_per_document=minutes_per_document,
+            topics=topics, comparisons=comparisons, confidence=confidence,
+            minutes_per_document=minutes_per_document,
         )  # fmt: skip
         text = plan_text(result, kind, digits=digits, **terminal_looks(output))
     emit(text, output)
@@ -187,7 +192,7 @@ def _by_name(option: str, texts: tuple[str, ...]) -> float | dict[str, float] | 
 
 
 def _number_or_pilot(text: str | None) -> Any:
-    if text is None or text == "pilot":
+    if text in (None, "pilot", "twice"):
         return text
     return _number("--difference-variance", text)
 

@@ -63,6 +63,9 @@ study_options = together(
                  help="Sets of teams to leave out, for each k."),
     click.option("--ks", metavar="K,K,…", callback=_numbers,
                  help="Teams to leave out [default: 1 to all but one, at most 15]."),
+    click.option("--mode", type=click.Choice(["sound", "paper"]), default="sound",
+                 show_default=True,
+                 help="Ranges of the trials, or also the paper's interval of their mean."),
     click.option("--pilot-topics", metavar="N,N,…", callback=_numbers,
                  help="Cut the pilot to so many topics, such as 50,25,10 [default: all]."),
 )  # fmt: skip

@@ -71,7 +71,13 @@ study_options = together(
                  help="Random splits of the topics."),
     click.option("--target", type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
                  default=0.05, show_default=True,
-                 help="Rate of reversals for which to find the number of topics."),
+                 help="Count the pairs that are reversed more often than this."),
+    click.option("--alpha", type=float, default=0.05, show_default=True,
+                 help="Level of significance, of all comparisons together."),
+    click.option("--beta", type=float, default=0.2, show_default=True,
+                 help="Chance to miss a difference with the topics needed: 1 - power."),
+    click.option("--comparisons", type=click.IntRange(min=1), metavar="K",
+                 help="Keep alpha over K comparisons [default: all pairs shown]."),
     click.option("--baseline", metavar="RUN", help="Show every run against this one only."),
     click.option("--binning", type=click.Choice(["first", "both"]), default="first",
                  show_default=True,
@@ -107,6 +113,9 @@ def command(
     scheduler: str | None,
     trials: int,
     target: float,
+    alpha: float,
+    beta: float,
+    comparisons: int | None,
     baseline: str | None,
     binning: Any,
     **options: Any,
@@ -114,9 +123,10 @@ def command(
     """See how often other topics would put two runs the other way round.
 
     Takes QRELS RUN... or --scores FILE, and one measure. Says for every pair of runs how
-    often a second experiment would reverse its difference, and how many topics would make
-    that rare; and, by the size of the difference, how often disjoint sets of these topics
-    contradict each other. Speaks of other topics, not of other documents or judgments.
+    often a second experiment would reverse its difference, and how many topics a paired t
+    test requires to show it; and, by the size of the difference, how often disjoint sets of
+    these topics contradict each other. Speaks of other topics, not of other documents or
+    judgments.
     """
     kind = choose_format(form, output)
     check_files(output, plot)
@@ -133,8 +143,9 @@ def command(
         chosen = parse_sizes(sizes, len(scores.topics) // 2) if sizes is not None else None
         with progress_bar("blocks of splits", quiet) as progress:
             result = topics(
-                scores, sizes=chosen, trials=trials, target=target, baseline=baseline,
-                binning=binning, jobs=jobs, progress=progress, rng=seed,
+                scores, sizes=chosen, trials=trials, target=target, alpha=alpha, beta=beta,
+                comparisons=comparisons, baseline=baseline, binning=binning, jobs=jobs,
+                progress=progress, rng=seed,
             )  # fmt: skip
         text = topics_text(result, kind, levels=levels, digits=digits, **terminal_looks(output))
     emit(text, output)

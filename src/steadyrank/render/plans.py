@@ -10,7 +10,7 @@ from typing import Any
 from steadyrank.render.jsons import to_json
 from steadyrank.render.tables import Table, render
 from steadyrank.stats.variance_facets import FacetComponents
-from steadyrank.studies.pilots import STEADY_PILOT
+from steadyrank.studies.pilots import STEADY_PILOT, Pilot
 from steadyrank.studies.plan import MeasurePlan, PlanResult
 from steadyrank.studies.stability import StabilityResult, TopicsNeeded, counted
 
@@ -24,6 +24,7 @@ def plan_json(result: PlanResult) -> dict[str, Any]:
         "method": demands.method,
         "formula": demands.formula,
         "alpha": demands.alpha,
+        "comparisons": demands.comparisons,
         "beta": demands.beta,
         "systems": demands.systems,
         "minimum_difference": demands.minimum_difference,
@@ -70,12 +71,14 @@ def _plan_table(result: PlanResult, digits: int) -> Table:
         return f"{sure} {of}", [_span(pair, form) for pair in ends]
 
     shown = f".{digits}f"
-    known = [plan.pilot.variance_interval if plan.pilot else None for plan in plans]
+    of_differences = [plan.pilot_interval if plan.is_by_differences else None for plan in plans]
+    of_scores = [None if plan.is_by_differences else plan.pilot_interval for plan in plans]
     columns: list[Column] = [
         ("measure", [plan.measure for plan in plans]),
         figures("variance", "variance", shown),
-        spans("variance", known, shown),
-        figures("of differences", "difference_variance", shown),
+        spans("variance", of_scores, shown),
+        figures("variance of differences", "difference_variance", shown),
+        spans("that", of_differences, shown),
         figures("topics", "topics", "d"),
         spans("topics", [plan.topics_interval for plan in plans], "d"),
         figures("two-way topics", "topics_two_way", "d"),
@@ -146,14 +149,21 @@ def _pilot_notes(result: PlanResult, pilots: Sequence[MeasurePlan], digits: int)
                 "topics for the same difference"
             )
         notes.append(text + ".")
-    notes.append(
-        f"Intervals: chi-square with {pilot.effective_df:.3g} effective degrees of freedom for "
-        f"{plan.measure} (not {pilot.df}, as runs share their topics); they take topics for "
-        "independent draws and say nothing about other runs."
-    )
+    notes.append(_interval_note(plan, pilot))
     if any(p.pilot and p.pilot.n_topics < STEADY_PILOT for p in pilots):
         notes.append(f"A pilot of fewer than {STEADY_PILOT} topics knows its variance badly.")
     return notes
+
+
+def _interval_note(plan: MeasurePlan, pilot: Pilot) -> str:
+    """The law of the interval that the topics rest on, with the degrees of freedom it used."""
+    of = "the variance of differences" if plan.is_by_differences else "the variance"
+    nominal = "" if plan.is_by_differences else f" (not {pilot.df:,}, as runs share their topics)"
+    return (
+        f"Intervals: chi-square with {plan.pilot_df:,.0f} effective degrees of freedom of {of} of "
+        f"{plan.measure}{nominal}; they take topics for independent draws and say nothing about "
+        "other runs."
+    )
 
 
 def _budget_notes(result: PlanResult) -> list[str]:
@@ -197,6 +207,8 @@ def stability_json(results: Sequence[StabilityResult]) -> dict[str, Any]:
         "n_dropped": g.n_dropped,
         "confidence": result.confidence,
         "d_study": [found.row() for found in result.coefficients],
+        "leave_one_out": result.leave_one_out and result.leave_one_out.row(),
+        "leading_group": result.leading_group and result.leading_group.row(),
         **(_facet_json(g) if isinstance(g, FacetComponents) else {}),
     }
 
@@ -221,7 +233,11 @@ def stability_text(
         return render(_exact_table([row for result in results for row in result.rows()]), "csv")
     parts = []
     for result in results:
-        tables = [_components_table(result, digits), *_decision_tables(result, digits)]
+        tables = [
+            _components_table(result, digits),
+            *_decision_tables(result, digits),
+            *_influence_tables(result),
+        ]
         parts.append(_with_notes(tables, stability_notes(result), form, **looks))
     return "\n".join(parts)
 
@@ -234,6 +250,7 @@ def stability_notes(result: StabilityResult) -> list[str]:
         f"E rho² {found.e_rho2:.3f} {_span(found.e_rho2_interval, '.3f')} and measure them with "
         f"Phi {found.phi:.3f} {_span(found.phi_interval, '.3f')} (1 is perfect)."
     ]
+    notes += _influence_notes(result)
     if isinstance(g, FacetComponents) and g.variance["system"] > 0.0:
         notes += _facet_notes(g)
     notes += [
@@ -245,6 +262,42 @@ def stability_notes(result: StabilityResult) -> list[str]:
     if g.variance["system"] == 0.0:
         notes.append("No number of topics tells systems apart that do not differ.")
     return notes
+
+
+def _influence_notes(result: StabilityResult) -> list[str]:
+    """That one system carries E rho², and what the leading group has."""
+    left, group, notes = result.leave_one_out, result.leading_group, []
+    if left is not None and left.is_carried:
+        notes.append(
+            f"E rho² rests on one system: without {left.system} it is {left.e_rho2_without:.3f}, "
+            f"not {result.e_rho2:.3f}."
+        )
+    if group is not None:
+        notes.append(
+            f"The best {len(group.systems)} of {result.components.n_systems} systems by mean are "
+            f"ordered with E rho² {group.e_rho2:.3f} and measured with Phi {group.phi:.3f}."
+        )
+    return notes
+
+
+def _influence_tables(result: StabilityResult) -> list[Table]:
+    """The coefficients without each system, and those of the leading group."""
+    left, group = result.leave_one_out, result.leading_group
+    rows = [["all systems", f"{result.e_rho2:.3f}", f"{result.phi:.3f}"]]
+    if left is not None:
+        without = f"{left.e_rho2_without:.3f}", f"{left.phi_without:.3f}"
+        rows.append([f"without {left.system}", *without])
+        spans = (f"{low:.3f} to {high:.3f}" for low, high in (left.e_rho2, left.phi))
+        rows.append(["without each in turn", *spans])
+    if group is not None:
+        coefficients = f"{group.e_rho2:.3f}", f"{group.phi:.3f}"
+        rows.append([f"the best {len(group.systems)} by mean", *coefficients])
+    caption = (
+        "Do the coefficients rest on single systems? Without the one whose absence changes E rho² "
+        "most; the range without each in turn; and the better half by mean, at most 20."
+    )
+    header = [result.measure, "E rho²", "Phi"]
+    return [Table(header=header, rows=rows, caption=caption)] if len(rows) > 1 else []
 
 
 def _facet_notes(g: FacetComponents) -> list[str]:

@@ -40,22 +40,22 @@ APART = 0.12
 
 
 def draw_variances(result: PoolsResult, ax: Axes, *, measure: str | None = None) -> None:
-    """Mean variance over trials and its interval against k; dashed, the one by all data.
+    """Mean variance over trials and their range against k; dashed, the one by all data.
 
-    One measure, or a panel for each.
+    One measure, or a panel for each. In paper mode the interval of the mean stands for the range.
     """
     for name, panel in _panels_of(result, ax, measure):
         (reference,) = (row for row in result.references if row.measure == name)
         panel.axhline(reference.variance, color=QUIET, linewidth=0.8, linestyle="--")
         for s, size in enumerate(result.pilot_topics):
             cells = _cells(result, name, size)
-            ends = [cell.interval or (cell.mean, cell.mean) for cell in cells]
+            ends = [cell.interval or cell.extent or (cell.mean, cell.mean) for cell in cells]
             _draw_line(result, panel, s, [cell.mean for cell in cells], np.array(ends), "variance")
         _finish(result, panel, f"variance of {name}")
 
 
 def draw_topics(result: PoolsResult, ax: Axes, *, measure: str | None = None) -> None:
-    """Topics needed by the variances, and at both ends of their intervals; dashed, by all data."""
+    """Topics needed by the mean variance and by single trials (range); dashed, by all data."""
     if result.demands is None:
         raise InputError(
             "no topics were asked for: give pools a minimum difference or a width to plan for"
@@ -67,8 +67,8 @@ def draw_topics(result: PoolsResult, ax: Axes, *, measure: str | None = None) ->
         for s, size in enumerate(result.pilot_topics):
             cells = _cells(result, name, size)
             needed = [_number(cell.topics_needed) for cell in cells]
-            ends = [[_number(end) for end in cell.topics_interval or (None, None)]
-                    for cell in cells]  # fmt: skip
+            spans = [cell.topics_interval or cell.topics_extent or (None, None) for cell in cells]
+            ends = [[_number(end) for end in span] for span in spans]
             _draw_line(result, panel, s, needed, np.array(ends), "topics needed")
         _finish(result, panel, f"topics needed by {name}")
 

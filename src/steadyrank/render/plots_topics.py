@@ -67,9 +67,6 @@ def _draw_level(
     if level.fit is not None:
         span = np.linspace(sizes[0], max(sizes[-1], result.n_complete), 200)
         ax.plot(span, level.fit.b1 * np.exp(-level.fit.b2 * span), linewidth=1.2, **style)
-        ahead = [size for size in result.further_sizes if size <= span[-1]]
-        low, high = level.fit.band[: len(ahead)].T
-        ax.vlines(ahead, low, high, linewidth=4, alpha=0.3, **style)
     ax.plot(sizes, level.error_rate, linewidth=1.0, linestyle="--", **style)
     ax.plot(sizes, level.predictive, linewidth=1.0, linestyle=":", **style)
 
@@ -133,6 +130,8 @@ def draw_variances(result: TopicsResult, ax: Axes) -> None:
 
 def draw_pairs(result: TopicsResult, ax: Axes) -> None:
     """Each pair's difference, and how likely as many other topics reverse it."""
+    from steadyrank.studies.topic_words import needed_words
+
     rows = result.rows()
     size = np.abs([row["difference"] for row in rows])
     for k, (key, words) in enumerate(
@@ -142,7 +141,7 @@ def draw_pairs(result: TopicsResult, ax: Axes) -> None:
                           alpha=0.7, label=words, **look(k))  # fmt: skip
         tell(dots, [
             f"{row['a']} – {row['b']}: difference {row['difference']:+.4f}, reversed with "
-            f"probability {row[key]:.3f}; {_needed(row)} for {result.target:g}"
+            f"probability {row[key]:.3f}; topics needed: {needed_words(row)}"
             for row in rows
         ])  # fmt: skip
     ax.axhline(result.target, color=QUIET, linewidth=1.0, linestyle="--",
@@ -152,11 +151,6 @@ def draw_pairs(result: TopicsResult, ax: Axes) -> None:
     label(ax, x=f"difference of mean {result.measure} on {result.n_topics} topics")
     label(ax, y="reversed by as many other topics")
     legend(ax)
-
-
-def _needed(row: dict[str, Any]) -> str:
-    needed = row["topics_needed"]
-    return "no number of topics suffices" if needed is None else f"{needed:,} topics"
 
 
 def _chosen(result: TopicsResult) -> list[TopicLevel]:

@@ -15,13 +15,19 @@ from steadyrank.stats.correlation import TauInterval
 from steadyrank.studies.pool_results import LeaveOut, PoolBias, PoolsResult, Reference
 from steadyrank.studies.pools import misses
 
+NONE = (None, None)
+
 MOST_RUNS = 10
 """Runs in the table of pool bias; JSON has all."""
 
+RANGES = (
+    "Ranges go from the smallest to the largest trial of a k. They are no confidence intervals: "
+    "trials are sets of the same teams, which overlap."
+)
 INTERVALS = (
-    "Intervals are for the mean over the trials of a k; more trials make them narrower, not the "
-    "trials more alike (their quantiles are in CSV and JSON). One in twenty 95% intervals misses "
-    "by chance."
+    "Intervals are the paper's, Student's for the mean over the trials of a k, as if trials were "
+    "independent; more trials make them narrower, not the trials more alike (their ranges and "
+    "quantiles are in CSV and JSON). One in twenty 95% intervals misses by chance."
 )
 
 TAU = (
@@ -44,6 +50,7 @@ def pools_json(result: PoolsResult) -> dict[str, Any]:
         "trials": result.trials,
         "confidence": result.confidence,
         "seed": result.seed,
+        "mode": result.mode,
         "demands": _demands(result),
         "judgments": {
             "total": result.n_judgments,
@@ -84,6 +91,7 @@ def _reference_row(reference: Reference) -> dict[str, Any]:
         "variance_interval": reference.variance_interval,
         "topics": reference.n_topics,
         "topics_needed": reference.topics_needed,
+        "topics_needed_interval": reference.topics_interval,
         "difference_variance": reference.difference_variance,
         "difference_topics_needed": reference.difference_topics,
         "first_miss": [{"pilot_topics": size, "k": k} for size, k in reference.first_miss.items()],
@@ -128,24 +136,45 @@ def pools_text(result: PoolsResult, form: str, *, digits: int = 4, **looks: Any)
 
 
 def answer_sentences(result: PoolsResult, digits: int = 4) -> list[str]:
-    """For each measure, how many teams could have stayed away."""
+    """For each measure, the variance by all teams and what fewer teams would have said."""
     size = max(result.pilot_topics)
     with_topics = "" if size == len(result.topics) else f" with {size} pilot topics"
-    found = []
+    answer = []
     for reference in result.references:
-        k = reference.first_miss.get(size)
-        needed = reference.topics_needed
-        asks = "" if needed is None else f" and asks for {needed} topics"
-        then = (
-            f"no interval misses it with up to {max(result.ks)} teams left out"
-            if k is None
-            else f"the first interval to miss it has {k} left out, so {len(result.teams) - k} teams"
+        needed, ends = reference.topics_needed, reference.topics_interval
+        requires = (
+            ""
+            if needed is None or ends is None
+            else f" and requires {needed} topics ({result.confidence:.0%} interval {ends[0]} to "
+            f"{ends[1]})"
         )
-        found.append(
+        words = _miss_words if result.mode == "paper" else _range_words
+        answer.append(
             f"{reference.measure}: by all {len(result.teams)} teams the variance is "
-            f"{reference.variance:.{digits}f}{asks}; {then}{with_topics}."
+            f"{reference.variance:.{digits}f}{requires}; {words(result, reference, digits)}"
+            f"{with_topics}."
         )
-    return found
+    return answer
+
+
+def _miss_words(result: PoolsResult, reference: Reference, digits: int) -> str:
+    """The paper's reading of its intervals."""
+    k = reference.first_miss.get(max(result.pilot_topics))
+    if k is None:
+        return f"no interval misses it with up to {max(result.ks)} teams left out"
+    return f"the first interval to miss it has {k} left out, so {len(result.teams) - k} teams"
+
+
+def _range_words(result: PoolsResult, reference: Reference, digits: int) -> str:
+    """The ranges of the trials with the fewest and with the most teams left out."""
+    parts = []
+    for k in dict.fromkeys((min(result.ks), max(result.ks))):
+        extent = result.cell(reference.measure, k).extent
+        if extent is not None:
+            low, high = (f"{end:.{digits}f}" for end in extent)
+            teams = f"{k} team{'' if k == 1 else 's'} left out"
+            parts.append(f"with {teams}, trials range from {low} to {high}")
+    return ", ".join(parts) or "no two trials can be compared"
 
 
 def pools_notes(result: PoolsResult) -> list[str]:
@@ -158,6 +187,8 @@ def pools_notes(result: PoolsResult) -> list[str]:
     ]
     if any(row.interval for row in result.leave_out):
         notes.insert(0, INTERVALS)
+    elif any(row.extent for row in result.leave_out):
+        notes.insert(0, RANGES)
     if any(_lost(row) for row in result.leave_out):
         notes.append(
             "Some trials have fewer topics: those on which all their runs score 0 are dropped."
@@ -204,7 +235,7 @@ def _cut(result: PoolsResult) -> list[int]:
 
 
 def _leave_out_table(result: PoolsResult, size: int, digits: int) -> Table:
-    """A row a k, a column a measure; starred where the interval misses the reference."""
+    """A row a k, a column a measure; starred where a paper's interval misses the reference."""
     rows, stars = [], {}
     for i, k in enumerate(result.ks):
         cells = [result.cell(measure, k, size) for measure in result.measures]
@@ -212,10 +243,14 @@ def _leave_out_table(result: PoolsResult, size: int, digits: int) -> Table:
         for j, (cell, reference) in enumerate(zip(cells, result.references, strict=True)):
             if misses(cell.interval, reference.variance):
                 stars[i, j + 1] = "*"
+    shown = (
+        f"its {result.confidence:.0%} interval; * where it misses the variance by all teams and "
+        "topics"
+        if result.mode == "paper"
+        else "the range of the trials"
+    )
     caption = (
-        f"Variances with k teams left out and {size} pilot topics: mean over trials with its "
-        f"{result.confidence:.0%} interval; * where it misses the variance by all teams and "
-        "topics."
+        f"Variances with k teams left out and {size} pilot topics: mean over trials with {shown}."
     )
     return Table(header=["k", *result.measures], rows=rows, marks=stars, caption=caption)
 
@@ -263,16 +298,19 @@ def _bias_table(result: PoolsResult, digits: int) -> Table:
 def _csv_table(result: PoolsResult) -> Table:
     levels = list(dict.fromkeys(key for row in result.leave_out for key in row.quantiles))
     header = [
-        "measure", "k", "pilot_topics", "trials", "mean", "interval_low", "interval_high",
-        *(f"quantile_{level}" for level in levels), "topics_needed", "topics_needed_low",
+        "measure", "k", "pilot_topics", "trials", "mean", "range_low", "range_high",
+        "interval_low", "interval_high",
+        *(f"quantile_{level}" for level in levels), "topics_needed",
+        "topics_needed_range_low", "topics_needed_range_high", "topics_needed_low",
         "topics_needed_high", "difference_mean", "difference_topics_needed",
     ]  # fmt: skip
     rows = [
         [
             row.measure, str(row.k), str(row.pilot_topics), str(len(row.variances)),
-            *map(_exact, (row.mean, *(row.interval or (None, None)))),
+            *map(_exact, (row.mean, *(row.extent or NONE), *(row.interval or NONE))),
             *(_exact(row.quantiles.get(level)) for level in levels),
-            *map(_exact, (row.topics_needed, *(row.topics_interval or (None, None)))),
+            *map(_exact, (row.topics_needed, *(row.topics_extent or NONE))),
+            *map(_exact, row.topics_interval or NONE),
             *map(_exact, (row.difference_mean, row.difference_topics)),
         ]
         for row in result.leave_out
@@ -288,8 +326,9 @@ def _exact(value: float | None) -> str:
 
 def _estimate(cell: LeaveOut, digits: int) -> str:
     parts = [_figure(cell.mean, digits)]
-    if cell.interval is not None:
-        parts.append(_span(cell.interval, digits))
+    ends = cell.interval or cell.extent
+    if ends is not None:
+        parts.append(_span(ends, digits))
     if cell.topics_needed is not None:
         parts.append(f"({cell.topics_needed})")
     return " ".join(parts)

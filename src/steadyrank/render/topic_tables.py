@@ -13,7 +13,8 @@ from steadyrank._wording import by_number
 from steadyrank.render.jsons import to_json
 from steadyrank.render.tables import Table, render
 from steadyrank.studies.topic_levels import TopicLevel
-from steadyrank.studies.topics import TopicsResult, percent
+from steadyrank.studies.topic_words import needed_figure, percent
+from steadyrank.studies.topics import TopicsResult
 
 MOST_PAIRS = 45
 """Pairs that a terminal, LaTeX or Markdown table lists."""
@@ -21,6 +22,10 @@ MOST_PAIRS = 45
 REVERSED = (
     "Reversed: how often a second experiment, on as many other topics, puts the two the other way "
     "round, given the difference that was observed (the predictive rate)."
+)
+NEEDED = (
+    "Topics needed: for {test}, by the pair's own paired variance and observed difference, with "
+    "its 95% interval; only the lower end where the true difference may be 0."
 )
 THEORY = (
     "Error rate: how often two experiments contradict each other if the observed difference were "
@@ -42,6 +47,9 @@ def topics_json(result: TopicsResult) -> dict[str, Any]:
         "trials": result.trials,
         "binning": result.binning,
         "target": result.target,
+        "alpha": result.alpha,
+        "beta": result.beta,
+        "comparisons": result.comparisons,
         "baseline": result.baseline,
         "seed": result.seed,
         "leaders": result.leaders,
@@ -71,7 +79,6 @@ def _level_json(result: TopicsResult, level: TopicLevel) -> dict[str, Any]:
         "extrapolation": {
             "sizes": result.further_sizes,
             "rate": fit.rate if fit else None,
-            "interval": fit.band if fit else None,
         },
     }
 
@@ -114,9 +121,8 @@ def _notes(result: TopicsResult) -> list[str]:
     notes = []
     if any(level.fit for level in result.levels):
         notes.append(
-            "Fit: b1 exp(-b2 n) through the empirical rates, in brackets 95% of refits to "
-            "resampled splits. The brackets know neither other topics nor whether the curve is "
-            "right; beyond the sizes of the splits it is usually too low."
+            "Fit: b1 exp(-b2 n) through the empirical rates. Beyond the sizes of the splits it is "
+            "an extrapolation, usually too low, and no interval of it is known to hold."
         )
     if result.n_dropped:
         notes.append(
@@ -147,10 +153,10 @@ def _leaderboard(result: TopicsResult, digits: int) -> Table:
         lead = row["difference"] if row["a"] == result.runs[run] else -row["difference"]
         mean = _figure(result.mean[run], digits)
         rows.append([result.runs[run], mean, _figure(lead, digits), *_outlook(row)])
-    rows.append([result.runs[order[-1]], _figure(result.mean[order[-1]], digits), "", "", ""])
-    needed = f"topics for {percent(result.target)}"
-    header = ["run", result.measure, "lead over next", "reversed", needed]
-    caption = f"{result.caption()} {REVERSED}"
+    last = _figure(result.mean[order[-1]], digits)
+    rows.append([result.runs[order[-1]], last, *[""] * (1 + len(OUTLOOK))])
+    header = ["run", result.measure, "lead over next", *OUTLOOK]
+    caption = f"{result.caption()} {REVERSED} {needed_caption(result)}"
     return Table(header=header, rows=rows, best=frozenset({(0, 1)}), caption=caption)
 
 
@@ -161,24 +167,31 @@ def _baseline_table(result: TopicsResult, digits: int) -> Table:
     for place in result.order:
         run, mean = result.runs[place], _figure(result.mean[place], digits)
         if run == result.baseline:
-            rows.append([f"{run} (baseline)", mean, *[""] * 6])
+            rows.append([f"{run} (baseline)", mean, *[""] * (4 + len(OUTLOOK))])
         else:
             rows.append([run, mean, *_figures(by_run[run], digits)])
-    header = ["run", result.measure, *_pair_header(result, "difference")]
-    caption = f"{result.caption()} {REVERSED} {THEORY}"
+    header = ["run", result.measure, *_pair_header("difference")]
+    caption = f"{result.caption()} {REVERSED} {needed_caption(result)} {THEORY}"
     return Table(header=header, rows=rows, best=frozenset({(0, 1)}), caption=caption)
 
 
 def _pairs_table(result: TopicsResult, digits: int) -> Table:
     shown = sorted(result.rows(), key=lambda row: -np.nan_to_num(row["predictive"], nan=2.0))
     rows = [[row["a"], row["b"], *_figures(row, digits)] for row in shown]
-    header = ["a", "b", *_pair_header(result, "a − b")]
+    header = ["a", "b", *_pair_header("a − b")]
     return Table(header=header, rows=rows, n_names=2, caption=THEORY)
 
 
-def _pair_header(result: TopicsResult, difference: str) -> list[str]:
-    needed = f"topics for {percent(result.target)}"
-    return [difference, "reversed", needed, "error rate", "independent", "approximate"]
+def needed_caption(result: TopicsResult) -> str:
+    """What the numbers of topics are for."""
+    return NEEDED.format(test=result.test_words())
+
+
+OUTLOOK = ("reversed", "topics needed")
+
+
+def _pair_header(difference: str) -> list[str]:
+    return [difference, *OUTLOOK, "error rate", "independent", "approximate"]
 
 
 def _figures(row: dict[str, Any], digits: int) -> list[str]:
@@ -187,9 +200,8 @@ def _figures(row: dict[str, Any], digits: int) -> list[str]:
 
 
 def _outlook(row: dict[str, Any]) -> list[str]:
-    """The predictive rate, and the topics that it takes to make it small."""
-    needed = row["topics_needed"]
-    return [_rate(row["predictive"]), "–" if needed is None else str(needed)]
+    """The predictive rate, and the topics that show the difference."""
+    return [_rate(row["predictive"]), needed_figure(row)]
 
 
 def _levels_table(result: TopicsResult) -> Table:
@@ -228,10 +240,7 @@ def _fit_figures(level: TopicLevel) -> list[str]:
     fit = level.fit
     if fit is None:
         return ["–"] * 4
-    low, high = fit.band[0]
-    known = not math.isnan(low) and high >= 0.001
-    band = f" [{_rate(low)}, {_rate(high)}]" if known else ""
-    return [f"{fit.b1:.3f}", f"{fit.b2:.4f}", _rate(fit.rate[0]) + band, _rate(fit.rate[1])]
+    return [f"{fit.b1:.3f}", f"{fit.b2:.4f}", *map(_rate, fit.rate[:2].tolist())]
 
 
 def _span(level: TopicLevel) -> str:

@@ -2,7 +2,7 @@
 
 For whoever has rates at some sizes and wants them at larger ones: the exponential b1 exp(-b2 n) of
 Voorhees & Buckley (SIGIR 2002, doi:10.1145/564376.564432), which is eq. 9 of Lin & Hauptmann (SIGIR
-2005), by weighted least squares, with a band from resampled trials.
+2005), by weighted least squares.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
-from steadyrank.compute.random import block_stream
 from steadyrank.errors import InputError
 
 FEWEST = 3
@@ -52,7 +51,11 @@ def fit_decays(sizes: ArrayLike, rates: ArrayLike, *, weights: ArrayLike | None 
     a rate that is NaN or has weight 0 is left out.
 
     Do not trust the curve far outside its sizes: rates of many pairs together fall more and more
-    slowly, so that it is too low there.
+    slowly, so that it is too low there. It comes without an interval, as none is known to hold.
+    With ten normal systems on 50 or 200 topics, fitted up to half of them and led on to all and to
+    twice as many, 95 % of refits to resampled splits held the true rate in 18 to 42 % of 60 to 120
+    studies each: splits of one topic set know nothing of other topics. Refits to resampled topics
+    held it in 78 to 100 %, with bands wider than the rate itself, at two hundred times the work.
 
     >>> fit = fit_decays([5, 10, 15, 20, 25], [[0.312, 0.221, 0.16, 0.109, 0.081]])
     >>> fit.b1.round(4).item(), fit.b2.round(4).item(), fit.at([50]).round(4).item()
@@ -92,50 +95,6 @@ def log_linear(
             axis=1
         )
         return np.exp((share * height).sum(axis=1) - slope * centre[:, 0]), -slope
-
-
-def decay_band(
-    counts: np.ndarray,
-    swaps: np.ndarray,
-    *,
-    sizes: ArrayLike,
-    at: ArrayLike,
-    n_samples: int = 400,
-    level: float = 0.95,
-    seed: int = 0,
-) -> np.ndarray:
-    """Where refits to resampled trials put the rates at the sizes `at`: [series, at, 2].
-
-    counts and swaps are [trial, series, size]; whole trials are drawn, so that whatever depends on
-    each other within a trial stays together. The band knows the Monte Carlo error of the trials
-    and nothing else: neither other data nor whether the curve is right. NaN where fewer than nine
-    in ten resamples have a fit.
-    """
-    n_trials, n_series, n_sizes = counts.shape
-    draws = block_stream(seed, "bootstrap of trials", 0).multinomial(
-        n_trials, np.full(n_trials, 1.0 / n_trials), size=n_samples
-    )
-    # Sums of whole numbers are exact in any order, so threads could change speed alone.
-    with threadpool_limits(1, user_api="blas"):
-        drawn, wrong = (
-            (draws.astype(np.float64) @ part.reshape(n_trials, -1)).reshape(-1, n_sizes)
-            for part in (counts.astype(np.float64), swaps.astype(np.float64))
-        )
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rates = wrong / drawn
-    ahead = fit_decays(sizes, rates, weights=drawn).at(at).reshape(n_samples, n_series, -1)
-    return _quantiles(ahead, level)
-
-
-def _quantiles(values: np.ndarray, level: float) -> np.ndarray:
-    """The middle `level` of values [sample, series, at]; NaN where too many are missing."""
-    n_samples, n_series, n_at = values.shape
-    band = np.full((n_series, n_at, 2), np.nan)
-    known = ~np.isnan(values[:, :, 0]) if n_at else np.zeros((n_samples, n_series), bool)
-    tails = [0.5 * (1.0 - level), 0.5 * (1.0 + level)]
-    for series in np.flatnonzero(known.sum(axis=0) >= 0.9 * n_samples):
-        band[series] = np.quantile(values[known[:, series], series], tails, axis=0).T
-    return band
 
 
 def _checked(

@@ -37,6 +37,13 @@ class Demands:
     """Always false for one-way ANOVA."""
     minimum_difference: float | None
     width: float | None
+    comparisons: int = 1
+    """Over which alpha is kept, by Bonferroni's bound; 1 for ANOVA."""
+
+    @property
+    def level(self) -> float:
+        """Of a single comparison."""
+        return self.alpha / self.comparisons
 
     def topics(self, variance: float) -> int:
         """The number of topics needed."""
@@ -55,15 +62,15 @@ class Demands:
 
     def _topics_for_width(self, width: float, variance: float) -> int:
         if self.formula == "nagata":
-            return design.nagata_topics_for_width(width, variance, alpha=self.alpha)
-        return design.topics_for_width(width, variance, paired=self.paired, alpha=self.alpha)
+            return design.nagata_topics_for_width(width, variance, alpha=self.level)
+        return design.topics_for_width(width, variance, paired=self.paired, alpha=self.level)
 
     def power(self, variance: float, n_topics: float) -> float:
         """Exact power of that many topics; NaN without a minimum difference."""
         if self.minimum_difference is None:
             return math.nan
         return design.range_power(
-            self.minimum_difference, variance, n_topics, alpha=self.alpha, **self._layout()
+            self.minimum_difference, variance, n_topics, alpha=self.level, **self._layout()
         )
 
     def smallest_difference(self, variance: float, n_topics: float) -> float:
@@ -79,13 +86,13 @@ class Demands:
         """Of the interval of the difference of two systems; NaN for ANOVA."""
         if self.method == "anova":
             return math.nan
-        return design.expected_width(variance, n_topics, paired=self.paired, alpha=self.alpha)
+        return design.expected_width(variance, n_topics, paired=self.paired, alpha=self.level)
 
     def _layout(self) -> dict[str, Any]:
         return {"systems": self.systems, "paired": self.paired}
 
     def _rates(self) -> dict[str, Any]:
-        return {"alpha": self.alpha, "beta": self.beta}
+        return {"alpha": self.level, "beta": self.beta}
 
 
 def _wanted(value: float | None) -> float:
@@ -105,6 +112,7 @@ def check_demands(
     minimum_difference: Any = None,
     width: Any = None,
     topics: Any = None,
+    comparisons: Any = 1,
 ) -> Demands:
     """Demands that make sense; with `topics`, what these must show may be left open."""
     for what, value, known in (("method", method, Method), ("formula", formula, Formula)):
@@ -118,6 +126,7 @@ def check_demands(
     if method != "interval" and width is not None:
         raise InputError(f"a width is planned by method interval, not by {method}")
     _check_aim(method, minimum_difference, width, topics)
+    _check_comparisons(method, comparisons)
     return Demands(
         method=method,
         formula=formula,
@@ -127,6 +136,7 @@ def check_demands(
         paired=method != "anova" and paired is not False,
         minimum_difference=minimum_difference,
         width=width,
+        comparisons=int(comparisons),
     )
 
 
@@ -150,6 +160,14 @@ def _check_aim(method: str, minimum_difference: Any, width: Any, topics: Any) ->
             "give the minimum difference that topics must show, such as 0.05, or the number of "
             "topics to see what they buy"
         )
+
+
+def _check_comparisons(method: str, comparisons: Any) -> None:
+    is_whole = isinstance(comparisons, (int, np.integer)) and not isinstance(comparisons, bool)
+    if not is_whole or comparisons < 1:
+        raise InputError(f"comparisons must be a whole number from 1 on, got {comparisons!r}")
+    if method == "anova" and comparisons > 1:
+        raise InputError("ANOVA is one test of all systems: comparisons are for ttest and interval")
 
 
 def _check_systems(method: str, systems: Any) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,16 +33,25 @@ class Pilot:
     n_missing: int
     df: int
     effective_df: float
+    """Of the chi-square law behind `variance_interval`."""
     topic_variance: float
     """Component of the two-way layout that V_E contains; NaN for one run."""
     residual_variance: float
     """What is left when topics' differences in difficulty are taken out; NaN likewise."""
     residual_interval: tuple[float, float]
+    residual_effective_df: float
+    """Of the chi-square law behind `residual_interval`, as `effective_df` is of the other."""
 
     @property
     def difference_variance(self) -> float:
         """Mean over pairs of runs of the variance of their differences: twice the residual."""
         return 2.0 * self.residual_variance
+
+    @property
+    def difference_interval(self) -> tuple[float, float]:
+        """Of `difference_variance`."""
+        low, high = self.residual_interval
+        return 2.0 * low, 2.0 * high
 
 
 def pilot_variance(matrix: np.ndarray, measure: str, *, confidence: float = 0.95) -> Pilot:
@@ -55,7 +65,7 @@ def pilot_variance(matrix: np.ndarray, measure: str, *, confidence: float = 0.95
             f"{measure}: the variance is 0, every run scores the same on all its topics: "
             "leave the measure out, or give a variance"
         )
-    topic, residual, residual_interval = _components(matrix, confidence)
+    components = _components(matrix, confidence)
     return Pilot(
         variance=pooled.value,
         variance_interval=pooled.interval(confidence),
@@ -64,38 +74,49 @@ def pilot_variance(matrix: np.ndarray, measure: str, *, confidence: float = 0.95
         n_missing=pooled.n_missing,
         df=pooled.df,
         effective_df=pooled.effective_df,
-        topic_variance=topic,
-        residual_variance=residual,
-        residual_interval=residual_interval,
+        **components,
     )
 
 
-def _components(matrix: np.ndarray, confidence: float) -> tuple[float, float, tuple[float, float]]:
-    """Topic and residual variance of the two-way layout, and the residual's interval.
+def _components(matrix: np.ndarray, confidence: float) -> dict[str, Any]:
+    """Topic and residual variance of the two-way layout, and how well the residual is known.
 
     NaN where the layout is too small for them.
     """
+
+    def named(topic: float, residual: float, low: float, high: float, df: float) -> dict[str, Any]:
+        return {
+            "topic_variance": topic,
+            "residual_variance": residual,
+            "residual_interval": (low, high),
+            "residual_effective_df": df,
+        }
+
     there = matrix[~np.isnan(matrix).all(axis=1)]
     complete = there[:, ~np.isnan(there).any(axis=0)]
     n_runs, n_topics = complete.shape
     if n_runs < 2 or n_topics < 2:
-        return math.nan, math.nan, (math.nan, math.nan)
+        return named(*[math.nan] * 5)
     variance = variance_components(complete).variance
     if variance["residual"] == 0.0:
-        return variance["topic"], 0.0, (0.0, 0.0)
+        return named(variance["topic"], 0.0, 0.0, 0.0, math.nan)
     # With each topic's mean taken out, the runs' pooled variance is the residual but for a factor.
-    rest = pooled_variance(complete - complete.mean(axis=0)).interval(confidence)
-    low, high = (end * n_runs / (n_runs - 1) for end in rest)
-    return variance["topic"], variance["residual"], (low, high)
+    rest = pooled_variance(complete - complete.mean(axis=0))
+    low, high = (end * n_runs / (n_runs - 1) for end in rest.interval(confidence))
+    return named(variance["topic"], variance["residual"], low, high, rest.effective_df)
 
 
 def warn_if_few_topics(
-    pilot: Pilot, measure: str, topics: tuple[int, int] | None, confidence: float
+    pilot: Pilot,
+    measure: str,
+    ends: tuple[float, float],
+    topics: tuple[int, int] | None,
+    confidence: float,
 ) -> None:
     """Say what a small pilot leaves open: the variance, and with it the number of topics."""
     if pilot.n_topics >= STEADY_PILOT:
         return
-    low, high = pilot.variance_interval
+    low, high = ends
     then = f", and the topics needed from {topics[0]} to {topics[1]}" if topics else ""
     warnings.warn(
         f"the pilot has only {pilot.n_topics} topics: the variance of {measure} may be anything "

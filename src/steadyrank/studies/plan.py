@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from steadyrank._version import __version__
+from steadyrank._wording import level_words
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, unknown_name
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Against = Literal["minimum_difference", "systems", "width", "topics"]
+
+DifferenceVariance = Literal["pilot", "twice"]
 
 NO_MEASURE = "score"
 """What a variance without a name is called, as scores without a measure are."""
@@ -68,11 +71,32 @@ class MeasurePlan:
     """Assessors' hours for all topics."""
     cheapest: bool | None = None
 
+    @property
+    def is_by_differences(self) -> bool:
+        """Whether the plan rests on the variance of differences of the pilot's pairs of runs."""
+        return self.pilot is not None and self.difference_variance == self.pilot.difference_variance
+
+    @property
+    def pilot_interval(self) -> tuple[float, float] | None:
+        """Of the variance that the plan rests on: that of differences, or of scores."""
+        if self.pilot is None:
+            return None
+        by_differences = self.is_by_differences
+        return self.pilot.difference_interval if by_differences else self.pilot.variance_interval
+
+    @property
+    def pilot_df(self) -> float:
+        """Effective degrees of freedom of the chi-square law behind that interval."""
+        if self.pilot is None:
+            return math.nan
+        by_differences = self.is_by_differences
+        return self.pilot.residual_effective_df if by_differences else self.pilot.effective_df
+
     def row(self) -> dict[str, Any]:
         """The keys of the JSON output."""
         pilot = self.pilot
         keys = ("variance_interval", "topic_variance", "residual_variance", "residual_interval",
-                "df", "effective_df")  # fmt: skip
+                "df", "effective_df", "residual_effective_df")  # fmt: skip
         return {
             "measure": self.measure,
             "variance": self.variance,
@@ -142,17 +166,19 @@ class PlanResult:
         """What a table of this result must say: aim, design, formula, version."""
         demands = self.demands
         pairing = "paired" if demands.paired else "unpaired"
+        family = f" over {demands.comparisons} comparisons" if demands.comparisons > 1 else ""
         test = {
             "anova": f"one-way ANOVA of {demands.systems} systems",
             "ttest": f"{pairing} t test of two systems",
-            "interval": f"{1 - demands.alpha:.0%} intervals of two systems' difference, {pairing}",
+            "interval": f"{1 - demands.alpha:.0%} intervals of two systems' difference{family}, "
+            f"{pairing}",
         }[demands.method]
         formula = "exact" if demands.formula == "exact" else "Nagata's approximation"
         return f"{self._aim()}; {test}, {formula}; steadyrank {__version__}."
 
     def _aim(self) -> str:
         demands = self.demands
-        rates = f"power {1 - demands.beta:g} at alpha {demands.alpha:g}"
+        rates = f"power {1 - demands.beta:g} at {level_words(demands.alpha, demands.comparisons)}"
         if self.given_topics is not None:
             asked = f"What {self.given_topics} topics buy"
             smallest = f"the smallest difference shown with {rates}"
@@ -248,7 +274,7 @@ def plan(
     scores: Scores | None = None,
     *,
     variance: float | Mapping[str, float] | None = None,
-    difference_variance: float | Literal["pilot"] | None = None,
+    difference_variance: float | DifferenceVariance | None = None,
     minimum_difference: float | None = None,
     systems: int | None = None,
     method: Method = "anova",
@@ -257,6 +283,7 @@ def plan(
     width: float | None = None,
     alpha: float = 0.05,
     beta: float = 0.2,
+    comparisons: int = 1,
     topics: int | None = None,
     measures: Sequence[str] | None = None,
     confidence: float = 0.95,
@@ -274,9 +301,11 @@ def plan(
     whose 1 - alpha interval of a difference has this expected `width`. `formula="nagata"` gives the
     published approximations instead of exact noncentral distributions.
 
-    A paired design needs the variance of differences: twice the variance, as published, which
-    ignores that systems find the same topics hard; or `difference_variance`, a number or "pilot",
-    the mean over the pilot's pairs of runs. Budgets: `minutes_per_document` with
+    A paired design needs the variance of differences. From pilot data with two or more runs it is
+    "pilot", the mean over the pilot's pairs of runs, which knows that systems find the same topics
+    hard; else "twice" the variance, as published, which does not. `difference_variance` names
+    either, or is a number. With `comparisons`, alpha is kept over so many t tests or intervals, by
+    Bonferroni's bound. Budgets: `minutes_per_document` with
     `documents_per_topic`, or with `pool_depth`, where a topic has at most systems × depth.
 
     Assumes normal scores of one variance in all systems, and that the pilot's topics and systems
@@ -289,6 +318,7 @@ def plan(
     demands = check_demands(
         method=method, formula=formula, alpha=alpha, beta=beta, systems=systems, paired=paired,
         minimum_difference=minimum_difference, width=width, topics=topics,
+        comparisons=comparisons,
     )  # fmt: skip
     check_open_unit("confidence", confidence)
     _check_sources(scores, variance, difference_variance, demands)
@@ -332,7 +362,7 @@ def _check_sources(
     if difference_variance == "pilot":
         if scores is None:
             raise InputError("difference variance 'pilot' needs pilot data: QRELS RUN... or scores")
-    elif difference_variance is not None:
+    elif difference_variance not in (None, "twice"):
         check_positive("difference variance", difference_variance)
     elif scores is None and variance is None:
         raise InputError("give a variance, or pilot data to estimate it: QRELS RUN... or scores")
@@ -358,28 +388,30 @@ def _plan_pilot(
     for name in scores.measures if measures is None else measures:
         position(str(name), scores.measures, "measure")
         pilot = pilot_variance(scores.matrix(name), name, confidence=confidence)
-        of_differences = difference_variance
-        if difference_variance == "pilot":
-            of_differences = pilot.difference_variance
-            if not of_differences > 0.0:
-                raise InputError(
-                    f"{name}: no two runs of the pilot differ by varying amounts on shared topics: "
-                    "give the variance of differences"
-                )
-        differences = _of_differences(pilot.variance, of_differences)
+        if difference_variance == "pilot" and not pilot.difference_variance > 0.0:
+            raise InputError(
+                f"{name}: no two runs of the pilot differ by varying amounts on shared topics: "
+                "give the variance of differences"
+            )
+        differences = _of_differences(pilot.variance, difference_variance, pilot)
         rows.append(_plan_measure(demands, name, pilot.variance, differences, pilot, topics))
     if not rows:
         raise InputError("name at least one measure")
     first = min(rows, key=lambda row: row.pilot.n_topics if row.pilot else math.inf)
-    if first.pilot:
-        warn_if_few_topics(first.pilot, first.measure, first.topics_interval, confidence)
+    if first.pilot and first.pilot_interval:
+        warn_if_few_topics(
+            first.pilot, first.measure, first.pilot_interval, first.topics_interval, confidence
+        )
     warn_if_one_team(scores)
     return rows
 
 
-def _of_differences(own: float, given: Any) -> float:
-    """As published, twice the variance, unless it is known."""
-    return 2.0 * own if given is None else float(given)
+def _of_differences(own: float, given: Any, pilot: Pilot | None = None) -> float:
+    """That of the pilot's pairs, if it has any; else, as published, twice the variance."""
+    if given not in (None, "pilot", "twice"):
+        return float(given)
+    has_pairs = pilot is not None and pilot.difference_variance > 0.0
+    return pilot.difference_variance if pilot and has_pairs and given != "twice" else 2.0 * own
 
 
 def _design_variance(demands: Demands, own: float, of_differences: float) -> float:
@@ -425,7 +457,7 @@ def _with_pilot(
         return made
     two_way = topics_for_range(
         demands.minimum_difference, pilot.residual_variance, systems=demands.systems, paired=True,
-        alpha=demands.alpha, beta=demands.beta,
+        alpha=demands.level, beta=demands.beta,
     )  # fmt: skip
     return replace(made, topics_two_way=two_way)
 

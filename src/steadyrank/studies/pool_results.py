@@ -6,7 +6,7 @@ Each part of the result has its own class; `PoolsResult` holds them and says wha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from steadyrank._version import __version__
 from steadyrank.errors import InputError, unknown_name
@@ -16,6 +16,8 @@ from steadyrank.studies.pool_trials import Trial
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Mode = Literal["sound", "paper"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +32,11 @@ class LeaveOut:
     topics_left: tuple[int, ...]
     """Topics of each trial: fewer where the remaining runs fail on all others."""
     mean: float
+    extent: tuple[float, float] | None
+    """The smallest and the largest of the trials, a range and no confidence interval."""
     interval: tuple[float, float] | None
-    """Student's, for the mean over trials; None for a single trial."""
+    """The paper's: Student's, for the mean over trials. None for a single trial and in sound mode,
+    since trials over sets of the same teams are no independent samples."""
     quantiles: dict[str, float]
     """Of the trials."""
     is_exhaustive: bool
@@ -39,10 +44,14 @@ class LeaveOut:
     difference_variances: tuple[float, ...]
     """The 95th percentile, over pairs of runs, of the variance of differences, of each trial."""
     difference_mean: float
+    paired_variances: tuple[float, ...]
+    """Of each trial half the variance of differences, mean over pairs of runs; NaN for one run."""
     topics_needed: int | None = None
     """By the mean; None where no minimum difference or width was asked for."""
+    topics_extent: tuple[int | None, int | None] | None = None
+    """The fewest and the most topics by a trial."""
     topics_interval: tuple[int | None, int | None] | None = None
-    """At both ends of the interval; None at an end that is no variance."""
+    """At both ends of the paper's interval; None at an end that is no variance."""
     topics_each: tuple[int | None, ...] = ()
     """By each trial."""
     difference_topics: int | None = None
@@ -57,8 +66,10 @@ class LeaveOut:
             "variances": self.variances,
             "mean": self.mean,
             "interval": self.interval,
+            "range": self.extent,
             "quantiles": self.quantiles,
             "topics_needed": self.topics_needed,
+            "topics_needed_range": self.topics_extent,
             "topics_needed_interval": self.topics_interval,
             "topics_needed_each": self.topics_each,
             "topics_left": self.topics_left,
@@ -66,6 +77,7 @@ class LeaveOut:
             "difference_variances": self.difference_variances,
             "difference_mean": self.difference_mean,
             "difference_topics_needed": self.difference_topics,
+            "paired_variances": self.paired_variances,
         }
 
 
@@ -79,11 +91,14 @@ class Reference:
     """Chi-square, for other topics."""
     n_topics: int
     topics_needed: int | None
+    topics_interval: tuple[int, int] | None
+    """Topics at both ends of the interval of the variance that they rest on."""
     difference_variance: float
     """The 95th percentile over the pairs of runs."""
     difference_topics: int | None
     first_miss: dict[int, int | None]
-    """For each number of pilot topics, the smallest k whose interval misses the variance."""
+    """The paper's: for each number of pilot topics, the smallest k whose interval misses the
+    variance. Empty in sound mode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +149,8 @@ class PoolsResult:
     pilot_topics: tuple[int, ...]
     confidence: float
     seed: int
+    mode: Mode
+    """"paper" has the paper's intervals over trials, "sound" ranges alone."""
     demands: Demands | None
     n_judgments: int
     n_orphans: int
@@ -183,6 +200,6 @@ class PoolsResult:
         return pd.DataFrame(self.rows())
 
     def _repr_html_(self) -> str:
-        columns = ["measure", "k", "pilot_topics", "mean", "interval", "topics_needed"]
+        columns = ["measure", "k", "pilot_topics", "mean", "range", "topics_needed"]
         frame = self.to_frame()[columns]
         return str(frame.to_html(index=False, float_format="{:.4g}".format))

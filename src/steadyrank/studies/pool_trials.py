@@ -29,8 +29,7 @@ from steadyrank.errors import InputError
 from steadyrank.stats.inputs import pair_differences, pair_moments
 from steadyrank.stats.paired import means_and_errors
 from steadyrank.stats.result import all_pairs
-from steadyrank.stats.variance import pooled_variance
-from steadyrank.studies.demands import Demands
+from steadyrank.stats.variance import pooled_variance, variance_components
 from steadyrank.studies.pool_judgments import Pool, kept_judgments, score_runs
 
 BLOCK = 8
@@ -56,6 +55,8 @@ class Estimates:
     """What every trial gave: arrays [trial, measure, number of pilot topics]."""
 
     variance: np.ndarray
+    paired_variance: np.ndarray
+    """Half the variance of differences, mean over the pairs of runs: the two-way residual."""
     difference_variance: np.ndarray
     """The 95th percentile over the pairs of runs."""
     n_topics: np.ndarray
@@ -118,9 +119,12 @@ def run_trials(
         run = _block_elsewhere if is_elsewhere(workers_) else _block
         tasks = [(there, block, tuple(sizes)) for block in blocks]
         parts = map_in_order(run, tasks, workers_, progress=progress)
-    variance, differences, n_topics = np.concatenate(parts, axis=1)
+    variance, paired, differences, n_topics = np.concatenate(parts, axis=1)
     return Estimates(
-        variance=variance, difference_variance=differences, n_topics=n_topics.astype(np.int64)
+        variance=variance,
+        paired_variance=paired,
+        difference_variance=differences,
+        n_topics=n_topics.astype(np.int64),
     )
 
 
@@ -142,11 +146,16 @@ def _block(task: _Task) -> np.ndarray:
 def _one_trial(pool: Pool, trial: Trial, sizes: Sequence[int]) -> np.ndarray:
     kept = kept_judgments(pool, trial.left_out)
     scores = score_runs(pool, kept, pool.runs_without(trial.left_out))
-    found = np.full((3, len(scores), len(sizes)), np.nan)
+    found = np.full((4, len(scores), len(sizes)), np.nan)
     for m, matrix in enumerate(scores):
         for s, topics in enumerate(pilot_subsets(matrix, trial.topic_order, sizes)):
             chosen = np.ascontiguousarray(matrix[:, topics])
-            found[:, m, s] = variance_or_nan(chosen), difference_variance(chosen), len(topics)
+            found[:, m, s] = (
+                variance_or_nan(chosen),
+                paired_variance_or_nan(chosen),
+                difference_variance(chosen),
+                len(topics),
+            )
     return found
 
 
@@ -170,6 +179,14 @@ def variance_or_nan(scores: np.ndarray) -> float:
         return pooled_variance(scores).value
     except InputError:
         return math.nan
+
+
+def paired_variance_or_nan(scores: np.ndarray) -> float:
+    """The residual of the two-way layout, as `plan` takes it; NaN where there are no pairs."""
+    complete = scores[:, ~np.isnan(scores).any(axis=0)]
+    if min(complete.shape) < 2:
+        return math.nan
+    return variance_components(complete).variance["residual"]
 
 
 def difference_variance(scores: np.ndarray) -> float:
@@ -199,9 +216,9 @@ def mean_and_interval(
 ) -> tuple[float, tuple[float, float] | None]:
     """Mean over the trials and Student's interval: mean ± t(n - 1) sd / sqrt(n).
 
-    It says how well so few trials know the mean over all ways to leave teams out, and shrinks as
-    they grow in number; how different the single trials are, quantiles say. Trials without a value
-    are left out; None where fewer than two have one.
+    As published. It takes trials for independent samples, which sets of the same few teams are not,
+    and shrinks as they grow in number; how different the single trials are, their range and
+    quantiles say. Trials without a value are left out; None where fewer than two have one.
 
     >>> mean, interval = mean_and_interval([0.112, 0.118, 0.109])
     >>> round(mean, 3), [round(end, 4) for end in interval]
@@ -215,29 +232,3 @@ def mean_and_interval(
     quantile = float(special.stdtrit(n - 1, 0.5 + 0.5 * confidence))
     half_width = quantile * float(known.std(ddof=1)) / math.sqrt(n)
     return mean, (mean - half_width, mean + half_width)
-
-
-def topics_for_all(demands: Demands | None, variances: Sequence[float]) -> list[int | None]:
-    """The topics that each variance asks for; None where it is not above 0, or without demands.
-
-    Topics grow with the variance: what two variances agree on holds for all between them.
-    """
-    if demands is None:
-        return [None] * len(variances)
-    order = sorted({v for v in variances if v > 0.0})
-    known: dict[float, int] = {}
-
-    def fill(first: int, last: int) -> None:
-        for place in (first, last):
-            if order[place] not in known:
-                known[order[place]] = demands.topics(order[place])
-        if known[order[first]] == known[order[last]]:
-            known.update(dict.fromkeys(order[first:last], known[order[first]]))
-        elif last - first > 1:
-            middle = (first + last) // 2
-            fill(first, middle)
-            fill(middle, last)
-
-    if order:
-        fill(0, len(order) - 1)
-    return [known.get(v) for v in variances]

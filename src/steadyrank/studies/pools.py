@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.reading import NameFrom, RunOptions
 from steadyrank.data.run import Duplicates
 from steadyrank.data.sources import PathLike
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, unknown_name
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.stats.correlation import bootstrap_tau_interval, kendall_interval
 from steadyrank.stats.design import check_rates
@@ -37,8 +36,10 @@ from steadyrank.studies.pool_judgments import (
     read_pool,
     score_runs,
 )
+from steadyrank.studies.pool_planning import pilot_variances, topics_for_all, with_topics
 from steadyrank.studies.pool_results import (
     LeaveOut,
+    Mode,
     PoolBias,
     PoolsResult,
     RankSimilarity,
@@ -52,7 +53,6 @@ from steadyrank.studies.pool_trials import (
     mean_and_interval,
     pilot_subsets,
     run_trials,
-    topics_for_all,
 )
 
 MOST_TEAMS = 15
@@ -82,6 +82,7 @@ def pools(
     alpha: float = 0.05,
     beta: float = 0.2,
     confidence: float = 0.95,
+    mode: Mode = "sound",
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
     name_from: NameFrom = "tag",
@@ -106,7 +107,12 @@ def pools(
 
     Teams come with the runs (`info["team"]`), from `run_info`, a CSV file, or from `team_from`, a
     regular expression on run names. With `minimum_difference` and `systems`, or whatever else
-    `plan` takes, each variance comes with the topics that it asks for.
+    `plan` takes, each variance comes with the topics that it requires: V_E for ANOVA and unpaired
+    designs, the paired variance of the runs that are left for paired ones, as in `plan`.
+
+    Trials over sets of the same teams are no independent samples, least of all where all sets are
+    taken, so each k has the range of its trials and their quantiles. `mode="paper"` adds Student's
+    interval over trials and the first k whose interval misses the variance by all teams.
 
     Also: the change of every run's score without its own team's unique documents, and how alike
     the measures rank the runs. All runs are taken to have been pooled. Says nothing about teams
@@ -129,6 +135,8 @@ def pools(
         paired=paired, width=width, alpha=alpha, beta=beta,
     )  # fmt: skip
     check_open_unit("confidence", confidence)
+    if mode not in get_args(Mode):
+        raise unknown_name("mode", str(mode), get_args(Mode))
     check_counts("trials", trials, lowest=1)
     pool = read_pool(
         runs, qrels, parsed, depth=pool_depth, missing=missing, no_relevant=no_relevant,
@@ -143,7 +151,8 @@ def pools(
     estimates = run_trials(
         pool, drawn, sizes, jobs=jobs, scheduler=scheduler, executor=executor, progress=progress
     )
-    cells = _with_topics(_summaries(pool, drawn, estimates, sizes, confidence), demands)
+    student = confidence if mode == "paper" else None
+    cells = with_topics(_summaries(pool, drawn, estimates, sizes, student), demands)
     unique = [~kept_judgments(pool, [team]) for team in range(len(pool.teams))]
     return PoolsResult(
         measures=pool.measures,
@@ -156,6 +165,7 @@ def pools(
         pilot_topics=sizes,
         confidence=confidence,
         seed=seed,
+        mode=mode,
         demands=demands,
         n_judgments=len(pool.grades),
         n_orphans=int(pool.orphans.sum()),
@@ -214,9 +224,13 @@ def _sizes(pilot_topics: Sequence[int] | None, n_topics: int) -> tuple[int, ...]
 
 
 def _summaries(
-    pool: Pool, drawn: Sequence[Trial], found: Estimates, sizes: Sequence[int], confidence: float
+    pool: Pool,
+    drawn: Sequence[Trial],
+    found: Estimates,
+    sizes: Sequence[int],
+    confidence: float | None,
 ) -> list[LeaveOut]:
-    """A cell for each measure, number of pilot topics and k."""
+    """A cell for each measure, number of pilot topics and k; the paper's intervals if asked for."""
     by_k: dict[int, list[int]] = {}
     for place, trial in enumerate(drawn):
         by_k.setdefault(trial.k, []).append(place)
@@ -228,7 +242,9 @@ def _summaries(
                 some = places[:1] if k == 0 and size == len(pool.topics) else places
                 variances = found.variance[some, m, s]
                 differences = found.difference_variance[some, m, s].tolist()
-                mean, interval = mean_and_interval(variances.tolist(), confidence=confidence)
+                mean, interval = mean_and_interval(
+                    variances.tolist(), confidence=confidence or 0.95
+                )
                 cells.append(
                     LeaveOut(
                         measure=measure,
@@ -237,14 +253,22 @@ def _summaries(
                         variances=tuple(variances.tolist()),
                         topics_left=tuple(found.n_topics[some, m, s].tolist()),
                         mean=mean,
-                        interval=interval,
+                        extent=_extent(variances),
+                        interval=interval if confidence else None,
                         quantiles=_quantiles(variances),
                         is_exhaustive=drawn[places[0]].is_exhaustive,
                         difference_variances=tuple(differences),
                         difference_mean=mean_and_interval(differences)[0],
+                        paired_variances=tuple(found.paired_variance[some, m, s].tolist()),
                     )
                 )
     return cells
+
+
+def _extent(values: np.ndarray) -> tuple[float, float] | None:
+    """The smallest and the largest of several trials."""
+    known = values[~np.isnan(values)]
+    return (float(known.min()), float(known.max())) if len(known) > 1 else None
 
 
 def _quantiles(values: np.ndarray) -> dict[str, float]:
@@ -253,32 +277,6 @@ def _quantiles(values: np.ndarray) -> dict[str, float]:
         return {}
     found = np.quantile(known, QUANTILES).tolist()
     return {f"{level:g}": value for level, value in zip(QUANTILES, found, strict=True)}
-
-
-def _with_topics(cells: Sequence[LeaveOut], demands: Demands | None) -> list[LeaveOut]:
-    """The cells with the topics that their variances ask for."""
-    if demands is None:
-        return list(cells)
-    asked = [
-        value
-        for cell in cells
-        for value in (
-            cell.mean, cell.difference_mean / 2.0, *(cell.interval or ()), *cell.variances
-        )
-    ]  # fmt: skip
-    topics = dict(zip(asked, topics_for_all(demands, asked), strict=True))
-    return [
-        replace(
-            cell,
-            topics_needed=topics.get(cell.mean),
-            topics_interval=(
-                (topics[cell.interval[0]], topics[cell.interval[1]]) if cell.interval else None
-            ),
-            topics_each=tuple(topics.get(value) for value in cell.variances),
-            difference_topics=topics.get(cell.difference_mean / 2.0),
-        )
-        for cell in cells
-    ]
 
 
 def _pilots(pool: Pool, full: np.ndarray, confidence: float) -> list[tuple[Pilot, float]]:
@@ -296,17 +294,23 @@ def _references(
     pool: Pool, pilots: Sequence[tuple[Pilot, float]], cells: Sequence[LeaveOut],
     demands: Demands | None,
 ) -> list[Reference]:  # fmt: skip
-    asked = [value for pilot, differences in pilots for value in (pilot.variance, differences / 2)]
-    needed = topics_for_all(demands, asked)
+    paired = demands is not None and demands.paired
+    asked = [
+        value
+        for pilot, differences in pilots
+        for value in (*pilot_variances(pilot, paired), differences / 2)
+    ]
+    needed = np.reshape(np.array(topics_for_all(demands, asked), object), (len(pilots), -1))
     return [
         Reference(
             measure=name,
             variance=pilot.variance,
             variance_interval=pilot.variance_interval,
             n_topics=pilot.n_topics,
-            topics_needed=needed[2 * m],
+            topics_needed=needed[m, 0],
+            topics_interval=None if demands is None else (needed[m, 1], needed[m, 2]),
             difference_variance=differences,
-            difference_topics=needed[2 * m + 1],
+            difference_topics=needed[m, 3],
             first_miss=_first_misses(name, pilot.variance, cells),
         )
         for m, (name, (pilot, differences)) in enumerate(zip(pool.measures, pilots, strict=True))
@@ -316,10 +320,13 @@ def _references(
 def _first_misses(
     measure: str, variance: float, cells: Sequence[LeaveOut]
 ) -> dict[int, int | None]:
-    """For each number of pilot topics, the smallest k whose interval misses the variance."""
+    """For each number of pilot topics, the smallest k whose interval misses the variance.
+
+    Empty where there are no intervals.
+    """
     found: dict[int, int | None] = {}
     for cell in cells:
-        if cell.measure == measure and cell.k > 0:
+        if cell.measure == measure and cell.k > 0 and cell.interval is not None:
             known = found.setdefault(cell.pilot_topics, None)
             if known is None and misses(cell.interval, variance):
                 found[cell.pilot_topics] = cell.k

@@ -22,6 +22,12 @@ from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.variance import VarianceComponents, topics_for
 from steadyrank.stats.variance_facets import N_DRAWS, FacetComponents, PivotalDraws
 from steadyrank.studies.demands import check_number
+from steadyrank.studies.stability_influence import (
+    LeadingGroup,
+    LeaveOneOut,
+    leading_group,
+    leave_one_out,
+)
 from steadyrank.studies.stability_layouts import Components, study_components
 
 if TYPE_CHECKING:
@@ -95,6 +101,10 @@ class StabilityResult:
     coefficients: tuple[Coefficients, ...]
     """The D-study: first the collection's own numbers, then those asked about."""
     topics_needed: tuple[TopicsNeeded, ...]
+    leave_one_out: LeaveOneOut | None = None
+    """The coefficients without each system; None of fewer than four systems."""
+    leading_group: LeadingGroup | None = None
+    """Those of the better half of the systems; None of fewer than five systems."""
     seed: int = 0
     """Of the draws behind intervals, where systems have instances."""
 
@@ -210,7 +220,9 @@ def stability(
     `instances`: numbers of them to look at, 1, 2, 5 and 10 unless given.
 
     Systems, topics and instances all count as random samples: the answer is about other systems
-    like these. Close systems make it low although each score is known well. Intervals assume
+    like these. Close systems make it low although each score is known well, and one system far
+    from all others makes it high although the others cannot be ordered: `leave_one_out` has the
+    coefficients without each system, `leading_group` those of the better half. Intervals assume
     normal effects. A component that comes out negative is kept as it is in the others' equations,
     counts as 0 in coefficients, and is warned of. Topics that some run lacks are left out.
 
@@ -234,6 +246,8 @@ def stability(
         raise InputError(f"{name}: every score is the same: there is no variance to split")
     _warn_of_negative(name, g)
     known, numbers = _interval_source(g, seed), _numbers(g, asked)
+    own = _coefficients(known, g.n_topics, numbers[0], confidence)
+    half_width = (own.e_rho2_interval[1] - own.e_rho2_interval[0]) / 2.0
     return StabilityResult(
         measure=name,
         components=g,
@@ -244,6 +258,8 @@ def stability(
         topics_needed=tuple(
             _topics_needed(known, level, k, confidence) for k in numbers for level in levels
         ),
+        leave_one_out=leave_one_out(scores, name, str(facet), g, half_width),
+        leading_group=leading_group(scores, name, str(facet), g),
         seed=seed,
     )
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.compute.random import block_stream, blocks_of
-from steadyrank.stats.decay import decay_band, fit_decays
+from steadyrank.stats.decay import fit_decays
 from steadyrank.stats.result import CONSTANT, TOO_FEW
 from steadyrank.stats.reversal import (
     PairVariances,
@@ -47,9 +47,7 @@ class LevelFit:
     residuals: np.ndarray
     """Empirical less fitted rate at each size; NaN where there is no empirical rate."""
     rate: np.ndarray
-    """At each of the further sizes."""
-    band: np.ndarray
-    """[further size, 2]: middle 95 % of refits to resampled trials."""
+    """At each of the further sizes. No interval of it is known to hold: see `fit_decays`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,8 +125,6 @@ def topic_levels(
     splits: np.ndarray,
     sizes: tuple[int, ...],
     further: tuple[int, ...],
-    *,
-    seed: int,
 ) -> tuple[TopicLevel, ...]:
     """Theory and experiment for each of 21 bins of the difference."""
     known = found.flag != TOO_FEW
@@ -142,7 +138,7 @@ def topic_levels(
         errors = np.sqrt((off**2).sum(axis=0)).T / np.where(total > 0, total, np.nan)
     if len(splits) < 2:
         errors = np.full_like(errors, np.nan)
-    fits = _fits(counts, swaps, rates, total, sizes, further, seed)
+    fits = _fits(rates, total, sizes, further)
     return tuple(
         TopicLevel(
             low=level / round(1 / WIDTH),
@@ -183,18 +179,10 @@ def _theory(found: PairVariances, members: np.ndarray, sizes: tuple[int, ...]) -
 
 
 def _fits(
-    counts: np.ndarray,
-    swaps: np.ndarray,
-    rates: np.ndarray,
-    total: np.ndarray,
-    sizes: tuple[int, ...],
-    further: tuple[int, ...],
-    seed: int,
+    rates: np.ndarray, total: np.ndarray, sizes: tuple[int, ...], further: tuple[int, ...]
 ) -> list[LevelFit | None]:
-    """The curve of each level, with a band where the trials can be resampled."""
+    """The curve of each level."""
     found = fit_decays(sizes, rates, weights=total)
-    by_series = [part.transpose(0, 2, 1) for part in (counts, swaps)]
-    band = decay_band(*by_series, sizes=sizes, at=further, seed=seed)
     residuals, ahead = rates - found.at(sizes), found.at(further)
     return [
         LevelFit(
@@ -203,7 +191,6 @@ def _fits(
             method=str(method),
             residuals=residuals[level],
             rate=ahead[level],
-            band=band[level],
         )
         if method
         else None

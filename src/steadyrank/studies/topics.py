@@ -18,30 +18,38 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from steadyrank._version import __version__
-from steadyrank._wording import by_number
+from steadyrank._wording import by_number, level_words
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, mean_of_present, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
-from steadyrank.stats.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, all_pairs
+from steadyrank.stats.design import check_rates
+from steadyrank.stats.needed_topics import NeededTopics, needed_topics
+from steadyrank.stats.result import all_pairs
 from steadyrank.stats.reversal import (
     PairVariances,
     approximate_error_rate,
     error_rate,
     pair_variances,
     predictive_rate,
-    topics_for_error_rate,
-    topics_for_predictive_rate,
 )
+from steadyrank.studies.demands import check_number
 from steadyrank.studies.topic_levels import Binning, TopicLevel, count_splits, topic_levels
+from steadyrank.studies.topic_words import CONFIDENCE, pair_words
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 _MOMENTS = ("difference", "variance_a", "variance_b", "covariance", "variance")
-_RATES = ("error_rate", "error_rate_independent", "approximation", "predictive")
+_RATES = (
+    "error_rate",
+    "error_rate_independent",
+    "approximation",
+    "predictive",
+    "predictive_limit",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,6 +64,11 @@ class TopicsResult:
     """Topics that every run has: the splits use no others."""
     trials: int
     target: float
+    """A rate of reversals that is still called rare."""
+    alpha: float
+    beta: float
+    comparisons: int
+    """Over which `alpha` is kept: numbers of topics are for tests at `level`."""
     binning: Binning
     baseline: str | None
     seed: int
@@ -66,10 +79,10 @@ class TopicsResult:
     error_rate_independent: np.ndarray
     approximation: np.ndarray
     predictive: np.ndarray
-    topics_needed: np.ndarray
-    """For a predictive rate of `target`; infinite where there is no difference."""
-    topics_needed_error_rate: np.ndarray
-    """For an error rate of `target`, if the difference were the true one."""
+    predictive_limit: np.ndarray
+    """The predictive rate of a second experiment with endless topics: none has a smaller one."""
+    needed: NeededTopics
+    """For a paired t test at `level` with power 1 - beta, with 95 % intervals."""
     sizes: tuple[int, ...]
     further_sizes: tuple[int, ...]
     """To which the fits are extrapolated."""
@@ -79,6 +92,11 @@ class TopicsResult:
     def n_dropped(self) -> int:
         """Topics that the splits leave out because some run lacks them."""
         return self.n_topics - self.n_complete
+
+    @property
+    def level(self) -> float:
+        """Of a single comparison: alpha over the number of comparisons, Bonferroni's bound."""
+        return self.alpha / self.comparisons
 
     @property
     def order(self) -> list[int]:
@@ -97,7 +115,12 @@ class TopicsResult:
         names = (a or self.leaders[0], b or self.leaders[1])
         one, other = (position(name, self.runs, "run") for name in names)
         pair = self.pair(one, other)
-        return _in_words(self.rows([pair])[0], self.measure, self.target)
+        return pair_words(self.rows([pair])[0], self.measure, self.test_words())
+
+    def test_words(self) -> str:
+        """The test that numbers of topics are for."""
+        level = level_words(self.alpha, self.comparisons)
+        return f"a paired t test with power {1.0 - self.beta:g} at {level}"
 
     def pair(self, one: int, other: int) -> int:
         """Which of the pairs two runs, by their positions, are, in either order."""
@@ -124,7 +147,12 @@ class TopicsResult:
     def rows(self, which: Sequence[int] | slice = slice(None)) -> list[dict[str, Any]]:
         """One dictionary a pair, with the keys that the JSON output has."""
         found, (first, second) = self.variances, self.pairs[which].T
-        needed = {key: getattr(self, key) for key in ("topics_needed", "topics_needed_error_rate")}
+        # Without an upper end the number at the observed difference estimates nothing.
+        known = np.where(np.isfinite(self.needed.high), self.needed.topics, np.nan)
+        needed, low, high = (
+            [_whole(size) for size in sizes[which].tolist()]
+            for sizes in (known, self.needed.low, self.needed.high)
+        )
         columns = {
             "a": [self.runs[run] for run in first],
             "b": [self.runs[run] for run in second],
@@ -133,7 +161,8 @@ class TopicsResult:
             "mean_b": self.mean[second].tolist(),
             **{key: getattr(found, key)[which].tolist() for key in _MOMENTS},
             **{key: getattr(self, key)[which].tolist() for key in _RATES},
-            **{key: list(map(_whole, sizes[which].tolist())) for key, sizes in needed.items()},
+            "topics_needed": needed,
+            "topics_needed_interval": list(zip(low, high, strict=True)),
             "flag": found.flag[which].tolist(),
         }
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
@@ -156,7 +185,14 @@ class TopicsResult:
 
         if kind not in ("pairs", "levels"):
             raise unknown_name("kind of frame", kind, ("pairs", "levels"))
-        return pd.DataFrame(self.rows() if kind == "pairs" else self.curves())
+        if kind == "levels":
+            return pd.DataFrame(self.curves())
+        frame = pd.DataFrame(self.rows())
+        ends = frame.pop("topics_needed_interval").tolist()
+        place = list(frame.columns).index("topics_needed") + 1
+        for end, values in zip(("high", "low"), list(zip(*ends, strict=True))[::-1], strict=True):
+            frame.insert(place, f"topics_needed_{end}", list(values))
+        return frame
 
     def _repr_html_(self) -> str:
         return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
@@ -169,6 +205,9 @@ def topics(
     sizes: Sequence[int] | None = None,
     trials: int = 1000,
     target: float = 0.05,
+    alpha: float = 0.05,
+    beta: float = 0.2,
+    comparisons: int | None = None,
     baseline: str | None = None,
     binning: Binning = "first",
     jobs: int | None = None,
@@ -179,8 +218,12 @@ def topics(
 
     For every pair of runs, or of every run with a `baseline`: the error rate of its difference,
     with the variance of paired scores and with that of independent ones, its closed approximation,
-    and the predictive rate, which is what may be said of an observed difference; the topics that
-    bring the latter to `target`. Missing scores are left out pair by pair.
+    and the predictive rate, which is what may be said of an observed difference: with as many
+    topics, and with endless ones (it does not go to 0, since the first experiment stays what it
+    was). And the topics with which a paired t test shows the difference with power 1 - `beta`, with
+    a 95 % interval (`steadyrank.stats.needed_topics`), at the level that suffices for all
+    comparisons together, `alpha` over `comparisons`: the number of pairs unless given. Pairs above
+    `target`, a predictive rate, are counted. Missing scores are left out pair by pair.
 
     For levels of the difference, .01 wide: the variance, the same rates at each of `sizes`, and
     the empirical rate over `trials` random splits. One split serves all sizes: the first n topics
@@ -200,6 +243,9 @@ def topics(
     """
     seed = seed_from(rng)
     name = _check(scores, measure, trials, baseline, binning)
+    check_rates(check_number("alpha", alpha), check_number("beta", beta))
+    if not 0.0 < check_number("target", target) < 0.5:
+        raise InputError(f"target lies strictly between 0 and 0.5 (a coin's rate), got {target}")
     scores = scores_in_order(scores)
     matrix = scores.matrix(name)
     everyone = pair_variances(matrix, all_pairs(len(matrix)))
@@ -214,6 +260,7 @@ def topics(
     pairs, shown = _shown_pairs(scores, baseline, matrix, everyone)
     size = np.where(shown.n > 0, shown.n, np.nan)
     independent = shown.variance_a + shown.variance_b
+    n_comparisons = _check_comparisons(comparisons, len(pairs))
     return TopicsResult(
         measure=name,
         runs=scores.runs,
@@ -222,6 +269,9 @@ def topics(
         n_complete=complete.shape[1],
         trials=trials,
         target=target,
+        alpha=alpha,
+        beta=beta,
+        comparisons=n_comparisons,
         binning=binning,
         baseline=baseline,
         seed=seed,
@@ -231,11 +281,18 @@ def topics(
         error_rate_independent=error_rate(shown.difference, independent, size),
         approximation=approximate_error_rate(shown.difference, shown.variance, size),
         predictive=predictive_rate(shown.difference, shown.variance, size),
-        topics_needed=topics_for_predictive_rate(shown.difference, shown.variance, target),
-        topics_needed_error_rate=topics_for_error_rate(shown.difference, shown.variance, target),
+        predictive_limit=predictive_rate(shown.difference, shown.variance, size, math.inf),
+        needed=needed_topics(
+            shown.difference,
+            shown.variance,
+            size,
+            alpha=alpha / n_comparisons,
+            beta=beta,
+            confidence=CONFIDENCE,
+        ),
         sizes=chosen,
         further_sizes=further,
-        levels=topic_levels(everyone, found, chosen, further, seed=seed),
+        levels=topic_levels(everyone, found, chosen, further),
     )
 
 
@@ -280,6 +337,14 @@ def _check(scores: Scores, measure: Any, trials: Any, baseline: str | None, binn
     return str(measure)
 
 
+def _check_comparisons(comparisons: Any, n_pairs: int) -> int:
+    if comparisons is None:
+        return n_pairs
+    if not isinstance(comparisons, (int, np.integer)) or comparisons < 1:
+        raise InputError(f"comparisons must be a whole number from 1 on, got {comparisons!r}")
+    return int(comparisons)
+
+
 def _check_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
     try:
         whole = [operator.index(size) for size in sizes]
@@ -309,34 +374,3 @@ def _warn_of_dropped(n_topics: int, n_complete: int) -> None:
 
 def _whole(size: float) -> int | None:
     return int(size) if math.isfinite(size) else None
-
-
-def _in_words(row: dict[str, Any], measure: str, target: float) -> str:
-    """What a second experiment may do to a pair."""
-    a, b, gap, n = row["a"], row["b"], row["difference"], row["n"]
-    if row["flag"] == TOO_FEW:
-        return f"{a} and {b} share {n} topics: too few to say anything."
-    if row["flag"] == NO_DIFFERENCE or gap == 0.0:
-        return f"{a} and {b} have the same mean {measure} on {n} topics: there is no order to keep."
-    if gap < 0:
-        a, b = b, a
-    start = f"{a} is above {b} by {abs(gap):.4f} mean {measure} on {n} topics. "
-    if row["flag"] == ZERO_VARIANCE:
-        return f"{start}The difference is the same on every topic: nothing reverses it."
-    needed = row["topics_needed"]
-    bring = "bring it to" if needed > n else "are enough for"
-    return (
-        f"{start}With {n} other topics, a difference like this is reversed in a second experiment "
-        f"{percent(row['predictive'])} of the time; {needed} topics {bring} {percent(target)}."
-    )
-
-
-def percent(rate: float) -> str:
-    """A rate for people.
-
-    >>> percent(0.183), percent(0.0312), percent(0.0002)
-    ('18%', '3.1%', 'less than 0.1%')
-    """
-    if rate < 0.001:
-        return "less than 0.1%"
-    return f"{rate:.0%}" if rate >= 0.0995 else f"{100 * rate:.2g}%"

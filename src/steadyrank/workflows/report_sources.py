@@ -22,7 +22,6 @@ from steadyrank.studies.agree import AgreeResult
 from steadyrank.studies.components import ComponentsResult
 from steadyrank.studies.instances import InstancesTable
 from steadyrank.studies.pool_results import PoolsResult
-from steadyrank.studies.pools import misses
 from steadyrank.workflows.report_parts import (
     figure,
     name,
@@ -185,19 +184,16 @@ def _leave_out_table(result: PoolsResult) -> PageTable:
     rows = []
     variances = {reference.measure: reference.variance for reference in result.references}
     for cell in result.leave_out:
-        mean = number(cell.mean)
-        if misses(cell.interval, variances[cell.measure]):
-            mean = Cell(f"{mean.text} *", mean.value)
+        ratios = cell.extent and [end / variances[cell.measure] for end in cell.extent]
         rows.append([
-            name(cell.measure), whole(cell.k), whole(len(cell.variances)), mean,
-            span(cell.interval), whole(cell.topics_needed),
+            name(cell.measure), whole(cell.k), whole(len(cell.variances)), number(cell.mean),
+            span(cell.extent), span(ratios, ".2f"),
         ])  # fmt: skip
     caption = (
-        f"{result.caption()} Variance (V_E), mean over trials, and its {result.confidence:.0%} "
-        "interval; * misses the variance by all teams. Topics: what the variance asks for, "
-        "two runs being compared."
+        f"{result.caption()} Variance (V_E): mean and range of the trials, and the range over the "
+        "variance by all teams, with which topics to build grow in proportion."
     )
-    header = ["measure", "teams left out", "trials", "variance", "interval", "topics"]
+    header = ["measure", "teams left out", "trials", "variance", "range", "over that by all teams"]
     return table("leave-teams-out", caption, header, rows, shown=16)
 
 

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from steadyrank._wording import counted as counted_as
+from steadyrank._wording import level_words
 from steadyrank.errors import InputError
 from steadyrank.render.pages import Cell, PageTable, Section
 from steadyrank.render.plans import plan_notes, stability_notes
 from steadyrank.render.simulations import answer_sentences as simulation_sentences
-from steadyrank.render.topic_tables import REVERSED
+from steadyrank.render.topic_tables import REVERSED, needed_caption
 from steadyrank.render.topic_tables import answer_sentences as topic_sentences
 from steadyrank.stats.result import all_pairs
 from steadyrank.studies.compare_result import CompareResult
@@ -24,20 +27,20 @@ from steadyrank.studies.simulate import SimulateResult
 from steadyrank.studies.simulated_gains import parse_simulated
 from steadyrank.studies.simulation_result import grades_words
 from steadyrank.studies.stability import StabilityResult
+from steadyrank.studies.topic_words import needed_figure
 from steadyrank.studies.topics import TopicsResult
-from steadyrank.studies.topics import percent as rate_words
 from steadyrank.workflows.report_parts import (
     figure,
     name,
     number,
     percent,
+    pvalue,
     span,
     table,
     whole,
 )
 from steadyrank.workflows.report_sections import MOST_DOTS, section
 from steadyrank.workflows.report_words import (
-    POWER,
     counted,
     documents_share,
     standing,
@@ -143,15 +146,25 @@ def _neighbours_table(result: TopicsResult) -> PageTable:
         lead = row["difference"] if row["a"] == result.runs[a] else -row["difference"]
         rows.append([
             whole(place), name(result.runs[a]), name(result.runs[b]), number(lead),
-            percent(row["predictive"]), percent(row["error_rate"]), whole(row["topics_needed"]),
+            percent(row["predictive"]), percent(row["predictive_limit"]),
+            percent(row["error_rate"]), needed_cell(row),
         ])  # fmt: skip
-    header = ["", "run", "next", "lead", "reversed", "error rate",
-              f"topics for {rate_words(result.target)}"]  # fmt: skip
+    header = ["", "run", "next", "lead", "reversed", "by endless topics", "error rate",
+              "topics needed"]  # fmt: skip
     caption = (
-        f"{result.caption()} {REVERSED} Error rate: how often two experiments contradict each "
-        "other if the observed difference were the true one."
+        f"{result.caption()} {REVERSED} By endless topics: the same if the second experiment had "
+        "any number of topics; no number brings it lower. Error rate: how often two experiments "
+        "contradict each other if the observed difference were the true one. "
+        f"{needed_caption(result)}"
     )
     return table("topic-neighbours", caption, header, rows)
+
+
+def needed_cell(row: Mapping[str, Any]) -> Cell:
+    """The topics that a pair requires, with their interval; sorts by the number or its bound."""
+    low = row["topics_needed_interval"][0]
+    known = row["topics_needed"] if row["topics_needed"] is not None else low
+    return Cell(needed_figure(row), known)
 
 
 def _levels_table(result: TopicsResult) -> PageTable:
@@ -185,11 +198,7 @@ def plan_section(
 ) -> Section:
     """Topics to tell the leader from its rivals, and by measure for a difference that matters."""
     said = [settling] if settling else []
-    gap, first = result.demands.minimum_difference, result.plans[0]
-    said.append(
-        f"To find a difference of {gap:g} mean {first.measure} between two runs with power "
-        f"{1 - result.demands.beta:g} takes {counted(first.topics, 'topic')}."
-    )
+    said.append(_plan_words(result))
     tables = [_plan_table(result)]
     if topics is not None:
         tables.insert(0, _settle_table(compared, topics))
@@ -200,29 +209,39 @@ def plan_section(
     )  # fmt: skip
 
 
+def _plan_words(result: PlanResult) -> str:
+    """The topics for a difference that matters, whichever two runs have it."""
+    demands, first = result.demands, result.plans[0]
+    level = level_words(demands.alpha, demands.comparisons)
+    low, high = first.topics_interval or (first.topics, first.topics)
+    return (
+        f"To find a difference of {demands.minimum_difference:g} mean {first.measure} between two "
+        f"runs with power {1 - demands.beta:g} at {level} requires "
+        f"{counted(first.topics, 'topic')} ({result.confidence:.0%} interval {low:,} to {high:,})."
+    )
+
+
 def _settle_table(compared: CompareResult, topics: TopicsResult) -> PageTable:
     """The leader against its rivals, or against the next where there are none."""
     found = standing(compared)
     rivals = list(found.group[1:]) or [found.runner_up]
-    alone = {frozenset(pair): float(p) for pair, p in
-             zip(compared.pairs.tolist(), compared.pvalue, strict=True)}  # fmt: skip
+    corrected = {
+        frozenset(pair): float(p)
+        for pair, p in zip(compared.pairs.tolist(), compared.pvalue_adjusted, strict=True)
+    }
     places = {run: i for i, run in enumerate(compared.runs)}
     rows = []
     for run in rivals[:MOST_SETTLED]:
-        p = alone[frozenset((places[found.leader], places[run]))]
+        p = corrected[frozenset((places[found.leader], places[run]))]
         gap = float(compared.mean[places[found.leader]] - compared.mean[places[run]])
-        rows.append([
-            name(found.leader), name(run), number(gap), number(p),
-            whole(topics_to_settle(topics, found.leader, run, compared.alpha)),
-        ])  # fmt: skip
-    caption = (
-        f"Topics for a paired t test of the two alone at alpha {compared.alpha:g} with power "
-        f"{POWER:g}, if they differ as much as here; there are {topics.n_topics}."
-    )
+        needed = needed_cell(topics_to_settle(topics, found.leader, run))
+        rows.append([name(found.leader), name(run), number(gap), pvalue(p), needed])
+    caption = f"{needed_caption(topics)} There are {topics.n_topics} topics."
     left = len(rivals) - len(rows)
     if left > 0:
-        caption += f" {counted(left, 'more run')} cannot be told apart from the leader."
-    return table("settle", caption, ["leader", "rival", "lead", "p, alone", "topics"], rows)
+        more = counted_as(left, "more run is", "more runs are")
+        caption += f" {more} not significantly different from the leader."
+    return table("settle", caption, ["leader", "rival", "lead", "p", "topics needed"], rows)
 
 
 def _plan_table(result: PlanResult) -> PageTable:
@@ -256,7 +275,8 @@ def stability_section(results: Sequence[StabilityResult], warnings: Sequence[str
         "stability", answer=stability_notes(main),
         figures=figure("stability-curves", "E rho² and Phi against the number of topics.", main,
                        "coefficients"),
-        tables=[_stability_table(results), _d_study_table(main)], warnings=warnings,
+        tables=[_stability_table(results), _influence_table(results), _d_study_table(main)],
+        warnings=warnings,
     )  # fmt: skip
 
 
@@ -279,6 +299,29 @@ def _stability_table(results: Sequence[StabilityResult]) -> PageTable:
     header = ["measure", *of_parts, "E rho²", sure, "Phi", sure,
               f"topics for E rho² {highest:g}", f"for Phi {highest:g}"]  # fmt: skip
     return table("stability-measures", results[0].caption(), header, rows)
+
+
+def _influence_table(results: Sequence[StabilityResult]) -> PageTable:
+    """How far the coefficients rest on single systems, and those of the leading group."""
+    rows = []
+    for result in results:
+        left, group = result.leave_one_out, result.leading_group
+        rows.append([
+            name(result.measure), number(result.e_rho2, ".3f"),
+            span(left.e_rho2 if left else None, ".3f"), name(left.system if left else "–"),
+            number(left.e_rho2_without if left else math.nan, ".3f"),
+            whole(len(group.systems) if group else None),
+            number(group.e_rho2 if group else math.nan, ".3f"),
+            number(group.phi if group else math.nan, ".3f"),
+        ])  # fmt: skip
+    caption = (
+        "Does one system carry the coefficient? E rho² without each system in turn, and without "
+        "the one whose absence changes it most; and E rho² and Phi of the leading group, the "
+        "better half of the systems by mean, at most 20."
+    )
+    header = ["measure", "E rho²", "without each", "most by", "E rho² without it",
+              "leading group", "its E rho²", "its Phi"]  # fmt: skip
+    return table("stability-influence", caption, header, rows)
 
 
 def _d_study_table(result: StabilityResult) -> PageTable:

@@ -6,6 +6,7 @@ reason for leaving it out; what a study warns about goes to its section.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -122,13 +123,19 @@ def _plan(job: _Job) -> PlanResult:
     settings = job.material.settings
     return plan(
         job.material.scores, minimum_difference=settings.minimum_difference, method="ttest",
-        difference_variance="pilot", alpha=settings.alpha,
+        alpha=settings.alpha, comparisons=_comparisons(job),
     )  # fmt: skip
+
+
+def _comparisons(job: _Job) -> int:
+    """Those that `compare` corrects for: every number of topics is for tests at its level."""
+    return math.comb(len(job.material.compared.runs), 2)
 
 
 def _topics(job: _Job) -> TopicsResult:
     return topics(
         job.material.compared, measure=job.material.measure, trials=job.plan.samples("topics"),
+        alpha=job.material.settings.alpha, comparisons=_comparisons(job),
         progress=job.machine.progress("splits of topics"), **job.common,
     )  # fmt: skip
 
@@ -212,8 +219,7 @@ def _pools(job: _Job) -> PoolsResult:
     return pools(
         list(material.runs), material.qrels, measures=material.scores.measures,
         trials=job.plan.samples("pools"), pool_depth=settings.pool_depth,
-        minimum_difference=settings.minimum_difference, method="ttest",
-        alpha=settings.alpha, missing=settings.missing, no_relevant=settings.no_relevant,
+        missing=settings.missing, no_relevant=settings.no_relevant,
         name_from=settings.name_from, duplicates=settings.duplicates, run_info=settings.run_info,
         team_from=settings.team_from, scheduler=machine.scheduler,
         reading=machine.progress("runs read"), progress=machine.progress("trials without teams"),

@@ -15,17 +15,15 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError
 from steadyrank.measures.check import CheckResult
 from steadyrank.render.anova_tables import listed
-from steadyrank.stats.design import topics_for_range
 from steadyrank.stats.run_means import adjusted_means
 from steadyrank.studies.compare_result import CORRECTIONS, CompareResult
 from steadyrank.studies.instances import InstancesTable
 from steadyrank.studies.simulate import SimulateResult
+from steadyrank.studies.topic_words import needed_words
 from steadyrank.studies.topics import TopicsResult
 
-POWER = 0.8
 MOST_NAMES = 4
 """Names in a sentence; of more, the first and how many others."""
 
@@ -73,16 +71,6 @@ def chance(share: float) -> str:
     if share < 0.0010:
         return "less than 0.1%"
     return f"{share:.1%}" if share >= 0.985 or share < 0.015 else f"{share:.0%}"
-
-
-def about(number: float) -> str:
-    """A number of topics to two digits: it is not known better.
-
-    >>> about(7.2), about(87), about(143), about(12_345)
-    ('about 8', 'about 87', 'about 150', 'about 13,000')
-    """
-    unit = 10 ** max(0, math.floor(math.log10(max(number, 1.0))) - 1)
-    return f"about {math.ceil(number / unit) * unit:,}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,54 +239,39 @@ def steadiness_words(
     return f"{a} stays above {who} {' and '.join(parts)}."
 
 
-def topics_to_settle(result: TopicsResult, a: str, b: str, alpha: float) -> float:
-    """Topics with which a paired t test shows the observed difference with power 0.8.
+def topics_to_settle(result: TopicsResult, a: str, b: str) -> dict[str, Any]:
+    """The row of two runs, with the topics that show their difference: one number for a page.
 
-    If the difference and its variance were the true ones; infinite where there is no difference.
+    The test's level is that of `topics`: alpha over all comparisons.
     """
-    place = result.pair(result.runs.index(a), result.runs.index(b))
-    gap = abs(float(result.variances.difference[place]))
-    variance = float(result.variances.variance[place])
-    if math.isnan(gap) or math.isnan(variance) or gap == 0.0:
-        return math.inf
-    if variance == 0.0:
-        return 2.0
-    try:
-        return float(topics_for_range(
-            gap, variance / 2.0, systems=2, paired=True, alpha=alpha, beta=1.0 - POWER
-        ))  # fmt: skip
-    except InputError:
-        return math.inf
+    (row,) = result.rows([result.pair(result.runs.index(a), result.runs.index(b))])
+    return row
 
 
 def settle_words(result: CompareResult, topics: TopicsResult | None) -> str:
-    """What it takes to tell the leader from those that it is not told apart from."""
+    """What it takes to separate the leader from those that it is not told apart from."""
     found = standing(result)
     rivals = [run for run in found.group[1:] if topics is not None and run in topics.runs]
     if topics is None or not rivals:
         return ""
-    needed = {run: topics_to_settle(topics, found.leader, run, result.alpha) for run in rivals}
+    rows = {run: topics_to_settle(topics, found.leader, run) for run in rivals}
     first = rivals[0]
-    if math.isinf(needed[first]):
-        return (
-            f"No number of topics tells {found.leader} from {first}, if they are as alike as here."
-        )
-    if needed[first] <= topics.n_topics:
-        start = (
-            f"A test of {found.leader} and {first} alone tells them apart; corrected for all "
-            f"{counted(len(result.pairs), 'comparison')} it does not"
-        )
-    else:
-        start = (
-            f"To tell {found.leader} from {first} takes {about(needed[first])} topics (there are "
-            f"{topics.n_topics:,}), for a t test of power {POWER:g} if they differ as much as here"
-        )
-    most = max(needed.values())
-    if len(rivals) == 1 or most <= 1.1 * needed[first]:
+    if rows[first]["topics_needed_interval"][0] is None:
+        return f"No number of topics separates {found.leader} from {first}: they do not differ."
+    start = (
+        f"To separate {found.leader} from {first}, {topics.test_words()} requires "
+        f"{needed_words(rows[first])}; there are {topics.n_topics:,}"
+    )
+    hardest = max(rivals, key=lambda run: _most_topics(rows[run]))
+    if hardest == first or rows[hardest]["topics_needed_interval"][0] is None:
         return f"{start}."
-    if math.isinf(most):
-        return f"{start}; not all {number_word(len(rivals))} differ enough for any number to do."
-    return f"{start}; to tell it from all {number_word(len(rivals))}, {about(most)}."
+    return f"{start}. To separate it from {hardest}, {needed_words(rows[hardest])}."
+
+
+def _most_topics(row: Mapping[str, Any]) -> tuple[float, float]:
+    """By the upper end, then by the lower one."""
+    low, high = (math.inf if end is None else end for end in row["topics_needed_interval"])
+    return high, low
 
 
 def measures_words(scores: Scores) -> str:

@@ -89,8 +89,8 @@ def sakai2016(
         found = _renamed(
             pools(
                 data.runs, data.qrels, measures=asked, pool_depth=POOL_DEPTH, trials=trials,
-                pilot_topics=[sizes[0], sizes[-1]] if len(sizes) > 1 else sizes, jobs=jobs,
-                progress=progress, rng=rng,
+                pilot_topics=[sizes[0], sizes[-1]] if len(sizes) > 1 else sizes, mode="paper",
+                jobs=jobs, progress=progress, rng=rng,
             ),
             shown,
         )  # fmt: skip
