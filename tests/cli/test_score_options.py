@@ -24,8 +24,9 @@ STUDIES = {
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
     """The same scores of 6 runs on 24 topics whole, without topics, and in halves."""
+    monkeypatch.chdir(tmp_path)
     values = np.random.default_rng(0).random((1, 6, 24)).round(4) * np.linspace(0.3, 1, 6)[:, None]
     runs = ["a1", "a2", "a3", "b1", "b2", "b3"]
     scores = sr.Scores(measures=("AP",), runs=runs, topics=range(1, 25), values=values)
