@@ -77,8 +77,10 @@ def text_of(path: Path) -> str:
     return unpacked(path).decode("utf-8", "surrogateescape")
 
 
-def plain_scores(path: Path, runs_in_rows: bool) -> dict[tuple[str, str, str], float]:
-    """Cells of a CSV file of scores by (measure, run, topic)."""
+def plain_scores(
+    path: Path, runs_in_rows: bool, numbered: bool
+) -> dict[tuple[str, str, str], float]:
+    """Cells of a CSV file of scores by (measure, run, topic); rows may be `numbered`."""
     text = text_of(path)
     first = re.split("[\r\n]", text, maxsplit=1)[0]
     bare = re.sub('"[^"]*"?', "", first)
@@ -99,6 +101,10 @@ def plain_scores(path: Path, runs_in_rows: bool) -> dict[tuple[str, str, str], f
         cells = [((m, r, t), v) for m, r, t, v in named]
         names = [name for key, _ in cells for name in key]
     else:
+        if numbered:
+            word = "run" if runs_in_rows else ""
+            header = ["", *header]
+            rows = [[f"{word}{place}", *row] for place, row in enumerate(rows, start=1)]
         across = [name.strip(" \t") for name in header[1:]]
         wide = [(row[0], name, v) for row in rows for name, v in zip(across, row[1:], strict=True)]
         cells = [(("score", d, a) if runs_in_rows else ("score", a, d), v) for d, a, v in wide]
@@ -132,7 +138,7 @@ def same_cells(scores: sr.Scores, cells: dict[tuple[str, str, str], float]) -> N
 
 def check_scores(path: Path, runs_in_rows: bool = False) -> None:
     scores = sr.read_scores(path, runs_in_rows=runs_in_rows)
-    same_cells(scores, plain_scores(path, runs_in_rows))
+    same_cells(scores, plain_scores(path, runs_in_rows, "numbered" in scores.meta))
     assert all(name for labels in scores.labels for name in labels)
     again = path.with_name("again.csv")
     sr.write_scores(scores, again)

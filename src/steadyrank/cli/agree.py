@@ -82,7 +82,7 @@ showing_options = together(
 @output_options
 def command(
     files: tuple[str, ...],
-    scores_file: str | None,
+    scores_files: tuple[str, ...],
     measures: tuple[str, ...],
     rows: str,
     plot: str | None,
@@ -121,7 +121,7 @@ def command(
     ):
         tell_if_compiling(quiet)
         scores = load_scores(
-            files, scores_file, measures, default_measures=MEASURES, progress=reading, jobs=jobs,
+            files, scores_files, measures, default_measures=MEASURES, progress=reading, jobs=jobs,
             scheduler=scheduler, **options,
         )  # fmt: skip
         from steadyrank.data.scores import position

@@ -76,7 +76,7 @@ TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "random
 @output_options
 def command(
     files: tuple[str, ...],
-    scores_file: str | None,
+    scores_files: tuple[str, ...],
     measures: tuple[str, ...],
     form: str | None,
     output: str | None,
@@ -107,7 +107,7 @@ def command(
     with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
         tell_if_compiling(quiet)
         scores = load_scores(
-            files, scores_file, measures, progress=progress, jobs=jobs, scheduler=scheduler,
+            files, scores_files, measures, progress=progress, jobs=jobs, scheduler=scheduler,
             **options,
         )  # fmt: skip
         from steadyrank.render.comparisons import audit_text, compare_text, power_text

@@ -9,6 +9,7 @@ import click
 from steadyrank.cli.inputs import load_scores, scores_options
 from steadyrank.cli.options import (
     check_level,
+    columns_option,
     digits_option,
     measures_option,
     output_options,
@@ -27,14 +28,9 @@ from steadyrank.cli.output import (
 )
 from steadyrank.errors import InputError
 
-
-def _names(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
-    return [name.strip() for name in value.split(",") if name.strip()]
-
-
 study_options = together(
-    click.option("--factors", metavar="F,F,…", required=True, callback=_names,
-                 help="Columns of the run information that name the components."),
+    columns_option("--factors", "Columns of the run information that name the components.",
+                   required=True),
     click.option("--interactions", type=click.IntRange(min=1), metavar="K",
                  help="Of at most K factors [default: all]."),
     click.option("--strata", type=click.Choice(["none", "topic"]), default="none",
@@ -60,7 +56,7 @@ showing_options = together(plot_option("means with HSD intervals"), digits_optio
 @output_options
 def command(
     files: tuple[str, ...],
-    scores_file: str | None,
+    scores_files: tuple[str, ...],
     measures: tuple[str, ...],
     plot: str | None,
     digits: int,
@@ -68,7 +64,7 @@ def command(
     output: str | None,
     seed: int,
     quiet: bool,
-    factors: list[str],
+    factors: tuple[str, ...],
     interactions: int | None,
     strata: Any,
     unbalanced: Any,
@@ -87,7 +83,7 @@ def command(
     check_files(output, plot)
     with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
         tell_if_compiling(quiet)
-        scores = load_scores(files, scores_file, measures, progress=progress, **options)
+        scores = load_scores(files, scores_files, measures, progress=progress, **options)
         if plot is not None and len(scores.measures) > 1:
             raise InputError(f"{plot}: a figure shows one measure: name it with -m")
         from steadyrank.render.component_tables import components_text

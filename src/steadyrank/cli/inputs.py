@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,8 +18,8 @@ LARGEST_SCORE = 1e100
 
 scores_options = together(
     click.argument("files", type=click.Path(), nargs=-1, metavar="[QRELS RUN...]"),
-    click.option("--scores", "scores_file", metavar="FILE", type=click.Path(),
-                 help="Scores instead of runs: long or wide CSV, or Parquet."),
+    click.option("--scores", "scores_files", metavar="FILE", type=click.Path(), multiple=True,
+                 help="Scores instead of runs: long or wide CSV, or Parquet; repeat to join."),
     click.option("--runs-in-rows", is_flag=True, help="Wide CSV with runs down, topics across."),
     missing_options,
     run_options,
@@ -27,7 +28,7 @@ scores_options = together(
 
 def load_scores(
     files: tuple[str, ...],
-    scores_file: str | None,
+    scores_files: tuple[str, ...],
     measures: tuple[str, ...],
     *,
     runs_in_rows: bool,
@@ -36,10 +37,10 @@ def load_scores(
 ) -> Scores:
     """The scores that the arguments of a study command stand for."""
     named = [split_assignment(measure) for measure in measures]
-    if scores_file is not None or any(path for _, path in named):
+    if scores_files or any(path for _, path in named):
         if files:
             raise InputError("give either QRELS RUN... or scores, not both")
-        scores = _read(scores_file, named, runs_in_rows)
+        scores = _read(scores_files, named, runs_in_rows)
         _check_size(scores)
         return _described(scores, options)
     if len(files) < 2:
@@ -63,21 +64,36 @@ def split_assignment(text: str) -> tuple[str, str | None]:
     return text, None
 
 
+def files_by_measure(named: Sequence[tuple[str, str | None]]) -> dict[str, str]:
+    """The files of `-m NAME=FILE`; refused where one name has two, of which one would be lost."""
+    files: dict[str, str] = {}
+    for name, path in named:
+        if path is None:
+            continue
+        if name in files:
+            raise InputError(
+                f"-m {name} names two files: join them with --scores {files[name]} --scores {path} "
+                f"-m {name}"
+            )
+        files[name] = path
+    return files
+
+
 def _read(
-    scores_file: str | None, named: list[tuple[str, str | None]], runs_in_rows: bool
+    scores_files: tuple[str, ...], named: list[tuple[str, str | None]], runs_in_rows: bool
 ) -> Scores:
     from steadyrank.data.score_files import DEFAULT_MEASURE, read_scores
 
-    files = {name: path for name, path in named if path is not None}
-    if scores_file is None:
+    files = files_by_measure(named)
+    if not scores_files:
         if len(files) < len(named):
             bare = next(name for name, path in named if path is None)
             raise InputError(f"-m {bare} names no file: write -m {bare}=FILE for each measure")
-        return read_scores(dict(files), runs_in_rows=runs_in_rows)
+        return read_scores(files, runs_in_rows=runs_in_rows)
     if files:
         raise InputError("give either --scores FILE or -m NAME=FILE, not both")
     label = named[0][0] if len(named) == 1 else None
-    scores = read_scores(scores_file, measure=label, runs_in_rows=runs_in_rows)
+    scores = read_scores(scores_files, measure=label, runs_in_rows=runs_in_rows)
     if not named or scores.measures == (label or DEFAULT_MEASURE,):
         return scores
     return scores.select(measures=[name for name, _ in named])

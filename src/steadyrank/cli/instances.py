@@ -9,6 +9,7 @@ import click
 
 from steadyrank.cli.inputs import load_scores, scores_options
 from steadyrank.cli.options import (
+    columns_option,
     digits_option,
     measures_option,
     output_options,
@@ -41,8 +42,7 @@ pair_options = together(
     click.option("--sweep", metavar="FACTOR",
                  help="Compare each setting of a run-info column with b; find the smallest that "
                       "is not worse by delta."),
-    click.option("--instance-factors", metavar="F,F,…",
-                 help="Run-info columns that instances nest in, largest first."),
+    columns_option("--instance-factors", "Run-info columns that instances nest in, largest first."),
     click.option("--mode", type=click.Choice(["sound", "paper"]), default="sound",
                  show_default=True, help="Decide by the sound mixed model, or by the paper's."),
 )  # fmt: skip
@@ -96,9 +96,9 @@ PLAN = ("claim", "difference", "power", "cost_per_topic", "cost_per_instance", "
 @output_options
 def command(
     files: tuple[str, ...],
-    scores_file: str | None,
+    scores_files: tuple[str, ...],
     measures: tuple[str, ...],
-    instance_factors: str | None,
+    instance_factors: tuple[str, ...],
     plan: bool,
     plot: str | None,
     plot_kind: str,
@@ -122,13 +122,12 @@ def command(
     study = {name: options.pop(name) for name in STUDY}
     asked = {name: value for name in PLAN if (value := options.pop(name)) is not None}
     _check_plan(plan, plot, study, asked)
-    factors = [part.strip() for part in (instance_factors or "").split(",") if part.strip()]
-    study |= {"instance_factors": factors, "jobs": jobs, "rng": seed}
+    study |= {"instance_factors": instance_factors, "jobs": jobs, "rng": seed}
     with told_on_stderr(quiet):
         with progress_bar("runs", quiet) as progress:
             tell_if_compiling(quiet)
             scores = load_scores(
-                files, scores_file, measures, progress=progress, jobs=jobs, **options
+                files, scores_files, measures, progress=progress, jobs=jobs, **options
             )
         if len(scores.measures) > 1 and (plan or plot is not None):
             raise InputError("--plan and --plot take one measure: name it with -m")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from steadyrank._wording import counted
-from steadyrank.cli.options import measures_option, together
+from steadyrank.cli.options import measures_option, once, together
 from steadyrank.cli.output import (
     check_folders,
     choose_format,
@@ -66,13 +66,13 @@ source_options = together(
     click.argument("corpus", type=click.Path(), metavar="CORPUS"),
     click.option("--out", metavar="DIR", type=click.Path(file_okay=False),
                  help="Write runs/NAME.run and run-info.csv into DIR; take up what is there."),
-    click.option("--topics", metavar="FILE", type=click.Path(),
-                 help="id<TAB>text, or TREC's [default: topics.tsv in CORPUS]."),
-    click.option("--qrels", metavar="FILE", type=click.Path(),
-                 help="Score the runs by these judgments [default: qrels.txt in CORPUS]."),
+    once("--topics", metavar="FILE", type=click.Path(),
+         help="id<TAB>text, or TREC's [default: topics.tsv in CORPUS]."),
+    once("--qrels", metavar="FILE", type=click.Path(),
+         help="Score the runs by these judgments [default: qrels.txt in CORPUS]."),
     measures_option,
-    click.option("--scores", "scores_file", metavar="FILE", type=click.Path(dir_okay=False),
-                 help="Write all scores into FILE (.parquet keeps the components, too)."),
+    once("--scores", "scores_file", metavar="FILE", type=click.Path(dir_okay=False),
+         help="Write all scores into FILE (.parquet keeps the components, too)."),
 )  # fmt: skip
 
 keeping_options = together(

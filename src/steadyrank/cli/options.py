@@ -27,6 +27,30 @@ def together(*decorators: Decorator) -> Decorator:
     return decorate
 
 
+def once(*names: str, **settings: Any) -> Decorator:
+    """An option that says what the data are: a second one is refused, not put in its place."""
+
+    def only_one(ctx: click.Context, param: click.Parameter, values: tuple[Any, ...]) -> Any:
+        if len(values) > 1:
+            given = ", ".join(map(str, values))
+            raise InputError(f"{param.opts[0]} takes one value, got {given}: give it once")
+        return values[0] if values else None
+
+    return click.option(*names, multiple=True, callback=only_one, **settings)
+
+
+def columns_option(flag: str, help: str, *, required: bool = False) -> Decorator:
+    """Names of run-info columns between commas; given twice, those of both."""
+
+    def collect(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> Any:
+        names = (name.strip() for value in values for name in value.split(","))
+        return tuple(name for name in names if name)
+
+    return click.option(
+        flag, multiple=True, required=required, callback=collect, metavar="F,F,…", help=help
+    )
+
+
 def _check_output(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Refuse at once a place that cannot be written to when everything is computed."""
     from steadyrank.cli.output import check_folders
@@ -64,12 +88,12 @@ reading_options = together(
 
 run_options = together(
     reading_options,
-    click.option(
+    once(
         "--run-info", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
         help="CSV with a column run and any of team, system, factors.",
     ),
-    click.option("--team-from", metavar="REGEX", help="Team: first group, searched in the name."),
-    click.option("--system-from", metavar="REGEX", help="System: likewise."),
+    once("--team-from", metavar="REGEX", help="Team: first group, searched in the name."),
+    once("--system-from", metavar="REGEX", help="System: likewise."),
 )  # fmt: skip
 
 missing_options = together(

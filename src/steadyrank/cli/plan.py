@@ -80,7 +80,7 @@ budget_options = together(
 @output_options
 def command(
     files: tuple[str, ...],
-    scores_file: str | None,
+    scores_files: tuple[str, ...],
     measures: tuple[str, ...],
     variances: tuple[str, ...],
     minimum_difference: float | None,
@@ -122,7 +122,7 @@ def command(
             "documents_per_topic": _by_name("--documents-per-topic", documents_per_topic),
             "pool_depth": _by_name("--pool-depth", pool_depth),
         }
-        scores = _pilot(files, scores_file, measures, wanted, progress=progress, **options)
+        scores = _pilot(files, scores_files, measures, wanted, progress=progress, **options)
         from steadyrank.render.plans import plan_text
         from steadyrank.studies.plan import plan
 
@@ -139,13 +139,13 @@ def command(
 
 def _pilot(
     files: tuple[str, ...],
-    scores_file: str | None,
+    scores_files: tuple[str, ...],
     measures: tuple[str, ...],
     wanted: dict[str, Any],
     **options: Any,
 ) -> Scores | None:
     """The pilot data, unless a variance is given instead."""
-    has_pilot = bool(files or scores_file) or any(
+    has_pilot = bool(files or scores_files) or any(
         path for _, path in map(split_assignment, measures)
     )
     has_variance = wanted["variance"] is not None
@@ -159,7 +159,7 @@ def _pilot(
     if not has_pilot:
         return None
     tell_if_compiling(quiet=options.get("progress") is None)
-    return load_scores(files, scores_file, measures, **options)
+    return load_scores(files, scores_files, measures, **options)
 
 
 def _named_variances(

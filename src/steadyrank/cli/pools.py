@@ -10,6 +10,7 @@ from steadyrank.cli.inputs import split_assignment
 from steadyrank.cli.options import (
     digits_option,
     measures_option,
+    once,
     output_options,
     plot_option,
     qrels_argument,
@@ -53,10 +54,10 @@ def _refuse_scores(ctx: click.Context, param: click.Parameter, value: str | None
 
 study_options = together(
     click.option("--scores", hidden=True, expose_value=False, callback=_refuse_scores),
-    click.option("--run-info", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
-                 help="CSV with the columns run and team."),
-    click.option("--team-from", metavar="REGEX",
-                 help="Instead: the team is the first group, searched in a run's name."),
+    once("--run-info", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
+         help="CSV with the columns run and team."),
+    once("--team-from", metavar="REGEX",
+         help="Instead: the team is the first group, searched in a run's name."),
     click.option("--pool-depth", type=int, default=10, show_default=True, metavar="N",
                  help="Documents of each run that were pooled."),
     click.option("--trials", type=int, default=10, show_default=True, metavar="N",

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steadyrank.cli.inputs import scores_options, split_assignment
-from steadyrank.cli.options import measures_option, output_options, together
+from steadyrank.cli.inputs import files_by_measure, scores_options, split_assignment
+from steadyrank.cli.options import columns_option, measures_option, output_options, together
 from steadyrank.cli.output import (
     check_folders,
     choose_format,
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 
 WITHOUT_EFFECT = ("form", "output", "jobs", "scheduler", "quiet", "store", "out")
 """Options that do not change the page, and where it goes: not in the command that rebuilds it."""
-
-
-def _listed(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
-    return tuple(name.strip() for name in (value or "").split(",") if name.strip())
 
 
 report_options = together(
@@ -57,10 +53,9 @@ study_options = together(
                  metavar="D", help="The difference that planned topics must show."),
     click.option("--pool-depth", type=int, default=10, show_default=True, metavar="N",
                  help="Documents of each run that were pooled."),
-    click.option("--factors", metavar="F,F,…", callback=_listed,
-                 help="Run-info columns of components [default: those that make a full grid]."),
-    click.option("--instance-factors", metavar="F,F,…", callback=_listed,
-                 help="Run-info columns that instances nest in, largest first."),
+    columns_option("--factors", "Run-info columns of components [default: those that make a full "
+                   "grid]."),
+    columns_option("--instance-factors", "Run-info columns that instances nest in, largest first."),
 )  # fmt: skip
 
 
@@ -72,7 +67,7 @@ study_options = together(
 @output_options
 def command(
     files: tuple[str, ...],
-    scores_file: str | None,
+    scores_files: tuple[str, ...],
     measures: tuple[str, ...],
     form: str | None,
     output: str | None,
@@ -89,12 +84,12 @@ def command(
     """
     kind = choose_format(form, output)
     check_folders(out, output)
-    sources = _sources(files, scores_file, measures)
+    sources = _sources(files, scores_files, measures)
     with told_on_stderr(quiet), bars(quiet) as progress:
         from steadyrank.studies.sampler_kernels import sample_cells
         from steadyrank.workflows.report import report
 
-        tell_if_compiling(quiet, None if scores_file else sample_cells)
+        tell_if_compiling(quiet, None if scores_files else sample_cells)
         result = report(
             **sources, out=out, command=_rebuilding(), announce=None if quiet else announce,
             progress=progress, rng=seed, **options,
@@ -103,23 +98,24 @@ def command(
 
 
 def _sources(
-    files: tuple[str, ...], scores_file: str | None, measures: tuple[str, ...]
+    files: tuple[str, ...], scores_files: tuple[str, ...], measures: tuple[str, ...]
 ) -> dict[str, Any]:
     """Runs and qrels, or scores, and the names of measures."""
     named = [split_assignment(measure) for measure in measures]
-    by_measure = {name: path for name, path in named if path is not None}
-    if scores_file is None and not by_measure:
+    by_measure = files_by_measure(named)
+    if not scores_files and not by_measure:
         if len(files) < 2:
             raise InputError("give QRELS and at least two RUNs, or --scores FILE")
         return {"runs": list(files[1:]), "qrels": files[0], "measures": measures}
     if files:
         raise InputError("give either QRELS RUN... or scores, not both")
-    if scores_file is not None and by_measure:
+    if scores_files and by_measure:
         raise InputError("give either --scores FILE or -m NAME=FILE, not both")
     if by_measure and len(by_measure) < len(named):
         bare = next(name for name, path in named if path is None)
         raise InputError(f"-m {bare} names no file: write -m {bare}=FILE for each measure")
-    return {"scores": by_measure or scores_file, "measures": () if by_measure else measures}
+    one_or_more = scores_files[0] if len(scores_files) == 1 else scores_files
+    return {"scores": by_measure or one_or_more, "measures": () if by_measure else measures}
 
 
 def announce(line: str) -> None:
@@ -175,9 +171,9 @@ def _spelled(parameter: click.Parameter, value: Any) -> list[str]:
     option = max(parameter.opts, key=len)
     if getattr(parameter, "is_flag", False):
         return [option] if value else []
-    if parameter.multiple:
+    if parameter.multiple and isinstance(value, tuple):
         return [word for each in value for word in (option, str(each))]
-    return [option, ",".join(value) if isinstance(value, tuple) else str(value)]
+    return [option, str(value)]
 
 
 def report_text(result: ReportResult, form: str) -> str:

@@ -56,7 +56,7 @@ budget_options = together(
 def command(
     paper: str,
     files: tuple[str, ...],
-    scores_file: str | None,
+    scores_files: tuple[str, ...],
     runs_in_rows: bool,
     measures: tuple[str, ...],
     out: str | None,
@@ -83,7 +83,7 @@ def command(
         logging.getLogger("matplotlib").setLevel(logging.ERROR)
     with told_on_stderr(quiet), progress_bar(paper, quiet) as progress:
         tell_if_compiling(quiet)
-        data = _data(files, scores_file, runs_in_rows, measures, options)
+        data = _data(files, scores_files, runs_in_rows, measures, options)
         from steadyrank.render.jsons import to_json
         from steadyrank.render.tables import render
         from steadyrank.workflows.reproduce import reproduce
@@ -104,12 +104,12 @@ def command(
 
 
 def _data(
-    files: tuple[str, ...], scores_file: str | None, runs_in_rows: bool,
+    files: tuple[str, ...], scores_files: tuple[str, ...], runs_in_rows: bool,
     measures: tuple[str, ...], options: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
     """What `reproduce` takes for these arguments: scores, runs and judgments, or nothing."""
-    if scores_file is not None or any(path for _, path in map(split_assignment, measures)):
-        scores = load_scores(files, scores_file, measures, runs_in_rows=runs_in_rows, **options)
+    if scores_files or any(path for _, path in map(split_assignment, measures)):
+        scores = load_scores(files, scores_files, measures, runs_in_rows=runs_in_rows, **options)
         return {"scores": scores}
     if len(files) == 1:
         raise InputError("give QRELS and at least one RUN, or --scores FILE, or neither")

@@ -49,7 +49,7 @@ study_options = together(
 @output_options
 def command(
     files: tuple[str, ...],
-    scores_file: str | None,
+    scores_files: tuple[str, ...],
     measures: tuple[str, ...],
     topics: str | None,
     levels: str,
@@ -81,7 +81,7 @@ def command(
     }
     with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
         tell_if_compiling(quiet)
-        scores = load_scores(files, scores_file, measures, progress=progress, **options)
+        scores = load_scores(files, scores_files, measures, progress=progress, **options)
         from steadyrank.render.plans import stability_text
         from steadyrank.studies.stability import StabilityTable, stability
 

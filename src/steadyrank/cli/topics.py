@@ -99,7 +99,7 @@ showing_options = together(
 @output_options
 def command(
     files: tuple[str, ...],
-    scores_file: str | None,
+    scores_files: tuple[str, ...],
     measures: tuple[str, ...],
     sizes: str | None,
     levels: bool,
@@ -134,7 +134,7 @@ def command(
         tell_if_compiling(quiet)
         with progress_bar("runs", quiet) as reading:
             scores = load_scores(
-                files, scores_file, measures, progress=reading, jobs=jobs, scheduler=scheduler,
+                files, scores_files, measures, progress=reading, jobs=jobs, scheduler=scheduler,
                 **options,
             )  # fmt: skip
         from steadyrank.render.topic_tables import topics_text

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from steadyrank.compute.files import whole_file, write_whole
-from steadyrank.data.csv_cells import armed, as_written, csv_cell, csv_line, read_csv
+from steadyrank.data.csv_cells import csv_cell, csv_line, read_csv
 from steadyrank.data.frames import coded_names, column_numbers, pick_column, read_parquet
+from steadyrank.data.score_matrices import Numbered, as_meant, come_from, number, read_matrix
 from steadyrank.data.scores import (
     AXES,
     RepeatedCell,
@@ -33,15 +32,11 @@ _LONG_COLUMNS = {
     "topic": ("topic", "qid", "query_id", "q_id"),
     "value": ("value", "score"),
 }
-_MISSING = {"", "nan", "na", "null", "none"}
 _METADATA = b"steadyrank"
-
-Numbered = list[tuple[int, list[str]]]
-"""Rows of a file, each with the number of its line."""
 
 
 def read_scores(
-    source: PathLike | Mapping[str, PathLike],
+    source: PathLike | Sequence[PathLike] | Mapping[str, PathLike],
     *,
     measure: str | None = None,
     runs_in_rows: bool = False,
@@ -51,16 +46,48 @@ def read_scores(
     A file is long (columns measure, run, topic, value; PyTerrier's name, qid,
     measure, value), as CSV or Parquet, plain or gzip; or wide CSV: topics down,
     runs across (`runs_in_rows` when it is the other way round), one measure, named
-    by `measure`. Several wide files make a cube: `{"AP": "ap.csv", "RR": "rr.csv"}`.
-    Names of measures are labels here, taken as they are. Empty or nan is missing.
+    by `measure`. Several wide files make a cube: `{"AP": "ap.csv", "RR": "rr.csv"}`;
+    a list of files is joined (`join_scores`). Names of measures are labels here, taken
+    as they are. Empty or nan is missing.
+
+    The first column of a wide file names the topics. Where it holds scores instead, topics are
+    numbered 1, 2, … with a warning; a heading such as `topic` says that it holds names.
     """
+    if isinstance(source, (Mapping, list, tuple)) and not source:
+        raise InputError("no score files were named")
     if isinstance(source, Mapping):
-        if not source:
-            raise InputError("no score files were named")
-        return join_scores(
-            *(_read_file(Path(path), str(name), runs_in_rows) for name, path in source.items())
+        return _joined(
+            [_read_file(Path(path), str(name), runs_in_rows) for name, path in source.items()]
         )
-    return _read_file(Path(source), measure, runs_in_rows)
+    if isinstance(source, (list, tuple)):
+        return _joined([_read_file(Path(path), measure, runs_in_rows) for path in source])
+    return _read_file(Path(source), measure, runs_in_rows)  # type: ignore[arg-type]
+
+
+def _joined(parts: Sequence[Scores]) -> Scores:
+    """The scores of several files as one cube."""
+    if len(parts) == 1:
+        return parts[0]
+    numbered = [part.meta.get("numbered") for part in parts]
+    if any(numbered):
+        _check_numbered(parts, numbered)
+    try:
+        return join_scores(*parts)
+    except InputError as error:
+        raise InputError(
+            f"{error}: if the files hold different measures, name the measure of each"
+        ) from None
+
+
+def _check_numbered(parts: Sequence[Scores], numbered: Sequence[str | None]) -> None:
+    """Refuse to match numbered topics, or runs, with others that have names or are more."""
+    (what,) = {kind for kind in numbered if kind}
+    sizes = [len(part.topics if what == "topics" else part.runs) for part in parts]
+    if not all(numbered) or len(set(sizes)) > 1:
+        raise InputError(
+            f"the files cannot be joined, as some have no column that names the {what}: give it "
+            "to all of them"
+        )
 
 
 def _read_file(path: Path, measure: str | None, runs_in_rows: bool) -> Scores:
@@ -70,7 +97,8 @@ def _read_file(path: Path, measure: str | None, runs_in_rows: bool) -> Scores:
     columns = _long_columns(path, header)
     if columns is not None:
         return _read_long(path, columns, rows)
-    return _read_wide(path, header, rows, measure or DEFAULT_MEASURE, runs_in_rows)
+    name = measure or DEFAULT_MEASURE
+    return read_matrix(path, header, rows, measure=name, runs_in_rows=runs_in_rows)
 
 
 def _long_columns(path: Path, header: list[str]) -> dict[str, int] | None:
@@ -97,66 +125,12 @@ def _read_long(path: Path, columns: dict[str, int], rows: Numbered) -> Scores:
             line = rows[column.index("")][0]
             raise FormatError(path, f"expected the name of a {axis}, got none", line)
     place = columns["value"]
-    values = [_number(path, fields[place], line) for line, fields in rows]
-    measures, runs, topics = _as_meant(names)
+    values = [number(path, fields[place], line) for line, fields in rows]
+    measures, runs, topics = as_meant(names)
     try:
-        return scores_from_cells(measures, runs, topics, values, meta=_from(path))
+        return scores_from_cells(measures, runs, topics, values, meta=come_from(path))
     except RepeatedCell as error:
         raise FormatError(path, str(error), rows[error.row][0]) from None
-
-
-def _as_meant(columns: list[list[str]]) -> list[list[str]]:
-    """Columns of names, without the apostrophes that keep some from being formulas."""
-    distinct = [set(column) for column in columns]
-    if as_written(distinct) or not any(name[0] == "'" for names in distinct for name in names):
-        return columns
-    return [[armed(name) for name in column] for column in columns]
-
-
-def _read_wide(
-    path: Path, header: list[str], rows: Numbered, measure: str, runs_in_rows: bool
-) -> Scores:
-    across = [name.strip(" \t") for name in header[1:]]
-    if not across:
-        what = "topics" if runs_in_rows else "runs"
-        got = f"{', '.join(header)[:200]!r}"
-        raise FormatError(path, f"expected a header of {what}, got {got}", 1)
-    if not all(across):
-        column = across.index("") + 2
-        raise FormatError(path, f"column {column} has no name: name it, or remove it", 1)
-    for line, fields in rows:
-        if len(fields) != len(header):
-            raise FormatError(path, f"expected {len(header)} columns, got {len(fields)}", line)
-        if not fields[0]:
-            raise FormatError(path, "expected a name in the first column, got none", line)
-    if not rows:
-        raise FormatError(path, "empty: a header but no scores")
-    down = [fields[0] for _, fields in rows]
-    across, down = _as_meant([across, down])
-    matrix = np.array([[_number(path, text, line) for text in row[1:]] for line, row in rows])
-    runs, topics = (down, across) if runs_in_rows else (across, down)
-    try:
-        return Scores(
-            measures=(measure,), runs=tuple(runs), topics=tuple(topics),
-            values=(matrix if runs_in_rows else matrix.T)[np.newaxis], meta=_from(path),
-        )  # fmt: skip
-    except InputError as error:
-        raise FormatError(path, str(error)) from None
-
-
-def _number(path: Path, text: str, line: int) -> float:
-    text = text.strip()
-    try:
-        value = float(text) if "_" not in text else None
-    except ValueError:
-        value = np.nan if text.lower() in _MISSING else None
-    if value is None or np.isinf(value):
-        raise FormatError(path, f"expected a score, got {text[:40]!r}", line)
-    return value
-
-
-def _from(path: Path) -> dict[str, Any]:
-    return {"source": str(path)}
 
 
 def _read_parquet(path: Path) -> Scores:
@@ -171,7 +145,7 @@ def _read_parquet(path: Path) -> Scores:
     values = column_numbers(path, table, columns["value"])
     own = _own_metadata(path, table, len(labels[AXES.index("run")]))
     try:
-        scores = scores_from_codes(labels, codes, values, meta=own.get("meta", _from(path)))
+        scores = scores_from_codes(labels, codes, values, meta=own.get("meta", come_from(path)))
     except RepeatedCell as error:
         raise FormatError(path, str(error), error.row + 1) from None
     return scores.with_run_info(**own.get("run_info", {}))

@@ -100,7 +100,7 @@ def report(
     runs: Any = None,
     qrels: Any = None,
     *,
-    scores: Scores | PathLike | Mapping[str, PathLike] | None = None,
+    scores: Scores | PathLike | Sequence[PathLike] | Mapping[str, PathLike] | None = None,
     out: PathLike = "report.html",
     measures: str | Sequence[str] = (),
     budget: Budget = DEFAULT_BUDGET,
@@ -131,11 +131,12 @@ def report(
 ) -> ReportResult:
     """Run every study that the data support and write one page about them.
 
-    `runs` and `qrels` as `evaluate` takes them, or `scores`: a `Scores`, a file, or one wide file
-    a measure, `{"AP": "ap.csv"}`. The first of `measures` ranks the runs. What the data do not
-    support is on the page with the reason: several measures are needed for `agree`, a column
-    `system` in `run_info` (or `system_from`) for `instances`, columns of a full grid for
-    `components` (all that make one, unless `factors` names them), three teams for `pools`.
+    `runs` and `qrels` as `evaluate` takes them, or `scores`: a `Scores`, a file, several to
+    join, or one wide file per measure, `{"AP": "ap.csv"}`. The first of `measures` ranks the runs.
+    What the data do not support is on the page with the reason: several measures are needed for
+    `agree`, a column `system` in `run_info` (or `system_from`) for `instances`, columns of a full
+    grid for `components` (all that make one, unless `factors` names them), three teams for
+    `pools`.
 
     `budget` is a time such as "90s", "2m" or "1h": studies that draw samples draw as many as a
     model of their costs affords, which depends on the data and the budget alone, never on how

@@ -198,7 +198,8 @@ def _from_scores(scores: Any, measures: Sequence[str], settings: Settings) -> Ma
             files = [(f"scores of {name}", Path(path)) for name, path in scores.items()]
             found = read_scores(scores, runs_in_rows=settings.runs_in_rows)
         else:
-            files = [("scores", Path(scores))]
+            several = scores if isinstance(scores, (list, tuple)) else [scores]
+            files = [("scores", Path(path)) for path in several]
             # A wide file does not say which measure it holds; a long one does.
             label = measures[0] if len(measures) == 1 else None
             found = read_scores(scores, measure=label, runs_in_rows=settings.runs_in_rows)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -57,7 +57,7 @@ def reproduce(
     out: PathLike | None = None,
     runs: Any = None,
     qrels: Any = None,
-    scores: Scores | PathLike | None = None,
+    scores: Scores | PathLike | Sequence[PathLike] | None = None,
     measures: str | Iterable[str] = (),
     samples: int | None = None,
     budget: str = "full",

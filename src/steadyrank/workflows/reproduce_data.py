@@ -70,7 +70,7 @@ def paper_data(
     runs: Any = None,
     qrels: Any = None,
     *,
-    scores: Scores | PathLike | None = None,
+    scores: Scores | PathLike | Sequence[PathLike] | None = None,
     measures: Iterable[str] = (),
     run_info: PathLike | None = None,
     team_from: str | None = None,

@@ -1,0 +1,148 @@
+"""What the commands that take scores make of `--scores`, `-m NAME=FILE` and `--run-info`."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from commanding import call
+
+import steadyrank as sr
+from steadyrank.cli import COMMANDS
+
+STUDIES = {
+    "agree": ("--samples", "5", "--topic-sizes", "5", "--system-sizes", "3"),
+    "compare": (),
+    "instances": ("--system-from", "^(.)", "--no-posterior"),
+    "plan": ("--minimum-difference", "0.1", "--systems", "3"),
+    "report": ("--samples", "5"),
+    "stability": (),
+    "topics": ("--trials", "20"),
+}
+"""Every command that reads scores without asking for more."""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The same scores of 6 runs on 24 topics whole, without topics, and in halves."""
+    monkeypatch.chdir(tmp_path)
+    values = np.random.default_rng(0).random((1, 6, 24)).round(4) * np.linspace(0.3, 1, 6)[:, None]
+    runs = ["a1", "a2", "a3", "b1", "b2", "b3"]
+    scores = sr.Scores(measures=("AP",), runs=runs, topics=range(1, 25), values=values)
+    sr.write_scores(scores, tmp_path / "whole.csv", wide=True)
+    lines = (tmp_path / "whole.csv").read_text().splitlines()
+    bare = [line.partition(",")[2] for line in lines]
+    (tmp_path / "bare.csv").write_text("\n".join(bare) + "\n")
+    (tmp_path / "early.csv").write_text("\n".join(lines[:13]) + "\n")
+    (tmp_path / "late.csv").write_text("\n".join([lines[0], *lines[13:]]) + "\n")
+    other = sr.Scores(measures=("RR",), runs=runs, topics=range(1, 25), values=values**0.5)
+    sr.write_scores(other, tmp_path / "rr.csv", wide=True)
+    return tmp_path
+
+
+def test_every_command_with_scores_is_tried_here():
+    from click.testing import CliRunner
+
+    from steadyrank.cli import group
+
+    joining = [
+        name for name in COMMANDS
+        if "repeat to join" in " ".join(CliRunner().invoke(group, [name, "--help"]).output.split())
+    ]  # fmt: skip
+    assert set(joining) == {*STUDIES, "components", "reproduce"}, "those two need more data"
+
+
+def printed(capsys, *arguments):
+    code, out, err = call(capsys, *arguments, "--format", "json")
+    assert code == 0, err
+    return json.loads(out), err
+
+
+@pytest.mark.parametrize("name", [name for name in STUDIES if name not in ("agree", "report")])
+def test_a_matrix_without_topics_is_told_and_loses_no_run(capsys, folder, name):
+    whole, _ = printed(capsys, name, "--scores", folder / "whole.csv", *STUDIES[name])
+    bare, err = printed(capsys, name, "--scores", folder / "bare.csv", *STUDIES[name])
+    assert bare == whole
+    assert "'a1', holds scores, so that no column names the topics" in err
+
+
+@pytest.mark.parametrize("name", [name for name in STUDIES if name not in ("agree", "report")])
+def test_two_score_files_are_joined(capsys, folder, name):
+    whole, _ = printed(capsys, name, "--scores", folder / "whole.csv", *STUDIES[name])
+    halves = ("--scores", folder / "early.csv", "--scores", folder / "late.csv")
+    assert printed(capsys, name, *halves, *STUDIES[name])[0] == whole
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_two_measures_without_names_are_refused(capsys, folder, name):
+    both = ("--scores", folder / "whole.csv", "--scores", folder / "rr.csv")
+    code, _, err = call(capsys, name, *both, *STUDIES[name])
+    assert code == 2
+    assert "disagree about score / a1 / 1: if the files hold different measures" in err
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_two_files_of_one_measure_name_are_refused(capsys, folder, name):
+    code, _, err = call(
+        capsys, name, "-m", f"AP={folder / 'early.csv'}", "-m", f"AP={folder / 'late.csv'}"
+    )
+    assert code == 2
+    assert f"-m AP names two files: join them with --scores {folder / 'early.csv'} --scores" in err
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [("--team-from", ("^(.)", "(.)$")), ("--system-from", ("^(.)", "(.)$"))],
+)
+def test_what_describes_the_runs_is_given_once(capsys, folder, option, values):
+    twice = [word for value in values for word in (option, value)]
+    code, _, err = call(capsys, "compare", "--scores", folder / "whole.csv", *twice)
+    assert code == 2
+    assert f"{option} takes one value, got ^(.), (.)$: give it once" in err
+
+
+def test_run_information_is_given_once(capsys, folder):
+    for name in ("x.csv", "y.csv"):
+        (folder / name).write_text("run,team\na1,A\n")
+    twice = ("--run-info", folder / "x.csv", "--run-info", folder / "y.csv")
+    code, _, err = call(capsys, "compare", "--scores", folder / "whole.csv", *twice)
+    assert code == 2
+    assert "--run-info takes one value" in err
+
+
+def test_factors_may_be_repeated(capsys, folder):
+    info = "run,first,second\na1,x,1\na2,x,2\nb1,y,1\nb2,y,2\n"
+    (folder / "info.csv").write_text(info)
+    scores = sr.read_scores(folder / "whole.csv").select(runs=["a1", "a2", "b1", "b2"])
+    sr.write_scores(scores, folder / "grid.csv", wide=True)
+    data = ("--scores", folder / "grid.csv", "--run-info", folder / "info.csv")
+    together, _ = printed(capsys, "components", *data, "--factors", "first,second")
+    apart, _ = printed(capsys, "components", *data, "--factors", "first", "--factors", "second")
+    assert apart == together
+
+
+def test_a_report_names_all_score_files_and_how_to_make_it_again(capsys, folder):
+    page = folder / "r.html"
+    halves = ("--scores", folder / "early.csv", "--scores", folder / "late.csv")
+    told, _ = printed(capsys, "report", *halves, "--samples", "5", "--out", page)
+    assert f"--scores {folder / 'early.csv'} --scores {folder / 'late.csv'}" in told["command"]
+    text = page.read_text()
+    assert "6 runs, 24 topics" in text
+    assert "early.csv" in text
+    assert "late.csv" in text
+
+
+def test_the_library_joins_score_files_for_a_report(folder):
+    halves = [folder / "early.csv", folder / "late.csv"]
+    result = sr.report(scores=halves, out=folder / "r.html", n_samples=5)
+    assert result.results["evaluate"].values.shape == (1, 6, 24)
+
+
+def test_a_report_says_that_topics_were_numbered(capsys, folder):
+    page = folder / "r.html"
+    _, err = printed(
+        capsys, "report", "--scores", folder / "bare.csv", "--samples", "5", "--out", page
+    )
+    assert "6 runs, 24 topics" in page.read_text()
+    assert "so that no column names the topics" in err
