@@ -118,10 +118,10 @@ NAME = "binary nDCG@10 (grade ≥ 1)"
 def test_a_binary_measure_says_that_it_is_another_one(graded, said):
     made = make_result(measure=NAME, graded_measure="nDCG@10", graded_mean=np.array(graded))
     lines = simulate_text(made, "table").splitlines()
-    assert lines[0] == (
+    assert lines[1] == (
         f"Simulated documents have no grades: all figures are of {NAME}, not of nDCG@10{said}"
     )
-    assert lines[1].startswith(f"In 4 simulated collections the ranking by {NAME} keeps a Kendall")
+    assert lines[0].startswith(f"In 4 simulated collections the ranking by {NAME} keeps a Kendall")
     assert made.caption().startswith(NAME)
     told = simulate_json(made)
     assert told["measure"] == NAME

@@ -50,10 +50,10 @@ def test_a_measure_that_needs_no_grades_is_simulated_first(track, tmp_path):
     result = made(track.runs, track.complete, tmp_path, "nDCG@10", "AP")
     assert result.results["simulate"].measure == "AP"
     shown = section_of(result)
-    assert shown.answer[0] == (
+    assert shown.answer[1] == (
         "By AP: nDCG@10 needs grades, which simulated documents do not have."
     )
-    assert "the ranking by AP keeps a Kendall correlation" in shown.answer[1]
+    assert "the ranking by AP keeps a Kendall correlation" in shown.answer[0]
     assert shown.tables[0].header[2] == "AP"
 
 
@@ -63,10 +63,10 @@ def test_a_binary_measure_is_called_so_in_the_whole_section(track, tmp_path):
     simulated, shown = result.results["simulate"], section_of(result)
     assert simulated.measure == BINARY
     assert simulated.measure != result.results["compare"][0].measure
-    assert shown.answer[0].startswith(
+    assert shown.answer[1].startswith(
         f"Simulated documents have no grades: all figures are of {BINARY}, not of nDCG@10"
     )
-    assert f"the ranking by {BINARY} keeps a Kendall correlation" in shown.answer[1]
+    assert f"the ranking by {BINARY} keeps a Kendall correlation" in shown.answer[0]
     assert not any("no grades" in warning for warning in shown.warnings), "said twice"
     ranks, neighbours = shown.tables
     assert ranks.header[2] == BINARY

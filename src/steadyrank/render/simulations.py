@@ -177,8 +177,8 @@ def answer_sentences(result: SimulateResult, digits: int = 4) -> list[str]:
         f"{tau.mean:.2f} [{low:.2f}, {high:.2f}] with the real one."
     )
     return [
-        *grades_sentences(result),
         kept,
+        *grades_sentences(result),
         "The better of two runs there is the worse one here in "
         f"{_share(result.error_rate.overall)} of comparisons.",
         f"The t test tells {_share(result.raw_significant_share)} of the pairs apart here; "

@@ -68,7 +68,8 @@ def documents(result: SimulateResult, *, measure: str, warnings: Sequence[str] =
         "simulated.",
     ]
     if measure not in (result.measure, result.graded_measure):
-        said.insert(0, f"By {result.measure}: {_no_simulation_words(measure)}.")
+        # The first sentence says what was found, and stands alone where findings are listed.
+        said.insert(1, f"By {result.measure}: {_no_simulation_words(measure)}.")
     return section(
         "simulate",
         answer=said,
