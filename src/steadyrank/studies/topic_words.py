@@ -29,9 +29,18 @@ def pair_words(row: Mapping[str, Any], measure: str, test: str) -> str:
         return f"{start}The difference is the same on every topic: nothing reverses it."
     return (
         f"{start}With {n} other topics, a difference like this is reversed in a second experiment "
-        f"{percent(row['predictive'])} of the time, and {percent(row['predictive_limit'])} of the "
-        f"time however many topics that has. To show it, {test} requires {needed_words(row)}."
+        f"{percent(row['predictive'])} of the time{_picked(row)}, and "
+        f"{percent(row['predictive_limit'])} of the time however many topics that has. To show it, "
+        f"{test} requires {needed_words(row)}."
     )
+
+
+def _picked(row: Mapping[str, Any]) -> str:
+    """What having been picked among many runs makes of the rate, where it makes a difference."""
+    expected = percent(row["expected_reversal"])
+    if expected == percent(row["predictive"]):
+        return ""
+    return f" ({expected} allowing for how the two were picked among all runs)"
 
 
 def needed_words(row: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from steadyrank._wording import by_number, level_words
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import Scores, mean_of_present, position
+from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.stats.design import check_rates
 from steadyrank.stats.needed_topics import NeededTopics, needed_topics
@@ -34,6 +34,8 @@ from steadyrank.stats.reversal import (
     pair_variances,
     predictive_rate,
 )
+from steadyrank.stats.run_means import adjusted_means
+from steadyrank.stats.selection import expected_means, kept_order
 from steadyrank.studies.demands import check_number
 from steadyrank.studies.topic_levels import Binning, TopicLevel, count_splits, topic_levels
 from steadyrank.studies.topic_words import CONFIDENCE, pair_words
@@ -49,6 +51,7 @@ _RATES = (
     "approximation",
     "predictive",
     "predictive_limit",
+    "expected_reversal",
 )
 
 
@@ -81,6 +84,9 @@ class TopicsResult:
     predictive: np.ndarray
     predictive_limit: np.ndarray
     """The predictive rate of a second experiment with endless topics: none has a smaller one."""
+    expected_reversal: np.ndarray
+    """The chance of a reversal, allowing for how the two were picked: by empirical Bayes over
+    all runs (`steadyrank.stats.selection`); the predictive rate where there are two runs."""
     needed: NeededTopics
     """For a paired t test at `level` with power 1 - beta, with 95 % intervals."""
     sizes: tuple[int, ...]
@@ -264,7 +270,7 @@ def topics(
     return TopicsResult(
         measure=name,
         runs=scores.runs,
-        mean=mean_of_present(matrix),
+        mean=adjusted_means(matrix),
         n_topics=matrix.shape[1],
         n_complete=complete.shape[1],
         trials=trials,
@@ -282,6 +288,7 @@ def topics(
         approximation=approximate_error_rate(shown.difference, shown.variance, size),
         predictive=predictive_rate(shown.difference, shown.variance, size),
         predictive_limit=predictive_rate(shown.difference, shown.variance, size, math.inf),
+        expected_reversal=_expected_reversal(matrix, pairs, shown.difference),
         needed=needed_topics(
             shown.difference,
             shown.variance,
@@ -294,6 +301,15 @@ def topics(
         further_sizes=further,
         levels=topic_levels(everyone, found, chosen, further),
     )
+
+
+def _expected_reversal(matrix: np.ndarray, pairs: np.ndarray, difference: np.ndarray) -> np.ndarray:
+    """Chance that as many new topics put the two runs of a pair the other way round."""
+    above = kept_order(matrix, pairs, expected_means(matrix))
+    reversed_in = np.where(difference > 0.0, 1.0 - above, above)
+    reversed_in[difference == 0.0] = 0.5
+    reversed_in[np.isnan(difference)] = np.nan
+    return reversed_in
 
 
 def default_sizes(n_topics: int) -> tuple[int, ...]:

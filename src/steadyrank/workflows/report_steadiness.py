@@ -147,14 +147,16 @@ def _neighbours_table(result: TopicsResult) -> PageTable:
         lead = row["difference"] if row["a"] == result.runs[a] else -row["difference"]
         rows.append([
             whole(place), name(result.runs[a]), name(result.runs[b]), number(lead),
-            percent(row["predictive"]), percent(row["predictive_limit"]),
-            percent(row["error_rate"]), needed_cell(row),
+            percent(row["predictive"]), percent(row["expected_reversal"]),
+            percent(row["predictive_limit"]), percent(row["error_rate"]), needed_cell(row),
         ])  # fmt: skip
-    header = ["", "run", "next", "lead", "reversed", "by endless topics", "error rate",
-              "topics needed"]  # fmt: skip
+    header = ["", "run", "next", "lead", "reversed", "as picked", "by endless topics",
+              "error rate", "topics needed"]  # fmt: skip
     caption = (
-        f"{result.caption()} {REVERSED} By endless topics: the same if the second experiment had "
-        "any number of topics; no number brings it lower. Error rate: how often two experiments "
+        f"{result.caption()} {REVERSED} As picked: the same, allowing for the two having been "
+        "picked among all runs by these scores, by empirical Bayes. By endless topics: the first "
+        "rate if the second experiment had any number of topics; no number brings it lower. Error "
+        "rate: how often two experiments "
         "contradict each other if the observed difference were the true one. "
         f"{needed_caption(result)}"
     )

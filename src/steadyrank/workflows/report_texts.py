@@ -70,12 +70,10 @@ TEXTS: Mapping[str, Text] = {
         means=(
             "The predictive rate is the chance that a second experiment, on as many other topics "
             "from the same population, puts two runs the other way round, given the difference "
-            "that was observed."
+            "that was observed. For the two best of many runs it is too small, since they were "
+            "picked because they came out on top: the rate as picked allows for that."
         ),
-        means_not=(
-            "It says nothing about other documents or judgments. For the two best of many runs it "
-            "is too small, since they were picked because they came out on top."
-        ),
+        means_not="It says nothing about other documents or judgments.",
     ),
     "agree": Text(
         title="Other measures",

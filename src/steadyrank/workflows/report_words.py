@@ -199,12 +199,19 @@ def documents_share(result: SimulateResult, a: str, b: str) -> float | None:
 
 
 def topics_share(result: TopicsResult, a: str, b: str) -> float | None:
-    """Chance that a second experiment on as many other topics keeps the order of two runs."""
+    """Chance that a is above b in a second experiment on as many other topics.
+
+    Allowing for how the two were picked.
+    """
     if a not in result.runs or b not in result.runs:
         return None
     place = result.pair(result.runs.index(a), result.runs.index(b))
-    reversed_in = float(result.predictive[place])
-    return None if math.isnan(reversed_in) else 1.0 - reversed_in
+    first = int(result.pairs[place, 0])
+    ahead = result.variances.difference[place] * (1.0 if result.runs[first] == a else -1.0)
+    reversed_in = float(result.expected_reversal[place])
+    if math.isnan(reversed_in):
+        return None
+    return 1.0 - reversed_in if ahead >= 0.0 else reversed_in
 
 
 def steadiness_words(
