@@ -14,6 +14,7 @@ from steadyrank.workflows.report_words import (
     counted,
     documents_share,
     files_words,
+    first_words,
     lead_sentences,
     measures_words,
     settle_words,
@@ -45,11 +46,11 @@ def compared(*means, **options):
     return sr.compare(scores_of(*means, **options), measure="AP")
 
 
-def test_a_clear_winner_is_told_apart_from_all_others():
+def test_a_clear_winner_is_better_than_all_others():
     words = verdict_words(compared(0.3, 0.9, 0.5, 0.4))
     assert words.startswith(
-        "B leads by mean AP (0.9000) and is told apart from all three others (paired t tests, "
-        "Holm's correction over 6 comparisons, alpha 0.05)"
+        "B leads by mean AP (0.9000) and is significantly better than all three others (paired t "
+        "tests, max-t correction over 6 comparisons, alpha 0.05)"
     )
 
 
@@ -61,10 +62,10 @@ def test_only_the_best_of_very_many_are_compared_and_it_is_said():
 
 def test_two_runs_beat_each_other_or_do_not():
     assert verdict_words(compared(0.3, 0.9)) == (
-        "B (0.9000) beats A (0.3000) by mean AP (paired t test, alpha 0.05)."
+        "B (0.9000) is significantly better than A (0.3000) by mean AP (paired t test, alpha 0.05)."
     )
     assert verdict_words(compared(0.500, 0.501)) == (
-        "B leads by mean AP (0.5010), but cannot be told apart from A (0.5000) "
+        "B leads by mean AP (0.5010), but is not significantly better than A (0.5000) "
         "(paired t test, alpha 0.05)."
     )
 
@@ -72,25 +73,48 @@ def test_two_runs_beat_each_other_or_do_not():
 def test_a_tie_of_the_top_names_its_runs_and_who_is_below():
     words = verdict_words(compared(0.700, 0.701, 0.702, 0.3, 0.2))
     assert (
-        "C leads by mean AP (0.7020), but the top three (C, B and A) cannot be told apart; "
-        "C is told apart from the other two" in words
+        "but the top three (C, B and A) are statistically indistinguishable; C is significantly "
+        "better than the other two" in words
     )
     words = verdict_words(compared(0.700, 0.701, 0.702, 0.3))
-    assert "C is told apart from the remaining one" in words
+    assert "C is significantly better than the remaining one" in words
 
 
-def test_nobody_is_told_apart():
+def test_nobody_is_better():
     words = verdict_words(compared(0.500, 0.501, 0.502))
-    assert "cannot be told apart from any of the two others" in words
+    assert "is not significantly better than any of the two others" in words
+
+
+def test_the_best_of_many_is_expected_to_do_less_well():
+    rng = np.random.default_rng(7)
+    result = compared(*(0.5 + rng.normal(0, 0.004, 20)), noise=0.1)
+    leader = result.order[0]
+    expected = result.expected_mean[leader]
+    assert expected < result.mean[leader] - 0.002
+    said = f"({result.mean[leader]:.4f}; about {expected:.3f} to be expected on new topics)"
+    assert said in verdict_words(result)
+    assert "expected" not in verdict_words(compared(0.5, 0.51))
+
+
+def test_who_could_be_first():
+    assert first_words(compared(0.3, 0.9, 0.5)) == (
+        "With 95% confidence B is the best of these runs."
+    )
+    assert first_words(compared(0.700, 0.701, 0.702, 0.3)) == (
+        "With 95% confidence the best run is one of three: C, B and A."
+    )
+    assert first_words(compared(0.500, 0.501)).endswith("any could be first.")
+    uncorrected = sr.compare(scores_of(0.3, 0.9, 0.5), correction="none")
+    assert first_words(uncorrected) == "By these tests B is the best of these runs."
 
 
 def decided(*apart):
-    """Four runs from A, the best, to D; the pairs named are told apart."""
+    """Four runs from A, the best, to D; the pairs named differ significantly."""
     pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
     return SimpleNamespace(
         runs=("A", "B", "C", "D"), mean=np.array([0.6, 0.5, 0.4, 0.3]), pairs=np.array(pairs),
         significant=np.array(["ABCD"[a] + "ABCD"[b] in apart for a, b in pairs]), measure="AP",
-        alpha=0.05,
+        alpha=0.05, order=[0, 1, 2, 3], expected_mean=np.full(4, np.nan), correction="maxt",
     )  # fmt: skip
 
 
@@ -98,14 +122,14 @@ def test_a_group_that_is_no_tie_is_not_called_the_top():
     gap = decided("AC")
     assert standing(gap).group == ("A", "B", "D")
     assert not standing(gap).is_tie
-    assert "cannot be told apart from B and D; it is told apart from the remaining one" in (
-        verdict_words(gap)
-    )
+    said = "is not significantly better than B and D; it is significantly better than the"
+    assert f"{said} remaining one" in verdict_words(gap)
     chain = decided("AD", "BC")
     assert standing(chain).group == ("A", "B", "C")
     assert not standing(chain).is_tie
     assert standing(decided("AD")).is_tie
-    assert "the top three (A, B and C) cannot be told apart" in verdict_words(decided("AD"))
+    top = "the top three (A, B and C) are statistically indistinguishable"
+    assert top in verdict_words(decided("AD"))
 
 
 def test_equal_means_have_no_order_to_keep():
@@ -145,10 +169,10 @@ def test_chances_say_of_what_they_are():
         f"{kept:.0%} in a second experiment on 30 other topics."
     )
     assert topics_share(topics, "A", "B") == pytest.approx(kept)
-    assert topics_share(topics, "B", "A") == pytest.approx(kept)
-    assert "of 1,000 simulated document collections, by P@10 and" in steadiness_words(
-        result, simulated(0.97, "P@10"), topics
-    )
+    assert topics_share(topics, "B", "A") == pytest.approx(1 - kept)
+    by_another_measure = steadiness_words(result, simulated(0.97, "P@10"), topics)
+    assert "simulated" not in by_another_measure
+    assert by_another_measure.startswith("A stays above B with probability")
 
 
 def test_studies_that_are_missing_are_not_spoken_of():
@@ -160,7 +184,7 @@ def test_studies_that_are_missing_are_not_spoken_of():
     scores = scores_of(0.9, 0.3)
     said = lead_sentences({"evaluate": scores, "compare": (sr.compare(scores),)})
     assert len(said) == 1
-    assert said[0].startswith("A (0.9000) beats B")
+    assert said[0].startswith("A (0.9000) is significantly better than B")
 
 
 def test_the_second_of_many_is_called_so():

@@ -77,13 +77,20 @@ def pvalue(value: float) -> Cell:
 def span(ends: Sequence[float] | None, form: str = ".4f") -> Cell:
     """An interval.
 
-    >>> span((0.1, 0.25), ".2f").text, span(None).text
-    ('0.10 to 0.25', '–')
+    >>> span((0.1, 0.25), ".2f").text, span((0.1, math.inf), ".2f").text, span(None).text
+    ('0.10 to 0.25', '0.10 to ∞', '–')
     """
     if ends is None or any(end is None or math.isnan(end) for end in ends):
         return Cell(MISSING)
-    low, high = (number(end, form) for end in ends)
+    low, high = (_end(end, form) for end in ends)
     return Cell(f"{low.text} to {high.text}", f"{low.value} to {high.value}")
+
+
+def _end(value: float, form: str) -> Cell:
+    if math.isinf(value):
+        endless = "∞" if value > 0 else "−∞"
+        return Cell(endless, endless)
+    return number(value, form)
 
 
 def name(text: str, hover: str = "") -> Cell:
