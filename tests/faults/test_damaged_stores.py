@@ -126,7 +126,7 @@ def test_two_processes_in_one_store(data, kept, tmp_path, capsys):
     both = [
         subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) for _ in range(2)
     ]
-    printed = {process.communicate(timeout=120)[0] for process in both}
+    printed = {process.communicate(timeout=600)[0] for process in both}
     assert [process.returncode for process in both] == [0, 0]
     assert simulate(data, kept) == 0
     assert printed == {capsys.readouterr().out}
@@ -135,7 +135,7 @@ def test_two_processes_in_one_store(data, kept, tmp_path, capsys):
 
 def test_of_many_that_open_a_new_store_at_once_one_wins(tmp_path, monkeypatch):
     """All see an empty folder, then write; those with other settings than the first give up."""
-    at_once, check = threading.Barrier(6, timeout=30), stores._check_empty
+    at_once, check = threading.Barrier(6, timeout=600), stores._check_empty
 
     def all_together(path):
         check(path)

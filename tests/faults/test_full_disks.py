@@ -269,7 +269,7 @@ def test_a_bug_on_a_full_disk_is_still_one_line(capsys, data, monkeypatch):
 def in_a_shell(line):
     done = subprocess.run(
         ["bash", "-c", line.replace("steadyrank", f"'{sys.executable}' -m steadyrank", 1)],
-        capture_output=True, text=True, check=False, timeout=120,
+        capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     return done.returncode, done.stdout, done.stderr
 

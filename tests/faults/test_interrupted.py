@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from fault_trials import write_inputs
@@ -15,6 +16,9 @@ from fault_trials import write_inputs
 from steadyrank import cli
 from steadyrank.cli import run
 from steadyrank.compute.executors import map_in_order, workers
+
+LONG = 600
+"""Seconds after which something is taken never to happen, however busy the machine is."""
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
 
@@ -35,12 +39,12 @@ def test_ctrl_c_in_the_middle_of_a_computation(data, tmp_path):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + LONG
     while not list(store.glob("*.block")) and time.monotonic() < deadline:
         assert running.poll() is None
         time.sleep(0.02)
     running.send_signal(signal.SIGINT)
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=LONG)
     assert (running.returncode, out) == (130, "")
     assert err == f"steadyrank: interrupted; the same command takes up what {store} keeps\n"
     assert not [path for path in store.iterdir() if path.name.startswith(".")]
@@ -88,21 +92,23 @@ def test_ctrl_c_in_a_destructor_is_not_forgotten(monkeypatch):
         forget_and_go_on()
 
 
-def test_whoever_interrupts_does_not_wait_for_what_has_not_begun():
-    began, gate = [], threading.Event()
+def test_whoever_interrupts_does_not_wait_for_what_has_not_begun(monkeypatch):
+    began, gate, shutdown = [], threading.Event(), ThreadPoolExecutor.shutdown
 
     def task(number):
         began.append(number)
-        gate.wait(30)
+        if number:
+            gate.wait(LONG)
 
     def interrupt(*progress):
-        threading.Timer(0.2, gate.set).start()
         raise KeyboardInterrupt
 
-    def first_ends(number):
-        if number:
-            task(number)
+    def shut_down_and_open_the_gate(pool, wait=True, **options):
+        shutdown(pool, wait=False, **options)
+        gate.set()
+        shutdown(pool, wait=wait)
 
+    monkeypatch.setattr(ThreadPoolExecutor, "shutdown", shut_down_and_open_the_gate)
     with pytest.raises(KeyboardInterrupt), workers(jobs=2) as pool:
-        map_in_order(first_ends, range(500), pool, progress=interrupt)
+        map_in_order(task, range(500), pool, progress=interrupt)
     assert len(began) < 10

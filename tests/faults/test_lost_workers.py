@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -13,10 +16,14 @@ from fault_trials import contents, write_inputs
 
 import steadyrank as sr
 from steadyrank.cli import run
+from steadyrank.compute.clusters import Cluster
 from steadyrank.render.pool_tables import pools_text
 from steadyrank.workflows import report_sections, report_sources, report_steadiness
 
 distributed = pytest.importorskip("distributed")
+
+LONG = 600
+"""Seconds after which something is taken never to happen, however busy the machine is."""
 
 GRID = {"stop_lists": ["none", "lucene"], "lexical": ["none", "porter", "5grams"], "depth": 30}
 SHARDS = {"shards": 6, "csi": 3, "partitions": 3, "cluster_samples": 1, "cluster_share": 0.2,
@@ -90,11 +97,24 @@ def kill_one(cluster):
 
     def progress(done, total):
         if not killed and done < total:
-            victim = next(iter(cluster.workers.values()))
-            killed.append(victim.pid)
-            os.kill(victim.pid, signal.SIGKILL)
+            victim = pid_of_a_worker(cluster)
+            killed.append(victim)
+            os.kill(victim, signal.SIGKILL)
 
     return progress, killed
+
+
+def pid_of_a_worker(cluster):
+    """Of one that runs: who was killed by the test before may not have a successor yet, and a
+    nanny whose worker dies while it starts gives up.
+    """
+    until = time.monotonic() + LONG
+    while time.monotonic() < until:
+        for nanny in cluster.workers.values():
+            if nanny.process and nanny.process.status == distributed.Status.running and nanny.pid:
+                return nanny.pid
+        time.sleep(0.01)
+    raise TimeoutError("no worker runs")
 
 
 @pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
@@ -132,7 +152,26 @@ def test_a_report_that_loses_a_worker_is_the_same_page(data, cluster, tmp_path, 
     assert there == page("here.html", jobs=1)
 
 
+@pytest.fixture
+def slow_tasks(monkeypatch):
+    """All tasks but the first take their time, so that a scheduler that goes away when the first
+    is done takes some of them with it.
+    """
+    submit, number = Cluster.submit, itertools.count()
+
+    def submit_slowly(self, *task):
+        return submit(self, after_a_while, 0.5 if next(number) else 0, *task)
+
+    monkeypatch.setattr(Cluster, "submit", submit_slowly)
+
+
+def after_a_while(seconds, function, *args):
+    time.sleep(seconds)
+    return function(*args)
+
+
 @pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
+@pytest.mark.usefixtures("slow_tasks")
 @pytest.mark.parametrize("study", [evaluated, simulated, pooled])
 def test_a_scheduler_that_goes_away_is_one_error_and_what_is_stored_stays(
     data, tmp_path, study, capfd
@@ -157,6 +196,50 @@ def test_a_scheduler_that_goes_away_is_one_error_and_what_is_stored_stays(
             np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_command_whose_cluster_is_killed_says_so_in_one_line(data, tmp_path, how):
+    """Both are processes of their own, and connected as two machines are."""
+    store = tmp_path / "store"
+    with started("-c", CLUSTER) as cluster:
+        address = cluster.stdout.readline().strip()
+        command = ["simulate", data / "qrels.txt", data / "runs", "--samples", "400000", "--quiet",
+                   "--store", store, "--scheduler", address]  # fmt: skip
+        with started("-m", "steadyrank", *command) as running:
+            until = time.monotonic() + LONG
+            while not list(store.glob("*.block")) and time.monotonic() < until:
+                assert running.poll() is None
+                time.sleep(0.02)
+            cluster.send_signal(how)
+            out, err = running.communicate(timeout=LONG)
+    assert (running.returncode, out) == (1, "")
+    (line,) = err.splitlines()
+    assert line.startswith(f"steadyrank: the Dask cluster at {address} was lost (")
+    assert line.endswith("repeat the command; what a store holds by now is kept")
+    assert list(store.glob("*.block"))
+
+
+@contextlib.contextmanager
+def started(*words):
+    """A Python of its own; it is gone in the end."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen([sys.executable, *map(str, words)], text=True, **pipes) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+CLUSTER = """
+import sys
+import distributed
+with distributed.LocalCluster(
+    n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", protocol="tcp"
+) as cluster:
+    print(cluster.scheduler_address, flush=True)
+    sys.stdin.read()  # until whoever has started it is gone
+"""
+
+
 def test_what_dask_logs_stays_out_of_stderr_from_its_import_on(cluster):
     code = f"""
 import logging
@@ -171,7 +254,7 @@ with workers(scheduler={cluster.scheduler_address!r}) as pool:
 
 
 def test_no_scheduler_is_the_callers_mistake(capsys, data, monkeypatch):
-    monkeypatch.setattr("steadyrank.compute.executors.PATIENCE", "1s")
+    monkeypatch.setattr("steadyrank.compute.clusters.PATIENCE", "1s")
     files = [str(data / "qrels.txt"), str(data / "runs")]
     assert run(["pools", *files, "--scheduler", "tcp://127.0.0.1:9", "--quiet"]) == 2
     (line,) = capsys.readouterr().err.splitlines()

@@ -11,6 +11,7 @@ import scipy.stats
 
 import steadyrank as sr
 from steadyrank.cli import run as run_command
+from steadyrank.stats.paired import paired_t
 from steadyrank.studies.compare_result import SIMULTANEOUS
 
 TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey"]
@@ -404,6 +405,47 @@ def test_the_audit_prints_its_table(capsys, files, monkeypatch):
     assert code == 0
     assert "type I, exchangeable" in out
     assert "±" in out
+
+
+def test_the_audit_says_that_its_power_is_observed_power(capsys, files, monkeypatch):
+    monkeypatch.setattr("steadyrank.studies.audit.RESAMPLES", 100)
+    for form in ("table", "markdown", "latex"):
+        _, out, _ = call(capsys, "compare", "--scores", files[0], "--audit", "--format", form)
+        told = " ".join(out.split())
+        assert "observed power: it resamples the topics that the differences were" in told
+        assert "Not for planning: use" in told
+        assert "steadyrank plan" in told
+    _, out, _ = call(capsys, "compare", "--scores", files[0], "--audit", "--format", "csv")
+    assert out.splitlines()[0].endswith(",observed power")
+    _, out, _ = call(capsys, "compare", "--scores", files[0], "--audit", "--format", "json")
+    audit = json.loads(out)
+    (note,) = audit["notes"]
+    assert note.startswith("The power is observed power")
+    assert "Not for planning: use `steadyrank plan`." in note
+    assert {"exchangeable", "equal_means", "power"} < audit["tests"][0].keys()
+
+
+@pytest.mark.parametrize(("shift", "true"), [(0.0, 0.05), (1.96, 0.5), (3.0, 0.85)])
+def test_observed_power_is_not_the_power(monkeypatch, shift, true):
+    """A resampled z has the sampling error twice: it is N(shift, 2), where z is N(shift, 1).
+
+    400 pairs of runs, 10 trials each: the mean's standard error is at most .016, and the band four
+    of them, which t in place of z at 50 topics shifts by .008 at most.
+    """
+    normal = scipy.stats.norm
+    assert normal.sf(1.96 - shift) + normal.cdf(-1.96 - shift) == pytest.approx(true, abs=0.002)
+    spread = np.sqrt(2.0)
+    expected = normal.sf((1.96 - shift) / spread) + normal.cdf((-1.96 - shift) / spread)
+    monkeypatch.setattr("steadyrank.studies.audit._TESTS", {"t": paired_t})
+    stream, n_topics, observed = np.random.default_rng(3), 50, []
+    for number in range(400):
+        first = stream.normal(shift / np.sqrt(n_topics), 1, n_topics)
+        scores = sr.Scores(
+            measures=("AP",), runs=("a", "b"), topics=[str(t) for t in range(n_topics)],
+            values=[np.stack([first, np.zeros(n_topics)])],
+        )  # fmt: skip
+        observed.append(sr.audit_tests(scores, n_trials=10, rng=number).tests[0].power[0])
+    assert np.mean(observed) == pytest.approx(expected, abs=0.064)
 
 
 @pytest.mark.parametrize(

@@ -7,28 +7,16 @@ on which thread was faster.
 from __future__ import annotations
 
 import contextlib
-import importlib
-import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import (
-    CancelledError,
-    Executor,
-    Future,
-    ThreadPoolExecutor,
-    as_completed,
-)
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from typing import Any, TypeVar
 
-from steadyrank.errors import InputError, MachineError
+from steadyrank.compute.clusters import Cluster, connected, over_client_of
+from steadyrank.errors import InputError
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
-PATIENCE = "10s"
-"""How long to wait for a scheduler."""
-
-_LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado.application")
-"""Those to which Dask gives levels and a way to stderr."""
 
 Progress = Callable[[int, int], None]
 """Called with (finished, total) each time a task ends."""
@@ -47,11 +35,11 @@ def workers(
 ) -> Iterator[Executor]:
     """The caller's executor, a Dask cluster's at `scheduler`, or `jobs` threads of this process."""
     if executor is not None:
-        yield executor
+        yield over_client_of(executor)
         return
     if scheduler is not None:
-        with _told_of_losses(scheduler), _dask_client(scheduler) as client:
-            yield client.get_executor()
+        with connected(scheduler) as cluster:
+            yield cluster
         return
     if jobs is not None and jobs < 1:
         raise InputError(f"jobs must be at least 1, got {jobs}")
@@ -121,57 +109,9 @@ def _map_here(
     return answers
 
 
-def _distributed() -> Any:
-    try:
-        return importlib.import_module("distributed")
-    except ImportError:
-        raise MachineError(
-            "a scheduler needs the package distributed: pip install 'steadyrank[dask]'"
-        ) from None
-
-
-def _dask_client(scheduler: str) -> Any:
-    try:
-        return _distributed().Client(scheduler, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise InputError(f"no Dask scheduler answers at {scheduler!r}: {error}") from None
-
-
-@contextlib.contextmanager
-def _told_of_losses(scheduler: str) -> Iterator[None]:
-    """A scheduler or workers that go away, as one error instead of Dask's log of it."""
-    _distributed()  # sets the levels of its loggers when it is imported
-    loggers = [logging.getLogger(name) for name in _LOGGERS]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    except Exception as error:
-        if not isinstance(error, CancelledError) and not _is_of_dask(error):
-            raise
-        what = str(error) or "it went away"
-        raise MachineError(
-            f"the Dask cluster at {scheduler} was lost ({what}): start it again and repeat the "
-            "command; what a store holds by now is kept"
-        ) from None
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-
-
-def _is_of_dask(error: Exception) -> bool:
-    return type(error).__module__.partition(".")[0] == "distributed"
-
-
 def shared(executor: Executor, value: Any) -> Any:
     """`value` as an argument of many tasks: on a cluster sent once, and made again if lost."""
-    client = getattr(executor, "_client", None)
-    return value if client is None else client.submit(_itself, value, pure=False)
-
-
-def _itself(value: Any) -> Any:
-    return value
+    return executor.share(value) if isinstance(executor, Cluster) else value
 
 
 def is_elsewhere(executor: Executor) -> bool:

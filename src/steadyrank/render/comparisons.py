@@ -194,20 +194,27 @@ def power_text(
     return render(table, form, **looks)  # type: ignore[arg-type]
 
 
+_OBSERVED_POWER = (
+    "The power is observed power: it resamples the topics that the differences were estimated "
+    "from. It overstates the power for small true differences, understates it for large ones, and "
+    "says nothing that the p-values do not. Not for planning: use `steadyrank plan`."
+)
+
+
 def audit_text(result: AuditResult, form: str, **looks: Any) -> str:
     """Each test's rejection rates with their Monte Carlo errors."""
     if form == "json":
-        return to_json(asdict(result))
+        return to_json({**asdict(result), "notes": [_OBSERVED_POWER]})
     rows = [
         [row.test, *(f"{rate:.3f} ± {error:.3f}"
                      for rate, error in (row.exchangeable, row.equal_means, row.power))]
         for row in result.tests
     ]  # fmt: skip
     caption = (
-        f"{result.measure}: share of {result.n_trials} trials with p <= {result.alpha:g}, ± its "
+        f"{result.measure}: share of {result.n_trials} trials with p < {result.alpha:g}, ± its "
         f"Monte Carlo error, at {result.n_topics} topics drawn from yours. Type I error where runs "
         "are exchangeable within topics, and where means are equal; power for pairs as they are. "
-        f"Seed {result.seed}."
+        f"{_OBSERVED_POWER} Seed {result.seed}."
     )
-    header = ["test", "type I, exchangeable", "type I, equal means", "power"]
+    header = ["test", "type I, exchangeable", "type I, equal means", "observed power"]
     return render(Table(header=header, rows=rows, caption=caption), form, **looks)  # type: ignore[arg-type]

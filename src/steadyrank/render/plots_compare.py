@@ -289,7 +289,7 @@ def draw_audit(result: AuditResult, ax: Axes) -> None:
     worlds = (
         ("exchangeable", "no difference, runs exchangeable"),
         ("equal_means", "equal means, skewness kept"),
-        ("power", "runs as they are (power)"),
+        ("power", "runs as they are (observed power)"),
     )
     place = np.arange(len(result.tests))
     for k, (world, words) in enumerate(worlds):

@@ -1,0 +1,158 @@
+"""Tasks on a Dask cluster, and one error in place of all the ways in which Dask tells of its loss.
+
+Dask's own executor reads a task's state after it has fetched the result. A scheduler that leaves in
+between changes that state, and the result is taken for an error, or nobody is ever told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import logging
+from collections.abc import Iterator
+from concurrent.futures import CancelledError, Executor, Future
+from typing import Any
+
+from steadyrank.errors import InputError, MachineError
+
+PATIENCE = "10s"
+"""How long to wait for a scheduler."""
+
+_LOGGERS = (
+    "distributed", "distributed.client", "distributed.gc", "tornado.application", "asyncio",
+)  # fmt: skip
+"""Those to which Dask gives levels and a way to stderr, and those of its event loop."""
+
+
+class Cluster(Executor):
+    """An executor over a Dask client; a lost cluster is a `MachineError` of each unfinished task.
+
+    Everything is done in the client's event loop: Dask goes through its tasks there when the
+    connection breaks, and another thread that submits meanwhile would disturb it.
+    """
+
+    def __init__(self, client: Any, address: str, **options: Any):
+        self._client = client
+        self._loop = client.loop
+        self._address = address
+        self._options = {**options, "pure": False}  # nobody else holds a task's key
+
+    def submit(self, function: Any, /, *args: Any, **options: Any) -> Future[Any]:
+        """Run a task on the cluster; the future is settled whatever becomes of the cluster."""
+        future: Future[Any] = Future()
+        if self._client.status == "closed":
+            future.set_exception(self._lost("it went away"))
+        else:
+            self._loop.add_callback(self._settle, future, function, args, options)
+        return future
+
+    def share(self, value: Any) -> Any:
+        """`value` as an argument of many tasks: sent once, and made again if it is lost."""
+        try:
+            return self._client.sync(self._keep, value)
+        except Exception as error:
+            raise self._failure(error, None) from None
+
+    async def _keep(self, value: Any) -> Any:
+        return self._client.submit(_itself, value, **self._options)
+
+    async def _settle(self, future: Future[Any], function: Any, args: Any, options: Any) -> None:
+        there: Any = None
+        answer, failure = None, None
+        try:
+            there = self._client.submit(function, *args, **options, **self._options)
+            # Cancels a task that is no longer wanted, and frees the memory of a finished one.
+            future.add_done_callback(lambda _: there.release())
+            answer = await self._client.gather(there, asynchronous=True)
+        except BaseException as error:  # An event loop that ends cancels its coroutines.
+            failure = self._failure(error, there)
+        if not future.set_running_or_notify_cancel():
+            return
+        if failure is None:
+            future.set_result(answer)
+        else:
+            future.set_exception(failure)
+
+    def _failure(self, error: BaseException, there: Any) -> BaseException:
+        """What a task itself raised, or else the loss of the cluster."""
+        own = self._client.status == "running" if there is None else there.status == "error"
+        if own and not _is_of_dask(error):
+            return error
+        return self._lost(_in_words(error))
+
+    def _lost(self, how: str) -> MachineError:
+        return MachineError(
+            f"the Dask cluster at {self._address} was lost ({how}): start it again and repeat the "
+            "command; what a store holds by now is kept"
+        )
+
+
+def _in_words(error: BaseException) -> str:
+    if isinstance(error, CancelledError):
+        return "it went away"
+    try:
+        return " ".join(str(error).split()) or "it went away"
+    except Exception:  # Some of Dask's errors need what is gone by now to describe themselves.
+        return type(error).__name__
+
+
+def _is_of_dask(thing: object) -> bool:
+    return type(thing).__module__.partition(".")[0] == "distributed"
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+@contextlib.contextmanager
+def connected(scheduler: str) -> Iterator[Cluster]:
+    """The cluster at an address, for as long as the block of code lasts."""
+    with _without_logs_of_dask():
+        client = _client_of(scheduler)
+        try:
+            yield Cluster(client, scheduler)
+        finally:
+            # Results are here, or the error is known: a scheduler that does not let go of us
+            # changes neither.
+            with contextlib.suppress(Exception):
+                client.close()
+
+
+def over_client_of(executor: Executor) -> Executor:
+    """An executor that the caller has brought; Dask's own, by one over the same client."""
+    client = getattr(executor, "_client", None)
+    if client is None or not _is_of_dask(executor):
+        return executor
+    address = getattr(client.scheduler, "address", "its address")
+    return Cluster(client, address, **getattr(executor, "_kwargs", {}))
+
+
+def _client_of(scheduler: str) -> Any:
+    try:
+        return _distributed().Client(scheduler, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"no Dask scheduler answers at {scheduler!r}: {error}") from None
+
+
+def _distributed() -> Any:
+    try:
+        return importlib.import_module("distributed")
+    except ImportError:
+        raise MachineError(
+            "a scheduler needs the package distributed: pip install 'steadyrank[dask]'"
+        ) from None
+
+
+@contextlib.contextmanager
+def _without_logs_of_dask() -> Iterator[None]:
+    """Keep what Dask logs of a loss out of stderr: one error tells it."""
+    _distributed()  # sets the levels of its loggers when it is imported
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
