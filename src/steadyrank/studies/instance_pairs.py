@@ -87,6 +87,7 @@ def compare_pair(pair: SystemPair, measure: str, settings: Settings) -> Instance
         equivalence=test,
         settling=_settling(pair, found, test, settings),
         flag=found.flag,
+        df_method=found.df_method,
         method=found.method,
         n_samples=settings.n_samples,
         samples_per_instance=settings.samples_per_instance,

@@ -64,6 +64,8 @@ class InstancesResult:
     """What would settle the claims that are not: `non_inferior` and `equivalent`."""
     flag: str
     """"" or why figures are not ordinary numbers: see `steadyrank.stats.result` and `two_way`."""
+    df_method: str
+    """Of `df`: "satterthwaite", "kenward-roger" below five instances, or "exact" (paired t)."""
     method: str
     n_samples: int
     samples_per_instance: int
@@ -201,6 +203,7 @@ class InstancesResult:
             "mean_b": self.pair.b.mean,
             "standard_error": self.standard_error,
             "df": self.df,
+            "df_method": self.df_method,
             "significant": self.significant,
             "alpha": self.alpha,
             "mode": self.mode,

@@ -11,12 +11,10 @@ import math
 import numpy as np
 
 from steadyrank.stats.instance_power import Claim
+from steadyrank.stats.pooling import FEW_INSTANCES
 from steadyrank.stats.result import NO_DIFFERENCE, ZERO_VARIANCE
 from steadyrank.studies.equivalence import Settling
 from steadyrank.studies.instance_results import InstancesResult, InstancesTable
-
-FEW_INSTANCES = 5
-"""Below this many the variance between instances is hardly known."""
 
 PARTS = {"system_topic": "system × topic", "instance": "instances", "residual": "residual"}
 

@@ -66,8 +66,9 @@ def instances(
     setting. A system with one run counts as deterministic.
 
     - p-values: `mixed` takes topics and instances as random and has Satterthwaite's degrees of
-      freedom; `mixed_paper` and `bootstrap` (only against a single run) are the paper's, and too
-      small where instances differ and are few; `two_way_bootstrap` draws topics and instances.
+      freedom, or Kenward and Roger's with fewer than five instances; `mixed_paper` and
+      `bootstrap` (only against a single run) are the paper's, and too small where instances differ
+      and are few; `two_way_bootstrap` draws topics and instances.
     - equivalence and non-inferiority at the margin `delta`, by two one-sided t tests at `alpha`
       and by the posterior's shortest interval of level 1 - alpha.
     - `instance_factors`: columns of `run_info`, each nested in the one before, that say how
