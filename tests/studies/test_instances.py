@@ -21,7 +21,7 @@ from steadyrank.stats.two_way import nested_difference, two_way_difference
 from steadyrank.studies.equivalence import Layout, settling
 from steadyrank.studies.instance_pairs import _layout
 from steadyrank.studies.instance_planning import plan_instances
-from steadyrank.studies.instance_tests import Difference, mixed_model
+from steadyrank.studies.instance_tests import mixed_model
 from steadyrank.studies.instance_words import sentences, table_sentences
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -467,12 +467,7 @@ def test_a_comparison_foretells_what_would_settle_it():
 def test_with_factors_the_largest_draws_count_as_instances():
     _, scores = nested_systems()
     result = sr.instances(scores, a="a", b="b", instance_factors="sample", **QUICK)
-    found = Difference(
-        estimate=0.0, standard_error=result.standard_error, df=result.df, statistic=0.0,
-        pvalue=1.0, variances=result.variance, factor_variances={}, flag="", method="",
-        df_method="",
-    )  # fmt: skip
-    layout = _layout(result.pair, found, ("sample",))
+    layout = _layout(result, ("sample",))
     assert layout.instances == (2, 2)
     v = layout.variances
     expected = v.instance / 2 + v.system_topic / 15 + v.residual / (2 * 15)

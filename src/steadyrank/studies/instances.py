@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import get_args
 
@@ -17,10 +18,10 @@ from steadyrank.compute.executors import Progress
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
-from steadyrank.stats.corrections import adjust
 from steadyrank.stats.equivalence import check_alpha, check_delta
 from steadyrank.stats.inputs import check_samples
-from steadyrank.studies.instance_pairs import Settings, compare_pair
+from steadyrank.studies.instance_family import as_family, margin_correction
+from steadyrank.studies.instance_pairs import Settings, compare_pair, settled
 from steadyrank.studies.instance_results import InstancesResult, InstancesTable, Mode
 from steadyrank.studies.instance_systems import (
     Groups,
@@ -61,9 +62,11 @@ def instances(
     """Compare systems, the runs of one system being its instances (`run_info["system"]`).
 
     With `a` and `b`: that pair. With one of them: it and every other system; with neither: all
-    pairs; the p-values then corrected by Holm's method. With `sweep`, the name of a numeric column
-    of `run_info`: the runs of each setting (of system `a`, if given) against `b`, a system or a
-    setting. A system with one run counts as deterministic.
+    pairs; differences, equivalences and non-inferiorities are then each corrected by Holm's method
+    over all comparisons, and intervals hold for all of them at once (Bonferroni). With `sweep`,
+    the name of a numeric column of `run_info`: the runs of each setting (of system `a`, if given)
+    against `b`, a system or a setting, the margin being tested from the largest setting down. A
+    system with one run counts as deterministic.
 
     - p-values: `mixed` takes topics and instances as random and has Satterthwaite's degrees of
       freedom, or Kenward and Roger's with fewer than five instances; `mixed_paper` and
@@ -103,7 +106,9 @@ def instances(
     used = {each: places for pair in pairs for each, places in pair}
     if not factors:
         warn_about_structure(scores, used, ignored=() if sweep is None else (sweep,))
-    found = []
+    correction = margin_correction(mode, is_sweep=sweep is not None)
+    settings = replace(settings, comparisons=len(pairs), margin_correction=correction)
+    found: list[InstancesResult] = []
     for first, second in pairs:
         chosen = pair_of(scores, name, a=first, b=second, factors=factors)
         found.append(compare_pair(chosen, name, settings))
@@ -111,17 +116,18 @@ def instances(
             progress(len(found), len(pairs))
     _warn_about_paper(found, settings)
     if sweep is None and a is not None and b is not None:
-        return found[0]
+        return settled(found[0], settings)
+    found = [settled(each, settings) for each in as_family(found, correction=correction)]
     return InstancesTable(
         measure=name,
         baseline=pairs[0][1][0] if len({second for _, (second, _) in pairs}) == 1 else None,
         sweep=sweep,
         settings=values,
         comparisons=tuple(found),
-        pvalue_adjusted=adjust([each.headline_pvalue for each in found], "holm"),
         alpha=alpha,
         delta=delta,
         mode=mode,
+        margin_correction=correction,
     )
 
 
