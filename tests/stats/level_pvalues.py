@@ -294,6 +294,19 @@ def equivalence(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.nd
     return below(np.array([test.pvalue_equivalence for test in found]), levels)
 
 
+def margin_table(claim: str) -> Rejects:
+    """Is any system called not worse, or within, all being at the margin from the first?"""
+    margin = MARGIN if claim == "pvalue_equivalence" else -MARGIN
+
+    def rejects(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
+        gaps = scores[:, 1:] - scores[:, :1] + margin
+        tests = [_margin_tests(gaps[:, k]) for k in range(gaps.shape[1])]
+        tables = np.array([[getattr(test, claim) for test in system] for system in tests]).T
+        return below(np.array([adjust(p, "holm").min() for p in tables]), levels)
+
+    return rejects
+
+
 def sweep(mode: str) -> Rejects:
     """Is any setting called not worse, all of them being worse than the first run by the margin?"""
 

@@ -27,6 +27,7 @@ CHUNK = 250
 """Trials that are drawn together."""
 
 N_RUNS, N_MANY, GRID, N_INSTANCES = 5, 20, (2, 3), (5, 10)
+N_SYSTEMS = 8
 
 SIZES = (10, 25, 50)
 EXACT_SIZES = (7, *SIZES)
@@ -190,7 +191,7 @@ FAMILY = Section(
                   rejects=run.family(paired_t, "none"), data=FAMILIES),
         LevelTest(name="t, holm",
                   offered=("compare --correction holm", "CompareResult.pvalue_adjusted",
-                           "InstancesTable.pvalue_adjusted"),
+                           "FamilyMember.pvalue_adjusted"),
                   rejects=run.family(paired_t, "holm"), data=FAMILIES, valid=("normal", SPREAD)),
         LevelTest(name="t, bonferroni", offered=("compare --correction bonferroni",), cost=4,
                   rejects=run.family(paired_t, "bonferroni"), data=FAMILIES,
@@ -338,6 +339,19 @@ MARGINS = Section(
     ),
 )  # fmt: skip
 
+MARGIN_TABLE = Section(
+    title=f"A table of {N_SYSTEMS} systems, each at the margin from a baseline: any claim",
+    draws=_runs(N_SYSTEMS + 1, "normal"),
+    tests=(
+        LevelTest(name="not worse, holm", cost=4, data=("normal",), valid=("normal",),
+                  offered=("FamilyMember.pvalue_non_inferiority_adjusted",),
+                  rejects=run.margin_table("pvalue_non_inferiority")),
+        LevelTest(name="within, holm", cost=4, data=("normal",), valid=("normal",),
+                  offered=("FamilyMember.pvalue_equivalence_adjusted",),
+                  rejects=run.margin_table("pvalue_equivalence")),
+    ),
+)  # fmt: skip
+
 SWEEP = Section(
     title="A sweep over four settings, each worse by the margin: any that passes",
     draws=_runs(5, "normal"),
@@ -349,4 +363,5 @@ SWEEP = Section(
     ),
 )  # fmt: skip
 
-SECTIONS = (PAIRS, FAMILY, MANY, PARTIAL, COMPONENTS, AGREE, CROSSED, NESTED, MARGINS, SWEEP)
+SECTIONS = (PAIRS, FAMILY, MANY, PARTIAL, COMPONENTS, AGREE, CROSSED, NESTED, MARGINS, MARGIN_TABLE,
+            SWEEP)  # fmt: skip

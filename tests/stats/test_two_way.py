@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ from scipy import stats
 
 from steadyrank.errors import InputError
 from steadyrank.stats.mixed import fit
-from steadyrank.stats.mixed_model import MixedModel
+from steadyrank.stats.mixed_general import tables_of
+from steadyrank.stats.mixed_model import MixedModel, _rows_of, scale_of
+from steadyrank.stats.mixed_search import maximise
 from steadyrank.stats.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 from steadyrank.stats.two_way import (
     ONE_INSTANCE,
@@ -38,17 +41,17 @@ def differences(instances, topics, sd_instance, sd_topic, sd_error, seed=0):
     )
 
 
-def two_way_fit(d):
+def two_way_model(d):
     terms = {"instance": "instance", "topic": "topic"}
-    return fit(MixedModel(d, axes=("instance", "topic"), random=terms))
+    return MixedModel(d, axes=("instance", "topic"), random=terms)
 
 
-def nested_fit(a, b):
+def nested_model(a, b):
     terms = {
-        "topic": "topic", "system_topic": ("system", "topic"), "instance": ("system", "instance")
+        "instance": ("system", "instance"), "topic": ("system", "topic"), "difficulty": "topic"
     }  # fmt: skip
     axes = ("system", "instance", "topic")
-    return fit(MixedModel(np.stack([a, b]), axes=axes, random=terms, fixed="system"))
+    return MixedModel(np.stack([a, b]), axes=axes, random=terms, fixed="system")
 
 
 def test_difference_to_a_deterministic_system_as_by_r():
@@ -85,48 +88,76 @@ def test_two_non_deterministic_systems_as_by_r():
 
 sizes = st.tuples(st.integers(2, 6), st.integers(2, 8), st.sampled_from([0.0, 0.5, 2.0]),
                   st.sampled_from([0.0, 0.5, 2.0]), st.integers(0, 10**6))  # fmt: skip
+methods = st.sampled_from(["satterthwaite", "kenward-roger"])
 
 
-def in_the_corner(test):
-    """Where the smaller mean square, pooled with the error's, falls below the other."""
-    least = min(test.instance, test.topic, key=lambda part: part.ms)
-    other = max(test.instance.ms, test.topic.ms)
-    pooled = (least.ss + test.error.ss) / (least.df + test.error.df)
-    return len(test.dropped) == 2 and other > pooled
+def assert_same(test, found, rel):
+    """Closed form and mixed model, of which the last coefficient is the difference."""
+    assert test.standard_error == pytest.approx(found.standard_errors[-1], rel=rel)
+    assert test.df == pytest.approx(found.df[-1], rel=rel)
+    assert test.pvalue == pytest.approx(found.pvalue[-1], rel=10 * rel, abs=1e-14)
+    assert test.dropped == tuple(name for name in found.dropped if name in test.variances)
+    named = {name: found.variances[name] for name in test.variances}
+    assert test.variances == pytest.approx(named, rel=10 * rel, abs=1e-10)
 
 
-@given(sizes)
+@given(sizes, methods)
 @settings(max_examples=100, deadline=None)
-def test_the_rules_of_truncation_are_the_mixed_model(size):
-    """Except in a corner: both mean squares below the error's, one above it once it is pooled."""
+def test_the_rules_of_truncation_are_the_mixed_model(size, df_method):
     instances, topics, sd_instance, sd_topic, seed = size
     d = differences(instances, topics, sd_instance, sd_topic, 1.0, seed)
-    test, found = two_way_difference(d), two_way_fit(d)
+    test = two_way_difference(d, df_method=df_method)
+    found = fit(two_way_model(d), df_method=df_method)
     assert test.estimate == pytest.approx(found.estimates[0], rel=1e-9, abs=1e-12)
-    if in_the_corner(test):
-        assert len(found.dropped) == 1
-        return
-    assert test.standard_error == pytest.approx(found.standard_errors[0], rel=1e-9)
-    assert test.df == pytest.approx(found.df[0], rel=1e-9)
-    assert test.pvalue == pytest.approx(found.pvalue[0], rel=1e-8, abs=1e-14)
-    assert test.dropped == found.dropped
-    assert test.variances == pytest.approx(found.variances, rel=1e-8, abs=1e-12)
+    assert_same(test, found, 1e-9)
 
 
-@given(sizes)
+@given(sizes, methods)
 @settings(max_examples=60, deadline=None)
-def test_nested_rules_are_the_mixed_model_with_topics_that_vary(size):
+def test_nested_rules_are_the_mixed_model_with_topics_that_vary(size, df_method):
     instances, topics, sd_instance, sd_topic, seed = size
     a = differences(instances, topics, sd_instance, sd_topic, 1.0, seed)
     b = differences(instances, topics, sd_instance, sd_topic, 1.0, seed + 1)
     difficulty = 30.0 * np.random.default_rng(seed).permutation(topics)
-    test, found = nested_difference(a, b), nested_fit(a + difficulty, b + difficulty)
+    test = nested_difference(a, b, df_method=df_method)
+    found = fit(nested_model(a + difficulty, b + difficulty), df_method=df_method)
     assert test.estimate == pytest.approx(found.estimates[1], rel=1e-7, abs=1e-10)
-    if "topic" in found.dropped or in_the_corner(test):
+    if "difficulty" in found.dropped:
         return
-    assert test.standard_error == pytest.approx(found.standard_errors[1], rel=1e-6)
-    assert test.df == pytest.approx(found.df[1], rel=1e-6)
-    assert test.pvalue == pytest.approx(found.pvalue[1], rel=1e-5, abs=1e-14)
+    assert_same(test, found, 1e-6)
+
+
+def pools_once(test):
+    """Whether both mean squares are below the error's, and one above it once they are pooled."""
+    below = max(test.instance.ms, test.topic.ms) <= test.error.ms
+    return below and len(test.dropped) == 1
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (3, 4), (2, 10), (6, 2)])
+@pytest.mark.parametrize("systems", [1, 2])
+def test_pooling_is_reml_by_the_search_for_any_layout(shape, systems):
+    """The search knows no mean squares: 150 designs without effects, of which some 5% pool once."""
+    rng, pooled_once = np.random.default_rng(3), 0
+    for _ in range(150):
+        scores = rng.normal(size=(systems, *shape))
+        if systems == 1:
+            test, model = two_way_difference(scores[0]), two_way_model(scores[0])
+        else:
+            scores = scores + 30.0 * rng.permutation(shape[1])
+            test, model = nested_difference(*scores), nested_model(*scores)
+        scale = scale_of(model)
+        rows = _rows_of(model)
+        scaled = (rows.response - scale.centre) / scale.spread
+        tables = tables_of(replace(rows, response=scaled))
+        best = maximise(tables, True, np.arange(len(model.random) + 1))
+        error = np.sqrt(best.covariance[-1, -1]) * scale.spread
+        assert test.standard_error == pytest.approx(error, rel=1e-5)
+        searched = dict(
+            zip([*model.random, "residual"], best.variances * scale.spread**2, strict=True)
+        )
+        assert test.variances == pytest.approx({k: searched[k] for k in test.variances}, abs=1e-5)
+        pooled_once += pools_once(test)
+    assert pooled_once > 2
 
 
 @pytest.mark.parametrize("sd_instance", [0.0, 0.02])

@@ -7,17 +7,15 @@ import pytest
 from scipy import special
 
 from steadyrank.errors import InputError
-from steadyrank.stats.instance_power import (
-    InstanceTest,
-    InstanceVariances,
-    combined_mean_squares,
-)
+from steadyrank.stats.instance_power import InstanceTest, InstanceVariances
+from steadyrank.stats.pooling import combined_mean_squares, default_df_method, pooled_squares
 from steadyrank.stats.power import t_power
 from steadyrank.stats.two_way import nested_difference, two_way_difference
 from steadyrank.studies.instance_planning import plan_instances
 
 PILOT = {"instance": 0.02**2, "system_topic": 0.08**2, "residual": 0.06**2}
 EVEN = {"instance": 0.0, "system_topic": 0.08**2, "residual": 0.06**2}
+NEITHER = {"instance": 0.0, "system_topic": 0.0, "residual": 0.06**2}
 CLOSE = {"instance": 0.005**2, "system_topic": 0.01**2, "residual": 0.06**2}
 
 
@@ -74,7 +72,14 @@ def test_power_is_the_share_of_simulated_rejections(
 @pytest.mark.parametrize("design", ["crossed", "nested"])
 @pytest.mark.parametrize(
     ("components", "topics", "instances", "difference"),
-    [(PILOT, 30, 2, 0.0), (CLOSE, 6, 3, 0.02), (EVEN, 50, 5, 0.03), (CLOSE, 250, 2, 0.01)],
+    [
+        (PILOT, 30, 2, 0.0),
+        (CLOSE, 6, 3, 0.02),
+        (EVEN, 50, 5, 0.03),
+        (CLOSE, 250, 2, 0.01),
+        (NEITHER, 5, 5, 0.0),
+        (NEITHER, 3, 7, 0.02),
+    ],
 )
 def test_power_is_right_to_three_digits(components, topics, instances, difference, design):
     """Against mean squares drawn from their chi-square laws, and the test's rule on each."""
@@ -86,7 +91,9 @@ def test_power_is_right_to_three_digits(components, topics, instances, differenc
     expected = (topics * components["instance"] + error,
                 instances * components["system_topic"] + error, error)  # fmt: skip
     drawn = [ms * rng.chisquare(df, n) / df for ms, df in zip(expected, free, strict=True)]
-    combined, df = combined_mean_squares(*drawn, free=free)
+    pooled = pooled_squares(*drawn, free=free)
+    method = default_df_method(instances)
+    combined, df = combined_mean_squares(pooled, free=free, df_method=method)
     scale = systems / (topics * instances)
     total = expected[0] + expected[1] - expected[2]
     estimate = rng.normal(difference, math.sqrt(scale * total), n)

@@ -34,6 +34,14 @@ def instances_json(results: Sequence[Result]) -> dict[str, Any]:
         "sweep": result.sweep,
         "smallest_non_inferior": result.smallest_non_inferior,
         "correction": "holm",
+        "family": {
+            "comparisons": len(result.comparisons),
+            "difference": "holm",
+            "equivalence": result.margin_correction,
+            "non_inferiority": result.margin_correction,
+            "interval": "bonferroni",
+            "margin_interval": "bonferroni" if result.margin_correction == "holm" else "none",
+        },
         "alpha": result.alpha,
         "delta": result.delta,
         "mode": result.mode,
@@ -163,23 +171,24 @@ def _root(value: float, digits: int) -> str:
 def _many_table(result: InstancesTable, digits: int) -> Table:
     """A row a comparison: difference, interval, p, and what is known about the margin."""
     rows = []
-    for found, adjusted, decided in zip(
-        result.comparisons, result.pvalue_adjusted.tolist(), result.significant, strict=True
-    ):
+    for found in result.comparisons:
         names = [found.a, found.b] if result.baseline is None else [found.a]
         sizes = f"{found.n_instances['a']}/{found.n_instances['b']}"
-        mark = "*" if decided else ""
+        mark = "*" if found.significant else ""
         hpd = "–" if found.hpd is None else span(found.hpd, digits)
         rows.append(
             [*names, sizes, _signed(found.difference, digits) + mark,
-             span(found.interval, digits), pvalue(found.headline_pvalue), pvalue(adjusted), hpd,
-             margin(found)]
+             span(found.interval, digits), pvalue(found.headline_pvalue),
+             pvalue(found.pvalue_adjusted), hpd, margin(found)]
         )  # fmt: skip
     level = f"{1 - result.alpha:.0%}"
     names = ["a", "b"] if result.baseline is None else [f"against {result.baseline}"]
     header = [*names, "instances", "difference", f"{level} interval", "p", "p adjusted",
               f"{level} HPD", f"margin {result.delta:g}"]  # fmt: skip
-    caption = f"{result.caption()} * significant after correction."
+    caption = (
+        f"{result.caption()} * significant after correction. p and HPD are of each comparison "
+        "alone."
+    )
     return Table(header=header, rows=rows, n_names=len(names), caption=caption)
 
 
@@ -271,12 +280,12 @@ def _power_table(result: InstancesResult, plans: Sequence[InstancePlan]) -> Powe
 
 
 def margin(found: InstancesResult) -> str:
-    """What the one-sided t tests say about the margin, in a word or two."""
+    """What the one-sided t tests say about the margin, in a word or two; in a table corrected."""
     if found.equivalence.equivalent:
         return "within"
     if found.equivalence.non_inferior:
         return "not worse"
-    return "worse" if found.equivalence.interval[1] < -found.equivalence.delta else "undecided"
+    return "worse" if found.beyond_margin < 0 else "undecided"
 
 
 def pvalue(value: float) -> str:

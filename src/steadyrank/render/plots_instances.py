@@ -53,8 +53,7 @@ def draw_margin(result: Result, ax: Axes) -> None:
     style: dict[str, Any] = {"linestyle": "none", "markersize": 4, "elinewidth": 2.0,
                              "capsize": 3, **look(0)}  # fmt: skip
     arms = np.abs(ends - centre[:, None]).T
-    kind = "t interval" if found[0].hpd is None else "posterior interval"
-    what = f"{found[0].measure}, difference with {1 - found[0].alpha:.0%} {kind}"
+    what = f"{found[0].measure}, difference with {1 - found[0].alpha:.0%} {_kind(found)}"
     delta = found[0].equivalence.delta
     sweep = _sweep(result)
     bars = ax.errorbar(place, centre, yerr=arms, **style) if sweep else ax.errorbar(
@@ -74,6 +73,13 @@ def draw_margin(result: Result, ax: Axes) -> None:
         name_rows(ax, [f"{each.a} − {each.b}" for each in found])
         label(ax, x=what)
     legend(ax)
+
+
+def _kind(found: tuple[InstancesResult, ...]) -> str:
+    """Of the intervals; those of several posteriors are of each comparison alone."""
+    if len(found) == 1:
+        return "t interval" if found[0].hpd is None else "posterior interval"
+    return "simultaneous t interval" if found[0].hpd is None else "posterior interval, one by one"
 
 
 def draw_means(result: Result, ax: Axes) -> None:

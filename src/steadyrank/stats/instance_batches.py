@@ -6,10 +6,12 @@ axes: replications, pools of instances, single instances. Scores must be complet
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy import special
 
-from steadyrank.stats.instance_power import combined_mean_squares
+from steadyrank.stats.pooling import combined_mean_squares, default_df_method, pooled_squares
 from steadyrank.stats.result import CONSTANT
 
 
@@ -41,30 +43,26 @@ def two_way_pvalues(differences: np.ndarray) -> np.ndarray:
     >>> two_way_pvalues(d).round(5).item()
     0.04292
     """
-    m, n = differences.shape[-2:]
-    if m == 1:
+    if differences.shape[-2] == 1:
         return t_pvalues(differences[..., 0, :])
     mean = differences.mean(axis=(-2, -1))
     squares = _mean_squares(differences, systems=1)
-    free = (m - 1, n - 1, (m - 1) * (n - 1))
-    return _random_pvalues(mean, squares, free, differences, factor=1.0 / (m * n))
+    return _random_pvalues(mean, squares, [differences])
 
 
 def nested_pvalues(first: np.ndarray, second: np.ndarray, *, df: float | None = None) -> np.ndarray:
     """p of `steadyrank.stats.two_way.nested_difference`, of two systems [..., instance, topic].
 
-    On `df` degrees of freedom, if given, in place of Satterthwaite's.
+    On `df` degrees of freedom, if given, in place of its own.
     """
-    m, n = first.shape[-2:]
+    m = first.shape[-2]
     if m == 1:
         return t_pvalues((first - second)[..., 0, :], df=df)
     contrast = first.mean(axis=-2) - second.mean(axis=-2)
     one, two = _mean_squares(first, systems=2), _mean_squares(second, systems=2)
     by_topic = 0.5 * m * contrast.var(axis=-1, ddof=1)
     squares = (one[0] + two[0], by_topic, one[2] + two[2])
-    free = (2 * (m - 1), n - 1, 2 * (m - 1) * (n - 1))
-    both = np.concatenate([first, second], axis=-2)
-    return _random_pvalues(contrast.mean(axis=-1), squares, free, both, factor=2.0 / (m * n), df=df)
+    return _random_pvalues(contrast.mean(axis=-1), squares, [first, second], df=df)
 
 
 def welch_pvalues(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -94,19 +92,20 @@ def _mean_squares(scores: np.ndarray, *, systems: int) -> tuple[np.ndarray, np.n
 def _random_pvalues(
     mean: np.ndarray,
     squares: tuple[np.ndarray, np.ndarray, np.ndarray],
-    free: tuple[int, int, int],
-    scores: np.ndarray,
+    systems: Sequence[np.ndarray],
     *,
-    factor: float,
     df: float | None = None,
 ) -> np.ndarray:
-    size = np.abs(scores).max(axis=(-2, -1))
+    """p of a mean difference from the mean squares of the systems that vary."""
+    m, n = systems[0].shape[-2:]
+    own = len(systems) * (m - 1)
+    free = (own, n - 1, own * (n - 1))
+    size = np.max([np.abs(scores).max(axis=(-2, -1)) for scores in systems], axis=0)
     tiny = np.square(CONSTANT * np.maximum(1.0, size))
-    combined, satterthwaite = combined_mean_squares(
-        *(np.where(each <= tiny, 0.0, each) for each in squares), free=free
-    )
-    free_of = np.where(combined > 0.0, satterthwaite, 1.0) if df is None else df
-    return _pvalues(mean, np.sqrt(factor * combined), free_of, size)
+    pooled = pooled_squares(*(np.where(each <= tiny, 0.0, each) for each in squares), free=free)
+    combined, found = combined_mean_squares(pooled, free=free, df_method=default_df_method(m))
+    error = np.sqrt(len(systems) / (m * n) * combined)
+    return _pvalues(mean, error, found if df is None else df, size)
 
 
 def _pvalues(

@@ -2,7 +2,8 @@
 
 For whoever compares non-deterministic systems on many topics (Jayasinghe et al. 2015,
 doi:10.1016/j.ipm.2015.06.005): variance components by REML or ML, and tests with Satterthwaite's
-degrees of freedom, as lme4 and lmerTest give them. Balanced layouts are solved in closed form.
+degrees of freedom, as lme4 and lmerTest give them, or Kenward and Roger's, as pbkrtest does.
+Balanced layouts are solved in closed form.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, special
 
+from steadyrank.errors import InputError, unknown_name
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.kenward_roger import kenward_roger
 from steadyrank.stats.mixed_balanced import Strata, best_of_strata
 from steadyrank.stats.mixed_general import Tables
 from steadyrank.stats.mixed_model import RESIDUAL, MixedModel, Scale, likelihood_of, scale_of
 from steadyrank.stats.mixed_search import Optimum, identified, maximise, one_blas_thread, search
+from steadyrank.stats.pooling import METHOD_WORDS, DfMethod
 from steadyrank.stats.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 
 __all__ = [
@@ -44,10 +48,11 @@ class MixedFit:
     estimates: np.ndarray
     standard_errors: np.ndarray
     df: np.ndarray
-    """Satterthwaite's degrees of freedom."""
+    """Degrees of freedom by `df_method`."""
     statistic: np.ndarray
     pvalue: np.ndarray
     covariance: np.ndarray
+    """Of the coefficients; adjusted by Kenward and Roger's method."""
     variances: dict[str, float]
     """Of each random term, and the residual; NaN where the layout does not identify it."""
     variance_covariance: np.ndarray
@@ -70,21 +75,24 @@ class MixedFit:
     n_missing: int
     flag: str
     """"" or why figures are not ordinary numbers: see `steadyrank.stats.result`, NO_RESIDUAL."""
+    df_method: DfMethod
     method: str
 
 
-def fit(model: MixedModel, *, reml: bool = True) -> MixedFit:
+def fit(model: MixedModel, *, reml: bool = True, df_method: DfMethod = "satterthwaite") -> MixedFit:
     """Estimate a mixed model by restricted (default) or full maximum likelihood.
 
     Variances maximise the likelihood over non-negative values; b follows by generalised least
     squares. A coefficient with variance f(v) has 2 f² / (g'Ag) degrees of freedom, g the gradient
     of f and A twice the inverse Hessian of the deviance in the variances v that are not at 0
-    (Satterthwaite, as lmerTest). Assumes normal effects that are independent of each other; topics
+    (Satterthwaite, as lmerTest); for Kenward and Roger's adjustment, which takes REML, see
+    `steadyrank.stats.kenward_roger`; without residual variance Satterthwaite's takes its place.
+    Assumes normal effects that are independent of each other; topics
     and instances are random samples of those that one wants to speak of. Do not use it with fewer
     than some five instances to say how much instances vary: see `component_intervals`.
 
     Reference: Bates et al. 2015, doi:10.18637/jss.v067.i01; Kuznetsova et al. 2017,
-    doi:10.18637/jss.v082.i13.
+    doi:10.18637/jss.v082.i13; Kenward & Roger 1997, doi:10.2307/2533558.
 
     >>> y = np.array([[0.3, 0.5, 0.1, 0.6], [0.4, 0.5, 0.2, 0.8], [0.2, 0.6, 0.1, 0.7]])
     >>> terms = {"instance": "instance", "topic": "topic"}
@@ -92,14 +100,29 @@ def fit(model: MixedModel, *, reml: bool = True) -> MixedFit:
     >>> round(found.variances["topic"], 4), found.df.round(4).tolist(), found.dropped
     (0.0608, [3.1631], ())
     """
+    _check_df_method(df_method, reml)
     scale = scale_of(model)
     if scale.flag:
-        return _degenerate(model, scale, reml)
+        return _degenerate(model, scale, reml, df_method)
     likelihood = likelihood_of(model, scale)
     best, free = best_fit(likelihood, reml)
+    if not best.bounded:
+        df_method = "satterthwaite"
     closed = isinstance(likelihood, Strata)
-    how = _method(reml, "balanced layout" if closed else "any layout")
-    return _fitted(model, scale, best, free=free, reml=reml, method=how)
+    how = _method(reml, "balanced layout" if closed else "any layout", df_method)
+    if df_method == "satterthwaite":
+        trust = best.covariance, _satterthwaite(best)
+    else:
+        with one_blas_thread():
+            trust = kenward_roger(likelihood, best, free)
+    return _fitted(model, scale, best, trust, free=free, reml=reml, df_method=df_method, method=how)
+
+
+def _check_df_method(df_method: DfMethod, reml: bool) -> None:
+    if df_method not in METHOD_WORDS:
+        raise unknown_name("df_method", str(df_method), METHOD_WORDS)
+    if df_method == "kenward-roger" and not reml:
+        raise InputError("Kenward and Roger's adjustment is of REML estimates: fit with reml=True")
 
 
 def coefficient_intervals(found: MixedFit, *, level: float = 0.95) -> np.ndarray:
@@ -164,12 +187,18 @@ def _fitted(
     model: MixedModel,
     scale: Scale,
     best: Optimum,
+    trust: tuple[np.ndarray, np.ndarray],
     *,
     free: np.ndarray,
     reml: bool,
+    df_method: DfMethod,
     method: str,
 ) -> MixedFit:
-    """The optimum in the units of the response, with tests of the coefficients."""
+    """The optimum in the units of the response, with tests of the coefficients.
+
+    `trust` is the covariance of the coefficients and their degrees of freedom.
+    """
+    covariance, df = trust
     names, p = [*model.random, RESIDUAL], len(best.estimates)
     variances = best.variances * scale.spread**2
     # At the search's floor the residual variance stands for 0.
@@ -177,8 +206,7 @@ def _fitted(
     value = best.value + (scale.n - p * reml) * 2.0 * float(np.log(scale.spread))
     estimates = best.estimates * scale.spread
     estimates[0] += scale.centre
-    errors = np.sqrt(np.diag(best.covariance)) * scale.spread
-    df = _satterthwaite(best)
+    errors = np.sqrt(np.diag(covariance)) * scale.spread
     statistic, pvalue, flag = _tests(estimates, errors, df, "" if best.bounded else NO_RESIDUAL)
     dropped = tuple(names[k] for k in free[:-1].tolist() if variances[k] == 0.0)
     unknown = np.setdiff1d(np.arange(len(names)), free)
@@ -190,7 +218,7 @@ def _fitted(
         df=df,
         statistic=statistic,
         pvalue=pvalue,
-        covariance=best.covariance * scale.spread**2,
+        covariance=covariance * scale.spread**2,
         variances=dict(zip(names, variances.tolist(), strict=True)),
         variance_covariance=best.uncertainty * scale.spread**4,
         log_likelihood=-0.5 * value if best.bounded else np.inf,
@@ -204,11 +232,12 @@ def _fitted(
         n=scale.n,
         n_missing=model.response.size - scale.n,
         flag=flag,
+        df_method=df_method,
         method=method,
     )
 
 
-def _degenerate(model: MixedModel, scale: Scale, reml: bool) -> MixedFit:
+def _degenerate(model: MixedModel, scale: Scale, reml: bool, df_method: DfMethod) -> MixedFit:
     """The fit of a response without spread, or of too few rows to have one."""
     names, p = [*model.random, RESIDUAL], len(scale.means)
     few = scale.flag == TOO_FEW
@@ -239,13 +268,14 @@ def _degenerate(model: MixedModel, scale: Scale, reml: bool) -> MixedFit:
         n=scale.n,
         n_missing=model.response.size - scale.n,
         flag=scale.flag,
-        method=_method(reml, "nothing to estimate"),
+        df_method=df_method,
+        method=_method(reml, "nothing to estimate", df_method),
     )
 
 
-def _method(reml: bool, how: str) -> str:
+def _method(reml: bool, how: str, df_method: DfMethod) -> str:
     kind = "restricted maximum likelihood" if reml else "maximum likelihood"
-    return f"linear mixed model, {kind}, {how}; Satterthwaite's degrees of freedom, two-sided"
+    return f"linear mixed model, {kind}, {how}; {METHOD_WORDS[df_method]}, two-sided"
 
 
 def coefficient_names(p: int) -> tuple[str, ...]:

@@ -73,6 +73,8 @@ class Strata:
             fisher=(loads.T * known) @ loads,
             hessian=(loads.T * (2.0 * found - known)) @ loads,
             covariance_slopes=np.tensordot(self.fixed_loads.T, self.fixed_shapes, 1),
+            # Each fixed effect lies in one stratum, which P leaves without it.
+            leverage=np.zeros((*2 * loads.shape[1:], *self.fixed_shapes.shape[1:])),
         )
 
 

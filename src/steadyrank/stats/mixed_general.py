@@ -292,7 +292,11 @@ def _slopes(tables: Tables, variances: np.ndarray, reml: bool) -> Slopes:
     plain = _effects(tables, reduced, solved)
     within = _projected(plain, point.covariance)
     trace, norms = _traces(tables, within if reml else plain)
-    squares, mixed = _actions(tables, within, plain.fixed @ np.append(-point.estimates, 1.0))
+    residual = plain.fixed @ np.append(-point.estimates, 1.0)
+    pulls = np.concatenate([residual[:, None], plain.fixed[:, :p]], axis=1)
+    actions = _actions(tables, within, pulls)
+    squares = np.array([part @ part for part in _by_term(tables, residual)])
+    mixed, leverage = actions[:, :, 0, 0], actions[:, :, 1:, 1:]
     rest = float(solved.products[p, p] - solved.products[:p, p] @ point.estimates)
     trace, norms = _with_residual(variances, trace, norms, tables.n - p * reml)
     squares, mixed = _with_residual(variances, squares, mixed, rest)
@@ -305,6 +309,7 @@ def _slopes(tables: Tables, variances: np.ndarray, reml: bool) -> Slopes:
         fisher=norms,
         hessian=2.0 * mixed - norms,
         covariance_slopes=point.covariance @ inside @ point.covariance,
+        leverage=_leverage_with_residual(variances, leverage),
     )
 
 
@@ -376,16 +381,30 @@ def _traces(tables: Tables, effects: _Effects) -> tuple[np.ndarray, np.ndarray]:
     return trace, norms
 
 
-def _actions(tables: Tables, effects: _Effects, pull: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """|u_k|² of each term and u_k' C_kl u_l of each pair, u = `pull`."""
+def _actions(tables: Tables, effects: _Effects, pulls: np.ndarray) -> np.ndarray:
+    """u_k' C_kl w_l of each pair of terms and of columns u, w of `pulls`, [term, term, u, w]."""
     blocks, width = tables.counts.shape[:2]
     term = np.concatenate([np.tile(tables.slot_term, blocks), tables.core_term])
-    split = np.where(term[:, None] == np.arange(tables.n_terms), pull[:, None], 0.0)
+    own = term[:, None] == np.arange(tables.n_terms)
+    split = (own[:, :, None] * pulls[:, None, :]).reshape(len(pulls), -1)
     above, below = split[: blocks * width], split[blocks * width :]
     moved = (effects.blocks @ above.reshape(blocks, width, -1)).reshape(above.shape)
     moved += effects.across @ below - effects.reach @ (effects.reach.T @ above)
     mixed = above.T @ moved + below.T @ (effects.across.T @ above + effects.dense @ below)
-    return (split**2).sum(axis=0), mixed
+    shape = (tables.n_terms, pulls.shape[1])
+    by_pair: np.ndarray = mixed.reshape(*shape, *shape).transpose(0, 2, 1, 3)
+    return by_pair
+
+
+def _leverage_with_residual(variances: np.ndarray, pair: np.ndarray) -> np.ndarray:
+    """Append the residual's entries, which follow from P X = 0 and V = sum of v_k V_k."""
+    v, residual = variances[:-1], variances[-1]
+    square = np.zeros((len(variances), len(variances), *pair.shape[2:]))
+    square[:-1, :-1] = pair
+    square[:-1, -1] = -np.einsum("l,klij->kij", v, pair) / residual
+    square[-1, :-1] = -np.einsum("k,klij->lij", v, pair) / residual
+    square[-1, -1] = -np.einsum("k,kij->ij", v, square[:-1, -1]) / residual
+    return square
 
 
 def _with_residual(

@@ -58,6 +58,9 @@ class Slopes:
     hessian: np.ndarray
     covariance_slopes: np.ndarray
     """[variance, coefficient, coefficient]."""
+    leverage: np.ndarray
+    """X'V^-1 V_k P V_l V^-1 X, [variance, variance, coefficient, coefficient]: what makes the
+    estimates vary more where the variances are estimated (Kenward & Roger 1997)."""
 
 
 class Likelihood(Protocol):

@@ -1,8 +1,9 @@
 """Does a non-deterministic system differ from another, beyond its topics and its instances?
 
 For whoever has every instance on every topic: the tests that keep their level although instances
-differ in mean effectiveness, in closed form. Instances and topics are both random; Satterthwaite's
-approximation gives the degrees of freedom. With missing cells use `steadyrank.stats.mixed.fit`.
+differ in mean effectiveness, in closed form. Instances and topics are both random; degrees of
+freedom are Satterthwaite's, or with fewer than five instances Kenward and Roger's. With missing
+cells use `steadyrank.stats.mixed.fit`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,13 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from steadyrank.errors import InputError
+from steadyrank.stats.pooling import (
+    METHOD_WORDS,
+    DfMethod,
+    combined_mean_squares,
+    default_df_method,
+    pooled_squares,
+)
 from steadyrank.stats.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 
 ONE_INSTANCE, ONE_TOPIC = "one_instance", "one_topic"
@@ -44,26 +52,42 @@ class DifferenceTest:
     variances: dict[str, float]
     """Of instances, of topics (of the difference, or system by topic) and of the residual."""
     dropped: tuple[str, ...]
-    """Components whose mean square does not exceed the error's: taken as 0."""
+    """Components that REML estimates at 0."""
     n_instances: int
     n_topics: int
     flag: str
     """"", ONE_INSTANCE, ONE_TOPIC, or a flag of `steadyrank.stats.result`."""
+    df_method: str
+    """"satterthwaite" or "kenward-roger"; "exact" where one mean square is all that there is."""
     method: str
 
 
-def two_way_difference(differences: ArrayLike) -> DifferenceTest:
+def two_way_difference(
+    differences: ArrayLike, *, df_method: DfMethod | None = None
+) -> DifferenceTest:
     """Test the mean of differences [instance, topic] to a deterministic system.
 
     d[m, n] = delta + a[m] + u[n] + e[m, n], all random. The mean has variance
     (MSa + MSu - MSe) / (M N), with (MSa + MSu - MSe)² / (MSa²/(M-1) + MSu²/(N-1) +
-    MSe²/((M-1)(N-1))) degrees of freedom. A component whose mean square is not above MSe is
-    dropped: the variance is MSu / (M N) on N - 1, MSa / (M N) on M - 1, or without both the total
-    mean square / (M N) on M N - 1. Assumes that effects are close to normal. With one instance it
-    is the paired t test, which speaks of that instance alone.
+    MSe²/((M-1)(N-1))) degrees of freedom. Components are estimated by REML: the smaller of MSa and
+    MSu, where it is not above MSe, is pooled with it, and then the other where it is not above that
+    pool. By Satterthwaite the variance is then MSu / (M N) on N - 1, MSa / (M N) on M - 1, or
+    without both the total mean square / (M N) on M N - 1. Kenward and Roger keep the uncertainty of
+    a component at 0: the first formula, with pooled mean squares. Assumes that effects are close to
+    normal. With one instance it is the paired t test, which speaks of that instance alone.
 
-    Reference: Satterthwaite 1946, doi:10.2307/3002019; Jayasinghe et al. 2015,
-    doi:10.1016/j.ipm.2015.06.005.
+    Parameters
+    ----------
+    differences
+        [instance, topic], complete.
+    df_method
+        "satterthwaite" or "kenward-roger"; by default the latter with fewer than five instances.
+        Where no component is at 0 both agree.
+
+    References
+    ----------
+    Satterthwaite 1946, doi:10.2307/3002019; Kenward & Roger 1997, doi:10.2307/2533558; Jayasinghe
+    et al. 2015, doi:10.1016/j.ipm.2015.06.005.
 
     >>> d = [[0.3, 0.5, 0.1, 0.6], [0.4, 0.5, 0.2, 0.8], [0.2, 0.6, 0.1, 0.7]]
     >>> test = two_way_difference(d)
@@ -78,6 +102,7 @@ def two_way_difference(differences: ArrayLike) -> DifferenceTest:
     tiny = CONSTANT * max(1.0, float(np.abs(d).max()))
     return _test(
         mean,
+        df_method or default_df_method(m),
         _mean_square(n * _squares(by_instance - mean), m - 1, tiny),
         _mean_square(m * _squares(by_topic - mean), n - 1, tiny),
         _mean_square(_squares(rest), (m - 1) * (n - 1), tiny),
@@ -88,17 +113,29 @@ def two_way_difference(differences: ArrayLike) -> DifferenceTest:
     )
 
 
-def nested_difference(first: ArrayLike, second: ArrayLike) -> DifferenceTest:
+def nested_difference(
+    first: ArrayLike, second: ArrayLike, *, df_method: DfMethod | None = None
+) -> DifferenceTest:
     """Test the difference of two systems, each with M instances [instance, topic] of its own.
 
     y[s, m, n] = system + topic[n] + (system topic)[s, n] + instance[s, m] + e: the difference of
     means has variance 2 (MSi + MSst - MSe) / (M N), with 2 (M-1), N - 1 and 2 (M-1)(N-1) degrees
-    of freedom of the mean squares; components not above MSe are dropped as in
-    `two_way_difference`. Assumes that both systems vary alike. For unequal numbers of instances
-    use `steadyrank.stats.mixed.fit`.
+    of freedom of the mean squares, pooled as in `two_way_difference`. The topics' own effects
+    cancel: this is REML with topics as blocks, and with random topics wherever their variance is
+    above 0. Assumes that both systems vary alike. For unequal numbers of instances use
+    `steadyrank.stats.mixed.fit`.
 
-    Reference: Satterthwaite 1946, doi:10.2307/3002019; Jayasinghe et al. 2015,
-    doi:10.1016/j.ipm.2015.06.005.
+    Parameters
+    ----------
+    first, second
+        [instance, topic] of each system, complete, with as many instances.
+    df_method
+        As in `two_way_difference`, by the number of instances of each system.
+
+    References
+    ----------
+    Satterthwaite 1946, doi:10.2307/3002019; Kenward & Roger 1997, doi:10.2307/2533558; Jayasinghe
+    et al. 2015, doi:10.1016/j.ipm.2015.06.005.
 
     >>> first = [[0.1, 0.6, 0.4, 0.8], [0.2, 0.7, 0.3, 0.9]]
     >>> test = nested_difference(first, [[0.1, 0.5, 0.4, 0.7], [0.1, 0.6, 0.3, 0.8]])
@@ -120,6 +157,7 @@ def nested_difference(first: ArrayLike, second: ArrayLike) -> DifferenceTest:
     tiny = CONSTANT * max(1.0, float(np.abs(both).max()))
     return _test(
         float(contrast.mean()),
+        df_method or default_df_method(m),
         _mean_square(n * _squares(by_instance - means[:, None]), 2 * (m - 1), tiny),
         _mean_square(0.5 * m * _squares(contrast - contrast.mean()), n - 1, tiny),
         _mean_square(_squares(rest), 2 * (m - 1) * (n - 1), tiny),
@@ -156,6 +194,7 @@ def _mean_square(ss: float, df: int, tiny: float) -> MeanSquare:
 
 def _test(
     estimate: float,
+    df_method: DfMethod,
     instance: MeanSquare,
     topic: MeanSquare,
     error: MeanSquare,
@@ -165,7 +204,7 @@ def _test(
     tiny: float,
     method: str,
 ) -> DifferenceTest:
-    combined, df, dropped = _combined(instance, topic, error)
+    combined, df, dropped = _combined(instance, topic, error, df_method)
     standard_error = float(np.sqrt(factor * combined / (shape[0] * shape[1])))
     flag = {(True, True): TOO_FEW, (True, False): ONE_INSTANCE, (False, True): ONE_TOPIC}.get(
         (instance.df == 0, topic.df == 0), ""
@@ -191,28 +230,23 @@ def _test(
         n_instances=shape[0],
         n_topics=shape[1],
         flag=flag,
-        method=f"{method}, closed form; Satterthwaite's degrees of freedom, two-sided",
+        df_method=df_method if error.df else "exact",
+        method=f"{method}, closed form; {METHOD_WORDS[df_method]}, two-sided",
     )
 
 
 def _combined(
-    instance: MeanSquare, topic: MeanSquare, error: MeanSquare
+    instance: MeanSquare, topic: MeanSquare, error: MeanSquare, df_method: DfMethod
 ) -> tuple[float, float, tuple[str, ...]]:
     """The mean square of the estimate, its degrees of freedom, and the components dropped."""
     if error.df == 0:
         left = topic if topic.df else instance
         return left.ms, left.df or float("nan"), ()
-    keep_instance, keep_topic = instance.ms > error.ms, topic.ms > error.ms
-    if keep_instance and keep_topic:
-        parts = (instance, topic, error)
-        combined = instance.ms + topic.ms - error.ms
-        return combined, combined**2 / sum(part.ms**2 / part.df for part in parts), ()
-    if keep_topic:
-        return topic.ms, topic.df, ("instance",)
-    if keep_instance:
-        return instance.ms, instance.df, ("topic",)
-    df = instance.df + topic.df + error.df
-    return (instance.ss + topic.ss + error.ss) / df, df, ("instance", "topic")
+    free = (instance.df, topic.df, error.df)
+    squares = pooled_squares(*(np.array(part.ms) for part in (instance, topic, error)), free=free)
+    combined, df = combined_mean_squares(squares, free=free, df_method=df_method).tolist()
+    kept = {"instance": squares.has_instance, "topic": squares.has_topic}
+    return combined, df, tuple(name for name, there in kept.items() if not there)
 
 
 def _variances(

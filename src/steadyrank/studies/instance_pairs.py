@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from steadyrank.errors import SteadyrankWarning
-from steadyrank.stats.equivalence import EquivalenceTest, equivalence_test, t_limits
+from steadyrank.stats.equivalence import equivalence_test, t_limits
 from steadyrank.stats.instance_power import Claim, InstanceVariances
 from steadyrank.stats.mixed_model import RESIDUAL, MixedModel
 from steadyrank.stats.posterior import Posterior, posterior
-from steadyrank.studies.equivalence import Layout, Settling, harmonic_mean, settling
+from steadyrank.studies.equivalence import Layout, harmonic_mean, settling
 from steadyrank.studies.instance_results import InstancesResult, Mode
 from steadyrank.studies.instance_systems import SystemPair
 from steadyrank.studies.instance_tests import (
@@ -47,10 +47,24 @@ class Settings:
     n_draws: int
     jobs: int | None
     seed: int
+    comparisons: int = 1
+    """In the table: for its intervals to hold at once, each has its share of alpha."""
+    margin_correction: str = "holm"
+    """As in `InstancesTable`."""
+
+    @property
+    def share(self) -> float:
+        """Each comparison's part of alpha, by Bonferroni."""
+        return self.alpha / self.comparisons
+
+    @property
+    def margin_share(self) -> float:
+        """The same of claims about the margin; all of alpha where they are tested one by one."""
+        return self.share if self.margin_correction == "holm" else self.alpha
 
 
 def compare_pair(pair: SystemPair, measure: str, settings: Settings) -> InstancesResult:
-    """Every figure about two systems."""
+    """Every figure about two systems but what would settle open claims: see `settled`."""
     model = mixed_model(pair, settings.factors)
     found = mixed_difference(pair, model, settings.factors)
     paper, interval = _paper(pair, model, found, settings)
@@ -63,6 +77,9 @@ def compare_pair(pair: SystemPair, measure: str, settings: Settings) -> Instance
         found.estimate, found.standard_error, df=found.df, delta=settings.delta,
         alpha=settings.alpha,
     )  # fmt: skip
+    limits = t_limits(
+        found.estimate, found.standard_error, found.df, 1.0 - 2.0 * settings.margin_share
+    )
     spans = variance_intervals(pair, model, level=1.0 - settings.alpha)
     z = topic_differences(pair)
     return InstancesResult(
@@ -84,9 +101,10 @@ def compare_pair(pair: SystemPair, measure: str, settings: Settings) -> Instance
         factor_variance=found.factor_variances,
         inflation=_inflation(pair, found, spans, settings),
         posterior=_posterior(pair, model, settings) if settings.posterior else None,
-        equivalence=test,
-        settling=_settling(pair, found, test, settings),
+        equivalence=replace(test, interval=limits),
+        settling={},
         flag=found.flag,
+        df_method=found.df_method,
         method=found.method,
         n_samples=settings.n_samples,
         samples_per_instance=settings.samples_per_instance,
@@ -102,7 +120,7 @@ def _paper(
     pair: SystemPair, model: MixedModel, found: Difference, settings: Settings
 ) -> tuple[float, tuple[float, float]]:
     """The paper's p-value, and the interval of the test that the mode decides by."""
-    level = 1.0 - settings.alpha
+    level = 1.0 - settings.share
     sound = t_limits(found.estimate, found.standard_error, found.df, level)
     if max(len(pair.a.runs), len(pair.b.runs)) == 1:
         # A single observation of each cell: eq. (9) is not identified.
@@ -141,33 +159,40 @@ def _posterior(pair: SystemPair, model: MixedModel, settings: Settings) -> Poste
     return drawn
 
 
-def _settling(
-    pair: SystemPair, found: Difference, test: EquivalenceTest, settings: Settings
-) -> dict[Claim, Settling]:
-    """What would settle the claims that are open: equivalence only of what lies inside."""
-    if not found.standard_error > 0.0:
-        return {}
-    is_worse = test.interval[1] < -test.delta
+def settled(result: InstancesResult, settings: Settings) -> InstancesResult:
+    """With what would settle the claims that are open: equivalence only of what lies inside.
+
+    In a table each claim is to be settled at its share of alpha, as Bonferroni has it.
+    """
+    test = result.equivalence
+    if not result.standard_error > 0.0:
+        return result
     is_open: dict[Claim, bool] = {
-        "non_inferior": not test.non_inferior and not is_worse,
-        "equivalent": not test.equivalent and abs(found.estimate) < test.delta,
+        "non_inferior": not test.non_inferior and not result.beyond_margin < 0,
+        "equivalent": not test.equivalent and abs(result.difference) < test.delta,
     }
-    layout = _layout(pair, found, settings.factors)
-    return {
+    layout = _layout(result, settings.factors)
+    needed = {
         claim: settling(
-            layout, claim, difference=found.estimate, delta=test.delta, alpha=test.alpha
+            layout,
+            claim,
+            difference=result.difference,
+            delta=test.delta,
+            alpha=settings.margin_share,
         )
         for claim, wanted in is_open.items()
         if wanted
     }
+    return replace(result, settling=needed)
 
 
-def _layout(pair: SystemPair, found: Difference, factors: tuple[str, ...]) -> Layout:
+def _layout(result: InstancesResult, factors: tuple[str, ...]) -> Layout:
     """Sizes and variances; with instance factors the largest groups count as instances.
 
     The mean of a group varies by what its instances share and, among its own, by the rest.
     """
-    parts = np.nan_to_num([found.variances[k] for k in (INSTANCE, SYSTEM_TOPIC, RESIDUAL)])
+    pair = result.pair
+    parts = np.nan_to_num([result.variance[k] for k in (INSTANCE, SYSTEM_TOPIC, RESIDUAL)])
     instance, system_topic, residual = parts.tolist()
     varied = [system for system in (pair.a, pair.b) if len(system.runs) > 1]
     sizes = tuple(len(system.runs) for system in varied) or (1,)
@@ -179,7 +204,7 @@ def _layout(pair: SystemPair, found: Difference, factors: tuple[str, ...]) -> La
         m, g, n = harmonic_mean(sizes), harmonic_mean(groups), len(pair.topics)
         residual *= g / m
         averaged = (g * system_topic + residual) / n
-        instance = max(0.0, found.standard_error**2 * g / len(sizes) - averaged)
+        instance = max(0.0, result.standard_error**2 * g / len(sizes) - averaged)
         sizes = groups
     return Layout(
         design=pair.design,

@@ -13,7 +13,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.errors import InputError
-from steadyrank.stats.equivalence import EquivalenceTest, Verdict, verdict_of
+from steadyrank.stats.equivalence import EquivalenceTest, Verdict, t_limits, verdict_of
 from steadyrank.stats.instance_power import Claim
 from steadyrank.stats.posterior import Posterior
 from steadyrank.studies.equivalence import Settling
@@ -28,9 +28,25 @@ if TYPE_CHECKING:
 Mode = Literal["sound", "paper"]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FamilyMember:
+    """The p-values of one comparison in a table, corrected for all of them."""
+
+    size: int
+    """Comparisons in the table."""
+    pvalue_adjusted: float
+    """Of the difference."""
+    pvalue_equivalence_adjusted: float
+    pvalue_non_inferiority_adjusted: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class InstancesResult:
-    """What `instances` found about two systems; the difference is a - b."""
+    """What `instances` found about two systems; the difference is a - b.
+
+    In a table of several comparisons, what it decides is corrected for their number, and its
+    intervals hold for all of them at once.
+    """
 
     measure: str
     pair: SystemPair
@@ -42,7 +58,7 @@ class InstancesResult:
     standard_error: float
     df: float
     interval: tuple[float, float]
-    """Of level 1 - alpha; in paper mode by the paper's test."""
+    """Of level 1 - alpha, in a table 1 - alpha / comparisons; in paper mode by the paper's test."""
     effect_size: float
     """Difference over the residual standard deviation."""
     effect_size_paired: float
@@ -64,10 +80,14 @@ class InstancesResult:
     """What would settle the claims that are not: `non_inferior` and `equivalent`."""
     flag: str
     """"" or why figures are not ordinary numbers: see `steadyrank.stats.result` and `two_way`."""
+    df_method: str
+    """Of `df`: "satterthwaite", "kenward-roger" below five instances, or "exact" (paired t)."""
     method: str
     n_samples: int
     samples_per_instance: int
     seed: int
+    family: FamilyMember | None = None
+    """The comparison's place in a table; None of a pair by itself."""
 
     @property
     def a(self) -> str:
@@ -106,9 +126,25 @@ class InstancesResult:
         return paper if self.mode == "paper" and not np.isnan(paper) else self.pvalue["mixed"]
 
     @property
+    def pvalue_adjusted(self) -> float:
+        """`headline_pvalue`, corrected for the other comparisons of a table."""
+        return self.headline_pvalue if self.family is None else self.family.pvalue_adjusted
+
+    @property
     def significant(self) -> bool:
-        """Whether the difference is significant at alpha, uncorrected."""
-        return bool(self.headline_pvalue < self.alpha)
+        """Whether the difference is significant at alpha, in a table after correction."""
+        return bool(self.pvalue_adjusted < self.alpha)
+
+    @property
+    def beyond_margin(self) -> int:
+        """1 where a is shown to be better by the margin or more, -1 worse by more, else 0.
+
+        By an interval of level 1 - 2 alpha, in a table 1 - 2 alpha / comparisons.
+        """
+        size = 1 if self.family is None else self.family.size
+        level = 1.0 - 2.0 * self.alpha / size
+        low, high = t_limits(self.difference, self.standard_error, self.df, level)
+        return int(low >= self.equivalence.delta) - int(high < -self.equivalence.delta)
 
     @property
     def variance_share(self) -> dict[str, float]:
@@ -194,6 +230,7 @@ class InstancesResult:
             },
             "equivalence": {
                 **asdict(self.equivalence),
+                **self._margin_adjusted(),
                 "hpd_verdict": self.hpd_verdict,
                 "settling": {claim: asdict(found) for claim, found in self.settling.items()},
             },
@@ -201,6 +238,7 @@ class InstancesResult:
             "mean_b": self.pair.b.mean,
             "standard_error": self.standard_error,
             "df": self.df,
+            "df_method": self.df_method,
             "significant": self.significant,
             "alpha": self.alpha,
             "mode": self.mode,
@@ -216,6 +254,15 @@ class InstancesResult:
             "n_samples": self.n_samples,
             "samples_per_instance": self.samples_per_instance,
             "seed": self.seed,
+        }
+
+    def _margin_adjusted(self) -> dict[str, float]:
+        """Of a comparison in a table: the corrected p-values of both claims about the margin."""
+        if self.family is None:
+            return {}
+        return {
+            "pvalue_equivalence_adjusted": self.family.pvalue_equivalence_adjusted,
+            "pvalue_non_inferiority_adjusted": self.family.pvalue_non_inferiority_adjusted,
         }
 
     def to_frame(self) -> pd.DataFrame:
@@ -258,17 +305,23 @@ class InstancesTable:
     settings: tuple[str, ...] | None
     """One for each comparison, smallest first."""
     comparisons: tuple[InstancesResult, ...]
-    pvalue_adjusted: np.ndarray
-    """By Holm's method over all comparisons."""
+    """Each decides by p-values corrected for all, and has intervals that hold for all at once."""
     alpha: float
     delta: float
     mode: Mode
+    margin_correction: str
+    """Of equivalence and non-inferiority: "holm"; in a sweep "fixed sequence", from the largest
+    setting down, or in paper mode "none"."""
+
+    @property
+    def pvalue_adjusted(self) -> np.ndarray:
+        """Of the differences, by Holm's method over all comparisons."""
+        return np.array([found.pvalue_adjusted for found in self.comparisons])
 
     @property
     def significant(self) -> np.ndarray:
         """Of each comparison, after correction."""
-        decided: np.ndarray = np.nan_to_num(self.pvalue_adjusted, nan=1.0) < self.alpha
-        return decided
+        return np.array([found.significant for found in self.comparisons])
 
     @property
     def smallest_non_inferior(self) -> str | None:
@@ -290,21 +343,32 @@ class InstancesTable:
         test = "the paper's mixed model" if self.mode == "paper" else "mixed model"
         return (
             f"{self.measure}, {len(self.comparisons)} comparisons, {kind}; p by the {test}, "
-            f"adjusted by Holm's method; alpha {self.alpha:g}; margin {self.delta:g}; "
-            f"{self.comparisons[0].n_topics} topics; seed {self.comparisons[0].seed}; "
-            f"steadyrank {__version__}."
+            f"adjusted by Holm's method{self._family_words()}; alpha {self.alpha:g}; margin "
+            f"{self.delta:g}; {self.comparisons[0].n_topics} topics; seed "
+            f"{self.comparisons[0].seed}; steadyrank {__version__}."
+        )
+
+    def _family_words(self) -> str:
+        """How the margin is corrected, and what the intervals hold for."""
+        if len(self.comparisons) == 1:
+            return ""
+        margin = {
+            "holm": ", as are equivalence and non-inferiority",
+            "fixed sequence": ", the margin tested from the largest setting down",
+            "none": ", the margin of each setting by itself",
+        }[self.margin_correction]
+        return (
+            f"{margin}; {1 - self.alpha:.0%} intervals hold for all comparisons at once "
+            "(Bonferroni), so Holm's steps may decide what an interval leaves open"
         )
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary a comparison, with the keys that the JSON output has."""
         settings = self.settings or (None,) * len(self.comparisons)
         return [
-            found.row() | {"setting": setting, "pvalue_adjusted": float(adjusted),
-                           "significant": bool(decided)}
-            for found, setting, adjusted, decided in zip(
-                self.comparisons, settings, self.pvalue_adjusted, self.significant, strict=True
-            )
-        ]  # fmt: skip
+            found.row() | {"setting": setting, "pvalue_adjusted": found.pvalue_adjusted}
+            for found, setting in zip(self.comparisons, settings, strict=True)
+        ]
 
     def to_frame(self) -> pd.DataFrame:
         """One row a comparison, nested keys joined by underscores."""

@@ -18,6 +18,7 @@ from steadyrank.data.scores import mean_of_present
 from steadyrank.stats.instance_bootstrap import algorithm_two, two_way_bootstrap
 from steadyrank.stats.mixed import MixedFit, MixedModel, component_intervals, fit
 from steadyrank.stats.mixed_model import RESIDUAL, Term
+from steadyrank.stats.pooling import DfMethod, default_df_method
 from steadyrank.stats.two_way import DifferenceTest, nested_difference, two_way_difference
 from steadyrank.studies.equivalence import harmonic_mean
 from steadyrank.studies.instance_systems import System, SystemPair
@@ -48,6 +49,7 @@ class Difference:
     factor_variances: dict[str, float]
     """Of each instance factor, within the one before it; their sum is the instance's."""
     flag: str
+    df_method: str
     method: str
 
 
@@ -78,10 +80,15 @@ def mixed_model(pair: SystemPair, factors: Sequence[str] = ()) -> MixedModel:
 
 
 def mixed_difference(pair: SystemPair, model: MixedModel, factors: Sequence[str]) -> Difference:
-    """The sound test: closed form where the layout is balanced, REML elsewhere."""
+    """The sound test: closed form where the layout is balanced, REML elsewhere.
+
+    Kenward and Roger's adjustment where a system that varies has few instances, or few groups by
+    the first instance factor; Satterthwaite's degrees of freedom elsewhere.
+    """
+    df_method = default_df_method(fewest_draws(pair, factors))
     if pair.balanced and not factors:
-        return _closed(pair, model)
-    found = fit(model)
+        return _closed(pair, model, df_method)
+    found = fit(model, df_method=df_method)
     variances = dict.fromkeys(COMPONENTS, math.nan) | {
         name: value for name, value in found.variances.items() if name in COMPONENTS
     }
@@ -102,8 +109,17 @@ def mixed_difference(pair: SystemPair, model: MixedModel, factors: Sequence[str]
         variances=variances,
         factor_variances=by_factor,
         flag=found.flag,
+        df_method=found.df_method,
         method=found.method,
     )
+
+
+def fewest_draws(pair: SystemPair, factors: Sequence[str]) -> int:
+    """Independent draws of the system that varies with the fewest: instances, or their groups."""
+    varied = [system for system in (pair.a, pair.b) if len(system.runs) > 1]
+    if factors:
+        return min((groups_of_instances(system, factors) for system in varied), default=1)
+    return min((len(system.runs) for system in varied), default=1)
 
 
 def paper_test(pair: SystemPair, model: MixedModel) -> tuple[MixedFit, float]:
@@ -186,14 +202,14 @@ def topic_differences(pair: SystemPair) -> np.ndarray:
     return difference
 
 
-def _closed(pair: SystemPair, model: MixedModel) -> Difference:
+def _closed(pair: SystemPair, model: MixedModel, df_method: DfMethod) -> Difference:
     """The rules of the balanced layout; only the topics' own variance needs the model."""
     variances = dict.fromkeys(COMPONENTS, math.nan)
     test: DifferenceTest
     if pair.design == "crossed":
-        test = two_way_difference(pair.differences())
+        test = two_way_difference(pair.differences(), df_method=df_method)
     else:
-        test = nested_difference(pair.a.scores, pair.b.scores)
+        test = nested_difference(pair.a.scores, pair.b.scores, df_method=df_method)
         variances[TOPIC] = fit(model).variances[TOPIC]
     named = {INSTANCE: "instance", SYSTEM_TOPIC: "topic", RESIDUAL: "residual"}
     variances |= {ours: test.variances[theirs] for ours, theirs in named.items()}
@@ -206,6 +222,7 @@ def _closed(pair: SystemPair, model: MixedModel) -> Difference:
         variances=variances,
         factor_variances={},
         flag=test.flag,
+        df_method=test.df_method,
         method=PAIRED_T if max(len(pair.a.runs), len(pair.b.runs)) == 1 else test.method,
     )
 

@@ -11,12 +11,10 @@ import math
 import numpy as np
 
 from steadyrank.stats.instance_power import Claim
+from steadyrank.stats.pooling import FEW_INSTANCES
 from steadyrank.stats.result import NO_DIFFERENCE, ZERO_VARIANCE
 from steadyrank.studies.equivalence import Settling
 from steadyrank.studies.instance_results import InstancesResult, InstancesTable
-
-FEW_INSTANCES = 5
-"""Below this many the variance between instances is hardly known."""
 
 PARTS = {"system_topic": "system × topic", "instance": "instances", "residual": "residual"}
 
@@ -44,13 +42,14 @@ def difference_words(result: InstancesResult, digits: int = 4) -> str:
     if math.isnan(result.headline_pvalue):
         return f"Whether {a} and {b} differ cannot be tested: there are too few scores."
     low, high = (f"{limit:+.{digits}f}" for limit in result.interval)
-    p = pvalue_words(result.headline_pvalue)
+    p = pvalue_words(result.pvalue_adjusted) + _family(result)
     if result.significant:
         kind = "better" if result.difference > 0.0 else "worse"
-        return (
-            f"{a} is {kind} than {b} by {abs(result.difference):.{digits}f} "
-            f"({1 - result.alpha:.0%} interval {low} to {high}, {p})."
-        )
+        interval = f"{1 - result.alpha:.0%} interval {low} to {high}, "
+        if result.interval[0] <= 0.0 <= result.interval[1]:
+            # Holm's steps went further than the interval that holds for all comparisons at once.
+            interval = ""
+        return f"{a} is {kind} than {b} by {abs(result.difference):.{digits}f} ({interval}{p})."
     not_shown = f"No difference between {a} and {b} was shown ({p})"
     if result.equivalence.equivalent:
         return f"{not_shown}."
@@ -60,17 +59,24 @@ def difference_words(result: InstancesResult, digits: int = 4) -> str:
     )
 
 
+def _family(result: InstancesResult) -> str:
+    """Of how many comparisons a statement holds at once."""
+    if result.family is None or result.family.size == 1:
+        return ""
+    return f" over {result.family.size} comparisons"
+
+
 def equivalence_words(result: InstancesResult) -> str:
     """What the one-sided tests say about the margin, or what would settle it."""
     test, a, b = result.equivalence, result.a, result.b
-    sure = f"with {1 - test.alpha:.0%} confidence"
+    sure = f"with {1 - test.alpha:.0%} confidence{_family(result)}"
     if math.isnan(test.pvalue_equivalence):
         return ""
     if test.equivalent:
         return f"{a} is within {test.delta:g} of {b} {sure}."
-    if test.interval[0] >= test.delta:
+    if result.beyond_margin > 0:
         return f"{a} is better than {b} by {test.delta:g} or more {sure}."
-    if test.interval[1] < -test.delta:
+    if result.beyond_margin < 0:
         return f"{a} is worse than {b} by more than {test.delta:g} {sure}."
     if test.non_inferior:
         more = f"whether it is within {test.delta:g} cannot be told{_remedy(result, 'equivalent')}"
@@ -128,8 +134,9 @@ def hpd_words(result: InstancesResult, digits: int = 4) -> str:
         "undecided": "the margin is not settled",
     }[result.hpd_verdict or "undecided"]
     low, high = result.hpd
+    alone = " of this comparison alone" if _family(result) else ""
     return (
-        f"By the posterior's shortest {result.posterior.level:.0%} interval, "
+        f"By the posterior's shortest {result.posterior.level:.0%} interval{alone}, "
         f"{low:+.{digits}f} to {high:+.{digits}f}, {claim}."
     )
 
@@ -238,7 +245,7 @@ def sweep_words(table: InstancesTable) -> str:
     passing = [
         setting
         for setting, found in zip(table.settings or (), table.comparisons, strict=True)
-        if found.equivalence.non_inferior
+        if found.equivalence.pvalue_non_inferiority < table.alpha
     ]
     claim = f"not worse than {table.baseline} by {table.delta:g}"
     smallest = table.smallest_non_inferior

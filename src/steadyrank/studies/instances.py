@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import get_args
 
@@ -18,10 +19,10 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
-from steadyrank.stats.corrections import adjust
 from steadyrank.stats.equivalence import check_alpha, check_delta
 from steadyrank.stats.inputs import check_samples
-from steadyrank.studies.instance_pairs import Settings, compare_pair
+from steadyrank.studies.instance_family import as_family, margin_correction
+from steadyrank.studies.instance_pairs import Settings, compare_pair, settled
 from steadyrank.studies.instance_results import InstancesResult, InstancesTable, Mode
 from steadyrank.studies.instance_systems import (
     Groups,
@@ -62,13 +63,16 @@ def instances(
     """Compare systems, the runs of one system being its instances (`run_info["system"]`).
 
     With `a` and `b`: that pair. With one of them: it and every other system; with neither: all
-    pairs; the p-values then corrected by Holm's method. With `sweep`, the name of a numeric column
-    of `run_info`: the runs of each setting (of system `a`, if given) against `b`, a system or a
-    setting. A system with one run counts as deterministic.
+    pairs; differences, equivalences and non-inferiorities are then each corrected by Holm's method
+    over all comparisons, and intervals hold for all of them at once (Bonferroni). With `sweep`,
+    the name of a numeric column of `run_info`: the runs of each setting (of system `a`, if given)
+    against `b`, a system or a setting, the margin being tested from the largest setting down. A
+    system with one run counts as deterministic.
 
     - p-values: `mixed` takes topics and instances as random and has Satterthwaite's degrees of
-      freedom; `mixed_paper` and `bootstrap` (only against a single run) are the paper's, and too
-      small where instances differ and are few; `two_way_bootstrap` draws topics and instances.
+      freedom, or Kenward and Roger's with fewer than five instances; `mixed_paper` and
+      `bootstrap` (only against a single run) are the paper's, and too small where instances differ
+      and are few; `two_way_bootstrap` draws topics and instances.
     - equivalence and non-inferiority at the margin `delta`, by two one-sided t tests at `alpha`
       and by the posterior's shortest interval of level 1 - alpha.
     - `instance_factors`: columns of `run_info`, each nested in the one before, that say how
@@ -104,7 +108,9 @@ def instances(
     used = {each: places for pair in pairs for each, places in pair}
     if not factors:
         warn_about_structure(scores, used, ignored=() if sweep is None else (sweep,))
-    found = []
+    correction = margin_correction(mode, is_sweep=sweep is not None)
+    settings = replace(settings, comparisons=len(pairs), margin_correction=correction)
+    found: list[InstancesResult] = []
     for first, second in pairs:
         chosen = pair_of(scores, name, a=first, b=second, factors=factors)
         found.append(compare_pair(chosen, name, settings))
@@ -112,17 +118,18 @@ def instances(
             progress(len(found), len(pairs))
     _warn_about_paper(found, settings)
     if sweep is None and a is not None and b is not None:
-        return found[0]
+        return settled(found[0], settings)
+    found = [settled(each, settings) for each in as_family(found, correction=correction)]
     return InstancesTable(
         measure=name,
         baseline=pairs[0][1][0] if len({second for _, (second, _) in pairs}) == 1 else None,
         sweep=sweep,
         settings=values,
         comparisons=tuple(found),
-        pvalue_adjusted=adjust([each.headline_pvalue for each in found], "holm"),
         alpha=alpha,
         delta=delta,
         mode=mode,
+        margin_correction=correction,
     )
 
 

@@ -107,21 +107,24 @@ def instances_section(result: InstancesTable, warnings: Sequence[str] = ()) -> S
 
 def _instances_table(result: InstancesTable) -> PageTable:
     rows = []
-    for found, adjusted, decided in zip(
-        result.comparisons, result.pvalue_adjusted.tolist(), result.significant, strict=True
-    ):
+    for found in result.comparisons:
         gap, sizes = number(found.difference, "+.4f"), found.n_instances
         rows.append([
             name(found.a), name(found.b), Cell(f"{sizes['a']}/{sizes['b']}"),
-            Cell(f"{gap.text} *", gap.value) if decided else gap, span(found.interval, "+.4f"),
-            pvalue(found.headline_pvalue), pvalue(adjusted),
+            Cell(f"{gap.text} *", gap.value) if found.significant else gap,
+            span(found.interval, "+.4f"),
+            pvalue(found.headline_pvalue), pvalue(found.pvalue_adjusted),
             pvalue(found.pvalue["two_way_bootstrap"]), span(found.hpd, "+.4f"),
             name(margin(found)),
         ])  # fmt: skip
     level = f"{1 - result.alpha:.0%}"
     header = ["a", "b", "instances", "difference", f"{level} interval", "p", "p corrected",
               "p, two-way bootstrap", f"{level} HPD", f"margin {result.delta:g}"]  # fmt: skip
-    return table("instance-pairs", f"{result.caption()} * significant.", header, rows)
+    caption = (
+        f"{result.caption()} * significant after correction. p, two-way bootstrap and HPD are of "
+        "each comparison alone."
+    )
+    return table("instance-pairs", caption, header, rows)
 
 
 def _variance_table(result: InstancesTable) -> PageTable:

@@ -1,0 +1,184 @@
+"""Tables of many systems: what they claim together, corrected for their number."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from test_instances import QUICK, drawn, scores_of, swept
+
+import steadyrank as sr
+from steadyrank.render.instance_tables import instances_json, instances_text, margin
+from steadyrank.stats.corrections import adjust
+from steadyrank.stats.equivalence import t_limits
+from steadyrank.studies.instance_family import adjusted_in_sequence
+from steadyrank.studies.instance_words import sentences, table_sentences
+
+FAST = {"n_samples": 1, "samples_per_instance": 1, "posterior": False}
+DELTA = 0.02
+
+
+def table_of_systems(seed, *, n_systems=8, gap=-DELTA, m=1, n=15):
+    """Systems whose expected differences to a deterministic baseline are `gap`.
+
+    With one run each a comparison is a paired t test, which is quick; what a table makes of it is
+    the same with several.
+    """
+    rng = np.random.default_rng(seed)
+    baseline = rng.normal(0.4, 0.1, n)
+    noise = rng.normal(0, 0.03, (n_systems, m, n)) + rng.normal(0, 0.03, (n_systems, 1, n))
+    noise += (m > 1) * rng.normal(0, 0.01, (n_systems, m, 1))
+    gaps = np.broadcast_to(gap, n_systems)[:, None, None]
+    systems = {"base": baseline[None]}
+    systems |= {f"s{k}": scores for k, scores in enumerate(baseline + gaps + noise)}
+    return scores_of(systems)
+
+
+@pytest.fixture(scope="module")
+def margin_tables():
+    """300 tables of eight systems that are worse by exactly the margin: every claim is false."""
+    return [
+        sr.instances(table_of_systems(seed), b="base", delta=DELTA, **FAST) for seed in range(300)
+    ]
+
+
+def claims(found):
+    return found.equivalence.non_inferior or found.equivalence.equivalent
+
+
+def test_tables_hold_a_false_claim_at_most_as_often_as_alpha(margin_tables):
+    """Band: 4 standard errors of .05 with 300 tables, a false alarm in 30,000.
+
+    One by one, at .05 each, more than a third of the tables hold one.
+    """
+    share = np.mean([any(map(claims, table.comparisons)) for table in margin_tables])
+    assert share < 0.05 + 4 * np.sqrt(0.05 * 0.95 / len(margin_tables))
+    alone = np.mean([
+        any(found.equivalence.pvalue_non_inferiority < 0.05 for found in table.comparisons)
+        for table in margin_tables
+    ])  # fmt: skip
+    assert alone > 0.25
+
+
+def test_words_decisions_and_json_come_from_the_adjusted_pvalues(margin_tables):
+    beside = 0
+    for table in margin_tables[:40]:
+        tests = [found.equivalence for found in table.comparisons]
+        for kind, decided in (("equivalence", "equivalent"), ("non_inferiority", "non_inferior")):
+            adjusted = adjust([getattr(test, f"pvalue_{kind}") for test in tests], "holm")
+            rows = [row["equivalence"] for row in table.rows()]
+            np.testing.assert_allclose([row[f"pvalue_{kind}_adjusted"] for row in rows], adjusted)
+            assert [row[decided] for row in rows] == (adjusted < 0.05).tolist()
+            assert [getattr(test, decided) for test in tests] == (adjusted < 0.05).tolist()
+        for found in table.comparisons:
+            assert (margin(found) in ("within", "not worse")) == claims(found)
+            text = " ".join(sentences(found))
+            assert (" is not worse " in text or " is within " in text) == claims(found)
+            beside += found.equivalence.pvalue_non_inferiority < 0.05 and not claims(found)
+    assert beside > 3
+
+
+def test_a_pair_by_itself_is_not_corrected():
+    scores = table_of_systems(3, n_systems=3, gap=[-0.01, 0.0, 0.01], m=3)
+    table = sr.instances(scores, b="base", delta=DELTA, **FAST)
+    alone = sr.instances(scores, a="s1", b="base", delta=DELTA, **FAST)
+    assert alone.family is None
+    assert alone.pvalue_adjusted == alone.headline_pvalue
+    assert alone.equivalence.equivalent == (alone.equivalence.pvalue_equivalence < 0.05)
+    assert alone.interval == t_limits(alone.difference, alone.standard_error, alone.df, 0.95)
+    assert alone.equivalence.interval == t_limits(
+        alone.difference, alone.standard_error, alone.df, 0.9
+    )
+    assert "pvalue_equivalence_adjusted" not in alone.row()["equivalence"]
+    assert "comparisons" not in str(alone)
+    member = table.comparisons[1]
+    assert member.family.size == 3
+    assert member.headline_pvalue == alone.headline_pvalue
+    single = sr.instances(scores.select(runs=[r for r in scores.runs if r[:2] in ("ba", "s1")]),
+                          b="base", delta=DELTA, **FAST)  # fmt: skip
+    assert single.comparisons[0].interval == alone.interval
+    assert single.comparisons[0].words() == alone.words()
+
+
+def test_intervals_hold_for_all_comparisons_at_once():
+    """200 tables of eight true differences: all covered in 95% or more, to 4 standard errors."""
+    gaps = np.linspace(-0.05, 0.05, 8)
+    covered, one_by_one = [], []
+    for seed in range(200):
+        table = sr.instances(table_of_systems(seed, gap=gaps), b="base", **FAST)
+        shown = [found.interval for found in table.comparisons]
+        alone = [t_limits(f.difference, f.standard_error, f.df, 0.95) for f in table.comparisons]
+        covered.append(all(low <= g <= high for g, (low, high) in zip(gaps, shown, strict=True)))
+        one_by_one.append(all(low <= g <= high for g, (low, high) in zip(gaps, alone, strict=True)))
+    assert np.mean(covered) > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 200)
+    assert np.mean(one_by_one) < 0.87
+
+
+def test_an_interval_beside_a_decision_does_not_contradict_it():
+    """Bonferroni's interval leaves nothing open that is not significant, nor says the contrary."""
+    further = 0
+    for seed in range(60):
+        gaps = np.array([0.03, 0.03, 0.025, 0.025, 0.02])
+        table = sr.instances(table_of_systems(seed, n_systems=5, gap=gaps), b="base", **FAST)
+        for found in table.comparisons:
+            excludes = not found.interval[0] <= 0.0 <= found.interval[1]
+            assert found.significant or not excludes
+            words = sentences(found)[0]
+            assert ("better than" in words) == found.significant
+            assert ("interval" in words) == excludes
+            assert "over 5 comparisons" in words
+            further += found.significant and not excludes
+        assert "may decide what an interval leaves open" in table.caption()
+    assert further > 3
+
+
+def test_a_sweep_tests_the_margin_from_the_largest_setting_down():
+    scores = swept([-0.1, 0.0, -0.1, 0.0])
+    table = sr.instances(scores, b="full", sweep="rate", **QUICK)
+    tests = [found.equivalence for found in table.comparisons]
+    assert [test.non_inferior for test in tests] == [False, False, False, True]
+    assert tests[1].pvalue_non_inferiority < 0.05
+    expected = adjusted_in_sequence([test.pvalue_non_inferiority for test in tests])
+    adjusted = [found.family.pvalue_non_inferiority_adjusted for found in table.comparisons]
+    np.testing.assert_array_equal(adjusted, expected)
+    assert "the margin tested from the largest setting down" in table.caption()
+    assert [margin(found) for found in table.comparisons] == [
+        "worse",
+        "undecided",
+        "worse",
+        "within",
+    ]
+    with pytest.warns(sr.SteadyrankWarning, match="mode paper"):
+        paper = sr.instances(scores, b="full", sweep="rate", mode="paper", **QUICK)
+    assert paper.comparisons[1].equivalence.non_inferior
+    assert instances_json([paper])["family"]["non_inferiority"] == "none"
+
+
+def test_the_family_is_named():
+    scores = table_of_systems(5, n_systems=3)
+    table = sr.instances(scores, b="base", delta=DELTA, **FAST)
+    shown = json.loads(instances_text([table], "json"))
+    assert shown["family"] == {
+        "comparisons": 3, "difference": "holm", "equivalence": "holm", "non_inferiority": "holm",
+        "interval": "bonferroni", "margin_interval": "bonferroni",
+    }  # fmt: skip
+    assert "adjusted by Holm's method, as are equivalence and non-inferiority" in table.caption()
+    assert "95% intervals hold for all comparisons at once" in table.caption()
+    level = 1 - 2 * 0.05 / 3
+    for found in table.comparisons:
+        limits = t_limits(found.difference, found.standard_error, found.df, level)
+        assert found.equivalence.interval == limits
+    assert table_sentences(table)[0].startswith(f"{table.significant.sum()} of 3 differ")
+
+
+def test_open_claims_are_settled_at_their_share_of_alpha():
+    systems = {name: drawn(6, 20, mean=mean, seed=seed) for name, mean, seed in
+               (("base", 0.4, 1), ("s0", 0.4, 2), ("s1", 0.4, 3), ("s2", 0.4, 4))}  # fmt: skip
+    scores = scores_of(systems)
+    table = sr.instances(scores, b="base", delta=0.05, **FAST)
+    alone = [sr.instances(scores, a=name, b="base", delta=0.05, **FAST) for name in ("s0", "s1")]
+    for member, single in zip(table.comparisons, alone, strict=False):
+        claim = "equivalent"
+        more, fewer = member.settling[claim].topics, single.settling[claim].topics
+        assert more is None or (fewer is not None and more > fewer)
