@@ -28,6 +28,7 @@ from steadyrank.stats.instance_batches import (
     two_way_pvalues,
 )
 from steadyrank.stats.instance_bootstrap import algorithm_two, two_way_bootstrap
+from steadyrank.stats.max_t import max_t
 from steadyrank.stats.mixed import MixedModel, fit
 from steadyrank.stats.paired import paired_t
 from steadyrank.stats.posterior import posterior
@@ -90,6 +91,28 @@ def family(test: Callable[..., PairTests], correction: str, **options: Any) -> R
         return below(np.array([adjust(p, correction).min() for p in found]), levels)
 
     return rejects
+
+
+def _max_t(scores: np.ndarray, seed: int) -> np.ndarray:
+    """Adjusted p-values of all pairs, [trial, pair]."""
+    pairs = all_pairs(scores.shape[1])
+    return np.array(
+        [
+            max_t(each, pairs, n_samples=SAMPLES, seed=seed + trial, jobs=1).pvalue
+            for trial, each in enumerate(scores)
+        ]
+    )
+
+
+def max_t_family(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
+    """Max-t of all pairs: is there any claim?"""
+    return below(_max_t(scores, seed).min(axis=1), levels)
+
+
+def max_t_false_claim(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
+    """Max-t where some runs differ: is a pair claimed that does not?"""
+    null = _is_null(scores.shape[1])
+    return below(_max_t(scores, seed)[:, null].min(axis=1), levels)
 
 
 def _is_null(n_runs: int) -> np.ndarray:

@@ -193,6 +193,8 @@ FAMILY = Section(
                   offered=("compare --correction holm", "CompareResult.pvalue_adjusted",
                            "FamilyMember.pvalue_adjusted"),
                   rejects=run.family(paired_t, "holm"), data=FAMILIES, valid=("normal", SPREAD)),
+        LevelTest(name="t, maxt", offered=("compare --correction maxt", "MaxT.pvalue"), cost=10,
+                  rejects=run.max_t_family, data=FAMILIES),
         LevelTest(name="t, bonferroni", offered=("compare --correction bonferroni",), cost=4,
                   rejects=run.family(paired_t, "bonferroni"), data=FAMILIES,
                   valid=("normal", SPREAD)),
@@ -230,6 +232,8 @@ PARTIAL = Section(
     tests=(
         LevelTest(name="t, holm: any false claim", offered=("compare --correction holm",), cost=4,
                   rejects=run.no_false_claim, data=("normal",), valid=("normal",)),
+        LevelTest(name="t, maxt: any false claim", offered=("compare --correction maxt",),
+                  cost=10, rejects=run.max_t_false_claim, data=("normal",)),
         LevelTest(name="t, bh: share of false claims", offered=("compare --correction bh",),
                   cost=4, rejects=run.bh_false_share, data=("normal",), valid=("normal",)),
     ),
