@@ -26,8 +26,8 @@ STEP, FAR = 1.25, 1e5
 """Ratio of neighbouring numbers of topics in the table, and where it ends but for the limit."""
 
 NEAR_WHOLE, LARGE = 4.0, 10_000.0
-"""Closer to a whole number than the first over n, for n below the second, the interpolation does not
-decide, and the exact power does: its error, in topics, falls with their number."""
+"""Closer to a whole number than the first over n, for n below the second, the exact power decides,
+not the interpolation, whose error in topics falls with their number."""
 
 SMALLEST_LEVEL = 1e-12
 """Below, the table is not close enough for whole numbers."""
