@@ -78,11 +78,19 @@ def test_json_is_the_librarys_result(capsys, scores):
     )  # fmt: skip
     shown = json.loads(out)
     result = sr.topics(
-        sr.read_scores(scores), trials=60, rng=3, sizes=[3, 9], target=0.1, binning="both",
-        alpha=0.01, comparisons=7,
-    )  # fmt: skip
-    rows = [row | {"topics_needed_interval": list(row["topics_needed_interval"])}
-            for row in result.rows()]  # fmt: skip
+        sr.read_scores(scores),
+        trials=60,
+        rng=3,
+        sizes=[3, 9],
+        target=0.1,
+        binning="both",
+        alpha=0.01,
+        comparisons=7,
+    )
+    rows = [
+        row | {"topics_needed_interval": list(row["topics_needed_interval"])}
+        for row in result.rows()
+    ]
     assert shown["pairs"] == rows
     for level, expected in zip(shown["levels"], result.levels, strict=True):
         assert level["count"] == expected.count.tolist()

@@ -11,11 +11,11 @@ from steadyrank.stats.design import topics_for_range
 from steadyrank.stats.needed_topics import needed_topics
 
 
-@pytest.mark.parametrize("alpha", [0.3, 0.05, 0.05 / 153, 0.05 / 5995])
+@pytest.mark.parametrize("alpha", [0.3, 0.05, 0.05 / 153, 0.05 / 5995, 1e-12])
 @pytest.mark.parametrize("beta", [0.2, 0.05])
 def test_numbers_are_those_of_the_exact_design(alpha, beta):
     rng = np.random.default_rng(7)
-    gaps = np.exp(rng.uniform(np.log(0.01), np.log(20.0), 120))
+    gaps = np.exp(rng.uniform(np.log(0.01), np.log(20.0), 200))
     found = needed_topics(gaps, 1.0, 30, alpha=alpha, beta=beta).topics
     exact = [topics_for_range(gap, 0.5, paired=True, alpha=alpha, beta=beta) for gap in gaps]
     np.testing.assert_array_equal(found, exact)
@@ -86,5 +86,7 @@ def test_degenerate_pairs():
 def test_nonsense_is_refused():
     with pytest.raises(InputError, match="alpha must lie strictly between 0 and 1"):
         needed_topics(0.1, 1.0, 50, alpha=0.0)
+    with pytest.raises(InputError, match="give a larger alpha or fewer comparisons"):
+        needed_topics(0.1, 1.0, 50, alpha=1e-13)
     with pytest.raises(InputError, match="confidence must lie strictly between 0 and 1"):
         needed_topics(0.1, 1.0, 50, confidence=1.0)

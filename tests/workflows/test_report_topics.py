@@ -27,9 +27,11 @@ def leaderboard(lead, n_runs=18, n_topics=50):
     means = np.concatenate([[0.6, 0.6 - lead], np.linspace(0.3, 0.2, n_runs - 2)])
     values = means[:, None] + noise - noise.mean(axis=1, keepdims=True)
     return sr.Scores(
-        measures=("AP",), runs=[f"r{place:02d}" for place in range(n_runs)],
-        topics=[f"t{topic}" for topic in range(n_topics)], values=values[None],
-    )  # fmt: skip
+        measures=("AP",),
+        runs=[f"r{place:02d}" for place in range(n_runs)],
+        topics=[f"t{topic}" for topic in range(n_topics)],
+        values=values[None],
+    )
 
 
 def embedded(path):
@@ -92,9 +94,12 @@ def test_teams_left_out_do_not_answer_it_by_another_variance(tmp_path, drawn_now
     folder.mkdir()
     track.write(folder)
     result = sr.report(
-        [folder / "runs"], folder / "qrels.txt", out=tmp_path / "page.html", n_samples=20,
+        [folder / "runs"],
+        folder / "qrels.txt",
+        out=tmp_path / "page.html",
+        n_samples=20,
         run_info=folder / "run-info.csv",
-    )  # fmt: skip
+    )
     assert all(cell.topics_needed is None for cell in result.results["pools"].leave_out)
     section = next(section for section in result.page.sections if section.id == "pools")
     assert not any("requires" in line or "asks for" in line for line in section.answer)

@@ -126,7 +126,13 @@ def test_variances_are_those_of_plan_and_pools(made, data, scores):
 def test_figures_show_what_pools_finds(made, data):
     measures = [name.format(sakai.GAINS) for name in sakai.SPELLED]
     result = sr.pools(
-        data.runs, data.qrels, measures=measures, trials=4, pilot_topics=[30, 10], rng=1
+        data.runs,
+        data.qrels,
+        measures=measures,
+        trials=4,
+        pilot_topics=[30, 10],
+        mode="paper",
+        rng=1,
     )
     for exhibit, size in ((made.exhibits[1], 30), (made.exhibits[3], 10)):
         expected = [cell.mean for cell in result.leave_out if cell.pilot_topics == size]

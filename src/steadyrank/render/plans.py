@@ -10,8 +10,9 @@ from typing import Any
 from steadyrank.render.jsons import to_json
 from steadyrank.render.tables import Table, render
 from steadyrank.stats.variance_facets import FacetComponents
+from steadyrank.studies.measure_plans import MeasurePlan
 from steadyrank.studies.pilots import STEADY_PILOT, Pilot
-from steadyrank.studies.plan import MeasurePlan, PlanResult
+from steadyrank.studies.plan import PlanResult
 from steadyrank.studies.stability import StabilityResult, TopicsNeeded, counted
 
 Column = tuple[str, list[str]]

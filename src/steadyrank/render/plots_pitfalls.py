@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         SingleInstanceShares,
     )
     from steadyrank.studies.instance_planning import InstancePlan, PowerTable
-    from steadyrank.studies.plan import PlanCurve
+    from steadyrank.studies.measure_plans import PlanCurve
 
 POWER_STEPS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 """Numbers of instances at which an `InstancePlan`'s power is drawn, as far as its own goes."""

@@ -17,7 +17,8 @@ from steadyrank.stats.variance_facets import FacetComponents
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.studies.plan import Against, PlanResult
+    from steadyrank.studies.measure_plans import Against
+    from steadyrank.studies.plan import PlanResult
     from steadyrank.studies.stability import StabilityResult, StabilityTable
 
 N_POINTS = 40

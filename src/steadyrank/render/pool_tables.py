@@ -247,7 +247,7 @@ def _leave_out_table(result: PoolsResult, size: int, digits: int) -> Table:
         f"its {result.confidence:.0%} interval; * where it misses the variance by all teams and "
         "topics"
         if result.mode == "paper"
-        else "the range of the trials"
+        else "the range of the trials, smallest to largest"
     )
     caption = (
         f"Variances with k teams left out and {size} pilot topics: mean over trials with {shown}."
@@ -326,9 +326,10 @@ def _exact(value: float | None) -> str:
 
 def _estimate(cell: LeaveOut, digits: int) -> str:
     parts = [_figure(cell.mean, digits)]
-    ends = cell.interval or cell.extent
-    if ends is not None:
-        parts.append(_span(ends, digits))
+    if cell.interval is not None:
+        parts.append(_span(cell.interval, digits))
+    elif cell.extent is not None:
+        parts.append("{:.{digits}f} to {:.{digits}f}".format(*cell.extent, digits=digits))
     if cell.topics_needed is not None:
         parts.append(f"({cell.topics_needed})")
     return " ".join(parts)

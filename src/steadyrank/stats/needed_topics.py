@@ -8,7 +8,6 @@ pilot's topics know of difference and variance. Where no number exists, none is 
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from steadyrank.errors import InputError
 from steadyrank.stats.design import MOST_TOPICS, check_rates, f_power, range_power
 from steadyrank.stats.inputs import check_open_unit
 
@@ -25,8 +25,15 @@ SMALL = 40
 STEP, FAR = 1.25, 1e5
 """Ratio of neighbouring numbers of topics in the table, and where it ends but for the limit."""
 
-NEAR_WHOLE = 0.02
-"""So close to a whole number the interpolation does not decide: the exact power does."""
+NEAR_WHOLE, LARGE = 4.0, 10_000.0
+"""Closer to a whole number than the first over n, for n below the second, the exact power decides,
+not the interpolation, whose error in topics falls with their number."""
+
+SMALLEST_LEVEL = 1e-12
+"""Below, the table is not close enough for whole numbers."""
+
+MOST_STEPS = 300
+"""Of a search that takes ten; halving a bracket so often leaves nothing of it."""
 
 FARTHEST_T = 1000.0
 """Beyond, the limits of the noncentrality are proportional to the statistic."""
@@ -95,6 +102,11 @@ def needed_topics(
     ([493.0, 81.0], [51.0, 24.0], [inf, 8404.0])
     """
     check_rates(alpha, beta)
+    if alpha < SMALLEST_LEVEL:
+        raise InputError(
+            f"the level of a comparison must be at least {SMALLEST_LEVEL:g}, got {alpha:g}: give a "
+            "larger alpha or fewer comparisons"
+        )
     tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
     gap, spread, size = np.broadcast_arrays(
         *(np.asarray(part, np.float64) for part in (difference, variance, n))
@@ -150,13 +162,17 @@ def _interpolated(
     beta: float,
 ) -> np.ndarray:
     """n = (noncentrality(n) / standardised)², rounded up; the exact power decides near wholes."""
-    shares = 1.0 / sizes
-    n = np.full(standardised.shape, np.inf)
-    for _ in range(30):
-        # The table goes from few topics to many, and np.interp wants rising abscissas.
-        n = (np.interp(1.0 / n, shares[::-1], noncentrality[::-1]) / standardised) ** 2
+    # The table goes from few topics to many, and np.interp wants rising abscissas.
+    shares, values = 1.0 / sizes[::-1], noncentrality[::-1]
+    low = np.full(standardised.shape, math.log(SMALL - 1))
+    high = np.full(standardised.shape, math.log(100.0 * MOST_TOPICS))
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        is_enough = np.interp(np.exp(-middle), shares, values) <= standardised * np.exp(middle / 2)
+        low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
+    n = np.exp(high)
     whole = np.ceil(n)
-    near = (np.abs(n - np.round(n)) < NEAR_WHOLE) & (n < FAR)
+    near = (np.abs(n - np.round(n)) < NEAR_WHOLE / n) & (n < LARGE)
     for place in np.flatnonzero(near):
         guess = round(float(n[place]))
         power = range_power(float(standardised[place]), 0.5, guess, paired=True, alpha=alpha)
@@ -192,9 +208,9 @@ def _noncentrality(n: float, alpha: float, beta: float, start: float) -> float:
         low, below = high, above
         high, step = high + step, 2.0 * step
         above = surplus(high)
-    for is_halved in itertools.cycle((False, True)):
+    for step_number in range(MOST_STEPS):
         line = low - below * (high - low) / (above - below)
-        root = 0.5 * (low + high) if is_halved else line
+        root = 0.5 * (low + high) if step_number % 2 else line
         value = surplus(root)
         if abs(value) < 1e-11 or high - low < 1e-12 * high:
             break

@@ -70,7 +70,7 @@ def predictive_rate(
     top, or that are all alike, the rate is too low.
 
     >>> predictive_rate(0.02, 0.025, 50, [50, 1000, np.inf]).round(3).tolist()
-    [0.264, 0.192, 0.186]
+    [0.264, 0.191, 0.186]
     """
     size = np.asarray(n, np.float64)
     other = size if other_n is None else np.asarray(other_n, np.float64)

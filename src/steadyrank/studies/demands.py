@@ -126,7 +126,7 @@ def check_demands(
     if method != "interval" and width is not None:
         raise InputError(f"a width is planned by method interval, not by {method}")
     _check_aim(method, minimum_difference, width, topics)
-    _check_comparisons(method, comparisons)
+    _check_family(method, comparisons)
     return Demands(
         method=method,
         formula=formula,
@@ -136,7 +136,7 @@ def check_demands(
         paired=method != "anova" and paired is not False,
         minimum_difference=minimum_difference,
         width=width,
-        comparisons=int(comparisons),
+        comparisons=check_comparisons(comparisons),
     )
 
 
@@ -162,11 +162,23 @@ def _check_aim(method: str, minimum_difference: Any, width: Any, topics: Any) ->
         )
 
 
-def _check_comparisons(method: str, comparisons: Any) -> None:
+MOST_COMPARISONS = 10**9
+"""More leave a level that no test is used at, nor its distribution computed to."""
+
+
+def check_comparisons(comparisons: Any) -> int:
+    """A number of comparisons that are corrected together."""
     is_whole = isinstance(comparisons, (int, np.integer)) and not isinstance(comparisons, bool)
-    if not is_whole or comparisons < 1:
-        raise InputError(f"comparisons must be a whole number from 1 on, got {comparisons!r}")
-    if method == "anova" and comparisons > 1:
+    if not is_whole or not 1 <= comparisons <= MOST_COMPARISONS:
+        raise InputError(
+            f"comparisons must be a whole number from 1 to {MOST_COMPARISONS:,}, got "
+            f"{comparisons!r}"
+        )
+    return int(comparisons)
+
+
+def _check_family(method: str, comparisons: Any) -> None:
+    if method == "anova" and check_comparisons(comparisons) > 1:
         raise InputError("ANOVA is one test of all systems: comparisons are for ttest and interval")
 
 

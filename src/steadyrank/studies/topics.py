@@ -36,7 +36,7 @@ from steadyrank.stats.reversal import (
 )
 from steadyrank.stats.run_means import adjusted_means
 from steadyrank.stats.selection import expected_means, kept_order
-from steadyrank.studies.demands import check_number
+from steadyrank.studies.demands import check_comparisons, check_number
 from steadyrank.studies.topic_levels import Binning, TopicLevel, count_splits, topic_levels
 from steadyrank.studies.topic_words import CONFIDENCE, pair_words
 
@@ -266,7 +266,7 @@ def topics(
     pairs, shown = _shown_pairs(scores, baseline, matrix, everyone)
     size = np.where(shown.n > 0, shown.n, np.nan)
     independent = shown.variance_a + shown.variance_b
-    n_comparisons = _check_comparisons(comparisons, len(pairs))
+    n_comparisons = len(pairs) if comparisons is None else check_comparisons(comparisons)
     return TopicsResult(
         measure=name,
         runs=scores.runs,
@@ -351,14 +351,6 @@ def _check(scores: Scores, measure: Any, trials: Any, baseline: str | None, binn
         return scores.measures[0]
     position(str(measure), scores.measures, "measure")
     return str(measure)
-
-
-def _check_comparisons(comparisons: Any, n_pairs: int) -> int:
-    if comparisons is None:
-        return n_pairs
-    if not isinstance(comparisons, (int, np.integer)) or comparisons < 1:
-        raise InputError(f"comparisons must be a whole number from 1 on, got {comparisons!r}")
-    return int(comparisons)
 
 
 def _check_sizes(sizes: Sequence[int]) -> tuple[int, ...]:

@@ -309,21 +309,33 @@ def _influence_table(results: Sequence[StabilityResult]) -> PageTable:
     rows = []
     for result in results:
         left, group = result.leave_one_out, result.leading_group
-        rows.append([
-            name(result.measure), number(result.e_rho2, ".3f"),
-            span(left.e_rho2 if left else None, ".3f"), name(left.system if left else "–"),
-            number(left.e_rho2_without if left else math.nan, ".3f"),
-            whole(len(group.systems) if group else None),
-            number(group.e_rho2 if group else math.nan, ".3f"),
-            number(group.phi if group else math.nan, ".3f"),
-        ])  # fmt: skip
+        rows.append(
+            [
+                name(result.measure),
+                number(result.e_rho2, ".3f"),
+                span(left.e_rho2 if left else None, ".3f"),
+                name(left.system if left else "–"),
+                number(left.e_rho2_without if left else math.nan, ".3f"),
+                whole(len(group.systems) if group else None),
+                number(group.e_rho2 if group else math.nan, ".3f"),
+                number(group.phi if group else math.nan, ".3f"),
+            ]
+        )
     caption = (
         "Does one system carry the coefficient? E rho² without each system in turn, and without "
         "the one whose absence changes it most; and E rho² and Phi of the leading group, the "
         "better half of the systems by mean, at most 20."
     )
-    header = ["measure", "E rho²", "without each", "most by", "E rho² without it",
-              "leading group", "its E rho²", "its Phi"]  # fmt: skip
+    header = [
+        "measure",
+        "E rho²",
+        "without each",
+        "most by",
+        "E rho² without it",
+        "leading group",
+        "its E rho²",
+        "its Phi",
+    ]
     return table("stability-influence", caption, header, rows)
 
 
