@@ -236,7 +236,8 @@ def table_sentences(table: InstancesTable) -> list[str]:
     ]
     if not (table.significant | equal).all():
         said.append(
-            "The remaining comparisons are inconclusive: no difference shown is not the same as none."
+            "The remaining comparisons are inconclusive: no difference shown is not the same as "
+            "none."
         )
     if table.settings is not None:
         said.append(sweep_words(table))
