@@ -49,8 +49,8 @@ def pooled_squares(
 
     REML maximises over eigenvalues of which none is below the residual's. The smaller of both mean
     squares is pooled with the residual's unless it is above it, and then the other unless that is
-    above the pool, which may be less than the residual's mean square was (Thompson 1962,
-    doi:10.1214/aoms/1177704731).
+    above the pool, which may be less than the residual's mean square was (Thompson, Annals of
+    Mathematical Statistics 33(1), 1962).
 
     >>> one, both = np.array(0.2), np.array(0.9)
     >>> found = pooled_squares(one, both, np.array(1.0), free=(4, 4, 16))

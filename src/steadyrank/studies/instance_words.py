@@ -42,7 +42,8 @@ def difference_words(result: InstancesResult, digits: int = 4) -> str:
     if math.isnan(result.headline_pvalue):
         return f"Whether {a} and {b} differ cannot be tested: there are too few scores."
     low, high = (f"{limit:+.{digits}f}" for limit in result.interval)
-    p = pvalue_words(result.pvalue_adjusted) + _family(result)
+    of_several = _family(result)
+    p = f"{'adjusted ' if of_several else ''}{pvalue_words(result.pvalue_adjusted)}{of_several}"
     if result.significant:
         kind = "better" if result.difference > 0.0 else "worse"
         interval = f"{1 - result.alpha:.0%} interval {low} to {high}, "
@@ -234,7 +235,10 @@ def table_sentences(table: InstancesTable) -> list[str]:
         f"within {table.delta:g}."
     ]
     if not (table.significant | equal).all():
-        said.append("Of the rest neither is known: no difference shown is not the same as none.")
+        said.append(
+            "The remaining comparisons are inconclusive: no difference shown is not the same as "
+            "none."
+        )
     if table.settings is not None:
         said.append(sweep_words(table))
     return said
