@@ -75,7 +75,7 @@ def _records(context: click.Context) -> list[Record]:
         each
         for each in context.command.get_params(context)
         # How --help is spelled depends on what else was asked for in the same process.
-        if isinstance(each, click.Option) and each.name != "help"
+        if isinstance(each, click.Option) and "--help" not in each.opts
     )
     found = (option.get_help_record(context) for option in options)
     return [record for record in found if record is not None]
