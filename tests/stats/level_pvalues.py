@@ -33,7 +33,7 @@ from steadyrank.stats.paired import paired_t
 from steadyrank.stats.posterior import posterior
 from steadyrank.stats.result import PairTests, all_pairs
 from steadyrank.stats.tukey import randomized_tukey
-from steadyrank.studies.agree import FACTORS, STRATA
+from steadyrank.studies.agree_effects import FACTORS, STRATA
 from steadyrank.studies.instance_results import InstancesTable
 
 SAMPLES = 1000

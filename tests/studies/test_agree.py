@@ -14,7 +14,7 @@ from scipy import stats
 import steadyrank as sr
 from steadyrank.render.agreement_tables import agree_notes, agree_sentences, agree_text
 from steadyrank.stats.anova import anova
-from steadyrank.studies.agree import FACTORS, STRATA
+from steadyrank.studies.agree_effects import FACTORS, STRATA
 from steadyrank.studies.compare import discriminative_power
 from steadyrank.studies.measure_samples import draws
 
