@@ -9,13 +9,17 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import coverage_drivers
 import coverage_instances
 import coverage_scores
 import coverage_variances
 from coverage_claims import Claim, Experiment
 
 EXPERIMENTS: dict[str, Experiment] = (
-    coverage_scores.EXPERIMENTS | coverage_instances.EXPERIMENTS | coverage_variances.EXPERIMENTS
+    coverage_scores.EXPERIMENTS
+    | coverage_drivers.EXPERIMENTS
+    | coverage_instances.EXPERIMENTS
+    | coverage_variances.EXPERIMENTS
 )
 
 NO_CLAIM: dict[str, str] = {
