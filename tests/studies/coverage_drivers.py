@@ -32,7 +32,7 @@ FIELDS = tuple(
     f"agree {table} omega_squared_interval" for table in ("anova", "anovas tau", "anovas tau_ap")
 )
 
-Study = Callable[[np.random.Generator, int, int], sr.AgreeResult]
+Study = Callable[[np.random.Generator, int, int], "sr.AgreeResult"]
 
 
 def drivers(setting: Setting, full: bool) -> Trial:

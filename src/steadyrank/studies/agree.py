@@ -40,6 +40,7 @@ from steadyrank.studies.agree_effects import (
 )
 from steadyrank.studies.measure_likeness import MeasureLikeness, measure_likeness
 from steadyrank.studies.measure_samples import (
+    RESAMPLES,
     SYSTEM_SIZES,
     TOPIC_SIZES,
     fitting_sizes,
@@ -260,7 +261,7 @@ def agree(
     mode: Mode = "sound",
     strata: Strata | None = None,
     power: Power | None = None,
-    n_resamples: int = 100,
+    n_resamples: int = RESAMPLES,
     jobs: int | None = None,
     scheduler: str | None = None,
     executor: Executor | None = None,
