@@ -91,7 +91,7 @@ def test_measures_are_a_heat_map_in_the_order_of_the_dendrogram(agreement):
 
 def test_effects_have_their_intervals(agreement):
     """One line per effect and coefficient, from end to end; none in mode paper."""
-    (ax,) = panels(sr.plot(agreement, kind="effects"))
+    (ax,) = sr.plot(agreement, kind="effects").axes
     drawn = sorted(tuple(line.get_xdata()) for line in ax.lines)
     expected = [
         ends for table in agreement.omega_squared_intervals.values() for ends in table.values()
@@ -99,7 +99,7 @@ def test_effects_have_their_intervals(agreement):
     assert len(expected) == 12
     assert drawn == sorted(expected)
     bare = replace(agreement, omega_squared_intervals={"tau": {}, "tau_ap": {}})
-    (ax,) = panels(sr.plot(bare, kind="effects"))
+    (ax,) = sr.plot(bare, kind="effects").axes
     assert not ax.lines
 
 

@@ -37,7 +37,7 @@ Study = Callable[[np.random.Generator, int, int], "sr.AgreeResult"]
 
 def drivers(setting: Setting, full: bool) -> Trial:
     study = _study(setting, full)
-    truth = _effect_sizes(study, 1500 if full else 300)
+    truth = _effect_sizes(study, 800 if full else 300)
 
     def trial(rng: np.random.Generator) -> Ends:
         limits = study(rng, SAMPLES, RESAMPLES).limits
@@ -86,7 +86,7 @@ def _effect_sizes(study: Study, n_sets: int) -> dict[str, float]:
 EXPERIMENTS = {
     "drivers": Experiment(
         prepare=drivers,
-        settings=(*settings("20x25 20x50 60x50"), *settings("20x25 60x50", world="alike")),
+        settings=(*settings("20x25 60x50"), *settings("20x25", world="alike")),
         share=0.15,
         claims={
             name: Claim(

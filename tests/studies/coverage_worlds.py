@@ -61,7 +61,7 @@ def measure_bank(world: str, full: bool) -> np.ndarray:
         rng = np.random.default_rng(21)
         quality = flat_bank("normal", full)[0]
         return quality + np.sqrt(FLAT["system_topic"]) * rng.standard_normal((4, *quality.shape))
-    return _scored(n_systems, 1, n_topics, 1, ("AP", "nDCG@10", "P@10", "RR"))
+    return _scored(n_systems, 1, n_topics, 1, ("AP", "nDCG", "nDCG@10", "P@10"))
 
 
 @cache
