@@ -303,7 +303,7 @@ def test_more_samples_change_no_statement_of_the_sound_mode():
             # Nothing differs, and the interval says so in every set.
             assert result.limits["measure_pair"][0] == 0.0
             assert result.limits["measure_pair:topic_size"][0] == 0.0
-            assert "do not show that which measures they are" in " ".join(agree_sentences(result))
+            assert "do not show that the choice of measures" in " ".join(agree_sentences(result))
         low, high = one.limits["measure_pair"]
         assert low <= other.anova.source("measure_pair").omega_squared <= high
     # What more samples take from the width is their own error, not that of the data.

@@ -129,6 +129,8 @@ EFFECTS = {
     "system_size": "the number of systems",
 }
 
+CAUSES = EFFECTS | {"measure_pair": "the choice of measures"}
+
 
 def _effects_sentence(result: AgreeResult, table: Anova) -> list[str]:
     """How large the main effects are; which of them other topics and systems need not show."""
@@ -142,10 +144,10 @@ def _effects_sentence(result: AgreeResult, table: Anova) -> list[str]:
     ]
     what = f"omega² and its {result.level:.0%} interval" if limits else "omega²"
     sentences = [f"How far two measures agree depends on {listed(sizes)}; in brackets {what}."]
-    open_effects = [EFFECTS[name] for name in present if limits.get(name, (1.0,))[0] <= 0.0]
-    if open_effects:
+    unshown = [CAUSES[name] for name in present if limits.get(name, (1.0,))[0] <= 0.0]
+    if unshown:
         sentences.append(
-            f"These data do not show that {_either(open_effects)} matters for other topics and "
+            f"These data do not show that {_either(unshown)} matters beyond these topics and "
             "systems."
         )
     return sentences
