@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from steadyrank.stats.anova import anova
 from steadyrank.stats.result import all_pairs
-from steadyrank.studies.agree import FACTORS
+from steadyrank.studies.agree_effects import FACTORS
 from steadyrank.studies.measure_samples import SYSTEM_SIZES, TOPIC_SIZES, sample_correlations
 
 warnings.simplefilter("ignore")

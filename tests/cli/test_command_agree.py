@@ -55,23 +55,29 @@ def test_json_has_the_promised_keys_and_the_librarys_numbers(capsys, long, score
             "source", "ss", "df", "ms", "f", "pvalue", "omega_squared", "power",
         ]  # fmt: skip
         assert (row["ss"], row["df"]) == (line.ss, line.df)
-        assert row["power"] is None
+        assert (row["f"], row["pvalue"], row["power"]) == (None, None, None)
+        interval = expected.limits.get(line.source)
+        assert row["omega_squared_interval"] == (None if interval is None else list(interval))
+    assert sum(row["omega_squared_interval"] is not None for row in shown["anova"]) == 6
+    assert (shown["mode"], shown["strata"], shown["n_resamples"]) == ("sound", "subject", 100)
     assert shown["anova"][0]["omega_squared"] is None
     assert shown["anova"][-1]["f"] is None
     assert list(shown["ranking"][0])[:4] == ["measure_a", "measure_b", "tau", "tau_ap"]
     assert shown["rmse"] == expected.rmse
-    assert any("share its data" in note for note in shown["notes"])
+    assert any("more samples tell no more about others" in note for note in shown["notes"])
     assert shown["likeness"]["dendrogram_order"] in (
         ["ERR@20", "AP", "nDCG"], ["ERR@20", "nDCG", "AP"],
     )  # fmt: skip
 
 
 def test_the_coefficient_and_the_power_are_chosen_by_name(capsys, long, scores):
-    options = ("--coefficient", "tau_ap", "--power", "omega", "--strata", "subject")
+    options = ("--coefficient", "tau_ap", "--power", "omega", "--strata", "subject",
+               "--mode", "paper")  # fmt: skip
     _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, *options, "--format", "json")
     shown = json.loads(out)
     expected = sr.agree(scores, topic_sizes=[4, 10], system_sizes=[3, 6, 9], n_samples=8,
-                        coefficient="tau_ap", power="omega", strata="subject")  # fmt: skip
+                        coefficient="tau_ap", power="omega", strata="subject",
+                        mode="paper")  # fmt: skip
     assert shown["coefficient"] == "tau_ap"
     assert shown["power_convention"] == "omega"
     assert [row["f"] for row in shown["anova"][1:4]] == pytest.approx(
@@ -80,6 +86,8 @@ def test_the_coefficient_and_the_power_are_chosen_by_name(capsys, long, scores):
     assert shown["anova"][1]["power"] == pytest.approx(expected.anova.sources[1].power)
     assert shown["anovas"]["tau"][1]["ss"] == expected.anovas["tau"].sources[1].ss
     assert any("follows from neither" in note for note in shown["notes"])
+    assert shown["anova"][1]["pvalue"] == pytest.approx(expected.anova.sources[1].pvalue)
+    assert (shown["mode"], shown["n_resamples"]) == ("paper", 0)
 
 
 def test_same_seed_same_bytes_for_any_jobs(capsys, long):
@@ -90,15 +98,25 @@ def test_same_seed_same_bytes_for_any_jobs(capsys, long):
     assert len(outs) == 1
 
 
-def test_the_table_is_laid_out_as_the_papers(capsys, long):
+def test_the_table_has_effect_sizes_with_intervals_and_no_tests(capsys, long):
     _, out, _ = call(capsys, "agree", "--scores", long, *SIZES)
+    header = next(line for line in out.splitlines() if "SS" in line)
+    assert header.split() == ["source", "SS", "DF", "MS", "omega²", "interval"]
+    _, without, _ = call(capsys, "agree", "--scores", long, *SIZES, "--resamples", 0)
+    line = next(line for line in without.splitlines() if line.startswith(" measure pair "))
+    assert "[" not in line
+
+
+def test_the_published_table_is_laid_out_as_the_papers(capsys, long):
+    _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, "--mode", "paper")
     lines = out.splitlines()
     header = next(line for line in lines if "SS" in line)
     assert header.split() == ["source", "SS", "DF", "MS", "F", "p", "omega²"]
     assert any(line.startswith(" measure pair × topic size") for line in lines)
     assert "ERR@20 says something else" in out
     assert "these 12 systems" in out
-    _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, "--power", "observed")
+    options = ("--mode", "paper", "--power", "observed")
+    _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, *options)
     assert "omega²   power" in out.replace("    ", "   ")
 
 
@@ -108,7 +126,7 @@ def test_latex_and_markdown_hold_everything_in_tables(capsys, long):
     assert r"measure pair $\times$ topic size &" in out
     assert out.startswith(r"\begin{table}")
     _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, "--format", "markdown")
-    assert "| source | SS | DF | MS | F | p | omega² |" in out
+    assert "| source | SS | DF | MS | omega² | interval |" in out
 
 
 @pytest.mark.parametrize(("rows", "count"), [("anova", 9), ("cells", 18), ("ranking", 3)])
@@ -118,7 +136,9 @@ def test_csv_holds_what_is_asked_for(capsys, long, rows, count):
     assert len(found) == count
     if rows == "anova":
         assert found[0]["source"] == "subject"
-        assert found[0]["omega_squared"] == ""
+        assert found[0]["omega_squared"] == found[0]["omega_squared_interval_low"] == ""
+        low, high = (float(found[1][f"omega_squared_interval_{end}"]) for end in ("low", "high"))
+        assert low <= float(found[1]["omega_squared"]) <= high
     if rows == "cells":
         assert float(found[0]["interval_low"]) < float(found[0]["mean"])
 
@@ -168,6 +188,8 @@ def test_defaults_are_cut_with_a_warning(capsys, long):
         (("--plot", "nowhere/figure.svg"), "the folder nowhere does not exist"),
         (("--plot", "x.svg", "-o", "x.svg"), "the figure would overwrite the result"),
         (("--coefficient", "rho"), "'--coefficient'"),
+        (("--power", "omega"), "power restates p, which mode sound does not give: take mode paper"),
+        (("--resamples", "7"), "n_resamples must be a whole number from 20 on, or 0"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(capsys, long, arguments, message):

@@ -31,13 +31,17 @@ def files(write):
 
 
 def test_json_has_the_promised_rows_and_more(capsys, files):
-    code, out, err = call(capsys, "components", *files, *FACTORS, "--format", "json")
+    code, out, err = call(
+        capsys, "components", *files, *FACTORS, "--mode", "paper", "--format", "json"
+    )
     shown = json.loads(out)
     assert (code, err) == (0, "")
-    assert [row["source"] for row in shown["anova"]] == [
+    sources = [
         "topic", "stop_list", "stemmer", "model", "stop_list:stemmer", "stop_list:model",
         "stemmer:model", "stop_list:stemmer:model", "error", "total",
     ]  # fmt: skip
+    assert [row["source"] for row in shown["anova"]] == sources
+    assert (shown["mode"], shown["strata"]) == ("paper", "none")
     for row in shown["anova"]:
         assert list(row)[:8] == [
             "source", "ss", "df", "ms", "f", "pvalue", "omega_squared", "power",
@@ -54,6 +58,13 @@ def test_json_has_the_promised_rows_and_more(capsys, files):
     f = shown["anova"][2]["f"]
     assert pair["statistic"] == pytest.approx(np.sqrt(2 * f))
     assert pair["pvalue"] == pytest.approx(shown["anova"][2]["pvalue"], rel=1e-6)
+    _, out, _ = call(capsys, "components", *files, *FACTORS, "--format", "json")
+    default = json.loads(out)
+    assert (default["mode"], default["strata"]) == ("sound", "topic")
+    assert default["anova"][2]["tested_against"] == "error(topic:stemmer)"
+    shares = [[row["omega_squared"] for row in each["anova"][:8]] for each in (default, shown)]
+    assert shares[0][1:] == pytest.approx(shares[1][1:])
+    assert {row["source"] for row in default["anova"]} > set(sources)
 
 
 def test_the_table_says_which_component_matters(capsys, files):
@@ -62,7 +73,7 @@ def test_the_table_says_which_component_matters(capsys, files):
     assert "stop list × stemmer × model" in out
     assert "12 runs: 2 stop_list × 2 stemmer × 3 model; 8 topics as blocks" in out
     assert "Tukey's HSD (95%)" in out
-    _, out, _ = call(capsys, "components", *files, *FACTORS, "--strata", "topic", "--level", ".9")
+    _, out, _ = call(capsys, "components", *files, *FACTORS, "--level", ".9")
     assert "error (topic × stemmer)" in out
     assert "Tukey's HSD (90%)" in out
 
@@ -73,8 +84,8 @@ def test_several_measures_make_a_list(capsys, files):
     assert [study["measure"] for study in json.loads(out)["studies"]] == ["AP", "again"]
     _, out, _ = call(capsys, "components", *files, *again, *FACTORS, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
-    assert [row["measure"] for row in rows] == ["AP"] * 10 + ["again"] * 10
-    assert rows[2]["ss"] == rows[12]["ss"] != ""
+    assert [row["measure"] for row in rows] == ["AP"] * 16 + ["again"] * 16
+    assert rows[2]["ss"] == rows[18]["ss"] != ""
 
 
 @pytest.mark.parametrize("form", ["latex", "markdown"])

@@ -89,6 +89,20 @@ def test_measures_are_a_heat_map_in_the_order_of_the_dendrogram(agreement):
     np.testing.assert_allclose(widths, 100 * agreement.likeness.discriminative_power[order])
 
 
+def test_effects_have_their_intervals(agreement):
+    """One line per effect and coefficient, from end to end; none in mode paper."""
+    (ax,) = sr.plot(agreement, kind="effects").axes
+    drawn = sorted(tuple(line.get_xdata()) for line in ax.lines)
+    expected = [
+        ends for table in agreement.omega_squared_intervals.values() for ends in table.values()
+    ]
+    assert len(expected) == 12
+    assert drawn == sorted(expected)
+    bare = replace(agreement, omega_squared_intervals={"tau": {}, "tau_ap": {}})
+    (ax,) = sr.plot(bare, kind="effects").axes
+    assert not ax.lines
+
+
 def test_levels_have_hsd_intervals(grid):
     axes = panels(sr.plot(grid))
     assert [ax.get_title() for ax in axes] == ["stemmer", "model"]

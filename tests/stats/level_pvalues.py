@@ -34,14 +34,18 @@ from steadyrank.stats.paired import paired_t
 from steadyrank.stats.posterior import posterior
 from steadyrank.stats.result import PairTests, all_pairs
 from steadyrank.stats.tukey import randomized_tukey
-from steadyrank.studies.agree import FACTORS, STRATA
+from steadyrank.studies.agree_effects import FACTORS, STRATA
 from steadyrank.studies.instance_results import InstancesTable
+from steadyrank.studies.measure_samples import sample_correlations
 
 SAMPLES = 1000
 """Of resampling tests: p is a multiple of 1 / 1001, below .05 in 50 cases of 1001."""
 
 SAMPLES_PER_INSTANCE = 200
 COMPONENTS = ("a", "b")
+
+AGREE_SAMPLES = 100
+"""The default of `agree`."""
 TERMS = {"instance": "instance", "topic": "topic"}
 Rejects = Callable[[Any, Sequence[float], int], np.ndarray]
 
@@ -239,10 +243,19 @@ def type_three_tukey(scores: np.ndarray, seed: int) -> float:
 
 
 def agreement(effect: str, strata: str) -> Rejects:
-    """F of an effect on the correlations of measures."""
+    """F of an effect on the correlations of measures, as `agree --mode paper` draws them."""
 
-    def pvalue(samples: np.ndarray, seed: int) -> float:
-        table = anova(samples, factors=FACTORS, block="subject", strata=STRATA[strata])
+    def pvalue(scores: np.ndarray, seed: int) -> float:
+        n_systems, n_topics = scores.shape[1:]
+        found = sample_correlations(
+            scores,
+            topic_sizes=(n_topics // 5, n_topics // 2),
+            system_sizes=(n_systems // 4, n_systems // 2),
+            n_samples=AGREE_SAMPLES,
+            seed=seed,
+            jobs=1,
+        )
+        table = anova(found.tau, factors=FACTORS, block="subject", strata=STRATA[strata])
         return table.source(effect).pvalue
 
     return one_by_one(pvalue)

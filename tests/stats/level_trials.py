@@ -245,9 +245,12 @@ COMPONENTS = Section(
     title="Components: a grid of 2 × 3, topics as blocks",
     draws={kind: partial(null_data.grid, shape=GRID, kind=kind) for kind in GRIDS},
     tests=(
-        LevelTest(name="F, strata topic", offered=("components --strata topic",),
+        LevelTest(name="F, strata topic",
+                  offered=("components --strata topic", "components --mode sound"),
                   rejects=run.components_f("topic"), data=GRIDS, exact=("normal", "interacting")),
-        LevelTest(name="F, strata none", offered=("components --strata none", "AnovaSource.pvalue"),
+        LevelTest(name="F, strata none",
+                  offered=("components --strata none", "components --mode paper",
+                           "AnovaSource.pvalue"),
                   rejects=run.components_f("none"), data=GRIDS, exact=("normal",),
                   foreign=("interacting",)),
         LevelTest(name="Tukey, strata topic", offered=("MainEffect.pvalue",),
@@ -264,18 +267,30 @@ COMPONENTS = Section(
     ),
 )  # fmt: skip
 
+EXCHANGED, UNRELATED = "exchangeable measures", "unrelated measures"
 AGREE = Section(
-    title="Measures: correlations that share draws; the column topics holds the samples",
-    draws={"shared draws": null_data.correlations},
+    title="Measures: 100 samples of one set of topics and systems",
+    draws={
+        EXCHANGED: partial(null_data.measures, related=True),
+        UNRELATED: partial(null_data.measures, related=False),
+    },
     tests=tuple(
-        LevelTest(name=f"F of {effect}, strata {strata}", offered=(f"agree --strata {strata}",),
-                  cost=10, rejects=run.agreement(effect, strata), data=("shared draws",),
-                  sizes=(25,), exact=("shared draws",) if strata == "subject" else (),
-                  paper=strata == "none")
+        LevelTest(
+            name=f"F of {effect}, strata {strata}",
+            offered=(f"agree --strata {strata}", "agree --mode paper"),
+            cost=40,
+            rejects=run.agreement(effect, strata),
+            data=data,
+            sizes=(25,),
+            paper=True,
+        )
         for strata in ("subject", "sample", "none")
-        for effect in ("measure_pair", "topic_size")
+        for effect, data in (
+            ("measure_pair", (EXCHANGED, UNRELATED)),
+            ("topic_size", (UNRELATED,)),
+        )
     ),
-)  # fmt: skip
+)
 
 
 def _varying(nested: bool) -> dict[str, Draw]:

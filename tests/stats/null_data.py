@@ -125,16 +125,19 @@ def grid(
     return scores
 
 
-def correlations(stream: Stream, n_trials: int, n_topics: int) -> np.ndarray:
-    """[trial, measure pair, topic size, system size, subject], with as many subjects as topics.
+def measures(stream: Stream, n_trials: int, n_topics: int, *, related: bool) -> np.ndarray:
+    """[trial, measure, system, topic]: 20 systems by three measures, none of them special.
 
-    As `agree` draws them: the pairs of a sample share its draws, all system sizes a draw of topics,
-    all topic sizes a draw of systems.
+    Related measures see the same quality of a system on a topic, each with an error of its own:
+    no pair agrees more than another. Unrelated ones agree by chance alone, on any number of topics
+    and systems.
     """
-    found = np.zeros((n_trials, 3, 3, 3, n_topics))
-    for shared in ((1, 3, 1), (1, 1, 3), (3, 3, 1), (3, 1, 3), (3, 3, 3)):
-        found += stream.normal(0.0, 0.05, (n_trials, *shared, n_topics))
-    return found
+    shape = (n_trials, 3, 20, n_topics)
+    scores = stream.normal(0.0, 1.0, shape)
+    if related:
+        by_system = stream.normal(0.0, 1.0, (n_trials, 1, 20, 1))
+        scores += by_system + stream.normal(0.0, 1.0, (n_trials, 1, 20, n_topics))
+    return scores
 
 
 def instances(

@@ -42,7 +42,7 @@ OFFERED = {name for section in levels.SECTIONS for test in section.tests for nam
 CHOICES = ("test", "correction", "mode", "alternative", "strata", "unbalanced", "claim")
 """Options by which one chooses a test."""
 
-NO_TEST = {"components --unbalanced refuse"}
+NO_TEST = {"components --unbalanced refuse", "agree --mode sound"}
 PASSED_ON = {
     "CompareResult.pvalue", "CompareResult.pvalue_adjusted", "DiscriminativePower.pvalues",
     "InstancesResult.pvalue", "MethodPvalues.pvalues", "PoolPvalues.pvalues",
@@ -196,7 +196,8 @@ KNOWN = [
     (levels.FAMILY, "t, none", "normal", 10, "exceeds"),
     (levels.FAMILY, "tukey", levels.SPREAD, 25, "exceeds"),
     (levels.COMPONENTS, "F, strata none", "interacting", 10, "exceeds (not its null)"),
-    (levels.AGREE, "F of topic_size, strata none", "shared draws", 25, "exceeds"),
+    (levels.AGREE, "F of measure_pair, strata none", levels.EXCHANGED, 25, "exceeds"),
+    (levels.AGREE, "F of measure_pair, strata subject", levels.EXCHANGED, 25, "exceeds"),
     (levels.CROSSED, "mixed_paper", "normal, 5 instances", 50, "exceeds"),
     (levels.MARGINS, "equivalent, difference delta", "exponential", 10, "exceeds"),
     (levels.SWEEP, "smallest not worse, mode paper", "normal", 25, "exceeds"),

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import coverage_close
+import coverage_drivers
 import coverage_instances
 import coverage_scores
 import coverage_variances
@@ -18,6 +19,7 @@ from coverage_claims import Claim, Experiment
 EXPERIMENTS: dict[str, Experiment] = (
     coverage_scores.EXPERIMENTS
     | coverage_close.EXPERIMENTS
+    | coverage_drivers.EXPERIMENTS
     | coverage_instances.EXPERIMENTS
     | coverage_variances.EXPERIMENTS
 )

@@ -8,6 +8,7 @@ replacement, so the truth is its own mean or variance, without error, whatever i
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -49,6 +50,21 @@ def flat_bank(world: str, full: bool) -> np.ndarray:
 
 
 @cache
+def measure_bank(world: str, full: bool) -> np.ndarray:
+    """[measure, system, topic] by four measures: a track's, or "alike", made up.
+
+    Measures that are alike see the same scores, each with an error of its own, of one variance:
+    no pair of them agrees more than another.
+    """
+    n_systems, n_topics = (240, 1000) if full else (60, 200)
+    if world == "alike":
+        rng = np.random.default_rng(21)
+        quality = flat_bank("normal", full)[0]
+        return quality + np.sqrt(FLAT["system_topic"]) * rng.standard_normal((4, *quality.shape))
+    return _scored(n_systems, 1, n_topics, 1, ("AP", "nDCG", "nDCG@10", "P@10"))
+
+
+@cache
 def deep_bank(world: str, full: bool) -> np.ndarray:
     """[system, topic, instance]: the instances are each system's own."""
     sizes = (60, 300, 12) if full else (20, 80, 6)
@@ -72,13 +88,19 @@ def crossed_bank(world: str, full: bool) -> np.ndarray:
     return _made_up(CROSSED, world, (60, 300, 30) if full else (20, 80, 10))
 
 
-def _scored(n_teams: int, runs_per_team: int, n_topics: int, instances: int) -> np.ndarray:
+def _scored(
+    n_teams: int,
+    runs_per_team: int,
+    n_topics: int,
+    instances: int,
+    measures: Sequence[str] = ("AP", "P@10"),
+) -> np.ndarray:
     """[measure, run, topic] of a simulated track, by complete judgments."""
     track = sr.simulated_track(
         n_teams=n_teams, runs_per_team=runs_per_team, n_topics=n_topics, instances=instances,
         depth=DEPTH, pool_depth=DEPTH, rng=20,
     )  # fmt: skip
-    return sr.evaluate(track.runs, track.complete, ["AP", "P@10"]).values
+    return sr.evaluate(track.runs, track.complete, measures).values
 
 
 def _instances_last(scores: np.ndarray, sizes: tuple[int, int, int]) -> np.ndarray:

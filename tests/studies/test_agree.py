@@ -12,11 +12,16 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.render.agreement_tables import agree_notes, agree_sentences, agree_text
+from steadyrank.render.agreement_tables import (
+    agree_json,
+    agree_notes,
+    agree_sentences,
+    agree_text,
+)
 from steadyrank.stats.anova import anova
-from steadyrank.studies.agree import FACTORS, STRATA
+from steadyrank.studies.agree_effects import FACTORS, STRATA
 from steadyrank.studies.compare import discriminative_power
-from steadyrank.studies.measure_samples import draws
+from steadyrank.studies.measure_samples import DRAWS, draws, resampled_draws
 
 MEASURES = ("AP", "nDCG", "P@10", "odd")
 SIZES = {"topic_sizes": [5, 12], "system_sizes": [4, 9, 20]}
@@ -49,6 +54,11 @@ def scores():
 @pytest.fixture(scope="module")
 def result(scores):
     return sr.agree(scores, **SIZES, n_samples=30, rng=3)
+
+
+@pytest.fixture(scope="module")
+def published(scores):
+    return sr.agree(scores, **SIZES, n_samples=30, rng=3, mode="paper")
 
 
 def plain_tau_ap(estimate, reference):
@@ -101,8 +111,10 @@ def test_a_draw_depends_on_its_size_and_number_alone(scores, result):
 
 
 def same_bytes(one, other):
-    return all(getattr(one, key).tobytes() == getattr(other, key).tobytes() for key in
-               ("tau", "tau_ap", "mean", "interval"))  # fmt: skip
+    return one.omega_squared_intervals == other.omega_squared_intervals and all(
+        getattr(one, key).tobytes() == getattr(other, key).tobytes()
+        for key in ("tau", "tau_ap", "mean", "interval")
+    )
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
@@ -116,13 +128,14 @@ def test_other_processes_give_the_same_bytes_and_tell_progress(scores, result):
         found = sr.agree(scores, **SIZES, n_samples=30, rng=3, executor=elsewhere,
                          progress=lambda *each: told.append(each))  # fmt: skip
     assert same_bytes(found, result)
-    assert told == [(i, 4) for i in range(1, 5)]
+    # Of each topic size two blocks of the study's samples and sixteen of the resamples' 400.
+    assert told == [(i, 36) for i in range(1, 37)]
 
 
 def test_progress_is_told_here_too(scores):
     told = []
     sr.agree(scores, **SIZES, n_samples=30, jobs=1, progress=lambda *each: told.append(each))
-    assert told[-1] == (4, 4)
+    assert told[-1] == (36, 36)
 
 
 def test_equal_sums_tie_however_they_were_rounded():
@@ -207,15 +220,16 @@ def test_rankings_swaps_and_rmse(result):
 
 
 def shared_draws(rng, n=28):
-    """Correlations as the design makes them, without any true effect: the pairs of a sample share
-    its draws, all system sizes a draw of topics, all topic sizes a draw of systems."""
+    """Correlations without any true effect: the pairs of a sample share its draws, all system sizes
+    a draw of topics, all topic sizes a draw of systems. Every draw is of new topics and systems, as
+    no study can have it."""
     shape = pairs, topics, systems, subjects = 3, 3, 3, n
     draw = rng.normal(size=(1, topics, 1, subjects)) + rng.normal(size=(1, 1, systems, subjects))
     by_pair = rng.normal(size=(pairs, topics, 1, subjects))
     return draw + by_pair + rng.normal(size=(pairs, 1, systems, subjects)) + rng.normal(size=shape)
 
 
-def test_only_strata_by_subject_hold_the_level_where_draws_are_shared():
+def test_were_every_draw_of_new_data_only_strata_by_subject_would_hold_the_level():
     """600 studies without an effect: at level .05 between 2.5 and 7.9 % reject (false alarm one in
     300 for each of six effects); one residual, or one for samples, rejects far more or far less."""
     rng = np.random.default_rng(12)
@@ -237,20 +251,155 @@ def test_only_strata_by_subject_hold_the_level_where_draws_are_shared():
     assert rates["sample"]["measure_pair"] > 0.15
 
 
-def test_strata_change_tests_but_no_effect_size(scores, result):
+def test_strata_change_tests_but_no_effect_size(scores, published):
     expected = {
         "sample": "error(topic_size:system_size:subject)",
         "subject": "error(subject:topic_size)",
     }
     for strata, against in expected.items():
-        other = sr.agree(scores, **SIZES, n_samples=30, rng=3, strata=strata)
+        other = sr.agree(scores, **SIZES, n_samples=30, rng=3, mode="paper", strata=strata)
         line = other.anova.source("topic_size")
         assert line.tested_against == against
         assert line.omega_squared_raw == pytest.approx(
-            result.anova.source("topic_size").omega_squared_raw, rel=1e-9
+            published.anova.source("topic_size").omega_squared_raw, rel=1e-9
         )
-        assert line.statistic < result.anova.source("topic_size").statistic
-        assert agree_notes(other) != agree_notes(result)
+        assert line.statistic < published.anova.source("topic_size").statistic
+        assert agree_notes(other) != agree_notes(published)
+
+
+# Intervals of effect sizes, and no tests
+
+
+def exchangeable(seed, n_systems=20, n_topics=25):
+    """Four measures of which none is special: no pair agrees more than another, but by chance."""
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(0, 1, (n_systems, 1)) + rng.normal(0, 1.5, (n_systems, n_topics))
+    values = quality + rng.normal(0, 1.5, (4, n_systems, n_topics))
+    return sr.Scores(
+        measures=MEASURES, runs=range(n_systems), topics=range(n_topics), values=values
+    )
+
+
+NULL_SIZES = {"topic_sizes": [5, 10, 20], "system_sizes": [5, 10, 15]}
+
+
+def test_more_samples_change_no_statement_of_the_sound_mode():
+    """Twelve sets of exchangeable measures, 10 and 1,000 samples: published p-values of the pair
+    fall below 1e-6 on nearly all, and by subject, too; the sound mode says the same both times."""
+    few, many = (
+        [sr.agree(exchangeable(seed), **NULL_SIZES, n_samples=n, rng=1) for seed in range(12)]
+        for n in (10, 1000)
+    )
+    for strata in ("none", "subject"):
+        pvalues = [
+            anova(each.tau, factors=FACTORS, block="subject", strata=STRATA[strata])
+            .source("measure_pair")
+            .pvalue
+            for each in many
+        ]
+        assert sum(p < 1e-6 for p in pvalues) >= 9, strata
+    for one, other in zip(few, many, strict=True):
+        for result in (one, other):
+            # Nothing differs, and the interval says so in every set.
+            assert result.limits["measure_pair"][0] == 0.0
+            assert result.limits["measure_pair:topic_size"][0] == 0.0
+            assert "do not show that the choice of measures" in " ".join(agree_sentences(result))
+        low, high = one.limits["measure_pair"]
+        assert low <= other.anova.source("measure_pair").omega_squared <= high
+    # What more samples take from the width is their own error, not that of the data.
+    widths = [np.mean([np.ptp(each.limits["measure_pair"]) for each in kind])
+              for kind in (few, many)]  # fmt: skip
+    assert 0.6 < widths[1] / widths[0] < 1.1
+
+
+def test_the_sound_mode_has_no_pvalue_anywhere(scores, result, published):
+    for rows in (agree_json(result)["anova"], *agree_json(result)["anovas"].values()):
+        assert [row["source"] for row in rows] == PAPER_SOURCES
+        for row in rows:
+            assert np.isnan([row["f"], row["pvalue"], row["power"]]).all()
+            assert row["tested_against"] is None
+            is_effect = row["source"] in PAPER_SOURCES[1:7]
+            assert (row["omega_squared_interval"] is not None) == is_effect
+    text = agree_text(result, "table")
+    header = next(line for line in text.splitlines() if " SS " in line)
+    assert header.split() == ["source", "SS", "DF", "MS", "omega²", "interval"]
+    words = " ".join(agree_sentences(result) + agree_notes(result))
+    assert "significan" not in words
+    assert (published.n_resamples, published.limits) == (0, {})
+    assert agree_json(published)["anova"][1]["omega_squared_interval"] is None
+    assert published.anova.source("measure_pair").pvalue < 0.05
+    assert "number of samples, whether or not an effect exists" in agree_notes(published)[0]
+    with pytest.warns(sr.SteadyrankWarning, match="mode sound makes no tests"):
+        plain = sr.agree(scores, **SIZES, n_samples=30, rng=3, strata="none")
+    assert np.isnan(plain.anova.source("measure_pair").pvalue)
+
+
+def plain_resamples(scores, n_resamples, seed):
+    """tau-b [pair, topic size, system size, resample, draw] by SciPy, from the documented draws."""
+    n_systems, n_topics = scores.values.shape[1:]
+    shape = (6, 2, 3, n_resamples * DRAWS)
+    found = np.empty(shape)
+    for t, topics in enumerate(SIZES["topic_sizes"]):
+        topic_draws = resampled_draws("topics", n_topics, topics, n_resamples, seed)
+        for s, systems in enumerate(SIZES["system_sizes"]):
+            system_draws = resampled_draws("systems", n_systems, systems, n_resamples, seed)
+            for k in range(shape[-1]):
+                part = scores.values[:, system_draws[k]][:, :, topic_draws[k]]
+                means = part.mean(axis=2).round(12)
+                found[:, t, s, k] = [
+                    stats.kendalltau(means[a], means[b]).statistic
+                    for a in range(4) for b in range(a + 1, 4)
+                ]  # fmt: skip
+    return found.reshape(*shape[:3], n_resamples, DRAWS)
+
+
+def plain_deviations(drawn, n_samples):
+    """Resamples' means less their mean, [.., resample]; of the variance among them, the part that
+    draws within a resample explain is cut to that of `n_samples` draws."""
+    n_draws = drawn.shape[-1]
+    means = drawn.mean(axis=-1)
+    total = means.var(axis=-1, ddof=1).sum()
+    within = drawn.var(axis=-1, ddof=1).mean(axis=-1).sum() / n_draws
+    wanted = max(total - within, 0) + within * n_draws / n_samples
+    return (means - means.mean(axis=-1, keepdims=True)) * np.sqrt(min(1, wanted / total))
+
+
+def test_intervals_are_those_of_the_resampled_draws(scores):
+    """Everything recomputed from the documented draws: SciPy's tau, and plain means of cells."""
+    n_samples, n = 30, 20
+    found = sr.agree(scores, **SIZES, n_samples=n_samples, rng=3, n_resamples=n)
+    drawn = plain_resamples(scores, n, 3)
+    table, cells = found.anova, found.tau.mean(axis=3)
+    pairs = drawn[..., ::2] - drawn[..., 1::2]
+    squares = np.array([[np.var(pairs[..., b, i]) for i in range(2)] for b in range(n)])
+    errors = table.source("error").ms * np.exp(
+        plain_deviations(squares / squares.mean(), n_samples / 2)
+    )
+    effects = {
+        "measure_pair": lambda x: x.mean(axis=(1, 2)) - x.mean(axis=(0, 1, 2)),
+        "topic_size": lambda x: x.mean(axis=(0, 2)) - x.mean(axis=(0, 1, 2)),
+        "topic_size:system_size": lambda x: (
+            x.mean(axis=0) - x.mean(axis=(0, 2))[:, None] - x.mean(axis=(0, 1))[None]
+            + x.mean(axis=(0, 1, 2))
+        ),
+    }  # fmt: skip
+    for name, effect in effects.items():
+        moved = effect(cells)[..., None] + plain_deviations(effect(drawn), n_samples)
+        line = table.source(name)
+        surplus = (moved.reshape(-1, n) ** 2).mean(axis=0) - line.df * errors / table.n
+        shares = np.clip(surplus, 0, None) / (np.clip(surplus, 0, None) + errors)
+        high = max(np.quantile(shares, 0.975), line.omega_squared)
+        expected = max(0, 2 * line.omega_squared - high), high
+        assert found.limits[name] == pytest.approx(expected, rel=1e-9, abs=1e-12), name
+
+
+def test_no_intervals_where_none_are_asked_for_or_none_can_be(scores):
+    without = sr.agree(scores, **SIZES, n_samples=5, n_resamples=0)
+    assert without.limits == {}
+    assert "interval" not in " ".join(agree_sentences(without) + agree_notes(without))
+    whole = sr.agree(scores, topic_sizes=[30], system_sizes=[24], n_samples=5)
+    assert whole.anova.flag == "zero_variance"
+    assert whole.limits == {}
 
 
 # Likeness on all the data
@@ -289,7 +438,10 @@ def test_the_answer_is_told_in_words(result):
     assert "odd says something else" in words
     assert "which measures they are (" in words
     assert f"the mean tau is {result.tau.mean():.2f}" in words
-    assert "share its data" in " ".join(agree_notes(result))
+    assert "more samples tell no more" in " ".join(agree_notes(result))
+    assert "100 resamples of topics and systems" in " ".join(agree_notes(result))
+    (low, high), line = result.limits["measure_pair"], result.anova.source("measure_pair")
+    assert f"({line.omega_squared:.3f}, large, {low:.3f} to {high:.3f})" in words
     alike = replace(result, likeness=replace(result.likeness, tau=np.full((4, 4), 0.93)))
     words = " ".join(agree_sentences(alike))
     assert "rank these 24 systems almost alike, 0.93." in words
@@ -381,7 +533,10 @@ def test_a_measure_agrees_perfectly_with_a_copy_of_itself(scores):
         ({"ties": "c"}, "unknown treatment of ties"),
         ({"measures": ["AP"]}, "at least two measures, got AP"),
         ({"measures": ["AP", "nDGC"]}, "did you mean 'nDCG'"),
-        ({"power": "sound"}, "unknown convention of power"),
+        ({"power": "sound", "mode": "paper"}, "unknown convention of power"),
+        ({"power": "omega"}, "power restates p, which mode sound does not give"),
+        ({"mode": "papers"}, "did you mean 'paper'"),
+        ({"n_resamples": 5}, "n_resamples must be a whole number from 20 on, or 0"),
     ],
 )
 def test_wrong_input_is_refused_by_name(scores, options, message):

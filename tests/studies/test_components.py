@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.render.component_tables import components_sentences, components_text
+from steadyrank.render.component_tables import (
+    components_notes,
+    components_sentences,
+    components_text,
+)
 from steadyrank.stats.anova import anova
 from steadyrank.stats.result import all_pairs
 from steadyrank.stats.tukey import tukey_hsd
@@ -51,7 +55,37 @@ def result(scores):
     return sr.components(scores, factors=list(LEVELS))
 
 
-def test_the_table_is_that_of_the_grid_laid_out(scores, result):
+@pytest.fixture(scope="module")
+def published(scores):
+    return sr.components(scores, factors=list(LEVELS), mode="paper")
+
+
+def test_tests_speak_of_other_topics_unless_the_published_ones_are_asked_for(scores, result):
+    """Against interactions with topics by default; one residual in mode paper, or by its strata."""
+    assert (result.mode, result.strata) == ("sound", "topic")
+    assert result.anova.source("stemmer").tested_against == "error(topic:stemmer)"
+    assert "speaks of other topics" in components_notes(result)[0]
+    for options in ({"mode": "paper"}, {"strata": "none"}):
+        found = sr.components(scores, factors=list(LEVELS), **options)
+        assert found.strata == "none"
+        assert found.anova.source("stemmer").tested_against == "error"
+        assert "speaks of these topics" in components_notes(found)[0]
+    both = sr.components(scores, factors=list(LEVELS), mode="paper", strata="topic")
+    assert both.anova.source("stemmer").pvalue == result.anova.source("stemmer").pvalue
+
+
+def test_an_unbalanced_grid_is_tested_against_the_one_residual_it_has(scores):
+    pytest.importorskip("statsmodels")
+    gap = scores.select(runs=scores.runs[1:])
+    found = sr.components(gap, factors=["stop_list", "stemmer"], unbalanced="type3")
+    assert (found.type_three, found.strata) == (True, "none")
+    assert "take strata topic" not in components_notes(found)[0]
+    with pytest.raises(sr.InputError, match="strata topic need a balanced grid"):
+        sr.components(gap, factors=["stop_list", "stemmer"], unbalanced="type3", strata="topic")
+
+
+def test_the_table_is_that_of_the_grid_laid_out(scores, published):
+    result = published
     grid = scores.values[0].reshape(2, 3, 4, N_TOPICS)
     assert [line.source for line in result.anova.sources] == [
         "topic", "stop_list", "stemmer", "model", "stop_list:stemmer", "stop_list:model",
@@ -65,7 +99,7 @@ def test_the_table_is_that_of_the_grid_laid_out(scores, result):
     assert (result.n_runs, result.n_replicates, result.n_topics) == (24, 1, 12)
 
 
-def test_statsmodels_is_a_witness(scores, result):
+def test_statsmodels_is_a_witness(scores, published):
     import pandas as pd
     from statsmodels.formula.api import ols
     from statsmodels.stats.anova import anova_lm
@@ -73,7 +107,7 @@ def test_statsmodels_is_a_witness(scores, result):
     frame = scores.to_frame().merge(pd.DataFrame({"run": scores.runs, **scores.run_info}))
     model = "value ~ C(topic) + C(stop_list) * C(stemmer) * C(model)"
     expected = anova_lm(ols(model, frame).fit(), typ=2)
-    for line in result.anova.sources[:-2]:
+    for line in published.anova.sources[:-2]:
         other = ":".join(f"C({name})" for name in line.source.split(":"))
         assert line.ss == pytest.approx(expected["sum_sq"][other])
         assert line.statistic == pytest.approx(expected["F"][other])
@@ -136,7 +170,7 @@ def test_strata_speak_of_other_topics(scores):
 
 def test_runs_alike_in_all_factors_are_replicates():
     scores = make_scores(copies=2)
-    found = sr.components(scores, factors=list(LEVELS))
+    found = sr.components(scores, factors=list(LEVELS), mode="paper")
     assert found.n_replicates == 2
     assert found.anova.source("error").df == 2 * 24 * 12 - 1 - 23 - 11
     assert "(2 of each combination)" in found.caption()
@@ -147,12 +181,12 @@ def test_runs_alike_in_all_factors_are_replicates():
     assert fewer.n_replicates == 4
 
 
-def test_interactions_can_be_limited(scores, result):
-    found = sr.components(scores, factors=list(LEVELS), interactions=1)
+def test_interactions_can_be_limited(scores, published):
+    found = sr.components(scores, factors=list(LEVELS), interactions=1, mode="paper")
     assert [line.source for line in found.anova.sources[1:-2]] == list(LEVELS)
-    joint = [line for line in result.anova.sources if ":" in line.source]
+    joint = [line for line in published.anova.sources if ":" in line.source]
     assert found.anova.source("error").ss == pytest.approx(
-        result.anova.source("error").ss + sum(line.ss for line in joint)
+        published.anova.source("error").ss + sum(line.ss for line in joint)
     )
 
 
@@ -213,7 +247,7 @@ def test_runs_must_say_what_they_are_made_of(scores):
 def test_results_print(result):
     assert repr(result).startswith("<ComponentsResult: AP, omega squared: stop_list 0.0")
     assert "stop_list:stemmer" in result._repr_html_()
-    assert len(result.to_frame()) == len(result.rows()) == 10
+    assert len(result.to_frame()) == len(result.rows()) == 16
     with pytest.raises(sr.UnknownNameError, match="unknown factor 'stemer': did you mean"):
         result.ordered_levels("stemer")
     for form in ("table", "csv", "json", "latex", "markdown"):

@@ -220,6 +220,13 @@ SHORT: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
 """Likewise, of claims that do not hold."""
 
 
+CAUTIOUS: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
+    ("drivers", "track, 20 systems, 25 topics", 400, ("measure_pair", "topic_size")),
+    ("drivers", "alike, 20 systems, 25 topics", 400, ("measure_pair", "topic_size")),
+)
+"""Likewise, of claims that hold more than they say: nothing may be short."""
+
+
 def _tallies(name: str, setting: str, trials: int) -> dict[str, Tally]:
     experiment = EXPERIMENTS[name]
     (chosen,) = [each for each in experiment.settings if str(each) == setting]
@@ -233,6 +240,13 @@ def _tallies(name: str, setting: str, trials: int) -> dict[str, Tally]:
 def test_intervals_hold_what_they_claim_to(name, setting, trials, held):
     found = _tallies(name, setting, trials)
     assert {key: found[key].coverage for key in held if not within_band(found[key])} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "setting", "trials", "cautious"), CAUTIOUS)
+def test_cautious_intervals_are_not_short(name, setting, trials, cautious):
+    found = _tallies(name, setting, trials)
+    assert {key: found[key].coverage for key in cautious if found[key].verdict == "short"} == {}
 
 
 @pytest.mark.slow

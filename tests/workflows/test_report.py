@@ -130,6 +130,22 @@ def test_results_are_the_studies_own(whole):
     assert result.results["pools"].teams == ("team1", "team2", "team3", "team4")
 
 
+def test_the_section_on_measures_has_intervals_and_no_pvalues(whole):
+    """Its samples are all of the same topics and runs: a p-value would count them."""
+    result, _ = whole
+    shown, found = section(result, "agree"), result.results["agree"]
+    (effects,) = [each for each in shown.tables if each.id == "measure-anova"]
+    assert effects.header == ("source", "omega squared", "95% interval", "effect")
+    limits = found.limits["measure_pair"]
+    assert effects.rows[0][2].text == f"{limits[0]:.4f} to {limits[1]:.4f}"
+    assert f"{found.n_resamples} resamples of topics and runs" in effects.caption
+    words = " ".join([*shown.answer, *(each.caption for each in shown.tables)])
+    assert "significan" not in words
+    svg = next(each.svg for each in shown.figures if each.id == "measure-effects")
+    assert "omega² 0." in svg
+    assert ", p " not in svg
+
+
 def test_the_lead_is_the_first_of_the_findings(whole):
     result, content = whole
     assert result.findings[: len(result.page.lead)] == result.page.lead

@@ -54,12 +54,20 @@ study_options = together(
                  show_default=True, help="Of tau_AP: mean of both directions, or which measure."),
     click.option("--tau-ap-ties", "tau_ap_ties", type=click.Choice(["a", "b"]), default="a",
                  show_default=True, help="Ties in tau_AP: unknown orders, or truly equal."),
-    click.option("--strata", type=click.Choice(["none", "sample", "subject"]), default="none",
-                 show_default=True, help="Errors to test against: one, as the paper, or several."),
+    click.option("--mode", type=click.Choice(["sound", "paper"]), default="sound",
+                 show_default=True,
+                 help="Effect sizes with intervals and no tests, or the published F and p."),
+    click.option("--resamples", "n_resamples", type=click.IntRange(min=0), default=100,
+                 show_default=True,
+                 help="Resamples of topics and systems for these intervals; 0 for none."),
+    click.option("--strata", type=click.Choice(["none", "sample", "subject"]),
+                 help="Errors that F is taken against in mode paper [default: none, as "
+                      "published; subject in mode sound, which has no F]."),
     click.option("--power", type=click.Choice(["observed", "omega"]),
-                 help="Add observed power: lambda = df F, or df (F - 1) [default: none]."),
+                 help="Add observed power in mode paper: lambda = df F, or df (F - 1) "
+                      "[default: none]."),
     click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95,
-                 show_default=True, help="Of intervals."),
+                 show_default=True, help="Level of intervals."),
 )  # fmt: skip
 
 showing_options = together(
@@ -101,6 +109,8 @@ def command(
     n_samples: int,
     coefficient: Any,
     reference: Any,
+    mode: Any,
+    n_resamples: int,
     strata: Any,
     power: Any,
     level: float,
@@ -110,7 +120,8 @@ def command(
 
     Takes QRELS RUN... or scores, and at least two measures (the paper's eight, unless given).
     Says which measures rank these systems alike, and how far that depends on the measures,
-    the number of topics and the number of systems (an ANOVA table).
+    the number of topics and the number of systems: effect sizes, with intervals over other
+    topics and systems.
     """
     kind = choose_format(form, output)
     check_files(output, plot)
@@ -133,8 +144,8 @@ def command(
         result = agree(
             scores, topic_sizes=topic_sizes, system_sizes=system_sizes, n_samples=n_samples,
             coefficient=coefficient, level=level, reference=reference, ties=tau_ap_ties,
-            strata=strata, power=power, jobs=jobs, scheduler=scheduler, progress=progress,
-            rng=seed,
+            mode=mode, n_resamples=n_resamples, strata=strata, power=power, jobs=jobs,
+            scheduler=scheduler, progress=progress, rng=seed,
         )  # fmt: skip
         text = agree_text(result, kind, rows=rows, digits=digits, **terminal_looks(output))
     emit(text, output)

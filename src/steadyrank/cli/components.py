@@ -33,9 +33,12 @@ study_options = together(
                    required=True),
     click.option("--interactions", type=click.IntRange(min=1), metavar="K",
                  help="Of at most K factors [default: all]."),
-    click.option("--strata", type=click.Choice(["none", "topic"]), default="none",
+    click.option("--mode", type=click.Choice(["sound", "paper"]), default="sound",
                  show_default=True,
-                 help="Test against one residual, as published, or against topics' interactions."),
+                 help="Choose the default of --strata: topic, or none as published."),
+    click.option("--strata", type=click.Choice(["none", "topic"]),
+                 help="Test against one residual, as published, or against interactions with "
+                      "topics [default: topic; none in mode paper or an unbalanced grid]."),
     click.option("--unbalanced", type=click.Choice(["refuse", "type3"]), default="refuse",
                  show_default=True,
                  help="Refuse a grid with gaps, or take type III sums of squares."),
@@ -66,6 +69,7 @@ def command(
     quiet: bool,
     factors: tuple[str, ...],
     interactions: int | None,
+    mode: Any,
     strata: Any,
     unbalanced: Any,
     power: Any,
@@ -91,8 +95,8 @@ def command(
 
         results = [
             components(
-                scores, factors=factors, measure=name, interactions=interactions, strata=strata,
-                unbalanced=unbalanced, power=power, level=level,
+                scores, factors=factors, measure=name, interactions=interactions, mode=mode,
+                strata=strata, unbalanced=unbalanced, power=power, level=level,
             )
             for name in scores.measures
         ]  # fmt: skip

@@ -12,6 +12,7 @@ from steadyrank.data.scores import mean_of_present
 from steadyrank.render.anova_tables import (
     Row,
     anova_table,
+    effects_table,
     exact_table,
     figure,
     listed,
@@ -21,6 +22,7 @@ from steadyrank.render.anova_tables import (
 )
 from steadyrank.render.jsons import to_json
 from steadyrank.render.tables import Table, render
+from steadyrank.stats.anova import Anova
 from steadyrank.studies.agree import AgreeResult
 
 MOST_PAIRS = 45
@@ -39,12 +41,14 @@ def agree_json(result: AgreeResult) -> dict[str, Any]:
         "coefficient": result.coefficient,
         "measures": result.measures,
         "cells": result.cells(),
-        "anova": result.anova.rows() if result.anova else [],
+        "anova": result.anova_rows(),
         "ranking": result.ranking(),
         "rmse": result.rmse,
-        "anovas": {key: each.rows() if each else [] for key, each in result.anovas.items()},
+        "anovas": {key: result.anova_rows(key) for key in result.anovas},
         "power_convention": result.anova.power if result.anova else None,
+        "mode": result.mode,
         "strata": result.strata,
+        "n_resamples": result.n_resamples,
         "swaps": [[_pair(result, p) for p in swap] for swap in result.swaps.tolist()],
         "likeness": {
             "tau": like.tau,
@@ -86,15 +90,21 @@ def agree_text(
         return to_json(agree_json(result))
     if form == "csv":
         chosen: dict[str, Callable[[], list[Row]]] = {
-            "anova": lambda: result.anova.rows() if result.anova else [],
+            "anova": result.anova_rows,
             "cells": result.cells,
             "ranking": result.ranking,
         }
         return render(exact_table(chosen[rows]()), "csv")
     tables = [_likeness_table(result, digits), _ranking_table(result, digits)]
     if result.anova is not None:
-        tables.insert(0, anova_table(result.anova, result.caption(), digits))
+        tables.insert(0, _anova_table(result, result.anova, digits))
     return with_words(agree_sentences(result), tables, agree_notes(result), form, **looks)
+
+
+def _anova_table(result: AgreeResult, table: Anova, digits: int) -> Table:
+    if result.mode == "paper":
+        return anova_table(table, result.caption(), digits)
+    return effects_table(table, result.limits, result.caption(), digits)
 
 
 def agree_sentences(result: AgreeResult) -> list[str]:
@@ -102,19 +112,7 @@ def agree_sentences(result: AgreeResult) -> list[str]:
     sentences = [_nearest_sentence(result), *_odd_sentence(result)]
     table = result.anova
     if table is not None:
-        sizes = [
-            f"{words} ({sized(table.source(name))})"
-            for name, words in (
-                ("measure_pair", "which measures they are"),
-                ("topic_size", "the number of topics"),
-                ("system_size", "the number of systems"),
-            )
-            if table.source(name).df
-        ]
-        if sizes:
-            sentences.append(
-                f"How far two measures agree depends on {listed(sizes)}; in brackets omega²."
-            )
+        sentences += _effects_sentence(result, table)
     sentences += _trend_sentence(result)
     tau, tau_ap = (float(np.mean(each)) for each in result.marginal.values())
     sentences.append(
@@ -123,6 +121,44 @@ def agree_sentences(result: AgreeResult) -> list[str]:
         f"{counted(len(result.swaps), 'pair')} of pairs of measures in opposite orders."
     )
     return sentences
+
+
+EFFECTS = {
+    "measure_pair": "which measures they are",
+    "topic_size": "the number of topics",
+    "system_size": "the number of systems",
+}
+
+CAUSES = EFFECTS | {"measure_pair": "the choice of measures"}
+
+
+def _effects_sentence(result: AgreeResult, table: Anova) -> list[str]:
+    """How large the main effects are; which of them other topics and systems need not show."""
+    present = [name for name in EFFECTS if table.source(name).df]
+    if not present:
+        return []
+    limits = result.limits
+    sizes = [
+        f"{EFFECTS[name]} ({sized(table.source(name))}{_between(limits.get(name))})"
+        for name in present
+    ]
+    what = f"omega² and its {result.level:.0%} interval" if limits else "omega²"
+    sentences = [f"How far two measures agree depends on {listed(sizes)}; in brackets {what}."]
+    unshown = [CAUSES[name] for name in present if limits.get(name, (1.0,))[0] <= 0.0]
+    if unshown:
+        sentences.append(
+            f"These data do not show that {_either(unshown)} matters beyond these topics and "
+            "systems."
+        )
+    return sentences
+
+
+def _between(limits: tuple[float, float] | None) -> str:
+    return "" if limits is None else f", {limits[0]:.3f} to {limits[1]:.3f}"
+
+
+def _either(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"
 
 
 def _nearest_sentence(result: AgreeResult) -> str:

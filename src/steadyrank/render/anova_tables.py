@@ -6,7 +6,7 @@ thresholds (Cohen's, as in Rutherford 2011): 0.14 large, 0.06 medium, 0.01 small
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -58,6 +58,34 @@ def listed(parts: Sequence[str]) -> str:
     'a, b and c'
     """
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def effects_table(
+    table: Anova, limits: Mapping[str, tuple[float, float]], caption: str, digits: int = 4
+) -> Table:
+    """Effect sizes with their intervals, for a table that has no tests."""
+    header = ["source", "SS", "DF", "MS", "omega²", "interval"]
+    rows = [
+        [
+            source_words(line.source),
+            figure(line.ss, digits),
+            f"{line.df:,}",
+            figure(line.ms, digits),
+            figure(line.omega_squared, digits),
+            interval_text(limits.get(line.source), digits),
+        ]
+        for line in table.sources
+    ]
+    return Table(header=header, rows=rows, caption=caption)
+
+
+def interval_text(limits: tuple[float, float] | None, digits: int) -> str:
+    """An interval for a table; nothing where there is none.
+
+    >>> interval_text((0.0, 0.25), 2), interval_text(None, 2)
+    ('[0.00, 0.25]', '')
+    """
+    return "" if limits is None else f"[{limits[0]:.{digits}f}, {limits[1]:.{digits}f}]"
 
 
 def anova_table(table: Anova, caption: str, digits: int = 4) -> Table:
@@ -126,8 +154,8 @@ def exact_table(rows: list[Row]) -> Table:
             name: each
             for key, value in row.items()
             for name, each in (
-                zip((f"{key}_low", f"{key}_high"), value, strict=True)
-                if key == "interval"
+                zip((f"{key}_low", f"{key}_high"), value or (None, None), strict=True)
+                if key.endswith("interval")
                 else [(key, value)]
             )
         }

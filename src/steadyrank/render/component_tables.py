@@ -42,6 +42,7 @@ def components_json(results: Sequence[ComponentsResult]) -> dict[str, Any]:
         "n_replicates": result.n_replicates,
         "n_topics": result.n_topics,
         "n_dropped": result.n_dropped,
+        "mode": result.mode,
         "strata": result.strata,
         "level": result.level,
         "power_convention": result.anova.power,
@@ -127,9 +128,10 @@ def _told_from_best(effect: MainEffect) -> int:
 
 def components_notes(result: ComponentsResult) -> list[str]:
     """What a reader of the tables must know."""
+    remedy = "" if result.type_three else " For other topics take strata topic."
     tested = (
-        "Effects are tested against one residual, as published: that speaks of these topics. For "
-        "other topics take strata topic."
+        "Effects are tested against one residual, as published: that speaks of these topics."
+        f"{remedy}"
         if result.strata == "none"
         else "Each effect is tested against its interaction with topics: that speaks of other "
         "topics. Effect sizes rest on all errors together."

@@ -36,7 +36,7 @@ from steadyrank.render.plots_looks import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.stats.anova import Anova
+    from steadyrank.stats.anova import Anova, AnovaSource
     from steadyrank.studies.agree import AgreeResult
     from steadyrank.studies.components import ComponentsResult
 
@@ -175,7 +175,8 @@ def draw_effects(result: AgreeResult, ax: Axes) -> None:
             "there is no analysis of variance to draw: some correlation does not exist, or there "
             "is one pair of measures and one combination of sizes only"
         )
-    _draw_omegas(ax, tables)
+    limits = {SYMBOLS[key]: found for key, found in result.omega_squared_intervals.items()}
+    _draw_omegas(ax, tables, limits)
 
 
 def draw_component_effects(result: ComponentsResult, ax: Axes) -> None:
@@ -183,8 +184,12 @@ def draw_component_effects(result: ComponentsResult, ax: Axes) -> None:
     _draw_omegas(ax, {result.measure: result.anova})
 
 
-def _draw_omegas(ax: Axes, tables: Mapping[str, Anova]) -> None:
-    """Partial omega squared of all effects, a bar for each table."""
+def _draw_omegas(
+    ax: Axes,
+    tables: Mapping[str, Anova],
+    limits: Mapping[str, Mapping[str, tuple[float, float]]] | None = None,
+) -> None:
+    """Partial omega squared of all effects, a bar for each table, with intervals if any."""
     first = next(iter(tables.values()))
     names = [s.source for s in first.sources if not math.isnan(s.omega_squared)]
     height = 0.8 / len(tables)
@@ -193,15 +198,26 @@ def _draw_omegas(ax: Axes, tables: Mapping[str, Anova]) -> None:
         place = np.arange(len(names)) + height * (k - (len(tables) - 1) / 2)
         bars = ax.barh(place, [s.omega_squared for s in found], height, label=words,
                        color=COLOURS[k], hatch="//" if k else "", edgecolor="white")  # fmt: skip
-        tell(bars, [
-            f"{words}, {_source(s.source)}: omega² {s.omega_squared:.4f}, F {s.statistic:.4g}, "
-            f"p {s.pvalue:.3g}"
-            for s in found
-        ])  # fmt: skip
+        ends = (limits or {}).get(words, {})
+        for y, line in zip(place, found, strict=True):
+            if line.source in ends:
+                ax.plot(ends[line.source], [y, y], color=DARK, linewidth=1.0)
+        texts = [f"{words}, {_source(s.source)}: {_omega(s, ends.get(s.source))}" for s in found]
+        tell(bars, texts)
     name_rows(ax, [_source(name) for name in names])
     ax.set_xlim(left=0)
     label(ax, x="share of variance explained (partial omega squared)")
     legend(ax, loc="lower right")
+
+
+def _omega(line: AnovaSource, limits: tuple[float, float] | None) -> str:
+    """An effect size with its interval or test, whichever there is."""
+    text = f"omega² {line.omega_squared:.4f}"
+    if limits is not None:
+        return f"{text} [{limits[0]:.4f}, {limits[1]:.4f}]"
+    return (
+        text if math.isnan(line.pvalue) else f"{text}, F {line.statistic:.4g}, p {line.pvalue:.3g}"
+    )
 
 
 def _source(name: str) -> str:

@@ -218,6 +218,22 @@ def anova_from_sums(
     return table_lines(split, block, power, alpha)
 
 
+def without_tests(table: Anova) -> Anova:
+    """The table without F, p and power, for observations that are not independent data.
+
+    Sums of squares and effect sizes stay.
+
+    >>> table = anova([[1, 2, 4], [2, 4, 5]], factors=["system", "topic"], block="topic",
+    ...               effects=["system"])
+    >>> bare = without_tests(table).source("system")
+    >>> bare.statistic, bare.pvalue, round(bare.omega_squared, 3)
+    (nan, nan, 0.714)
+    """
+    bare = {"statistic": NAN, "pvalue": NAN, "tested_against": "", "power": NAN}
+    lines = tuple(replace(line, **bare) for line in table.sources)  # type: ignore[arg-type]
+    return replace(table, sources=lines, power=None)
+
+
 def crossed_strata(unit: str, factors: Sequence[str]) -> list[str]:
     """The strata in which every effect is tested against its interaction with `unit`.
 

@@ -3,7 +3,7 @@
 For whoever reports several measures, or proposes one: rankings of systems by two measures are
 correlated on samples of topics and systems of many sizes, and an analysis of variance says what
 drives the correlation: which measures, how many topics, how many systems (Ferro, IIR 2018; TOIS
-36(2), 2017).
+36(2), 2017). Effect sizes have intervals over other topics and systems.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from scipy import special
@@ -24,14 +24,26 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
-from steadyrank.stats.anova import Anova, Power, anova, crossed_strata
+from steadyrank.stats.anova import Anova, Power
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.result import all_pairs
+from steadyrank.studies.agree_effects import (
+    DEFAULT_STRATA,
+    Coefficient,
+    Limits,
+    Mode,
+    Reference,
+    Strata,
+    by_coefficient,
+    effect_intervals,
+    effects_table,
+    note_of,
+)
 from steadyrank.studies.measure_likeness import MeasureLikeness, measure_likeness
 from steadyrank.studies.measure_samples import (
+    RESAMPLES,
     SYSTEM_SIZES,
     TOPIC_SIZES,
-    MeasureSamples,
     fitting_sizes,
     sample_correlations,
     shown,
@@ -39,31 +51,6 @@ from steadyrank.studies.measure_samples import (
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Coefficient = Literal["tau", "tau_ap"]
-Reference = Literal["both", "first", "second"]
-Strata = Literal["none", "sample", "subject"]
-
-FACTORS = ("measure_pair", "topic_size", "system_size", "subject")
-"""The axes of correlations, in this order."""
-
-STRATA: Mapping[str, Sequence[str]] = {
-    "none": (),
-    "sample": ("topic_size:system_size:subject",),
-    "subject": tuple(crossed_strata("subject", FACTORS[:3])),
-}
-
-NOTES: Mapping[str, str] = {
-    "none": "F and p are the paper's: everything is tested against one residual, although the "
-    "pairs of measures of a sample share its data and the sizes share draws. Trust the effect "
-    "sizes, or take strata subject for tests.",
-    "sample": "Sizes are tested among samples, pairs of measures within them; samples of several "
-    "sizes still share draws. Effect sizes rest on all errors together.",
-    "subject": "Each effect is tested against its interaction with the subject, the one unit that "
-    "is drawn anew; with very unequal spreads such tests reject a little too often. Effect sizes "
-    "rest on all errors together.",
-}
-"""What F and p mean, by the strata of the analysis."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -84,7 +71,11 @@ class AgreeResult:
     reference: Reference
     ties: str
     level: float
+    mode: Mode
     strata: Strata
+    """What F is taken against, in mode paper."""
+    n_resamples: int
+    """Resamples of topics and systems behind the intervals of effect sizes."""
     seed: int
     tau: np.ndarray
     """[pair, topic size, system size, sample]"""
@@ -92,7 +83,10 @@ class AgreeResult:
     """[pair, topic size, system size, sample]"""
     anovas: Mapping[Coefficient, Anova | None]
     """The table of each coefficient; None where some correlation does not exist, or where one pair
-    of measures at one combination of sizes leaves nothing to compare."""
+    of measures at one combination of sizes leaves nothing to compare. F and p in mode paper."""
+    omega_squared_intervals: Mapping[Coefficient, Mapping[str, Limits]]
+    """Of each coefficient, effect to the interval of its omega squared over other topics and
+    systems; empty in mode paper."""
     likeness: MeasureLikeness
     """The measures on all systems and topics."""
 
@@ -107,9 +101,25 @@ class AgreeResult:
         return self.anovas[self.coefficient]
 
     @property
+    def limits(self) -> Mapping[str, Limits]:
+        """Effect to the interval of its omega squared, of the chosen coefficient."""
+        return self.omega_squared_intervals[self.coefficient]
+
+    @property
     def note(self) -> str:
-        """What F and p of the tables mean."""
-        return NOTES[self.strata]
+        """What the tests or the intervals of the tables mean."""
+        return note_of(self.mode, self.strata, self.n_resamples)
+
+    def anova_rows(self, coefficient: Coefficient | None = None) -> list[dict[str, Any]]:
+        """One dictionary per source: the table with the intervals of omega squared."""
+        chosen = self.coefficient if coefficient is None else coefficient
+        table, limits = self.anovas[chosen], self.omega_squared_intervals[chosen]
+        if table is None:
+            return []
+        return [
+            {**row, "omega_squared_interval": _listed(limits.get(row["source"]))}
+            for row in table.rows()
+        ]
 
     @property
     def mean(self) -> np.ndarray:
@@ -228,6 +238,13 @@ class AgreeResult:
         return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
 
 
+def _listed(limits: Limits | None) -> list[float] | None:
+    return None if limits is None else list(limits)
+
+
+LEAST_RESAMPLES = 20
+"""Fewer have no percentile to speak of."""
+
 COEFFICIENTS: Mapping[str, str] = {"tau": "Kendall's tau", "tau_ap": "AP correlation tau_AP"}
 
 
@@ -242,8 +259,10 @@ def agree(
     level: float = 0.95,
     reference: Reference = "both",
     ties: str = "a",
-    strata: Strata = "none",
+    mode: Mode = "sound",
+    strata: Strata | None = None,
     power: Power | None = None,
+    n_resamples: int = RESAMPLES,
     jobs: int | None = None,
     scheduler: str | None = None,
     executor: Executor | None = None,
@@ -263,11 +282,15 @@ def agree(
     intervals of means over samples.
 
     The ANOVA (eq. 1) has samples as subjects, main effects and two-way interactions of measure
-    pair, topic size and system size. The paper tests everything against one residual
-    (`strata="none"`), although the pairs of a sample share its data, and system sizes share the
-    draws of topics: read its p-values as descriptive. "sample" tests sizes among samples and
-    pairs within them; "subject" tests each effect against its interaction with the subject, the
-    one unit that is drawn anew. Effect sizes are the same for all. `power` adds observed power.
+    pair, topic size and system size. All samples are of the same topics and systems, so more of
+    them add no information: F and p grow more extreme with `n_samples` whatever the data are. The
+    default therefore gives effect sizes, with intervals from `n_resamples` resamples of topics and
+    systems (0 for none), and no F or p.
+
+    `mode="paper"` gives the published F and p, without intervals. There `strata` says what F is
+    taken against: one residual ("none", as published), samples for the sizes ("sample"), or each
+    effect's interaction with the subject ("subject"). None of them makes the samples independent
+    data. `power` adds observed power.
 
     Topics that some system lacks on some measure are left out.
 
@@ -277,9 +300,13 @@ def agree(
     >>> result = sr.agree(scores, topic_sizes=[5, 20], system_sizes=[5, 15], n_samples=20)
     >>> result.tau.shape, [line.df for line in result.anova.sources]
     ((3, 2, 2, 20), [19, 2, 1, 1, 2, 2, 1, 211, 239])
+    >>> low, high = result.omega_squared_intervals["tau"]["measure_pair"]
+    >>> low <= result.anova.source("measure_pair").omega_squared <= high
+    True
     """
     seed = seed_from(rng)
-    _check(n_samples, level, coefficient, reference, strata)
+    _check(n_samples, n_resamples, level)
+    _check_choices(coefficient, reference, mode, strata, power)
     chosen = scores_in_order(
         scores if measures is None else scores.select(measures=measures), runs=True
     )
@@ -291,16 +318,25 @@ def agree(
     }
     likeness = measure_likeness(values, ties=ties)
     _check_order(likeness, chosen.measures)
-    found = sample_correlations(
-        values, **sizes, n_samples=n_samples, ties=ties, seed=seed, jobs=jobs,
-        scheduler=scheduler, executor=executor, progress=progress,
-    )  # fmt: skip
-    samples: dict[Coefficient, np.ndarray] = {
-        "tau": found.tau,
-        "tau_ap": _directed(found, reference),
-    }
     pairs = all_pairs(n_measures)
+    single = len(pairs) * len(sizes["topic_sizes"]) * len(sizes["system_sizes"]) == 1
+    n_resamples = 0 if mode == "paper" or single else n_resamples
+    correlations = sample_correlations(
+        values,
+        **sizes,
+        n_samples=n_samples,
+        n_resamples=n_resamples,
+        ties=ties,
+        seed=seed,
+        jobs=jobs,
+        scheduler=scheduler,
+        executor=executor,
+        progress=progress,
+    )
+    samples = by_coefficient(correlations, reference)
     _warn_undefined(samples[coefficient], coefficient, pairs, chosen.measures)
+    strata = strata or DEFAULT_STRATA[mode]
+    anovas = {name: effects_table(each, mode, strata, power) for name, each in samples.items()}
     return AgreeResult(
         coefficient=coefficient,
         measures=chosen.measures,
@@ -313,26 +349,42 @@ def agree(
         reference=reference,
         ties=ties,
         level=level,
+        mode=mode,
         strata=strata,
+        n_resamples=n_resamples,
         seed=seed,
         tau=samples["tau"],
         tau_ap=samples["tau_ap"],
-        anovas={name: _anova(each, strata, power) for name, each in samples.items()},
+        anovas=anovas,
+        omega_squared_intervals=effect_intervals(correlations, reference, anovas, level),
         likeness=likeness,
     )
 
 
-def _check(n_samples: Any, level: float, coefficient: Any, reference: Any, strata: Any) -> None:
+def _check(n_samples: Any, n_resamples: Any, level: float) -> None:
+    if not isinstance(n_samples, (int, np.integer)) or n_samples < 2:
+        raise InputError(f"n_samples must be a whole number from 2 on, got {n_samples!r}")
+    if not isinstance(n_resamples, (int, np.integer)) or 0 != n_resamples < LEAST_RESAMPLES:
+        raise InputError(
+            f"n_resamples must be a whole number from {LEAST_RESAMPLES} on, or 0 for no "
+            f"intervals, got {n_resamples!r}"
+        )
+    check_open_unit("level", level)
+
+
+def _check_choices(coefficient: Any, reference: Any, mode: Any, strata: Any, power: Any) -> None:
     for what, value, choices in (
         ("coefficient", coefficient, get_args(Coefficient)),
         ("reference", reference, get_args(Reference)),
-        ("kind of strata", strata, get_args(Strata)),
+        ("mode", mode, get_args(Mode)),
+        ("kind of strata", strata or "none", get_args(Strata)),
     ):
         if value not in choices:
             raise unknown_name(what, str(value), choices)
-    if not isinstance(n_samples, (int, np.integer)) or n_samples < 2:
-        raise InputError(f"n_samples must be a whole number from 2 on, got {n_samples!r}")
-    check_open_unit("level", level)
+    if mode == "sound" and power is not None:
+        raise InputError("power restates p, which mode sound does not give: take mode paper")
+    if mode == "sound" and strata not in (None, DEFAULT_STRATA[mode]):
+        _warn(f"strata {strata} choose among the F tests of mode paper; mode sound makes no tests")
 
 
 def _complete(scores: Scores) -> tuple[np.ndarray, int]:
@@ -362,15 +414,6 @@ def _check_order(likeness: MeasureLikeness, measures: Sequence[str]) -> None:
         raise InputError(f"{name} gives every system the same mean: there is no ranking to compare")
 
 
-def _directed(found: MeasureSamples, reference: Reference) -> np.ndarray:
-    """tau_AP with the reference asked for: the estimate is the other measure."""
-    if reference == "first":
-        return found.tau_ap_second
-    if reference == "second":
-        return found.tau_ap_first
-    return np.asarray(0.5 * (found.tau_ap_first + found.tau_ap_second))
-
-
 def _warn_undefined(
     samples: np.ndarray, coefficient: str, pairs: np.ndarray, measures: Sequence[str]
 ) -> None:
@@ -384,13 +427,6 @@ def _warn_undefined(
         f"(most often {measures[int(np.argmax(by_measure))]}) gives all systems drawn one mean; "
         "means leave them out and there is no ANOVA: take larger sizes, or leave the measure out"
     )
-
-
-def _anova(samples: np.ndarray, strata: Strata, power: Power | None) -> Anova | None:
-    # A single cell has subjects and nothing else, hence no error.
-    if np.isnan(samples).any() or samples[..., 0].size == 1:
-        return None
-    return anova(samples, factors=FACTORS, block="subject", strata=STRATA[strata], power=power)
 
 
 def _intervals(samples: np.ndarray, level: float) -> np.ndarray:

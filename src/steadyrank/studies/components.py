@@ -31,7 +31,10 @@ from steadyrank.stats.main_effects import MainEffect, tukey_main_effect
 if TYPE_CHECKING:
     import pandas as pd
 
+Mode = Literal["sound", "paper"]
 Strata = Literal["none", "topic"]
+
+DEFAULT_STRATA: Mapping[Mode, Strata] = {"sound": "topic", "paper": "none"}
 
 Unbalanced = Literal["refuse", "type3"]
 
@@ -52,6 +55,7 @@ class ComponentsResult:
     n_topics: int
     n_dropped: int
     """Topics left out because some run has no score there."""
+    mode: Mode
     strata: Strata
     level: float
     anova: Anova
@@ -105,7 +109,8 @@ def components(
     factors: str | Sequence[str],
     measure: str | None = None,
     interactions: int | None = None,
-    strata: Strata = "none",
+    mode: Mode = "sound",
+    strata: Strata | None = None,
     unbalanced: Unbalanced = "refuse",
     power: Power | None = None,
     level: float = 0.95,
@@ -115,10 +120,12 @@ def components(
     `factors` are the columns that name the components; runs that agree in all of them are
     replicates. Every combination of levels must be there equally often; `unbalanced="type3"` takes
     other grids too, with type III sums of squares (needs statsmodels). The model has topics, the
-    main effects and their interactions up to `interactions` factors (all, unless given). As
-    published, effects are tested against one residual, as if topics were the only ones there
-    are; `strata="topic"` tests each against its interaction with topics, which speaks of other
-    topics. Effect sizes are the same for both. `level` is that of Tukey's tests.
+    main effects and their interactions up to `interactions` factors (all, unless given).
+
+    Each effect is tested against its interaction with topics, which speaks of other topics
+    (`strata="topic"`). As published (`mode="paper"`, or `strata="none"`), effects are tested
+    against one residual, as if there were no topics but these; an unbalanced grid has no other
+    test. Effect sizes are the same for both. `level` is that of Tukey's tests.
 
     Topics that some run lacks are left out.
 
@@ -130,12 +137,13 @@ def components(
     ...     run_info={"stop_list": ["none", "none", "smart", "smart"],
     ...               "stemmer": ["none", "porter", "none", "porter"]})
     >>> result = sr.components(scores, factors=["stop_list", "stemmer"])
-    >>> [line.source for line in result.anova.sources]
-    ['topic', 'stop_list', 'stemmer', 'stop_list:stemmer', 'error', 'total']
+    >>> [line.source for line in result.anova.sources][:4]
+    ['topic', 'stop_list', 'stemmer', 'stop_list:stemmer']
     >>> result.anova.source("stemmer").pvalue < 0.001
     True
     """
-    names = _check_factors(scores, factors, interactions, strata)
+    names = _check_factors(scores, factors, interactions)
+    _check_choices(mode, strata)
     if unbalanced not in get_args(Unbalanced):
         raise unknown_name("way with unbalanced data", str(unbalanced), get_args(Unbalanced))
     scores = scores_in_order(scores)
@@ -145,6 +153,8 @@ def components(
     levels = _levels(scores, names)
     n_replicates = _n_replicates(scores, levels)
     type_three = unbalanced == "type3" and not n_replicates
+    if strata is None:
+        strata = "none" if type_three else DEFAULT_STRATA[mode]
     effects = _effects(names, interactions)
     analyse = _type_three if type_three else _balanced
     table, mains = analyse(scores, matrix[:, there], names, effects, strata, power, level)
@@ -156,6 +166,7 @@ def components(
         n_replicates=n_replicates,
         n_topics=int(there.sum()),
         n_dropped=n_dropped,
+        mode=mode,
         strata=strata,
         level=level,
         anova=table,
@@ -165,7 +176,7 @@ def components(
 
 
 def _check_factors(
-    scores: Scores, factors: str | Sequence[str], interactions: Any, strata: Any
+    scores: Scores, factors: str | Sequence[str], interactions: Any
 ) -> tuple[str, ...]:
     names = (factors,) if isinstance(factors, str) else tuple(factors)
     if not names or len(set(names)) < len(names):
@@ -185,9 +196,14 @@ def _check_factors(
             raise InputError(f"run {run!r} has no {name}: fill it in, or leave the run out")
     if interactions is not None and interactions < 1:
         raise InputError(f"interactions must be at least 1 (main effects only), got {interactions}")
-    if strata not in get_args(Strata):
-        raise unknown_name("kind of strata", str(strata), get_args(Strata))
     return names
+
+
+def _check_choices(mode: Any, strata: Any) -> None:
+    if mode not in get_args(Mode):
+        raise unknown_name("mode", str(mode), get_args(Mode))
+    if strata is not None and strata not in get_args(Strata):
+        raise unknown_name("kind of strata", str(strata), get_args(Strata))
 
 
 def _matrix(scores: Scores, measure: str | None) -> tuple[str, np.ndarray]:

@@ -15,7 +15,7 @@ from scipy import special
 from steadyrank.render.anova_tables import listed, pvalue_text, source_words
 from steadyrank.render.pages import Cell, PageTable
 from steadyrank.stats.anova import Power, observed_power
-from steadyrank.studies.agree import Coefficient
+from steadyrank.studies.agree_effects import Coefficient
 from steadyrank.studies.measure_samples import SYSTEM_SIZES, TOPIC_SIZES
 from steadyrank.workflows.exhibit_parts import cell, claim, page_table, share_claim
 from steadyrank.workflows.exhibits import Claim
@@ -88,8 +88,10 @@ POWER_NOTE = (
 
 STRATA_NOTE = (
     "The pairs of measures of a sample share its data and all sizes share draws, so errors are not "
-    "independent (hence F < 1 of measure pair × system size): read effect sizes, and for p the "
-    "tests against interactions with the subject, in the last two columns."
+    "independent (hence F < 1 of measure pair × system size). The last two columns take each "
+    "effect's interaction with the subject for its error. Neither p speaks of other topics and "
+    "systems: all samples are of the same ones, and more samples make both smaller. Read effect "
+    "sizes, and take mode sound of agree for their intervals."
 )
 
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steadyrank.errors import InputError
+from steadyrank.studies.measure_samples import DRAWS, RESAMPLES
 from steadyrank.studies.pools import MOST_TEAMS
 from steadyrank.studies.topics import default_sizes
 
@@ -170,6 +171,7 @@ def costs(shape: Shape) -> dict[str, Cost]:
     reading = 7e-7 * shape.n_documents
     splits = len(default_sizes(shape.n_topics))
     measure_pairs = math.comb(shape.n_measures, 2)
+    sampled = 2e-4 + 4e-7 * measure_pairs * min(shape.n_runs, 2000)
     trials = min(shape.n_teams, MOST_TEAMS)
     compared = pairs * (4e-5 + 1.6e-7 * shape.n_topics)
     return {
@@ -190,8 +192,7 @@ def costs(shape: Shape) -> dict[str, Cost]:
         ),
         "components": Cost(fixed=0.05 + 1e-6 * shape.n_runs * shape.n_topics),
         "agree": Cost(
-            fixed=0.1, each=2e-4 + 4e-7 * measure_pairs * min(shape.n_runs, 2000),
-            least=10, most=1000,
+            fixed=0.1 + RESAMPLES * DRAWS * sampled, each=sampled, least=10, most=1000,
         ),
         "pools": Cost(
             fixed=0.2 + reading,

@@ -46,7 +46,7 @@ def measures_section(result: AgreeResult, warnings: Sequence[str] = ()) -> Secti
     tables = [_likeness_table(result), _ranking_table(result)]
     if result.anova is not None:
         figures += figure("measure-effects", "What the agreement depends on.", result, "effects")
-        tables.append(_anova_table("measure-anova", result.caption(), result.anova))
+        tables.append(_effects_table(result, result.anova))
     return section(
         "agree", answer=agree_sentences(result), figures=figures, tables=tables,
         warnings=warnings, notes=agree_notes(result),
@@ -78,6 +78,26 @@ def _ranking_table(result: AgreeResult) -> PageTable:
     ]  # fmt: skip
     caption = "Pairs of measures, mean over all sizes and samples of topics and runs."
     return table("measure-pairs", caption, ["measures", "tau", "tau_AP"], rows)
+
+
+def _effects_table(result: AgreeResult, found: Anova) -> PageTable:
+    """Effect sizes with intervals, and no tests: the samples are all of the same data."""
+    rows = [
+        [
+            name(source_words(line.source)),
+            number(line.omega_squared),
+            span(result.limits.get(line.source)),
+            Cell(effect_word(line.omega_squared)),
+        ]
+        for line in found.sources
+        if not math.isnan(line.omega_squared)
+    ]
+    header = ["source", "omega squared", f"{result.level:.0%} interval", "effect"]
+    caption = (
+        f"{result.caption()} Intervals: {result.n_resamples} resamples of topics and runs; one "
+        "that begins at 0 is compatible with no effect."
+    )
+    return table("measure-anova", caption, header, rows)
 
 
 def _anova_table(id: str, caption: str, found: Anova) -> PageTable:

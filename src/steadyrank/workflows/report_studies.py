@@ -171,7 +171,7 @@ def _agree(job: _Job) -> AgreeResult:
     return agree(
         scores, n_samples=job.plan.samples("agree"),
         topic_sizes=_sizes(TOPIC_SIZES, complete, 1),
-        system_sizes=_sizes(SYSTEM_SIZES, len(scores.runs), 2), strata="subject",
+        system_sizes=_sizes(SYSTEM_SIZES, len(scores.runs), 2),
         progress=job.machine.progress("samples of topics and runs"),
         scheduler=job.machine.scheduler, **job.common,
     )  # fmt: skip
@@ -211,7 +211,7 @@ def _instances(job: _Job) -> InstancesTable:
 def _components(job: _Job) -> ComponentsResult:
     material = job.material
     factors = material.settings.factors or grid_factors(material.scores)
-    return components(material.scores, factors=factors, measure=material.measure, strata="topic")
+    return components(material.scores, factors=factors, measure=material.measure)
 
 
 def _pools(job: _Job) -> PoolsResult:

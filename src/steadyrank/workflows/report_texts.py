@@ -81,11 +81,13 @@ TEXTS: Mapping[str, Text] = {
         means=(
             "Kendall's tau compares two rankings: 1 is the same order, 0 no relation. Samples of "
             "topics and runs of several sizes show from how many on the measures agree as much as "
-            "they ever do."
+            "they ever do. Intervals of omega squared say how far its values could differ with "
+            "other topics and runs."
         ),
         means_not=(
             "Measures that agree may both miss what users care about; measures that differ may "
-            "both be right about different things."
+            "both be right about different things. All samples are drawn from the same topics and "
+            "runs, and drawing more of them tells no more about others: there are no p-values."
         ),
     ),
     "instances": Text(

@@ -18,7 +18,8 @@ from steadyrank.errors import InputError
 from steadyrank.render.anova_tables import source_words
 from steadyrank.render.pages import PageTable
 from steadyrank.stats.anova import Anova, anova
-from steadyrank.studies.agree import FACTORS, STRATA, AgreeResult, Coefficient, agree
+from steadyrank.studies.agree import AgreeResult, agree
+from steadyrank.studies.agree_effects import FACTORS, STRATA, Coefficient
 from steadyrank.studies.measure_samples import SYSTEM_SIZES, TOPIC_SIZES
 from steadyrank.workflows.exhibit_parts import (
     budgeted,
@@ -71,8 +72,8 @@ def ferro2018(
         )
     result = agree(
         scores, topic_sizes=_fitting(TOPIC_SIZES, len(scores.topics)),
-        system_sizes=_fitting(SYSTEM_SIZES, len(scores.runs)), n_samples=n_samples, jobs=jobs,
-        progress=progress, rng=rng,
+        system_sizes=_fitting(SYSTEM_SIZES, len(scores.runs)), n_samples=n_samples,
+        mode="paper", jobs=jobs, progress=progress, rng=rng,
     )  # fmt: skip
     return Reproduction(
         paper="ferro2018",
