@@ -202,8 +202,18 @@ def test_a_command_whose_cluster_is_killed_says_so_in_one_line(data, tmp_path, h
     store = tmp_path / "store"
     with started("-c", CLUSTER) as cluster:
         address = cluster.stdout.readline().strip()
-        command = ["simulate", data / "qrels.txt", data / "runs", "--samples", "400000", "--quiet",
-                   "--store", store, "--scheduler", address]  # fmt: skip
+        command = [
+            "simulate",
+            data / "qrels.txt",
+            data / "runs",
+            "--samples",
+            "400000",
+            "--quiet",
+            "--store",
+            store,
+            "--scheduler",
+            address,
+        ]
         with started("-m", "steadyrank", *command) as running:
             until = time.monotonic() + LONG
             while not list(store.glob("*.block")) and time.monotonic() < until:

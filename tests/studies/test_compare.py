@@ -441,9 +441,11 @@ def test_observed_power_is_not_the_power(monkeypatch, shift, true):
     for number in range(400):
         first = stream.normal(shift / np.sqrt(n_topics), 1, n_topics)
         scores = sr.Scores(
-            measures=("AP",), runs=("a", "b"), topics=[str(t) for t in range(n_topics)],
+            measures=("AP",),
+            runs=("a", "b"),
+            topics=[str(t) for t in range(n_topics)],
             values=[np.stack([first, np.zeros(n_topics)])],
-        )  # fmt: skip
+        )
         observed.append(sr.audit_tests(scores, n_trials=10, rng=number).tests[0].power[0])
     assert np.mean(observed) == pytest.approx(expected, abs=0.064)
 
