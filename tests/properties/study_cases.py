@@ -212,7 +212,7 @@ def _grid(data: Data, **options: Any) -> Any:
     )  # fmt: skip
 
 
-PAIRS = {"stats.inputs.PAIR_BLOCK": 3, "stats.effects.PAIR_BLOCK": 3, "stats.paired.CHUNK": 30}
+PAIRS = {"stats.inputs.PAIR_BLOCK": 3, "stats.paired.CHUNK": 30}
 """Pairs of runs that are held together."""
 
 RESAMPLED = ("randomization", "bootstrap", "randomized-tukey")
@@ -226,12 +226,12 @@ COMPARISONS = {
         rounded=1e-12 if test == "bootstrap" else 0.0,
     )
     for test, cuts in {
-        "t": {},
+        "t": {"stats.max_t.VALUES_AT_ONCE": 50},
         "wilcoxon": {},
         "sign": {},
         "tukey": {"stats.tukey.PAIR_BLOCK": 3},
         "randomization": {"stats.paired.TASKS": 2},
-        "bootstrap": {"stats.resampled.WIDTH": 3, "stats.intervals.PAIR_BLOCK": 3},
+        "bootstrap": {"stats.resampled.WIDTH": 3, "stats.inverted.PAIRS_AT_ONCE": 2},
         "randomized-tukey": {"stats.tukey.WORDS_AT_ONCE": 900, "stats.tukey.PAIR_BLOCK": 3},
     }.items()
 }

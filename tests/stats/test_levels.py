@@ -42,7 +42,14 @@ OFFERED = {name for section in levels.SECTIONS for test in section.tests for nam
 CHOICES = ("test", "correction", "mode", "alternative", "strata", "unbalanced", "claim")
 """Options by which one chooses a test."""
 
-NO_TEST = {"components --unbalanced refuse", "agree --mode sound"}
+NO_TEST = {
+    "components --unbalanced refuse",
+    "agree --mode sound",
+    "pools --mode sound",
+    "pools --mode paper",
+    "simulate --mode sound",
+    "simulate --mode paper",
+}
 PASSED_ON = {
     "CompareResult.pvalue", "CompareResult.pvalue_adjusted", "DiscriminativePower.pvalues",
     "InstancesResult.pvalue", "MethodPvalues.pvalues", "PoolPvalues.pvalues",

@@ -300,7 +300,8 @@ def _comparison_alpha(
         usable = tests.n > 1
         if not usable.any() or np.isinf(together.critical[usable][0]):
             return 0.0
-        return float(2.0 * stdtr(tests.n[usable][0] - 1.0, -together.critical[usable][0]))
+        level = float(2.0 * stdtr(tests.n[usable][0] - 1.0, -together.critical[usable][0]))
+        return level if level < 1.0 else alpha  # no two runs differ at all: nothing to correct
     # Tukey's tests hold for all pairs of the runs: Bonferroni's level does, too.
     return decisions.comparison_alpha(
         tests.pvalue, "bonferroni" if test in SIMULTANEOUS else correction, alpha

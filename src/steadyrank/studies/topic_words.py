@@ -15,8 +15,11 @@ CONFIDENCE = 0.95
 """Of the intervals of numbers of topics."""
 
 
-def pair_words(row: Mapping[str, Any], measure: str, test: str) -> str:
-    """What a second experiment may do to a pair, and what it takes to show the difference."""
+def pair_words(row: Mapping[str, Any], measure: str, test: str, *, picked: bool = False) -> str:
+    """What a second experiment may do to a pair, and what it takes to show the difference.
+
+    `picked`: whether the two were picked by these very scores, as the leader and the second are.
+    """
     a, b, gap, n = row["a"], row["b"], row["difference"], row["n"]
     if row["flag"] == TOO_FEW:
         return f"{a} and {b} share {n} topics: too few to say anything."
@@ -29,7 +32,7 @@ def pair_words(row: Mapping[str, Any], measure: str, test: str) -> str:
         return f"{start}The difference is the same on every topic: nothing reverses it."
     return (
         f"{start}With {n} other topics, a difference like this is reversed in a second experiment "
-        f"{percent(row['predictive'])} of the time{_picked(row)}, and "
+        f"{percent(row['predictive'])} of the time{_picked(row) if picked else ''}, and "
         f"{percent(row['predictive_limit'])} of the time however many topics that has. To show it, "
         f"{test} requires {needed_words(row)}."
     )

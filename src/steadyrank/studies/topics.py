@@ -121,7 +121,8 @@ class TopicsResult:
         names = (a or self.leaders[0], b or self.leaders[1])
         one, other = (position(name, self.runs, "run") for name in names)
         pair = self.pair(one, other)
-        return pair_words(self.rows([pair])[0], self.measure, self.test_words())
+        (row,) = self.rows([pair])
+        return pair_words(row, self.measure, self.test_words(), picked=a is None and b is None)
 
     def test_words(self) -> str:
         """The test that numbers of topics are for."""
