@@ -16,6 +16,7 @@ from steadyrank.render.hovers import svg_text
 from steadyrank.render.plots import PLOTS
 from steadyrank.render.plots_looks import COLOURS, MARKERS
 from steadyrank.stats.run_means import adjusted_means
+from steadyrank.stats.selection import expected_means
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -61,10 +62,16 @@ def test_means_have_t_intervals_over_topics(known):
     ax = only(sr.plot(scores, measure="P@10", level=0.9))
     matrix = scores.matrix("P@10")
     order = np.argsort(-matrix.mean(axis=1), kind="stable")
-    found = [stats.ttest_1samp(matrix[r], 0).confidence_interval(0.9) for r in order]
-    np.testing.assert_allclose(ends(ax.containers[0], 0), [[i.low, i.high] for i in found])
+    expected = expected_means(matrix).mean
+    for r, (low, high) in zip(order, ends(ax.containers[0], 0), strict=True):
+        alone = stats.ttest_1samp(matrix[r], 0).confidence_interval(0.9)
+        shift = expected[r] - matrix[r].mean()
+        assert low == pytest.approx(alone.low + min(shift, 0.0))
+        assert high == pytest.approx(alone.high + max(shift, 0.0))
     assert names(ax) == [scores.runs[r] for r in order]
-    assert ax.get_xlabel() == "mean P@10 with 90% t interval over topics,\nfor one run at a time"
+    assert ax.get_xlabel() == (
+        "mean P@10 with 90% interval over topics,\nfor one run at a time, as picked"
+    )
     assert "mean AP" in only(sr.plot(scores)).get_xlabel()
     with pytest.raises(sr.UnknownNameError, match="unknown measure 'ap'"):
         sr.plot(scores, measure="ap")
@@ -79,9 +86,11 @@ def test_missing_scores_are_left_out_of_means_and_blank_in_the_heat_map(known):
     left = values[0, 3][~np.isnan(values[0, 3])]
     row = names(ax).index(scores.runs[3])
     limits = stats.ttest_1samp(left, 0).confidence_interval(0.95)
-    moved = adjusted_means(scores.matrix("AP"))[3] - left.mean()
+    mean = adjusted_means(scores.matrix("AP"))[3]
+    shift = expected_means(scores.matrix("AP")).mean[3] - mean
     bar = ax.containers[0].lines[2][0].get_segments()[row]
-    np.testing.assert_allclose(bar[:, 0] - moved, [limits.low, limits.high])
+    moved = np.array([limits.low + min(shift, 0.0), limits.high + max(shift, 0.0)])
+    np.testing.assert_allclose(bar[:, 0], moved + mean - left.mean())
     assert ax.get_xlabel().startswith("least-squares mean AP")
     assert names(ax)[-1] == scores.runs[4]
     figure = sr.plot(scores, kind="heatmap")

@@ -29,7 +29,8 @@ from steadyrank.render.plots_looks import (
     pvalue_axis,
     rows_height,
 )
-from steadyrank.stats.run_means import adjusted_means, mean_intervals
+from steadyrank.stats.run_means import adjusted_means
+from steadyrank.stats.selection import intervals_as_picked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -244,26 +245,31 @@ def draw_ranks(result: CompareResult, ax: Axes) -> None:
 def draw_means(
     result: Scores, ax: Axes, *, measure: str | None = None, level: float = 0.95
 ) -> None:
-    """Each run's mean over topics with its t interval, the best first.
+    """Each run's mean over topics with its interval, the best first.
 
     Topics vary together for all runs, so that overlapping intervals do not mean equal runs.
     """
     name = measure or result.measures[0]
     matrix = result.matrix(name)
-    low, high = mean_intervals(matrix, level).T
-    mean, half = adjusted_means(matrix), 0.5 * (high - low)
+    low, high = intervals_as_picked(matrix, level).T
+    mean = adjusted_means(matrix)
+    arms = np.nan_to_num(np.stack([mean - low, high - mean]))
     n = (~np.isnan(matrix)).sum(axis=1)
     order = _best_first(mean)
     bars = ax.errorbar(
-        mean[order], np.arange(len(order)), xerr=np.nan_to_num(half[order]), linestyle="none",
+        mean[order], np.arange(len(order)), xerr=arms[:, order], linestyle="none",
         markersize=4, elinewidth=1.5, **look(len(ax.containers)),
     )  # fmt: skip
     tell(bars, [
-        f"{result.runs[r]}: {mean[r]:.4f} ± {half[r]:.4f} on {n[r]} topics" for r in order
+        f"{result.runs[r]}: {mean[r]:.4f} [{low[r]:.4f}, {high[r]:.4f}] on {n[r]} topics"
+        for r in order
     ])  # fmt: skip
     name_rows(ax, [result.runs[r] for r in order])
     kind = "least-squares mean" if np.isnan(matrix).any() else "mean"
-    label(ax, x=f"{kind} {name} with {level:.0%} t interval over topics,\nfor one run at a time")
+    label(
+        ax,
+        x=f"{kind} {name} with {level:.0%} interval over topics,\nfor one run at a time, as picked",
+    )
 
 
 def draw_scores(result: Scores, ax: Axes, *, measure: str | None = None) -> None:

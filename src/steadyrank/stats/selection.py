@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from steadyrank.stats.inputs import flagged_moments
-from steadyrank.stats.run_means import adjusted_means
+from steadyrank.stats.run_means import adjusted_means, mean_intervals
 
 ATOMS = 120
 """Points that the distribution of true means is made of."""
@@ -71,6 +71,24 @@ def expected_means(scores: np.ndarray) -> ExpectedMeans:
     posterior[known] = share / share.sum(axis=1, keepdims=True)
     expected = np.where(known, posterior @ atoms, np.nan)
     return ExpectedMeans(mean=expected, atoms=atoms, posterior=posterior)
+
+
+def intervals_as_picked(
+    scores: np.ndarray, level: float, expected: ExpectedMeans | None = None
+) -> np.ndarray:
+    """t intervals [run, 2] of the runs' means, one at a time, that allow for how runs were picked.
+
+    Student's interval around the mean, and the same around what is expected of the run on new
+    topics, together: the leader's reaches further down, the last one's further up. For a run that
+    nobody picked it is a little wide.
+
+    >>> low, high = intervals_as_picked(np.array([[0.1, 0.2, 0.3], [0.3, 0.4, 0.2]]), 0.95)[0]
+    >>> round(float(low), 4), round(float(high), 4)
+    (-0.0484, 0.4484)
+    """
+    low, high = mean_intervals(scores, level).T
+    shift = (expected or expected_means(scores)).mean - adjusted_means(scores)
+    return np.stack([low + np.minimum(shift, 0.0), high + np.maximum(shift, 0.0)], axis=1)
 
 
 def _error_variance(scores: np.ndarray, means: np.ndarray) -> float:

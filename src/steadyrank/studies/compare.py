@@ -32,8 +32,8 @@ from steadyrank.stats.paired import differences, paired_t, sign_test, wilcoxon
 from steadyrank.stats.power import smallest_difference
 from steadyrank.stats.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.result import PairTests, all_pairs
-from steadyrank.stats.run_means import adjusted_means, connected_runs, mean_intervals
-from steadyrank.stats.selection import expected_means
+from steadyrank.stats.run_means import adjusted_means, connected_runs
+from steadyrank.stats.selection import expected_means, intervals_as_picked
 from steadyrank.stats.tukey import randomized_tukey, tukey_hsd
 from steadyrank.studies.compare_intervals import Alternative, IntervalKind, pair_intervals
 from steadyrank.studies.compare_result import (
@@ -164,6 +164,7 @@ def compare(
         limits = decisions.agreeing_intervals(limits, claimed)
     effects = effect_sizes(matrix, pairs)
     wins = decisions.beaten(len(means), pairs, claimed)
+    expected = expected_means(matrix)
     return CompareResult(
         measure=name,
         test=test,
@@ -193,8 +194,8 @@ def compare(
         smallest_difference=_smallest(effects.sd, tests.n, level),
         flag=_flags(tests, adjusted, claimed, alpha),
         mean=means,
-        mean_interval=mean_intervals(matrix, 1 - alpha),
-        expected_mean=expected_means(matrix).mean,
+        mean_interval=intervals_as_picked(matrix, 1 - alpha, expected),
+        expected_mean=expected.mean,
         rank=rankdata(-np.nan_to_num(means, nan=-np.inf), method="min").astype(int),
         rank_set=decisions.rank_sets(wins),
         letters=_letters(wins, means) if baseline is None else (),

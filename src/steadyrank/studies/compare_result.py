@@ -77,7 +77,8 @@ class CompareResult:
     mean: np.ndarray
     """One per run: the mean over topics; the least-squares mean where scores are missing."""
     mean_interval: np.ndarray
-    """[run, 2]: Student's interval of each mean, for one run at a time."""
+    """[run, 2]: of each mean, for one run at a time: Student's, widened by what having been picked
+    may have done to it (`intervals_as_picked`)."""
     expected_mean: np.ndarray
     """The mean expected on new topics, given that these picked the leader: `expected_means`."""
     rank: np.ndarray

@@ -15,8 +15,8 @@ from scipy.stats import rankdata
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.measures.check import DEPTHS, CheckResult
 from steadyrank.render.pages import Cell, PageFigure, PageTable, Section
-from steadyrank.stats.run_means import adjusted_means, mean_intervals
-from steadyrank.stats.selection import expected_means
+from steadyrank.stats.run_means import adjusted_means
+from steadyrank.stats.selection import expected_means, intervals_as_picked
 from steadyrank.studies.compare_result import CompareResult
 from steadyrank.workflows.report_parts import (
     MOST_CELLS,
@@ -104,8 +104,8 @@ def _leaderboard_table(scores: Scores, result: CompareResult) -> PageTable:
     matrix = scores.matrix(measure)
     means = np.stack([adjusted_means(scores.matrix(each)) for each in scores.measures])
     ranks = rankdata(-np.nan_to_num(means[0], nan=-np.inf), method="min").astype(int)
-    intervals = mean_intervals(matrix, 1 - result.alpha)
-    expected = expected_means(matrix).mean
+    known = expected_means(matrix)
+    intervals, expected = intervals_as_picked(matrix, 1 - result.alpha, known), known.mean
     compared = {run: i for i, run in enumerate(result.runs)}
     with_letters = bool(result.letters)
     rows = []
@@ -121,8 +121,8 @@ def _leaderboard_table(scores: Scores, result: CompareResult) -> PageTable:
     header = [*first, *groups, *scores.measures[1:]]
     caption = (
         f"Runs by mean {measure} over {counted(matrix.shape[1], 'topic')}. The interval is "
-        "Student's, for one run at a time. Expected: the mean to expect on new topics, since the "
-        "best of many runs is partly the luckiest. Ranks: those that the run may have, "
+        "for one run at a time. Expected: the mean to expect on new topics, since the best of many "
+        "runs is partly the luckiest; the interval allows for that. Ranks: those that the run may have, "
         f"{result.rank_words()}. Differs from: how many of the other runs differ significantly. "
     )
     if with_letters:
