@@ -237,7 +237,7 @@ def test_row_opens_its_numbers(open_page: Open) -> None:
     assert figures == ["0.500", "0.500", "0.100", "–"]
     page.keyboard.press("Escape")
     panel.wait_for(state="hidden")
-    assert page.evaluate("location.hash") == "#topics"
+    page.wait_for_function("location.hash === '#topics'")  # going back takes its time
     assert active(page, "textContent") == name
     page.locator("#topics a.drill").last.click()
     panel.wait_for()

@@ -123,7 +123,8 @@ def _leaderboard_table(scores: Scores, result: CompareResult) -> PageTable:
         f"Runs by mean {measure} over {counted(matrix.shape[1], 'topic')}. The interval is "
         "for one run at a time. Expected: the mean to expect on new topics, since the best of many "
         "runs is partly the luckiest; the interval allows for that. Ranks: those that the run may "
-        f"have, {result.rank_words()}. Differs from: how many of the other runs differ significantly. "
+        f"have, {result.rank_words()}. Differs from: how many of the other runs differ "
+        "significantly. "
     )
     if with_letters:
         caption += "Group: runs that share a letter are statistically indistinguishable."
