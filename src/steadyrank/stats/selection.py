@@ -16,11 +16,15 @@ from scipy.special import ndtr
 from steadyrank.stats.inputs import flagged_moments
 from steadyrank.stats.run_means import adjusted_means, mean_intervals
 
-ATOMS = 120
+ATOMS = 160
 """Points that the distribution of true means is made of."""
 
 STEPS = 40
-"""Of the EM algorithm: stopped early, the distribution stays smooth, and the top is not merged."""
+"""Of the EM algorithm, stopped early."""
+
+SMOOTHING = 0.5
+"""Standard deviation of what the estimated distribution is smoothed by, in standard errors of a
+mean: maximum likelihood puts all its weight on a few points, as if these were known."""
 
 FEWEST_RUNS = 3
 """Below, there is nothing to learn how far runs lie apart from: means are left as they are."""
@@ -58,19 +62,27 @@ def expected_means(scores: np.ndarray) -> ExpectedMeans:
     if known.sum() < FEWEST_RUNS or not variance > 0.0 or np.ptp(means[known]) == 0.0:
         return ExpectedMeans(mean=means, atoms=atoms, posterior=posterior)
     n = (~np.isnan(scores)).sum(axis=1)[known]
-    atoms = np.linspace(means[known].min(), means[known].max(), n_atoms)
+    low, high = means[known].min(), means[known].max()
+    error = float(np.sqrt(variance / n.mean()))
+    atoms = np.linspace(low - 2.0 * error, high + 2.0 * error, n_atoms)
     off = means[known][:, None] - atoms
-    log_likelihood = -0.5 * off * off * n[:, None] / variance
-    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
-    weight = np.full(n_atoms, 1.0 / n_atoms)
+    likelihood = np.exp(-0.5 * off * off * n[:, None] / variance)
+    weight = ((low <= atoms) & (atoms <= high)).astype(np.float64)
     for _ in range(STEPS):
-        share = likelihood * weight
-        share /= share.sum(axis=1, keepdims=True)
-        weight = share.mean(axis=0)
-    share = likelihood * weight
-    posterior[known] = share / share.sum(axis=1, keepdims=True)
+        weight = _shares(likelihood, weight).mean(axis=0)
+    gaps = (atoms[:, None] - atoms) / (SMOOTHING * error)
+    posterior[known] = _shares(likelihood, np.exp(-0.5 * gaps * gaps) @ weight)
     expected = np.where(known, posterior @ atoms, np.nan)
     return ExpectedMeans(mean=expected, atoms=atoms, posterior=posterior)
+
+
+def _shares(likelihood: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Posterior shares of the atoms for each run."""
+    share = likelihood * weight
+    total = share.sum(axis=1, keepdims=True)
+    # A run with very few topics may lie where no atom is likely: then all are, as weighted.
+    known = total > 0.0
+    return np.asarray(np.where(known, share / np.where(known, total, 1.0), weight / weight.sum()))
 
 
 def intervals_as_picked(
@@ -106,8 +118,8 @@ def kept_order(scores: np.ndarray, pairs: np.ndarray, expected: ExpectedMeans) -
     """Chance that the first run of each pair has the higher mean on as many new topics.
 
     Over what `expected` says of the two true means, and over the new topics, with the variance
-    of the pair's differences. Without such knowledge (two runs) for a flat prior:
-    Φ(difference / sqrt(2 v / n)).
+    of the pair's differences. Never further from a coin's chance than for a flat prior,
+    Φ(difference / sqrt(2 v / n)), which is taken where there are two runs.
     """
     n, mean, sd, _ = flagged_moments(scores, pairs)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -122,5 +134,6 @@ def kept_order(scores: np.ndarray, pairs: np.ndarray, expected: ExpectedMeans) -
     for place, (a, b) in enumerate(pairs.tolist()):
         if error[place] > 0.0:
             share = np.correlate(expected.posterior[a], expected.posterior[b], "full")
-            chances[place] = share @ ndtr(gaps / error[place])
+            picked, plain = share @ ndtr(gaps / error[place]), chances[place]
+            chances[place] = min(picked, plain) if plain > 0.5 else max(picked, plain)
     return np.asarray(chances)

@@ -24,6 +24,9 @@ from steadyrank.studies.simulate import SimulateResult
 from steadyrank.studies.topic_words import needed_words
 from steadyrank.studies.topics import TopicsResult
 
+NOTICEABLE = 0.05
+"""Share of an interval's width by which a mean must be too high for a sentence to say so."""
+
 MOST_NAMES = 4
 """Names in a sentence; of more, the first and how many others."""
 
@@ -151,10 +154,10 @@ def _standing_words(result: CompareResult, found: Standing) -> str:
 
 
 def _expected_words(result: CompareResult, run: str) -> str:
-    """What to expect of a run that was picked as the best, where that is less."""
+    """What to expect of a run that was picked as the best, where that is noticeably less."""
     place = result.runs.index(run)
-    expected = float(result.expected_mean[place])
-    if math.isnan(expected) or f"{expected:.3f}" == f"{result.mean[place]:.3f}":
+    expected, (low, high) = float(result.expected_mean[place]), result.mean_interval[place]
+    if not result.mean[place] - expected > NOTICEABLE * (high - low):
         return ""
     return f"; about {expected:.3f} to be expected on new topics"
 
