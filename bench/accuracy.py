@@ -25,16 +25,9 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "stats"))
 
-from nist_sets import (
-    NAMES,
-    OneWay,
-    certified,
-    exact_of_stored,
-    log_relative_error,
-    stored,
-)
+from nist_sets import NAMES, OneWay, certified, exact_of_stored, log_relative_error, stored
 
-from steadyrank.stats.anova import anova
+from steadyrank.stats.anova.balanced import anova
 
 TESTS = Path(__file__).parents[1] / "tests"
 R_SCRIPT = """

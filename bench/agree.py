@@ -19,10 +19,10 @@ from _timing import report, seconds, taken
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from steadyrank.stats.anova import anova
-from steadyrank.stats.result import all_pairs
-from steadyrank.studies.agree_effects import FACTORS
-from steadyrank.studies.measure_samples import SYSTEM_SIZES, TOPIC_SIZES, sample_correlations
+from steadyrank.stats.anova.balanced import anova
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.studies.agree.effects import FACTORS
+from steadyrank.studies.agree.samples import SYSTEM_SIZES, TOPIC_SIZES, sample_correlations
 
 warnings.simplefilter("ignore")
 
@@ -79,13 +79,14 @@ def study(values: np.ndarray, n_timed: int) -> None:
             spent[name] += scale * both
     timed = f"from {4 * n_timed} pairs a size"
     report(
-        f"tau and both directions of tau_AP, {10 * n_each:,} pairs of rankings", ours,
+        f"tau and both directions of tau_AP, {10 * n_each:,} pairs of rankings",
+        ours,
         {
             f"scipy kendalltau, tau alone ({timed})": spent["scipy"],
             f"scipy and tau_AP by NumPy arrays ({timed})": spent["scipy"] + spent["numpy"],
             f"scipy and tau_AP rank by rank ({timed})": spent["scipy"] + spent["loop"],
         },
-    )  # fmt: skip
+    )
 
 
 def table(n_peer: int) -> None:
@@ -117,8 +118,10 @@ def table(n_peer: int) -> None:
     what = f"ANOVA of {part.size:,} observations ({n_peer} of the 100 samples)"
     report(what, small, {"statsmodels ols and anova_lm, the same observations": theirs})
     scaled = theirs * full.size / part.size
-    print(f"    against all {full.size:,}, if its time grew only in proportion:"
-          f" {scaled / whole:,.0f} x")  # fmt: skip
+    print(
+        f"    against all {full.size:,}, if its time grew only in proportion:"
+        f" {scaled / whole:,.0f} x"
+    )
 
 
 def main() -> None:

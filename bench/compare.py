@@ -17,9 +17,9 @@ from _timing import report, seconds
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from steadyrank.stats.paired import paired_t, replicate_t
-from steadyrank.stats.resampled import randomization, studentized_bootstrap
-from steadyrank.stats.result import all_pairs
+from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.tests import paired_t, replicate_t
 
 warnings.simplefilter("ignore")
 
@@ -44,12 +44,13 @@ def replicated_t(n_replicates: int) -> None:
     some = PAIRS[:: len(PAIRS) // 200]
     loop = seconds(lambda: [stats.ttest_rel(one[a], one[b]) for a, b in some], 1)
     report(
-        f"paired t of {len(PAIRS)} pairs in {B} matrices (from {n_replicates})", ours,
+        f"paired t of {len(PAIRS)} pairs in {B} matrices (from {n_replicates})",
+        ours,
         {
             "scipy ttest_rel, vectorised over pairs (from 1 matrix)": vectorised,
             f"scipy ttest_rel, a loop (from {len(some)} pairs)": loop / len(some) * len(PAIRS) * B,
         },
-    )  # fmt: skip
+    )
 
 
 def randomization_test(scores: np.ndarray) -> None:
@@ -61,20 +62,25 @@ def randomization_test(scores: np.ndarray) -> None:
 
     def with_scipy() -> object:
         return stats.permutation_test(
-            (z,), lambda x, axis: x.mean(axis=axis), permutation_type="samples", n_resamples=B,
-            vectorized=True, batch=1000,
-        )  # fmt: skip
+            (z,),
+            lambda x, axis: x.mean(axis=axis),
+            permutation_type="samples",
+            n_resamples=B,
+            vectorized=True,
+            batch=1000,
+        )
 
     fisher = ranx_tests.fisher_randomization_test
     fisher(scores[0], scores[1], n_permutations=10, max_p=0.05)
     theirs = seconds(lambda: fisher(scores[0], scores[1], n_permutations=B, max_p=0.05), 1)
     report(
-        f"randomization of {len(PAIRS)} pairs, {B} samples", ours,
+        f"randomization of {len(PAIRS)} pairs, {B} samples",
+        ours,
         {
             "scipy permutation_test (from 1 pair)": seconds(with_scipy) * len(PAIRS),
             "ranx fisher_randomization_test (from 1 pair)": theirs * len(PAIRS),
         },
-    )  # fmt: skip
+    )
 
 
 def bootstrap_test(scores: np.ndarray) -> None:
@@ -87,14 +93,19 @@ def bootstrap_test(scores: np.ndarray) -> None:
 
     def with_scipy() -> object:
         return stats.bootstrap(
-            (z - z.mean(),), studentized, n_resamples=B, vectorized=True, batch=1000,
+            (z - z.mean(),),
+            studentized,
+            n_resamples=B,
+            vectorized=True,
+            batch=1000,
             method="percentile",
-        )  # fmt: skip
+        )
 
     report(
-        f"studentized bootstrap of {len(PAIRS)} pairs, {B} samples", ours,
+        f"studentized bootstrap of {len(PAIRS)} pairs, {B} samples",
+        ours,
         {"scipy bootstrap of t (from 1 pair)": seconds(with_scipy) * len(PAIRS)},
-    )  # fmt: skip
+    )
 
 
 def main() -> None:

@@ -23,9 +23,17 @@ from coverage_claims import Tally, measure
 from coverage_registry import EXPERIMENTS, NO_CLAIM, claims
 
 STUDIES = (
-    "compare", "report", "simulate", "topics", "agree", "components", "instances", "plan", "pools",
+    "compare",
+    "report",
+    "simulate",
+    "topics",
+    "agree",
+    "components",
+    "instances",
+    "plan",
+    "pools",
     "stability",
-)  # fmt: skip
+)
 
 HEADER = (
     "| interval | study | setting | nominal | trials | covered [99.9 %] | width | verdict |\n"

@@ -25,12 +25,46 @@ warnings.simplefilter("ignore")
 
 N_TOPICS, DEPTH, JUDGED = 249, 1000, 1250
 
-OURS = ["AP", "nDCG", "nDCG@10", "nDCG@20", "P@5", "P@10", "P@20", "R@100", "R@1000", "Rprec",
-        "RR", "Success@1", "Success@5"]  # fmt: skip
-TREC = {"map", "ndcg", "ndcg_cut.10,20", "P.5,10,20", "recall.100,1000", "Rprec", "recip_rank",
-        "success.1,5"}  # fmt: skip
-RANX = ["map", "ndcg", "ndcg@10", "ndcg@20", "precision@5", "precision@10", "precision@20",
-        "recall@100", "recall@1000", "r-precision", "mrr", "hit_rate@1", "hit_rate@5"]  # fmt: skip
+OURS = [
+    "AP",
+    "nDCG",
+    "nDCG@10",
+    "nDCG@20",
+    "P@5",
+    "P@10",
+    "P@20",
+    "R@100",
+    "R@1000",
+    "Rprec",
+    "RR",
+    "Success@1",
+    "Success@5",
+]
+TREC = {
+    "map",
+    "ndcg",
+    "ndcg_cut.10,20",
+    "P.5,10,20",
+    "recall.100,1000",
+    "Rprec",
+    "recip_rank",
+    "success.1,5",
+}
+RANX = [
+    "map",
+    "ndcg",
+    "ndcg@10",
+    "ndcg@20",
+    "precision@5",
+    "precision@10",
+    "precision@20",
+    "recall@100",
+    "recall@1000",
+    "r-precision",
+    "mrr",
+    "hit_rate@1",
+    "hit_rate@5",
+]
 
 
 def make_files(folder: Path, n_runs: int) -> tuple[Path, list[Path]]:

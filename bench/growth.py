@@ -78,13 +78,16 @@ def analysing(*, systems: int, topics: int) -> Work:
     scores = scores_of(systems, topics)
     places = range(systems)
     grid = sr.Scores(
-        values=scores.values, runs=scores.runs, topics=scores.topics, measures=scores.measures,
+        values=scores.values,
+        runs=scores.runs,
+        topics=scores.topics,
+        measures=scores.measures,
         run_info={
             "stop": [f"s{place % 4}" for place in places],
             "stem": [f"t{place // 4 % 10}" for place in places],
             "model": [f"m{place // 40}" for place in places],
         },
-    )  # fmt: skip
+    )
     return lambda: sr.components(grid, factors=("stop", "stem", "model"))
 
 
@@ -96,9 +99,12 @@ def generalizing(*, runs: int, topics: int) -> Work:
 def instancing(*, instances: int, topics: int) -> Work:
     made = made_scores(2 * instances, topics)
     scores = sr.Scores(
-        values=made.values, runs=made.runs, topics=made.topics, measures=made.measures,
+        values=made.values,
+        runs=made.runs,
+        topics=made.topics,
+        measures=made.measures,
         run_info={"system": ["A"] * instances + ["B"] * instances},
-    )  # fmt: skip
+    )
     return lambda: sr.instances(scores, a="A", b="B", jobs=1)
 
 

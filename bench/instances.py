@@ -19,17 +19,32 @@ from collections.abc import Callable
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from steadyrank.stats.instance_bootstrap import algorithm_two, two_way_bootstrap
-from steadyrank.stats.instance_power import InstanceTest, InstanceVariances
-from steadyrank.studies.instance_levels import TESTS, error_rates
+from steadyrank.papers.jayasinghe2015.levels import TESTS, error_rates
+from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
+from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
 
 N_INSTANCES, N_TOPICS, B = 100, 150, 10_000
 ROWS = [
-    (3, 50, 0.0), (3, 50, 0.02), (5, 10, 0.0), (5, 10, 0.02), (5, 50, 0.01), (5, 50, 0.02),
-    (10, 50, 0.02), (10, 150, 0.01), (10, 150, 0.02), (30, 50, 0.02), (100, 50, 0.02),
-]  # fmt: skip
-NESTED_ROWS = [(3, 50, 0.02), (5, 10, 0.0), (5, 50, 0.02), (10, 50, 0.02), (10, 150, 0.02),
-               (30, 50, 0.02)]  # fmt: skip
+    (3, 50, 0.0),
+    (3, 50, 0.02),
+    (5, 10, 0.0),
+    (5, 10, 0.02),
+    (5, 50, 0.01),
+    (5, 50, 0.02),
+    (10, 50, 0.02),
+    (10, 150, 0.01),
+    (10, 150, 0.02),
+    (30, 50, 0.02),
+    (100, 50, 0.02),
+]
+NESTED_ROWS = [
+    (3, 50, 0.02),
+    (5, 10, 0.0),
+    (5, 50, 0.02),
+    (10, 50, 0.02),
+    (10, 150, 0.02),
+    (30, 50, 0.02),
+]
 
 
 def seconds(work: Callable[[], object], repeat: int = 5) -> tuple[float, float]:
@@ -110,12 +125,18 @@ def compare_speed() -> None:
     with threadpool_limits(1):
         peers = {
             "NumPy, one resample at a time (from 1 in 500)": (
-                seconds(lambda: one_by_one(d[:20], B // 100), 3), 500.0),
+                seconds(lambda: one_by_one(d[:20], B // 100), 3),
+                500.0,
+            ),
             "NumPy, independent multinomial weights (from 1 in 50)": (
-                seconds(lambda: by_weights(d[:20], B // 10), 3), 50.0),
+                seconds(lambda: by_weights(d[:20], B // 10), 3),
+                50.0,
+            ),
             "NumPy, indices of one instance at a time (from 1 in 50)": (
-                seconds(lambda: by_indices(d[:20], B // 10), 3), 50.0),
-        }  # fmt: skip
+                seconds(lambda: by_indices(d[:20], B // 10), 3),
+                50.0,
+            ),
+        }
     report(
         f"Algorithm 2, {N_INSTANCES} × {B:,} resamples of {N_TOPICS} topics", (ours, wall), peers
     )
@@ -124,8 +145,12 @@ def compare_speed() -> None:
     zero = np.zeros(N_TOPICS)
     ours = seconds(lambda: two_way_bootstrap(d, zero, n_samples=B, jobs=1))[0]
     wall = seconds(lambda: two_way_bootstrap(d, zero, n_samples=B))[1]
-    loop = {"NumPy, one resample at a time (from 1 in 20)": (
-        seconds(lambda: two_ways(d, B // 20), 3), 20.0)}  # fmt: skip
+    loop = {
+        "NumPy, one resample at a time (from 1 in 20)": (
+            seconds(lambda: two_ways(d, B // 20), 3),
+            20.0,
+        )
+    }
     report(f"two-way bootstrap, {B:,} resamples", (ours, wall), loop)
 
 
@@ -147,9 +172,14 @@ def print_levels(n_replications: int, designs: list[str]) -> None:
                 print(f"difference {difference:g}, {effects}")
                 for m, n, instance in rows:
                     found = error_rates(
-                        m, n, components=variances(instance, design), difference=difference,
-                        design=design, effects=effects, n_replications=n_replications,
-                    )  # fmt: skip
+                        m,
+                        n,
+                        components=variances(instance, design),
+                        difference=difference,
+                        design=design,
+                        effects=effects,
+                        n_replications=n_replications,
+                    )
                     exact = [
                         f" ({value:.3f})" if not np.isnan(value) and effects == "normal" else ""
                         for value in found.exact

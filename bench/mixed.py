@@ -25,14 +25,16 @@ import numpy as np
 from _timing import seconds, taken
 from threadpoolctl import threadpool_limits
 
-from steadyrank.stats.mixed import MixedFit, component_intervals, fit
-from steadyrank.stats.mixed_model import MixedModel
-from steadyrank.stats.posterior import posterior
+from steadyrank.stats.mixed.fit import MixedFit, component_intervals, fit
+from steadyrank.stats.mixed.model import MixedModel
+from steadyrank.stats.mixed.posterior import posterior
 
 AXES = ("system", "instance", "topic")
 TERMS = {
-    "topic": ("topic",), "system_topic": ("system", "topic"), "instance": ("system", "instance")
-}  # fmt: skip
+    "topic": ("topic",),
+    "system_topic": ("system", "topic"),
+    "instance": ("system", "instance"),
+}
 R_SCRIPT = """
 suppressMessages({library(lme4); library(lmerTest)})
 d <- read.csv(commandArgs(TRUE)[1])
@@ -123,8 +125,10 @@ def against_r(values: np.ndarray, what: str) -> None:
     line(f"{versions} (against an array)", by_array, taken)
     ours = [found.estimates[1], found.standard_errors[1], found.df[1], found.pvalue[1]]
     apart = max(abs(a / b - 1.0) for a, b in zip(ours, figures, strict=False))
-    print(f"    estimate, error, df and p agree to {apart:.1e}; log-likelihood is larger by "
-          f"{found.log_likelihood - figures[4]:.1e}")  # fmt: skip
+    print(
+        f"    estimate, error, df and p agree to {apart:.1e}; log-likelihood is larger by "
+        f"{found.log_likelihood - figures[4]:.1e}"
+    )
 
 
 def against_statsmodels(instances: int, topics: int) -> None:
@@ -154,9 +158,11 @@ def against_statsmodels(instances: int, topics: int) -> None:
 def sampling(values: np.ndarray, what: str) -> None:
     model = model_of_array(values)
     spent, found = taken(lambda: posterior(model), time.perf_counter)
-    print(f"posterior, {what}: {found.n_draws} draws in {spent:.3g} s, smallest bulk ESS"
-          f" {min(found.bulk_ess.values()):.0f}, largest R-hat {max(found.rhat.values()):.4f},"
-          f" acceptance {found.acceptance:.3f}")  # fmt: skip
+    print(
+        f"posterior, {what}: {found.n_draws} draws in {spent:.3g} s, smallest bulk ESS"
+        f" {min(found.bulk_ess.values()):.0f}, largest R-hat {max(found.rhat.values()):.4f},"
+        f" acceptance {found.acceptance:.3f}"
+    )
 
 
 def main() -> None:

@@ -35,9 +35,12 @@ Frames = tuple[pd.DataFrame, dict[str, pd.DataFrame], pd.Series]
 def read_frames(folder: Path) -> Frames:
     """Judgments, runs with their ranks, and the runs' teams."""
     qrels = pd.read_csv(
-        folder / "qrels.txt", sep=r"\s+", header=None,
-        names=["query_id", "iteration", "doc_id", "relevance"], dtype={"query_id": str},
-    )[["query_id", "doc_id", "relevance"]]  # fmt: skip
+        folder / "qrels.txt",
+        sep=r"\s+",
+        header=None,
+        names=["query_id", "iteration", "doc_id", "relevance"],
+        dtype={"query_id": str},
+    )[["query_id", "doc_id", "relevance"]]
     runs = {}
     for path in sorted((folder / "runs").iterdir()):
         columns = ["query_id", "Q0", "doc_id", "rank", "score", "run"]
@@ -93,16 +96,24 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         track = sr.simulated_track(
-            n_teams=N_TEAMS, runs_per_team=RUNS_PER_TEAM, n_topics=N_TOPICS, depth=DEPTH,
+            n_teams=N_TEAMS,
+            runs_per_team=RUNS_PER_TEAM,
+            n_topics=N_TOPICS,
+            depth=DEPTH,
             pool_depth=POOL_DEPTH,
-        )  # fmt: skip
+        )
         track.write(folder)
 
         def ours(**options: Any) -> sr.PoolsResult:
             return sr.pools(
-                folder / "runs", folder / "qrels.txt", run_info=folder / "run-info.csv",
-                measures=MEASURES, pool_depth=POOL_DEPTH, jobs=1, **options,
-            )  # fmt: skip
+                folder / "runs",
+                folder / "qrels.txt",
+                run_info=folder / "run-info.csv",
+                measures=MEASURES,
+                pool_depth=POOL_DEPTH,
+                jobs=1,
+                **options,
+            )
 
         result = ours(ks=ks, trials=1)  # the first call compiles
         spent = seconds(lambda: ours(ks=ks, trials=1))
@@ -115,16 +126,22 @@ def main() -> None:
         for k, answer in zip(ks, answers, strict=True):
             for measure, variance in answer.items():
                 np.testing.assert_allclose(result.cell(measure, k).variances[0], variance, 1e-6)
-        print(f"{len(track.runs)} runs x {N_TOPICS} topics x {DEPTH} documents, {N_TEAMS} teams, "
-              f"{len(track.qrels)} judgments, {len(MEASURES)} measures")  # fmt: skip
-        print(f"k = {', '.join(map(str, ks))}, one trial each, files read: steadyrank "
-              f"{spent:.2f} s, pandas + ir_measures {theirs:.1f} s: {theirs / spent:.0f} x; "
-              "variances agree")  # fmt: skip
+        print(
+            f"{len(track.runs)} runs x {N_TOPICS} topics x {DEPTH} documents, {N_TEAMS} teams, "
+            f"{len(track.qrels)} judgments, {len(MEASURES)} measures"
+        )
+        print(
+            f"k = {', '.join(map(str, ks))}, one trial each, files read: steadyrank "
+            f"{spent:.2f} s, pandas + ir_measures {theirs:.1f} s: {theirs / spent:.0f} x; "
+            "variances agree"
+        )
         whole, full = taken(lambda: ours(minimum_difference=0.1, systems=10))
         scored = sum(N_TEAMS - trial.k for trial in full.drawn) * RUNS_PER_TEAM
         scaled = reading + scoring * scored / sum((N_TEAMS - k) * RUNS_PER_TEAM for k in ks)
-        print(f"{len(full.drawn)} trials: steadyrank {whole:.2f} s, the other about "
-              f"{scaled:.0f} s: {scaled / whole:.0f} x")  # fmt: skip
+        print(
+            f"{len(full.drawn)} trials: steadyrank {whole:.2f} s, the other about "
+            f"{scaled:.0f} s: {scaled / whole:.0f} x"
+        )
 
 
 if __name__ == "__main__":

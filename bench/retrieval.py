@@ -22,14 +22,14 @@ import numpy as np
 from _timing import seconds
 
 import steadyrank as sr
-from steadyrank.retrieval.index import Index, build_index
-from steadyrank.retrieval.lexical import UNITS, units_of
-from steadyrank.retrieval.making import load_counts, load_topics
-from steadyrank.retrieval.models import MODELS
-from steadyrank.retrieval.search import order_documents, search_all
-from steadyrank.retrieval.stop_lists import STOP_LISTS, stop_words
-from steadyrank.retrieval.tokens import split_words
-from steadyrank.retrieval.word_counts import WordCounts, count_words
+from steadyrank.retrieval.engine.index import Index, build_index
+from steadyrank.retrieval.engine.lexical import UNITS, units_of
+from steadyrank.retrieval.engine.models import MODELS
+from steadyrank.retrieval.engine.search import order_documents, search_all
+from steadyrank.retrieval.engine.stop_lists import STOP_LISTS, stop_words
+from steadyrank.retrieval.engine.tokens import split_words
+from steadyrank.retrieval.engine.word_counts import WordCounts, count_words
+from steadyrank.retrieval.makers.options import load_counts, load_topics
 
 DEPTH = 1000
 SAMPLES = (("none", "none"), ("smart", "porter"), ("lucene", "4grams"), ("fox", "7grams"))
@@ -243,9 +243,12 @@ def bench_large(corpus: str, n_documents: int) -> None:
         index = build_index(counts, topics, stop_list=stop_list, unit=unit)
         built = time.process_time() - started
         order = order_documents(counts.documents)
-        taken = seconds(lambda index=index, order=order: collections.deque(
-            search_all(index, MODELS, depth=DEPTH, order=order), maxlen=0
-        ), of=min)  # fmt: skip
+        taken = seconds(
+            lambda index=index, order=order: collections.deque(
+                search_all(index, MODELS, depth=DEPTH, order=order), maxlen=0
+            ),
+            of=min,
+        )
         print(
             f"    {stop_list}, {unit}: {len(index.document)} postings, index in {built:.2f} s, "
             f"{len(topics) * len(MODELS) / taken:.0f} queries × models/s"

@@ -39,68 +39,82 @@ class Case:
 
 CASES = {
     "check": Case(
-        size="126 runs × 50 topics × 1,000 documents", inputs="covid",
+        size="126 runs × 50 topics × 1,000 documents",
+        inputs="covid",
         words="check @qrels.txt @runs",
     ),
     "evaluate": Case(
-        size="the same, 9 measures", inputs="covid",
+        size="the same, 9 measures",
+        inputs="covid",
         words="evaluate @qrels.txt @runs " + " ".join(f"-m {m}" for m in MEASURES),
     ),
     "report": Case(
-        size="the same, every study", inputs="covid",
+        size="the same, every study",
+        inputs="covid",
         words="report @qrels.txt @runs --run-info @run-info.csv -m nDCG@10 -m AP --out @page.html",
     ),
     "pools": Case(
-        size="the same, leaving out 1 to 15 teams", inputs="covid",
+        size="the same, leaving out 1 to 15 teams",
+        inputs="covid",
         words="pools @qrels.txt @runs --run-info @run-info.csv -m AP --pool-depth 100",
     ),
     "simulate": Case(
-        size="110 runs × 249 topics × 10,000 collections, 274 million samples", inputs="robust",
+        size="110 runs × 249 topics × 10,000 collections, 274 million samples",
+        inputs="robust",
         words="simulate @qrels.txt @runs --samples 10000",
     ),
     "simulate, densities": Case(
-        size="the same", inputs="robust",
+        size="the same",
+        inputs="robust",
         words="simulate @qrels.txt @runs --samples 10000 --model kde",
     ),
     "topics": Case(
-        size="110 runs × 249 topics, 10,000 splits", inputs="robust",
+        size="110 runs × 249 topics, 10,000 splits",
+        inputs="robust",
         words="topics @qrels.txt @runs -m AP --trials 10000",
     ),
     "compare": Case(
         size="50 runs × 7,000 topics, t", inputs="marco", words="compare --scores @scores.parquet"
     ),
     "compare, randomized Tukey": Case(
-        size="the same, 10,000 samples", inputs="marco",
+        size="the same, 10,000 samples",
+        inputs="marco",
         words="compare --scores @scores.parquet --test randomized-tukey",
     ),
     "compare, bootstrap": Case(
-        size="the same, 10,000 samples", inputs="marco",
+        size="the same, 10,000 samples",
+        inputs="marco",
         words="compare --scores @scores.parquet --test bootstrap",
     ),
     "stability": Case(
         size="50 runs × 7,000 topics", inputs="marco", words="stability --scores @scores.parquet"
     ),
     "plan": Case(
-        size="50 runs × 7,000 topics", inputs="marco",
+        size="50 runs × 7,000 topics",
+        inputs="marco",
         words="plan --scores @scores.parquet --minimum-difference 0.01 --systems 50",
     ),
     "agree": Case(
-        size="4,284 systems × 50 topics × 9 measures", inputs="grid",
+        size="4,284 systems × 50 topics × 9 measures",
+        inputs="grid",
         words="agree --scores @scores.parquet",
     ),
     "components": Case(
-        size="4,284 systems × 50 topics × 9 measures, 6 × 6 × 119", inputs="grid",
+        size="4,284 systems × 50 topics × 9 measures, 6 × 6 × 119",
+        inputs="grid",
         words="components --scores @scores.parquet --run-info @info.csv --factors stop,stem,model",
     ),
     "instances": Case(
-        size="2 systems × 100 instances × 150 topics", inputs="instances",
+        size="2 systems × 100 instances × 150 topics",
+        inputs="instances",
         words="instances --scores @scores.parquet --run-info @info.csv --a A --b B",
     ),
     "grid": Case(
-        size="1,326 systems × 60 topics on 11,738 documents", inputs="none",
+        size="1,326 systems × 60 topics on 11,738 documents",
+        inputs="none",
         words="grid builtin -m AP -m nDCG@10 --store @store",
     ),
-}  # fmt: skip
+}
 
 
 def make_track(folder: Path, **sizes: int) -> None:

@@ -22,11 +22,11 @@ from _timing import taken
 
 import steadyrank as sr
 from steadyrank.measures.names import parse_measure
-from steadyrank.studies.cells import Cells
-from steadyrank.studies.profile_kernels import SCOTT, bandwidth_of
-from steadyrank.studies.sampler_kernels import sample_cells
-from steadyrank.studies.score_profiles import score_profiles
-from steadyrank.studies.simulated_gains import make_gain
+from steadyrank.studies.simulate.measures import make_gain
+from steadyrank.studies.simulate.profile_kernels import SCOTT, bandwidth_of
+from steadyrank.studies.simulate.profiles import score_profiles
+from steadyrank.studies.simulate.sampler_kernels import sample_cells
+from steadyrank.studies.simulate.score_bins import Cells
 
 DEPTH = 1000
 
@@ -196,9 +196,13 @@ def full(device: str, model: str) -> None:
         began = time.perf_counter()
         blocks: list[float] = []
         found = sr.simulate(
-            track.runs, track.qrels, n_samples=10_000, device=device, model=model,
+            track.runs,
+            track.qrels,
+            n_samples=10_000,
+            device=device,
+            model=model,
             progress=lambda done, total: blocks.append(time.perf_counter() - began),
-        )  # fmt: skip
+        )
     total = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
     print(

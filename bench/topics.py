@@ -18,8 +18,8 @@ from threadpoolctl import threadpool_limits
 
 import steadyrank as sr
 from steadyrank.compute.random import block_stream
-from steadyrank.stats.result import all_pairs
-from steadyrank.studies.topic_levels import TRIALS_A_BLOCK, count_splits
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.studies.topics.levels import TRIALS_A_BLOCK, count_splits
 
 N_RUNS, N_TOPICS, N_BINS = 110, 249, 21
 SIZES = np.arange(5, N_TOPICS // 2 + 1, 5)
@@ -47,8 +47,7 @@ def counted(d1: np.ndarray, d2: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     place = np.minimum(N_BINS - 1, (np.abs(d1) / 0.01 + 0.5e-9).astype(np.int64))
     cell = (place + N_BINS * sizes).ravel()
     wrong = (d1 * d2 < 0.0).ravel()
-    return np.stack([np.bincount(cell, minlength=CELLS),
-                     np.bincount(cell[wrong], minlength=CELLS)])  # fmt: skip
+    return np.stack([np.bincount(cell, minlength=CELLS), np.bincount(cell[wrong], minlength=CELLS)])
 
 
 def by_pair_and_size(scores: np.ndarray, orders: np.ndarray, pairs: np.ndarray) -> np.ndarray:
@@ -108,8 +107,9 @@ PEERS: tuple[Peer, ...] = (
 
 
 def ours(scores: np.ndarray, trials: int, runs: np.ndarray | None = None) -> np.ndarray:
-    found = count_splits(scores if runs is None else scores[runs], SIZES.tolist(), trials=trials,
-                         jobs=1).sum(axis=0)  # fmt: skip
+    found = count_splits(
+        scores if runs is None else scores[runs], SIZES.tolist(), trials=trials, jobs=1
+    ).sum(axis=0)
     return np.stack([found.sum(axis=1).ravel(), found[:, 1].ravel()])
 
 
@@ -144,11 +144,16 @@ def main() -> None:
             scaled = f"NumPy, {name} (from {splits} splits × {pairs} pairs)"
             print(f"    {scaled:80} {spent:9.3g} s {spent / unit:9.0f} x")
         labels = {"runs": [f"run{i}" for i in range(N_RUNS)], "topics": map(str, range(N_TOPICS))}
-        whole = sr.Scores(measures=("AP",), values=scores[None],
-                          **{key: tuple(names) for key, names in labels.items()})  # fmt: skip
+        whole = sr.Scores(
+            measures=("AP",),
+            values=scores[None],
+            **{key: tuple(names) for key, names in labels.items()},
+        )
         study = seconds(lambda: sr.topics(whole, jobs=1), 1)
-        print(f"    the whole study, theory, fits and bands included: {study / unit:.1f} times the "
-              "splits")  # fmt: skip
+        print(
+            f"    the whole study, theory, fits and bands included: {study / unit:.1f} times the "
+            "splits"
+        )
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import steadyrank as sr
-from steadyrank.render.hovers import alt_text, svg_text
-from steadyrank.render.plots import PLOTS
+from steadyrank.present.svg import svg_text
+from steadyrank.studies.plotting import all_plots, alt_text
 
 DOCS = Path(__file__).parent
 PICTURES = Path("images") / "gallery"
@@ -21,8 +21,8 @@ PICTURES = Path("images") / "gallery"
 DATA = """\
 import numpy as np
 import steadyrank as sr
-from steadyrank.studies.instance_levels import error_rates
-from steadyrank.studies.stability import StabilityTable
+from steadyrank.papers.jayasinghe2015.levels import error_rates
+from steadyrank.studies.stability.study import StabilityTable
 
 track = sr.simulated_track(n_teams=5, runs_per_team=2, n_topics=24, depth=80, pool_depth=40)
 scores = sr.evaluate(track.runs, track.qrels, ["AP", "nDCG@10", "P@10", "RR"], no_relevant="skip")
@@ -130,9 +130,7 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         'sr.plot([simulated, smooth], kind="topics", run=simulated.runs[0])',
     ),
     ("SimulateResult", "ranks"): Entry(
-        "Where would each run stand in another collection?",
-        OWN,
-        'sr.plot(simulated, kind="ranks")',
+        "Where would each run stand in another collection?", OWN, 'sr.plot(simulated, kind="ranks")'
     ),
     ("SimulateResult", "means"): Entry(
         "How much would each run's mean change?", OWN, 'sr.plot(simulated, kind="means")'
@@ -294,9 +292,7 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "sr.plot(design.table([10, 25, 50, 100], [2, 5, 10, 20, 50]), target=0.8)",
     ),
     ("PoolsResult", "variance"): Entry(
-        "How many teams does a pilot need?",
-        f"Figures 1 and 2 of {SAKAI}",
-        "sr.plot(pooled)",
+        "How many teams does a pilot need?", f"Figures 1 and 2 of {SAKAI}", "sr.plot(pooled)"
     ),
     ("PoolsResult", "topics"): Entry(
         "How far do pilots of few teams mislead a plan?",
@@ -328,14 +324,10 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "sr.plot(stable)",
     ),
     ("StabilityResult", "e_rho2"): Entry(
-        "Is the order of the runs stable?",
-        "the same",
-        'sr.plot(stable, kind="e_rho2")',
+        "Is the order of the runs stable?", "the same", 'sr.plot(stable, kind="e_rho2")'
     ),
     ("StabilityResult", "phi"): Entry(
-        "Are the scores themselves stable?",
-        "the same",
-        'sr.plot(stable, kind="phi")',
+        "Are the scores themselves stable?", "the same", 'sr.plot(stable, kind="phi")'
     ),
     ("StabilityTable", "coefficients"): Entry(
         "By which measure is the collection most stable?",
@@ -348,7 +340,7 @@ INTRODUCTION = """\
 # Gallery
 
 Every kind of figure, on small simulated data: `sr.plot(result)` draws the default of a result's
-class, `sr.plot(result, kind=…)` another; `steadyrank.render.plots.save_figure` writes SVG, PNG or
+class, `sr.plot(result, kind=…)` another; `studies.plotting.save_figure` writes SVG, PNG or
 PDF.
 Papers' figures are drawn on data of our own here: the same computation, not the same numbers.
 Made by `python docs/make_gallery.py`.
@@ -422,7 +414,7 @@ def make(folder: Path) -> None:
 
 def missing() -> list[tuple[str, str]]:
     """Kinds of plot that the gallery does not show."""
-    every = [(name, kind) for name, kinds in PLOTS.items() for kind in kinds]
+    every = [(name, kind) for name, kinds in all_plots().items() for kind in kinds]
     return [key for key in every if key not in ENTRIES]
 
 

@@ -42,10 +42,15 @@ def all_targets() -> dict:
     from mutants import Target
 
     lines = {
-        name: Target(name=name, seeds=tuple(reading.SEEDS), morsels=tuple(reading.MORSELS),
-                     check=check, separators=b"\n ")
+        name: Target(
+            name=name,
+            seeds=tuple(reading.SEEDS),
+            morsels=tuple(reading.MORSELS),
+            check=check,
+            separators=b"\n ",
+        )
         for name, check in (("runs", reading.check_run), ("qrels", reading.check_qrels))
-    }  # fmt: skip
+    }
     return {**lines, **reader_targets.TARGETS, **text_targets.TARGETS}
 
 
@@ -206,11 +211,21 @@ def run_all(total: int, names: list[str], first: int, minutes: float, jobs: int)
 GUIDED = [
     f"steadyrank.{name}"
     for name in (
-        "data.csv_cells", "data.score_files", "data.run_info", "data.frames", "data.datasets",
-        "data.sources", "measures.names", "retrieval.collections", "retrieval.topics",
-        "compute.stores", "cli.topics", "cli.inputs", "cli.making",
+        "data.csv_cells",
+        "data.score_files",
+        "data.run_info",
+        "data.frames",
+        "data.datasets",
+        "data.sources",
+        "measures.names",
+        "retrieval.collections",
+        "retrieval.topics",
+        "compute.stores",
+        "cli.topics",
+        "cli.inputs",
+        "cli.making",
     )
-]  # fmt: skip
+]
 """Modules without kernels, which must not be changed before Numba sees them."""
 
 
@@ -221,7 +236,7 @@ def guided(name: str, seconds: float) -> None:
     except ImportError:
         sys.exit("fuzz.py: --coverage needs atheris, which has no wheel for every Python")
     # Kernels must not be changed, so what reads runs goes unguided.
-    import steadyrank.data.reading
+    import steadyrank.data.read.runs
 
     for module in GUIDED:
         sys.modules.pop(module, None)  # loaded again, with its branches told
@@ -229,8 +244,8 @@ def guided(name: str, seconds: float) -> None:
         import steadyrank.cli.inputs
         import steadyrank.cli.making
         import steadyrank.cli.topics
-        import steadyrank.data.score_files
-        import steadyrank.retrieval.topics  # noqa: F401
+        import steadyrank.data.read.score_files
+        import steadyrank.retrieval.engine.topics  # noqa: F401
     from mutants import outcome
 
     target = all_targets()[name]
@@ -243,8 +258,16 @@ def guided(name: str, seconds: float) -> None:
         def one(data: bytes) -> None:
             outcome(target, data, Path(folder) / "mutant")
 
-        atheris.Setup([sys.argv[0], f"-max_total_time={int(seconds)}", "-rss_limit_mb=4096",
-                       "-print_final_stats=1", str(corpus)], one)  # fmt: skip
+        atheris.Setup(
+            [
+                sys.argv[0],
+                f"-max_total_time={int(seconds)}",
+                "-rss_limit_mb=4096",
+                "-print_final_stats=1",
+                str(corpus),
+            ],
+            one,
+        )
         atheris.Fuzz()
 
 

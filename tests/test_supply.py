@@ -21,20 +21,46 @@ PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
 FORBIDDEN = {
     "files that run when read": {
-        "pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal", "yaml"
+        "pickle",
+        "cPickle",
+        "_pickle",
+        "dill",
+        "cloudpickle",
+        "joblib",
+        "shelve",
+        "marshal",
+        "yaml",
     },
     "archives": {"tarfile", "zipfile", "zipimport"},
     "the network": {
-        "socket", "ssl", "http", "urllib.request", "urllib3", "requests", "ftplib", "smtplib",
-        "asyncio", "xmlrpc", "webbrowser",
+        "socket",
+        "ssl",
+        "http",
+        "urllib.request",
+        "urllib3",
+        "requests",
+        "ftplib",
+        "smtplib",
+        "asyncio",
+        "xmlrpc",
+        "webbrowser",
     },
     "other programs": {"subprocess", "pty", "ctypes", "multiprocessing"},
-}  # fmt: skip
+}
 JUSTIFIED = {("machine_code.py", "pickle")}
 """For the name of the error that Numba's own files of machine code can give."""
 
-CALLS = {"eval", "exec", "__import__", "mktemp", "unpack_archive", "extractall", "read_pickle",
-         "system", "popen"}  # fmt: skip
+CALLS = {
+    "eval",
+    "exec",
+    "__import__",
+    "mktemp",
+    "unpack_archive",
+    "extractall",
+    "read_pickle",
+    "system",
+    "popen",
+}
 
 
 def imported(node: ast.AST) -> list[str]:
@@ -91,7 +117,7 @@ def test_no_module_runs_text_or_loads_pickles():
                 found.append(f"{path.name}:{node.lineno}: {name}")
             if name in ("load", "save", "savez", "savez_compressed") and ast.unparse(
                 node.func
-            ).startswith(("np.", "numpy.")):  # fmt: skip
+            ).startswith(("np.", "numpy.")):
                 given = {key.arg: ast.unparse(key.value) for key in node.keywords}
                 if given.get("allow_pickle") != "False" and (path.name, name) != CHECKED_BEFORE:
                     found.append(f"{path.name}:{node.lineno}: {name} that may hold pickles")
@@ -143,9 +169,14 @@ def test_commands_open_no_connection_and_start_no_program(tmp_path):
     judged = [f"{t} 0 d{d} {d * t % 2}\n" for t in range(1, 8) for d in range(96, 108)]
     (tmp_path / "qrels").write_text("".join(judged))
     done = subprocess.run(
-        [sys.executable, "-c", GUARDED], input=COMMANDS, cwd=tmp_path, capture_output=True,
-        text=True, env={**os.environ, "NUMBA_NUM_THREADS": "1", "MPLBACKEND": "Agg"}, timeout=300,
-    )  # fmt: skip
+        [sys.executable, "-c", GUARDED],
+        input=COMMANDS,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NUMBA_NUM_THREADS": "1", "MPLBACKEND": "Agg"},
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "topics.svg").exists()
 

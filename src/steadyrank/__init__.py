@@ -20,78 +20,78 @@ _HOMES = {
     "Qrels": "data.qrels",
     "Run": "data.run",
     "Scores": "data.scores",
-    "AgreeResult": "studies.agree",
-    "agree": "studies.agree",
-    "ComponentsResult": "studies.components",
-    "components": "studies.components",
+    "AgreeResult": "studies.agree.study",
+    "agree": "studies.agree.study",
+    "ComponentsResult": "studies.components.study",
+    "components": "studies.components.study",
     "CheckResult": "measures.check",
     "check": "measures.check",
-    "CompareResult": "studies.compare_result",
-    "as_qrels": "data.foreign",
-    "audit_tests": "studies.audit",
-    "compare": "studies.compare",
-    "InstancesResult": "studies.instances",
-    "InstancesTable": "studies.instances",
-    "instances": "studies.instances",
-    "SimulateResult": "studies.simulate",
-    "simulate": "studies.simulate",
-    "discriminative_power": "studies.compare",
-    "as_run": "data.foreign",
-    "as_scores": "data.foreign",
+    "CompareResult": "studies.compare.result",
+    "as_qrels": "data.interop.objects",
+    "audit_tests": "studies.compare.audit",
+    "compare": "studies.compare.study",
+    "InstancesResult": "studies.instances.study",
+    "InstancesTable": "studies.instances.study",
+    "instances": "studies.instances.study",
+    "SimulateResult": "studies.simulate.study",
+    "simulate": "studies.simulate.study",
+    "discriminative_power": "studies.compare.study",
+    "as_run": "data.interop.objects",
+    "as_scores": "data.interop.objects",
     "evaluate": "measures.evaluate",
     "join_scores": "data.scores",
     "parse_measure": "measures.names",
-    "PlanResult": "studies.plan",
-    "plan": "studies.plan",
-    "PoolsResult": "studies.pool_results",
-    "pools": "studies.pools",
-    "StabilityResult": "studies.stability",
-    "stability": "studies.stability",
-    "TopicsResult": "studies.topics",
-    "topics": "studies.topics",
-    "plot": "render.plots",
-    "Reproduction": "workflows.exhibits",
-    "ReportResult": "workflows.report",
-    "report": "workflows.report",
-    "reproduce": "workflows.reproduce",
-    "BuiltinCollection": "retrieval.builtin",
-    "builtin_collection": "retrieval.builtin",
-    "builtin_runs": "retrieval.builtin_runs",
-    "GridResult": "retrieval.grid",
-    "grid": "retrieval.grid",
-    "write_grid": "retrieval.grid",
-    "ShardResult": "retrieval.selective",
-    "shard": "retrieval.selective",
-    "write_shards": "retrieval.selective",
+    "PlanResult": "studies.plan.study",
+    "plan": "studies.plan.study",
+    "PoolsResult": "studies.pools.result",
+    "pools": "studies.pools.study",
+    "StabilityResult": "studies.stability.study",
+    "stability": "studies.stability.study",
+    "TopicsResult": "studies.topics.study",
+    "topics": "studies.topics.study",
+    "plot": "studies.plotting",
+    "Reproduction": "papers.model",
+    "ReportResult": "reporting.run",
+    "report": "reporting.run",
+    "reproduce": "papers.reproduce",
+    "BuiltinCollection": "retrieval.builtin.collection",
+    "builtin_collection": "retrieval.builtin.collection",
+    "builtin_runs": "retrieval.builtin.runs",
+    "GridResult": "retrieval.makers.grid",
+    "grid": "retrieval.makers.grid",
+    "write_grid": "retrieval.makers.grid",
+    "ShardResult": "retrieval.makers.shard",
+    "shard": "retrieval.makers.shard",
+    "write_shards": "retrieval.makers.shard",
     "qrels_from_dict": "data.qrels",
-    "read_qrels": "data.reading",
-    "read_run": "data.reading",
-    "read_runs": "data.reading",
-    "read_scores": "data.score_files",
+    "read_qrels": "data.read.runs",
+    "read_run": "data.read.runs",
+    "read_runs": "data.read.runs",
+    "read_scores": "data.read.score_files",
     "register_measure": "measures.own",
     "run_from_dict": "data.run",
-    "SimulatedTrack": "data.simulated",
-    "TrackModel": "data.track_model",
-    "simulated_track": "data.simulated",
-    "true_means": "data.track_model",
-    "read_topics": "data.datasets",
-    "write_qrels": "data.writing",
-    "write_run": "data.writing",
-    "write_scores": "data.score_files",
-    "single_instance_shares": "studies.instance_pitfalls",
-    "equivalence_intervals": "studies.instance_pitfalls",
-    "contradictions": "studies.instance_pitfalls",
-    "instance_spread": "studies.instance_pitfalls",
-    "method_pvalues": "studies.instance_agreement",
-    "paper_comparisons": "studies.instance_agreement",
-    "pool_pvalues": "studies.instance_agreement",
-    "plan_instances": "studies.instance_planning",
-    "kendall_tau": "stats.correlation",
-    "tau_ap": "stats.correlation",
-    "symmetric_tau_ap": "stats.correlation",
-    "correlations": "stats.correlation",
-    "cohen_kappa": "stats.kappa",
-    "rbo": "stats.overlap",
+    "SimulatedTrack": "data.track.simulated",
+    "TrackModel": "data.track.model",
+    "simulated_track": "data.track.simulated",
+    "true_means": "data.track.model",
+    "read_topics": "data.interop.datasets",
+    "write_qrels": "data.write.files",
+    "write_run": "data.write.files",
+    "write_scores": "data.read.score_files",
+    "single_instance_shares": "papers.jayasinghe2015.pitfalls",
+    "equivalence_intervals": "papers.jayasinghe2015.pitfalls",
+    "contradictions": "papers.jayasinghe2015.pitfalls",
+    "instance_spread": "papers.jayasinghe2015.pitfalls",
+    "method_pvalues": "papers.jayasinghe2015.agreement",
+    "paper_comparisons": "papers.jayasinghe2015.agreement",
+    "pool_pvalues": "papers.jayasinghe2015.agreement",
+    "plan_instances": "studies.instances.planning",
+    "kendall_tau": "stats.ranks.correlation",
+    "tau_ap": "stats.ranks.correlation",
+    "symmetric_tau_ap": "stats.ranks.correlation",
+    "correlations": "stats.ranks.correlation",
+    "cohen_kappa": "stats.ranks.kappa",
+    "rbo": "stats.ranks.overlap",
 }
 
 __all__ = [
@@ -196,16 +196,16 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from steadyrank.data.datasets import read_topics
-    from steadyrank.data.foreign import as_qrels, as_run, as_scores
+    from steadyrank.data.interop.datasets import read_topics
+    from steadyrank.data.interop.objects import as_qrels, as_run, as_scores
     from steadyrank.data.qrels import Qrels, qrels_from_dict
-    from steadyrank.data.reading import read_qrels, read_run, read_runs
+    from steadyrank.data.read.runs import read_qrels, read_run, read_runs
+    from steadyrank.data.read.score_files import read_scores, write_scores
     from steadyrank.data.run import Run, run_from_dict
-    from steadyrank.data.score_files import read_scores, write_scores
     from steadyrank.data.scores import Scores, join_scores
-    from steadyrank.data.simulated import SimulatedTrack, simulated_track
-    from steadyrank.data.track_model import TrackModel, true_means
-    from steadyrank.data.writing import write_qrels, write_run
+    from steadyrank.data.track.model import TrackModel, true_means
+    from steadyrank.data.track.simulated import SimulatedTrack, simulated_track
+    from steadyrank.data.write.files import write_qrels, write_run
     from steadyrank.errors import (
         FormatError,
         InputError,
@@ -218,38 +218,43 @@ if TYPE_CHECKING:
     from steadyrank.measures.evaluate import evaluate
     from steadyrank.measures.names import Measure, parse_measure
     from steadyrank.measures.own import register_measure
-    from steadyrank.render.plots import plot
-    from steadyrank.retrieval.builtin import BuiltinCollection, builtin_collection
-    from steadyrank.retrieval.builtin_runs import builtin_runs
-    from steadyrank.retrieval.grid import GridResult, grid, write_grid
-    from steadyrank.retrieval.selective import ShardResult, shard, write_shards
-    from steadyrank.stats.correlation import correlations, kendall_tau, symmetric_tau_ap, tau_ap
-    from steadyrank.stats.kappa import cohen_kappa
-    from steadyrank.stats.overlap import rbo
-    from steadyrank.studies.agree import AgreeResult, agree
-    from steadyrank.studies.audit import audit_tests
-    from steadyrank.studies.compare import compare, discriminative_power
-    from steadyrank.studies.compare_result import CompareResult
-    from steadyrank.studies.components import ComponentsResult, components
-    from steadyrank.studies.instance_agreement import (
+    from steadyrank.papers.jayasinghe2015.agreement import (
         method_pvalues,
         paper_comparisons,
         pool_pvalues,
     )
-    from steadyrank.studies.instance_pitfalls import (
+    from steadyrank.papers.jayasinghe2015.pitfalls import (
         contradictions,
         equivalence_intervals,
         instance_spread,
         single_instance_shares,
     )
-    from steadyrank.studies.instance_planning import plan_instances
-    from steadyrank.studies.instances import InstancesResult, InstancesTable, instances
-    from steadyrank.studies.plan import PlanResult, plan
-    from steadyrank.studies.pool_results import PoolsResult
-    from steadyrank.studies.pools import pools
-    from steadyrank.studies.simulate import SimulateResult, simulate
-    from steadyrank.studies.stability import StabilityResult, stability
-    from steadyrank.studies.topics import TopicsResult, topics
-    from steadyrank.workflows.exhibits import Reproduction
-    from steadyrank.workflows.report import ReportResult, report
-    from steadyrank.workflows.reproduce import reproduce
+    from steadyrank.papers.model import Reproduction
+    from steadyrank.papers.reproduce import reproduce
+    from steadyrank.reporting.run import ReportResult, report
+    from steadyrank.retrieval.builtin.collection import BuiltinCollection, builtin_collection
+    from steadyrank.retrieval.builtin.runs import builtin_runs
+    from steadyrank.retrieval.makers.grid import GridResult, grid, write_grid
+    from steadyrank.retrieval.makers.shard import ShardResult, shard, write_shards
+    from steadyrank.stats.ranks.correlation import (
+        correlations,
+        kendall_tau,
+        symmetric_tau_ap,
+        tau_ap,
+    )
+    from steadyrank.stats.ranks.kappa import cohen_kappa
+    from steadyrank.stats.ranks.overlap import rbo
+    from steadyrank.studies.agree.study import AgreeResult, agree
+    from steadyrank.studies.compare.audit import audit_tests
+    from steadyrank.studies.compare.result import CompareResult
+    from steadyrank.studies.compare.study import compare, discriminative_power
+    from steadyrank.studies.components.study import ComponentsResult, components
+    from steadyrank.studies.instances.planning import plan_instances
+    from steadyrank.studies.instances.study import InstancesResult, InstancesTable, instances
+    from steadyrank.studies.plan.study import PlanResult, plan
+    from steadyrank.studies.plotting import plot
+    from steadyrank.studies.pools.result import PoolsResult
+    from steadyrank.studies.pools.study import pools
+    from steadyrank.studies.simulate.study import SimulateResult, simulate
+    from steadyrank.studies.stability.study import StabilityResult, stability
+    from steadyrank.studies.topics.study import TopicsResult, topics

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from steadyrank.render.page_html import page_html, visible
+from steadyrank.present.page_html import page_html, visible
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="Playwright is not installed: pip install 'steadyrank[test]'"

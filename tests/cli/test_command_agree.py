@@ -21,8 +21,12 @@ def scores():
     rng = np.random.default_rng(4)
     quality = rng.random((12, 1)) + rng.random((12, 15))
     values = quality + np.array([0.1, 0.2, 10.0])[:, None, None] * rng.random((3, 12, 15))
-    return sr.Scores(measures=("AP", "nDCG", "ERR@20"), runs=[f"r{i}" for i in range(12)],
-                     topics=[f"t{i}" for i in range(15)], values=values / 12)  # fmt: skip
+    return sr.Scores(
+        measures=("AP", "nDCG", "ERR@20"),
+        runs=[f"r{i}" for i in range(12)],
+        topics=[f"t{i}" for i in range(15)],
+        values=values / 12,
+    )
 
 
 @pytest.fixture
@@ -44,16 +48,35 @@ def test_json_has_the_promised_keys_and_the_librarys_numbers(capsys, long, score
     assert shown["measures"] == ["AP", "nDCG", "ERR@20"]
     assert shown["cells"] == expected.cells()
     assert set(shown["cells"][0]) == {
-        "measure_a", "measure_b", "topics", "systems", "mean", "interval",
-    }  # fmt: skip
+        "measure_a",
+        "measure_b",
+        "topics",
+        "systems",
+        "mean",
+        "interval",
+    }
     assert [row["source"] for row in shown["anova"]] == [
-        "subject", "measure_pair", "topic_size", "system_size", "measure_pair:topic_size",
-        "measure_pair:system_size", "topic_size:system_size", "error", "total",
-    ]  # fmt: skip
+        "subject",
+        "measure_pair",
+        "topic_size",
+        "system_size",
+        "measure_pair:topic_size",
+        "measure_pair:system_size",
+        "topic_size:system_size",
+        "error",
+        "total",
+    ]
     for row, line in zip(shown["anova"], expected.anova.sources, strict=True):
         assert list(row)[:8] == [
-            "source", "ss", "df", "ms", "f", "pvalue", "omega_squared", "power",
-        ]  # fmt: skip
+            "source",
+            "ss",
+            "df",
+            "ms",
+            "f",
+            "pvalue",
+            "omega_squared",
+            "power",
+        ]
         assert (row["ss"], row["df"]) == (line.ss, line.df)
         assert (row["f"], row["pvalue"], row["power"]) == (None, None, None)
         interval = expected.limits.get(line.source)
@@ -66,18 +89,34 @@ def test_json_has_the_promised_keys_and_the_librarys_numbers(capsys, long, score
     assert shown["rmse"] == expected.rmse
     assert any("more samples tell no more about others" in note for note in shown["notes"])
     assert shown["likeness"]["dendrogram_order"] in (
-        ["ERR@20", "AP", "nDCG"], ["ERR@20", "nDCG", "AP"],
-    )  # fmt: skip
+        ["ERR@20", "AP", "nDCG"],
+        ["ERR@20", "nDCG", "AP"],
+    )
 
 
 def test_the_coefficient_and_the_power_are_chosen_by_name(capsys, long, scores):
-    options = ("--coefficient", "tau_ap", "--power", "omega", "--strata", "subject",
-               "--mode", "paper")  # fmt: skip
+    options = (
+        "--coefficient",
+        "tau_ap",
+        "--power",
+        "omega",
+        "--strata",
+        "subject",
+        "--mode",
+        "paper",
+    )
     _, out, _ = call(capsys, "agree", "--scores", long, *SIZES, *options, "--format", "json")
     shown = json.loads(out)
-    expected = sr.agree(scores, topic_sizes=[4, 10], system_sizes=[3, 6, 9], n_samples=8,
-                        coefficient="tau_ap", power="omega", strata="subject",
-                        mode="paper")  # fmt: skip
+    expected = sr.agree(
+        scores,
+        topic_sizes=[4, 10],
+        system_sizes=[3, 6, 9],
+        n_samples=8,
+        coefficient="tau_ap",
+        power="omega",
+        strata="subject",
+        mode="paper",
+    )
     assert shown["coefficient"] == "tau_ap"
     assert shown["power_convention"] == "omega"
     assert [row["f"] for row in shown["anova"][1:4]] == pytest.approx(

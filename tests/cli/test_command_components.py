@@ -37,15 +37,30 @@ def test_json_has_the_promised_rows_and_more(capsys, files):
     shown = json.loads(out)
     assert (code, err) == (0, "")
     sources = [
-        "topic", "stop_list", "stemmer", "model", "stop_list:stemmer", "stop_list:model",
-        "stemmer:model", "stop_list:stemmer:model", "error", "total",
-    ]  # fmt: skip
+        "topic",
+        "stop_list",
+        "stemmer",
+        "model",
+        "stop_list:stemmer",
+        "stop_list:model",
+        "stemmer:model",
+        "stop_list:stemmer:model",
+        "error",
+        "total",
+    ]
     assert [row["source"] for row in shown["anova"]] == sources
     assert (shown["mode"], shown["strata"]) == ("paper", "none")
     for row in shown["anova"]:
         assert list(row)[:8] == [
-            "source", "ss", "df", "ms", "f", "pvalue", "omega_squared", "power",
-        ]  # fmt: skip
+            "source",
+            "ss",
+            "df",
+            "ms",
+            "f",
+            "pvalue",
+            "omega_squared",
+            "power",
+        ]
     assert [row["df"] for row in shown["anova"]] == [7, 1, 1, 2, 1, 2, 2, 2, 77, 95]
     assert (shown["measure"], shown["n_topics"], shown["n_runs"]) == ("AP", 8, 12)
     (stemmer,) = [each for each in shown["main_effects"] if each["factor"] == "stemmer"]

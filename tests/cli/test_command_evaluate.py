@@ -152,8 +152,11 @@ def test_every_command_is_listed_and_helps(capsys):
 def in_a_process(*arguments, **options):
     return subprocess.run(
         [sys.executable, "-m", "steadyrank", *map(str, arguments)],
-        capture_output=True, text=True, check=False, **options,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
 
 
 def test_help_is_quick_and_imports_nothing_heavy():
@@ -194,8 +197,12 @@ def test_names_that_are_not_utf8_leave_as_they_came(write):
 
 
 def test_shell_completion_knows_measures():
-    environment = {**os.environ, "_STEADYRANK_COMPLETE": "bash_complete",
-                   "COMP_WORDS": "steadyrank evaluate -m nD", "COMP_CWORD": "3"}  # fmt: skip
+    environment = {
+        **os.environ,
+        "_STEADYRANK_COMPLETE": "bash_complete",
+        "COMP_WORDS": "steadyrank evaluate -m nD",
+        "COMP_CWORD": "3",
+    }
     code = "from steadyrank.cli import group; group.main(prog_name='steadyrank')"
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False

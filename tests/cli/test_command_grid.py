@@ -14,8 +14,9 @@ import steadyrank as sr
 from steadyrank.cli.making import split_names
 
 FEW = ("--stop-lists", "none,lucene", "--lexical", "none,porter", "--models", "BM25,PL2")
-RUNS = [f"{s}_{u}_{m}" for s in ("none", "lucene") for u in ("none", "porter")
-        for m in ("BM25", "PL2")]  # fmt: skip
+RUNS = [
+    f"{s}_{u}_{m}" for s in ("none", "lucene") for u in ("none", "porter") for m in ("BM25", "PL2")
+]
 
 SHARDS = {"grid": (), "shard": ("--shards", 2, "--sample", "0.5", "--top-shards", 1)}
 
@@ -62,12 +63,13 @@ def test_runs_and_run_information_go_into_a_folder(capsys, corpus, tmp_path):
     code, shown, err = call(capsys, "grid", corpus, "--out", out, *FEW, "--format", "json")
     assert json.loads(shown) == {
         "runs": [
-            dict(zip(("run", "stop_list", "lexical", "model"), (name, *name.split("_")),
-                     strict=True))
+            dict(
+                zip(("run", "stop_list", "lexical", "model"), (name, *name.split("_")), strict=True)
+            )
             for name in RUNS
         ],
         "out": str(out),
-    }  # fmt: skip
+    }
     assert "0 of them made now" in call(capsys, "grid", corpus, "--out", out, *FEW)[1]
 
 
@@ -75,9 +77,16 @@ def test_the_folder_is_read_by_evaluate_and_components(capsys, corpus, tmp_path)
     call(capsys, "grid", corpus, "--out", tmp_path / "grid", *FEW)
     info = ("--run-info", tmp_path / "grid" / "run-info.csv")
     code, shown, _ = call(
-        capsys, "evaluate", corpus / "qrels.txt", tmp_path / "grid" / "runs", "-m", "AP", *info,
-        "--format", "json",
-    )  # fmt: skip
+        capsys,
+        "evaluate",
+        corpus / "qrels.txt",
+        tmp_path / "grid" / "runs",
+        "-m",
+        "AP",
+        *info,
+        "--format",
+        "json",
+    )
     evaluated = json.loads(shown)
     code, shown, err = call(capsys, "grid", corpus, "-m", "AP", *FEW, "--format", "json")
     assert (code, err) == (0, "")
@@ -120,10 +129,28 @@ def test_everything_can_be_named(capsys, corpus, tmp_path, write):
     topics = write("t.tsv", "7\told rivers\n")
     qrels = write("q.txt", "7 0 d3 1\n7 0 d5 1\n")
     code, shown, err = call(
-        capsys, "grid", corpus / "docs.jsonl", "--topics", topics, "--qrels", qrels,
-        "--stop-lists", stop_list, "--lexical", "porter", "--models", "BM25(k1=0.9,b=0.4)",
-        "--models", "DPH", "--depth", 5, "--cache", tmp_path / "counts", "--format", "csv",
-    )  # fmt: skip
+        capsys,
+        "grid",
+        corpus / "docs.jsonl",
+        "--topics",
+        topics,
+        "--qrels",
+        qrels,
+        "--stop-lists",
+        stop_list,
+        "--lexical",
+        "porter",
+        "--models",
+        "BM25(k1=0.9,b=0.4)",
+        "--models",
+        "DPH",
+        "--depth",
+        5,
+        "--cache",
+        tmp_path / "counts",
+        "--format",
+        "csv",
+    )
     assert (code, err) == (0, "")
     names = [row["run"] for row in csv.DictReader(io.StringIO(shown))]
     assert names == ["mine_porter_BM25(k1=0.9,b=0.4)", "mine_porter_DPH"]
@@ -161,8 +188,10 @@ def test_a_collection_that_is_not_there(capsys, write, monkeypatch, tmp_path, co
     monkeypatch.chdir(tmp_path)
     write("t.tsv", "1\trivers\n")
     assert call(capsys, command, "nofolder", *wanted) == (
-        2, "", "steadyrank: nofolder: no such file\n"
-    )  # fmt: skip
+        2,
+        "",
+        "steadyrank: nofolder: no such file\n",
+    )
     code, _, err = call(capsys, command, "no*.jsonl", *wanted)
     assert (code, err) == (2, "steadyrank: no*.jsonl: no file matches\n")
     assert [path.name for path in tmp_path.iterdir()] == ["t.tsv"]

@@ -11,7 +11,7 @@ import pytest
 from commanding import call
 
 import steadyrank as sr
-from steadyrank.render.plots import PLOTS
+from steadyrank.studies.plotting import all_plots
 
 QUICK = ("--samples", "200", "--samples-per-instance", "50")
 PAIR = ("--a", "rerank", "--b", "bm25")
@@ -29,8 +29,7 @@ def long_csv(systems, measures=("AP",)):
 
 
 def drawn(rng, m, n, mean):
-    return (mean + rng.normal(0, 0.01, (m, 1)) + rng.normal(0, 0.03, n)
-            + rng.normal(0, 0.03, (m, n)))  # fmt: skip
+    return mean + rng.normal(0, 0.01, (m, 1)) + rng.normal(0, 0.03, n) + rng.normal(0, 0.03, (m, n))
 
 
 @pytest.fixture
@@ -54,8 +53,16 @@ def called(capsys, scores):
     """Call the command on these scores, systems by the names of runs."""
 
     def call_it(*arguments):
-        return call(capsys, "instances", "--scores", scores, "--system-from", r"^([^-]+)",
-                    *QUICK, *arguments)  # fmt: skip
+        return call(
+            capsys,
+            "instances",
+            "--scores",
+            scores,
+            "--system-from",
+            r"^([^-]+)",
+            *QUICK,
+            *arguments,
+        )
 
     return call_it
 
@@ -99,10 +106,16 @@ def test_the_library_gives_the_same(called, systems):
     _, out, _ = called(*PAIR, "--format", "json", "--seed", "3")
     matrix = np.concatenate(list(systems.values()))
     labels = [name for name, rows in systems.items() for _ in rows]
-    scores = sr.Scores(measures=["AP"], runs=[str(i) for i in range(11)], topics=range(25),
-                       values=[matrix], run_info={"system": labels})  # fmt: skip
-    result = sr.instances(scores, a="rerank", b="bm25", n_samples=200, samples_per_instance=50,
-                          rng=3)  # fmt: skip
+    scores = sr.Scores(
+        measures=["AP"],
+        runs=[str(i) for i in range(11)],
+        topics=range(25),
+        values=[matrix],
+        run_info={"system": labels},
+    )
+    result = sr.instances(
+        scores, a="rerank", b="bm25", n_samples=200, samples_per_instance=50, rng=3
+    )
     shown = json.loads(out)
     assert shown["pvalue"] == pytest.approx(result.pvalue)
     assert shown["posterior"]["hpd"] == pytest.approx(result.hpd)
@@ -144,8 +157,9 @@ def test_tables_of_several_systems(called):
     shown = json.loads(out)
     assert shown["baseline"] == "bm25"
     assert [(row["a"], row["b"]) for row in shown["comparisons"]] == [
-        ("rerank", "bm25"), ("dense", "bm25")
-    ]  # fmt: skip
+        ("rerank", "bm25"),
+        ("dense", "bm25"),
+    ]
     raw = [row["pvalue"]["mixed"] for row in shown["comparisons"]]
     assert shown["comparisons"][0]["pvalue_adjusted"] == pytest.approx(min(1, 2 * min(raw)))
     assert shown["correction"] == "holm"
@@ -163,8 +177,9 @@ def sweep(write):
     rng = np.random.default_rng(2)
     topics = rng.normal(0.4, 0.1, 40)
     means = {"0.1": -0.1, "1": 0.0, "10": 0.01}
-    settings = {f"sel@{rate}": topics + mean + rng.normal(0, 0.01, (5, 40))
-                for rate, mean in means.items()}  # fmt: skip
+    settings = {
+        f"sel@{rate}": topics + mean + rng.normal(0, 0.01, (5, 40)) for rate, mean in means.items()
+    }
     lines = ["run,system,rate", "full,full,"]
     lines += [f"{name}-{i},sel,{name[4:]}" for name in settings for i in range(5)]
     scores = write("sweep.csv", long_csv({"full": topics[None], **settings}))
@@ -187,8 +202,17 @@ def test_structure_is_warned_about_or_used(capsys, write, systems, scores):
     rows = [f"rerank-{i},rerank,s{i // 3}" for i in range(6)]
     rows += [f"dense-{i},dense,s{i}" for i in range(4)]
     info = write("info.csv", "\n".join(["run,system,sample", *rows, "bm25,bm25,"]) + "\n")
-    options = ("--scores", scores, "--run-info", info, *PAIR, *QUICK, "--no-posterior",
-               "--format", "json")  # fmt: skip
+    options = (
+        "--scores",
+        scores,
+        "--run-info",
+        info,
+        *PAIR,
+        *QUICK,
+        "--no-posterior",
+        "--format",
+        "json",
+    )
     code, out, err = call(capsys, "instances", *options)
     assert code == 0
     assert "steadyrank: warning: the 6 instances of rerank share values of sample (2 values)" in err
@@ -238,8 +262,19 @@ def test_a_plan_for_the_pair(called):
     assert table["power"][i][j] == pytest.approx(shown["achieved_power"])
     _, out, _ = called(*plan, "--topics", "10")
     assert "With 10 topics no number of instances reaches power 0.8" in out
-    _, out, _ = called(*plan, "--claim", "different", "--difference", ".03", "--power", ".9",
-                       "--cost-per-topic", "10", "--format", "json")  # fmt: skip
+    _, out, _ = called(
+        *plan,
+        "--claim",
+        "different",
+        "--difference",
+        ".03",
+        "--power",
+        ".9",
+        "--cost-per-topic",
+        "10",
+        "--format",
+        "json",
+    )
     other = json.loads(out)
     assert (other["claim"], other["difference"], other["power"]) == ("different", 0.03, 0.9)
     assert other["cost"] == 10 * other["topics"] + other["instances"]
@@ -256,7 +291,7 @@ def test_results_paste_into_papers(called, form):
     assert out.count("rerank is better than bm25 by 0.05") == 1
 
 
-@pytest.mark.parametrize("kind", list(PLOTS["InstancesResult"]))
+@pytest.mark.parametrize("kind", list(all_plots()["InstancesResult"]))
 def test_plots_of_pairs_tables_and_sweeps(called, capsys, sweep, tmp_path, kind):
     path = tmp_path / "figure.svg"
     options = ("--no-posterior", "--plot", path, "--plot-kind", kind, "--format", "json")
@@ -270,8 +305,9 @@ def test_plots_of_pairs_tables_and_sweeps(called, capsys, sweep, tmp_path, kind)
     code, _, _ = called(*PAIR, *options)
     assert code == 0
     assert "rerank" in path.read_text("utf-8")
-    code, _, _ = call(capsys, "instances", *sweep, *QUICK, "--sweep", "rate", "--b", "full",
-                      *options)  # fmt: skip
+    code, _, _ = call(
+        capsys, "instances", *sweep, *QUICK, "--sweep", "rate", "--b", "full", *options
+    )
     assert code == 0
     assert "rate" in path.read_text("utf-8")
 
@@ -279,8 +315,13 @@ def test_plots_of_pairs_tables_and_sweeps(called, capsys, sweep, tmp_path, kind)
 def test_the_margin_figure_shows_the_numbers(systems):
     matrix = np.concatenate(list(systems.values()))
     labels = [name for name, rows in systems.items() for _ in rows]
-    scores = sr.Scores(measures=["AP"], runs=[str(i) for i in range(11)], topics=range(25),
-                       values=[matrix], run_info={"system": labels})  # fmt: skip
+    scores = sr.Scores(
+        measures=["AP"],
+        runs=[str(i) for i in range(11)],
+        topics=range(25),
+        values=[matrix],
+        run_info={"system": labels},
+    )
     table = sr.instances(scores, b="bm25", n_samples=50, samples_per_instance=10)
     (ax,) = sr.plot(table).axes
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["rerank − bm25", "dense − bm25"]

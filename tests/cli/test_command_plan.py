@@ -34,8 +34,14 @@ def test_json_has_the_promised_keys(capsys):
     code, out, err = call(capsys, "plan", "--variance", ".114", *ASKED, "--format", "json")
     shown = json.loads(out)
     assert (code, err) == (0, "")
-    expected = {"method": "anova", "formula": "exact", "alpha": 0.05, "beta": 0.2, "systems": 10,
-                "minimum_difference": 0.15}  # fmt: skip
+    expected = {
+        "method": "anova",
+        "formula": "exact",
+        "alpha": 0.05,
+        "beta": 0.2,
+        "systems": 10,
+        "minimum_difference": 0.15,
+    }
     assert {key: shown[key] for key in expected} == expected
     (plan,) = shown["plans"]
     assert (plan["measure"], plan["variance"], plan["topics"]) == ("score", 0.114, 160)
@@ -123,8 +129,14 @@ def test_what_topics_buy(capsys):
 
 def test_budgets(capsys):
     named = ("--variance", "AP=.05", "--variance", "RR=.1")
-    budget = ("--minutes-per-document", "2", "--documents-per-topic", "AP=500",
-              "--documents-per-topic", "RR=10")  # fmt: skip
+    budget = (
+        "--minutes-per-document",
+        "2",
+        "--documents-per-topic",
+        "AP=500",
+        "--documents-per-topic",
+        "RR=10",
+    )
     _, out, _ = call(capsys, "plan", *named, *ASKED, *budget, "--format", "json")
     plans = json.loads(out)["plans"]
     assert [plan["cheapest"] for plan in plans] == [False, True]

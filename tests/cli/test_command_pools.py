@@ -45,8 +45,16 @@ def test_json_has_the_promised_keys(capsys, files, folder):
         for k in range(N_TEAMS)
         for size in (10, 5)
     }
-    keys = {"measure", "k", "pilot_topics", "variances", "mean", "interval", "quantiles",
-            "topics_needed"}  # fmt: skip
+    keys = {
+        "measure",
+        "k",
+        "pilot_topics",
+        "variances",
+        "mean",
+        "interval",
+        "quantiles",
+        "topics_needed",
+    }
     for row in cells.values():
         assert keys <= set(row)
         assert row["mean"] == pytest.approx(sum(row["variances"]) / len(row["variances"]))
@@ -63,9 +71,11 @@ def test_json_has_the_promised_keys(capsys, files, folder):
     assert shown["rank_similarity"][0]["measure_b"] == "nDCG@10"
     track_runs = sr.read_runs(folder / "runs", run_info=folder / "run-info.csv")
     found = sr.pools(
-        track_runs, sr.read_qrels(folder / "qrels.txt"), measures=["AP", "nDCG@10"],
+        track_runs,
+        sr.read_qrels(folder / "qrels.txt"),
+        measures=["AP", "nDCG@10"],
         pilot_topics=[10, 5],
-    )  # fmt: skip
+    )
     assert tuple(cells["nDCG@10", 2, 5]["variances"]) == found.cell("nDCG@10", 2, 5).variances
 
 

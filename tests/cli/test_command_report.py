@@ -12,7 +12,9 @@ import pytest
 from commanding import call
 
 import steadyrank as sr
-from steadyrank.workflows import report_sections, report_sources, report_steadiness
+from steadyrank.reporting import runs_sections as report_sections
+from steadyrank.reporting import steadiness_sections as report_steadiness
+from steadyrank.reporting import variation_sections as report_sources
 
 QUICK = ("--samples", "30", "--quiet")
 
@@ -63,25 +65,48 @@ def test_the_page_is_written_and_the_findings_are_printed(capsys, track, tmp_pat
 
 def test_json_says_what_was_done(capsys, track, tmp_path):
     code, printed, _ = call(
-        capsys, "report", track / "qrels.txt", track / "runs", "--out", tmp_path / "r.html",
-        "--format", "json", *QUICK,
-    )  # fmt: skip
+        capsys,
+        "report",
+        track / "qrels.txt",
+        track / "runs",
+        "--out",
+        tmp_path / "r.html",
+        "--format",
+        "json",
+        *QUICK,
+    )
     shown = json.loads(printed)
     assert code == 0
     assert list(shown) == ["out", "findings", "studies", "n_samples", "left_out", "command"]
     assert shown["n_samples"] == {"topics": 30, "simulate": 30}
     assert "agree" in shown["left_out"]
-    assert shown["studies"] == ["evaluate", "check", "compare", "stability", "plan", "topics",
-                                "simulate"]  # fmt: skip
+    assert shown["studies"] == [
+        "evaluate",
+        "check",
+        "compare",
+        "stability",
+        "plan",
+        "topics",
+        "simulate",
+    ]
 
 
 @pytest.mark.parametrize("form", ["csv", "markdown", "latex"])
 def test_findings_in_other_formats(capsys, scores, tmp_path, form):
     result = tmp_path / "findings.txt"
     code, printed, _ = call(
-        capsys, "report", "--scores", tmp_path / "scores.csv", "--out", tmp_path / "r.html",
-        "--format", form, "-o", result, *QUICK,
-    )  # fmt: skip
+        capsys,
+        "report",
+        "--scores",
+        tmp_path / "scores.csv",
+        "--out",
+        tmp_path / "r.html",
+        "--format",
+        form,
+        "-o",
+        result,
+        *QUICK,
+    )
     assert (code, printed) == (0, "")
     text = result.read_text()
     assert "leads by mean AP" in text
@@ -93,9 +118,27 @@ def test_findings_in_other_formats(capsys, scores, tmp_path, form):
 
 def test_the_command_on_the_page_makes_the_same_bytes(capsys, track, tmp_path, monkeypatch):
     monkeypatch.chdir(track)
-    first = ("report", "qrels.txt", "runs/team1-s1.run", "runs/team2-s1.run", "runs/team3-s1.run",
-             "-m", "AP", "-m", "P@5", "--out", tmp_path / "a.html", "--alpha", "0.1", "--seed",
-             "7", "--title", "it's mine; rm *", "--system-from", "^(team.)")  # fmt: skip
+    first = (
+        "report",
+        "qrels.txt",
+        "runs/team1-s1.run",
+        "runs/team2-s1.run",
+        "runs/team3-s1.run",
+        "-m",
+        "AP",
+        "-m",
+        "P@5",
+        "--out",
+        tmp_path / "a.html",
+        "--alpha",
+        "0.1",
+        "--seed",
+        "7",
+        "--title",
+        "it's mine; rm *",
+        "--system-from",
+        "^(team.)",
+    )
     call(capsys, *first, *QUICK, "--jobs", 1)
     code, printed, _ = call(capsys, *first, *QUICK, "--format", "json")
     command = json.loads(printed)["command"]
@@ -112,10 +155,12 @@ def test_the_command_on_the_page_makes_the_same_bytes(capsys, track, tmp_path, m
 
 def test_scores_come_in_one_file_or_in_one_a_measure(capsys, scores, tmp_path):
     pages = []
-    for number, given in enumerate((
-        ("--scores", tmp_path / "scores.csv"),
-        ("-m", f"AP={tmp_path / 'ap.csv'}", "-m", f"RR={tmp_path / 'rr.csv'}"),
-    )):  # fmt: skip
+    for number, given in enumerate(
+        (
+            ("--scores", tmp_path / "scores.csv"),
+            ("-m", f"AP={tmp_path / 'ap.csv'}", "-m", f"RR={tmp_path / 'rr.csv'}"),
+        )
+    ):
         out = tmp_path / f"{number}.html"
         code, printed, err = call(capsys, "report", *given, "--out", out, *QUICK)
         assert (code, err) == (0, "")
@@ -125,9 +170,15 @@ def test_scores_come_in_one_file_or_in_one_a_measure(capsys, scores, tmp_path):
 
 def test_what_is_planned_is_told_before_it_starts(capsys, scores, tmp_path):
     code, _, err = call(
-        capsys, "report", "--scores", tmp_path / "scores.csv", "--out", tmp_path / "r.html",
-        "--budget", "90s",
-    )  # fmt: skip
+        capsys,
+        "report",
+        "--scores",
+        tmp_path / "scores.csv",
+        "--out",
+        tmp_path / "r.html",
+        "--budget",
+        "90s",
+    )
     assert code == 0
     assert "studies, for a budget of 1.5 min: compare" in err
     assert "topics (10,000 splits)" in err
@@ -175,8 +226,16 @@ def test_one_run_or_none_is_refused(capsys, track, tmp_path):
 
 
 def test_other_settings_of_a_store_are_refused(capsys, track, tmp_path):
-    given = ("report", track / "qrels.txt", track / "runs", "--out", tmp_path / "r.html",
-             "--store", tmp_path / "store", *QUICK)  # fmt: skip
+    given = (
+        "report",
+        track / "qrels.txt",
+        track / "runs",
+        "--out",
+        tmp_path / "r.html",
+        "--store",
+        tmp_path / "store",
+        *QUICK,
+    )
     assert call(capsys, *given)[0] == 0
     assert (tmp_path / "store" / "simulate" / "settings.json").exists()
     (tmp_path / "r.html").unlink()

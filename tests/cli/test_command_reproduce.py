@@ -13,7 +13,7 @@ from commanding import call
 import steadyrank as sr
 from steadyrank.cli import COMMANDS
 from steadyrank.cli.reproduce import NAMES
-from steadyrank.workflows.reproduce import PAPERS
+from steadyrank.papers.reproduce import PAPERS
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +71,18 @@ def test_runs_with_teams(capsys, tmp_path):
     track.write(tmp_path)
     given = (tmp_path / "qrels.txt", tmp_path / "runs", "--run-info", tmp_path / "run-info.csv")
     code, text, err = call(
-        capsys, "reproduce", "sakai2016", *given, "-m", "AP", "-m", "P@5", "--samples", "2",
+        capsys,
+        "reproduce",
+        "sakai2016",
+        *given,
+        "-m",
+        "AP",
+        "-m",
+        "P@5",
+        "--samples",
+        "2",
         "--quiet",
-    )  # fmt: skip
+    )
     assert (code, err) == (0, "")
     assert "figure-1" in text
     assert "Data: 3 runs on 12 judged topics." in " ".join(text.split())

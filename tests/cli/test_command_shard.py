@@ -12,8 +12,22 @@ from commanding import call
 
 import steadyrank as sr
 
-DESIGN = ("--shards", 4, "--sample-rate", "10%,0.4", "--cluster-samples", 2, "--partitions", 2,
-          "--csi", 3, "--sample", "0.3", "--top-shards", 2)  # fmt: skip
+DESIGN = (
+    "--shards",
+    4,
+    "--sample-rate",
+    "10%,0.4",
+    "--cluster-samples",
+    2,
+    "--partitions",
+    2,
+    "--csi",
+    3,
+    "--sample",
+    "0.3",
+    "--top-shards",
+    2,
+)
 
 
 @pytest.fixture
@@ -43,10 +57,24 @@ def test_instances_reads_the_folder_as_it_is(capsys, corpus, tmp_path):
     assert len(lines) == 26
     assert len(list((out / "runs").glob("*.run"))) == 25
     code, shown, err = call(
-        capsys, "instances", corpus / "qrels.txt", out / "runs", "--run-info",
-        out / "run-info.csv", "-m", "AP", "--a", "topical", "--b", "exhaustive",
-        "--instance-factors", "sample,partition,csi", "--quiet", "--format", "json",
-    )  # fmt: skip
+        capsys,
+        "instances",
+        corpus / "qrels.txt",
+        out / "runs",
+        "--run-info",
+        out / "run-info.csv",
+        "-m",
+        "AP",
+        "--a",
+        "topical",
+        "--b",
+        "exhaustive",
+        "--instance-factors",
+        "sample,partition,csi",
+        "--quiet",
+        "--format",
+        "json",
+    )
     assert (code, err) == (0, "")
     assert json.loads(shown)["n_instances"] == {"a": 24, "b": 1}
 
@@ -59,14 +87,24 @@ def test_scores_are_summed_up_by_rate(capsys, corpus, tmp_path):
     assert (code, err) == (0, "")
     scores = sr.read_scores(file)
     direct = sr.shard(
-        corpus, shards=4, sample_rate=[0.1, 0.4], cluster_samples=2, partitions=2, csi=3,
-        cluster_share=0.3, top_shards=2, measures="AP", rng=5,
-    )  # fmt: skip
+        corpus,
+        shards=4,
+        sample_rate=[0.1, 0.4],
+        cluster_samples=2,
+        partitions=2,
+        csi=3,
+        cluster_share=0.3,
+        top_shards=2,
+        measures="AP",
+        rng=5,
+    )
     assert np.array_equal(scores.values, direct.values)
     rows = [line.split() for line in shown.splitlines()[2:5]]
     assert [row[:3] for row in rows] == [
-        ["exhaustive", "–", "1"], ["topical", "0.1", "12"], ["topical", "0.4", "12"],
-    ]  # fmt: skip
+        ["exhaustive", "–", "1"],
+        ["topical", "0.1", "12"],
+        ["topical", "0.4", "12"],
+    ]
     means = scores.mean()[0, np.array(scores.run_info["rate"]) == "0.4"]
     assert rows[2][3:] == [f"{means.mean():.4f}", f"{means.std(ddof=1):.4f}"]
 
@@ -83,9 +121,13 @@ def test_json_and_csv_have_every_run(capsys, corpus):
 
 @pytest.mark.parametrize(
     "options",
-    [("--random-shards",), ("--distance", "kl"), ("--statistics", "shard"),
-     ("--model", "PL2", "--stop-list", "none", "--lexical", "4grams", "--csi-depth", 3)],
-)  # fmt: skip
+    [
+        ("--random-shards",),
+        ("--distance", "kl"),
+        ("--statistics", "shard"),
+        ("--model", "PL2", "--stop-list", "none", "--lexical", "4grams", "--csi-depth", 3),
+    ],
+)
 def test_every_option_changes_the_instances(capsys, corpus, options):
     usual = call(capsys, "shard", corpus, *DESIGN, "-m", "AP", "--format", "csv", "--quiet")
     other = call(capsys, "shard", corpus, *DESIGN, "-m", "AP", "--format", "csv", *options)
@@ -103,10 +145,12 @@ def test_every_option_changes_the_instances(capsys, corpus, options):
         (("-m", "AP", "--sample-rate", "lots"), "'lots' is not a list of rates"),
         (("-m", "AP", "--sample-rate", "0"), "sample_rate must be above 0 and at most 1, got 0.0"),
         (("-m", "AP", "--shards", 3, "--top-shards", 4), "cannot search 4 of 3 shards"),
-        (("-m", "AP", "--shards", 3, "--sample", 0.1, "--top-shards", 1, "--model", "BM52"),
-         "did you mean 'BM25'?"),
+        (
+            ("-m", "AP", "--shards", 3, "--sample", 0.1, "--top-shards", 1, "--model", "BM52"),
+            "did you mean 'BM25'?",
+        ),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_told_in_one_line(capsys, corpus, arguments, message):
     code, shown, err = call(capsys, "shard", corpus, *arguments)
     assert (code, shown) == (2, "")

@@ -47,7 +47,7 @@ def never(monkeypatch):
     def sampled(*args, **options):
         raise AssertionError("sampled before the mistake was told")
 
-    monkeypatch.setattr("steadyrank.studies.simulate.simulate", sampled)
+    monkeypatch.setattr("steadyrank.studies.simulate.study.simulate", sampled)
 
 
 def result_of(capsys, *arguments):
@@ -127,21 +127,53 @@ def test_pairs_and_runs_in_json_are_those_of_the_data(capsys, files):
 
 
 def test_every_option_reaches_the_study(capsys, files):
-    chosen = ("--model", "kde", "--bandwidth", "0.25", "--depth", 40, "--denominator", "sampled",
-              "--score-source", "rank", "--alpha", "0.01", "--seed", 7,
-              "--mode", "paper")  # fmt: skip
+    chosen = (
+        "--model",
+        "kde",
+        "--bandwidth",
+        "0.25",
+        "--depth",
+        40,
+        "--denominator",
+        "sampled",
+        "--score-source",
+        "rank",
+        "--alpha",
+        "0.01",
+        "--seed",
+        7,
+        "--mode",
+        "paper",
+    )
     result = result_of(capsys, *files, "-m", "AP(rel=2)", *chosen)
     keys = ("model", "bandwidth", "depth", "denominator", "score_source", "seed", "measure", "mode")
     assert [result[key] for key in keys] == [
-        "kde", 0.25, 40, "sampled", "rank", 7, "AP(rel=2)", "paper",
-    ]  # fmt: skip
+        "kde",
+        0.25,
+        40,
+        "sampled",
+        "rank",
+        7,
+        "AP(rel=2)",
+        "paper",
+    ]
     assert result["significance"]["alpha"] == 0.01
     with pytest.warns(sr.SteadyrankWarning, match="1 of 15 topics has no relevant document"):
         direct = sr.simulate(
-            [str(path) for path in files[1:]], files[0], measure="AP", rel=2, model="kde",
-            bandwidth=0.25, depth=40, denominator="sampled", score_source="rank", alpha=0.01,
-            n_samples=SAMPLES, rng=7, mode="paper",
-        )  # fmt: skip
+            [str(path) for path in files[1:]],
+            files[0],
+            measure="AP",
+            rel=2,
+            model="kde",
+            bandwidth=0.25,
+            depth=40,
+            denominator="sampled",
+            score_source="rank",
+            alpha=0.01,
+            n_samples=SAMPLES,
+            rng=7,
+            mode="paper",
+        )
     assert result["simulated_mean"] == direct.simulated_mean.tolist()
     assert result_of(capsys, *files)["bandwidth"] is None
 
@@ -354,8 +386,11 @@ def test_quiet_silences_matplotlib_too(files, tmp_path):
     arguments = [*files, "--samples", 20, "--plot", figure, "--quiet"]
     done = subprocess.run(
         [sys.executable, "-m", "steadyrank", "simulate", *map(str, arguments)],
-        env=environment, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stderr == ""
     assert figure.exists()
 

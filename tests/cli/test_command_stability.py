@@ -107,9 +107,17 @@ def test_instances_are_a_third_facet(capsys, instances):
     assert code == 0
     assert json.loads(out)["design"] == "crossed"
     code, out, _ = call(
-        capsys, "stability", "--scores", instances, "--run-info", info, "--facet", "none",
-        "--format", "json",
-    )  # fmt: skip
+        capsys,
+        "stability",
+        "--scores",
+        instances,
+        "--run-info",
+        info,
+        "--facet",
+        "none",
+        "--format",
+        "json",
+    )
     assert json.loads(out)["n_systems"] == 12
 
 

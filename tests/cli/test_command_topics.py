@@ -16,13 +16,29 @@ from steadyrank.cli.topics import parse_sizes
 from steadyrank.errors import InputError
 
 PAIR_KEYS = {
-    "a", "b", "difference", "variance_a", "variance_b", "covariance", "error_rate",
-    "error_rate_independent", "approximation", "predictive",
-}  # fmt: skip
+    "a",
+    "b",
+    "difference",
+    "variance_a",
+    "variance_b",
+    "covariance",
+    "error_rate",
+    "error_rate_independent",
+    "approximation",
+    "predictive",
+}
 LEVEL_KEYS = {
-    "low", "high", "pairs", "variance", "variance_independent", "sizes", "error_rate",
-    "approximation", "empirical", "fit",
-}  # fmt: skip
+    "low",
+    "high",
+    "pairs",
+    "variance",
+    "variance_independent",
+    "sizes",
+    "error_rate",
+    "approximation",
+    "empirical",
+    "fit",
+}
 
 
 def wide(n_runs=5, n_topics=40, seed=0):
@@ -43,9 +59,18 @@ def scores(write):
 
 def test_json_has_the_promised_keys_and_no_nan(capsys, scores):
     code, out, err = call(
-        capsys, "topics", "--scores", scores, "-m", "AP", "--trials", "100", "--format", "json",
+        capsys,
+        "topics",
+        "--scores",
+        scores,
+        "-m",
+        "AP",
+        "--trials",
+        "100",
+        "--format",
+        "json",
         "--quiet",
-    )  # fmt: skip
+    )
     assert (code, err) == (0, "")
     assert "NaN" not in out
     assert "Infinity" not in out
@@ -72,10 +97,27 @@ def test_json_has_the_promised_keys_and_no_nan(capsys, scores):
 
 def test_json_is_the_librarys_result(capsys, scores):
     _, out, _ = call(
-        capsys, "topics", "--scores", scores, "--trials", "60", "--seed", "3", "--sizes", "3,9",
-        "--target", ".1", "--alpha", ".01", "--comparisons", "7", "--binning", "both",
-        "--format", "json",
-    )  # fmt: skip
+        capsys,
+        "topics",
+        "--scores",
+        scores,
+        "--trials",
+        "60",
+        "--seed",
+        "3",
+        "--sizes",
+        "3,9",
+        "--target",
+        ".1",
+        "--alpha",
+        ".01",
+        "--comparisons",
+        "7",
+        "--binning",
+        "both",
+        "--format",
+        "json",
+    )
     shown = json.loads(out)
     result = sr.topics(
         sr.read_scores(scores),
@@ -212,8 +254,9 @@ def test_the_plot_shows_the_result(scores):
     np.testing.assert_array_equal(points[0], result.levels[0].empirical)
     np.testing.assert_array_equal(points[1], result.levels[2].empirical)
     assert [text.get_text() for text in ax.get_legend().get_texts()][:2] == [
-        "0.00–0.01", "0.02–0.03",
-    ]  # fmt: skip
+        "0.00–0.01",
+        "0.02–0.03",
+    ]
     assert len(sr.plot(result).axes[0].containers) == 4
     with pytest.raises(InputError, match="a level is named by a difference from 0 on"):
         sr.plot(result, levels=[-1])
@@ -222,8 +265,9 @@ def test_the_plot_shows_the_result(scores):
 def test_an_odd_result_is_drawn_too():
     base = np.random.default_rng(0).random(12)
     values = np.stack([base, base, base + 0.3])
-    odd = sr.Scores(measures=("AP",), runs=("a", "b", "$c_{"), topics=list("abcdefghijkl"),
-                    values=values[None])  # fmt: skip
+    odd = sr.Scores(
+        measures=("AP",), runs=("a", "b", "$c_{"), topics=list("abcdefghijkl"), values=values[None]
+    )
     figure = sr.plot(sr.topics(odd, trials=10, sizes=[3, 6, 20]))
     assert len(figure.axes[0].containers) == 2
 

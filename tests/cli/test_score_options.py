@@ -47,9 +47,10 @@ def test_every_command_with_scores_is_tried_here():
     from steadyrank.cli import group
 
     joining = [
-        name for name in COMMANDS
+        name
+        for name in COMMANDS
         if "repeat to join" in " ".join(CliRunner().invoke(group, [name, "--help"]).output.split())
-    ]  # fmt: skip
+    ]
     assert set(joining) == {*STUDIES, "components", "reproduce"}, "those two need more data"
 
 
@@ -92,8 +93,7 @@ def test_two_files_of_one_measure_name_are_refused(capsys, folder, name):
 
 
 @pytest.mark.parametrize(
-    ("option", "values"),
-    [("--team-from", ("^(.)", "(.)$")), ("--system-from", ("^(.)", "(.)$"))],
+    ("option", "values"), [("--team-from", ("^(.)", "(.)$")), ("--system-from", ("^(.)", "(.)$"))]
 )
 def test_what_describes_the_runs_is_given_once(capsys, folder, option, values):
     twice = [word for value in values for word in (option, value)]

@@ -51,8 +51,11 @@ def test_which_sources_are_behind_kernels(tmp_path):
         sources[name] = tmp_path / name
         sources[name].write_text(text)
     assert kernels._compiled(sources) == {
-        "steadyrank.a", "steadyrank.b", "steadyrank.c.d", "steadyrank.compute.kernels"
-    }  # fmt: skip
+        "steadyrank.a",
+        "steadyrank.b",
+        "steadyrank.c.d",
+        "steadyrank.compute.kernels",
+    }
 
 
 def test_a_change_in_a_source_behind_kernels_makes_them_stale():

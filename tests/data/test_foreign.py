@@ -21,10 +21,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steadyrank import InputError, Qrels, Run, Scores, SteadyrankWarning, UnknownNameError
-from steadyrank.data.foreign import as_qrels, as_run, as_scores, one_by_one
+from steadyrank.data.interop.objects import as_qrels, as_run, as_scores, one_by_one
+from steadyrank.data.interop.tool_frames import Tool, qrels_frame, run_frame
 from steadyrank.data.qrels import qrels_from_dict
 from steadyrank.data.run import run_from_dict
-from steadyrank.data.tool_frames import Tool, qrels_frame, run_frame
 from steadyrank.measures.evaluate import evaluate
 
 RUN = {"q1": {"d1": 0.5, "d2": 2.0, "d3": 2.0}, "q2": {"d9": -1.5}}
@@ -425,7 +425,7 @@ def test_trectools(tmp_path: Any) -> None:
 
 def test_nothing_foreign_is_imported() -> None:
     code = (
-        "import sys, steadyrank.data.foreign as f\n"
+        "import sys, steadyrank.data.interop.objects as f\n"
         "list(f.one_by_one(['a.run'])), f.table_of(3)\n"
         "libraries = {'pandas', 'polars', 'pyarrow', 'ranx', 'ir_measures', 'trectools'}\n"
         "print(sorted(libraries & set(sys.modules)))"

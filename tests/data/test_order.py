@@ -22,8 +22,17 @@ NAMES = st.lists(st.text(alphabet="ab01²9-", max_size=5), unique=True)
 def test_numbers_go_by_their_size_and_the_rest_by_its_letters():
     names = ["run10", "run9", "B2", "b1", "run9b", "009", "9", "10", "", "9" * 5000]
     assert sorted(names, key=natural_key) == [
-        "", "009", "9", "10", "9" * 5000, "B2", "b1", "run9", "run9b", "run10",
-    ]  # fmt: skip
+        "",
+        "009",
+        "9",
+        "10",
+        "9" * 5000,
+        "B2",
+        "b1",
+        "run9",
+        "run9b",
+        "run10",
+    ]
 
 
 @settings(deadline=None, max_examples=50)
@@ -37,9 +46,12 @@ def test_names_have_one_order_whatever_order_they_come_in(names, random):
 def test_scores_keep_their_cells():
     values = np.arange(12.0).reshape(1, 3, 4)
     scores = sr.Scores(
-        measures=["AP"], runs=["r10", "r2", "r1"], topics=["b", "10", "9", "a"], values=values,
+        measures=["AP"],
+        runs=["r10", "r2", "r1"],
+        topics=["b", "10", "9", "a"],
+        values=values,
         run_info={"team": ["x", "y", "z"]},
-    )  # fmt: skip
+    )
     by_topic = scores_in_order(scores)
     assert (by_topic.runs, by_topic.topics) == (scores.runs, ("9", "10", "a", "b"))
     assert np.array_equal(by_topic.values, values[:, :, [2, 1, 3, 0]])

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import steadyrank as sr
-from steadyrank.data import sources
+from steadyrank.data.read import sources
 
 RUN = "301 Q0 d1 1 2.5 tag\n301 Q0 d2 2 1.5 tag\n302 Q0 d9 1 7 tag\n"
 EXPECTED = {"301": [("d1", 2.5), ("d2", 1.5)], "302": [("d9", 7.0)]}
@@ -54,13 +54,13 @@ def test_interleaved_topics_and_small_chunks_change_nothing(write, monkeypatch):
     path = write("interleaved.run", "\n".join(lines))
     whole = rankings(sr.read_run(path))
     for size in (150, 257, 4096):
-        monkeypatch.setattr("steadyrank.data.trec.CHUNK", size)
+        monkeypatch.setattr("steadyrank.data.read.trec.CHUNK", size)
         monkeypatch.setattr(sources, "CHUNK", size)
         assert rankings(sr.read_run(path)) == whole
 
 
 def test_lines_longer_than_the_fast_path_and_than_a_chunk(write, monkeypatch):
-    monkeypatch.setattr("steadyrank.data.trec.CHUNK", 200)
+    monkeypatch.setattr("steadyrank.data.read.trec.CHUNK", 200)
     ids = ["x" * n for n in (1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 200, 5000)]
     lines = [f"topic-with-a-long-name Q0 {d} 1 {i}.5 tag" for i, d in enumerate(ids)]
     run = sr.read_run(write("long.run", "\n".join(lines)))
@@ -82,10 +82,28 @@ def test_all_tied_in_file_order_is_sorted(write):
 
 @pytest.mark.parametrize(
     "text",
-    ["1", "-1.5", "+2", ".5", "5.", "1e-5", "1E+22", "0.1", "123456789012345678901234567890",
-     "1.7976931348623157e308", "5e-324", "2.2250738585072011e-308", "0.30000000000000004",
-     "9007199254740993", "1e23", "-0.0", "00012.50", "1e-400", "8.589973e9"],
-)  # fmt: skip
+    [
+        "1",
+        "-1.5",
+        "+2",
+        ".5",
+        "5.",
+        "1e-5",
+        "1E+22",
+        "0.1",
+        "123456789012345678901234567890",
+        "1.7976931348623157e308",
+        "5e-324",
+        "2.2250738585072011e-308",
+        "0.30000000000000004",
+        "9007199254740993",
+        "1e23",
+        "-0.0",
+        "00012.50",
+        "1e-400",
+        "8.589973e9",
+    ],
+)
 def test_numbers_are_exact(write, text):
     run = sr.read_run(write("number.run", f"1 Q0 d 1 {text} t\n"))
     assert run.scores[0] == float(text)
@@ -282,8 +300,10 @@ def test_frames_out(write):
     assert frame["doc_id"].tolist() == ["d1", "d2", "d9"]
     qrels = sr.qrels_from_dict({"1": {"a": 1}})
     assert qrels.to_frame().to_dict("list") == {
-        "query_id": ["1"], "doc_id": ["a"], "relevance": [1],
-    }  # fmt: skip
+        "query_id": ["1"],
+        "doc_id": ["a"],
+        "relevance": [1],
+    }
 
 
 def test_unknown_topics_are_named_with_the_nearest():

@@ -17,9 +17,13 @@ import steadyrank as sr
 def cube(**changes):
     values = np.arange(12, dtype=float).reshape(2, 3, 2) / 7
     parts = {
-        "measures": ("AP", "RR"), "runs": ("a", "b", "c"), "topics": ("1", "2"), "values": values,
-        "run_info": {"team": ("X", "X", "Y")}, "meta": {"seed": 5},
-    }  # fmt: skip
+        "measures": ("AP", "RR"),
+        "runs": ("a", "b", "c"),
+        "topics": ("1", "2"),
+        "values": values,
+        "run_info": {"team": ("X", "X", "Y")},
+        "meta": {"seed": 5},
+    }
     return sr.Scores(**{**parts, **changes})
 
 
@@ -181,8 +185,10 @@ def test_a_failed_write_leaves_nothing(tmp_path):
 
 NAMES = st.lists(
     st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8).map(str.strip),
-    min_size=1, max_size=4, unique=True,
-).filter(all)  # fmt: skip
+    min_size=1,
+    max_size=4,
+    unique=True,
+).filter(all)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

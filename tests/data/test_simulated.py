@@ -14,13 +14,8 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.data.simulated import SimulatedTrack, simulated_track
-from steadyrank.data.track_model import (
-    TrackDesign,
-    TrackModel,
-    draw_latents,
-    true_means,
-)
+from steadyrank.data.track.model import TrackDesign, TrackModel, draw_latents, true_means
+from steadyrank.data.track.simulated import SimulatedTrack, simulated_track
 
 SMALL = {"n_teams": 4, "runs_per_team": 2, "n_topics": 6, "depth": 100, "pool_depth": 20}
 
@@ -197,10 +192,7 @@ def test_files_read_back_exactly(tmp_path, partly_pooled, compress):
         assert again.info == run.info
         assert np.array_equal(again.scores, run.scores)
         assert again.documents.to_list() == run.documents.to_list()
-    for name, qrels in (
-        ("qrels", partly_pooled.qrels),
-        ("complete-qrels", partly_pooled.complete),
-    ):
+    for name, qrels in (("qrels", partly_pooled.qrels), ("complete-qrels", partly_pooled.complete)):
         again = sr.read_qrels(root / f"{name}.txt")
         assert again.topics == qrels.topics
         assert np.array_equal(again.grades, qrels.grades)
@@ -305,9 +297,15 @@ def test_document_noise_is_shared_as_the_model_says():
     # 5 standard errors of a correlation: false alarms below 1 in 10^5.
     model, n_documents = TrackModel(), 20_000
     design = TrackDesign(
-        n_teams=2, runs_per_team=2, n_topics=1, depth=10, pool_depth=5, instances=2,
-        pooled_per_team=2, n_candidates=n_documents,
-    )  # fmt: skip
+        n_teams=2,
+        runs_per_team=2,
+        n_topics=1,
+        depth=10,
+        pool_depth=5,
+        instances=2,
+        pooled_per_team=2,
+        n_candidates=n_documents,
+    )
     grades = np.zeros(n_documents, np.int32)
     grades[0] = 1
     signals = np.zeros(design.shape)
@@ -396,12 +394,22 @@ def test_runs_of_a_team_are_alike(default):
 @pytest.mark.parametrize(
     ("argument", "value"),
     [
-        ("n_teams", 0), ("runs_per_team", 0), ("n_topics", -1), ("depth", 0), ("depth", None),
-        ("depth", 2.5), ("pool_depth", 101), ("instances", 0), ("pooled_per_team", 3),
-        ("n_candidates", 99), ("n_candidates", 2_000_000), ("model", "default"), ("rng", -1),
+        ("n_teams", 0),
+        ("runs_per_team", 0),
+        ("n_topics", -1),
+        ("depth", 0),
+        ("depth", None),
+        ("depth", 2.5),
+        ("pool_depth", 101),
+        ("instances", 0),
+        ("pooled_per_team", 3),
+        ("n_candidates", 99),
+        ("n_candidates", 2_000_000),
+        ("model", "default"),
+        ("rng", -1),
         ("rng", "seed"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_argument_is_named(argument, value):
     with pytest.raises(sr.InputError, match=argument):
         simulated_track(**{**SMALL, argument: value})
@@ -415,11 +423,17 @@ def test_the_smallest_track():
 @pytest.mark.parametrize(
     ("parameter", "value"),
     [
-        ("team", -0.1), ("instance_topic", -1), ("signal", math.nan), ("common_noise", 0.9),
-        ("team_noise", 1.5), ("highly_relevant_share", 2), ("relevant_noise", 0),
-        ("relevant_median", -1), ("topic", "large"),
+        ("team", -0.1),
+        ("instance_topic", -1),
+        ("signal", math.nan),
+        ("common_noise", 0.9),
+        ("team_noise", 1.5),
+        ("highly_relevant_share", 2),
+        ("relevant_noise", 0),
+        ("relevant_median", -1),
+        ("topic", "large"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_parameter_is_named(parameter, value):
     with pytest.raises(sr.InputError, match=parameter):
         TrackModel(**{parameter: value})

@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steadyrank import InputError, Qrels, Run, SteadyrankWarning, read_qrels, read_run
-from steadyrank.data import sources
 from steadyrank.data.ids import make_ids
 from steadyrank.data.qrels import qrels_from_dict
+from steadyrank.data.read import sources
 from steadyrank.data.run import run_from_dict
-from steadyrank.data.writing import MISTAKEN, qrels_text, run_text, write_qrels, write_run
+from steadyrank.data.write.files import MISTAKEN, qrels_text, run_text, write_qrels, write_run
 
 RUN = run_from_dict({"q1": {"d1": 0.1, "d2": 2.0}, "q2": {"d9": -1e-300}}, name="bm25")
 QRELS = qrels_from_dict({"q1": {"d1": 1, "d2": -2}, "q2": {"d8": 0}})
@@ -41,8 +41,11 @@ def plain_text(run: Run) -> bytes:
     for topic, (first, stop) in zip(run.topics, pairwise(run.blocks.tolist()), strict=True):
         for row in range(first, stop):
             rest = f" {row - first + 1} {scores[row]} {run.name}\n"
-            lines += [f"{topic} Q0 ".encode("utf-8", "surrogateescape"), run.documents.raw(row),
-                      rest.encode("utf-8", "surrogateescape")]  # fmt: skip
+            lines += [
+                f"{topic} Q0 ".encode("utf-8", "surrogateescape"),
+                run.documents.raw(row),
+                rest.encode("utf-8", "surrogateescape"),
+            ]
     return b"".join(lines)
 
 
@@ -51,9 +54,12 @@ def run_of_scores(scores: Any, blocks: Any = None) -> Run:
     values = np.asarray(scores)
     bounds = np.array([0, len(values)] if blocks is None else blocks)
     return Run(
-        name="bm25", topics=tuple(f"t{i}" for i in range(len(bounds) - 1)), blocks=bounds,
-        documents=make_ids(f"d{i}" for i in range(len(values))), scores=values,
-    )  # fmt: skip
+        name="bm25",
+        topics=tuple(f"t{i}" for i in range(len(bounds) - 1)),
+        blocks=bounds,
+        documents=make_ids(f"d{i}" for i in range(len(values))),
+        scores=values,
+    )
 
 
 def test_the_lines() -> None:
@@ -231,16 +237,32 @@ def test_every_float_reads_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("score", "spelled"),
     [
-        (0.0, "0.0"), (-0.0, "-0.0"), (3, "3.0"), (-100, "-100.0"), (0.1, "0.1"), (1 / 3, f"{1/3}"),
-        (1e-4, "0.0001"), (9.999e-5, "9.999e-05"), (1e-5, "1e-05"), (1e-7, "1e-07"),
-        (123456.789, "123456.789"), (2.0**53, "9007199254740992.0"),
-        (9999999999999998.0, "9999999999999998.0"), (1e16, "1e+16"), (1e22, "1e+22"),
-        (1.2345678901234568e17, "1.2345678901234568e+17"), (1e100, "1e+100"), (-1e-100, "-1e-100"),
-        (5e-324, "5e-324"), (2.2250738585072014e-308, "2.2250738585072014e-308"),
+        (0.0, "0.0"),
+        (-0.0, "-0.0"),
+        (3, "3.0"),
+        (-100, "-100.0"),
+        (0.1, "0.1"),
+        (1 / 3, f"{1 / 3}"),
+        (1e-4, "0.0001"),
+        (9.999e-5, "9.999e-05"),
+        (1e-5, "1e-05"),
+        (1e-7, "1e-07"),
+        (123456.789, "123456.789"),
+        (2.0**53, "9007199254740992.0"),
+        (9999999999999998.0, "9999999999999998.0"),
+        (1e16, "1e+16"),
+        (1e22, "1e+22"),
+        (1.2345678901234568e17, "1.2345678901234568e+17"),
+        (1e100, "1e+100"),
+        (-1e-100, "-1e-100"),
+        (5e-324, "5e-324"),
+        (2.2250738585072014e-308, "2.2250738585072014e-308"),
         (1.7976931348623157e308, "1.7976931348623157e+308"),
-        (math.inf, "inf"), (-math.inf, "-inf"), (math.nan, "nan"),
+        (math.inf, "inf"),
+        (-math.inf, "-inf"),
+        (math.nan, "nan"),
     ],
-)  # fmt: skip
+)
 def test_scores_are_spelled_as_python_does(score: float, spelled: str) -> None:
     assert (
         run_text(run_of_scores([float(score)])).split()[4].decode() == spelled == repr(float(score))
@@ -250,17 +272,30 @@ def test_scores_are_spelled_as_python_does(score: float, spelled: str) -> None:
 def hard_floats() -> np.ndarray:
     """Powers of two and ten with their neighbours, where spacing or digits change; any bits."""
     rng = np.random.default_rng(8)
-    powers = np.concatenate([
-        np.ldexp(1.0, np.arange(-1074, 1024)),
-        [float(f"{digits}e{power}") for digits in (1, 5, 9) for power in range(-323, 308)],
-    ])  # fmt: skip
+    powers = np.concatenate(
+        [
+            np.ldexp(1.0, np.arange(-1074, 1024)),
+            [float(f"{digits}e{power}") for digits in (1, 5, 9) for power in range(-323, 308)],
+        ]
+    )
     bits = rng.integers(0, 1 << 64, 60_000, dtype=np.uint64).view(np.float64)
     subnormal = rng.integers(0, 1 << 52, 5_000, dtype=np.uint64).view(np.float64)
     decimals = rng.integers(0, 10**17, 40_000) / 10.0 ** rng.integers(0, 23, 40_000)
     whole = rng.integers(-(10**18), 10**18, 20_000).astype(float)
     singles = rng.gumbel(10, 3, 20_000).astype(np.float32).astype(float)
-    return np.concatenate([powers, -powers, np.nextafter(powers, 0), np.nextafter(powers, np.inf),
-                           bits, subnormal, decimals, whole, singles])  # fmt: skip
+    return np.concatenate(
+        [
+            powers,
+            -powers,
+            np.nextafter(powers, 0),
+            np.nextafter(powers, np.inf),
+            bits,
+            subnormal,
+            decimals,
+            whole,
+            singles,
+        ]
+    )
 
 
 def test_every_float_is_spelled_as_python_does() -> None:

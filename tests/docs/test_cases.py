@@ -39,8 +39,11 @@ NAMES = [page.stem for page in STUDIES]
 
 def test_every_picture_is_there_and_shown_once():
     shown = [path for page in cases.PAGES for path in cases.pictures(page.read_text("utf-8"))]
-    links = [link for page in cases.PAGES
-             for link in re.findall(r"!\[.*\]\((.*)\)", page.read_text("utf-8"))]  # fmt: skip
+    links = [
+        link
+        for page in cases.PAGES
+        for link in re.findall(r"!\[.*\]\((.*)\)", page.read_text("utf-8"))
+    ]
     assert links == [f"../{path}" for path in shown], "a picture that the script does not see"
     kept = [f"images/cases/{path.name}" for path in (DOCS / "images" / "cases").iterdir()]
     assert sorted(shown) == sorted(kept), "run: python docs/make_cases.py"

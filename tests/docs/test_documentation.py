@@ -118,10 +118,24 @@ def test_the_site_builds_without_warnings(tmp_path):
     for module in ("sphinx", "myst_parser", "furo"):
         pytest.importorskip(module, reason="building the site needs steadyrank[docs]")
     built = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html",
-         "-d", tmp_path / "trees", DOCS, tmp_path / "site"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "-q",
+            "-W",
+            "--keep-going",
+            "-b",
+            "html",
+            "-d",
+            tmp_path / "trees",
+            DOCS,
+            tmp_path / "site",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert built.returncode == 0, built.stderr
     reference = (tmp_path / "site" / "api.html").read_text()
     assert all(f'id="steadyrank.{name}"' in reference for name in sr.__all__)
@@ -177,11 +191,26 @@ OTHERS = {"demo", "reproduce", "report", "doctor"}
 a reproduction by the function that prints them; doctor's are names of what is installed."""
 
 BY_DATA = {
-    "mean", "run_info", "meta", "top_probability", "estimated_difference_quantiles",
-    "estimated_difference_recentred_quantiles", "anovas", "levels", "n_instances", "variance",
-    "variance_raw", "variance_share", "variance_interval", "mean_squares", "pvalue_error",
-    "factor_variance", "n_samples", "left_out", "df",
-}  # fmt: skip
+    "mean",
+    "run_info",
+    "meta",
+    "top_probability",
+    "estimated_difference_quantiles",
+    "estimated_difference_recentred_quantiles",
+    "anovas",
+    "levels",
+    "n_instances",
+    "variance",
+    "variance_raw",
+    "variance_share",
+    "variance_interval",
+    "mean_squares",
+    "pvalue_error",
+    "factor_variance",
+    "n_samples",
+    "left_out",
+    "df",
+}
 """Objects whose keys are names of measures, runs, components and the like."""
 
 
@@ -237,8 +266,8 @@ def test_json_keys_are_told(name, key_data, monkeypatch, capsys):
 
 
 def test_json_keys_of_a_reproduction_are_told():
-    from steadyrank.workflows.exhibits import Claim, Exhibit, Reproduction
-    from steadyrank.workflows.reproduce_output import reproduction_json
+    from steadyrank.papers.model import Claim, Exhibit, Reproduction
+    from steadyrank.papers.output import reproduction_json
 
     exhibit = Exhibit(id="table-1", title="t", claims=(Claim(text="c", holds=True),))
     made = Reproduction(paper="p", reference="r", data="d", exhibits=(exhibit,))

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.data.track_model import TrueMeans
-from steadyrank.studies.instance_levels import error_rates
+from steadyrank.data.track.model import TrueMeans
+from steadyrank.papers.jayasinghe2015.levels import error_rates
 
 NASTY = "<script>alert('run')</script>"
 FACTOR = f"{NASTY}model"
@@ -38,11 +38,16 @@ def scores():
     rng = np.random.default_rng(5)
     runs = [f"{NASTY}{i}" for i in range(6)]
     return sr.Scores(
-        measures=["AP", f"{NASTY}measure"], runs=runs, topics=[f"{NASTY}{t}" for t in range(12)],
+        measures=["AP", f"{NASTY}measure"],
+        runs=runs,
+        topics=[f"{NASTY}{t}" for t in range(12)],
         values=rng.random((2, 6, 12)),
-        run_info={"system": [f"{NASTY}a"] * 3 + ["b"] * 3, "stemmer": [f"{NASTY}x", "y"] * 3,
-                  FACTOR: ["1", "2", "2", "1", "3", "3"]},
-    )  # fmt: skip
+        run_info={
+            "system": [f"{NASTY}a"] * 3 + ["b"] * 3,
+            "stemmer": [f"{NASTY}x", "y"] * 3,
+            FACTOR: ["1", "2", "2", "1", "3", "3"],
+        },
+    )
 
 
 @pytest.fixture(scope="module")
@@ -67,17 +72,22 @@ def results(scores, tmp_path_factory):
             sr.simulate(runs, qrels, n_samples=20),
             sr.topics(scores, measure="AP", trials=20),
             sr.agree(scores, topic_sizes=[4, 6], system_sizes=[3, 5], n_samples=5),
-            grid, grid.anova,
+            grid,
+            grid.anova,
             sr.instances(scores, a=one, b=two, measure="AP", posterior=False, n_samples=50),
             sr.instances(plain, b=f"{NASTY}0", measure="AP", posterior=False, n_samples=50),
             sr.plan(scores, minimum_difference=0.2, systems=3),
             sr.pools(runs, qrels, measures="AP", trials=2, team_from="(.*)", pool_depth=3),
             sr.stability(scores, measure="AP"),
-        ]  # fmt: skip
+        ]
     made = sr.write_grid(
-        {"d1": "river banks", "d2": "old banks"}, {"1": "banks"}, stop_lists=["none"],
-        lexical=["none"], models=["BM25"], out=tmp_path_factory.mktemp("runs") / "made",
-    )  # fmt: skip
+        {"d1": "river banks", "d2": "old banks"},
+        {"1": "banks"},
+        stop_lists=["none"],
+        lexical=["none"],
+        models=["BM25"],
+        out=tmp_path_factory.mktemp("runs") / "made",
+    )
     effects = {"instance": 0.0004, "system_topic": 0.0064, "residual": 0.0036}
     found += [
         sr.check(runs, qrels),

@@ -23,12 +23,20 @@ from steadyrank.cli import run
 from steadyrank.cli.output import emit
 from steadyrank.compute.files import whole_file, write_whole
 from steadyrank.compute.stores import Store, open_store
-from steadyrank.studies import sample_blocks
+from steadyrank.studies.simulate.study import blocks as sample_blocks
 
 resource = pytest.importorskip("resource")
 
-SYSTEMS = ("--stop-lists", "none,lucene", "--lexical", "none", "--models", "BM25,PL2",
-           "--depth", "20")  # fmt: skip
+SYSTEMS = (
+    "--stop-lists",
+    "none,lucene",
+    "--lexical",
+    "none",
+    "--models",
+    "BM25,PL2",
+    "--depth",
+    "20",
+)
 SHARDS = ("--shards", "6", "--csi", "2", "--partitions", "1", "--sample", "20%", "--depth", "20")
 
 COMMANDS = {
@@ -39,19 +47,38 @@ COMMANDS = {
     "agree": ("{data}/qrels.txt", "{data}/runs", "-m", "AP", "-m", "P@10", "--samples", "5"),
     "stability": ("{data}/qrels.txt", "{data}/runs"),
     "plan": ("--variance", "0.04", "--minimum-difference", "0.1", "--systems", "10"),
-    "pools": ("{data}/qrels.txt", "{data}/runs", "--run-info", "{data}/run-info.csv", "--trials",
-              "2"),
-    "instances": ("{data}/qrels.txt", "{data}/runs", "--system-from", "^(team[0-9]+)", "--a",
-                  "team1", "--b", "team2", "--samples", "50", "--no-posterior"),
+    "pools": (
+        "{data}/qrels.txt",
+        "{data}/runs",
+        "--run-info",
+        "{data}/run-info.csv",
+        "--trials",
+        "2",
+    ),
+    "instances": (
+        "{data}/qrels.txt",
+        "{data}/runs",
+        "--system-from",
+        "^(team[0-9]+)",
+        "--a",
+        "team1",
+        "--b",
+        "team2",
+        "--samples",
+        "50",
+        "--no-posterior",
+    ),
     "grid": ("{data}/collection", *SYSTEMS, "-m", "AP"),
     "shard": ("{data}/collection", *SHARDS, "-m", "AP"),
     "report": ("--scores", "{data}/ap.csv", "--samples", "10"),
-}  # fmt: skip
+}
 
 WRITES = [
     *((name, "-o", "result.json") for name in COMMANDS if name != "report"),
-    *((name, "--plot", "figure.svg") for name in
-      ("simulate", "topics", "agree", "pools", "instances")),
+    *(
+        (name, "--plot", "figure.svg")
+        for name in ("simulate", "topics", "agree", "pools", "instances")
+    ),
     ("simulate", "--store", "store"),
     *((name, "--out", "made") for name in ("grid", "shard")),
     *((name, "--store", "store") for name in ("grid", "shard")),
@@ -60,7 +87,7 @@ WRITES = [
     ("evaluate", "-o", "scores.parquet"),
     ("grid", "--cache", "counts"),
     ("report", "--out", "page.html"),
-]  # fmt: skip
+]
 """Every way in which a command writes."""
 
 
@@ -168,7 +195,7 @@ def test_a_folder_that_vanishes_is_the_machines_failure(
     capsys, data, tmp_path, monkeypatch, name, option, file
 ):
     from steadyrank.compute import files, stores
-    from steadyrank.retrieval import run_folders
+    from steadyrank.retrieval.makers import run_folders
 
     place = tmp_path / "place"
     place.mkdir()
@@ -269,8 +296,11 @@ def test_a_bug_on_a_full_disk_is_still_one_line(capsys, data, monkeypatch):
 def in_a_shell(line):
     done = subprocess.run(
         ["bash", "-c", line.replace("steadyrank", f"'{sys.executable}' -m steadyrank", 1)],
-        capture_output=True, text=True, check=False, timeout=600,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
     return done.returncode, done.stdout, done.stderr
 
 
@@ -289,7 +319,7 @@ FULL = "steadyrank: stdout: No space left on device\n"
         (f"{PLAN} -o /dev/null >&-", (0, "", "")),
         (f"exec 3> >(exec true); wait $!; {PLAN} >&3", (1, "", "")),
     ],
-)  # fmt: skip
+)
 def test_streams_that_fail(line, expected):
     assert in_a_shell(line) == expected
 

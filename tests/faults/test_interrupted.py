@@ -32,13 +32,27 @@ def data(tmp_path_factory):
 
 def test_ctrl_c_in_the_middle_of_a_computation(data, tmp_path):
     store = tmp_path / "store"
-    command = ["simulate", str(data / "qrels.txt"), str(data / "runs"), "--quiet", "--jobs", "2",
-               "--samples", "400000", "--store", str(store), "--format", "json"]  # fmt: skip
+    command = [
+        "simulate",
+        str(data / "qrels.txt"),
+        str(data / "runs"),
+        "--quiet",
+        "--jobs",
+        "2",
+        "--samples",
+        "400000",
+        "--store",
+        str(store),
+        "--format",
+        "json",
+    ]
     running = subprocess.Popen(
         [sys.executable, "-m", "steadyrank", *command],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
+    )
     deadline = time.monotonic() + LONG
     while not list(store.glob("*.block")) and time.monotonic() < deadline:
         assert running.poll() is None
@@ -56,10 +70,12 @@ def test_ctrl_c_in_the_middle_of_a_computation(data, tmp_path):
         (["pools", "q", "r"], "the same command starts anew"),
         (["report", "q", "r", "--out", "page.html"], "the same command starts anew"),
         (["report", "q", "r", "--store=kept"], "the same command takes up what kept keeps"),
-        (["grid", "c", "--out", "a", "--store", "b"],
-         "the same command takes up what a and b keep"),
+        (
+            ["grid", "c", "--out", "a", "--store", "b"],
+            "the same command takes up what a and b keep",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_line_says_what_the_same_command_will_do(capsys, monkeypatch, arguments, then):
     def interrupted(arguments):
         raise KeyboardInterrupt

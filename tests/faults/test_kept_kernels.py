@@ -6,7 +6,8 @@ import importlib.util
 
 import pytest
 
-from steadyrank.compute import kernels, machine_code
+from steadyrank.compute import kernels
+from steadyrank.compute import numba_cache as machine_code
 
 SOURCE = """
 from steadyrank.compute.kernels import kernel

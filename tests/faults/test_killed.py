@@ -11,7 +11,7 @@ from fault_trials import try_killing, unfinished_in, write_inputs
 
 from steadyrank.compute.files import STALE, UNFINISHED, is_unfinished, sweep, write_whole
 from steadyrank.compute.stores import open_store
-from steadyrank.data.sources import find_files
+from steadyrank.data.read.sources import find_files
 
 
 @pytest.mark.slow

@@ -17,8 +17,10 @@ from fault_trials import contents, write_inputs
 import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.compute.clusters import Cluster
-from steadyrank.render.pool_tables import pools_text
-from steadyrank.workflows import report_sections, report_sources, report_steadiness
+from steadyrank.reporting import runs_sections as report_sections
+from steadyrank.reporting import steadiness_sections as report_steadiness
+from steadyrank.reporting import variation_sections as report_sources
+from steadyrank.studies.pools.tables import pools_text
 
 distributed = pytest.importorskip("distributed")
 
@@ -26,8 +28,14 @@ LONG = 600
 """Seconds after which something is taken never to happen, however busy the machine is."""
 
 GRID = {"stop_lists": ["none", "lucene"], "lexical": ["none", "porter", "5grams"], "depth": 30}
-SHARDS = {"shards": 6, "csi": 3, "partitions": 3, "cluster_samples": 1, "cluster_share": 0.2,
-          "depth": 30}  # fmt: skip
+SHARDS = {
+    "shards": 6,
+    "csi": 3,
+    "partitions": 3,
+    "cluster_samples": 1,
+    "cluster_share": 0.2,
+    "depth": 30,
+}
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +54,13 @@ def cluster():
     with (
         dask.config.set(forked),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0",
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
             memory_limit=None,
         ) as cluster,
-    ):  # fmt: skip
+    ):
         yield cluster
 
 
@@ -60,9 +71,13 @@ def evaluated(data, out, **options):
 
 def simulated(data, out, **options):
     found = sr.simulate(
-        [data / "runs"], data / "qrels.txt", n_samples=3000, no_relevant="skip", store=out,
+        [data / "runs"],
+        data / "qrels.txt",
+        n_samples=3000,
+        no_relevant="skip",
+        store=out,
         **options,
-    )  # fmt: skip
+    )
     return found.simulated, found.cell_sd, found.significance.rate
 
 
@@ -142,9 +157,14 @@ def test_a_report_that_loses_a_worker_is_the_same_page(data, cluster, tmp_path, 
 
     def page(name, **options):
         sr.report(
-            [data / "runs"], data / "qrels.txt", run_info=data / "run-info.csv",
-            measures=["AP", "P@10"], n_samples=1200, out=tmp_path / name, **options,
-        )  # fmt: skip
+            [data / "runs"],
+            data / "qrels.txt",
+            run_info=data / "run-info.csv",
+            measures=["AP", "P@10"],
+            n_samples=1200,
+            out=tmp_path / name,
+            **options,
+        )
         return (tmp_path / name).read_bytes()
 
     there = page("there.html", scheduler=cluster.scheduler_address, progress=in_the_middle)

@@ -49,10 +49,13 @@ def test_good_files_have_no_findings():
         ({"1": {"d1": 3, "d2": 2, "d3": 1}, "2": {"d2": 9, "d1": 8, "y": 7}}, "odd", "disguise"),
         ({"1": {"d1": 1, "d2": 1 / 2, "d3": 1 / 3}, "2": {"d2": 1, "d1": 0.5}}, "odd", "disguise"),
         ({**GOOD, "1": {"d1": 1.0, "d2": 1.0}}, "odd", "1 topic whose scores are all equal"),
-        ({**GOOD, "1": {"d1": 1.0, "w": 9.0, "x": 5.0, "y": 4.9, "z": 4.0}, "2": {"u": 2.0}},
-         "odd", "of the top 10 are unjudged"),
+        (
+            {**GOOD, "1": {"d1": 1.0, "w": 9.0, "x": 5.0, "y": 4.9, "z": 4.0}, "2": {"u": 2.0}},
+            "odd",
+            "of the top 10 are unjudged",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_or_odd_with_a_run(topics, level, told):
     found, result = findings(ranked(**topics))
     assert any(key[0] == level and told in what for key, what in found.items()), found

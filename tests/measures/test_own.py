@@ -21,11 +21,14 @@ def data():
     )
     runs = [
         sr.run_from_dict(
-            {f"{t}": {f"d{d}": float(rng.random()) for d in rng.permutation(60)[:40]}
-             for t in range(15)}, name=name,
+            {
+                f"{t}": {f"d{d}": float(rng.random()) for d in rng.permutation(60)[:40]}
+                for t in range(15)
+            },
+            name=name,
         )
         for name in ("a", "b")
-    ]  # fmt: skip
+    ]
     return runs, qrels
 
 

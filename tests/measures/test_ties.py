@@ -26,7 +26,7 @@ from steadyrank.errors import InputError
 from steadyrank.measures import names, own
 from steadyrank.measures.names import parse_measure
 from steadyrank.measures.scoring import find_judged_documents, prepare, score_topics
-from steadyrank.measures.ties import expected_scores, has_expectation, n_tied, tie_bounds
+from steadyrank.measures.ties.expected import expected_scores, has_expectation, n_tied, tie_bounds
 
 TOP = 3
 """The largest grade of every collection here."""
@@ -382,8 +382,20 @@ def test_a_constant_run_of_100_000_documents():
     documents = [(0.0, 1 if i % (n // m) == 0 else None) for i in range(n)]
     run, qrels = collection({"1": (documents, [])})
     assert n_tied(run) == (n, 1)
-    measures = ["AP", "RR", "RR@5", "P@10", "R@1000", "Rprec", "Success@10", "nDCG", "RBP(p=0.99)",
-                "ERR(max_rel=3)", "Q(beta=0)", "Judged@10"]  # fmt: skip
+    measures = [
+        "AP",
+        "RR",
+        "RR@5",
+        "P@10",
+        "R@1000",
+        "Rprec",
+        "Success@10",
+        "nDCG",
+        "RBP(p=0.99)",
+        "ERR(max_rel=3)",
+        "Q(beta=0)",
+        "Judged@10",
+    ]
     recipes = recipes_of(measures, qrels)
     expected_scores(run, qrels, recipes)  # compiles
     start = time.perf_counter()
@@ -487,8 +499,13 @@ def test_topics_in_another_order():
 
 
 def test_count_of_ties():
-    run, _ = collection({"1": ([(2, 1), (2, 1), (2, 0), (1, 1), (0, 1), (0, 1)], []),
-                         "2": ([(3, 1), (2, 1)], []), "3": ([(1, 1), (1, 1)], [])})  # fmt: skip
+    run, _ = collection(
+        {
+            "1": ([(2, 1), (2, 1), (2, 0), (1, 1), (0, 1), (0, 1)], []),
+            "2": ([(3, 1), (2, 1)], []),
+            "3": ([(1, 1), (1, 1)], []),
+        }
+    )
     assert n_tied(run) == (7, 2)
 
 

@@ -20,36 +20,42 @@ from mutants import Target, csv_rows, plain_number, raw, unpacked
 
 import steadyrank as sr
 from steadyrank.compute.stores import SETTINGS, open_store
-from steadyrank.data.run_info import read_run_info
-from steadyrank.retrieval.collections import read_collection
-from steadyrank.retrieval.stop_lists import stop_words
-from steadyrank.retrieval.topics import read_topics
+from steadyrank.data.read.run_info import read_run_info
+from steadyrank.retrieval.engine.collections import read_collection
+from steadyrank.retrieval.engine.stop_lists import stop_words
+from steadyrank.retrieval.engine.topics import read_topics
 
 LONG = b"measure,run,topic,value\n" + b"".join(
     b"%s,run%d,%d,0.%d%d5\n" % (m, r, t, r, t)
-    for m in (b"AP", b'"nDCG(gains=(0,1))@10"') for r in (1, 2) for t in (301, 302)
-)  # fmt: skip
+    for m in (b"AP", b'"nDCG(gains=(0,1))@10"')
+    for r in (1, 2)
+    for t in (301, 302)
+)
 WIDE = b"topic,a,b,c\n301,0.5,0.25,\n302,nan,1,0\n303,1e-3,.5,0.125\n"
 LONGS = (LONG, LONG.replace(b"\n", b"\r\n"), LONG.replace(b",run1", b",=run1"))
 WIDES = (WIDE, WIDE.replace(b",", b"\t"), WIDE.replace(b",", b";"), b"\xef\xbb\xbf" + WIDE)
 INFO = b"run,team,system,stop list\nr1,A,s1,x\nr2,A,s2,\nr3,B,s1,y\n"
 JSON_RUN = b"".join(
     b'{"query_id": "%d", "doc_id": "d%d", "score": %d.5, "relevance": %d, "run": "r"}\n'
-    % (t, d, d, d % 3) for t in (1, 2) for d in range(4)
-)  # fmt: skip
+    % (t, d, d, d % 3)
+    for t in (1, 2)
+    for d in range(4)
+)
 TAB_TOPICS = b"query_id\ttext\n301\tinternational organized crime\n302\tpoliomyelitis\n"
 TREC_TOPICS = b"".join(
     b"<top>\n<num> Number: %d\n<title> crime %d\n\n<desc> Description:\nWho?\n<narr> Narrative:\n"
-    b"All.\n</top>\n\n" % (t, t) for t in (301, 302, 303)
-)  # fmt: skip
+    b"All.\n</top>\n\n" % (t, t)
+    for t in (301, 302, 303)
+)
 JSON_DOCS = b"".join(
     b'{"id": "d%d", "title": "one %d", "text": "caf\\u00e9 and <b> tea"}\n' % (d, d)
     for d in range(5)
 )
 SGML_DOCS = b"".join(
     b"<DOC>\n<DOCNO> FT-%d </DOCNO>\n<HEADLINE>Tea &amp; caf\xe9</HEADLINE>\n<TEXT>\nand <b>more"
-    b"</b> &#233;\n</TEXT>\n</DOC>\n" % d for d in range(4)
-)  # fmt: skip
+    b"</b> &#233;\n</TEXT>\n</DOC>\n" % d
+    for d in range(4)
+)
 
 
 @cache
@@ -64,13 +70,21 @@ def parquet_of(frame: dict[str, Any]) -> bytes:
 
 
 PARQUET_SCORES = parquet_of(
-    {"measure": ["AP"] * 4, "run": ["a", "a", "b", "b"], "topic": ["1", "2"] * 2,
-     "value": [0.5, 0.25, None, 1.0]}
-)  # fmt: skip
+    {
+        "measure": ["AP"] * 4,
+        "run": ["a", "a", "b", "b"],
+        "topic": ["1", "2"] * 2,
+        "value": [0.5, 0.25, None, 1.0],
+    }
+)
 PARQUET_RUN = parquet_of(
-    {"query_id": ["1", "1", "2"], "doc_id": ["d1", "d2", "d1"], "score": [1.0, 2.0, 3.0],
-     "relevance": [0, 1, 2]}
-)  # fmt: skip
+    {
+        "query_id": ["1", "1", "2"],
+        "doc_id": ["d1", "d2", "d1"],
+        "score": [1.0, 2.0, 3.0],
+        "relevance": [0, 1, 2],
+    }
+)
 
 
 def text_of(path: Path) -> str:
@@ -94,8 +108,10 @@ def plain_scores(
         "value": ("value", "score"),
     }
     lower = [name.lower() for name in header]
-    places = {role: next((lower.index(n) for n in names if n in lower), None)
-              for role, names in roles.items()}  # fmt: skip
+    places = {
+        role: next((lower.index(n) for n in names if n in lower), None)
+        for role, names in roles.items()
+    }
     if None not in places.values():
         named = [(*(row[places[role]] for role in roles),) for row in rows]
         cells = [((m, r, t), v) for m, r, t, v in named]
@@ -198,10 +214,13 @@ def check_table_run(path: Path) -> None:
     if is_json(path):
         rows = json_rows(path)
         expected = [
-            (raw(str(pick(row, "query_id", "qid", "q_id", "topic", "query"))),
-             raw(str(pick(row, "doc_id", "docno", "docid", "did", "document"))),
-             float(pick(row, "score", "sim"))) for row in rows
-        ]  # fmt: skip
+            (
+                raw(str(pick(row, "query_id", "qid", "q_id", "topic", "query"))),
+                raw(str(pick(row, "doc_id", "docno", "docid", "did", "document"))),
+                float(pick(row, "score", "sim")),
+            )
+            for row in rows
+        ]
         assert found == sorted(expected)
     assert all(t and d and not math.isnan(s) for t, d, s in found)
 
@@ -211,11 +230,13 @@ def check_table_qrels(path: Path) -> None:
     found = {(raw(t), raw(d), g) for t in qrels.topics for d, g in qrels.judgments(t).items()}
     if is_json(path):
         expected = {
-            (raw(str(pick(row, "query_id", "qid", "q_id", "topic", "query"))),
-             raw(str(pick(row, "doc_id", "docno", "docid", "did", "document"))),
-             float(pick(row, "relevance", "rel", "label", "grade", "score")))
+            (
+                raw(str(pick(row, "query_id", "qid", "q_id", "topic", "query"))),
+                raw(str(pick(row, "doc_id", "docno", "docid", "did", "document"))),
+                float(pick(row, "relevance", "rel", "label", "grade", "score")),
+            )
             for row in json_rows(path)
-        }  # fmt: skip
+        }
         assert found == expected
 
 
@@ -237,9 +258,11 @@ def check_topics(path: Path) -> None:
     if not any(line.strip().lower().startswith("<top>") for line in text.split("\n")):
         lines = [line for line in text.split("\n") if line.strip() and not line.startswith("#")]
         pairs = [tuple(part.strip() for part in line.split("\t", 1)) for line in lines]
-        if text.split("\n")[0] == lines[0] and pairs[0][0].lower() in HEADS[0] and (
-            pairs[0][1].lower() in HEADS[1]
-        ):  # fmt: skip
+        if (
+            text.split("\n")[0] == lines[0]
+            and pairs[0][0].lower() in HEADS[0]
+            and (pairs[0][1].lower() in HEADS[1])
+        ):
             pairs = pairs[1:]
         assert list(topics.items()) == pairs
     else:
@@ -354,58 +377,209 @@ def check_settings(path: Path) -> None:
 
 
 CSV_MORSELS = (
-    b'"', b'""', b'"a,b"', b'"a\nb"', b"measure", b"run", b"topic", b"value", b"qid", b"name",
-    b"Value", b"score", b"0.5", b"", b",,,", b'"=x"', b"=cmd|' /C calc'!A0", b"''=x", b" a ",
-    b"topic;a;b\n1;2;3\n", b"AP,run1,301,0.1\n", b"NaN", b"NULL", b"-0.5", b"+.5", b"team",
-)  # fmt: skip
+    b'"',
+    b'""',
+    b'"a,b"',
+    b'"a\nb"',
+    b"measure",
+    b"run",
+    b"topic",
+    b"value",
+    b"qid",
+    b"name",
+    b"Value",
+    b"score",
+    b"0.5",
+    b"",
+    b",,,",
+    b'"=x"',
+    b"=cmd|' /C calc'!A0",
+    b"''=x",
+    b" a ",
+    b"topic;a;b\n1;2;3\n",
+    b"AP,run1,301,0.1\n",
+    b"NaN",
+    b"NULL",
+    b"-0.5",
+    b"+.5",
+    b"team",
+)
 JSON_MORSELS = (
-    b"null", b"[]", b"{}", b"true", b'"\\ud800"', b'"\\udc80"', b'"\\u0000"', b'"\\u001b[2J"',
-    b'""', b"1e400", b"-1", b"1.0", b'"id"', b'"text"', b'"title"', b'"query_id"', b'"qid"',
-    b'{"a": 1}\n', b'{"query_id": "1", "doc_id": "d1", "score": 1, "relevance": 1}\n', b"NaN",
-    b"Infinity", b'"run"', b'"tag"', b'"a b"', b'"\\n"', b":", b",",
-)  # fmt: skip
+    b"null",
+    b"[]",
+    b"{}",
+    b"true",
+    b'"\\ud800"',
+    b'"\\udc80"',
+    b'"\\u0000"',
+    b'"\\u001b[2J"',
+    b'""',
+    b"1e400",
+    b"-1",
+    b"1.0",
+    b'"id"',
+    b'"text"',
+    b'"title"',
+    b'"query_id"',
+    b'"qid"',
+    b'{"a": 1}\n',
+    b'{"query_id": "1", "doc_id": "d1", "score": 1, "relevance": 1}\n',
+    b"NaN",
+    b"Infinity",
+    b'"run"',
+    b'"tag"',
+    b'"a b"',
+    b'"\\n"',
+    b":",
+    b",",
+)
 SGML_MORSELS = (
-    b"<DOC>", b"</DOC>", b"<DOCNO>", b"</DOCNO>", b"<DOCID> 1 </DOCID>", b"<doc ", b"<!-- ", b"<?",
-    b"&amp;", b"&#233;", b"&#xffffffff;", b"&#0;", b"&#" + b"9" * 5000 + b";", b"&lt;DOC&gt;",
-    b"<top>", b"</top>", b"<num>", b"<title>", b"<desc>", b"<narr>", b"Number:", b"301", b"<a" * 40,
-    b"\n" * 60, b"\t",
-)  # fmt: skip
+    b"<DOC>",
+    b"</DOC>",
+    b"<DOCNO>",
+    b"</DOCNO>",
+    b"<DOCID> 1 </DOCID>",
+    b"<doc ",
+    b"<!-- ",
+    b"<?",
+    b"&amp;",
+    b"&#233;",
+    b"&#xffffffff;",
+    b"&#0;",
+    b"&#" + b"9" * 5000 + b";",
+    b"&lt;DOC&gt;",
+    b"<top>",
+    b"</top>",
+    b"<num>",
+    b"<title>",
+    b"<desc>",
+    b"<narr>",
+    b"Number:",
+    b"301",
+    b"<a" * 40,
+    b"\n" * 60,
+    b"\t",
+)
 
 TARGETS = {
     target.name: target
     for target in (
-        Target(name="scores-long", seeds=LONGS,
-               morsels=CSV_MORSELS, check=check_scores, separators=b"\n,"),
-        Target(name="scores-wide", seeds=WIDES,
-               morsels=CSV_MORSELS, check=check_scores, separators=b"\n,"),
-        Target(name="scores-rows", seeds=(WIDE,), morsels=CSV_MORSELS, check=check_rows,
-               separators=b"\n,"),
-        Target(name="scores-parquet", seeds=(PARQUET_SCORES,),
-               morsels=(b"PAR1", PARQUET_RUN[-200:]), check=check_parquet_scores,
-               separators=b"\x00\x15", often_refused=0.995),
-        Target(name="run-info", seeds=(INFO,), morsels=CSV_MORSELS, check=check_run_info,
-               separators=b"\n,"),
-        Target(name="runs-jsonl", seeds=(JSON_RUN,), morsels=JSON_MORSELS, check=check_table_run,
-               separators=b"\n,:"),
-        Target(name="qrels-jsonl", seeds=(JSON_RUN,), morsels=JSON_MORSELS,
-               check=check_table_qrels, separators=b"\n,:"),
-        Target(name="runs-parquet", seeds=(PARQUET_RUN,), morsels=(b"PAR1", PARQUET_SCORES[-200:]),
-               check=check_table_run, separators=b"\x00\x15", often_refused=0.995),
-        Target(name="qrels-parquet", seeds=(PARQUET_RUN,), morsels=(b"PAR1", PARQUET_SCORES[-200:]),
-               check=check_table_qrels, separators=b"\x00\x15", often_refused=0.995),
-        Target(name="topics", seeds=(TAB_TOPICS, TREC_TOPICS, TREC_TOPICS.lower()),
-               morsels=SGML_MORSELS, check=check_topics, separators=b"\n\t<"),
-        Target(name="documents-jsonl", seeds=(JSON_DOCS,), morsels=JSON_MORSELS,
-               check=check_documents, separators=b"\n,:"),
-        Target(name="documents-sgml", seeds=(SGML_DOCS, b"<FILE>\n" + SGML_DOCS + b"</FILE>\n"),
-               morsels=SGML_MORSELS, check=check_documents, separators=b"\n<"),
-        Target(name="documents-folder", seeds=(b"some words", SGML_DOCS), morsels=SGML_MORSELS,
-               check=check_folder),
-        Target(name="stop-lists", seeds=(b"the\na | article\n# no\n<w>of</w>\n",),
-               morsels=SGML_MORSELS, check=check_stop_list),
-        Target(name="store-block", seeds=(stored("one.block"),), morsels=(b"PK\x03\x04", b"NUMPY"),
-               check=check_block, packed=False, separators=b"\x00", often_refused=1.0),
-        Target(name="store-settings", seeds=(stored(SETTINGS),), morsels=JSON_MORSELS,
-               check=check_settings, packed=False, separators=b"\n,:", often_refused=1.0),
+        Target(
+            name="scores-long",
+            seeds=LONGS,
+            morsels=CSV_MORSELS,
+            check=check_scores,
+            separators=b"\n,",
+        ),
+        Target(
+            name="scores-wide",
+            seeds=WIDES,
+            morsels=CSV_MORSELS,
+            check=check_scores,
+            separators=b"\n,",
+        ),
+        Target(
+            name="scores-rows",
+            seeds=(WIDE,),
+            morsels=CSV_MORSELS,
+            check=check_rows,
+            separators=b"\n,",
+        ),
+        Target(
+            name="scores-parquet",
+            seeds=(PARQUET_SCORES,),
+            morsels=(b"PAR1", PARQUET_RUN[-200:]),
+            check=check_parquet_scores,
+            separators=b"\x00\x15",
+            often_refused=0.995,
+        ),
+        Target(
+            name="run-info",
+            seeds=(INFO,),
+            morsels=CSV_MORSELS,
+            check=check_run_info,
+            separators=b"\n,",
+        ),
+        Target(
+            name="runs-jsonl",
+            seeds=(JSON_RUN,),
+            morsels=JSON_MORSELS,
+            check=check_table_run,
+            separators=b"\n,:",
+        ),
+        Target(
+            name="qrels-jsonl",
+            seeds=(JSON_RUN,),
+            morsels=JSON_MORSELS,
+            check=check_table_qrels,
+            separators=b"\n,:",
+        ),
+        Target(
+            name="runs-parquet",
+            seeds=(PARQUET_RUN,),
+            morsels=(b"PAR1", PARQUET_SCORES[-200:]),
+            check=check_table_run,
+            separators=b"\x00\x15",
+            often_refused=0.995,
+        ),
+        Target(
+            name="qrels-parquet",
+            seeds=(PARQUET_RUN,),
+            morsels=(b"PAR1", PARQUET_SCORES[-200:]),
+            check=check_table_qrels,
+            separators=b"\x00\x15",
+            often_refused=0.995,
+        ),
+        Target(
+            name="topics",
+            seeds=(TAB_TOPICS, TREC_TOPICS, TREC_TOPICS.lower()),
+            morsels=SGML_MORSELS,
+            check=check_topics,
+            separators=b"\n\t<",
+        ),
+        Target(
+            name="documents-jsonl",
+            seeds=(JSON_DOCS,),
+            morsels=JSON_MORSELS,
+            check=check_documents,
+            separators=b"\n,:",
+        ),
+        Target(
+            name="documents-sgml",
+            seeds=(SGML_DOCS, b"<FILE>\n" + SGML_DOCS + b"</FILE>\n"),
+            morsels=SGML_MORSELS,
+            check=check_documents,
+            separators=b"\n<",
+        ),
+        Target(
+            name="documents-folder",
+            seeds=(b"some words", SGML_DOCS),
+            morsels=SGML_MORSELS,
+            check=check_folder,
+        ),
+        Target(
+            name="stop-lists",
+            seeds=(b"the\na | article\n# no\n<w>of</w>\n",),
+            morsels=SGML_MORSELS,
+            check=check_stop_list,
+        ),
+        Target(
+            name="store-block",
+            seeds=(stored("one.block"),),
+            morsels=(b"PK\x03\x04", b"NUMPY"),
+            check=check_block,
+            packed=False,
+            separators=b"\x00",
+            often_refused=1.0,
+        ),
+        Target(
+            name="store-settings",
+            seeds=(stored(SETTINGS),),
+            morsels=JSON_MORSELS,
+            check=check_settings,
+            packed=False,
+            separators=b"\n,:",
+            often_refused=1.0,
+        ),
     )
-}  # fmt: skip
+}

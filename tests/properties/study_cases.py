@@ -23,15 +23,15 @@ import numpy as np
 from telling_apart import Json
 
 import steadyrank as sr
-from steadyrank.render.agreement_tables import agree_json
-from steadyrank.render.comparisons import compare_json
-from steadyrank.render.component_tables import components_json
-from steadyrank.render.instance_tables import instances_json
-from steadyrank.render.jsons import scores_json, to_json
-from steadyrank.render.plans import plan_json, stability_json
-from steadyrank.render.pool_tables import pools_json
-from steadyrank.render.simulations import simulate_json
-from steadyrank.render.topic_tables import topics_json
+from steadyrank.present.json import scores_json, to_json
+from steadyrank.studies.agree.tables import agree_json
+from steadyrank.studies.compare.tables import compare_json
+from steadyrank.studies.components.tables import components_json
+from steadyrank.studies.instances.tables import instances_json
+from steadyrank.studies.plan.tables import plan_json, stability_json
+from steadyrank.studies.pools.tables import pools_json
+from steadyrank.studies.simulate.tables import simulate_json
+from steadyrank.studies.topics.tables import topics_json
 
 
 @dataclass(frozen=True)
@@ -184,32 +184,49 @@ def _report(data: Data, **options: Any) -> Any:
 @contextlib.contextmanager
 def undrawn() -> Iterator[None]:
     """Reports without figures, which show nothing but results, and take the most time."""
-    parts = "steadyrank.workflows.report_parts"
+    parts = "steadyrank.present.cells"
     with mock.patch(f"{parts}.plot"), mock.patch(f"{parts}.svg_text", return_value="<svg/>"):
         yield
 
 
 def _report_json(result: Any) -> Json:
     return {
-        "findings": result.findings, "studies": list(result.results),
-        "left_out": result.left_out, "n_samples": result.n_samples,
-    }  # fmt: skip
+        "findings": result.findings,
+        "studies": list(result.results),
+        "left_out": result.left_out,
+        "n_samples": result.n_samples,
+    }
 
 
 def _shard(data: Data, **options: Any) -> Any:
     return sr.shard(
-        data.documents, data.queries, qrels=data.searched, measures="AP", shards=3,
-        sample_rate=0.3, cluster_samples=1, partitions=2, csi=2, cluster_share=0.5, top_shards=2,
-        rng=3, **options,
-    )  # fmt: skip
+        data.documents,
+        data.queries,
+        qrels=data.searched,
+        measures="AP",
+        shards=3,
+        sample_rate=0.3,
+        cluster_samples=1,
+        partitions=2,
+        csi=2,
+        cluster_share=0.5,
+        top_shards=2,
+        rng=3,
+        **options,
+    )
 
 
 def _grid(data: Data, **options: Any) -> Any:
     return sr.grid(
-        data.documents, data.queries, qrels=data.searched, measures="AP",
-        stop_lists=["none", "lucene"], lexical=["none", "4grams"], models=["BM25", "PL2"],
+        data.documents,
+        data.queries,
+        qrels=data.searched,
+        measures="AP",
+        stop_lists=["none", "lucene"],
+        lexical=["none", "4grams"],
+        models=["BM25", "PL2"],
         **options,
-    )  # fmt: skip
+    )
 
 
 PAIRS = {"stats.inputs.PAIR_BLOCK": 3, "stats.paired.CHUNK": 30}
@@ -248,139 +265,227 @@ CASES: dict[str, Case] = {
         call=functools.partial(_compare, baseline="team3-s1", test="bootstrap"), cuts=PAIRS
     ),
     "discriminative_power": Case(
-        study="discriminative_power", told=told_fields, cuts={"stats.tukey.WORDS_AT_ONCE": 900},
+        study="discriminative_power",
+        told=told_fields,
+        cuts={"stats.tukey.WORDS_AT_ONCE": 900},
         call=lambda data, **options: sr.discriminative_power(data.scores, n_samples=300, **options),
         listed=False,
     ),
     "audit_tests": Case(
-        study="audit_tests", told=told_fields, jobs=False, cuts=PAIRS, listed=False,
+        study="audit_tests",
+        told=told_fields,
+        jobs=False,
+        cuts=PAIRS,
+        listed=False,
         call=lambda data: sr.audit_tests(data.scores, measure="AP", n_trials=40, rng=3),
     ),
     "evaluate": Case(
-        study="evaluate", told=scores_json, executor=True,
+        study="evaluate",
+        told=scores_json,
+        executor=True,
         call=lambda data, **options: sr.evaluate(
             data.runs, data.qrels, ["AP", "nDCG@10", "Twist"], tie_bounds=True, **options
         ),
     ),
     "evaluate, mean over ties": Case(
-        study="evaluate", told=scores_json, executor=True,
+        study="evaluate",
+        told=scores_json,
+        executor=True,
         call=lambda data, **options: sr.evaluate(
             data.runs, data.qrels, ["AP", "P@10"], ties="average", **options
         ),
     ),
     "check": Case(
-        study="check", told=told_fields, executor=True,
+        study="check",
+        told=told_fields,
+        executor=True,
         call=lambda data, **options: sr.check(data.runs, data.qrels, **options),
     ),
     **{
         f"simulate, {model}": Case(
-            study="simulate", told=simulate_json, executor=True,
+            study="simulate",
+            told=simulate_json,
+            executor=True,
             call=functools.partial(
                 lambda data, model, **options: sr.simulate(
                     data.runs, data.qrels, model=model, n_samples=600, rng=3, **options
                 ),
                 model=model,
             ),
-            cuts={"studies.sample_blocks.LARGEST_BLOCK": 64, "studies.sample_blocks.TASKS": 5,
-                  "studies.sample_blocks.REPLICATES": 7, "studies.sample_blocks.IN_MEMORY": 1,
-                  "studies.collection_statistics.PAIRS_A_TASK": 3},
+            cuts={
+                "studies.sample_blocks.LARGEST_BLOCK": 64,
+                "studies.sample_blocks.TASKS": 5,
+                "studies.sample_blocks.REPLICATES": 7,
+                "studies.sample_blocks.IN_MEMORY": 1,
+                "studies.collection_statistics.PAIRS_A_TASK": 3,
+            },
             rounded=1e-12,
         )
         for model in ("bootstrap", "kde")
     },
     "topics": Case(
-        study="topics", told=topics_json, cuts={**PAIRS, "stats.reversal.PAIR_BLOCK": 3},
+        study="topics",
+        told=topics_json,
+        cuts={**PAIRS, "stats.reversal.PAIR_BLOCK": 3},
         call=lambda data, **options: sr.topics(
             data.scores, measure="AP", trials=70, rng=3, **options
         ),
     ),
     "agree": Case(
-        study="agree", told=agree_json, executor=True, listed=False,
-        cuts={"studies.measure_samples.SAMPLES": 3, "stats.anova_parts.BLOCK": 7}, rounded=1e-12,
+        study="agree",
+        told=agree_json,
+        executor=True,
+        listed=False,
+        cuts={"studies.measure_samples.SAMPLES": 3, "stats.anova_parts.BLOCK": 7},
+        rounded=1e-12,
         call=lambda data, **options: sr.agree(
             data.scores, topic_sizes=[4, 8], system_sizes=[4, 7], n_samples=10, rng=3, **options
         ),
     ),
     "components": Case(
-        study="components", told=lambda result: components_json([result]), jobs=False,
-        cuts={"stats.anova_parts.BLOCK": 7}, rounded=1e-12,
+        study="components",
+        told=lambda result: components_json([result]),
+        jobs=False,
+        cuts={"stats.anova_parts.BLOCK": 7},
+        rounded=1e-12,
         call=lambda data: sr.components(data.scores, measure="AP", factors=["first", "second"]),
     ),
     **{
         f"stability, {what}": Case(
-            study="stability", told=lambda result: stability_json([result]), jobs=False,
+            study="stability",
+            told=lambda result: stability_json([result]),
+            jobs=False,
             listed=False,
             call=functools.partial(
                 lambda data, facet, runs: sr.stability(
                     data.scores.with_run_info(system=[run[:5] for run in data.scores.runs])
-                    if runs else data.scores,
-                    measure="AP", facet=facet, topics=[50], rng=3,
+                    if runs
+                    else data.scores,
+                    measure="AP",
+                    facet=facet,
+                    topics=[50],
+                    rng=3,
                 ),
-                facet=facet, runs=runs,
+                facet=facet,
+                runs=runs,
             ),
         )
         for what, facet, runs in (
-            ("two facets", "none", False), ("instances", "auto", True),
+            ("two facets", "none", False),
+            ("instances", "auto", True),
             ("a crossed facet", "assessor", True),
         )
     },
     "plan": Case(
-        study="plan", told=plan_json, jobs=False, listed=False,
+        study="plan",
+        told=plan_json,
+        jobs=False,
+        listed=False,
         call=lambda data: sr.plan(data.scores, minimum_difference=0.1, systems=3),
-        cuts={"stats.variance.RUN_BLOCK": 3}, rounded=1e-12,
+        cuts={"stats.variance.RUN_BLOCK": 3},
+        rounded=1e-12,
     ),
     "plan, paired": Case(
-        study="plan", told=plan_json, jobs=False, listed=False,
+        study="plan",
+        told=plan_json,
+        jobs=False,
+        listed=False,
         call=lambda data: sr.plan(
-            data.scores, minimum_difference=0.1, method="ttest", paired=True,
+            data.scores,
+            minimum_difference=0.1,
+            method="ttest",
+            paired=True,
             difference_variance="pilot",
         ),
     ),
     "pools": Case(
-        study="pools", told=pools_json, executor=True,
+        study="pools",
+        told=pools_json,
+        executor=True,
         call=lambda data, **options: sr.pools(
-            data.runs, data.qrels, measures=["AP", "nDCG@10"], trials=3, pilot_topics=[12, 6],
-            minimum_difference=0.2, systems=3, rng=3, **options,
+            data.runs,
+            data.qrels,
+            measures=["AP", "nDCG@10"],
+            trials=3,
+            pilot_topics=[12, 6],
+            minimum_difference=0.2,
+            systems=3,
+            rng=3,
+            **options,
         ),
         cuts={"studies.pool_trials.BLOCK": 2, "stats.correlation.CELLS": 20},
     ),
     "instances": Case(
-        study="instances", told=lambda result: instances_json([result]),
+        study="instances",
+        told=lambda result: instances_json([result]),
         call=lambda data, **options: sr.instances(
-            complete(data.scores), measure="AP", a="x", b="y", n_samples=150,
-            samples_per_instance=40, n_draws=400, rng=3, **options,
+            complete(data.scores),
+            measure="AP",
+            a="x",
+            b="y",
+            n_samples=150,
+            samples_per_instance=40,
+            n_draws=400,
+            rng=3,
+            **options,
         ),
-        cuts={"stats.instance_bootstrap.CHUNK": 64}, listed=False,
+        cuts={"stats.instance_bootstrap.CHUNK": 64},
+        listed=False,
     ),
     "instances, a baseline": Case(
-        study="instances", told=lambda result: instances_json([result]),
+        study="instances",
+        told=lambda result: instances_json([result]),
         call=lambda data, **options: sr.instances(
             complete(data.scores.with_run_info(system=data.scores.run_info["team"])),
-            measure="AP", b="team3", n_samples=150, samples_per_instance=40, posterior=False,
-            rng=3, **options,
+            measure="AP",
+            b="team3",
+            n_samples=150,
+            samples_per_instance=40,
+            posterior=False,
+            rng=3,
+            **options,
         ),
         cuts={"stats.instance_bootstrap.CHUNK": 64},
     ),
     "instances, a single run": Case(
-        study="instances", told=lambda result: instances_json([result]), listed=False,
+        study="instances",
+        told=lambda result: instances_json([result]),
+        listed=False,
         call=lambda data, **options: sr.instances(
             data.scores.with_run_info(
                 system=["one" if run == "team4-s2" else "x" for run in data.scores.runs]
             ),
-            measure="AP", a="x", b="one", n_samples=150, samples_per_instance=40,
-            posterior=False, rng=3, **options,
+            measure="AP",
+            a="x",
+            b="one",
+            n_samples=150,
+            samples_per_instance=40,
+            posterior=False,
+            rng=3,
+            **options,
         ),
         cuts={"stats.instance_bootstrap.CHUNK": 64},
     ),
     "report": Case(study="report", told=_report_json, call=_report),
     "grid": Case(study="grid", told=scores_json, call=_grid, executor=True, listed=False),
     "shard": Case(study="shard", told=scores_json, call=_shard, executor=True, listed=False),
-}  # fmt: skip
+}
 
 NO_STUDY = {
     **dict.fromkeys(
-        ("as_qrels", "as_run", "as_scores", "join_scores", "qrels_from_dict", "read_qrels",
-         "read_run", "read_runs", "read_scores", "read_topics", "run_from_dict"),
+        (
+            "as_qrels",
+            "as_run",
+            "as_scores",
+            "join_scores",
+            "qrels_from_dict",
+            "read_qrels",
+            "read_run",
+            "read_runs",
+            "read_scores",
+            "read_topics",
+            "run_from_dict",
+        ),
         "brings data in as they are; a study puts them in order",
     ),
     **dict.fromkeys(
@@ -404,7 +509,7 @@ NO_STUDY = {
     "plan_instances": "from variance components alone",
     "plot": "draws a result",
     "reproduce": "calls the other studies on a paper's data",
-}  # fmt: skip
+}
 
 
 def told_of(case: Case, data: Data, **options: Any) -> tuple[Json, Json]:

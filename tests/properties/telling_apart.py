@@ -35,8 +35,14 @@ def _key(item: Json) -> str | None:
     return " ".join([*sorted(names), str(item.get("measure", ""))])
 
 
-NEGATED = ("difference", "raw_difference", "simulated_difference", "effect_size", "hedges_g",
-           "cliffs_delta")  # fmt: skip
+NEGATED = (
+    "difference",
+    "raw_difference",
+    "simulated_difference",
+    "effect_size",
+    "hedges_g",
+    "cliffs_delta",
+)
 SWAPPED = (("a", "b"), ("mean_a", "mean_b"), ("variance_a", "variance_b"), ("wins", "losses"))
 STATISTICS: Mapping[str, Callable[[Json], float]] = {
     **dict.fromkeys(("t", "randomization", "bootstrap"), lambda pair: -pair["statistic"]),

@@ -15,14 +15,16 @@ from mutants import BUDGET, csv_rows
 from reader_targets import FORMULA, NUMBER
 
 import steadyrank as sr
-from steadyrank.data.run_info import read_run_info
-from steadyrank.render.tables import Table, to_csv
-from steadyrank.retrieval.collections import read_collection
+from steadyrank.data.read.run_info import read_run_info
+from steadyrank.present.table import Table, to_csv
+from steadyrank.retrieval.engine.collections import read_collection
 
 examples = settings(
-    max_examples=max(10, BUDGET // 75), deadline=None, derandomize=True,
+    max_examples=max(10, BUDGET // 75),
+    deadline=None,
+    derandomize=True,
     suppress_health_check=list(HealthCheck),
-)  # fmt: skip
+)
 
 NASTY = "=+-@'\"\t\r\n,;|<>&$%#\\{}~^_ \x00\x1b\x85\u2028\u202e\uff1d\udce9é日0a1."
 names = st.text(st.sampled_from(NASTY) | st.characters(codec="utf-8"), min_size=1, max_size=6)
@@ -107,8 +109,9 @@ def test_a_wrong_cell_is_refused_with_its_line(cube: sr.Scores, data: st.DataObj
         plain = sr.Scores(
             measures=tuple(f"m{i}" for i in range(len(cube.measures))),
             runs=tuple(f"r{i}" for i in range(len(cube.runs))),
-            topics=tuple(f"t{i}" for i in range(len(cube.topics))), values=cube.values,
-        )  # fmt: skip
+            topics=tuple(f"t{i}" for i in range(len(cube.topics))),
+            values=cube.values,
+        )
         sr.write_scores(plain, path)
         lines = path.read_text().splitlines()
         row = data.draw(st.integers(1, len(lines) - 1))

@@ -25,7 +25,7 @@ from telling_apart import by_name, first_difference
 
 import steadyrank as sr
 from steadyrank.data import order
-from steadyrank.studies import instance_systems
+from steadyrank.stats.instances import systems as instance_systems
 
 ROUNDED = 1e-12
 """Figures of runs that came in another order: sums over runs are taken in that order."""
@@ -87,11 +87,26 @@ def test_ties_do_not_go_by_the_order_either(name, data):
 
 
 BY_PLACE = {
-    topics_shuffled: ["compare, randomization", "compare, bootstrap", "audit_tests", "topics",
-                      "agree", "pools", "simulate, bootstrap", "instances, a baseline", "shard"],
-    runs_shuffled: ["compare, randomized-tukey", "audit_tests", "agree", "simulate, bootstrap",
-                    "simulate, kde", "instances, a single run"],
-}  # fmt: skip
+    topics_shuffled: [
+        "compare, randomization",
+        "compare, bootstrap",
+        "audit_tests",
+        "topics",
+        "agree",
+        "pools",
+        "simulate, bootstrap",
+        "instances, a baseline",
+        "shard",
+    ],
+    runs_shuffled: [
+        "compare, randomized-tukey",
+        "audit_tests",
+        "agree",
+        "simulate, bootstrap",
+        "simulate, kde",
+        "instances, a single run",
+    ],
+}
 """Studies whose random numbers meet topics, or runs, by their place."""
 
 
@@ -180,8 +195,9 @@ def test_cases_say_what_a_study_takes():
         if "options" in options:
             continue  # Makers of runs take theirs as a whole.
         assert (case.jobs, case.executor) in [
-            ("jobs" in options, "executor" in options), (False, "executor" in options),
-        ]  # fmt: skip
+            ("jobs" in options, "executor" in options),
+            (False, "executor" in options),
+        ]
 
 
 @pytest.mark.parametrize(

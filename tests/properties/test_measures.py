@@ -18,17 +18,41 @@ with warnings.catch_warnings():
 reproducible = settings(max_examples=150, deadline=None, derandomize=True)
 
 TREC_EVAL = {
-    "AP": "map", "AP@3": "map_cut_3", "nDCG": "ndcg", "nDCG@1": "ndcg_cut_1",
-    "nDCG@5": "ndcg_cut_5", "P@1": "P_1", "P@5": "P_5", "R@5": "recall_5", "Rprec": "Rprec",
-    "RR": "recip_rank", "Success@1": "success_1", "Success@5": "success_5",
-}  # fmt: skip
+    "AP": "map",
+    "AP@3": "map_cut_3",
+    "nDCG": "ndcg",
+    "nDCG@1": "ndcg_cut_1",
+    "nDCG@5": "ndcg_cut_5",
+    "P@1": "P_1",
+    "P@5": "P_5",
+    "R@5": "recall_5",
+    "Rprec": "Rprec",
+    "RR": "recip_rank",
+    "Success@1": "success_1",
+    "Success@5": "success_5",
+}
 
 BLIND_TO_JUDGED = [
-    *TREC_EVAL, "nDCG(dcg='exp-log2')@5", "nDCG(gains=(0,1,3,3,9))", "RR@3", "RBP",
-    "RBP(p=0.95,rel=2,graded=True)", "ERR", "ERR(max_rel=6)@3", "nERR@3", "nERR", "Q",
-    "Q(beta=0)@3", "Q(gains=(0,1,3,3,9))", "Pplus", "Pplus(rel=2)@3", "nG@1", "Twist",
-    "Twist(rel=2)", "AP(rel=3)",
-]  # fmt: skip
+    *TREC_EVAL,
+    "nDCG(dcg='exp-log2')@5",
+    "nDCG(gains=(0,1,3,3,9))",
+    "RR@3",
+    "RBP",
+    "RBP(p=0.95,rel=2,graded=True)",
+    "ERR",
+    "ERR(max_rel=6)@3",
+    "nERR@3",
+    "nERR",
+    "Q",
+    "Q(beta=0)@3",
+    "Q(gains=(0,1,3,3,9))",
+    "Pplus",
+    "Pplus(rel=2)@3",
+    "nG@1",
+    "Twist",
+    "Twist(rel=2)",
+    "AP(rel=3)",
+]
 
 EVERY_MEASURE = [*BLIND_TO_JUDGED, "Judged", "Judged@3"]
 

@@ -21,7 +21,7 @@ from study_cases import as_json, complete, small_data, told_fields, undrawn
 
 import steadyrank as sr
 from steadyrank.compute.random import seed_from
-from steadyrank.workflows.demo import demo
+from steadyrank.reporting.demo import demo
 
 pytestmark = pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
 
@@ -58,9 +58,14 @@ def _on_runs(study: str, **options: Any) -> Call:
 
 
 SHARDS = {
-    "shards": 3, "sample_rate": 0.3, "cluster_samples": 1, "partitions": 1, "csi": 1,
-    "cluster_share": 0.5, "top_shards": 2,
-}  # fmt: skip
+    "shards": 3,
+    "sample_rate": 0.3,
+    "cluster_samples": 1,
+    "partitions": 1,
+    "csi": 1,
+    "cluster_share": 0.5,
+    "top_shards": 2,
+}
 
 
 def _shard(rng: Any, _: Path) -> Any:
@@ -112,8 +117,15 @@ CALLS: dict[str, Call] = {
     "compare": _on_scores("compare", measure="AP", test="randomization", n_samples=99),
     "discriminative_power": _on_scores("discriminative_power", n_samples=50),
     "equivalence_intervals": lambda rng, _: sr.equivalence_intervals([10, 20], rng=rng),
-    "instances": _on_scores("instances", measure="AP", a="x", b="y", n_samples=50,
-                            samples_per_instance=20, posterior=False),
+    "instances": _on_scores(
+        "instances",
+        measure="AP",
+        a="x",
+        b="y",
+        n_samples=50,
+        samples_per_instance=20,
+        posterior=False,
+    ),
     "method_pvalues": lambda rng, _: sr.method_pvalues(_comparisons(1), n_samples=20, rng=rng),
     "pool_pvalues": lambda rng, _: sr.pool_pvalues(
         *next(_comparisons(1)), sizes=[2], n_pools=3, n_samples=20, rng=rng
@@ -131,7 +143,7 @@ CALLS: dict[str, Call] = {
     "topics": _on_scores("topics", measure="AP", trials=20),
     "true_means": lambda rng, _: sr.true_means(_truth(), n_topics=5, rng=rng),
     "write_shards": _write_shards,
-}  # fmt: skip
+}
 
 
 ITERATORS = {"paper_comparisons"}
@@ -155,8 +167,20 @@ def test_every_public_function_with_rng_has_its_case():
     assert functions_with("seed") == set(), "results have a seed, functions take rng"
 
 
-WRONG = [True, np.True_, 1.0, np.float64(1), "1", math.nan, [1], np.array([1]), (1, 2),
-         np.random.RandomState(1), np.random.SeedSequence(1), np.random.PCG64(1)]  # fmt: skip
+WRONG = [
+    True,
+    np.True_,
+    1.0,
+    np.float64(1),
+    "1",
+    math.nan,
+    [1],
+    np.array([1]),
+    (1, 2),
+    np.random.RandomState(1),
+    np.random.SeedSequence(1),
+    np.random.PCG64(1),
+]
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -12,9 +12,9 @@ from mutants import Target
 from steadyrank.cli.inputs import split_assignment
 from steadyrank.cli.making import split_names
 from steadyrank.cli.topics import parse_sizes
-from steadyrank.data.reading import first_group
+from steadyrank.data.read.runs import first_group
 from steadyrank.measures.names import parse_measures
-from steadyrank.workflows.report_plan import parse_budget
+from steadyrank.reporting.budget import parse_budget
 
 NAME = "team1.run-2"
 
@@ -75,32 +75,91 @@ def check_budget(path: Path) -> None:
 
 
 MORSELS = tuple(
-    text.encode() for text in (
-        "(", ")", "()", "@", "@10", "=", ",", ".", "rel", "rel=2", "p=.8", "gains=(0,1,3)", "…",
-        "...", "5", "10", "map", "ndcg_cut.10,20", "P_10", "nDCG", "Rprec", "rbp.8", "'exp-log2'",
-        "max_rel", "1h", "2m", "s", "(?:", "(?P<n>", "[", "]", "|", "*", "+", "?", "{2}",
+    text.encode()
+    for text in (
+        "(",
+        ")",
+        "()",
+        "@",
+        "@10",
+        "=",
+        ",",
+        ".",
+        "rel",
+        "rel=2",
+        "p=.8",
+        "gains=(0,1,3)",
+        "…",
+        "...",
+        "5",
+        "10",
+        "map",
+        "ndcg_cut.10,20",
+        "P_10",
+        "nDCG",
+        "Rprec",
+        "rbp.8",
+        "'exp-log2'",
+        "max_rel",
+        "1h",
+        "2m",
+        "s",
+        "(?:",
+        "(?P<n>",
+        "[",
+        "]",
+        "|",
+        "*",
+        "+",
+        "?",
+        "{2}",
         "{9999999999}",
-        "(?i)", "\\1", "\\", "$", "^", "(.)", "True", "beta=1e999", "nan", "x" * 300, "%",
+        "(?i)",
+        "\\1",
+        "\\",
+        "$",
+        "^",
+        "(.)",
+        "True",
+        "beta=1e999",
+        "nan",
+        "x" * 300,
+        "%",
     )
-)  # fmt: skip
+)
 
 
 def target(name: str, check: object, *seeds: str, separators: bytes = b",") -> Target:
     return Target(
-        name=name, seeds=tuple(seed.encode() for seed in seeds), morsels=MORSELS,
-        check=check, separators=separators, packed=False, often_refused=0.99,
-    )  # type: ignore[arg-type]  # fmt: skip
+        name=name,
+        seeds=tuple(seed.encode() for seed in seeds),
+        morsels=MORSELS,
+        check=check,
+        separators=separators,
+        packed=False,
+        often_refused=0.99,
+    )  # type: ignore[arg-type]
 
 
 TARGETS = {
     each.name: each
     for each in (
-        target("measure-names", check_measures, "AP", "nDCG(dcg='exp-log2')@10", "P.5,10",
-               "nDCG(gains=(0,1,3))@20", "RBP(p=.8)", "ndcg_cut_10", "Q(beta=1)@10", "map"),
+        target(
+            "measure-names",
+            check_measures,
+            "AP",
+            "nDCG(dcg='exp-log2')@10",
+            "P.5,10",
+            "nDCG(gains=(0,1,3))@20",
+            "RBP(p=.8)",
+            "ndcg_cut_10",
+            "Q(beta=1)@10",
+            "map",
+        ),
         target("assignments", check_assignment, "AP(rel=2)=ap.csv", "AP", "a=b=c", separators=b"="),
         target("lists-of-names", check_names, "BM25(k1=0.9,b=0.4),PL2", "none, lucene"),
         target("lists-of-sizes", check_sizes, "5,10,20", "5,10,…,25", "10,20,..."),
         target("patterns", check_pattern, "^(team.)", "(.*)\\.", "run-(\\d)", separators=b"("),
         target("budgets", check_budget, "90s", "2m", "1h", "1.5 h", "45", separators=b"."),
     )
-}  # fmt: skip
+}

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from steadyrank.render.pages import (
-    Cell,
-    Drilldown,
-    Page,
-    PageFigure,
-    PageTable,
-    Section,
-)
+from steadyrank.present.page import Cell, Drilldown, Page, PageFigure, PageTable, Section
 
 NASTY = (
     "<script>window.hacked = 1</script>",
@@ -56,12 +49,7 @@ fill: currentColor">A &amp; B</text>
 
 
 def figure(name: str) -> PageFigure:
-    return PageFigure(
-        id=name,
-        caption=NASTY[0],
-        alt=NASTY[1],
-        svg=SVG.replace("{prefix}", name),
-    )
+    return PageFigure(id=name, caption=NASTY[0], alt=NASTY[1], svg=SVG.replace("{prefix}", name))
 
 
 def runs_table() -> PageTable:

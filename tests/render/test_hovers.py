@@ -11,7 +11,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import steadyrank as sr
-from steadyrank.render.hovers import MOST_TOLD, alt_text, svg_text, tell
+from steadyrank.present.svg import MOST_TOLD, svg_text, tell
+from steadyrank.studies.plotting import alt_text
 
 SVG = "{http://www.w3.org/2000/svg}"
 HREF = "{http://www.w3.org/1999/xlink}href"
@@ -31,8 +32,9 @@ def places(ax):
     """(x, y) of every marker that tells something, with its text."""
     root = ElementTree.fromstring(svg_text(ax.get_figure()))
     uses = [use for use in root.iter(f"{SVG}use") if use.find(f"{SVG}title") is not None]
-    return [(float(use.get("x")), float(use.get("y")), use.find(f"{SVG}title").text)
-            for use in uses]  # fmt: skip
+    return [
+        (float(use.get("x")), float(use.get("y")), use.find(f"{SVG}title").text) for use in uses
+    ]
 
 
 def test_markers_tell_their_own_text_and_those_without_a_place_none():
@@ -71,8 +73,12 @@ def test_cells_tell_row_by_row_and_empty_ones_are_not_drawn():
     (group,) = [g for g in root.iter(f"{SVG}g") if cells[0] in list(g)]
     assert len(group) == 3
     assert group.get("shape-rendering") == "crispEdges"
-    x, y, right, bottom = (float(n) for n in re.fullmatch(
-        r"M([\d.]+) ([\d.]+)H([\d.]+)V([\d.]+)H[\d.]+z", cells[0].get("d")).groups())  # fmt: skip
+    x, y, right, bottom = (
+        float(n)
+        for n in re.fullmatch(
+            r"M([\d.]+) ([\d.]+)H([\d.]+)V([\d.]+)H[\d.]+z", cells[0].get("d")
+        ).groups()
+    )
     corners = ax.transData.transform([[0, 0], [1, 1]]) * 72 / ax.get_figure().dpi
     height = 72 * ax.get_figure().get_figheight()
     np.testing.assert_allclose([x, right], corners[:, 0], atol=0.02)

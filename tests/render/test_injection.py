@@ -14,14 +14,33 @@ from nasty_page import NASTY
 
 import steadyrank as sr
 from steadyrank.cli import run
-from steadyrank.data.csv_cells import armed, is_formula
-from steadyrank.render.tables import Table, render
+from steadyrank.data.read.csv_cells import armed, is_formula
+from steadyrank.present.table import Table, render
 
 NAMES = (
-    *NASTY, "a|b", "two\nlines", "\x1b[2J\x1b]0;title\x07", "\x9b31m", "'=x", "''=x", "\uff1d1+1",
-    r"\input{/etc/passwd}", r"\write18{ls}", "^^5cinput", "$x$", "50%", "`code`", "[link](x)",
-    "&lt;script&gt;", "~~gone~~", "\udce9", "=cmd|' /C calc'!A0", "-1+1", "+", "-",
-)  # fmt: skip
+    *NASTY,
+    "a|b",
+    "two\nlines",
+    "\x1b[2J\x1b]0;title\x07",
+    "\x9b31m",
+    "'=x",
+    "''=x",
+    "\uff1d1+1",
+    r"\input{/etc/passwd}",
+    r"\write18{ls}",
+    "^^5cinput",
+    "$x$",
+    "50%",
+    "`code`",
+    "[link](x)",
+    "&lt;script&gt;",
+    "~~gone~~",
+    "\udce9",
+    "=cmd|' /C calc'!A0",
+    "-1+1",
+    "+",
+    "-",
+)
 HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029\ud800-\udfff]")
 
 
@@ -42,7 +61,7 @@ def test_csv_has_no_formula_and_every_name():
 
 @pytest.mark.parametrize("name", [*NAMES, "-1", "+1.5e3", "-inf", "a=1", "'", "''", "'a"])
 def test_an_apostrophe_is_put_and_taken_off_exactly(name):
-    from steadyrank.data.csv_cells import defused
+    from steadyrank.data.read.csv_cells import defused
 
     assert armed(defused(name)) == name
     assert not is_formula(defused(name))
@@ -84,8 +103,12 @@ def test_latex_commands_are_the_tables_own():
 @pytest.mark.parametrize("colour", [False, True])
 def test_terminals_are_only_coloured(colour):
     table = nasty_table()
-    text = render(Table(header=table.header, rows=table.rows, best=frozenset({(0, 2)})), "table",
-                  width=400, colour=colour)  # fmt: skip
+    text = render(
+        Table(header=table.header, rows=table.rows, best=frozenset({(0, 2)})),
+        "table",
+        width=400,
+        colour=colour,
+    )
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text) if colour else text
     assert not HIDDEN.search(plain)
     assert plain.count("\n") == len(NAMES) + 2
@@ -101,9 +124,11 @@ class Terminal(io.StringIO):
 
 def evil_scores(folder):
     cube = sr.Scores(
-        measures=("AP",), runs=("\x1b[2Ja", "=b", "c\nd"), topics=("1", "=2", "3"),
+        measures=("AP",),
+        runs=("\x1b[2Ja", "=b", "c\nd"),
+        topics=("1", "=2", "3"),
         values=np.array([[[0.1, 0.2, 0.4], [0.5, 0.1, 0.9], [0.3, 0.3, 0.2]]]),
-    )  # fmt: skip
+    )
     sr.write_scores(cube, folder / "scores.csv")
     return folder / "scores.csv"
 

@@ -17,11 +17,11 @@ import pytest
 from nasty_page import NASTY, nasty_page
 
 from steadyrank.errors import InputError
-from steadyrank.render.page_html import page_html, visible
-from steadyrank.render.page_svg import inline_svg
-from steadyrank.render.pages import Cell, Drilldown, Page, PageTable, Section
+from steadyrank.present.page import Cell, Drilldown, Page, PageTable, Section
+from steadyrank.present.page_html import page_html, visible
+from steadyrank.present.page_svg import inline_svg
 
-PARTS = files("steadyrank.render") / "page"
+PARTS = files("steadyrank.present") / "page"
 
 
 class Read(HTMLParser):
@@ -291,8 +291,17 @@ def test_csv_holds_every_digit_and_no_formula(data: dict[str, dict]) -> None:
     assert header == ["run", "AP", "'=note"]
     assert len(parts["rows"]) == len(rows) == len(NASTY)
     assert [row[1] for row in rows[:10]] == [
-        "0.25", "", "", "3", "-inf", "1e-09", "0.25", "inf", "-12.5", "10",
-    ]  # fmt: skip
+        "0.25",
+        "",
+        "",
+        "3",
+        "-inf",
+        "1e-09",
+        "0.25",
+        "inf",
+        "-12.5",
+        "10",
+    ]
     for name, row in zip(NASTY, rows, strict=True):
         shown = visible(name)
         defused = "'" if shown[0] in "=+-@" and shown != "-2" else ""  # a number is no formula
@@ -331,11 +340,19 @@ def test_cells_carry_what_they_sort_by() -> None:
         if tag == "td" or (tag == "th" and attributes["scope"] == "row")
     ]
     assert cells == [
-        ("1", None), (None, "n"), (None, "n"),
-        ("", None), ("", "n"), ("0.1", "n"),
-        (None, None), ("", "n"), ("Infinity", "n"),
-        (None, None), ("1000", "n"), ("", "n"),
-    ]  # fmt: skip
+        ("1", None),
+        (None, "n"),
+        (None, "n"),
+        ("", None),
+        ("", "n"),
+        ("0.1", "n"),
+        (None, None),
+        ("", "n"),
+        ("Infinity", "n"),
+        (None, None),
+        ("1000", "n"),
+        ("", "n"),
+    ]
 
 
 def test_rows_with_numbers_have_an_address(read: Read, data: dict[str, dict]) -> None:
@@ -385,9 +402,14 @@ def test_drawing_keeps_what_draws(read: Read) -> None:
     assert shape["xlink:href"] == "#one-dot"
     labels = [(attributes, shown) for attributes, shown in read.all("text") if shown == "A & B"]
     assert labels[0][0] == {
-        "x": "60", "y": "35", "font-style": "italic", "font-size": "10px",
-        "font-family": "'DejaVu Sans'", "text-anchor": "start", "fill": "currentColor",
-    }  # fmt: skip
+        "x": "60",
+        "y": "35",
+        "font-style": "italic",
+        "font-size": "10px",
+        "font-family": "'DejaVu Sans'",
+        "text-anchor": "start",
+        "fill": "currentColor",
+    }
     assert [shown for _, shown in read.all("title")][1:] == ["<b>first</b>"] * 2
     assert not read.all("metadata")
     assert not read.all("a", **{"xlink:href": "javascript:window.hacked=10"})

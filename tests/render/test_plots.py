@@ -12,9 +12,11 @@ import pytest
 from matplotlib.figure import Figure
 
 import steadyrank as sr
-from steadyrank.render.plots import COLOURS, MOST_NAMES, PLOTS, save_figure
+from steadyrank.present.figures import save_figure
+from steadyrank.present.plot_style import COLOURS, MOST_NAMES
+from steadyrank.studies.plotting import all_plots
 
-KINDS = list(PLOTS["SimulateResult"])
+KINDS = list(all_plots()["SimulateResult"])
 
 
 @pytest.fixture(scope="module")
@@ -90,10 +92,13 @@ def test_many_runs_name_some_and_stay_printable(result):
     n = 4 * MOST_NAMES
     rng = np.random.default_rng(0)
     many = replace(
-        result, runs=tuple(f"run{i}" for i in range(n)), raw=rng.random((n, 3)),
-        simulated=rng.random((10, n)), rank_share=np.full((n, n), 1 / n),
+        result,
+        runs=tuple(f"run{i}" for i in range(n)),
+        raw=rng.random((n, 3)),
+        simulated=rng.random((10, n)),
+        rank_share=np.full((n, n), 1 / n),
         rank_interval=np.tile([1, n], (n, 1)),
-    )  # fmt: skip
+    )
     figure = sr.plot(many, kind="ranks")
     assert len(figure.axes[0].get_yticks()) == MOST_NAMES
     assert 200 * figure.get_figheight() < 2**16, "the pixels that a PNG may be high"
@@ -148,7 +153,7 @@ def test_nothing_is_left_behind():
     code = (
         "import sys, steadyrank as sr; sr.plot; print('matplotlib' in sys.modules);"
         "from matplotlib import rcParams; before = rcParams.copy();"
-        "from steadyrank.render.plots import save_figure;"
+        "from steadyrank.present.figures import save_figure;"
         "from matplotlib.figure import Figure; import tempfile, os;"
         "save_figure(Figure(), os.path.join(tempfile.mkdtemp(), 'f.svg'));"
         "print(before == rcParams.copy(), 'matplotlib.pyplot' in sys.modules)"

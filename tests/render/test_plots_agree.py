@@ -10,7 +10,8 @@ import pytest
 from matplotlib.figure import Figure
 
 import steadyrank as sr
-from steadyrank.render.plots import PLOTS, save_figure
+from steadyrank.present.figures import save_figure
+from steadyrank.studies.plotting import all_plots
 
 
 @pytest.fixture(scope="module")
@@ -19,9 +20,12 @@ def scores():
     quality = rng.random((12, 1)) + rng.random((12, 20))
     values = quality + np.array([0.1, 0.2, 2.0])[:, None, None] * rng.random((3, 12, 20))
     return sr.Scores(
-        measures=("AP", "nDCG", "odd"), runs=range(12), topics=range(20), values=values,
+        measures=("AP", "nDCG", "odd"),
+        runs=range(12),
+        topics=range(20),
+        values=values,
         run_info={"stemmer": ["none", "porter", "lovins"] * 4, "model": ["bm25", "lm"] * 6},
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +149,7 @@ def test_the_same_figure_is_the_same_bytes(agreement, grid, tmp_path, name, kind
 
 def test_names_are_text_whatever_they_hold(agreement, grid, tmp_path):
     odd = ("$x$_{1", "caf\udce9", "<b>&amp;")
-    for kind in PLOTS["AgreeResult"].keys() - {"effects"}:  # which names no measure
+    for kind in all_plots()["AgreeResult"].keys() - {"effects"}:  # which names no measure
         save_figure(sr.plot(replace(agreement, measures=odd), kind=kind), tmp_path / "odd.svg")
         texts = "".join(ElementTree.parse(tmp_path / "odd.svg").getroot().itertext())
         assert "$x$_{1" in texts

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from steadyrank.render.hovers import _TOLD, alt_text, svg_text
-from steadyrank.render.plots import PLOTS
+from steadyrank.present.svg import _TOLD, svg_text
+from steadyrank.studies.plotting import all_plots, alt_text
 
 DOCS = Path(__file__).parents[2] / "docs"
-KEYS = [(name, kind) for name, kinds in PLOTS.items() for kind in kinds]
+KEYS = [(name, kind) for name, kinds in all_plots().items() for kind in kinds]
 
 TESTED_ELSEWHERE = {"InstancesResult", "PlanResult", "StabilityResult", "StabilityTable"}
 """Drawn by the functions of other classes, or tested with their own study: SVG takes time."""
@@ -72,7 +72,7 @@ def test_pictures_are_small_and_made_of_shapes():
 @pytest.mark.parametrize("key", KEYS, ids="-".join)
 def test_each_figure_is_made_again_and_stands_in_a_page(key):
     figure, result, kind = drawn(key)
-    assert (type(result).__name__, kind or next(iter(PLOTS[key[0]]))) == key
+    assert (type(result).__name__, kind or next(iter(all_plots()[key[0]]))) == key
     shown = [ax for ax in figure.axes if ax.axison]
     assert shown
     assert any(ax.get_xlabel() for ax in shown)
@@ -99,5 +99,6 @@ def test_each_alt_text_is_its_own():
     for key in KEYS:
         _, result, kind = drawn(key)
         texts.setdefault(alt_text(result, kind), set()).add(key[1])
-    assert all(len(kinds) == 1 or kinds == {"coefficients", "e_rho2", "phi"}
-               for kinds in texts.values())  # fmt: skip
+    assert all(
+        len(kinds) == 1 or kinds == {"coefficients", "e_rho2", "phi"} for kinds in texts.values()
+    )

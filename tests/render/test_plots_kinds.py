@@ -12,11 +12,11 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.render.hovers import svg_text
-from steadyrank.render.plots import PLOTS
-from steadyrank.render.plots_looks import COLOURS, MARKERS
+from steadyrank.present.plot_style import COLOURS, MARKERS
+from steadyrank.present.svg import svg_text
 from steadyrank.stats.run_means import adjusted_means
 from steadyrank.stats.selection import expected_means
+from steadyrank.studies.plotting import all_plots
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -424,7 +424,7 @@ def test_shares_are_cells_of_mean_and_spread():
 
 
 def test_rates_of_tests_stand_beside_the_level():
-    from steadyrank.studies.instance_levels import error_rates
+    from steadyrank.papers.jayasinghe2015.levels import error_rates
 
     variances = {"instance": 1e-4, "system_topic": 1e-3, "residual": 1e-3}
     result = error_rates(
@@ -497,7 +497,7 @@ def test_names_are_text_in_every_kind_of_compare_and_scores(known):
     scores = replace(known["scores"], runs=tuple(odd), measures=("$m_{", "b", "c", "d"))
     result = sr.compare(scores, measure="$m_{")
     for each in (scores, result):
-        for kind in PLOTS[type(each).__name__]:
+        for kind in all_plots()[type(each).__name__]:
             text = svg_text(sr.plot(each, kind=kind), alt="x")
             assert "$m_{" in text
             assert "caf\ufffd" in text

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.render.plots_plans import plan_curves
-from steadyrank.studies.stability import StabilityTable
+from steadyrank.studies.plan.plots import plan_curves
+from steadyrank.studies.stability.study import StabilityTable
 
 PLANS = {
     "anova": {"minimum_difference": 0.1, "systems": 5},
@@ -33,13 +33,19 @@ def marks(axes):
 @pytest.mark.parametrize(
     ("name", "labels"),
     [
-        ("anova", [("minimum difference", "topics"), ("number of systems", "topics"),
-                   ("number of topics", "power")]),
+        (
+            "anova",
+            [
+                ("minimum difference", "topics"),
+                ("number of systems", "topics"),
+                ("number of topics", "power"),
+            ],
+        ),
         ("ttest", [("minimum difference", "topics"), ("number of topics", "power")]),
         ("interval", [("expected width of the interval", "topics")]),
         ("given", [("minimum difference", "topics")]),
     ],
-)  # fmt: skip
+)
 def test_a_plan_has_a_panel_for_each_of_its_curves(name, labels):
     result = planned(name)
     panels = shown(sr.plot(result))
@@ -82,9 +88,12 @@ def scores(seed=0):
     cube = sum(rng.normal(0, sd, shape) for sd, shape in [*parts, (0.1, (4, 3, 12))])
     runs = [f"s{i // 3}.{i % 3}" for i in range(12)]
     return sr.Scores(
-        measures=["AP"], runs=runs, topics=[str(t) for t in range(12)],
-        values=[cube.reshape(12, 12)], run_info={"system": [run[:2] for run in runs]},
-    )  # fmt: skip
+        measures=["AP"],
+        runs=runs,
+        topics=[str(t) for t in range(12)],
+        values=[cube.reshape(12, 12)],
+        run_info={"system": [run[:2] for run in runs]},
+    )
 
 
 def test_stability_has_a_line_for_each_number_of_instances():

@@ -10,12 +10,12 @@ import pytest
 from scipy.stats import kendalltau
 
 import steadyrank as sr
-from steadyrank.render.simulations import NAMING, simulate_json, simulate_text, top_columns
-from steadyrank.studies.collection_statistics import (
+from steadyrank.studies.simulate.statistics import (
     CollectionCorrelation,
     ErrorRate,
     SignificanceRates,
 )
+from steadyrank.studies.simulate.tables import NAMING, simulate_json, simulate_text, top_columns
 
 RUNS = ("50%_of", "good", "poor", "b\udce9d")
 RAW = np.array([[0.2, 0.4], [0.5, 0.7], [0.1, 0.1], [0.3, 0.1]])
@@ -29,10 +29,15 @@ def make_errors(**changed):
     with np.errstate(invalid="ignore"):
         rate = errors / count
     known = {
-        "low": np.arange(21) / 100, "high": np.append(np.arange(1, 21) / 100, np.inf),
-        "count": count, "errors": errors, "rate": rate, "rate_error": np.where(count, 0.125, NAN),
-        "ties": 0, "overall": 13 / 24,
-    }  # fmt: skip
+        "low": np.arange(21) / 100,
+        "high": np.append(np.arange(1, 21) / 100, np.inf),
+        "count": count,
+        "errors": errors,
+        "rate": rate,
+        "rate_error": np.where(count, 0.125, NAN),
+        "ties": 0,
+        "overall": 13 / 24,
+    }
     return ErrorRate(**{**known, **changed})
 
 
@@ -43,45 +48,78 @@ def make_result(**changed):
     shares[0, 1] = shares[3, 2] = 0.75
     shares[0, 2] = shares[3, 1] = 0.25
     known = {
-        "measure": "AP", "mode": "paper", "model": "bootstrap", "n_samples": 4,
-        "depth": "retrieved", "bandwidth": "scott", "denominator": "judged",
-        "score_source": "score", "device": "cpu", "seed": 9, "runs": RUNS,
-        "topics": ("1", "2"), "raw": RAW, "cell_mean": RAW + 0.01,
+        "measure": "AP",
+        "mode": "paper",
+        "model": "bootstrap",
+        "n_samples": 4,
+        "depth": "retrieved",
+        "bandwidth": "scott",
+        "denominator": "judged",
+        "score_source": "score",
+        "device": "cpu",
+        "seed": 9,
+        "runs": RUNS,
+        "topics": ("1", "2"),
+        "raw": RAW,
+        "cell_mean": RAW + 0.01,
         "cell_sd": np.full((4, 2), 0.05),
         "simulated": RAW.mean(axis=1) + np.array([[-0.01], [0.01], [-0.01], [0.01]]),
         "rank_correlation": CollectionCorrelation(
-            mean=0.9166, mean_error=0.048, sd=0.096, interval=(0.8333, 1.0),
-            quantiles={"0.025": 0.8333, "0.975": 1.0}, taus=np.ones(4),
+            mean=0.9166,
+            mean_error=0.048,
+            sd=0.096,
+            interval=(0.8333, 1.0),
+            quantiles={"0.025": 0.8333, "0.975": 1.0},
+            taus=np.ones(4),
         ),
         "error_rate": make_errors(),
         "significance": SignificanceRates(
-            alpha=0.05, critical=12.7, rate=np.array([0.0, 0.25, 1.0, 1.0, 0.5, 0.04]),
-            rate_error=np.zeros(6), rarely_share=2 / 6, reliably_share=2 / 6,
-            estimated_difference=0.5, estimated_difference_recentred=0.02,
-            difference_quantiles={"0.5": 0.1}, recentred_quantiles={"0.5": 0.01},
+            alpha=0.05,
+            critical=12.7,
+            rate=np.array([0.0, 0.25, 1.0, 1.0, 0.5, 0.04]),
+            rate_error=np.zeros(6),
+            rarely_share=2 / 6,
+            reliably_share=2 / 6,
+            estimated_difference=0.5,
+            estimated_difference_recentred=0.02,
+            difference_quantiles={"0.5": 0.1},
+            recentred_quantiles={"0.5": 0.01},
         ),
-        "raw_pvalue": np.array([0.2, 0.04, 0.01, 0.001, NAN, 0.5]), "rank_share": shares,
-        "rank_interval": np.array([[2, 3], [1, 1], [4, 4], [2, 3]]), "none_relevant": 0,
-        "plain": 0, "truncated": 0,
-    }  # fmt: skip
+        "raw_pvalue": np.array([0.2, 0.04, 0.01, 0.001, NAN, 0.5]),
+        "rank_share": shares,
+        "rank_interval": np.array([[2, 3], [1, 1], [4, 4], [2, 3]]),
+        "none_relevant": 0,
+        "plain": 0,
+        "truncated": 0,
+    }
     return sr.SimulateResult(**{**known, **changed})
 
 
 def make_single():
     errors = make_errors(count=np.zeros(21, np.int64), overall=NAN)
     none = replace(
-        make_result().significance, rate=np.empty(0), rate_error=np.empty(0), rarely_share=NAN,
+        make_result().significance,
+        rate=np.empty(0),
+        rate_error=np.empty(0),
+        rarely_share=NAN,
         reliably_share=NAN,
-    )  # fmt: skip
+    )
     tau = CollectionCorrelation(
         mean=NAN, mean_error=NAN, sd=NAN, interval=(NAN, NAN), quantiles={}, taus=np.full(4, NAN)
     )
     return make_result(
-        runs=("good",), raw=RAW[1:2], cell_mean=RAW[1:2], cell_sd=RAW[1:2],
-        simulated=np.array([[0.58], [0.62], [0.6], [0.6]]), rank_correlation=tau,
-        error_rate=errors, significance=none, raw_pvalue=np.empty(0), rank_share=np.ones((1, 1)),
+        runs=("good",),
+        raw=RAW[1:2],
+        cell_mean=RAW[1:2],
+        cell_sd=RAW[1:2],
+        simulated=np.array([[0.58], [0.62], [0.6], [0.6]]),
+        rank_correlation=tau,
+        error_rate=errors,
+        significance=none,
+        raw_pvalue=np.empty(0),
+        rank_share=np.ones((1, 1)),
         rank_interval=np.array([[1, 1]]),
-    )  # fmt: skip
+    )
 
 
 def test_the_answer_comes_first_and_in_words():
@@ -109,12 +147,18 @@ NAME = "binary nDCG@10 (grade ≥ 1)"
         # The real means are .3, .6, .1, .2: in the same order, one pair turned, and two of which
         # one is of the first two.
         ([0.2, 0.9, 0.1, 0.15], ", which orders the runs in the same way."),
-        ([0.1, 0.9, 0.05, 0.2], ", which orders 1 of 6 pairs of runs the other way round (Kendall "
-         "correlation 0.67); good is first by both."),
-        ([0.95, 0.9, 0.2, 0.1], ", which orders 2 of 6 pairs of runs the other way round (Kendall "
-         "correlation 0.33); first is good, by nDCG@10 50%_of."),
+        (
+            [0.1, 0.9, 0.05, 0.2],
+            ", which orders 1 of 6 pairs of runs the other way round (Kendall "
+            "correlation 0.67); good is first by both.",
+        ),
+        (
+            [0.95, 0.9, 0.2, 0.1],
+            ", which orders 2 of 6 pairs of runs the other way round (Kendall "
+            "correlation 0.33); first is good, by nDCG@10 50%_of.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_binary_measure_says_that_it_is_another_one(graded, said):
     made = make_result(measure=NAME, graded_measure="nDCG@10", graded_mean=np.array(graded))
     lines = simulate_text(made, "table").splitlines()
@@ -200,15 +244,24 @@ def test_json_is_strict_and_complete():
     found = json.loads(text, parse_constant=lambda name: pytest.fail(name))
     assert found == json.loads(simulate_text(made, "json", top=2))
     assert found["error_rate"][20] == {
-        "low": 0.2, "high": None, "count": 8, "errors": 0, "rate": 0.0, "rate_error": 0.125,
-    }  # fmt: skip
+        "low": 0.2,
+        "high": None,
+        "count": 8,
+        "errors": 0,
+        "rate": 0.0,
+        "rate_error": 0.125,
+    }
     assert found["error_rate"][5]["rate"] is None
     assert found["top_probability"] == {"1": [0, 1, 0, 0], "2": [0.75, 1, 0, 0.25]}
     assert found["pairs"][4] == {
-        "a": "good", "b": RUNS[3], "raw_difference": pytest.approx(0.4),
-        "simulated_difference": pytest.approx(0.4), "rate": 0.5, "rate_error": 0.0,
+        "a": "good",
+        "b": RUNS[3],
+        "raw_difference": pytest.approx(0.4),
+        "simulated_difference": pytest.approx(0.4),
+        "rate": 0.5,
+        "rate_error": 0.0,
         "raw_pvalue": None,
-    }  # fmt: skip
+    }
     assert found["rank"] == [2, 1, 4, 3]
     assert found["significance"]["mean_rate"] == pytest.approx(2.79 / 6)
     assert list(simulate_json(made))[:5] == ["model", "measure", "n_samples", "depth", "seed"]

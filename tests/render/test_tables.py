@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import steadyrank as sr
-from steadyrank.render.jsons import to_json
-from steadyrank.render.tables import Table, means_table, render, topics_table
+from steadyrank.present.json import to_json
+from steadyrank.present.table import Table, means_table, render, topics_table
 
 TRICKY = r"50%_of & $x$ #1 {~^\} |*`<b>"
 
@@ -58,8 +58,11 @@ def test_topics_come_with_their_mean():
     table = topics_table(scores().select(measures="AP"), digits=1)
     assert table.rows == [["1", "0.5", "0.9"], ["2", "0.7", "–"], ["mean", "0.6", "0.9"]]
     assert topics_table(scores()).header[1:] == [
-        f"{TRICKY} AP", "plain AP", f"{TRICKY} P@5", "plain P@5",
-    ]  # fmt: skip
+        f"{TRICKY} AP",
+        "plain AP",
+        f"{TRICKY} P@5",
+        "plain P@5",
+    ]
 
 
 def test_all_missing_columns_have_no_best():

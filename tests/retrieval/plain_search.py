@@ -112,9 +112,16 @@ def rank(texts, query, model="BM25", only=None, statistics=None):
             for word, qtf in asked:
                 if word in bag:
                     score += weight(
-                        model, bag[word], bag.total(), df[word], cf[word], len(bags), tokens,
-                        tokens / len(bags), qtf,
-                    )  # fmt: skip
+                        model,
+                        bag[word],
+                        bag.total(),
+                        df[word],
+                        cf[word],
+                        len(bags),
+                        tokens,
+                        tokens / len(bags),
+                        qtf,
+                    )
             found.append((float(np.float32(score)), name))
     return [(name, score) for score, name in sorted(found, key=_trec_order, reverse=True)]
 

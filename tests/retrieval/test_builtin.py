@@ -13,12 +13,12 @@ import pytest
 import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.errors import InputError
-from steadyrank.retrieval import builtin
-from steadyrank.retrieval.collections import collection_digest, read_collection
-from steadyrank.retrieval.docstrings import DocstringDocument
-from steadyrank.retrieval.making import load_judgments
-from steadyrank.retrieval.topics import read_topics
-from steadyrank.stats.correlation import bootstrap_tau_interval
+from steadyrank.retrieval.builtin.collection import collection as builtin
+from steadyrank.retrieval.builtin.docstrings import DocstringDocument
+from steadyrank.retrieval.engine.collections import collection_digest, read_collection
+from steadyrank.retrieval.engine.topics import read_topics
+from steadyrank.retrieval.makers.options import load_judgments
+from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
 
 DATA = Path(builtin.__file__).with_name("builtin")
 FEW = [
@@ -160,7 +160,7 @@ def _raise(error):
 def test_several_processes_at_once_agree(tmp_path):
     code = (
         "import sys, json, time; from steadyrank.retrieval import builtin as b;"
-        "from steadyrank.retrieval.docstrings import DocstringDocument as D;"
+        "from steadyrank.retrieval.builtin.docstrings import DocstringDocument as D;"
         "from pathlib import Path; b.cache_folder = lambda: Path(sys.argv[1]);"
         "b.extract_docstrings = lambda progress=None: ("
         "time.sleep(0.3), [D(f'n{i}', f'n{i}', 'text ' * 50) for i in range(5000)])[1];"
@@ -180,8 +180,12 @@ def test_manifest_counts_and_checks(judged):
     manifest = sr.builtin_collection().manifest
     assert json.loads(json.dumps(manifest)) == manifest
     assert manifest["documents"] == {
-        "python": 2, "numpy": 1, "scipy": 0, "pandas": 0, "matplotlib": 0
-    }  # fmt: skip
+        "python": 2,
+        "numpy": 1,
+        "scipy": 0,
+        "pandas": 0,
+        "matplotlib": 0,
+    }
     assert manifest["versions"].keys() == manifest["documents"].keys()
     assert manifest["digest"] == collection_digest("builtin")
     more = {**_texts(), "os.walk": "os.walk(top)\nGenerate names in a folder tree."}

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from steadyrank.errors import FormatError, InputError, MachineError, UnknownNameError
-from steadyrank.retrieval import collections
-from steadyrank.retrieval.collections import Document, collection_digest, read_collection
+from steadyrank.retrieval.engine import collections
+from steadyrank.retrieval.engine.collections import Document, collection_digest, read_collection
 
 TWO = [Document("d1", "First one"), Document("d2", "two")]
 LINES = '{"id": "d1", "title": "First", "text": "one"}\n{"id": "d2", "text": "two"}\n'
@@ -95,11 +95,15 @@ def test_a_dictionary():
         (LINES + "oops\n", "docs:3: expected a JSON object in UTF-8, got 'oops"),
         (LINES + "[1]\n", "docs:3: expected a JSON object in UTF-8, got '\\[1\\]"),
         (LINES.encode() + b'{"id": "\xff"}', "docs:3: expected a JSON object in UTF-8"),
-        ('{"text": "x", "n": 1}', "docs:1: expected a field 'id' with text or a number, got fields "
-         "'text', 'n'"),
+        (
+            '{"text": "x", "n": 1}',
+            "docs:1: expected a field 'id' with text or a number, got fields 'text', 'n'",
+        ),
         ('{"id": true, "text": "x"}', "docs:1: expected a field 'id'"),
-        ('{"id": "d1", "abstract": "x"}', "docs:1: expected a field 'text' or 'title', got fields "
-         "'id', 'abstract'"),
+        (
+            '{"id": "d1", "abstract": "x"}',
+            "docs:1: expected a field 'text' or 'title', got fields 'id', 'abstract'",
+        ),
         ('{"id": "d1", "text": ["x"]}', "docs:1: expected title and text as strings"),
         (LINES + LINES, "docs:3: the document 'd1' stands twice: remove one"),
         ('{"id": "d 1", "text": "x"}', "docs:1: expected a document id without blanks, got 'd 1'"),
@@ -112,7 +116,7 @@ def test_a_dictionary():
         (SGML + SGML, "docs:9: the document 'd1' stands twice"),
         ("<DOC><DOCNO>a b</DOCNO></DOC>", "docs:1: expected a document id without blanks"),
     ],
-)  # fmt: skip
+)
 def test_broken_files_are_told_with_their_line(write, content, message):
     with pytest.raises(FormatError, match=message):
         list(read_collection(write("docs", content)))

@@ -15,15 +15,15 @@ import warnings
 
 import pytest
 
-from steadyrank.retrieval.builtin import installed_versions
-from steadyrank.retrieval.docstrings import (
+from steadyrank.retrieval.builtin.collection import installed_versions
+from steadyrank.retrieval.builtin.docstrings import (
     PACKAGES,
     documents_of,
     extract_docstrings,
     folder_files,
     package_files,
 )
-from steadyrank.retrieval.python_sources import LARGEST, parse_module
+from steadyrank.retrieval.builtin.python_sources import LARGEST, parse_module
 
 WARTS = {
     "__init__.py": '''"""A package for trying every wart."""
@@ -206,13 +206,33 @@ def found(warts):
 
 def test_public_names_only(found):
     assert sorted(found) == [
-        "pack", "pack.Thing", "pack.Thing.Inner", "pack.Thing.inherited", "pack.Thing.made",
-        "pack.Thing.method", "pack.Thing.size", "pack.Thing.words", "pack.Thing.words.split",
-        "pack.added", "pack.alias", "pack.appended", "pack.branch", "pack.extended",
-        "pack.latin", "pack.law", "pack.law.fit", "pack.public", "pack.public.only_named",
-        "pack.public.partly", "pack.public.twice", "pack.shown", "pack.speedy", "pack.starred",
-        "pack.sub", "pack.sub.deep",
-    ]  # fmt: skip
+        "pack",
+        "pack.Thing",
+        "pack.Thing.Inner",
+        "pack.Thing.inherited",
+        "pack.Thing.made",
+        "pack.Thing.method",
+        "pack.Thing.size",
+        "pack.Thing.words",
+        "pack.Thing.words.split",
+        "pack.added",
+        "pack.alias",
+        "pack.appended",
+        "pack.branch",
+        "pack.extended",
+        "pack.latin",
+        "pack.law",
+        "pack.law.fit",
+        "pack.public",
+        "pack.public.only_named",
+        "pack.public.partly",
+        "pack.public.twice",
+        "pack.shown",
+        "pack.speedy",
+        "pack.starred",
+        "pack.sub",
+        "pack.sub.deep",
+    ]
 
 
 def test_titles_show_the_signature_as_it_is_called(found):
@@ -254,14 +274,14 @@ def test_a_file_that_is_not_python_is_nothing(warts, tmp_path):
 
 def test_signatures_never_keep_a_default_of_self():
     arguments = ast.parse("def f(self=1, /, b=2): 0").body[0].args
-    from steadyrank.retrieval.docstrings import _bare
+    from steadyrank.retrieval.builtin.docstrings import _bare
 
     assert ast.unparse(_bare(arguments)) == "b=2"
 
 
 def test_packages_are_found_without_importing_them():
     code = (
-        "import sys; from steadyrank.retrieval.docstrings import package_files as f;"
+        "import sys; from steadyrank.retrieval.builtin.docstrings import package_files as f;"
         "n = len(f('matplotlib')); assert n > 100; assert 'matplotlib' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
@@ -296,27 +316,60 @@ def test_there_are_some_ten_thousand_documents(documents):
 @pytest.mark.parametrize(
     "name",
     [
-        "json.dumps", "math.sqrt", "len", "str.split", "itertools.chain", "os.path.join",
-        "os.listdir", "random.shuffle", "pathlib.Path", "collections.deque", "tempfile",
-        "decimal.Decimal.quantize", "functools.lru_cache", "datetime.datetime.strptime",
-        "numpy.sin", "numpy.linalg.svd", "numpy.ndarray.reshape", "numpy.random.Generator.normal",
-        "scipy.stats.ttest_rel", "scipy.stats.norm", "scipy.special.gamma", "scipy.signal.welch",
-        "scipy.interpolate.BSpline", "scipy.spatial.KDTree", "scipy.optimize.minimize",
-        "pandas.DataFrame.merge", "pandas.DataFrame.head", "pandas.Series.str.split",
-        "pandas.Timestamp.floor", "pandas.read_csv", "pandas.api.typing.SeriesGroupBy.aggregate",
-        "matplotlib.axes.Axes.plot", "matplotlib.figure.Figure.savefig", "matplotlib.pyplot.figure",
+        "json.dumps",
+        "math.sqrt",
+        "len",
+        "str.split",
+        "itertools.chain",
+        "os.path.join",
+        "os.listdir",
+        "random.shuffle",
+        "pathlib.Path",
+        "collections.deque",
+        "tempfile",
+        "decimal.Decimal.quantize",
+        "functools.lru_cache",
+        "datetime.datetime.strptime",
+        "numpy.sin",
+        "numpy.linalg.svd",
+        "numpy.ndarray.reshape",
+        "numpy.random.Generator.normal",
+        "scipy.stats.ttest_rel",
+        "scipy.stats.norm",
+        "scipy.special.gamma",
+        "scipy.signal.welch",
+        "scipy.interpolate.BSpline",
+        "scipy.spatial.KDTree",
+        "scipy.optimize.minimize",
+        "pandas.DataFrame.merge",
+        "pandas.DataFrame.head",
+        "pandas.Series.str.split",
+        "pandas.Timestamp.floor",
+        "pandas.read_csv",
+        "pandas.api.typing.SeriesGroupBy.aggregate",
+        "matplotlib.axes.Axes.plot",
+        "matplotlib.figure.Figure.savefig",
+        "matplotlib.pyplot.figure",
     ],
-)  # fmt: skip
+)
 def test_well_known_names_are_there(documents, name):
     assert name in {each.id for each in documents[0]}
 
 
 @pytest.mark.parametrize(
     "name",
-    ["pandas.core.frame.DataFrame", "numpy.core", "scipy.stats._stats_py.ttest_rel",
-     "scipy.stats.norm_gen", "matplotlib.pylab.plot", "builtins.len", "ValueError",
-     "sys.displayhook", "numpy.PytestTester"],
-)  # fmt: skip
+    [
+        "pandas.core.frame.DataFrame",
+        "numpy.core",
+        "scipy.stats._stats_py.ttest_rel",
+        "scipy.stats.norm_gen",
+        "matplotlib.pylab.plot",
+        "builtins.len",
+        "ValueError",
+        "sys.displayhook",
+        "numpy.PytestTester",
+    ],
+)
 def test_private_and_foreign_names_are_not(documents, name):
     assert name not in {each.id for each in documents[0]}
 
@@ -359,14 +412,19 @@ def _object(name):
 def test_another_process_extracts_the_same():
     """Whatever the seed of hashes, and whatever else was imported."""
     code = (
-        "import hashlib; from steadyrank.retrieval.docstrings import documents_of, package_files;"
+        "import hashlib;"
+        "from steadyrank.retrieval.builtin.docstrings import documents_of, package_files;"
         "found = [tuple(each) for each in documents_of(package_files('numpy'))];"
         "print(len(found), hashlib.sha256(repr(found).encode()).hexdigest())"
     )
     theirs = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=120,
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
         env={**os.environ, "PYTHONHASHSEED": "7"},
-    )  # fmt: skip
+    )
     found = [tuple(each) for each in documents_of(package_files("numpy"))]
     assert len(found) > 1000
     digest = hashlib.sha256(repr(found).encode()).hexdigest()

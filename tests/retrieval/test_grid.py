@@ -11,10 +11,10 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.errors import InputError, SteadyrankWarning, UnknownNameError
-from steadyrank.retrieval import grid as grid_module
-from steadyrank.retrieval.lexical import UNITS
-from steadyrank.retrieval.models import MODELS
-from steadyrank.retrieval.stop_lists import STOP_LISTS
+from steadyrank.retrieval.engine.lexical import UNITS
+from steadyrank.retrieval.engine.models import MODELS
+from steadyrank.retrieval.engine.stop_lists import STOP_LISTS
+from steadyrank.retrieval.makers import grid as grid_module
 
 SMALL = {
     "stop_lists": ["none", "lucene"],
@@ -23,10 +23,34 @@ SMALL = {
 }
 NAMES = ["_".join(parts) for parts in product(*SMALL.values())]
 WORDS = [
-    "the", "and", "of", "a", "to", "in", "by", "an", "river", "rivers", "banks", "bank",
-    "banking", "running", "run", "runs", "sea", "seas", "dark", "darkness", "cities", "city",
-    "old", "older", "oldest", "bridge", "bridges",
-]  # fmt: skip
+    "the",
+    "and",
+    "of",
+    "a",
+    "to",
+    "in",
+    "by",
+    "an",
+    "river",
+    "rivers",
+    "banks",
+    "bank",
+    "banking",
+    "running",
+    "run",
+    "runs",
+    "sea",
+    "seas",
+    "dark",
+    "darkness",
+    "cities",
+    "city",
+    "old",
+    "older",
+    "oldest",
+    "bridge",
+    "bridges",
+]
 
 
 @pytest.fixture(scope="module")
@@ -93,16 +117,22 @@ def test_run_information_names_components(tmp_path, corpus, topics):
     stop_list = tmp_path / "my-list.txt"
     stop_list.write_text("the\nold\n")
     result = sr.write_grid(
-        corpus, topics, out=tmp_path / "grid", stop_lists=["none", str(stop_list)],
-        lexical="weakporter", models=["BM25(k1=0.9)", "LGD"],
-    )  # fmt: skip
+        corpus,
+        topics,
+        out=tmp_path / "grid",
+        stop_lists=["none", str(stop_list)],
+        lexical="weakporter",
+        models=["BM25(k1=0.9)", "LGD"],
+    )
     with open(tmp_path / "grid" / "run-info.csv", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert rows == result.rows() == result.to_frame().to_dict("records")
     assert [row["run"] for row in rows] == [
-        "none_weakporter_BM25(k1=0.9)", "none_weakporter_LGD",
-        "my-list_weakporter_BM25(k1=0.9)", "my-list_weakporter_LGD",
-    ]  # fmt: skip
+        "none_weakporter_BM25(k1=0.9)",
+        "none_weakporter_LGD",
+        "my-list_weakporter_BM25(k1=0.9)",
+        "my-list_weakporter_LGD",
+    ]
     assert rows[2]["stop_list"] == "my-list"
     written = {path.stem for path in (tmp_path / "grid" / "runs").iterdir()}
     assert written == {row["run"] for row in rows}

@@ -10,21 +10,46 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steadyrank.errors import InputError, UnknownNameError
-from steadyrank.retrieval.index import build_index
-from steadyrank.retrieval.lexical import UNITS, map_units, units_of
-from steadyrank.retrieval.stemmers import stem_words
-from steadyrank.retrieval.stop_lists import stop_words
-from steadyrank.retrieval.tokens import split_words
-from steadyrank.retrieval.word_counts import count_words
+from steadyrank.retrieval.engine.index import build_index
+from steadyrank.retrieval.engine.lexical import UNITS, map_units, units_of
+from steadyrank.retrieval.engine.stemmers import stem_words
+from steadyrank.retrieval.engine.stop_lists import stop_words
+from steadyrank.retrieval.engine.tokens import split_words
+from steadyrank.retrieval.engine.word_counts import count_words
 
 HERE = [unit for unit in UNITS if unit != "krovetz"]
 
 # Words that share stems and n-grams, repeat n-grams, and stop words.
 VOCABULARY = [
-    "the", "of", "and", "bank", "banks", "banked", "banking", "banana", "bananas", "anan",
-    "nationally", "nation", "nations", "national", "running", "runs", "run", "is", "a", "i",
-    "élan", "élans", "größe", "aaaaaaa", "aaaaaaaaaaaa", "river", "rivers", "1990s",
-]  # fmt: skip
+    "the",
+    "of",
+    "and",
+    "bank",
+    "banks",
+    "banked",
+    "banking",
+    "banana",
+    "bananas",
+    "anan",
+    "nationally",
+    "nation",
+    "nations",
+    "national",
+    "running",
+    "runs",
+    "run",
+    "is",
+    "a",
+    "i",
+    "élan",
+    "élans",
+    "größe",
+    "aaaaaaa",
+    "aaaaaaaaaaaa",
+    "river",
+    "rivers",
+    "1990s",
+]
 texts = st.lists(st.sampled_from(VOCABULARY), max_size=15).map(" ".join)
 
 
@@ -115,8 +140,11 @@ def test_a_stop_list_of_ones_own(write):
 
 def test_ngrams_within_words():
     assert units_of(["banana", "ana", "a", "größen"], "4grams") == [
-        ["bana", "anan", "nana"], ["ana"], ["a"], ["größ", "röße", "ößen"],
-    ]  # fmt: skip
+        ["bana", "anan", "nana"],
+        ["ana"],
+        ["a"],
+        ["größ", "röße", "ößen"],
+    ]
     found = map_units(("aaaaaa", "baaaa"), frozenset(["aaaa"]), "4grams")
     assert found.units == ("aaaa",)
     assert found.word.tolist() == [0, 1]

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steadyrank.errors import InputError, UnknownNameError
-from steadyrank.retrieval import model_kernels
-from steadyrank.retrieval.models import _RANGES, MODELS, parse_model, weigh
+from steadyrank.retrieval.engine import model_kernels
+from steadyrank.retrieval.engine.models import _RANGES, MODELS, parse_model, weigh
 
 GOLDEN = json.loads(
     (Path(__file__).parents[1] / "golden" / "retrieval_models.json").read_text("utf-8")
@@ -117,9 +117,12 @@ def test_every_possible_posting_has_its_formulas_weight(name, data):
     inside = ",".join(f"{key}={value!r}" for key, value in given_parameters.items())
     model = parse_model(f"{name}({inside})")
     got = weigh(
-        model, {"tf": tf, "dl": dl, "df": df, "cf": cf}, n_documents=n_documents, tokens=tokens,
+        model,
+        {"tf": tf, "dl": dl, "df": df, "cf": cf},
+        n_documents=n_documents,
+        tokens=tokens,
         qtf=qtf,
-    )  # fmt: skip
+    )
     expected = reference(name, tf, dl, df, cf, n_documents, tokens, qtf, **model.parameters)
     assert math.isfinite(got)
     # BB2 takes large numbers from each other: its digits are lost in either reading.

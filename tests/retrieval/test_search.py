@@ -12,16 +12,16 @@ import steadyrank as sr
 from steadyrank.data.run import build_run
 from steadyrank.errors import InputError, UnknownNameError
 from steadyrank.measures.scoring import find_judged_documents
-from steadyrank.retrieval.index import Index, build_index
-from steadyrank.retrieval.models import MODELS, parse_model, weigh
-from steadyrank.retrieval.search import (
+from steadyrank.retrieval.engine.index import Index, build_index
+from steadyrank.retrieval.engine.models import MODELS, parse_model, weigh
+from steadyrank.retrieval.engine.search import (
     find_wanted,
     order_documents,
     search,
     search_all,
     spelled,
 )
-from steadyrank.retrieval.word_counts import count_words
+from steadyrank.retrieval.engine.word_counts import count_words
 
 
 @pytest.fixture(scope="module")
@@ -46,25 +46,31 @@ def made_index(n_documents, dfs, rng, longest=300, names=None):
     count = [np.minimum(rng.geometric(0.3, df), 40) for df in dfs]
     names = names or [f"d{i:06d}" for i in rng.permutation(n_documents)]
     return Index(
-        documents=tuple(names), lengths=lengths, tokens=float(lengths.sum()),
+        documents=tuple(names),
+        lengths=lengths,
+        tokens=float(lengths.sum()),
         units=tuple(f"u{u}" for u in range(len(dfs))),
         starts=np.concatenate([[0], np.cumsum(dfs)]).astype(np.int64),
         document=np.concatenate(document).astype(np.int32),
         count=np.concatenate(count).astype(np.int32),
-        df=np.array(dfs, float), cf=np.array([each.sum() for each in count], float),
-        topics=("1",), query_starts=np.array([0, len(dfs)]),
+        df=np.array(dfs, float),
+        cf=np.array([each.sum() for each in count], float),
+        topics=("1",),
+        query_starts=np.array([0, len(dfs)]),
         query_unit=np.arange(len(dfs), dtype=np.int32),
         query_count=np.ones(len(dfs), np.int32),
-    )  # fmt: skip
+    )
 
 
 def all_scores(index, model):
     """Scores of all documents of the first topic, NaN where nothing matches."""
     unit = np.repeat(np.arange(len(index.df)), np.diff(index.starts))
     postings = {
-        "tf": index.count, "dl": index.lengths[index.document], "df": index.df[unit],
+        "tf": index.count,
+        "dl": index.lengths[index.document],
+        "df": index.df[unit],
         "cf": index.cf[unit],
-    }  # fmt: skip
+    }
     added = weigh(model, postings, n_documents=len(index.documents), tokens=index.tokens)
     scores = np.full(len(index.documents), np.nan)
     scores[index.document] = 0.0
@@ -138,9 +144,12 @@ def test_equal_scores_stand_in_the_order_of_ids(model):
 def test_a_run_is_in_the_order_that_reading_it_gives(index):
     run = search(index, "LGD", depth=40)
     again = build_run(
-        run.name, list(run.topics), run.blocks[:-1], run.documents.take(np.arange(len(run))),
+        run.name,
+        list(run.topics),
+        run.blocks[:-1],
+        run.documents.take(np.arange(len(run))),
         run.scores.copy(),
-    )  # fmt: skip
+    )
     assert again.documents.to_list() == run.documents.to_list()
     assert np.array_equal(run.scores, run.scores.astype(np.float32))
 

@@ -13,7 +13,8 @@ import pytest
 import steadyrank as sr
 from steadyrank.compute.random import block_stream
 from steadyrank.errors import InputError, SteadyrankWarning, UnknownNameError
-from steadyrank.retrieval.shards import (
+from steadyrank.retrieval.engine.word_counts import count_words
+from steadyrank.retrieval.shards.partition import (
     Partition,
     central_sample,
     draw_sample,
@@ -21,14 +22,21 @@ from steadyrank.retrieval.shards import (
     random_shards,
     topical_shards,
 )
-from steadyrank.retrieval.word_counts import count_words
 
 K = 5
 DESIGN = {
-    "shards": K, "sample_rate": [0.1, 0.3], "cluster_samples": 2, "partitions": 2, "csi": 3,
-    "cluster_share": 0.2, "top_shards": 2, "csi_depth": 10, "stop_list": "none",
-    "lexical": "none", "rng": 3,
-}  # fmt: skip
+    "shards": K,
+    "sample_rate": [0.1, 0.3],
+    "cluster_samples": 2,
+    "partitions": 2,
+    "csi": 3,
+    "cluster_share": 0.2,
+    "top_shards": 2,
+    "csi_depth": 10,
+    "stop_list": "none",
+    "lexical": "none",
+    "rng": 3,
+}
 
 
 def topical_texts(rng, n_documents, n_subjects=6):
@@ -129,9 +137,14 @@ def test_k_means_is_that_of_plain_python(texts, distance, partition):
     centroids = [plain_centroid([vectors[names[i]] for i in g], distance) for g in groups]
     expected = [nearest(i, centroids) for i in range(len(names))]
     made = topical_shards(
-        make_vectors(count_words(texts), distance=distance), n_shards=K, sample_share=0.15,
-        iterations=3, seed=4, sample=1, partition=partition,
-    )  # fmt: skip
+        make_vectors(count_words(texts), distance=distance),
+        n_shards=K,
+        sample_share=0.15,
+        iterations=3,
+        seed=4,
+        sample=1,
+        partition=partition,
+    )
     assert made.shard_of.tolist() == expected
 
 
@@ -259,10 +272,15 @@ def test_instances_are_those_of_plain_python(tmp_path, texts, topics, statistics
         name = f"{kind}_r{rate}_s{sample + 1}_p{partition + 1}_c{csi + 1}"
         run = sr.read_run(tmp_path / "runs" / f"{name}.run")
         expected = plain_instance(
-            texts, topics, dict(zip(texts, made.shard_of.tolist(), strict=True)),
-            dict(zip(texts, drawn.member.tolist(), strict=True)), statistics,
-            top=2, csi_depth=10, depth=20,
-        )  # fmt: skip
+            texts,
+            topics,
+            dict(zip(texts, made.shard_of.tolist(), strict=True)),
+            dict(zip(texts, drawn.member.tolist(), strict=True)),
+            statistics,
+            top=2,
+            csi_depth=10,
+            depth=20,
+        )
         assert {topic: run.ranking(topic) for topic in run.topics} == expected
 
 
@@ -275,9 +293,12 @@ def test_exhaustive_search_is_search(tmp_path, texts, topics):
 
 def test_all_shards_and_a_full_sample_make_exhaustive_search(texts, topics, qrels):
     scores = sr.shard(
-        texts, topics, qrels=qrels, measures=["AP", "nDCG@10"],
+        texts,
+        topics,
+        qrels=qrels,
+        measures=["AP", "nDCG@10"],
         **{**DESIGN, "top_shards": K, "csi_depth": 1000, "sample_rate": 1.0},
-    )  # fmt: skip
+    )
     assert (scores.values == scores.values[:, :1]).all()
 
 
@@ -308,9 +329,14 @@ def test_run_information_is_what_instances_reads(tmp_path, texts, topics, qrels)
     with pytest.warns(SteadyrankWarning, match="lacks? judged topics"):
         scores = sr.evaluate(tmp_path / "runs", qrels, "AP", run_info=tmp_path / "run-info.csv")
     table = sr.instances(
-        scores, sweep="rate", a="topical", b="exhaustive", posterior=False, n_samples=100,
+        scores,
+        sweep="rate",
+        a="topical",
+        b="exhaustive",
+        posterior=False,
+        n_samples=100,
         instance_factors=["sample", "partition", "csi"],
-    )  # fmt: skip
+    )
     assert table.settings == ("0.1", "0.3")
 
 
@@ -339,8 +365,12 @@ def test_an_instance_depends_on_its_numbers_alone(texts, topics, qrels):
         return dict(zip(found.runs, found.matrix().tolist(), strict=True))
 
     usual = scored()
-    for change in ({"sample_rate": [0.3, 0.5]}, {"csi": 5}, {"cluster_samples": 1},
-                   {"partitions": 4}):  # fmt: skip
+    for change in (
+        {"sample_rate": [0.3, 0.5]},
+        {"csi": 5},
+        {"cluster_samples": 1},
+        {"partitions": 4},
+    ):
         other = scored(**change)
         common = usual.keys() & other.keys()
         assert len(common) >= 13
@@ -357,7 +387,7 @@ def test_scores_are_kept_in_a_store(tmp_path, texts, topics, qrels, monkeypatch)
     def never(*arguments, **more):
         raise AssertionError("made again")
 
-    monkeypatch.setattr("steadyrank.retrieval.selective.topical_shards", never)
+    monkeypatch.setattr("steadyrank.retrieval.makers.shard.topical_shards", never)
     with pytest.warns(SteadyrankWarning):
         second = sr.shard(texts, topics, **options)
     assert np.array_equal(first.values, second.values)
@@ -387,10 +417,19 @@ def test_what_selective_search_shows():
         topics[str(s)] = " ".join([*words, "c1"])
         qrels[str(s)] = {d: 1 for d, bag in bags.items() if len(bag & {*words}) > 2}
     options = {
-        "shards": 30, "cluster_share": 0.1, "sample_rate": [0.02, 0.1, 0.5], "top_shards": 2,
-        "cluster_samples": 2, "partitions": 4, "csi": 8, "stop_list": "none", "lexical": "none",
-        "csi_depth": 20, "qrels": qrels, "measures": "AP",
-    }  # fmt: skip
+        "shards": 30,
+        "cluster_share": 0.1,
+        "sample_rate": [0.02, 0.1, 0.5],
+        "top_shards": 2,
+        "cluster_samples": 2,
+        "partitions": 4,
+        "csi": 8,
+        "stop_list": "none",
+        "lexical": "none",
+        "csi_depth": 20,
+        "qrels": qrels,
+        "measures": "AP",
+    }
     topical, random = (
         sr.shard(texts, topics, random_shards=kind, **options) for kind in (False, True)
     )
@@ -439,8 +478,11 @@ def test_bad_designs_are_refused_before_anything_is_written(
 def test_a_folder_of_another_design_is_refused(tmp_path, texts, topics):
     sr.write_shards(texts, topics, out=tmp_path, **DESIGN)
     before = contents(tmp_path)
-    for change, named in (({"rng": 5}, "seed"), ({"top_shards": 3}, "top_shards"),
-                          ({"sample_rate": 0.2}, "sample_rate")):  # fmt: skip
+    for change, named in (
+        ({"rng": 5}, "seed"),
+        ({"top_shards": 3}, "top_shards"),
+        ({"sample_rate": 0.2}, "sample_rate"),
+    ):
         with pytest.raises(InputError, match=f"other settings .{named}"):
             sr.write_shards(texts, topics, out=tmp_path, **{**DESIGN, **change})
     with pytest.raises(InputError, match="other settings"):

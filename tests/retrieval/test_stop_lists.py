@@ -5,15 +5,20 @@ from __future__ import annotations
 import pytest
 
 from steadyrank.errors import FormatError, InputError, UnknownNameError
-from steadyrank.retrieval.stop_lists import STOP_LISTS, stop_words
+from steadyrank.retrieval.engine.stop_lists import STOP_LISTS, stop_words
 
 
 def test_the_lists_are_those_that_were_published():
     sizes = {name: len(stop_words(name)) for name in STOP_LISTS}
     # Snowball has 174 entries, 50 of them contractions; SMART 570, 47 of them.
     assert sizes == {
-        "none": 0, "lucene": 33, "snowball": 124, "smart": 523, "fox": 425, "ranksnl": 640,
-    }  # fmt: skip
+        "none": 0,
+        "lucene": 33,
+        "snowball": 124,
+        "smart": 523,
+        "fox": 425,
+        "ranksnl": 640,
+    }
     assert stop_words("lucene") - stop_words("snowball") == {"will"}
     assert {"thereupon", "viz", "inasmuch", "novel"} < stop_words("smart")
     assert {"parting", "furthered", "rooms"} < stop_words("fox")

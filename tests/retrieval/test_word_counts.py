@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steadyrank.errors import InputError
-from steadyrank.retrieval import word_counts
-from steadyrank.retrieval.tokens import split_words
-from steadyrank.retrieval.word_counts import count_words, words_first
+from steadyrank.retrieval.engine import word_counts
+from steadyrank.retrieval.engine.tokens import split_words
+from steadyrank.retrieval.engine.word_counts import count_words, words_first
 
 TEXT = st.text(st.sampled_from("abAB \n.éθ0" + "\U0001d4d0"), max_size=30)
 
@@ -39,8 +39,10 @@ def check(collection):
     assert as_dictionaries(counts) == expected
     assert list(counts.words) == sorted({word for words in expected.values() for word in words})
     assert (counts.starts.dtype, counts.word.dtype, counts.count.dtype) == (
-        np.int64, np.int32, np.int32,
-    )  # fmt: skip
+        np.int64,
+        np.int32,
+        np.int32,
+    )
 
 
 @settings(deadline=None)

@@ -16,27 +16,27 @@ import numpy as np
 from null_data import MARGIN
 from scipy import special
 
-from steadyrank.stats import studentized
-from steadyrank.stats.anova import anova
-from steadyrank.stats.anova_unbalanced import type_three_with_pairs
-from steadyrank.stats.corrections import adjust
-from steadyrank.stats.equivalence import EquivalenceTest, equivalence_test
-from steadyrank.stats.instance_batches import (
+from steadyrank.stats.anova.balanced import anova
+from steadyrank.stats.anova.unbalanced import type_three_with_pairs
+from steadyrank.stats.instances.batches import (
     means_and_errors,
     nested_pvalues,
     t_pvalues,
     two_way_pvalues,
 )
-from steadyrank.stats.instance_bootstrap import algorithm_two, two_way_bootstrap
-from steadyrank.stats.max_t import max_t
-from steadyrank.stats.mixed import MixedModel, fit
-from steadyrank.stats.paired import paired_t
-from steadyrank.stats.posterior import posterior
-from steadyrank.stats.result import PairTests, all_pairs
-from steadyrank.stats.tukey import randomized_tukey
-from steadyrank.studies.agree_effects import FACTORS, STRATA
-from steadyrank.studies.instance_results import InstancesTable
-from steadyrank.studies.measure_samples import sample_correlations
+from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
+from steadyrank.stats.instances.equivalence import EquivalenceTest, equivalence_test
+from steadyrank.stats.mixed.fit import MixedModel, fit
+from steadyrank.stats.mixed.posterior import posterior
+from steadyrank.stats.pairs import studentized_range as studentized
+from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.max_t import max_t
+from steadyrank.stats.pairs.result import PairTests, all_pairs
+from steadyrank.stats.pairs.tests import paired_t
+from steadyrank.stats.pairs.tukey import randomized_tukey
+from steadyrank.studies.agree.effects import FACTORS, STRATA
+from steadyrank.studies.agree.samples import sample_correlations
+from steadyrank.studies.instances.result import InstancesTable
 
 SAMPLES = 1000
 """Of resampling tests: p is a multiple of 1 / 1001, below .05 in 50 cases of 1001."""
@@ -348,13 +348,15 @@ def sweep(mode: str) -> Rejects:
 
     def rejects(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
         settings = scores[:, 1:] - scores[:, :1] - MARGIN
-        return np.array([
-            [_passes(mode, each) for each in zip(*columns, strict=True)]
-            for columns in (
-                [_margin_tests(settings[:, k], level) for k in range(settings.shape[1])]
-                for level in levels
-            )
-        ])  # fmt: skip
+        return np.array(
+            [
+                [_passes(mode, each) for each in zip(*columns, strict=True)]
+                for columns in (
+                    [_margin_tests(settings[:, k], level) for k in range(settings.shape[1])]
+                    for level in levels
+                )
+            ]
+        )
 
     return rejects
 

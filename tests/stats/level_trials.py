@@ -18,8 +18,8 @@ import numpy as np
 from scipy import stats
 
 from steadyrank.compute.random import block_stream
-from steadyrank.stats.paired import paired_t, sign_test, wilcoxon
-from steadyrank.stats.resampled import randomization, studentized_bootstrap
+from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
+from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon
 
 ALPHAS = (0.05, 0.01)
 CONFIDENCE = 0.999
@@ -157,87 +157,206 @@ PAIRS = Section(
     title="Two runs",
     draws=_runs(2, *ALL_PAIRS),
     tests=(
-        LevelTest(name="t", offered=("compare --test t", "PairTests.pvalue", "Difference.pvalue"),
-                  rejects=run.pairs(paired_t), data=ALL_PAIRS, exact=("normal",)),
-        LevelTest(name="wilcoxon", offered=("compare --test wilcoxon",),
-                  rejects=run.pairs(wilcoxon), data=ALL_PAIRS, sizes=(*EXACT_SIZES, LARGE),
-                  valid=EXCHANGEABLE, foreign=UNEQUAL),
-        LevelTest(name="sign", offered=("compare --test sign",), rejects=run.pairs(sign_test),
-                  data=ALL_PAIRS, sizes=EXACT_SIZES, valid=EXCHANGEABLE, foreign=UNEQUAL),
-        LevelTest(name="randomization",
-                  offered=("compare --test randomization", "compare --mode sound"),
-                  rejects=run.pairs(randomization, sampled=True), data=ALL_PAIRS, sizes=EXACT_SIZES,
-                  valid=EXCHANGEABLE, foreign=UNEQUAL),
-        LevelTest(name="bootstrap",
-                  offered=("compare --test bootstrap", "compare --alternative two-sided"),
-                  rejects=run.pairs(studentized_bootstrap, sampled=True), data=ALL_PAIRS),
-        LevelTest(name="bootstrap, greater", offered=("compare --alternative greater",),
-                  rejects=run.pairs(studentized_bootstrap, sampled=True, alternative="greater"),
-                  data=ALL_PAIRS, cost=4),
-        LevelTest(name="randomization, mode paper", offered=("compare --mode paper",), cost=8,
-                  rejects=run.pairs(randomization, sampled=True, mode="paper"), data=EXCHANGEABLE,
-                  paper=True),
-        LevelTest(name="bootstrap, mode paper", offered=("compare --mode paper",), cost=8,
-                  rejects=run.pairs(studentized_bootstrap, sampled=True, mode="paper"),
-                  data=EXCHANGEABLE, paper=True),
+        LevelTest(
+            name="t",
+            offered=("compare --test t", "PairTests.pvalue", "Difference.pvalue"),
+            rejects=run.pairs(paired_t),
+            data=ALL_PAIRS,
+            exact=("normal",),
+        ),
+        LevelTest(
+            name="wilcoxon",
+            offered=("compare --test wilcoxon",),
+            rejects=run.pairs(wilcoxon),
+            data=ALL_PAIRS,
+            sizes=(*EXACT_SIZES, LARGE),
+            valid=EXCHANGEABLE,
+            foreign=UNEQUAL,
+        ),
+        LevelTest(
+            name="sign",
+            offered=("compare --test sign",),
+            rejects=run.pairs(sign_test),
+            data=ALL_PAIRS,
+            sizes=EXACT_SIZES,
+            valid=EXCHANGEABLE,
+            foreign=UNEQUAL,
+        ),
+        LevelTest(
+            name="randomization",
+            offered=("compare --test randomization", "compare --mode sound"),
+            rejects=run.pairs(randomization, sampled=True),
+            data=ALL_PAIRS,
+            sizes=EXACT_SIZES,
+            valid=EXCHANGEABLE,
+            foreign=UNEQUAL,
+        ),
+        LevelTest(
+            name="bootstrap",
+            offered=("compare --test bootstrap", "compare --alternative two-sided"),
+            rejects=run.pairs(studentized_bootstrap, sampled=True),
+            data=ALL_PAIRS,
+        ),
+        LevelTest(
+            name="bootstrap, greater",
+            offered=("compare --alternative greater",),
+            rejects=run.pairs(studentized_bootstrap, sampled=True, alternative="greater"),
+            data=ALL_PAIRS,
+            cost=4,
+        ),
+        LevelTest(
+            name="randomization, mode paper",
+            offered=("compare --mode paper",),
+            cost=8,
+            rejects=run.pairs(randomization, sampled=True, mode="paper"),
+            data=EXCHANGEABLE,
+            paper=True,
+        ),
+        LevelTest(
+            name="bootstrap, mode paper",
+            offered=("compare --mode paper",),
+            cost=8,
+            rejects=run.pairs(studentized_bootstrap, sampled=True, mode="paper"),
+            data=EXCHANGEABLE,
+            paper=True,
+        ),
     ),
-)  # fmt: skip
+)
 
 FAMILY = Section(
     title=f"All pairs of {N_RUNS} runs: any false claim at all",
     draws=_runs(N_RUNS, *FAMILIES),
     tests=(
-        LevelTest(name="t, none", offered=("compare --correction none",), cost=4, paper=True,
-                  rejects=run.family(paired_t, "none"), data=FAMILIES),
-        LevelTest(name="t, holm",
-                  offered=("compare --correction holm", "CompareResult.pvalue_adjusted",
-                           "FamilyMember.pvalue_adjusted"),
-                  rejects=run.family(paired_t, "holm"), data=FAMILIES, valid=("normal", SPREAD)),
-        LevelTest(name="t, maxt", offered=("compare --correction maxt", "MaxT.pvalue"), cost=10,
-                  rejects=run.max_t_family, data=FAMILIES),
-        LevelTest(name="t, bonferroni", offered=("compare --correction bonferroni",), cost=4,
-                  rejects=run.family(paired_t, "bonferroni"), data=FAMILIES,
-                  valid=("normal", SPREAD)),
-        LevelTest(name="t, bh", offered=("compare --correction bh",), cost=4,
-                  rejects=run.family(paired_t, "bh"), data=FAMILIES, valid=("normal", SPREAD)),
-        LevelTest(name="randomization, holm", offered=("CompareResult.pvalue_adjusted",), cost=4,
-                  rejects=run.family(randomization, "holm", sampled=True), data=FAMILIES,
-                  valid=EXCHANGEABLE),
-        LevelTest(name="tukey", offered=("compare --test tukey",), rejects=run.tukey_range,
-                  data=FAMILIES, exact=("normal",)),
-        LevelTest(name="randomized-tukey", offered=("compare --test randomized-tukey",), cost=20,
-                  rejects=run.randomized_range, data=FAMILIES, valid=EXCHANGEABLE,
-                  foreign=(SPREAD,)),
-        LevelTest(name="F of runs, two-way", offered=("AnovaRow.pvalue",), rejects=run.run_f,
-                  data=FAMILIES, exact=("normal",)),
+        LevelTest(
+            name="t, none",
+            offered=("compare --correction none",),
+            cost=4,
+            paper=True,
+            rejects=run.family(paired_t, "none"),
+            data=FAMILIES,
+        ),
+        LevelTest(
+            name="t, holm",
+            offered=(
+                "compare --correction holm",
+                "CompareResult.pvalue_adjusted",
+                "FamilyMember.pvalue_adjusted",
+            ),
+            rejects=run.family(paired_t, "holm"),
+            data=FAMILIES,
+            valid=("normal", SPREAD),
+        ),
+        LevelTest(
+            name="t, maxt",
+            offered=("compare --correction maxt", "MaxT.pvalue"),
+            cost=10,
+            rejects=run.max_t_family,
+            data=FAMILIES,
+        ),
+        LevelTest(
+            name="t, bonferroni",
+            offered=("compare --correction bonferroni",),
+            cost=4,
+            rejects=run.family(paired_t, "bonferroni"),
+            data=FAMILIES,
+            valid=("normal", SPREAD),
+        ),
+        LevelTest(
+            name="t, bh",
+            offered=("compare --correction bh",),
+            cost=4,
+            rejects=run.family(paired_t, "bh"),
+            data=FAMILIES,
+            valid=("normal", SPREAD),
+        ),
+        LevelTest(
+            name="randomization, holm",
+            offered=("CompareResult.pvalue_adjusted",),
+            cost=4,
+            rejects=run.family(randomization, "holm", sampled=True),
+            data=FAMILIES,
+            valid=EXCHANGEABLE,
+        ),
+        LevelTest(
+            name="tukey",
+            offered=("compare --test tukey",),
+            rejects=run.tukey_range,
+            data=FAMILIES,
+            exact=("normal",),
+        ),
+        LevelTest(
+            name="randomized-tukey",
+            offered=("compare --test randomized-tukey",),
+            cost=20,
+            rejects=run.randomized_range,
+            data=FAMILIES,
+            valid=EXCHANGEABLE,
+            foreign=(SPREAD,),
+        ),
+        LevelTest(
+            name="F of runs, two-way",
+            offered=("AnovaRow.pvalue",),
+            rejects=run.run_f,
+            data=FAMILIES,
+            exact=("normal",),
+        ),
     ),
-)  # fmt: skip
+)
 
 MANY = Section(
     title=f"All pairs of {N_MANY} runs, 1,000 samples: any false claim at all",
     draws=_runs(N_MANY, "normal"),
     tests=(
-        LevelTest(name="randomization, holm", offered=("compare --mode sound",), cost=20,
-                  rejects=run.family(randomization, "holm", sampled=True), data=("normal",),
-                  sizes=(25, 50), valid=("normal",)),
-        LevelTest(name="randomization, holm, mode paper", offered=("compare --mode paper",),
-                  rejects=run.family(randomization, "holm", sampled=True, mode="paper"), cost=20,
-                  data=("normal",), sizes=(25, 50), paper=True),
+        LevelTest(
+            name="randomization, holm",
+            offered=("compare --mode sound",),
+            cost=20,
+            rejects=run.family(randomization, "holm", sampled=True),
+            data=("normal",),
+            sizes=(25, 50),
+            valid=("normal",),
+        ),
+        LevelTest(
+            name="randomization, holm, mode paper",
+            offered=("compare --mode paper",),
+            rejects=run.family(randomization, "holm", sampled=True, mode="paper"),
+            cost=20,
+            data=("normal",),
+            sizes=(25, 50),
+            paper=True,
+        ),
     ),
-)  # fmt: skip
+)
 
 PARTIAL = Section(
     title="All pairs of 10 runs, of which two are better than the others",
     draws={"normal": partial(null_data.some_better, n_runs=10)},
     tests=(
-        LevelTest(name="t, holm: any false claim", offered=("compare --correction holm",), cost=4,
-                  rejects=run.no_false_claim, data=("normal",), valid=("normal",)),
-        LevelTest(name="t, maxt: any false claim", offered=("compare --correction maxt",),
-                  cost=10, rejects=run.max_t_false_claim, data=("normal",)),
-        LevelTest(name="t, bh: share of false claims", offered=("compare --correction bh",),
-                  cost=4, rejects=run.bh_false_share, data=("normal",), valid=("normal",)),
+        LevelTest(
+            name="t, holm: any false claim",
+            offered=("compare --correction holm",),
+            cost=4,
+            rejects=run.no_false_claim,
+            data=("normal",),
+            valid=("normal",),
+        ),
+        LevelTest(
+            name="t, maxt: any false claim",
+            offered=("compare --correction maxt",),
+            cost=10,
+            rejects=run.max_t_false_claim,
+            data=("normal",),
+        ),
+        LevelTest(
+            name="t, bh: share of false claims",
+            offered=("compare --correction bh",),
+            cost=4,
+            rejects=run.bh_false_share,
+            data=("normal",),
+            valid=("normal",),
+        ),
     ),
-)  # fmt: skip
+)
 
 
 GRIDS = ("normal", "interacting", "AP")
@@ -245,27 +364,56 @@ COMPONENTS = Section(
     title="Components: a grid of 2 × 3, topics as blocks",
     draws={kind: partial(null_data.grid, shape=GRID, kind=kind) for kind in GRIDS},
     tests=(
-        LevelTest(name="F, strata topic",
-                  offered=("components --strata topic", "components --mode sound"),
-                  rejects=run.components_f("topic"), data=GRIDS, exact=("normal", "interacting")),
-        LevelTest(name="F, strata none",
-                  offered=("components --strata none", "components --mode paper",
-                           "AnovaSource.pvalue"),
-                  rejects=run.components_f("none"), data=GRIDS, exact=("normal",),
-                  foreign=("interacting",)),
-        LevelTest(name="Tukey, strata topic", offered=("MainEffect.pvalue",),
-                  rejects=run.components_tukey("topic"), data=GRIDS,
-                  exact=("normal", "interacting")),
-        LevelTest(name="Tukey, strata none", offered=("MainEffect.pvalue",),
-                  rejects=run.components_tukey("none"), data=GRIDS, exact=("normal",),
-                  foreign=("interacting",)),
-        LevelTest(name="F, unbalanced", offered=("components --unbalanced type3",), cost=50,
-                  rejects=run.type_three_f, data=("normal",), sizes=(10,), exact=("normal",)),
-        LevelTest(name="Tukey-Kramer, unbalanced", offered=("components --unbalanced type3",),
-                  cost=50, rejects=run.type_three_tukey, data=("normal",), sizes=(10,),
-                  exact=("normal",)),
+        LevelTest(
+            name="F, strata topic",
+            offered=("components --strata topic", "components --mode sound"),
+            rejects=run.components_f("topic"),
+            data=GRIDS,
+            exact=("normal", "interacting"),
+        ),
+        LevelTest(
+            name="F, strata none",
+            offered=("components --strata none", "components --mode paper", "AnovaSource.pvalue"),
+            rejects=run.components_f("none"),
+            data=GRIDS,
+            exact=("normal",),
+            foreign=("interacting",),
+        ),
+        LevelTest(
+            name="Tukey, strata topic",
+            offered=("MainEffect.pvalue",),
+            rejects=run.components_tukey("topic"),
+            data=GRIDS,
+            exact=("normal", "interacting"),
+        ),
+        LevelTest(
+            name="Tukey, strata none",
+            offered=("MainEffect.pvalue",),
+            rejects=run.components_tukey("none"),
+            data=GRIDS,
+            exact=("normal",),
+            foreign=("interacting",),
+        ),
+        LevelTest(
+            name="F, unbalanced",
+            offered=("components --unbalanced type3",),
+            cost=50,
+            rejects=run.type_three_f,
+            data=("normal",),
+            sizes=(10,),
+            exact=("normal",),
+        ),
+        LevelTest(
+            name="Tukey-Kramer, unbalanced",
+            offered=("components --unbalanced type3",),
+            cost=50,
+            rejects=run.type_three_tukey,
+            data=("normal",),
+            sizes=(10,),
+            exact=("normal",),
+        ),
     ),
-)  # fmt: skip
+)
 
 EXCHANGED, UNRELATED = "exchangeable measures", "unrelated measures"
 AGREE = Section(
@@ -285,10 +433,7 @@ AGREE = Section(
             paper=True,
         )
         for strata in ("subject", "sample", "none")
-        for effect, data in (
-            ("measure_pair", (EXCHANGED, UNRELATED)),
-            ("topic_size", (UNRELATED,)),
-        )
+        for effect, data in (("measure_pair", (EXCHANGED, UNRELATED)), ("topic_size", (UNRELATED,)))
     ),
 )
 
@@ -309,78 +454,170 @@ CROSSED = Section(
     title="A system that varies, against one run",
     draws=_varying(nested=False),
     tests=(
-        LevelTest(name="mixed",
-                  offered=("instances pvalue.mixed", "DifferenceTest.pvalue",
-                           "instances --mode sound", "instances --claim different"),
-                  rejects=run.mixed, data=VARYING, sizes=SIZES),
-        LevelTest(name="mixed, cells missing", offered=("MixedFit.pvalue",), cost=20,
-                  rejects=run.missing_cells, data=ONE_KIND[:1], sizes=(25,)),
-        LevelTest(name="two_way_bootstrap",
-                  offered=("instances pvalue.two_way_bootstrap", "TwoWayBootstrap.pvalue"),
-                  cost=20, rejects=run.two_way, data=VARYING[:4], sizes=(10, 50)),
-        LevelTest(name="posterior", offered=("Posterior.pvalue",), cost=50, rejects=run.posterior_p,
-                  data=ONE_KIND, sizes=(25,)),
-        LevelTest(name="mixed_paper",
-                  offered=("instances pvalue.mixed_paper", "instances --mode paper"),
-                  rejects=run.mixed_paper, data=VARYING, paper=True),
-        LevelTest(name="bootstrap (Algorithm 2)",
-                  offered=("instances pvalue.bootstrap", "InstanceBootstrap.pvalue"), cost=20,
-                  rejects=run.algorithm_two_p, data=VARYING, sizes=(10, 50), paper=True),
+        LevelTest(
+            name="mixed",
+            offered=(
+                "instances pvalue.mixed",
+                "DifferenceTest.pvalue",
+                "instances --mode sound",
+                "instances --claim different",
+            ),
+            rejects=run.mixed,
+            data=VARYING,
+            sizes=SIZES,
+        ),
+        LevelTest(
+            name="mixed, cells missing",
+            offered=("MixedFit.pvalue",),
+            cost=20,
+            rejects=run.missing_cells,
+            data=ONE_KIND[:1],
+            sizes=(25,),
+        ),
+        LevelTest(
+            name="two_way_bootstrap",
+            offered=("instances pvalue.two_way_bootstrap", "TwoWayBootstrap.pvalue"),
+            cost=20,
+            rejects=run.two_way,
+            data=VARYING[:4],
+            sizes=(10, 50),
+        ),
+        LevelTest(
+            name="posterior",
+            offered=("Posterior.pvalue",),
+            cost=50,
+            rejects=run.posterior_p,
+            data=ONE_KIND,
+            sizes=(25,),
+        ),
+        LevelTest(
+            name="mixed_paper",
+            offered=("instances pvalue.mixed_paper", "instances --mode paper"),
+            rejects=run.mixed_paper,
+            data=VARYING,
+            paper=True,
+        ),
+        LevelTest(
+            name="bootstrap (Algorithm 2)",
+            offered=("instances pvalue.bootstrap", "InstanceBootstrap.pvalue"),
+            cost=20,
+            rejects=run.algorithm_two_p,
+            data=VARYING,
+            sizes=(10, 50),
+            paper=True,
+        ),
     ),
-)  # fmt: skip
+)
 
 NESTED = Section(
     title="Two systems that vary",
     draws=_varying(nested=True),
     tests=(
-        LevelTest(name="mixed", offered=("instances pvalue.mixed", "DifferenceTest.pvalue"),
-                  rejects=run.mixed, data=VARYING),
-        LevelTest(name="two_way_bootstrap", offered=("instances pvalue.two_way_bootstrap",),
-                  cost=20, rejects=run.two_way, data=VARYING[:4], sizes=(10, 50)),
-        LevelTest(name="mixed_paper", offered=("instances pvalue.mixed_paper",),
-                  rejects=run.mixed_paper, data=VARYING, paper=True),
+        LevelTest(
+            name="mixed",
+            offered=("instances pvalue.mixed", "DifferenceTest.pvalue"),
+            rejects=run.mixed,
+            data=VARYING,
+        ),
+        LevelTest(
+            name="two_way_bootstrap",
+            offered=("instances pvalue.two_way_bootstrap",),
+            cost=20,
+            rejects=run.two_way,
+            data=VARYING[:4],
+            sizes=(10, 50),
+        ),
+        LevelTest(
+            name="mixed_paper",
+            offered=("instances pvalue.mixed_paper",),
+            rejects=run.mixed_paper,
+            data=VARYING,
+            paper=True,
+        ),
     ),
-)  # fmt: skip
+)
 
 MARGINS = Section(
     title="Equivalence: the true difference is the margin",
     draws=_runs(2, *ALL_PAIRS),
     tests=(
-        LevelTest(name="non-inferior, difference -delta",
-                  offered=("EquivalenceTest.pvalue_non_inferiority",
-                           "instances --claim non_inferior"),
-                  rejects=run.non_inferiority, data=ALL_PAIRS, exact=("normal",)),
-        LevelTest(name="equivalent, difference delta",
-                  offered=("EquivalenceTest.pvalue_equivalence",
-                           "EquivalenceTest.pvalue_non_superiority",
-                           "instances --claim equivalent"),
-                  rejects=run.equivalence, data=ALL_PAIRS, exact=("normal",)),
+        LevelTest(
+            name="non-inferior, difference -delta",
+            offered=("EquivalenceTest.pvalue_non_inferiority", "instances --claim non_inferior"),
+            rejects=run.non_inferiority,
+            data=ALL_PAIRS,
+            exact=("normal",),
+        ),
+        LevelTest(
+            name="equivalent, difference delta",
+            offered=(
+                "EquivalenceTest.pvalue_equivalence",
+                "EquivalenceTest.pvalue_non_superiority",
+                "instances --claim equivalent",
+            ),
+            rejects=run.equivalence,
+            data=ALL_PAIRS,
+            exact=("normal",),
+        ),
     ),
-)  # fmt: skip
+)
 
 MARGIN_TABLE = Section(
     title=f"A table of {N_SYSTEMS} systems, each at the margin from a baseline: any claim",
     draws=_runs(N_SYSTEMS + 1, "normal"),
     tests=(
-        LevelTest(name="not worse, holm", cost=4, data=("normal",), valid=("normal",),
-                  offered=("FamilyMember.pvalue_non_inferiority_adjusted",),
-                  rejects=run.margin_table("pvalue_non_inferiority")),
-        LevelTest(name="within, holm", cost=4, data=("normal",), valid=("normal",),
-                  offered=("FamilyMember.pvalue_equivalence_adjusted",),
-                  rejects=run.margin_table("pvalue_equivalence")),
+        LevelTest(
+            name="not worse, holm",
+            cost=4,
+            data=("normal",),
+            valid=("normal",),
+            offered=("FamilyMember.pvalue_non_inferiority_adjusted",),
+            rejects=run.margin_table("pvalue_non_inferiority"),
+        ),
+        LevelTest(
+            name="within, holm",
+            cost=4,
+            data=("normal",),
+            valid=("normal",),
+            offered=("FamilyMember.pvalue_equivalence_adjusted",),
+            rejects=run.margin_table("pvalue_equivalence"),
+        ),
     ),
-)  # fmt: skip
+)
 
 SWEEP = Section(
     title="A sweep over four settings, each worse by the margin: any that passes",
     draws=_runs(5, "normal"),
     tests=(
-        LevelTest(name="smallest not worse", offered=("InstancesTable.smallest_non_inferior",),
-                  cost=4, rejects=run.sweep("sound"), data=("normal",), exact=("normal",)),
-        LevelTest(name="smallest not worse, mode paper", offered=("instances --mode paper",),
-                  cost=4, rejects=run.sweep("paper"), data=("normal",), paper=True),
+        LevelTest(
+            name="smallest not worse",
+            offered=("InstancesTable.smallest_non_inferior",),
+            cost=4,
+            rejects=run.sweep("sound"),
+            data=("normal",),
+            exact=("normal",),
+        ),
+        LevelTest(
+            name="smallest not worse, mode paper",
+            offered=("instances --mode paper",),
+            cost=4,
+            rejects=run.sweep("paper"),
+            data=("normal",),
+            paper=True,
+        ),
     ),
-)  # fmt: skip
+)
 
-SECTIONS = (PAIRS, FAMILY, MANY, PARTIAL, COMPONENTS, AGREE, CROSSED, NESTED, MARGINS, MARGIN_TABLE,
-            SWEEP)  # fmt: skip
+SECTIONS = (
+    PAIRS,
+    FAMILY,
+    MANY,
+    PARTIAL,
+    COMPONENTS,
+    AGREE,
+    CROSSED,
+    NESTED,
+    MARGINS,
+    MARGIN_TABLE,
+    SWEEP,
+)

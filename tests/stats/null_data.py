@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from steadyrank.data.scores import Scores
-from steadyrank.data.simulated import simulated_track
-from steadyrank.data.track_model import TrackModel
+from steadyrank.data.track.model import TrackModel
+from steadyrank.data.track.simulated import simulated_track
 from steadyrank.measures.evaluate import evaluate
 
 Stream = np.random.Generator
@@ -35,9 +35,14 @@ def _bank(equal: bool) -> Scores:
     """Scores of a simulated track, of systems that are equally good or are not."""
     model = TrackModel(team=0.0, system=0.0) if equal else TrackModel()
     track = simulated_track(
-        n_teams=N_BANK_RUNS, runs_per_team=1, n_topics=N_BANK_TOPICS, depth=100, pool_depth=100,
-        model=model, rng=1,
-    )  # fmt: skip
+        n_teams=N_BANK_RUNS,
+        runs_per_team=1,
+        n_topics=N_BANK_TOPICS,
+        depth=100,
+        pool_depth=100,
+        model=model,
+        rng=1,
+    )
     return evaluate(track.runs, track.complete, ["AP", "P@5"])
 
 
@@ -45,9 +50,15 @@ def _bank(equal: bool) -> Scores:
 def _instance_bank() -> np.ndarray:
     """Average precision [system, instance, topic] of two equally good systems that vary."""
     track = simulated_track(
-        n_teams=2, runs_per_team=1, instances=N_BANK_INSTANCES, n_topics=300, depth=100,
-        pool_depth=100, model=TrackModel(team=0.0, system=0.0, instance=0.02), rng=1,
-    )  # fmt: skip
+        n_teams=2,
+        runs_per_team=1,
+        instances=N_BANK_INSTANCES,
+        n_topics=300,
+        depth=100,
+        pool_depth=100,
+        model=TrackModel(team=0.0, system=0.0, instance=0.02),
+        rng=1,
+    )
     return evaluate(track.runs, track.complete, "AP").matrix().reshape(2, N_BANK_INSTANCES, -1)
 
 

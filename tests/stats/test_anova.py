@@ -12,11 +12,11 @@ import pytest
 from scipy import stats
 
 from steadyrank.errors import InputError, UnknownNameError
-from steadyrank.stats.anova import anova, anova_from_sums, crossed_strata, observed_power
-from steadyrank.stats.anova_parts import balanced_layout
-from steadyrank.stats.main_effects import tukey_main_effect
-from steadyrank.stats.result import all_pairs
-from steadyrank.stats.tukey import tukey_hsd
+from steadyrank.stats.anova.balanced import anova, anova_from_sums, crossed_strata, observed_power
+from steadyrank.stats.anova.main_effects import tukey_main_effect
+from steadyrank.stats.anova.parts import balanced_layout
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.tukey import tukey_hsd
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -112,9 +112,10 @@ def test_tukey_of_main_effects_as_r_has_it():
 def test_tukey_agrees_with_the_test_of_runs():
     scores = np.random.default_rng(3).normal(size=(6, 15)) + np.arange(6)[:, None] / 4
     table = anova(scores, factors=["run", "topic"], effects=["run"], block="topic")
-    found, other = tukey_main_effect(table, "run", level=0.9), tukey_hsd(
-        scores, all_pairs(6), level=0.9
-    )  # fmt: skip
+    found, other = (
+        tukey_main_effect(table, "run", level=0.9),
+        tukey_hsd(scores, all_pairs(6), level=0.9),
+    )
     np.testing.assert_allclose(found.pvalue, other.tests.pvalue, rtol=1e-8)
     np.testing.assert_allclose(found.interval, other.intervals, rtol=1e-8)
 
@@ -143,9 +144,14 @@ def projected(y, columns):
 
 @pytest.mark.parametrize(
     "effects",
-    [["a"], ["a", "c"], ["a", "b", "a:b"], ["a", "b", "c", "a:b", "b:c"],
-     ["a", "b", "c", "a:b", "a:c", "b:c", "a:b:c"]],
-)  # fmt: skip
+    [
+        ["a"],
+        ["a", "c"],
+        ["a", "b", "a:b"],
+        ["a", "b", "c", "a:b", "b:c"],
+        ["a", "b", "c", "a:b", "a:c", "b:c", "a:b:c"],
+    ],
+)
 def test_any_model_equals_sequential_least_squares(effects):
     rng = np.random.default_rng(5)
     shape, names = (3, 2, 4, 3), "abch"
@@ -200,8 +206,15 @@ def test_crossed_strata_test_each_effect_against_its_interaction_with_the_unit()
     y = np.random.default_rng(7).normal(size=(6, 3, 4))
     table = anova(y, factors="hab", effects=["a", "b", "a:b"], strata=crossed_strata("h", "ab"))
     assert [line.source for line in table.sources] == [
-        "a", "b", "a:b", "error(h)", "error(h:a)", "error(h:b)", "error", "total",
-    ]  # fmt: skip
+        "a",
+        "b",
+        "a:b",
+        "error(h)",
+        "error(h:a)",
+        "error(h:b)",
+        "error",
+        "total",
+    ]
     # A factor alone, over the means of the other, is a two-way layout with the unit.
     for name, axis in (("a", 2), ("b", 1)):
         layout = anova(y.mean(axis=axis), factors=["h", name], block="h", effects=[name])
@@ -317,9 +330,13 @@ def test_shift_scale_and_order_of_levels_change_nothing(ferro):
     for other, scale in (
         (anova(ferro + 1e3, factors="habc", block="h"), 1.0),
         (anova(8.0 * ferro, factors="habc", block="h"), 64.0),
-        (anova(shuffled, factors="cahb", block="h", effects=["a", "b", "c", "a:b", "a:c", "b:c"]),
-         1.0),
-    ):  # fmt: skip
+        (
+            anova(
+                shuffled, factors="cahb", block="h", effects=["a", "b", "c", "a:b", "a:c", "b:c"]
+            ),
+            1.0,
+        ),
+    ):
         for line in table.sources:
             found = other.source(line.source)
             assert found.ss == pytest.approx(scale * line.ss, rel=1e-9)
@@ -437,8 +454,15 @@ def test_wrong_input_is_refused_with_a_reason():
     with pytest.raises(UnknownNameError, match="unknown source 'b'"):
         table.source("b")
     assert table.to_frame().columns[:8].tolist() == [
-        "source", "ss", "df", "ms", "f", "pvalue", "omega_squared", "power",
-    ]  # fmt: skip
+        "source",
+        "ss",
+        "df",
+        "ms",
+        "f",
+        "pvalue",
+        "omega_squared",
+        "power",
+    ]
 
 
 def test_every_pair_of_axes_can_be_an_interaction():

@@ -10,15 +10,24 @@ import pytest
 from scipy import stats
 
 from steadyrank.errors import InputError, MachineError
-from steadyrank.stats.anova import anova
-from steadyrank.stats.anova_unbalanced import type_three, type_three_with_pairs
-from steadyrank.stats.main_effects import tukey_main_effect
+from steadyrank.stats.anova.balanced import anova
+from steadyrank.stats.anova.main_effects import tukey_main_effect
+from steadyrank.stats.anova.unbalanced import type_three, type_three_with_pairs
 
 EFFECTS = ["a", "b", "a:b"]
 KEYS = [
-    "ss", "df", "ms", "statistic", "pvalue", "omega_squared", "omega_squared_raw",
-    "overall_omega_squared", "eta_squared", "partial_eta_squared", "power",
-]  # fmt: skip
+    "ss",
+    "df",
+    "ms",
+    "statistic",
+    "pvalue",
+    "omega_squared",
+    "omega_squared_raw",
+    "overall_omega_squared",
+    "eta_squared",
+    "partial_eta_squared",
+    "power",
+]
 
 
 def long(shape, rng):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from steadyrank.errors import InputError
-from steadyrank.stats.corrections import METHODS, adjust
+from steadyrank.stats.pairs.corrections import METHODS, adjust
 
 CASE = json.loads((Path(__file__).parents[1] / "golden" / "p_adjust.json").read_text("utf-8"))
 families = st.lists(st.floats(0, 1) | st.just(float("nan")), max_size=40)

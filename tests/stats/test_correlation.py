@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steadyrank.errors import InputError, UnknownNameError
-from steadyrank.stats.correlation import (
+from steadyrank.stats.pairs.result import TOO_FEW, all_pairs
+from steadyrank.stats.ranks.correlation import (
     ALL_TIED,
     TOO_FEW_SYSTEMS,
     bootstrap_tau_interval,
@@ -29,8 +30,7 @@ from steadyrank.stats.correlation import (
     tau_ap,
     taus_against,
 )
-from steadyrank.stats.overlap import EMPTY_RANKING, rbo
-from steadyrank.stats.result import TOO_FEW, all_pairs
+from steadyrank.stats.ranks.overlap import EMPTY_RANKING, rbo
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

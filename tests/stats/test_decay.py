@@ -11,9 +11,14 @@ from scipy.optimize import curve_fit
 from scipy.stats import norm
 
 from steadyrank.errors import InputError
-from steadyrank.stats.decay import LEAST_SQUARES, LOG_LINEAR, fit_decays, log_linear
-from steadyrank.studies.topic_kernels import REVERSED
-from steadyrank.studies.topic_levels import count_splits
+from steadyrank.stats.planning.exponential_fit import (
+    LEAST_SQUARES,
+    LOG_LINEAR,
+    fit_decays,
+    log_linear,
+)
+from steadyrank.studies.topics.kernels import REVERSED
+from steadyrank.studies.topics.levels import count_splits
 
 CASE = json.loads((Path(__file__).parents[1] / "golden" / "vb_exponential_fit.json").read_text())
 SIZES = np.array(CASE["inputs"]["n"], float)
@@ -50,8 +55,15 @@ def test_weighted_fits_are_scipys():
     weights = rng.integers(1, 1000, rates.shape).astype(float)
     found = fit_decays(n, rates, weights=weights)
     for row in range(60):
-        expected, _ = curve_fit(curve, n, rates[row], (b1[row], b2[row]),
-                                sigma=weights[row] ** -0.5, xtol=1e-14, ftol=1e-14)  # fmt: skip
+        expected, _ = curve_fit(
+            curve,
+            n,
+            rates[row],
+            (b1[row], b2[row]),
+            sigma=weights[row] ** -0.5,
+            xtol=1e-14,
+            ftol=1e-14,
+        )
         assert [found.b1[row], found.b2[row]] == pytest.approx(expected, rel=1e-6)
         off = (weights[row] * (rates[row] - found.at(n)[row]) ** 2).sum()
         assert off <= (weights[row] * (rates[row] - curve(n, *expected)) ** 2).sum() * (1 + 1e-12)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steadyrank.stats import decisions
-from steadyrank.stats.corrections import adjust
-from steadyrank.stats.max_t import max_t
-from steadyrank.stats.paired import paired_t, wilcoxon
-from steadyrank.stats.result import all_pairs
+from steadyrank.stats.pairs import decisions
+from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.max_t import max_t
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.tests import paired_t, wilcoxon
 
 
 def near_ties(rng, n_runs, n_topics, gap):

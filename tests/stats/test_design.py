@@ -16,8 +16,8 @@ from scipy import special, stats
 from statsmodels.stats.power import FTestAnovaPower, TTestIndPower, TTestPower
 
 from steadyrank.errors import InputError
-from steadyrank.stats import design
-from steadyrank.stats.power import t_power
+from steadyrank.stats.planning import design
+from steadyrank.stats.planning.power import t_power
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

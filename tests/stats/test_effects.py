@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from steadyrank.errors import InputError
-from steadyrank.stats.effects import (
+from steadyrank.stats.pairs.effects import (
     cliffs_delta,
     effect_sizes,
     hedges_correction,
@@ -18,7 +18,7 @@ from steadyrank.stats.effects import (
     read_effect,
     wins,
 )
-from steadyrank.stats.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, all_pairs
+from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, all_pairs
 
 scores_with_ties = arrays(
     float,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.weightstats import ttost_paired
 
 from steadyrank.errors import InputError
-from steadyrank.stats.equivalence import equivalence_test, t_limits, verdict_of
+from steadyrank.stats.instances.equivalence import equivalence_test, t_limits, verdict_of
 
 CASE = json.loads((Path(__file__).parents[1] / "golden/equivalence_tests.json").read_text("utf-8"))
 
@@ -21,9 +21,12 @@ CASE = json.loads((Path(__file__).parents[1] / "golden/equivalence_tests.json").
 def test_the_case_of_r():
     given_, expected, close = CASE["inputs"], CASE["expected"], CASE["tolerance"]
     found = equivalence_test(
-        given_["estimate"], given_["se"], df=given_["df"], delta=given_["delta"],
+        given_["estimate"],
+        given_["se"],
+        df=given_["df"],
+        delta=given_["delta"],
         alpha=given_["alpha"],
-    )  # fmt: skip
+    )
     assert found.pvalue_non_inferiority == pytest.approx(expected["p_lower"], abs=close)
     assert found.pvalue_non_inferiority == pytest.approx(expected["noninferiority_p"], abs=close)
     assert found.pvalue_non_superiority == pytest.approx(expected["p_upper"], abs=close)
@@ -45,9 +48,12 @@ def test_statsmodels_agrees_on_paired_data(shift):
 
 
 @given(
-    st.floats(-0.1, 0.1), st.floats(1e-4, 0.1), st.floats(1.0, 500.0), st.floats(1e-4, 0.1),
+    st.floats(-0.1, 0.1),
+    st.floats(1e-4, 0.1),
+    st.floats(1.0, 500.0),
+    st.floats(1e-4, 0.1),
     st.floats(0.001, 0.4),
-)  # fmt: skip
+)
 def test_claims_are_what_the_interval_shows(estimate, error, df, delta, alpha):
     found = equivalence_test(estimate, error, df=df, delta=delta, alpha=alpha)
     low, high = found.interval

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from steadyrank.errors import InputError
-from steadyrank.stats import instance_kernels
-from steadyrank.stats.instance_bootstrap import (
+from steadyrank.stats.instances import kernels as instance_kernels
+from steadyrank.stats.instances.bootstrap import (
     _drawn_differences,
     _drawn_weights,
     _instances,

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steadyrank.errors import InputError
-from steadyrank.stats.intervals import LIMITS, bootstrap_intervals, t_intervals
-from steadyrank.stats.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, all_pairs
+from steadyrank.stats.pairs.intervals import LIMITS, bootstrap_intervals, t_intervals
+from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, all_pairs
 
 KINDS = sorted(LIMITS)
 

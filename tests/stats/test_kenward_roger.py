@@ -10,11 +10,11 @@ import pytest
 from scipy import special
 
 from steadyrank.errors import InputError
-from steadyrank.stats.instance_power import InstanceTest, InstanceVariances
-from steadyrank.stats.mixed import NO_RESIDUAL, fit
-from steadyrank.stats.mixed_model import MixedModel
-from steadyrank.stats.pooling import combined_mean_squares, pooled_squares
-from steadyrank.stats.two_way import nested_difference, two_way_difference
+from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
+from steadyrank.stats.mixed.fit import NO_RESIDUAL, fit
+from steadyrank.stats.mixed.model import MixedModel
+from steadyrank.stats.mixed.pooling import combined_mean_squares, pooled_squares
+from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference
 
 CASE = json.loads((Path(__file__).parents[1] / "golden" / "kenward_roger.json").read_text("utf-8"))
 NAMES = list(CASE["inputs"])

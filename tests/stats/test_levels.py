@@ -26,11 +26,11 @@ import steadyrank as sr
 from steadyrank import stats as stats_room
 from steadyrank import studies as studies_room
 from steadyrank.cli import group
-from steadyrank.stats.anova import anova, crossed_strata
-from steadyrank.stats.instance_power import InstanceTest, InstanceVariances
-from steadyrank.stats.main_effects import tukey_main_effect
-from steadyrank.stats.result import all_pairs
-from steadyrank.stats.tukey import tukey_hsd, two_way_anova
+from steadyrank.stats.anova.balanced import anova, crossed_strata
+from steadyrank.stats.anova.main_effects import tukey_main_effect
+from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.tukey import tukey_hsd, two_way_anova
 
 BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
 N_TRIALS = 4000 * BUDGET
@@ -51,9 +51,13 @@ NO_TEST = {
     "simulate --mode paper",
 }
 PASSED_ON = {
-    "CompareResult.pvalue", "CompareResult.pvalue_adjusted", "DiscriminativePower.pvalues",
-    "InstancesResult.pvalue", "MethodPvalues.pvalues", "PoolPvalues.pvalues",
-}  # fmt: skip
+    "CompareResult.pvalue",
+    "CompareResult.pvalue_adjusted",
+    "DiscriminativePower.pvalues",
+    "InstancesResult.pvalue",
+    "MethodPvalues.pvalues",
+    "PoolPvalues.pvalues",
+}
 """Fields that hold p-values of other results."""
 
 
@@ -93,9 +97,12 @@ def test_every_pvalue_of_a_result_has_its_level_measured():
 def test_every_pvalue_of_instances_has_its_level_measured():
     values = np.random.default_rng(1).random((1, 7, 8))
     scores = sr.Scores(
-        measures=("AP",), runs=[f"r{i}" for i in range(7)], topics=range(8), values=values,
+        measures=("AP",),
+        runs=[f"r{i}" for i in range(7)],
+        topics=range(8),
+        values=values,
         run_info={"system": list("aaabbbc")},
-    )  # fmt: skip
+    )
     for other in "bc":
         found = sr.instances(scores, a="a", b=other, posterior=False, n_samples=50)
         assert {f"instances pvalue.{name}" for name in found.pvalue} <= OFFERED
@@ -139,10 +146,15 @@ def test_many_grids_at_once_are_tested_as_each_alone(strata):
     grids = np.random.default_rng(6).normal(size=(3, 2, 3, 9))
     chosen = crossed_strata("topic", ["a", "b"]) if strata == "topic" else ()
     tables = [
-        anova(each, factors=["a", "b", "topic"], block="topic", effects=["a", "b", "a:b"],
-              strata=chosen)
+        anova(
+            each,
+            factors=["a", "b", "topic"],
+            block="topic",
+            effects=["a", "b", "a:b"],
+            strata=chosen,
+        )
         for each in grids
-    ]  # fmt: skip
+    ]
     layout = run.component_layout(grids, strata)
     pvalues = [table.source("b").pvalue for table in tables]
     assert layout.f_pvalues() == pytest.approx(pvalues, rel=1e-10)
@@ -176,18 +188,22 @@ def test_the_mixed_model_rejects_as_often_as_integration_says(section):
     nested = section is levels.NESTED
     test = InstanceTest(
         variances=InstanceVariances(
-            instance=INSTANCE**2, system_topic=SYSTEM_TOPIC**2 / (2 if nested else 1),
+            instance=INSTANCE**2,
+            system_topic=SYSTEM_TOPIC**2 / (2 if nested else 1),
             residual=RESIDUAL**2,
         ),
         design="nested" if nested else "crossed",
         difference=0.0,
-    )  # fmt: skip
+    )
     rows = list(
         levels.rows_of(
-            section, N_TRIALS, seed=2, sizes=(10, 50),
+            section,
+            N_TRIALS,
+            seed=2,
+            sizes=(10, 50),
             only=lambda test, data: test.name == "mixed" and data in levels.ONE_KIND,
         )
-    )  # fmt: skip
+    )
     assert len(rows) == 8
     for row in rows:
         n_instances = int(re.search(r"\d+", row.data)[0])
@@ -219,9 +235,12 @@ def test_what_the_page_warns_of_is_so(section, name, data, size, verdict):
     """True rates are so far off that the 99.9 % interval misses .05 but once in 10,000."""
     row = next(
         levels.rows_of(
-            section, N_TRIALS, seed=3, sizes=(size,),
+            section,
+            N_TRIALS,
+            seed=3,
+            sizes=(size,),
             only=lambda test, kind: (test.name, kind) == (name, data),
         )
-    )  # fmt: skip
+    )
     assert row.level == 0.05
     assert row.verdict == verdict

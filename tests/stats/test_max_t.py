@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from steadyrank.compute.random import blocks_of
-from steadyrank.stats import decisions
-from steadyrank.stats.max_t import max_t
-from steadyrank.stats.paired import paired_t
-from steadyrank.stats.resampled import sign_patterns
-from steadyrank.stats.result import NO_DIFFERENCE, all_pairs
+from steadyrank.stats.pairs import decisions
+from steadyrank.stats.pairs.max_t import max_t
+from steadyrank.stats.pairs.resampled import sign_patterns
+from steadyrank.stats.pairs.result import NO_DIFFERENCE, all_pairs
+from steadyrank.stats.pairs.tests import paired_t
 
 
 def drawn_signs(n_topics, n_samples, seed=0):

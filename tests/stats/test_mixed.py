@@ -14,18 +14,14 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from steadyrank.errors import InputError
-from steadyrank.stats import mixed, mixed_model
-from steadyrank.stats.mixed import (
-    NO_RESIDUAL,
-    coefficient_intervals,
-    component_intervals,
-    fit,
-)
-from steadyrank.stats.mixed_balanced import Strata, best_of_strata
-from steadyrank.stats.mixed_general import Tables, tables_of
-from steadyrank.stats.mixed_model import MixedModel, likelihood_of, scale_of
-from steadyrank.stats.mixed_search import identified, maximise, residual_df, search
-from steadyrank.stats.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
+from steadyrank.stats.mixed.balanced import Strata, best_of_strata
+from steadyrank.stats.mixed.fit import NO_RESIDUAL, coefficient_intervals, component_intervals, fit
+from steadyrank.stats.mixed.fit import fit as mixed
+from steadyrank.stats.mixed.fit import model as mixed_model
+from steadyrank.stats.mixed.general import Tables, tables_of
+from steadyrank.stats.mixed.model import MixedModel, likelihood_of, scale_of
+from steadyrank.stats.mixed.search import identified, maximise, residual_df, search
+from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 AXES = ("system", "instance", "topic")
@@ -55,8 +51,14 @@ def simulated(shape, sds, seed=0):
     """Scores [system, instance, topic]: effects of the five terms in their order, and noise."""
     rng = np.random.default_rng(seed)
     systems, instances, topics = shape
-    sizes = [(1, 1, topics), (systems, 1, topics), (systems, instances, 1), (1, instances, 1),
-             (1, instances, topics), shape]  # fmt: skip
+    sizes = [
+        (1, 1, topics),
+        (systems, 1, topics),
+        (systems, instances, 1),
+        (1, instances, 1),
+        (1, instances, topics),
+        shape,
+    ]
     return sum(sd * rng.normal(size=size) for sd, size in zip(sds, sizes, strict=True))
 
 
@@ -226,8 +228,16 @@ def dense_deviance(model, variances, reml):
     return value + (n - x.shape[1] * reml) * np.log(2 * np.pi), b, np.linalg.inv(information)
 
 
-@pytest.mark.parametrize("names", [("topic",), ("nested", "topic"), tuple(NESTED),
-                                   ("cell", "nested", "system_topic", "topic"), ()])  # fmt: skip
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("topic",),
+        ("nested", "topic"),
+        tuple(NESTED),
+        ("cell", "nested", "system_topic", "topic"),
+        (),
+    ],
+)
 @pytest.mark.parametrize("reml", [True, False])
 def test_tables_against_dense_matrices(names, reml):
     values = with_missing(simulated((2, 4, 7), (1, 0.5, 0.4, 0.3, 0.6, 1)), 0.3)
@@ -265,11 +275,13 @@ def test_unbalanced_maximum_against_a_search_without_derivatives(seed):
     starts = [np.full(4, 0.7), np.sqrt(list(found.variances.values())) + 0.02]
     best = min(
         optimize.minimize(
-            deviance, start, method="Nelder-Mead",
+            deviance,
+            start,
+            method="Nelder-Mead",
             options={"xatol": 1e-6, "fatol": 1e-9, "maxiter": 2000},
         ).fun
         for start in starts
-    )  # fmt: skip
+    )
     assert found.criterion == pytest.approx(best, abs=1e-5)
     assert found.criterion <= best + 1e-9
 
@@ -304,9 +316,11 @@ def test_factors_of_instances_nested_in_each_other(share):
     """Samples, partitions of these, and resources of those: the solvers and matrices agree."""
     rng = np.random.default_rng(4)
     values = (
-        rng.normal(size=(2, 3, 1, 1, 1)) + 0.7 * rng.normal(size=(2, 3, 2, 1, 1))
-        + rng.normal(size=(1, 1, 1, 1, 6)) + rng.normal(size=(2, 3, 2, 2, 6))
-    )  # fmt: skip
+        rng.normal(size=(2, 3, 1, 1, 1))
+        + 0.7 * rng.normal(size=(2, 3, 2, 1, 1))
+        + rng.normal(size=(1, 1, 1, 1, 6))
+        + rng.normal(size=(2, 3, 2, 2, 6))
+    )
     random = {
         "sample": ("system", "sample"),
         "partition": ("system", "sample", "partition"),
@@ -318,9 +332,7 @@ def test_factors_of_instances_nested_in_each_other(share):
     model = MixedModel(with_missing(values, share), axes=axes, random=random, fixed="system")
     found = fit(model)
     assert ("balanced" in found.method) == (share == 0.0)
-    assert found.groups == {
-        "sample": 6, "partition": 12, "csi": 24, "topic": 6, "system_topic": 12
-    }  # fmt: skip
+    assert found.groups == {"sample": 6, "partition": 12, "csi": 24, "topic": 6, "system_topic": 12}
     value, b, covariance = dense_deviance(model, np.array(list(found.variances.values())), True)
     assert found.criterion == pytest.approx(value, abs=1e-8)
     np.testing.assert_allclose(found.estimates, b, rtol=1e-9)
@@ -368,12 +380,20 @@ def test_units_and_names_do_not_matter(share, seed):
 def test_recovery_of_known_variances(share):
     """Means over 60 fits lie within 4 standard errors of the truth, per component: 6e-5 each."""
     truth = np.array([1.0, 0.25, 0.16, 0.49])
-    found = np.array([
-        list(fit(array_model(with_missing(
-            simulated((2, 8, 30), (1.0, 0.5, 0.4, 0, 0, 0.7), seed), share, seed
-        ))).variances.values())
-        for seed in range(60)
-    ])  # fmt: skip
+    found = np.array(
+        [
+            list(
+                fit(
+                    array_model(
+                        with_missing(
+                            simulated((2, 8, 30), (1.0, 0.5, 0.4, 0, 0, 0.7), seed), share, seed
+                        )
+                    )
+                ).variances.values()
+            )
+            for seed in range(60)
+        ]
+    )
     error = found.std(axis=0, ddof=1) / np.sqrt(len(found))
     assert (np.abs(found.mean(axis=0) - truth) < 4 * error).all()
 

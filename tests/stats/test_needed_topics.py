@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from steadyrank.errors import InputError
-from steadyrank.stats.design import topics_for_range
-from steadyrank.stats.needed_topics import needed_topics
+from steadyrank.stats.planning.design import topics_for_range
+from steadyrank.stats.planning.needed_topics import needed_topics
 
 
 @pytest.mark.parametrize("alpha", [0.3, 0.05, 0.05 / 153, 0.05 / 5995, 1e-12])

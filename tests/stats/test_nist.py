@@ -7,7 +7,7 @@ import json
 import pytest
 from nist_sets import GOLDEN, NAMES, OneWay, certified, exact_of_stored, stored
 
-from steadyrank.stats.anova import anova
+from steadyrank.stats.anova.balanced import anova
 
 PRINTED = {
     "SmLs02": OneWay(between=16.08, within=18.0, statistic=201.0),

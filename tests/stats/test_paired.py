@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steadyrank.errors import InputError
-from steadyrank.stats.paired import (
+from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.tests import (
     paired_t,
     replicate_t,
     sign_test,
     significant_counts,
     wilcoxon,
 )
-from steadyrank.stats.resampled import randomization, studentized_bootstrap
-from steadyrank.stats.result import all_pairs
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 ONE = np.array([[0, 1]])

@@ -11,22 +11,20 @@ import pytest
 from scipy import stats
 
 from steadyrank.errors import InputError
-from steadyrank.stats import posterior as module
-from steadyrank.stats.chains import effective_sample_size, hpd_interval, split_rhat
-from steadyrank.stats.mixed import NO_RESIDUAL, fit
-from steadyrank.stats.mixed_model import MixedModel
-from steadyrank.stats.mixed_surrogate import Surrogate
-from steadyrank.stats.posterior import posterior
-from steadyrank.stats.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
+from steadyrank.stats.mixed.fit import NO_RESIDUAL, fit
+from steadyrank.stats.mixed.fit import posterior as module
+from steadyrank.stats.mixed.model import MixedModel
+from steadyrank.stats.mixed.posterior import posterior
+from steadyrank.stats.mixed.sampling import effective_sample_size, hpd_interval, split_rhat
+from steadyrank.stats.mixed.surrogate import Surrogate
+from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # once a day, of its own successor
     import arviz
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-NESTED = {
-    "topic": "topic", "system_topic": ("system", "topic"), "instance": ("system", "instance")
-}  # fmt: skip
+NESTED = {"topic": "topic", "system_topic": ("system", "topic"), "instance": ("system", "instance")}
 
 
 def nested_model(instances, topics, *, missing=0.0, sds=(0.2, 0.05, 0.02, 0.06), seed=0):

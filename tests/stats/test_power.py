@@ -13,7 +13,7 @@ from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 from steadyrank.errors import InputError
-from steadyrank.stats.power import smallest_difference, t_power
+from steadyrank.stats.planning.power import smallest_difference, t_power
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -71,9 +71,11 @@ def test_power_is_the_share_of_rejections():
 
 @settings(max_examples=40, deadline=None)
 @given(
-    n=st.integers(2, 400), alpha=st.floats(0.001, 0.3), power=st.floats(0.35, 0.99),
+    n=st.integers(2, 400),
+    alpha=st.floats(0.001, 0.3),
+    power=st.floats(0.35, 0.99),
     sd=st.floats(1e-3, 1e3),
-)  # fmt: skip
+)
 def test_the_smallest_difference_has_the_power_asked_for(n, alpha, power, sd):
     needed = smallest_difference(sd, n, alpha=alpha, power=power)
     assert t_power(needed, sd, n, alpha).item() == pytest.approx(power, abs=1e-9)

@@ -9,15 +9,15 @@ import pytest
 from scipy import stats
 
 from steadyrank.errors import InputError
-from steadyrank.stats.paired import paired_t, sign_test, wilcoxon
-from steadyrank.stats.resampled import (
+from steadyrank.stats.pairs.resampled import (
     randomization,
     resampled_statistics,
     sign_patterns,
     studentized_bootstrap,
     topic_draws,
 )
-from steadyrank.stats.result import all_pairs
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 ONE = np.array([[0, 1]])

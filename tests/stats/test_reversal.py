@@ -13,8 +13,8 @@ from scipy.stats import norm
 
 import steadyrank as sr
 from steadyrank.errors import InputError
-from steadyrank.stats.result import all_pairs
-from steadyrank.stats.reversal import (
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.planning.reversal import (
     approximate_error_rate,
     error_rate,
     pair_variances,

@@ -17,9 +17,9 @@ from statsmodels.stats.anova import anova_lm
 from threadpoolctl import threadpool_limits
 
 from steadyrank.errors import InputError
-from steadyrank.stats import studentized
-from steadyrank.stats.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, all_pairs
-from steadyrank.stats.tukey import randomized_tukey, tukey_hsd, two_way_anova
+from steadyrank.stats.pairs import studentized_range as studentized
+from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, all_pairs
+from steadyrank.stats.pairs.tukey import randomized_tukey, tukey_hsd, two_way_anova
 
 PATH = Path(__file__).parents[1] / "golden" / "anova_twoway_tukey.json"
 CASE = json.loads(PATH.read_text("utf-8"))
@@ -198,7 +198,7 @@ def test_same_bytes_on_any_number_of_processors():
 def test_a_large_matrix_is_drawn_in_parts(monkeypatch):
     scores = random_scores(6, 7, 20)
     whole = randomized_tukey(scores, all_pairs(7), n_samples=300)
-    monkeypatch.setattr("steadyrank.stats.tukey.WORDS_AT_ONCE", 1)
+    monkeypatch.setattr("steadyrank.stats.pairs.tukey.WORDS_AT_ONCE", 1)
     np.testing.assert_array_equal(
         whole.pvalue, randomized_tukey(scores, all_pairs(7), n_samples=300).pvalue
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steadyrank.stats.result import all_pairs
-from steadyrank.stats.tukey import randomized_tukey, tukey_hsd
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.tukey import randomized_tukey, tukey_hsd
 
 N_RUNS, N_TOPICS, ALPHA = 4, 15, 0.05
 PAIRS = all_pairs(N_RUNS)

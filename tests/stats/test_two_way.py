@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steadyrank.errors import InputError
-from steadyrank.stats.mixed import fit
-from steadyrank.stats.mixed_general import tables_of
-from steadyrank.stats.mixed_model import MixedModel, _rows_of, scale_of
-from steadyrank.stats.mixed_search import maximise
-from steadyrank.stats.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
-from steadyrank.stats.two_way import (
+from steadyrank.stats.mixed.fit import fit
+from steadyrank.stats.mixed.general import tables_of
+from steadyrank.stats.mixed.model import MixedModel, _rows_of, scale_of
+from steadyrank.stats.mixed.search import maximise
+from steadyrank.stats.mixed.two_way import (
     ONE_INSTANCE,
     ONE_TOPIC,
     nested_difference,
     two_way_difference,
 )
+from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -48,8 +48,10 @@ def two_way_model(d):
 
 def nested_model(a, b):
     terms = {
-        "instance": ("system", "instance"), "topic": ("system", "topic"), "difficulty": "topic"
-    }  # fmt: skip
+        "instance": ("system", "instance"),
+        "topic": ("system", "topic"),
+        "difficulty": "topic",
+    }
     axes = ("system", "instance", "topic")
     return MixedModel(np.stack([a, b]), axes=axes, random=terms, fixed="system")
 
@@ -86,8 +88,13 @@ def test_two_non_deterministic_systems_as_by_r():
         assert test.variances[ours] == pytest.approx(want["var_reml"][theirs], rel=tolerance)
 
 
-sizes = st.tuples(st.integers(2, 6), st.integers(2, 8), st.sampled_from([0.0, 0.5, 2.0]),
-                  st.sampled_from([0.0, 0.5, 2.0]), st.integers(0, 10**6))  # fmt: skip
+sizes = st.tuples(
+    st.integers(2, 6),
+    st.integers(2, 8),
+    st.sampled_from([0.0, 0.5, 2.0]),
+    st.sampled_from([0.0, 0.5, 2.0]),
+    st.integers(0, 10**6),
+)
 methods = st.sampled_from(["satterthwaite", "kenward-roger"])
 
 

@@ -16,8 +16,8 @@ from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
 from steadyrank.errors import InputError
-from steadyrank.stats import variance
-from steadyrank.stats.variance import (
+from steadyrank.stats.planning import variance
+from steadyrank.stats.planning.variance import (
     VarianceComponents,
     pooled_variance,
     topics_for,
@@ -198,9 +198,13 @@ def from_coefficients(e_rho2, phi, *, n_systems, n_topics):
     parts = {"system": system, "topic": topic, "residual": 1.0}
     squares = {"system": 1 + n_topics * system, "topic": 1 + n_systems * topic, "residual": 1.0}
     return VarianceComponents(
-        mean_squares=squares, raw=parts, variance=parts, n_systems=n_systems, n_topics=n_topics,
+        mean_squares=squares,
+        raw=parts,
+        variance=parts,
+        n_systems=n_systems,
+        n_topics=n_topics,
         n_dropped=0,
-    )  # fmt: skip
+    )
 
 
 def test_intervals_of_gt4ireval():
@@ -235,8 +239,11 @@ def test_intervals_of_coefficients_cover_them(m, n, parts):
     system, topic, residual = parts
     rng = np.random.default_rng(9)
     truth = system / (system + residual / n), system / (system + (topic + residual) / n)
-    expected = {"system": residual + n * system, "topic": residual + m * topic,
-                "residual": residual}  # fmt: skip
+    expected = {
+        "system": residual + n * system,
+        "topic": residual + m * topic,
+        "residual": residual,
+    }
     dfs = {"system": m - 1, "topic": n - 1, "residual": (m - 1) * (n - 1)}
     hits = np.zeros(2)
     for _ in range(2000):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from statsmodels.stats.anova import anova_lm
 
 from steadyrank.errors import InputError
-from steadyrank.stats.variance import variance_components
-from steadyrank.stats.variance_facets import (
+from steadyrank.stats.planning.variance import variance_components
+from steadyrank.stats.planning.variance_facets import (
     FacetComponents,
     crossed_components,
     expected_mean_squares,
@@ -24,8 +24,15 @@ from steadyrank.stats.variance_facets import (
 )
 
 NESTED = ("system", "topic", "instance", "system_topic", "residual")
-CROSSED = ("system", "topic", "instance", "system_topic", "system_instance", "topic_instance",
-           "residual")  # fmt: skip
+CROSSED = (
+    "system",
+    "topic",
+    "instance",
+    "system_topic",
+    "system_instance",
+    "topic_instance",
+    "residual",
+)
 
 
 def brennan():
@@ -63,9 +70,14 @@ def test_a_nested_study_by_hand():
     )
     assert g.df == {"system": 1, "topic": 1, "instance": 2, "system_topic": 1, "residual": 2}
     assert g.raw == pytest.approx(
-        {"system": (18 - 8 - 4 + 2) / 4, "topic": (32 - 8) / 4, "instance": (4 - 2) / 2,
-         "system_topic": (8 - 2) / 2, "residual": 2}
-    )  # fmt: skip
+        {
+            "system": (18 - 8 - 4 + 2) / 4,
+            "topic": (32 - 8) / 4,
+            "instance": (4 - 2) / 2,
+            "system_topic": (8 - 2) / 2,
+            "residual": 2,
+        }
+    )
     assert g.e_rho2(3, 2) == pytest.approx(2 / (2 + 3 / 3 + 1 / 2 + 2 / 6))
     assert g.phi(3, 2) == pytest.approx(2 / (2 + 6 / 3 + 3 / 3 + 1 / 2 + 2 / 6))
     # 3/n + 1/2 + 2/(2n) <= 2 (1 - level) / level: at level .7, .857 - .5 = 4 / 11.2.
@@ -76,11 +88,22 @@ def test_a_nested_study_by_hand():
 
 def test_expected_mean_squares_as_tables_of_textbooks_have_them():
     m, n, k = 4, 10, 3
-    nested = [[n * k, 0, n, k, 1], [0, m * k, 0, k, 1], [0, 0, n, 0, 1], [0, 0, 0, k, 1],
-              [0, 0, 0, 0, 1]]  # fmt: skip
-    crossed = [[n * k, 0, 0, k, n, 0, 1], [0, m * k, 0, k, 0, m, 1], [0, 0, m * n, 0, n, m, 1],
-               [0, 0, 0, k, 0, 0, 1], [0, 0, 0, 0, n, 0, 1], [0, 0, 0, 0, 0, m, 1],
-               [0, 0, 0, 0, 0, 0, 1]]  # fmt: skip
+    nested = [
+        [n * k, 0, n, k, 1],
+        [0, m * k, 0, k, 1],
+        [0, 0, n, 0, 1],
+        [0, 0, 0, k, 1],
+        [0, 0, 0, 0, 1],
+    ]
+    crossed = [
+        [n * k, 0, 0, k, n, 0, 1],
+        [0, m * k, 0, k, 0, m, 1],
+        [0, 0, m * n, 0, n, m, 1],
+        [0, 0, 0, k, 0, 0, 1],
+        [0, 0, 0, 0, n, 0, 1],
+        [0, 0, 0, 0, 0, m, 1],
+        [0, 0, 0, 0, 0, 0, 1],
+    ]
     np.testing.assert_array_equal(expected_mean_squares("nested", (m, n, k)), nested)
     np.testing.assert_array_equal(expected_mean_squares("crossed", (m, n, k)), crossed)
 
@@ -92,8 +115,13 @@ def labels(design, sizes, systems=None):
     runs = np.arange(len(systems))
     own = runs if design == "nested" else runs % k
     s, t, i = np.broadcast_arrays(systems[:, None], np.arange(n), own[:, None])
-    found = {"system": s, "topic": t, "instance": i, "system_topic": n * s + t,
-             "residual": np.arange(len(runs) * n).reshape(-1, n)}  # fmt: skip
+    found = {
+        "system": s,
+        "topic": t,
+        "instance": i,
+        "system_topic": n * s + t,
+        "residual": np.arange(len(runs) * n).reshape(-1, n),
+    }
     if design == "crossed":
         found |= {"system_instance": k * s + i, "topic_instance": k * t + i}
     return found
@@ -142,9 +170,15 @@ def test_mean_squares_by_least_squares():
     # statsmodels 0.14: sums of squares of nested least-squares fits.
     cube = np.random.default_rng(1).random((4, 5, 3))
     frame = long_frame(cube)
-    terms = {"C(s)": "system", "C(t)": "topic", "C(i)": "instance", "C(s):C(t)": "system_topic",
-             "C(s):C(i)": "system_instance", "C(t):C(i)": "topic_instance",
-             "Residual": "residual"}  # fmt: skip
+    terms = {
+        "C(s)": "system",
+        "C(t)": "topic",
+        "C(i)": "instance",
+        "C(s):C(t)": "system_topic",
+        "C(s):C(i)": "system_instance",
+        "C(t):C(i)": "topic_instance",
+        "Residual": "residual",
+    }
     formula = "y ~ C(s) + C(t) + C(i) + C(s):C(t) + C(s):C(i) + C(t):C(i)"
     table = anova_lm(smf.ols(formula, frame).fit())
     g = crossed_components(cube)
@@ -153,8 +187,13 @@ def test_mean_squares_by_least_squares():
         assert g.df[name] == table["df"][term]
     table = anova_lm(smf.ols("y ~ C(s) + C(t) + C(s):C(t) + C(s):C(i)", frame).fit())
     own = nested_components(cube.transpose(0, 2, 1).reshape(12, 5), np.repeat(range(4), 3))
-    terms = {"C(s)": "system", "C(t)": "topic", "C(s):C(t)": "system_topic",
-             "C(s):C(i)": "instance", "Residual": "residual"}  # fmt: skip
+    terms = {
+        "C(s)": "system",
+        "C(t)": "topic",
+        "C(s):C(t)": "system_topic",
+        "C(s):C(i)": "instance",
+        "Residual": "residual",
+    }
     for term, name in terms.items():
         assert own.mean_squares[name] == pytest.approx(table["sum_sq"][term] / table["df"][term])
         assert own.df[name] == table["df"][term]
@@ -177,8 +216,12 @@ def test_restricted_maximum_likelihood_agrees_where_nothing_is_negative():
     assert min(g.raw.values()) > 0
     cube = scores.reshape(4, 3, 6).transpose(0, 2, 1)
     frame = long_frame(cube).assign(all=1)
-    parts = {"system": "0 + C(s)", "topic": "0 + C(t)", "system_topic": "0 + C(s):C(t)",
-             "instance": "0 + C(s):C(i)"}  # fmt: skip
+    parts = {
+        "system": "0 + C(s)",
+        "topic": "0 + C(t)",
+        "system_topic": "0 + C(s):C(t)",
+        "instance": "0 + C(s):C(i)",
+    }
     fit = smf.mixedlm("y ~ 1", frame, groups="all", vc_formula=parts).fit(method="lbfgs")
     found = dict(zip(fit.model.exog_vc.names, fit.vcomp, strict=True)) | {"residual": fit.scale}
     for name in NESTED:
@@ -187,9 +230,12 @@ def test_restricted_maximum_likelihood_agrees_where_nothing_is_negative():
 
 @pytest.mark.parametrize(
     ("design", "sizes", "systems"),
-    [("nested", (8, 12, 3), None), ("nested", (6, 10, None), [0, 0, 0, 0, 1, 1, 2, 3, 4, 4, 5, 5]),
-     ("crossed", (8, 12, 3), None)],
-)  # fmt: skip
+    [
+        ("nested", (8, 12, 3), None),
+        ("nested", (6, 10, None), [0, 0, 0, 0, 1, 1, 2, 3, 4, 4, 5, 5]),
+        ("crossed", (8, 12, 3), None),
+    ],
+)
 def test_known_components_are_recovered(design, sizes, systems):
     # Means over 300 studies; each estimate's own spread gives the band of 4.5 standard errors.
     # At most 7 components in 3 designs: a false alarm once in 7,000.
@@ -234,11 +280,15 @@ def test_copies_of_runs_leave_the_closed_intervals_of_two_facets():
     [
         ("nested", (10, 25, 3), None, (0.005, 0.03, 0.001, 0.005, 0.004)),
         ("nested", (5, 10, 3), None, (0.005, 0.03, 0, 0, 0.01)),
-        ("nested", (7, 20, None), [0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 3, 4, 5, 6, 6],
-         (0.005, 0.03, 0.001, 0.005, 0.004)),
+        (
+            "nested",
+            (7, 20, None),
+            [0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 3, 4, 5, 6, 6],
+            (0.005, 0.03, 0.001, 0.005, 0.004),
+        ),
         ("crossed", (10, 25, 3), None, (0.005, 0.03, 0.001, 0.005, 0.001, 0.001, 0.004)),
     ],
-)  # fmt: skip
+)
 def test_intervals_cover_the_coefficients(design, sizes, systems, variance):
     # 300 studies with known components, for their own design and for 100 topics × 1 instance.
     # 2,000 studies gave coverages of .94 to .965, which 300 miss by 3 standard errors, below .90
@@ -298,8 +348,12 @@ def test_coefficients_stay_in_bounds_and_grow(seed, m, n, k):
 
 def test_a_level_is_needed_by_as_many_topics_as_reach_it_surely():
     # The upper end of topics for a level is where the lower end of the coefficient reaches it.
-    scores = drawn(np.random.default_rng(7), "nested", (10, 20, 4),
-                   dict(zip(NESTED, (1, 1, 0.01, 0.3, 0.3), strict=True)))  # fmt: skip
+    scores = drawn(
+        np.random.default_rng(7),
+        "nested",
+        (10, 20, 4),
+        dict(zip(NESTED, (1, 1, 0.01, 0.3, 0.3), strict=True)),
+    )
     draws = nested_components(scores, np.repeat(range(10), 4)).draws(n_draws=2001)
     low, high = draws.topics_for_e_rho2_interval(0.9, 4)
     assert 1 < low < high < math.inf

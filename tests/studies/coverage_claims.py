@@ -117,8 +117,10 @@ def measure(
 
 
 def _tally(claim: Claim, setting: Setting, found: list[tuple[object, object, object]]) -> Tally:
-    low, high, truth = (np.concatenate([np.atleast_1d(end) for end in ends]).astype(np.float64)
-                        for ends in zip(*found, strict=True))  # fmt: skip
+    low, high, truth = (
+        np.concatenate([np.atleast_1d(end) for end in ends]).astype(np.float64)
+        for ends in zip(*found, strict=True)
+    )
     known = ~np.isnan(low + high)
     low, high, truth = low[known], high[known], truth[known]
     # An end that rounding moved is still that end.
@@ -143,9 +145,14 @@ def settings(
     for size in sizes.split():
         *systems, topics = (int(part) for part in size.split("x"))
         found.append(
-            Setting(world=world, topics=topics, systems=systems[0] if systems else 0,
-                    instances=instances, more=more)
-        )  # fmt: skip
+            Setting(
+                world=world,
+                topics=topics,
+                systems=systems[0] if systems else 0,
+                instances=instances,
+                more=more,
+            )
+        )
     return tuple(found)
 
 

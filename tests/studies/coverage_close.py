@@ -10,10 +10,10 @@ import numpy as np
 from coverage_claims import Claim, Ends, Experiment, Setting, Trial, seed_of
 from coverage_worlds import flat_bank
 
-from steadyrank.stats import decisions
-from steadyrank.stats.max_t import max_t
-from steadyrank.stats.paired import moments, paired_t
-from steadyrank.stats.result import all_pairs
+from steadyrank.stats.pairs import decisions
+from steadyrank.stats.pairs.max_t import max_t
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.tests import moments, paired_t
 from steadyrank.stats.selection import intervals_as_picked
 
 GAPS = (0.0, 0.1, 0.5, 2.0)

@@ -10,9 +10,9 @@ from coverage_claims import Claim, Ends, Experiment, Setting, Trial, seed_of, se
 from coverage_worlds import nested_components_of, pair_bank, scores_of
 
 import steadyrank as sr
-from steadyrank.stats.equivalence import equivalence_test, t_limits
-from steadyrank.stats.instance_bootstrap import two_way_bootstrap
-from steadyrank.stats.two_way import nested_difference, two_way_difference
+from steadyrank.stats.instances.bootstrap import two_way_bootstrap
+from steadyrank.stats.instances.equivalence import equivalence_test, t_limits
+from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference
 
 NESTED = "both vary"
 
@@ -57,9 +57,15 @@ def varying_components(setting: Setting, full: bool) -> Trial:
         names = ["a"] * len(a) + ["b"] * len(b)
         scores = scores_of(np.concatenate([a, b]), {"system": names})
         found = sr.instances(
-            scores, a="a", b="b", n_samples=100, samples_per_instance=10, n_draws=1000, jobs=1,
+            scores,
+            a="a",
+            b="b",
+            n_samples=100,
+            samples_per_instance=10,
+            n_draws=1000,
+            jobs=1,
             rng=seed_of(rng),
-        )  # fmt: skip
+        )
         inflation = 1 + n * truth["instance"] / rest
         limits = found.variance_interval
         return {

@@ -50,7 +50,7 @@ NO_CLAIM: dict[str, str] = {
     "stability leave_one_out phi": "the smallest and the largest without one system",
     "topics pairs predictive_limit": "the predictive rate with endless topics in the second "
     "experiment",
-}  # fmt: skip
+}
 """Fields of the JSON that look like an interval and claim to hold no truth."""
 
 NO_FIELDS: dict[str, str] = {

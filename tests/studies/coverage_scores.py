@@ -15,19 +15,19 @@ from coverage_worlds import TEAM_RUNS, flat_bank, fresh_collection, scores_of
 from scipy.stats import rankdata
 
 import steadyrank as sr
-from steadyrank.stats.anova import Anova, anova, crossed_strata
-from steadyrank.stats.correlation import (
+from steadyrank.stats.anova.balanced import Anova, anova, crossed_strata
+from steadyrank.stats.anova.main_effects import tukey_main_effect
+from steadyrank.stats.pairs.intervals import LIMITS, bootstrap_intervals, t_intervals
+from steadyrank.stats.pairs.tukey import tukey_hsd, two_way_anova
+from steadyrank.stats.planning.needed_topics import needed_topics
+from steadyrank.stats.ranks.correlation import (
     bootstrap_tau_interval,
     kendall_interval,
     kendall_tau,
     pairwise_tau_and_tau_ap,
 )
-from steadyrank.stats.intervals import LIMITS, bootstrap_intervals, t_intervals
-from steadyrank.stats.main_effects import tukey_main_effect
-from steadyrank.stats.needed_topics import needed_topics
 from steadyrank.stats.run_means import mean_intervals
-from steadyrank.stats.tukey import tukey_hsd, two_way_anova
-from steadyrank.studies.simulate import DEFAULTS
+from steadyrank.studies.simulate.study import DEFAULTS
 
 PAIRS_A_TRIAL = 50
 """Pairs that share the weights of a bootstrap, each with its own runs and topics."""
@@ -98,9 +98,13 @@ def simultaneous(setting: Setting, full: bool) -> Trial:
 def other_documents(setting: Setting, full: bool) -> Trial:
     def trial(rng: np.random.Generator) -> Ends:
         track = sr.simulated_track(
-            n_teams=setting.systems, runs_per_team=1, n_topics=setting.topics, depth=50,
-            pool_depth=50, rng=rng,
-        )  # fmt: skip
+            n_teams=setting.systems,
+            runs_per_team=1,
+            n_topics=setting.topics,
+            depth=50,
+            pool_depth=50,
+            rng=rng,
+        )
         seed = seed_of(rng)
         fresh = fresh_collection(track.truth, rng).mean(axis=1)
         place = rng.integers(setting.systems)
@@ -150,9 +154,13 @@ def agreement(setting: Setting, full: bool) -> Trial:
 
     def found(n_samples: int, seed: int) -> sr.AgreeResult:
         return sr.agree(
-            scores, topic_sizes=[setting.topics], system_sizes=[setting.systems // 2],
-            n_samples=n_samples, jobs=1, rng=seed,
-        )  # fmt: skip
+            scores,
+            topic_sizes=[setting.topics],
+            system_sizes=[setting.systems // 2],
+            n_samples=n_samples,
+            jobs=1,
+            rng=seed,
+        )
 
     truth = float(found(40_000 if full else 5000, 1).mean[0, 0, 0])
 
@@ -172,9 +180,12 @@ def levels(setting: Setting, full: bool) -> Trial:
     def table_of(scores: np.ndarray, errors: Sequence[str]) -> tuple[Anova, float]:
         """The table, and the deviation of the error that levels of a are tested against."""
         table = anova(
-            scores.reshape(LEVELS, -1, setting.topics), factors=["a", "b", "topic"],
-            effects=["a", "b", "a:b"], block="topic", strata=errors,
-        )  # fmt: skip
+            scores.reshape(LEVELS, -1, setting.topics),
+            factors=["a", "b", "topic"],
+            effects=["a", "b", "a:b"],
+            block="topic",
+            strata=errors,
+        )
         return table, np.sqrt(table.source(table.source("a").tested_against).ms)
 
     widths = {}

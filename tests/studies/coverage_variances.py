@@ -19,10 +19,10 @@ from coverage_worlds import (
 )
 
 import steadyrank as sr
-from steadyrank.stats.variance import topics_for
-from steadyrank.stats.variance_facets import crossed_components, nested_components
-from steadyrank.studies.pilots import pilot_variance
-from steadyrank.studies.pool_trials import mean_and_interval
+from steadyrank.stats.planning.pilot import pilot_variance
+from steadyrank.stats.planning.variance import topics_for
+from steadyrank.stats.planning.variance_facets import crossed_components, nested_components
+from steadyrank.studies.pools.trials import mean_and_interval
 
 DEMANDS = {"minimum_difference": 0.1, "systems": 10}
 GIVEN_TOPICS = 50
@@ -176,10 +176,7 @@ def left_out_teams(setting: Setting, full: bool) -> Trial:
     def trial(rng: np.random.Generator) -> Ends:
         drawn = rng.choice(len(every.variances), TRIALS_OF_TEAMS, replace=False)
         low, high = mean_and_interval([every.variances[i] for i in drawn])[1] or (np.nan, np.nan)
-        return {
-            "mean": (low, high, truth),
-            "topics": (_topics_of(low), _topics_of(high), topics),
-        }
+        return {"mean": (low, high, truth), "topics": (_topics_of(low), _topics_of(high), topics)}
 
     return trial
 
@@ -238,10 +235,7 @@ EXPERIMENTS: dict[str, Experiment] = {
                 interval="topics needed",
                 study="plan, pools",
                 truth="topics by the runs' variance over all topics",
-                fields=(
-                    "plan plans topics_interval",
-                    "pools references topics_needed_interval",
-                ),
+                fields=("plan plans topics_interval", "pools references topics_needed_interval"),
             ),
             "power": Claim(
                 interval="power of 50 topics",

@@ -15,13 +15,7 @@ from functools import cache
 import numpy as np
 
 import steadyrank as sr
-from steadyrank.data.track_model import (
-    Topic,
-    TrackTruth,
-    draw_grades,
-    draw_latents,
-    threshold,
-)
+from steadyrank.data.track.model import Topic, TrackTruth, draw_grades, draw_latents, threshold
 
 DEPTH = 50
 TEAM_RUNS = 3
@@ -34,9 +28,14 @@ CROSSED = DEEP | {"instance": 0.0004, "system_instance": 0.0004, "topic_instance
 instances that all systems share (assessors), made up."""
 
 AXES = {
-    "system": "s", "topic": "t", "instance": "i", "system_topic": "st", "system_instance": "si",
-    "topic_instance": "ti", "residual": "sti",
-}  # fmt: skip
+    "system": "s",
+    "topic": "t",
+    "instance": "i",
+    "system_topic": "st",
+    "system_instance": "si",
+    "topic_instance": "ti",
+    "residual": "sti",
+}
 
 
 @cache
@@ -97,9 +96,14 @@ def _scored(
 ) -> np.ndarray:
     """[measure, run, topic] of a simulated track, by complete judgments."""
     track = sr.simulated_track(
-        n_teams=n_teams, runs_per_team=runs_per_team, n_topics=n_topics, instances=instances,
-        depth=DEPTH, pool_depth=DEPTH, rng=20,
-    )  # fmt: skip
+        n_teams=n_teams,
+        runs_per_team=runs_per_team,
+        n_topics=n_topics,
+        instances=instances,
+        depth=DEPTH,
+        pool_depth=DEPTH,
+        rng=20,
+    )
     return sr.evaluate(track.runs, track.complete, measures).values
 
 

@@ -12,23 +12,25 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.render.agreement_tables import (
-    agree_json,
-    agree_notes,
-    agree_sentences,
-    agree_text,
-)
-from steadyrank.stats.anova import anova
-from steadyrank.studies.agree_effects import FACTORS, STRATA
-from steadyrank.studies.compare import discriminative_power
-from steadyrank.studies.measure_samples import DRAWS, draws, resampled_draws
+from steadyrank.stats.anova.balanced import anova
+from steadyrank.studies.agree.effects import FACTORS, STRATA
+from steadyrank.studies.agree.samples import DRAWS, draws, resampled_draws
+from steadyrank.studies.agree.tables import agree_json, agree_notes, agree_sentences, agree_text
+from steadyrank.studies.compare.study import discriminative_power
 
 MEASURES = ("AP", "nDCG", "P@10", "odd")
 SIZES = {"topic_sizes": [5, 12], "system_sizes": [4, 9, 20]}
 PAPER_SOURCES = [
-    "subject", "measure_pair", "topic_size", "system_size", "measure_pair:topic_size",
-    "measure_pair:system_size", "topic_size:system_size", "error", "total",
-]  # fmt: skip
+    "subject",
+    "measure_pair",
+    "topic_size",
+    "system_size",
+    "measure_pair:topic_size",
+    "measure_pair:system_size",
+    "topic_size:system_size",
+    "error",
+    "total",
+]
 
 
 def make_scores(n_systems=24, n_topics=30, seed=0):
@@ -125,8 +127,14 @@ def test_same_seed_same_bytes_for_any_jobs(scores, result, jobs):
 def test_other_processes_give_the_same_bytes_and_tell_progress(scores, result):
     told = []
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as elsewhere:
-        found = sr.agree(scores, **SIZES, n_samples=30, rng=3, executor=elsewhere,
-                         progress=lambda *each: told.append(each))  # fmt: skip
+        found = sr.agree(
+            scores,
+            **SIZES,
+            n_samples=30,
+            rng=3,
+            executor=elsewhere,
+            progress=lambda *each: told.append(each),
+        )
     assert same_bytes(found, result)
     # Of each topic size two blocks of the study's samples and sixteen of the resamples' 400.
     assert told == [(i, 36) for i in range(1, 37)]
@@ -146,10 +154,12 @@ def test_equal_sums_tie_however_they_were_rounded():
     found = [
         sr.agree(
             sr.Scores(measures=("a", "b"), runs=range(12), topics=range(9), values=values),
-            topic_sizes=[3, 6], system_sizes=[5, 10], n_samples=20,
+            topic_sizes=[3, 6],
+            system_sizes=[5, 10],
+            n_samples=20,
         )
         for values in (tenths, tenths / 10, tenths * 1e-5 / 3)
-    ]  # fmt: skip
+    ]
     for other in found[1:]:
         np.testing.assert_array_equal(other.tau, found[0].tau)
         np.testing.assert_array_equal(other.tau_ap, found[0].tau_ap)
@@ -307,8 +317,9 @@ def test_more_samples_change_no_statement_of_the_sound_mode():
         low, high = one.limits["measure_pair"]
         assert low <= other.anova.source("measure_pair").omega_squared <= high
     # What more samples take from the width is their own error, not that of the data.
-    widths = [np.mean([np.ptp(each.limits["measure_pair"]) for each in kind])
-              for kind in (few, many)]  # fmt: skip
+    widths = [
+        np.mean([np.ptp(each.limits["measure_pair"]) for each in kind]) for kind in (few, many)
+    ]
     assert 0.6 < widths[1] / widths[0] < 1.1
 
 
@@ -348,8 +359,9 @@ def plain_resamples(scores, n_resamples, seed):
                 means = part.mean(axis=2).round(12)
                 found[:, t, s, k] = [
                     stats.kendalltau(means[a], means[b]).statistic
-                    for a in range(4) for b in range(a + 1, 4)
-                ]  # fmt: skip
+                    for a in range(4)
+                    for b in range(a + 1, 4)
+                ]
     return found.reshape(*shape[:3], n_resamples, DRAWS)
 
 
@@ -379,10 +391,12 @@ def test_intervals_are_those_of_the_resampled_draws(scores):
         "measure_pair": lambda x: x.mean(axis=(1, 2)) - x.mean(axis=(0, 1, 2)),
         "topic_size": lambda x: x.mean(axis=(0, 2)) - x.mean(axis=(0, 1, 2)),
         "topic_size:system_size": lambda x: (
-            x.mean(axis=0) - x.mean(axis=(0, 2))[:, None] - x.mean(axis=(0, 1))[None]
+            x.mean(axis=0)
+            - x.mean(axis=(0, 2))[:, None]
+            - x.mean(axis=(0, 1))[None]
             + x.mean(axis=(0, 1, 2))
         ),
-    }  # fmt: skip
+    }
     for name, effect in effects.items():
         moved = effect(cells)[..., None] + plain_deviations(effect(drawn), n_samples)
         line = table.source(name)
@@ -508,8 +522,12 @@ def test_a_single_pair_at_single_sizes_has_no_table(scores):
 
 
 def test_a_measure_agrees_perfectly_with_a_copy_of_itself(scores):
-    copy = sr.Scores(measures=("AP", "copy"), runs=scores.runs, topics=scores.topics,
-                     values=np.stack([scores.values[0], 2 * scores.values[0]]))  # fmt: skip
+    copy = sr.Scores(
+        measures=("AP", "copy"),
+        runs=scores.runs,
+        topics=scores.topics,
+        values=np.stack([scores.values[0], 2 * scores.values[0]]),
+    )
     found = sr.agree(copy, **SIZES, n_samples=5)
     assert (found.tau == 1.0).all()
     assert (found.tau_ap == 1.0).all()

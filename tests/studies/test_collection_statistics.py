@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import kendalltau, rankdata, t
 
 from steadyrank.errors import InputError
-from steadyrank.stats.result import all_pairs
-from steadyrank.studies.collection_statistics import (
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.studies.simulate.statistics import (
     error_rate,
     rank_correlation,
     rank_intervals_of,

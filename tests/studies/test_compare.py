@@ -11,8 +11,8 @@ import scipy.stats
 
 import steadyrank as sr
 from steadyrank.cli import run as run_command
-from steadyrank.stats.paired import paired_t
-from steadyrank.studies.compare_result import SIMULTANEOUS
+from steadyrank.stats.pairs.tests import paired_t
+from steadyrank.studies.compare.result import SIMULTANEOUS
 
 TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey"]
 
@@ -25,9 +25,11 @@ def make_scores(n_runs=5, n_topics=30, seed=0, gap=0.03, measures=("AP",)):
         np.clip(topics + steps + rng.normal(0, 0.05, (n_runs, n_topics)), 0, 1) for _ in measures
     ]
     return sr.Scores(
-        measures=measures, runs=[f"run{i}" for i in range(n_runs)],
-        topics=[str(t) for t in range(n_topics)], values=np.stack(values),
-    )  # fmt: skip
+        measures=measures,
+        runs=[f"run{i}" for i in range(n_runs)],
+        topics=[str(t) for t in range(n_topics)],
+        values=np.stack(values),
+    )
 
 
 def test_the_t_test_of_every_pair_is_scipys():
@@ -48,9 +50,11 @@ def test_the_t_test_of_every_pair_is_scipys():
 def test_every_test_finds_a_large_difference_and_not_the_identical_runs(test):
     base = make_scores(3, 40, gap=0.15).matrix()
     scores = sr.Scores(
-        measures=("AP",), runs=("low", "middle", "high", "high again"),
-        topics=[str(t) for t in range(40)], values=[np.vstack([base, base[2]])],
-    )  # fmt: skip
+        measures=("AP",),
+        runs=("low", "middle", "high", "high again"),
+        topics=[str(t) for t in range(40)],
+        values=[np.vstack([base, base[2]])],
+    )
     result = sr.compare(scores, test=test, n_samples=2000)
     by_pair = {(row["a"], row["b"]): row for row in result.rows()}
     assert by_pair["low", "high"]["significant"]
@@ -292,7 +296,7 @@ def test_the_audit_finds_levels_that_hold_and_power_that_grows():
 @pytest.fixture
 def files(write):
     scores = make_scores()
-    from steadyrank.data.score_files import wide_csv
+    from steadyrank.data.read.score_files import wide_csv
 
     return write("ap.csv", wide_csv(scores)), scores
 
@@ -312,9 +316,19 @@ def test_json_has_the_promised_keys(capsys, files):
         result
     )
     assert {
-        "a", "b", "n", "mean_a", "mean_b", "difference", "interval", "statistic", "pvalue",
-        "pvalue_adjusted", "significant", "effect_size",
-    } <= set(result["pairs"][0])  # fmt: skip
+        "a",
+        "b",
+        "n",
+        "mean_a",
+        "mean_b",
+        "difference",
+        "interval",
+        "statistic",
+        "pvalue",
+        "pvalue_adjusted",
+        "significant",
+        "effect_size",
+    } <= set(result["pairs"][0])
     assert (result["measure"], result["test"], result["correction"]) == ("AP", "t", "maxt")
     assert {"run", "mean", "interval", "rank", "rank_set", "could_be_first", "group"} <= set(
         result["runs"][0]
@@ -400,7 +414,7 @@ def test_several_measures_show_how_well_they_tell_apart(capsys, write, files):
 
 
 def test_the_audit_prints_its_table(capsys, files, monkeypatch):
-    monkeypatch.setattr("steadyrank.studies.audit.RESAMPLES", 100)
+    monkeypatch.setattr("steadyrank.studies.compare.audit.RESAMPLES", 100)
     code, out, _ = call(capsys, "compare", "--scores", files[0], "--audit")
     assert code == 0
     assert "type I, exchangeable" in out
@@ -408,7 +422,7 @@ def test_the_audit_prints_its_table(capsys, files, monkeypatch):
 
 
 def test_the_audit_says_that_its_power_is_observed_power(capsys, files, monkeypatch):
-    monkeypatch.setattr("steadyrank.studies.audit.RESAMPLES", 100)
+    monkeypatch.setattr("steadyrank.studies.compare.audit.RESAMPLES", 100)
     for form in ("table", "markdown", "latex"):
         _, out, _ = call(capsys, "compare", "--scores", files[0], "--audit", "--format", form)
         told = " ".join(out.split())
@@ -436,7 +450,7 @@ def test_observed_power_is_not_the_power(monkeypatch, shift, true):
     assert normal.sf(1.96 - shift) + normal.cdf(-1.96 - shift) == pytest.approx(true, abs=0.002)
     spread = np.sqrt(2.0)
     expected = normal.sf((1.96 - shift) / spread) + normal.cdf((-1.96 - shift) / spread)
-    monkeypatch.setattr("steadyrank.studies.audit._TESTS", {"t": paired_t})
+    monkeypatch.setattr("steadyrank.studies.compare.audit._TESTS", {"t": paired_t})
     stream, n_topics, observed = np.random.default_rng(3), 50, []
     for number in range(400):
         first = stream.normal(shift / np.sqrt(n_topics), 1, n_topics)

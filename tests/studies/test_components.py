@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.render.component_tables import (
+from steadyrank.stats.anova.balanced import anova
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.tukey import tukey_hsd
+from steadyrank.studies.components.tables import (
     components_notes,
     components_sentences,
     components_text,
 )
-from steadyrank.stats.anova import anova
-from steadyrank.stats.result import all_pairs
-from steadyrank.stats.tukey import tukey_hsd
 
 LEVELS = {
     "stop_list": ("none", "smart"),
@@ -88,9 +88,17 @@ def test_the_table_is_that_of_the_grid_laid_out(scores, published):
     result = published
     grid = scores.values[0].reshape(2, 3, 4, N_TOPICS)
     assert [line.source for line in result.anova.sources] == [
-        "topic", "stop_list", "stemmer", "model", "stop_list:stemmer", "stop_list:model",
-        "stemmer:model", "stop_list:stemmer:model", "error", "total",
-    ]  # fmt: skip
+        "topic",
+        "stop_list",
+        "stemmer",
+        "model",
+        "stop_list:stemmer",
+        "stop_list:model",
+        "stemmer:model",
+        "stop_list:stemmer:model",
+        "error",
+        "total",
+    ]
     names = [line.source for line in result.anova.sources[1:8]]
     expected = anova(grid, factors=[*LEVELS, "topic"], effects=names, block="topic")
     for line in expected.sources:

@@ -20,8 +20,8 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.cli import COMMANDS, run
-from steadyrank.stats.variance import variance_components
-from steadyrank.stats.variance_facets import crossed_components
+from steadyrank.stats.planning.variance import variance_components
+from steadyrank.stats.planning.variance_facets import crossed_components
 
 BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
 """Multiplies the trials of the slow tests."""
@@ -40,23 +40,84 @@ SHOWN: tuple[tuple[str, ...], ...] = (
     ("compare", *TRACK, "-m", "AP", "--audit"),
     ("simulate", *TRACK, "--samples", "20"),
     ("topics", *TRACK, "-m", "AP", "--trials", "100"),
-    ("agree", *TRACK, *THREE, "--topic-sizes", "5,8,10", "--system-sizes", "5,6,8",
-     "--samples", "5"),
+    (
+        "agree",
+        *TRACK,
+        *THREE,
+        "--topic-sizes",
+        "5,8,10",
+        "--system-sizes",
+        "5,6,8",
+        "--samples",
+        "5",
+    ),
     ("components", *TRACK, "-m", "AP", "--run-info", "{data}/run-info.csv", "--factors", "team"),
-    ("instances", *TRACK, "-m", "AP", *SYSTEMS, "--a", "team1", "--b", "team2", "--draws", "400",
-     "--samples", "50", "--samples-per-instance", "10"),
-    ("instances", *TRACK, "-m", "AP", *SYSTEMS, "--b", "team2", "--no-posterior",
-     "--samples", "50", "--samples-per-instance", "10"),
-    ("instances", *TRACK, "-m", "AP", *SYSTEMS, "--a", "team1", "--b", "team2", "--plan",
-     "--claim", "different", "--difference", "0.1"),
+    (
+        "instances",
+        *TRACK,
+        "-m",
+        "AP",
+        *SYSTEMS,
+        "--a",
+        "team1",
+        "--b",
+        "team2",
+        "--draws",
+        "400",
+        "--samples",
+        "50",
+        "--samples-per-instance",
+        "10",
+    ),
+    (
+        "instances",
+        *TRACK,
+        "-m",
+        "AP",
+        *SYSTEMS,
+        "--b",
+        "team2",
+        "--no-posterior",
+        "--samples",
+        "50",
+        "--samples-per-instance",
+        "10",
+    ),
+    (
+        "instances",
+        *TRACK,
+        "-m",
+        "AP",
+        *SYSTEMS,
+        "--a",
+        "team1",
+        "--b",
+        "team2",
+        "--plan",
+        "--claim",
+        "different",
+        "--difference",
+        "0.1",
+    ),
     ("plan", *TRACK, *THREE, *DEMANDS),
     ("plan", *TRACK, *THREE, *DEMANDS, "--topics", "50"),
-    ("pools", *TRACK, "-m", "AP", "-m", "P@10", "--run-info", "{data}/run-info.csv", *DEMANDS,
-     "--trials", "4"),
+    (
+        "pools",
+        *TRACK,
+        "-m",
+        "AP",
+        "-m",
+        "P@10",
+        "--run-info",
+        "{data}/run-info.csv",
+        *DEMANDS,
+        "--trials",
+        "4",
+    ),
     ("stability", *TRACK, "-m", "AP"),
     ("stability", *TRACK, "-m", "AP", *SYSTEMS),
     ("stability", *TRACK, "-m", "AP", "--run-info", "{data}/copies.csv", "--facet", "copy"),
-)  # fmt: skip
+)
 """Commands whose results have all that their JSON can have; nothing in them comes in twos."""
 
 
@@ -99,12 +160,20 @@ def test_every_command_is_looked_through_or_said_to_have_no_interval():
 
 def test_fields_are_found_by_name_and_by_shape():
     shown = {
-        "n": 3, "kind_of_interval": "t", "runs": ["a", "b"], "spread": [[0.1, 0.2], [0.3, 0.4]],
-        "quantiles": {"0.5": 1.0}, "pairs": [{"hpd": None}], "upper_limit": 0.3,
-    }  # fmt: skip
+        "n": 3,
+        "kind_of_interval": "t",
+        "runs": ["a", "b"],
+        "spread": [[0.1, 0.2], [0.3, 0.4]],
+        "quantiles": {"0.5": 1.0},
+        "pairs": [{"hpd": None}],
+        "upper_limit": 0.3,
+    }
     assert interval_fields("x", shown) == {
-        "x spread", "x quantiles", "x pairs hpd", "x upper_limit",
-    }  # fmt: skip
+        "x spread",
+        "x quantiles",
+        "x pairs hpd",
+        "x upper_limit",
+    }
 
 
 def _known_spread(factor: float) -> Experiment:
@@ -135,13 +204,13 @@ def test_intervals_of_known_coverage_get_their_verdict(factor, verdict):
 
 def test_no_interval_is_left_out_and_an_endless_one_holds_an_endless_truth():
     nan, inf = np.nan, np.inf
-    ends = {
-        "x": (np.array([nan, 1.0, 2.0, inf]), np.array([nan, inf, 5.0, inf]), np.full(4, inf)),
-    }
+    ends = {"x": (np.array([nan, 1.0, 2.0, inf]), np.array([nan, inf, 5.0, inf]), np.full(4, inf))}
     experiment = Experiment(
-        prepare=lambda setting, full: lambda rng: ends, settings=(), batch=4,
+        prepare=lambda setting, full: lambda rng: ends,
+        settings=(),
+        batch=4,
         claims={"x": Claim(interval="x", study="none", truth="endless")},
-    )  # fmt: skip
+    )
     (tally,) = measure("x", experiment, Setting(world="none", topics=1), trials=4, full=False)
     assert (tally.trials, tally.covered) == (3, 2)
 
@@ -203,20 +272,32 @@ HELD: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
     ("stability with instances", "normal, 10 systems, 25 topics, 3 instances", 500, ALL_STABLE),
     ("stability with assessors", "normal, 10 systems, 25 topics, 3 instances", 500, ALL_STABLE),
     ("varying systems", "track, 25 topics, 5 instances", 400, ("mixed", "equivalence")),
-    ("varying components", "normal, 25 topics, 5 instances", 200,
-     ("hpd", "instance", "system_topic", "residual", "inflation")),
-    ("left out teams", "track, 20 systems, 25 topics, 3 of 10 teams left out 10 times", 300,
-     ("mean", "topics")),
-)  # fmt: skip
+    (
+        "varying components",
+        "normal, 25 topics, 5 instances",
+        200,
+        ("hpd", "instance", "system_topic", "residual", "inflation"),
+    ),
+    (
+        "left out teams",
+        "track, 20 systems, 25 topics, 3 of 10 teams left out 10 times",
+        300,
+        ("mean", "topics"),
+    ),
+)
 """Experiment, a setting in which some of its claims hold, trials to ask for, these claims."""
 
 SHORT: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
     ("differences", "track, 10 topics", 2000, ("percentile", "bca")),
     ("levels", "teams, 6 systems, 25 topics", 500, ("none",)),
-    ("stability with instances", "exponential, 10 systems, 25 topics, 3 instances", 500,
-     ("e_rho2", "phi")),
+    (
+        "stability with instances",
+        "exponential, 10 systems, 25 topics, 3 instances",
+        500,
+        ("e_rho2", "phi"),
+    ),
     ("varying components", "track, 25 topics, 5 instances", 110, ("residual",)),
-)  # fmt: skip
+)
 """Likewise, of claims that do not hold."""
 
 

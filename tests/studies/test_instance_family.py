@@ -9,11 +9,11 @@ import pytest
 from test_instances import QUICK, drawn, scores_of, swept
 
 import steadyrank as sr
-from steadyrank.render.instance_tables import instances_json, instances_text, margin
-from steadyrank.stats.corrections import adjust
-from steadyrank.stats.equivalence import t_limits
-from steadyrank.studies.instance_family import adjusted_in_sequence
-from steadyrank.studies.instance_words import sentences, table_sentences
+from steadyrank.stats.instances.equivalence import t_limits
+from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.studies.instances.family import adjusted_in_sequence
+from steadyrank.studies.instances.sentences import sentences, table_sentences
+from steadyrank.studies.instances.tables import instances_json, instances_text, margin
 
 FAST = {"n_samples": 1, "samples_per_instance": 1, "posterior": False}
 DELTA = 0.02
@@ -54,10 +54,12 @@ def test_tables_hold_a_false_claim_at_most_as_often_as_alpha(margin_tables):
     """
     share = np.mean([any(map(claims, table.comparisons)) for table in margin_tables])
     assert share < 0.05 + 4 * np.sqrt(0.05 * 0.95 / len(margin_tables))
-    alone = np.mean([
-        any(found.equivalence.pvalue_non_inferiority < 0.05 for found in table.comparisons)
-        for table in margin_tables
-    ])  # fmt: skip
+    alone = np.mean(
+        [
+            any(found.equivalence.pvalue_non_inferiority < 0.05 for found in table.comparisons)
+            for table in margin_tables
+        ]
+    )
     assert alone > 0.25
 
 
@@ -95,8 +97,12 @@ def test_a_pair_by_itself_is_not_corrected():
     member = table.comparisons[1]
     assert member.family.size == 3
     assert member.headline_pvalue == alone.headline_pvalue
-    single = sr.instances(scores.select(runs=[r for r in scores.runs if r[:2] in ("ba", "s1")]),
-                          b="base", delta=DELTA, **FAST)  # fmt: skip
+    single = sr.instances(
+        scores.select(runs=[r for r in scores.runs if r[:2] in ("ba", "s1")]),
+        b="base",
+        delta=DELTA,
+        **FAST,
+    )
     assert single.comparisons[0].interval == alone.interval
     assert single.comparisons[0].words() == alone.words()
 
@@ -160,9 +166,13 @@ def test_the_family_is_named():
     table = sr.instances(scores, b="base", delta=DELTA, **FAST)
     shown = json.loads(instances_text([table], "json"))
     assert shown["family"] == {
-        "comparisons": 3, "difference": "holm", "equivalence": "holm", "non_inferiority": "holm",
-        "interval": "bonferroni", "margin_interval": "bonferroni",
-    }  # fmt: skip
+        "comparisons": 3,
+        "difference": "holm",
+        "equivalence": "holm",
+        "non_inferiority": "holm",
+        "interval": "bonferroni",
+        "margin_interval": "bonferroni",
+    }
     assert "adjusted by Holm's method, as are equivalence and non-inferiority" in table.caption()
     assert "95% intervals hold for all comparisons at once" in table.caption()
     level = 1 - 2 * 0.05 / 3
@@ -173,8 +183,10 @@ def test_the_family_is_named():
 
 
 def test_open_claims_are_settled_at_their_share_of_alpha():
-    systems = {name: drawn(6, 20, mean=mean, seed=seed) for name, mean, seed in
-               (("base", 0.4, 1), ("s0", 0.4, 2), ("s1", 0.4, 3), ("s2", 0.4, 4))}  # fmt: skip
+    systems = {
+        name: drawn(6, 20, mean=mean, seed=seed)
+        for name, mean, seed in (("base", 0.4, 1), ("s0", 0.4, 2), ("s1", 0.4, 3), ("s2", 0.4, 4))
+    }
     scores = scores_of(systems)
     table = sr.instances(scores, b="base", delta=0.05, **FAST)
     alone = [sr.instances(scores, a=name, b="base", delta=0.05, **FAST) for name in ("s0", "s1")]

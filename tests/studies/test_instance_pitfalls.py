@@ -11,27 +11,27 @@ from scipy import integrate, special, stats
 
 from steadyrank.compute.random import block_stream
 from steadyrank.errors import InputError
-from steadyrank.stats.instance_batches import (
-    nested_pvalues,
-    t_pvalues,
-    two_way_pvalues,
-    welch_pvalues,
-)
-from steadyrank.stats.mixed import MixedModel, fit
-from steadyrank.stats.two_way import nested_difference, two_way_difference
-from steadyrank.studies.instance_agreement import (
+from steadyrank.papers.jayasinghe2015.agreement import (
     method_pvalues,
     paper_comparisons,
     pool_pvalues,
 )
-from steadyrank.studies.instance_levels import TESTS, error_rates
-from steadyrank.studies.instance_pitfalls import (
+from steadyrank.papers.jayasinghe2015.levels import TESTS, error_rates
+from steadyrank.papers.jayasinghe2015.pitfalls import (
     contradictions,
     equivalence_intervals,
     instance_spread,
     paper_scores,
     single_instance_shares,
 )
+from steadyrank.stats.instances.batches import (
+    nested_pvalues,
+    t_pvalues,
+    two_way_pvalues,
+    welch_pvalues,
+)
+from steadyrank.stats.mixed.fit import MixedModel, fit
+from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference
 
 BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
 """Multiplies the replications of the slow tests."""
@@ -41,9 +41,7 @@ SURE = 4.4
 
 
 def variances(instance, system_topic=0.08, residual=0.06):
-    return {
-        "instance": instance**2, "system_topic": system_topic**2, "residual": residual**2
-    }  # fmt: skip
+    return {"instance": instance**2, "system_topic": system_topic**2, "residual": residual**2}
 
 
 def made(n_instances, n_topics, seed, n=1):
@@ -262,8 +260,9 @@ def test_pools_scatter_less_with_more_instances(nested):
     found = pool_pvalues(a, b, sizes=(2, 10, 60), n_pools=60)
     spread = found.spread()
     assert (spread[:, 2] < spread[:, 0]).all()
-    assert found.methods == (("mixed_paper", "mixed") if nested else
-                             ("mixed_paper", "bootstrap", "mixed"))  # fmt: skip
+    assert found.methods == (
+        ("mixed_paper", "mixed") if nested else ("mixed_paper", "bootstrap", "mixed")
+    )
     assert found.pvalues.shape == (len(found.methods), 3, 60)
     if nested:
         assert np.isnan(found.whole).all(), "60 against 30 instances are not balanced"
@@ -287,17 +286,75 @@ def test_pools_leave_out_topics_that_are_missing():
 # Reference simulations of the level at nominal .05, s_u = .08 (of the difference: .08 / sqrt 2 for
 # each of two systems that vary), s_e = .06, with 2000 replications (1500 for such two systems).
 LEVELS = [
-    ("crossed", 3, 50, 0.02, {"t_single": 0.253, "t_on_means": 0.155, "mixed_paper": 0.163,
-                              "bootstrap": 0.154, "mixed": 0.057, "two_way_bootstrap": 0.076}),
-    ("crossed", 5, 10, 0.0, {"t_single": 0.058, "t_on_means": 0.055, "mixed_paper": 0.088,
-                             "bootstrap": 0.048, "mixed": 0.051, "two_way_bootstrap": 0.076}),
-    ("crossed", 10, 150, 0.02, {"t_single": 0.459, "t_on_means": 0.140, "mixed_paper": 0.141,
-                                "bootstrap": 0.143, "mixed": 0.045, "two_way_bootstrap": 0.050}),
-    ("nested", 3, 50, 0.02, {"t_on_means": 0.215, "mixed_paper": 0.085, "mixed": 0.066,
-                             "welch": 0.073, "two_way_bootstrap": 0.078}),
-    ("nested", 10, 50, 0.02, {"t_on_means": 0.119, "mixed_paper": 0.065, "mixed": 0.060,
-                              "welch": 0.201, "two_way_bootstrap": 0.049}),
-]  # fmt: skip
+    (
+        "crossed",
+        3,
+        50,
+        0.02,
+        {
+            "t_single": 0.253,
+            "t_on_means": 0.155,
+            "mixed_paper": 0.163,
+            "bootstrap": 0.154,
+            "mixed": 0.057,
+            "two_way_bootstrap": 0.076,
+        },
+    ),
+    (
+        "crossed",
+        5,
+        10,
+        0.0,
+        {
+            "t_single": 0.058,
+            "t_on_means": 0.055,
+            "mixed_paper": 0.088,
+            "bootstrap": 0.048,
+            "mixed": 0.051,
+            "two_way_bootstrap": 0.076,
+        },
+    ),
+    (
+        "crossed",
+        10,
+        150,
+        0.02,
+        {
+            "t_single": 0.459,
+            "t_on_means": 0.140,
+            "mixed_paper": 0.141,
+            "bootstrap": 0.143,
+            "mixed": 0.045,
+            "two_way_bootstrap": 0.050,
+        },
+    ),
+    (
+        "nested",
+        3,
+        50,
+        0.02,
+        {
+            "t_on_means": 0.215,
+            "mixed_paper": 0.085,
+            "mixed": 0.066,
+            "welch": 0.073,
+            "two_way_bootstrap": 0.078,
+        },
+    ),
+    (
+        "nested",
+        10,
+        50,
+        0.02,
+        {
+            "t_on_means": 0.119,
+            "mixed_paper": 0.065,
+            "mixed": 0.060,
+            "welch": 0.201,
+            "two_way_bootstrap": 0.049,
+        },
+    ),
+]
 
 
 @pytest.mark.slow
@@ -306,8 +363,9 @@ def test_levels_are_those_of_the_reference(design, n_instances, n_topics, instan
     n = 300 * BUDGET
     own = 0.08 / math.sqrt(2) if design == "nested" else 0.08
     components = variances(instance, system_topic=own)
-    found = error_rates(n_instances, n_topics, components=components, design=design,
-                        n_replications=n)  # fmt: skip
+    found = error_rates(
+        n_instances, n_topics, components=components, design=design, n_replications=n
+    )
     assert found.tests == TESTS[design]
     reference = 2000 if design == "crossed" else 1500
     for name, rate in published.items():
@@ -323,9 +381,13 @@ def test_levels_are_those_of_the_reference(design, n_instances, n_topics, instan
 @pytest.mark.slow
 def test_power_of_the_tests():
     found = error_rates(
-        5, 50, components=variances(0.01), difference=0.03, n_replications=400 * BUDGET,
+        5,
+        50,
+        components=variances(0.01),
+        difference=0.03,
+        n_replications=400 * BUDGET,
         tests=("t_on_means", "bootstrap", "mixed"),
-    )  # fmt: skip
+    )
     # The reference: .67 by Algorithm 2, .62 by two-way random effects.
     error = math.sqrt(0.65 * 0.35 * (1 / (400 * BUDGET) + 1 / 2000))
     assert abs(found.of("bootstrap") - 0.67) < SURE * error

@@ -7,11 +7,11 @@ import pytest
 from scipy import special
 
 from steadyrank.errors import InputError
-from steadyrank.stats.instance_power import InstanceTest, InstanceVariances
-from steadyrank.stats.pooling import combined_mean_squares, default_df_method, pooled_squares
-from steadyrank.stats.power import t_power
-from steadyrank.stats.two_way import nested_difference, two_way_difference
-from steadyrank.studies.instance_planning import plan_instances
+from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
+from steadyrank.stats.mixed.pooling import combined_mean_squares, default_df_method, pooled_squares
+from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference
+from steadyrank.stats.planning.power import t_power
+from steadyrank.studies.instances.planning import plan_instances
 
 PILOT = {"instance": 0.02**2, "system_topic": 0.08**2, "residual": 0.06**2}
 EVEN = {"instance": 0.0, "system_topic": 0.08**2, "residual": 0.06**2}
@@ -88,8 +88,11 @@ def test_power_is_right_to_three_digits(components, topics, instances, differenc
     own = systems * (instances - 1)
     free = (own, topics - 1, own * (topics - 1))
     error = components["residual"]
-    expected = (topics * components["instance"] + error,
-                instances * components["system_topic"] + error, error)  # fmt: skip
+    expected = (
+        topics * components["instance"] + error,
+        instances * components["system_topic"] + error,
+        error,
+    )
     drawn = [ms * rng.chisquare(df, n) / df for ms, df in zip(expected, free, strict=True)]
     pooled = pooled_squares(*drawn, free=free)
     method = default_df_method(instances)
@@ -254,8 +257,10 @@ def test_what_cannot_be_settled_is_said():
 def test_words_of_the_claims():
     plan = plan_instances(PILOT, delta=0.03)
     assert plan.test.claim == "equivalent"
-    assert f"{plan.topics} topics and {plan.instances} instances reach power 0.8 to show "\
-        "equivalence within 0.03" in plan.words()[0]  # fmt: skip
+    assert (
+        f"{plan.topics} topics and {plan.instances} instances reach power 0.8 to show "
+        "equivalence within 0.03" in plan.words()[0]
+    )
     plan = plan_instances(PILOT, delta=0.03, claim="non_inferior", difference=0.01)
     assert "non-inferiority by 0.03 where the difference is 0.01" in plan.words()[0]
 

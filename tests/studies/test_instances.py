@@ -12,17 +12,17 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.render.instance_tables import instances_json, instances_text
-from steadyrank.stats.corrections import adjust
-from steadyrank.stats.instance_bootstrap import algorithm_two, two_way_bootstrap
-from steadyrank.stats.instance_power import InstanceTest, InstanceVariances
-from steadyrank.stats.mixed import MixedModel, component_intervals, fit
-from steadyrank.stats.two_way import nested_difference, two_way_difference
-from steadyrank.studies.equivalence import Layout, settling
-from steadyrank.studies.instance_pairs import _layout
-from steadyrank.studies.instance_planning import plan_instances
-from steadyrank.studies.instance_tests import mixed_model
-from steadyrank.studies.instance_words import sentences, table_sentences
+from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
+from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
+from steadyrank.stats.mixed.fit import MixedModel, component_intervals, fit
+from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference
+from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.studies.instances.margins import Layout, settling
+from steadyrank.studies.instances.pairs import _layout
+from steadyrank.studies.instances.planning import plan_instances
+from steadyrank.studies.instances.sentences import sentences, table_sentences
+from steadyrank.studies.instances.tables import instances_json, instances_text
+from steadyrank.studies.instances.tests import mixed_model
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 QUICK = {"n_samples": 200, "samples_per_instance": 50, "posterior": False}
@@ -40,9 +40,12 @@ def scores_of(systems, measures=("AP",), **info):
         f"{name}.{i}" for name, rows in systems.items() for i in range(len(np.atleast_2d(rows)))
     ]
     return sr.Scores(
-        measures=measures, runs=runs, topics=[str(t) for t in range(matrix.shape[1])],
-        values=[matrix] * len(measures), run_info={"system": labels, **info},
-    )  # fmt: skip
+        measures=measures,
+        runs=runs,
+        topics=[str(t) for t in range(matrix.shape[1])],
+        values=[matrix] * len(measures),
+        run_info={"system": labels, **info},
+    )
 
 
 def golden_scores(name):
@@ -70,9 +73,11 @@ def drawn(m, n, *, instance=0.02, system_topic=0.08, residual=0.06, mean=0.0, se
     """Scores [instance, topic] about `mean`."""
     rng = np.random.default_rng(seed)
     return (
-        mean + instance * rng.normal(size=(m, 1)) + system_topic * rng.normal(size=n)
+        mean
+        + instance * rng.normal(size=(m, 1))
+        + system_topic * rng.normal(size=n)
         + residual * rng.normal(size=(m, n))
-    )  # fmt: skip
+    )
 
 
 def compared(systems, **options):
@@ -236,8 +241,9 @@ def test_the_variance_that_averaging_leaves_out():
 def test_paper_mode_decides_by_the_paper_and_warns():
     topics = np.random.default_rng(9).normal(0.4, 0.2, 30)
     systems = {
-        "a": topics + drawn(4, 30, instance=0.04, seed=10), "b": topics + drawn(1, 30, seed=11),
-    }  # fmt: skip
+        "a": topics + drawn(4, 30, instance=0.04, seed=10),
+        "b": topics + drawn(1, 30, seed=11),
+    }
     sound = compared(systems)
     with pytest.warns(sr.SteadyrankWarning, match=r"out of the standard error: the variance of a"):
         paper = compared(systems, mode="paper")
@@ -318,14 +324,23 @@ def test_recovery_of_a_tracks_known_variances():
     2 (M - 1), N - 1 and 2 (M - 1)(N - 1) degrees of freedom.
     """
     track = sr.simulated_track(
-        n_teams=2, runs_per_team=1, instances=12, n_topics=60, depth=10, pool_depth=5,
-        n_candidates=30, rng=3,
-    )  # fmt: skip
+        n_teams=2,
+        runs_per_team=1,
+        instances=12,
+        n_topics=60,
+        depth=10,
+        pool_depth=5,
+        n_candidates=30,
+        rng=3,
+    )
     truth, model = track.truth, track.truth.model
     scores = sr.Scores(
-        measures=["signal"], runs=[run.name for run in track.runs], topics=truth.topics,
-        values=[truth.signals], run_info={"system": [run.info["system"] for run in track.runs]},
-    )  # fmt: skip
+        measures=["signal"],
+        runs=[run.name for run in track.runs],
+        topics=truth.topics,
+        values=[truth.signals],
+        run_info={"system": [run.info["system"] for run in track.runs]},
+    )
     a, b = truth.systems
     result = sr.instances(scores, a=a, b=b, **QUICK)
     m, n = 12, 60
@@ -372,8 +387,10 @@ def test_the_posteriors_words():
     systems = {"a": drawn(6, 40, mean=0.1, seed=22), "b": drawn(6, 40, seed=23)}
     result = compared(systems, posterior=True)
     assert result.hpd_verdict == "better"
-    assert any("shortest 95% interval" in text and "a is better than b" in text
-               for text in sentences(result))  # fmt: skip
+    assert any(
+        "shortest 95% interval" in text and "a is better than b" in text
+        for text in sentences(result)
+    )
 
 
 def test_variances_in_words():
@@ -399,9 +416,12 @@ def layout_of(topics, instances, **variances):
 def test_what_settles_is_the_fewest_that_do(claim):
     found = settling(layout_of(30, (8, 8)), claim, difference=0.001, delta=0.02, alpha=0.05)
     test = InstanceTest(
-        variances=InstanceVariances(**VARIANCES), design="nested", claim=claim, difference=0.001,
+        variances=InstanceVariances(**VARIANCES),
+        design="nested",
+        claim=claim,
+        difference=0.001,
         delta=0.02,
-    )  # fmt: skip
+    )
     assert test.power(30 + found.topics, 8) >= 0.8 > test.power(30 + found.topics - 1, 8)
     assert test.power(30, 8 + found.instances) >= 0.8 > test.power(30, 8 + found.instances - 1)
 
@@ -479,8 +499,10 @@ def test_plans_go_by_the_variances_found():
     plan = result.plan(cost_per_topic=2)
     expected = plan_instances(result.variance, delta=0.03, design="nested", cost_per_topic=2)
     assert (plan.topics, plan.instances, plan.cost) == (
-        expected.topics, expected.instances, expected.cost
-    )  # fmt: skip
+        expected.topics,
+        expected.instances,
+        expected.cost,
+    )
     cautious = result.plan(cautious=True, cost_per_topic=2)
     assert cautious.test.variances.instance == result.variance_interval["instance"][1]
     assert cautious.cost > plan.cost
@@ -506,8 +528,13 @@ def test_tables_of_pairs_are_corrected_by_holm():
     table = sr.instances(scores_of(systems), **QUICK)
     assert isinstance(table, sr.InstancesTable)
     assert [(found.a, found.b) for found in table.comparisons] == [
-        ("s0", "s1"), ("s0", "s2"), ("s0", "s3"), ("s1", "s2"), ("s1", "s3"), ("s2", "s3"),
-    ]  # fmt: skip
+        ("s0", "s1"),
+        ("s0", "s2"),
+        ("s0", "s3"),
+        ("s1", "s2"),
+        ("s1", "s3"),
+        ("s2", "s3"),
+    ]
     alone = sr.instances(scores_of(systems), a="s1", b="s3", **QUICK)
     assert isinstance(alone, sr.InstancesResult)
     assert table.comparisons[4].pvalue == pytest.approx(alone.pvalue, nan_ok=True)
@@ -524,8 +551,10 @@ def test_tables_against_one_system():
     scores = scores_of(many())
     against = sr.instances(scores, b="s2", **QUICK)
     assert [(found.a, found.b) for found in against.comparisons] == [
-        ("s0", "s2"), ("s1", "s2"), ("s3", "s2")
-    ]  # fmt: skip
+        ("s0", "s2"),
+        ("s1", "s2"),
+        ("s3", "s2"),
+    ]
     assert against.baseline == "s2"
     of = sr.instances(scores, a="s2", **QUICK)
     assert [found.b for found in of.comparisons] == ["s0", "s1", "s3"]
@@ -556,8 +585,11 @@ def test_a_sweep_finds_the_smallest_setting_that_will_do():
     assert table.settings == ("1", "2", "3", "4")
     assert [found.a for found in table.comparisons] == ["rate=1", "rate=2", "rate=3", "rate=4"]
     assert [found.equivalence.non_inferior for found in table.comparisons] == [
-        False, False, True, True
-    ]  # fmt: skip
+        False,
+        False,
+        True,
+        True,
+    ]
     assert table.smallest_non_inferior == "3"
     assert "smallest rate that is not worse than full by 0.01 is 3" in table_sentences(table)[-1]
     direct = scores.matrix()[13:19] - scores.matrix()[0]
@@ -591,10 +623,13 @@ def nested_systems(seed=50):
     rng = np.random.default_rng(seed)
     shape = (2, 2, 3, 2, 15)
     y = (
-        rng.normal(0.4, 0.1, 15) + 0.03 * rng.normal(size=(2, 2, 1, 1, 1))
-        + 0.02 * rng.normal(size=(2, 2, 3, 1, 1)) + 0.01 * rng.normal(size=(2, 2, 3, 2, 1))
-        + 0.02 * rng.normal(size=(2, 1, 1, 1, 15)) + 0.02 * rng.normal(size=shape)
-    )  # fmt: skip
+        rng.normal(0.4, 0.1, 15)
+        + 0.03 * rng.normal(size=(2, 2, 1, 1, 1))
+        + 0.02 * rng.normal(size=(2, 2, 3, 1, 1))
+        + 0.01 * rng.normal(size=(2, 2, 3, 2, 1))
+        + 0.02 * rng.normal(size=(2, 1, 1, 1, 15))
+        + 0.02 * rng.normal(size=shape)
+    )
     sample, partition, csi = (index.reshape(-1) for index in np.indices((2, 3, 2)))
     info = {
         "sample": [f"s{k}" for k in sample] * 2,
@@ -610,10 +645,12 @@ def test_instances_that_nest_in_samples_and_partitions():
     result = sr.instances(scores, a="a", b="b", instance_factors=factors, **QUICK)
     axes = ("system", "sample", "partition", "csi", "topic")
     random = {
-        "sample": ("system", "sample"), "partition": ("system", "sample", "partition"),
-        "csi": ("system", "sample", "partition", "csi"), "topic": "topic",
+        "sample": ("system", "sample"),
+        "partition": ("system", "sample", "partition"),
+        "csi": ("system", "sample", "partition", "csi"),
+        "topic": "topic",
         "system_topic": ("system", "topic"),
-    }  # fmt: skip
+    }
     found = fit(MixedModel(y, axes=axes, random=random, fixed="system"))
     assert result.pvalue["mixed"] == pytest.approx(found.pvalue[1], rel=1e-8)
     assert result.factor_variance == pytest.approx(
@@ -635,9 +672,11 @@ def test_factors_that_do_not_tell_instances_apart_leave_a_term_for_them():
     result = sr.instances(scores, a="a", b="b", instance_factors="sample", **QUICK)
     axes = ("system", "sample", "instance", "topic")
     random = {
-        "sample": ("system", "sample"), "instance": ("system", "sample", "instance"),
-        "topic": "topic", "system_topic": ("system", "topic"),
-    }  # fmt: skip
+        "sample": ("system", "sample"),
+        "instance": ("system", "sample", "instance"),
+        "topic": "topic",
+        "system_topic": ("system", "topic"),
+    }
     found = fit(MixedModel(y.reshape(2, 2, 6, 15), axes=axes, random=random, fixed="system"))
     assert result.pvalue["mixed"] == pytest.approx(found.pvalue[1], rel=1e-8)
     total = found.variances["sample"] + found.variances["instance"]
@@ -699,16 +738,33 @@ def test_rows_have_the_promised_keys():
     result = compared({"a": drawn(5, 20, seed=63), "b": drawn(5, 20, seed=64)}, posterior=True)
     shown = instances_json([result])
     assert list(shown)[:14] == [
-        "a", "b", "measure", "design", "n_topics", "n_instances", "difference", "interval",
-        "effect_size", "effect_size_paired", "pvalue", "variance", "posterior", "equivalence",
-    ]  # fmt: skip
+        "a",
+        "b",
+        "measure",
+        "design",
+        "n_topics",
+        "n_instances",
+        "difference",
+        "interval",
+        "effect_size",
+        "effect_size_paired",
+        "pvalue",
+        "variance",
+        "posterior",
+        "equivalence",
+    ]
     assert list(shown["pvalue"]) == ["mixed", "mixed_paper", "bootstrap", "two_way_bootstrap"]
     assert list(shown["variance"]) == ["instance", "topic", "system_topic", "residual"]
     assert list(shown["posterior"])[:4] == ["mean", "hpd", "level", "pvalue"]
     assert list(shown["equivalence"])[:7] == [
-        "delta", "alpha", "interval", "equivalent", "non_inferior", "pvalue_equivalence",
+        "delta",
+        "alpha",
+        "interval",
+        "equivalent",
+        "non_inferior",
+        "pvalue_equivalence",
         "pvalue_non_inferiority",
-    ]  # fmt: skip
+    ]
     assert "InstancesResult: AP, a − b" in repr(result)
     assert "a" in result._repr_html_()
     assert str(result).startswith("AP, a − b: 5 and 5 instances × 20 topics")

@@ -12,10 +12,10 @@ import pytest
 from scipy.stats import chi2
 
 import steadyrank as sr
-from steadyrank.render.plans import plan_notes, plan_text
-from steadyrank.stats import design
-from steadyrank.stats.variance import pooled_variance, variance_components
-from steadyrank.studies.pilots import pilot_variance
+from steadyrank.stats.planning import design
+from steadyrank.stats.planning.pilot import pilot_variance
+from steadyrank.stats.planning.variance import pooled_variance, variance_components
+from steadyrank.studies.plan.tables import plan_notes, plan_text
 
 PAPER = {"nG@1": 0.114, "P+": 0.094, "nERR@10": 0.087, "nDCG@10": 0.034, "Q@10": 0.029}
 
@@ -26,10 +26,12 @@ def make_scores(n_runs=6, n_topics=40, seed=0, measures=("AP", "P@10"), team=Non
     topics = rng.normal(0.4, 1.5 * spread, (len(measures), 1, n_topics))
     values = topics + rng.normal(0.0, spread, (len(measures), n_runs, n_topics))
     return sr.Scores(
-        measures=measures, runs=[f"run{i}" for i in range(n_runs)],
-        topics=[str(t) for t in range(n_topics)], values=values,
+        measures=measures,
+        runs=[f"run{i}" for i in range(n_runs)],
+        topics=[str(t) for t in range(n_topics)],
+        values=values,
         run_info={} if team is None else {"team": team},
-    )  # fmt: skip
+    )
 
 
 def test_a_variance_gives_topics_and_their_power():
@@ -193,8 +195,12 @@ def test_missing_cells_unequal_topics_and_one_run():
     values = make_scores(measures=("AP",)).values.copy()
     values[0, 0, :15] = np.nan
     values[0, 3, 30:] = np.nan
-    scores = sr.Scores(measures=("AP",), runs=[f"r{i}" for i in range(6)],
-                       topics=[str(t) for t in range(40)], values=values)  # fmt: skip
+    scores = sr.Scores(
+        measures=("AP",),
+        runs=[f"r{i}" for i in range(6)],
+        topics=[str(t) for t in range(40)],
+        values=values,
+    )
     row = sr.plan(scores, minimum_difference=0.1, systems=5).plans[0]
     parts = [each[~np.isnan(each)] for each in values[0]]
     pooled = sum(((x - x.mean()) ** 2).sum() for x in parts) / sum(len(x) - 1 for x in parts)
@@ -299,10 +305,12 @@ REFUSED = [
     ({"variance": 0.1, "documents_per_topic": 1.0}, "a budget needs"),
     ({"variance": 0.1, "pool_depth": 1, "documents_per_topic": 1}, "not both"),
     ({"variance": 0.1, "pool_depth": {"AP": 1}, "minutes_per_document": 1}, "unknown measure 'AP'"),
-    ({"variance": {"AP": 0.1, "RR": 0.2}, "pool_depth": {"AP": 1}, "minutes_per_document": 1},
-     "no pool depth for RR"),
+    (
+        {"variance": {"AP": 0.1, "RR": 0.2}, "pool_depth": {"AP": 1}, "minutes_per_document": 1},
+        "no pool depth for RR",
+    ),
     ({"variance": 0.1, "documents_per_topic": 0, "minutes_per_document": 1}, "above 0, got 0"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.filterwarnings("ignore:10 systems are not used")
@@ -313,8 +321,9 @@ def test_nonsense_is_refused_with_a_remedy(options, message):
 
 
 def test_pilots_without_a_variance_are_refused():
-    flat = sr.Scores(measures=("AP",), runs=("a", "b"), topics=("1", "2", "3"),
-                     values=[[[0.5] * 3, [0.2] * 3]])  # fmt: skip
+    flat = sr.Scores(
+        measures=("AP",), runs=("a", "b"), topics=("1", "2", "3"), values=[[[0.5] * 3, [0.2] * 3]]
+    )
     with pytest.raises(sr.InputError, match="AP: the variance is 0, every run scores the same"):
         sr.plan(flat, minimum_difference=0.1, systems=2)
     with pytest.raises(
@@ -325,8 +334,12 @@ def test_pilots_without_a_variance_are_refused():
         sr.plan(flat, variance=0.1, minimum_difference=0.1, systems=2)
     with pytest.raises(sr.UnknownNameError, match="unknown measure 'nDCG'"):
         sr.plan(make_scores(), measures=["nDCG"], minimum_difference=0.1, systems=2)
-    parallel = sr.Scores(measures=("AP",), runs=("a", "b"), topics=("1", "2", "3"),
-                         values=[[[0.1, 0.2, 0.5], [0.2, 0.3, 0.6]]])  # fmt: skip
+    parallel = sr.Scores(
+        measures=("AP",),
+        runs=("a", "b"),
+        topics=("1", "2", "3"),
+        values=[[[0.1, 0.2, 0.5], [0.2, 0.3, 0.6]]],
+    )
     with pytest.raises(sr.InputError, match="give the variance of differences"):
         sr.plan(parallel, method="ttest", difference_variance="pilot", minimum_difference=0.1)
 
@@ -339,9 +352,11 @@ def test_systems_of_a_t_test_are_two():
 
 def test_plans_are_instant():
     scores = sr.Scores(
-        measures=("AP",), runs=[str(r) for r in range(50)], topics=[str(t) for t in range(7000)],
+        measures=("AP",),
+        runs=[str(r) for r in range(50)],
+        topics=[str(t) for t in range(7000)],
         values=np.random.default_rng(5).random((1, 50, 7000)),
-    )  # fmt: skip
+    )
     sr.plan(scores, minimum_difference=0.1, systems=10)
     start = time.perf_counter()
     sr.plan(scores, minimum_difference=0.1, systems=10)

@@ -17,11 +17,11 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.measures.names import parse_measures
-from steadyrank.render.pool_tables import pools_json, pools_text
-from steadyrank.studies.demands import check_demands
-from steadyrank.studies.pool_judgments import kept_judgments, read_pool, score_runs
-from steadyrank.studies.pool_planning import topics_for_all
-from steadyrank.studies.pool_trials import (
+from steadyrank.stats.planning.demands import check_demands
+from steadyrank.studies.pools.judgments import kept_judgments, read_pool, score_runs
+from steadyrank.studies.pools.planning import topics_for_all
+from steadyrank.studies.pools.tables import pools_json, pools_text
+from steadyrank.studies.pools.trials import (
     difference_variance,
     mean_and_interval,
     pilot_subsets,
@@ -32,8 +32,21 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 DEPTH = 6
 """Less deep than the pool was: some judgments have no contributor here."""
 
-MEASURES = ["AP", "nDCG@10", "P@5", "RR", "ERR@10", "nERR@10", "Q@10", "Pplus", "nG@1", "Twist",
-            "RBP(graded=True)", "Judged@10", "OwnShare"]  # fmt: skip
+MEASURES = [
+    "AP",
+    "nDCG@10",
+    "P@5",
+    "RR",
+    "ERR@10",
+    "nERR@10",
+    "Q@10",
+    "Pplus",
+    "nG@1",
+    "Twist",
+    "RBP(graded=True)",
+    "Judged@10",
+    "OwnShare",
+]
 
 
 def own_share(ranked, judged):
@@ -199,8 +212,7 @@ def judged_track(rankings, judgments):
     runs = [
         replace(
             sr.run_from_dict(
-                {t: {d: -float(i) for i, d in enumerate(ds)} for t, ds in topics.items()},
-                name=run,
+                {t: {d: -float(i) for i, d in enumerate(ds)} for t, ds in topics.items()}, name=run
             ),
             info={"team": team},
         )
@@ -397,8 +409,10 @@ def test_the_golden_interval_of_tau_and_what_topics_say():
     found = sr.evaluate(made.runs, made.qrels, result.measures).mean().round(12)
     means = dict(zip(result.measures, found, strict=True))
     assert [(p.measure_a, p.measure_b) for p in result.similarity] == [
-        ("nDCG@8", "nDCG@10"), ("nDCG@8", "RR"), ("nDCG@10", "RR")
-    ]  # fmt: skip
+        ("nDCG@8", "nDCG@10"),
+        ("nDCG@8", "RR"),
+        ("nDCG@10", "RR"),
+    ]
     for pair in result.similarity:
         tau = stats.kendalltau(means[pair.measure_a], means[pair.measure_b]).statistic
         assert pair.tau == pytest.approx(tau, abs=1e-12)
@@ -506,8 +520,13 @@ def test_pilot_topics_are_nested_and_alive():
 
 
 def test_the_same_seed_gives_the_same_bytes(track):
-    options = {"measures": ["AP", "Twist"], "trials": 6, "pilot_topics": [12, 6],
-               "minimum_difference": 0.2, "systems": 4}  # fmt: skip
+    options = {
+        "measures": ["AP", "Twist"],
+        "trials": 6,
+        "pilot_topics": [12, 6],
+        "minimum_difference": 0.2,
+        "systems": 4,
+    }
     first = pools_text(study(track, rng=7, jobs=1, **options), "json")
     assert pools_text(study(track, rng=7, jobs=3, **options), "json") == first
     with ProcessPoolExecutor(1) as elsewhere:
@@ -597,7 +616,7 @@ def test_figures_have_a_panel_a_measure_and_a_line_a_pilot(track):
         ({"team_from": "^team"}, "has no group"),
         ({"team_from": "^(team)"}, "all runs are of one team, 'team'"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_is_refused(track, options, message):
     with pytest.raises(sr.InputError, match=message.replace("^", "\\^").replace("(", "\\(")):
         study(track, **options)

@@ -13,11 +13,11 @@ from scipy.stats import chisquare, ks_2samp, norm, poisson
 
 import steadyrank as sr
 from steadyrank.measures.names import parse_measure
-from steadyrank.studies import profile_kernels
-from steadyrank.studies.cells import Cells
-from steadyrank.studies.sampler_kernels import sample_cells
-from steadyrank.studies.score_profiles import score_profiles
-from steadyrank.studies.simulated_gains import make_gain
+from steadyrank.studies.simulate import profile_kernels
+from steadyrank.studies.simulate.measures import make_gain
+from steadyrank.studies.simulate.profiles import score_profiles
+from steadyrank.studies.simulate.sampler_kernels import sample_cells
+from steadyrank.studies.simulate.score_bins import Cells
 
 UNRETRIEVED = 5
 BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))

@@ -20,9 +20,15 @@ from scipy.stats import gaussian_kde, kendalltau
 
 import steadyrank as sr
 from steadyrank.errors import InputError, SteadyrankWarning
-from steadyrank.stats.result import all_pairs
-from steadyrank.studies import sample_blocks
-from steadyrank.studies.profile_kernels import NUMBER, ROBUST, SCOTT, SILVERMAN, bandwidth_of
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.studies.simulate.profile_kernels import (
+    NUMBER,
+    ROBUST,
+    SCOTT,
+    SILVERMAN,
+    bandwidth_of,
+)
+from steadyrank.studies.simulate.study import blocks as sample_blocks
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 N_SAMPLES = 1300
@@ -219,9 +225,13 @@ def test_the_sound_denominator_shifts_means_less_than_the_papers(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SteadyrankWarning)
             found = sr.simulate(
-                builtin_runs, builtin_collection.qrels, measure=measure, denominator=denominator,
-                n_samples=500, no_relevant="skip",
-            )  # fmt: skip
+                builtin_runs,
+                builtin_collection.qrels,
+                measure=measure,
+                denominator=denominator,
+                n_samples=500,
+                no_relevant="skip",
+            )
         shift[denominator] = float((found.simulated_mean - found.raw_mean).mean())
     assert abs(shift["poisson"]) < 0.01
     assert shift["judged"] < -0.015
@@ -284,10 +294,15 @@ def test_a_store_takes_up_where_it_stopped(track, result, tmp_path):
 @pytest.mark.parametrize(
     "options",
     [
-        {"rng": 9}, {"measure": "P@10"}, {"model": "kde"}, {"depth": 50}, {"mode": "paper"},
-        {"denominator": "judged"}, {"rel": 2},
+        {"rng": 9},
+        {"measure": "P@10"},
+        {"model": "kde"},
+        {"depth": 50},
+        {"mode": "paper"},
+        {"denominator": "judged"},
+        {"rel": 2},
     ],
-)  # fmt: skip
+)
 def test_a_store_refuses_other_settings(track, tmp_path, options):
     study(track, store=tmp_path / "store", n_samples=20)
     with pytest.raises(InputError, match="other settings"):

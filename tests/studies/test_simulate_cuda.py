@@ -11,9 +11,9 @@ import pytest
 import steadyrank as sr
 from steadyrank.errors import MachineError, SteadyrankWarning
 from steadyrank.measures.names import parse_measure
-from steadyrank.studies.sampler_kernels import sample_cells
-from steadyrank.studies.score_profiles import score_profiles
-from steadyrank.studies.simulated_gains import make_gain
+from steadyrank.studies.simulate.measures import make_gain
+from steadyrank.studies.simulate.profiles import score_profiles
+from steadyrank.studies.simulate.sampler_kernels import sample_cells
 
 
 def has_gpu() -> bool:
@@ -49,7 +49,7 @@ def test_a_thousand_cells_agree_in_mean_and_deviation(track, model, measure, den
 
     Together the squared deviations are chi-square: within 6 of its standard deviations.
     """
-    from steadyrank.studies.simulate_cuda import sample_on_device, upload
+    from steadyrank.studies.simulate.cuda import sample_on_device, upload
 
     profiles = score_profiles(track.runs, track.qrels, topics=track.qrels.topics, model=model)
     gain = make_gain(parse_measure(measure), denominator, profiles.cells)
@@ -81,11 +81,7 @@ def test_the_study_agrees(track, options):
 
 @needs_gpu
 def test_statistics_on_the_device_are_those_of_the_host(track):
-    from steadyrank.studies.collection_statistics import (
-        error_rate,
-        rank_correlation,
-        rank_shares,
-    )
+    from steadyrank.studies.simulate.statistics import error_rate, rank_correlation, rank_shares
 
     found = study(track, device="cuda")
     errors = error_rate(found.raw_mean, found.simulated)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.render.plans import stability_json, stability_text
-from steadyrank.stats.variance import variance_components
+from steadyrank.stats.planning.variance import variance_components
+from steadyrank.studies.plan.tables import stability_json, stability_text
 
 CASE = json.loads((Path(__file__).parents[1] / "golden/gtheory_crossed.json").read_text("utf-8"))
 
@@ -19,9 +19,11 @@ CASE = json.loads((Path(__file__).parents[1] / "golden/gtheory_crossed.json").re
 def scores_of(matrix, measures=("AP",)):
     matrix = np.asarray(matrix, float)
     return sr.Scores(
-        measures=measures, runs=[f"run{i}" for i in range(len(matrix))],
-        topics=[str(t) for t in range(matrix.shape[1])], values=[matrix] * len(measures),
-    )  # fmt: skip
+        measures=measures,
+        runs=[f"run{i}" for i in range(len(matrix))],
+        topics=[str(t) for t in range(matrix.shape[1])],
+        values=[matrix] * len(measures),
+    )
 
 
 @pytest.fixture

@@ -11,17 +11,20 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.data.track_model import TrackModel, true_means
-from steadyrank.render.plans import stability_json, stability_text
-from steadyrank.stats.variance_facets import crossed_components, nested_components
+from steadyrank.data.track.model import TrackModel, true_means
+from steadyrank.stats.planning.variance_facets import crossed_components, nested_components
+from steadyrank.studies.plan.tables import stability_json, stability_text
 
 
 def scores_of(matrix, **info):
     matrix = np.asarray(matrix, float)
     return sr.Scores(
-        measures=["AP"], runs=[f"run{i}" for i in range(len(matrix))],
-        topics=[str(t) for t in range(matrix.shape[1])], values=[matrix], run_info=info,
-    )  # fmt: skip
+        measures=["AP"],
+        runs=[f"run{i}" for i in range(len(matrix))],
+        topics=[str(t) for t in range(matrix.shape[1])],
+        values=[matrix],
+        run_info=info,
+    )
 
 
 def matrix_of(m=4, n=12, k=3, seed=0):
@@ -54,8 +57,12 @@ def test_runs_of_a_system_are_its_instances(nested):
     expected = nested_components(nested.matrix(), SYSTEMS)
     assert result.components == expected
     assert list(result.components.variance) == [
-        "system", "topic", "instance", "system_topic", "residual",
-    ]  # fmt: skip
+        "system",
+        "topic",
+        "instance",
+        "system_topic",
+        "residual",
+    ]
     assert result.instances == (3, 1, 2, 5, 10)
     designs = [(found.topics, found.instances) for found in result.coefficients]
     assert designs == [(n, k) for n in (12, 50) for k in (3, 1, 2, 5, 10)]
@@ -110,17 +117,29 @@ def test_a_column_of_each_systems_own_values_is_nested(nested):
         ({"system": SYSTEMS}, "asessor", "unknown facet 'asessor'"),
         ({"system": SYSTEMS}, "system", "facet 'system': that is the name of another component"),
         ({"assessor": ASSESSORS}, "assessor", "nothing says which runs are instances"),
-        ({"system": SYSTEMS, "assessor": ["judge0", *ASSESSORS[:-1]]}, "assessor",
-         "system s0 has 2 runs with assessor judge0"),
-        ({"system": SYSTEMS, "assessor": [*ASSESSORS[:-1], "judge9"]}, "assessor",
-         "system s0 has no run with assessor judge9, which another system has"),
-        ({"system": SYSTEMS, "assessor": ["", *ASSESSORS[1:]]}, "assessor",
-         r"run0 has no value of it \(1 such runs\)"),
-        ({"system": SYSTEMS, "seed": ["a", "a", *map(str, range(10))]}, "seed",
-         "system s0 has 2 runs with seed a"),
+        (
+            {"system": SYSTEMS, "assessor": ["judge0", *ASSESSORS[:-1]]},
+            "assessor",
+            "system s0 has 2 runs with assessor judge0",
+        ),
+        (
+            {"system": SYSTEMS, "assessor": [*ASSESSORS[:-1], "judge9"]},
+            "assessor",
+            "system s0 has no run with assessor judge9, which another system has",
+        ),
+        (
+            {"system": SYSTEMS, "assessor": ["", *ASSESSORS[1:]]},
+            "assessor",
+            r"run0 has no value of it \(1 such runs\)",
+        ),
+        (
+            {"system": SYSTEMS, "seed": ["a", "a", *map(str, range(10))]},
+            "seed",
+            "system s0 has 2 runs with seed a",
+        ),
         ({"system": ["one"] * 12}, "auto", "all 12 runs are of one system, one"),
     ],
-)  # fmt: skip
+)
 def test_layouts_that_are_none_are_refused(info, facet, message):
     with pytest.raises(sr.InputError, match=message):
         sr.stability(scores_of(matrix_of(), **info), facet=facet)
@@ -154,8 +173,11 @@ def test_every_format(nested, crossed):
     assert list(shown["topics_needed"][0])[:4] == ["level", "e_rho2", "phi", "instances"]
     assert (shown["facet"], shown["design"], shown["n_instances"]) == ("instance", "nested", 3)
     assert [(row["topics"], row["instances"]) for row in shown["d_study"]] == [
-        (12, 3), (12, 1), (40, 3), (40, 1),
-    ]  # fmt: skip
+        (12, 3),
+        (12, 1),
+        (40, 3),
+        (40, 1),
+    ]
     json.loads(stability_text([result], "json"))
     text = stability_text([result], "table")
     assert "4 systems × 12 topics × 3 instances (each system's own), all random" in text
@@ -196,10 +218,12 @@ def signals(track):
     """The sum of effects of every run on every topic, as scores."""
     truth = track.truth
     return sr.Scores(
-        measures=["signal"], runs=[run.name for run in track.runs], topics=truth.topics,
+        measures=["signal"],
+        runs=[run.name for run in track.runs],
+        topics=truth.topics,
         values=[truth.signals],
         run_info={"system": [run.info["system"] for run in track.runs]},
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.filterwarnings("ignore:signal. negative estimates")
@@ -217,8 +241,11 @@ def test_the_tracks_components_are_recovered(instances):
         "residual": model.instance_topic,
     }
     if instances == 1:
-        truth = {"system": truth["system"], "topic": truth["topic"],
-                 "residual": truth["system_topic"]}  # fmt: skip
+        truth = {
+            "system": truth["system"],
+            "topic": truth["topic"],
+            "residual": truth["system_topic"],
+        }
     found = [g_study(track) for track in tracks(n_teams=8, runs_per_team=1, instances=instances)]
     for name, value in truth.items():
         each = np.array([raw[name] for raw in found])

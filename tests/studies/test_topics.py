@@ -12,12 +12,12 @@ from scipy.stats import norm, ttest_rel
 
 import steadyrank as sr
 from steadyrank.compute.random import block_stream
-from steadyrank.stats import design
-from steadyrank.studies import topic_levels
-from steadyrank.studies.topic_kernels import AGREE, REVERSED, TIED
-from steadyrank.studies.topic_levels import TRIALS_A_BLOCK, count_splits
-from steadyrank.studies.topic_words import needed_figure, percent
-from steadyrank.studies.topics import default_sizes
+from steadyrank.stats.planning import design
+from steadyrank.studies.topics.kernels import AGREE, REVERSED, TIED
+from steadyrank.studies.topics.levels import TRIALS_A_BLOCK, count_splits
+from steadyrank.studies.topics.sentences import needed_figure, percent
+from steadyrank.studies.topics.study import default_sizes
+from steadyrank.studies.topics.study import levels as topic_levels
 
 
 def make_scores(n_runs=6, n_topics=30, seed=0, gap=0.02):
@@ -30,9 +30,11 @@ def make_scores(n_runs=6, n_topics=30, seed=0, gap=0.02):
 def as_scores(values):
     values = np.asarray(values, float)
     return sr.Scores(
-        measures=("AP",), runs=[f"run{i}" for i in range(len(values))],
-        topics=[str(t) for t in range(values.shape[1])], values=values[None],
-    )  # fmt: skip
+        measures=("AP",),
+        runs=[f"run{i}" for i in range(len(values))],
+        topics=[str(t) for t in range(values.shape[1])],
+        values=values[None],
+    )
 
 
 def orders(n_topics, trials, seed):
@@ -302,8 +304,10 @@ def test_odd_pairs_are_flagged():
     assert same["topics_needed_interval"] == (None, None)
     assert needed_figure(same) == "none"
     assert (constant["flag"], constant["error_rate"], constant["predictive"]) == (
-        "zero_variance", 0.0, 0.0,
-    )  # fmt: skip
+        "zero_variance",
+        0.0,
+        0.0,
+    )
     assert (constant["topics_needed"], constant["topics_needed_interval"]) == (2, (2, 2))
     assert "no order to keep" in result.sentence("run0", "run1")
     assert "nothing reverses it" in result.sentence("run0", "run2")
@@ -364,8 +368,11 @@ def test_the_answer_in_words():
     # By SciPy's noncentral t law and root finder, t = 4 on 50 topics.
     assert "at alpha 0.05 requires 27 topics (95% interval 13 to 115)." in surer.sentence()
     assert [percent(rate) for rate in (0.5, 0.0994, 0.0502, 0.0001)] == [
-        "50%", "9.9%", "5%", "less than 0.1%",
-    ]  # fmt: skip
+        "50%",
+        "9.9%",
+        "5%",
+        "less than 0.1%",
+    ]
 
 
 def test_frames_have_a_row_for_each_pair_or_each_level_and_size():
@@ -420,8 +427,12 @@ def test_bad_scores_are_refused():
         sr.topics(as_scores([[0.1, 0.2]]))
     with pytest.raises(sr.InputError, match="one topic has no spread"):
         sr.topics(as_scores([[0.1], [0.2]]))
-    two = sr.Scores(measures=("AP", "P@10"), runs=("a", "b"), topics=("1", "2"),
-                    values=np.random.default_rng(0).random((2, 2, 2)))  # fmt: skip
+    two = sr.Scores(
+        measures=("AP", "P@10"),
+        runs=("a", "b"),
+        topics=("1", "2"),
+        values=np.random.default_rng(0).random((2, 2, 2)),
+    )
     with pytest.raises(sr.InputError, match="name one of the measures AP, P@10"):
         sr.topics(two)
     assert sr.topics(two, measure="P@10", trials=5).measure == "P@10"

@@ -8,8 +8,8 @@ import pytest
 import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.errors import InputError
-from steadyrank.workflows import demo as demo_module
-from steadyrank.workflows.demo import demo
+from steadyrank.reporting import demo as demo_module
+from steadyrank.reporting.demo import demo
 
 
 @pytest.fixture(autouse=True)

@@ -11,14 +11,27 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.render.pages import Page
-from steadyrank.workflows import report_parts, report_sections, report_sources, report_steadiness
-from steadyrank.workflows.report_inputs import Settings
-from steadyrank.workflows.report_provenance import library_call
-from steadyrank.workflows.report_texts import TEXTS
+from steadyrank.present import cells as report_parts
+from steadyrank.present.page import Page
+from steadyrank.reporting import runs_sections as report_sections
+from steadyrank.reporting import steadiness_sections as report_steadiness
+from steadyrank.reporting import variation_sections as report_sources
+from steadyrank.reporting.inputs import Settings
+from steadyrank.reporting.provenance import library_call
+from steadyrank.reporting.texts import TEXTS
 
-STUDIES = ("check", "compare", "stability", "plan", "topics", "simulate", "instances",
-           "components", "agree", "pools")  # fmt: skip
+STUDIES = (
+    "check",
+    "compare",
+    "stability",
+    "plan",
+    "topics",
+    "simulate",
+    "instances",
+    "components",
+    "agree",
+    "pools",
+)
 
 
 @pytest.fixture(scope="module")
@@ -59,15 +72,22 @@ def drawn_nowhere(monkeypatch):
 def scores():
     rng = np.random.default_rng(0)
     values = rng.random((2, 6, 30)) * 0.2 + rng.random((6, 1)) * 0.3 + rng.random(30) * 0.3
-    return sr.Scores(measures=("AP", "RR"), runs=[f"r{i}" for i in range(6)],
-                     topics=[f"t{i}" for i in range(30)], values=values)  # fmt: skip
+    return sr.Scores(
+        measures=("AP", "RR"),
+        runs=[f"r{i}" for i in range(6)],
+        topics=[f"t{i}" for i in range(30)],
+        values=values,
+    )
 
 
 def made(folder, out, **options):
     return sr.report(
-        [folder / "runs"], folder / "qrels.txt", out=out, run_info=folder / "info.csv",
+        [folder / "runs"],
+        folder / "qrels.txt",
+        out=out,
+        run_info=folder / "info.csv",
         **{"n_samples": 60, "no_relevant": "skip", **options},
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")
@@ -194,8 +214,13 @@ def test_provenance_has_hashes_versions_settings_and_samples(whole, folder):
     assert shown["no relevant"] == "skip"
     assert shown["seed"] == "0"
     assert {row[0].text for row in versions.rows} == {
-        "steadyrank", "Python", "numpy", "scipy", "numba", "matplotlib",
-    }  # fmt: skip
+        "steadyrank",
+        "Python",
+        "numpy",
+        "scipy",
+        "numba",
+        "matplotlib",
+    }
     text = content.decode()
     assert socket.gethostname() not in text
     assert not re.search(r"20\d\d-\d\d-\d\dT", text)
@@ -213,14 +238,20 @@ def test_what_studies_warn_about_stands_in_their_sections(scores, tmp_path, draw
 def test_what_is_odd_about_the_data_is_told_once_the_page_is_there(folder, tmp_path, drawn_nowhere):
     out = tmp_path / "r.html"
     with pytest.warns(sr.SteadyrankWarning) as told:
-        result = sr.report(folder / "runs", folder / "qrels.txt", out=out, measures="P@5",
-                           n_samples=5)  # fmt: skip
+        result = sr.report(
+            folder / "runs", folder / "qrels.txt", out=out, measures="P@5", n_samples=5
+        )
     said = [str(each.message) for each in told]
     assert len(set(said)) == len(said)
     assert section(result, "evaluate").warnings == tuple(said)
     with pytest.raises(sr.SteadyrankWarning):
-        sr.report(folder / "runs", folder / "qrels.txt", out=tmp_path / "s.html", measures="P@5",
-                  n_samples=5)  # fmt: skip
+        sr.report(
+            folder / "runs",
+            folder / "qrels.txt",
+            out=tmp_path / "s.html",
+            measures="P@5",
+            n_samples=5,
+        )
     assert (tmp_path / "s.html").exists()
 
 
@@ -246,12 +277,16 @@ def test_scores_alone_give_what_they_can_and_say_why_not(scores, tmp_path, drawn
         ({"runs": ["r0", "r1", "r2"]}, {}, "agree", "3 runs only"),
         ({}, {"system": list("abcdef")}, "instances", "every system has one run"),
         ({}, {"system": ["s"] * 6}, "instances", "all runs are instances of one system"),
-        ({}, {"stemmer": list("aaabbb"), "model": list("xyxxyx")}, "components",
-         "the columns stemmer, model do not make a full grid"),
+        (
+            {},
+            {"stemmer": list("aaabbb"), "model": list("xyxxyx")},
+            "components",
+            "the columns stemmer, model do not make a full grid",
+        ),
         ({}, {"stemmer": list("aaaabb")}, "components", "the columns stemmer do not make"),
         ({}, {"stemmer": [*"aaabb", ""]}, "components", "nothing says of which components"),
     ],
-)  # fmt: skip
+)
 def test_what_data_lack_is_said(scores, tmp_path, drawn_nowhere, select, info, study, reason):
     some = scores.select(**select)
     result = sr.report(scores=some.with_run_info(**info), out=tmp_path / "r.html", n_samples=20)
@@ -262,15 +297,23 @@ def test_what_data_lack_is_said(scores, tmp_path, drawn_nowhere, select, info, s
 def test_runs_that_cannot_be_simulated_or_pooled_say_so(folder, tmp_path, drawn_nowhere):
     with pytest.warns(sr.SteadyrankWarning):
         result = sr.report(
-            folder / "runs", folder / "qrels.txt", out=tmp_path / "r.html", measures="ERR@10",
-            team_from=r"^team[12](.)", n_samples=5,
-        )  # fmt: skip
+            folder / "runs",
+            folder / "qrels.txt",
+            out=tmp_path / "r.html",
+            measures="ERR@10",
+            team_from=r"^team[12](.)",
+            n_samples=5,
+        )
     assert "none of the measures (ERR@10) can be simulated" in result.left_out["simulate"]
     with pytest.warns(sr.SteadyrankWarning):
         result = sr.report(
-            folder / "runs", folder / "qrels.txt", out=tmp_path / "r.html", measures="P@5",
-            team_from=r"^(team)", n_samples=5,
-        )  # fmt: skip
+            folder / "runs",
+            folder / "qrels.txt",
+            out=tmp_path / "r.html",
+            measures="P@5",
+            team_from=r"^(team)",
+            n_samples=5,
+        )
     assert "1 team only: leaving teams out needs at least 3" in result.left_out["pools"]
 
 
@@ -289,9 +332,12 @@ def test_a_measure_that_cannot_be_simulated_gives_way_to_one_that_can(
 ):
     with pytest.warns(sr.SteadyrankWarning):
         result = sr.report(
-            folder / "runs", folder / "qrels.txt", out=tmp_path / "r.html", n_samples=20,
+            folder / "runs",
+            folder / "qrels.txt",
+            out=tmp_path / "r.html",
+            n_samples=20,
             measures=["ERR@10", "P@5"],
-        )  # fmt: skip
+        )
     assert result.results["simulate"].measure == "P@5"
     assert "the ranking by P@5 keeps" in section(result, "simulate").answer[0]
     assert section(result, "simulate").answer[1] == "By P@5: ERR@10 cannot be simulated."
@@ -299,8 +345,7 @@ def test_a_measure_that_cannot_be_simulated_gives_way_to_one_that_can(
 
 def test_names_cannot_break_the_page(scores, tmp_path):
     evil = ["<script>alert(1)</script>", "a&b", '"quoted"', "</svg><b>", "tab\there", "naïve-名"]
-    named = sr.Scores(measures=["AP"], runs=evil, topics=scores.topics,
-                      values=scores.values[:1])  # fmt: skip
+    named = sr.Scores(measures=["AP"], runs=evil, topics=scores.topics, values=scores.values[:1])
     result = sr.report(scores=named, out=tmp_path / "r.html", n_samples=10)
     text = (tmp_path / "r.html").read_text("utf-8")
     assert "<script>alert" not in text
@@ -325,13 +370,21 @@ def test_files_of_scores_are_read_and_named(scores, tmp_path, drawn_nowhere):
 
 def test_the_library_call_rebuilds_the_page():
     settings = Settings(alpha=0.01, seed=3, factors=("stemmer",))
-    call = library_call(["runs/*.run"], "qrels.txt", scores=None, measures=(), budget="2m",
-                        n_samples=None, settings=settings)  # fmt: skip
+    call = library_call(
+        ["runs/*.run"],
+        "qrels.txt",
+        scores=None,
+        measures=(),
+        budget="2m",
+        n_samples=None,
+        settings=settings,
+    )
     assert call == (
         "steadyrank.report(['runs/*.run'], 'qrels.txt', alpha=0.01, factors=('stemmer',), rng=3)"
     )
-    call = library_call(None, None, scores=object(), measures=("AP",), budget=5, n_samples=9,
-                        settings=Settings())  # fmt: skip
+    call = library_call(
+        None, None, scores=object(), measures=("AP",), budget=5, n_samples=9, settings=Settings()
+    )
     assert call == "steadyrank.report(scores=scores, measures=['AP'], budget=5, n_samples=9)"
 
 
@@ -364,8 +417,9 @@ def test_too_little_to_compare_is_refused(scores, tmp_path):
     ):
         with pytest.raises(sr.InputError, match=message):
             sr.report(scores=part, out=tmp_path / "r.html")
-    nothing = sr.Scores(measures=["AP"], runs=["a", "b"], topics=[1, 2],
-                        values=np.full((1, 2, 2), np.nan))  # fmt: skip
+    nothing = sr.Scores(
+        measures=["AP"], runs=["a", "b"], topics=[1, 2], values=np.full((1, 2, 2), np.nan)
+    )
     with pytest.raises(sr.InputError, match="fewer than two runs have any AP"):
         sr.report(scores=nothing, out=tmp_path / "r.html")
 
@@ -392,8 +446,9 @@ def test_many_runs_and_topics_make_no_heavy_page(tmp_path):
     """The sections that grow: heat maps are dropped, pairs are cut, and the captions say so."""
     rng = np.random.default_rng(0)
     values = rng.random((1, 90, 300)) * 0.3 + rng.random((1, 90, 1)) * 0.5
-    many = sr.Scores(measures=["AP"], runs=[f"r{i}" for i in range(90)], topics=range(300),
-                     values=values)  # fmt: skip
+    many = sr.Scores(
+        measures=["AP"], runs=[f"r{i}" for i in range(90)], topics=range(300), values=values
+    )
     compared = sr.compare(many)
     board = report_sections.leaderboard(many, compared)
     assert [each.id for each in board.figures] == ["ranks", "means"]
@@ -406,6 +461,6 @@ def test_many_runs_and_topics_make_no_heavy_page(tmp_path):
     assert len(topics.drilldown.names) == 90
     parts = [board, pairs, report_sections.hardest(many)]
     page = Page(title="t", subtitle="", lead=(), sections=tuple(parts))
-    from steadyrank.render.page_html import page_html
+    from steadyrank.present.page_html import page_html
 
     assert len(page_html(page)) < 4_000_000

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from steadyrank.errors import InputError
-from steadyrank.workflows.report_plan import (
+from steadyrank.reporting.budget import (
     MOST_COMPARED,
     Shape,
     costs,
@@ -28,9 +28,18 @@ def planned(shape, budget, **options):
 
 @pytest.mark.parametrize(
     ("budget", "seconds"),
-    [("90s", 90), ("2m", 120), ("1h", 3600), ("45", 45), (45, 45), (0.5, 0.5), ("1.5m", 90),
-     (" 2 m ", 120), (".5h", 1800)],
-)  # fmt: skip
+    [
+        ("90s", 90),
+        ("2m", 120),
+        ("1h", 3600),
+        ("45", 45),
+        (45, 45),
+        (0.5, 0.5),
+        ("1.5m", 90),
+        (" 2 m ", 120),
+        (".5h", 1800),
+    ],
+)
 def test_budgets_are_read(budget, seconds):
     assert parse_budget(budget) == seconds
 
@@ -62,8 +71,14 @@ def test_other_budgets_are_refused_with_the_remedy(budget):
 
 def test_times_are_told_in_the_largest_unit_that_fits():
     assert [duration(s) for s in (1, 90, 120, 3600, 7200, 5400, 0.5)] == [
-        "1 s", "1.5 min", "2 min", "1 h", "2 h", "1.5 h", "0.5 s",
-    ]  # fmt: skip
+        "1 s",
+        "1.5 min",
+        "2 min",
+        "1 h",
+        "2 h",
+        "1.5 h",
+        "0.5 s",
+    ]
     assert parse_budget(step_up(3 * 3600)) >= 3 * 3600
     assert step_up(100 * 3600) == "100h"
 

@@ -10,7 +10,9 @@ import time
 
 import steadyrank as sr
 from steadyrank.cli import run
-from steadyrank.workflows import report_sections, report_sources, report_steadiness
+from steadyrank.reporting import runs_sections as report_sections
+from steadyrank.reporting import steadiness_sections as report_steadiness
+from steadyrank.reporting import variation_sections as report_sources
 
 
 def test_killed_and_run_again_it_gives_the_same_bytes(tmp_path, monkeypatch, capsys):

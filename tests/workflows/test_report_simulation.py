@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.workflows import report_sections, report_sources, report_steadiness
-from steadyrank.workflows.report_words import documents_share
+from steadyrank.reporting import runs_sections as report_sections
+from steadyrank.reporting import steadiness_sections as report_steadiness
+from steadyrank.reporting import variation_sections as report_sources
+from steadyrank.reporting.headline import documents_share
 
 BINARY = "binary nDCG@10 (grade ≥ 1)"
 

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.studies.topic_words import needed_figure, needed_words
-from steadyrank.workflows import report_sections, report_sources, report_steadiness
+from steadyrank.reporting import runs_sections as report_sections
+from steadyrank.reporting import steadiness_sections as report_steadiness
+from steadyrank.reporting import variation_sections as report_sources
+from steadyrank.studies.topics.sentences import needed_figure, needed_words
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.studies.topic_words import needed_words
-from steadyrank.workflows.report_words import (
+from steadyrank.reporting.headline import (
     chance,
     counted,
     documents_share,
@@ -26,6 +25,7 @@ from steadyrank.workflows.report_words import (
     topics_to_settle,
     verdict_words,
 )
+from steadyrank.studies.topics.sentences import needed_words
 
 
 def scores_of(*means, noise=0.05, n_topics=30, names=None, measures=("AP",), seed=0):
@@ -37,9 +37,11 @@ def scores_of(*means, noise=0.05, n_topics=30, names=None, measures=("AP",), see
     values += difficulty - difficulty.mean()
     runs = names or [chr(65 + place) for place in range(len(means))]
     return sr.Scores(
-        measures=measures, runs=runs, topics=range(n_topics),
+        measures=measures,
+        runs=runs,
+        topics=range(n_topics),
         values=np.repeat(values[None], len(measures), axis=0),
-    )  # fmt: skip
+    )
 
 
 def compared(*means, **options):
@@ -112,11 +114,17 @@ def decided(*apart):
     """Four runs from A, the best, to D; the pairs named differ significantly."""
     pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
     return SimpleNamespace(
-        runs=("A", "B", "C", "D"), mean=np.array([0.6, 0.5, 0.4, 0.3]), pairs=np.array(pairs),
-        significant=np.array(["ABCD"[a] + "ABCD"[b] in apart for a, b in pairs]), measure="AP",
-        alpha=0.05, order=[0, 1, 2, 3], expected_mean=np.full(4, np.nan),
-        mean_interval=np.zeros((4, 2)), correction="maxt",
-    )  # fmt: skip
+        runs=("A", "B", "C", "D"),
+        mean=np.array([0.6, 0.5, 0.4, 0.3]),
+        pairs=np.array(pairs),
+        significant=np.array(["ABCD"[a] + "ABCD"[b] in apart for a, b in pairs]),
+        measure="AP",
+        alpha=0.05,
+        order=[0, 1, 2, 3],
+        expected_mean=np.full(4, np.nan),
+        mean_interval=np.zeros((4, 2)),
+        correction="maxt",
+    )
 
 
 def test_a_group_that_is_no_tie_is_not_called_the_top():
@@ -233,8 +241,13 @@ def test_what_settles_a_tie_is_said_with_its_assumption():
 def test_a_pair_that_only_the_correction_keeps_together_is_planned_at_the_corrected_level():
     rng = np.random.default_rng(3)
     close = [0.6, 0.6 - 0.036] + [0.2 + 0.001 * k for k in range(38)]
-    scores = scores_of(*close, noise=0.042, n_topics=25, names=[f"r{k}" for k in range(40)],
-                       seed=int(rng.integers(100)))  # fmt: skip
+    scores = scores_of(
+        *close,
+        noise=0.042,
+        n_topics=25,
+        names=[f"r{k}" for k in range(40)],
+        seed=int(rng.integers(100)),
+    )
     result, topics = sr.compare(scores), sr.topics(scores, trials=10)
     row = topics_to_settle(topics, "r0", "r1")
     assert not result.significant[0]
@@ -264,8 +277,12 @@ def test_measures_agree_or_disagree_about_the_first():
 
 def test_systems_are_spoken_of_by_all_their_instances():
     scores = scores_of(0.80, 0.81, 0.30, 0.31, names=["a1", "a2", "b1", "b2"])
-    table = sr.instances(scores.with_run_info(system=["a", "a", "b", "b"]), posterior=False,
-                         n_samples=50, samples_per_instance=50)  # fmt: skip
+    table = sr.instances(
+        scores.with_run_info(system=["a", "a", "b", "b"]),
+        posterior=False,
+        n_samples=50,
+        samples_per_instance=50,
+    )
     assert systems_words(table) == (
         "Of the systems, a has the best mean AP over its instances; it is shown to be better than "
         "b by a mixed model of topics and instances."
@@ -276,8 +293,12 @@ def test_instances_of_one_system_are_not_held_against_each_other():
     scores = scores_of(0.80, 0.79, 0.30, 0.31, names=["a1", "a2", "b1", "b2"])
     scores = scores.with_run_info(system=["a", "a", "b", "b"])
     table = sr.instances(scores, posterior=False, n_samples=50, samples_per_instance=50)
-    results = {"evaluate": scores, "compare": (sr.compare(scores),), "instances": table,
-               "topics": sr.topics(scores, trials=10)}  # fmt: skip
+    results = {
+        "evaluate": scores,
+        "compare": (sr.compare(scores),),
+        "instances": table,
+        "topics": sr.topics(scores, trials=10),
+    }
     said = lead_sentences(results)
     assert said[0] == systems_words(table)
     assert said[1].startswith("Of single runs, a1 leads by mean AP")
@@ -296,17 +317,23 @@ def test_files_that_would_make_results_wrong_come_first():
     )
     assert "(and one more)" in files_words(SimpleNamespace(findings=(wrong, wrong)))
     scores = scores_of(0.9, 0.3)
-    said = lead_sentences({
-        "evaluate": scores, "compare": (sr.compare(scores),),
-        "check": SimpleNamespace(findings=(wrong,)),
-    })  # fmt: skip
+    said = lead_sentences(
+        {
+            "evaluate": scores,
+            "compare": (sr.compare(scores),),
+            "check": SimpleNamespace(findings=(wrong,)),
+        }
+    )
     assert said[0].startswith("Look at the files first")
 
 
 def test_numbers_are_rounded_to_what_they_are_known_to():
     assert [counted(n, "topic") for n in (0, 1, 2, 1000)] == [
-        "0 topics", "1 topic", "2 topics", "1,000 topics",
-    ]  # fmt: skip
+        "0 topics",
+        "1 topic",
+        "2 topics",
+        "1,000 topics",
+    ]
     assert some(["a", "b", "c", "d", "e"]) == "a, b, c, d and e"
     assert some(["a", "b", "c", "d", "e", "f"]) == "a, b, c, d and 2 others"
     for share in np.linspace(0, 1, 1001):

@@ -12,10 +12,10 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.errors import InputError
-from steadyrank.workflows import ferro2018_printed as printed
-from steadyrank.workflows import reproduce_ferro2018 as ferro
-from steadyrank.workflows.reproduce_builtin import builtin_data
-from steadyrank.workflows.reproduce_data import PaperData
+from steadyrank.papers.builtin import builtin_data
+from steadyrank.papers.data import PaperData
+from steadyrank.papers.ferro2018 import exhibits as ferro
+from steadyrank.papers.ferro2018 import printed
 
 GOLDEN = json.loads(
     (Path(__file__).parents[1] / "golden" / "ferro2018_tables_omega2.json").read_text()

@@ -9,28 +9,24 @@ from exhibiting import check_explained, check_verdicts, exhibit, values
 
 import steadyrank as sr
 from steadyrank.errors import InputError
-from steadyrank.workflows import jayasinghe2015_observed as observed
-from steadyrank.workflows.jayasinghe2015_data import (
+from steadyrank.papers.builtin import builtin_data
+from steadyrank.papers.data import PaperData
+from steadyrank.papers.jayasinghe2015 import observed
+from steadyrank.papers.jayasinghe2015.data import (
     SIMULATED_RATES,
     instance_data,
     pools,
     simulated_sweep,
 )
-from steadyrank.workflows.jayasinghe2015_margins import EFFECTS, size_word
-from steadyrank.workflows.jayasinghe2015_simulated import (
-    EQUAL_MEAN,
-    MEAN_AT_HALF,
-    expected_score,
-)
-from steadyrank.workflows.reproduce_builtin import builtin_data
-from steadyrank.workflows.reproduce_data import PaperData
-from steadyrank.workflows.reproduce_jayasinghe2015 import (
+from steadyrank.papers.jayasinghe2015.exhibits import (
     EXHIBITS,
     FULL,
     SMALL,
     _observed,
     jayasinghe2015,
 )
+from steadyrank.papers.jayasinghe2015.margins import EFFECTS, size_word
+from steadyrank.papers.jayasinghe2015.simulated import EQUAL_MEAN, MEAN_AT_HALF, expected_score
 
 VERDICTS = {
     # One draw for each cell agrees with the text, one for each instance does not; .5229, not .5.
@@ -142,9 +138,14 @@ def test_printed_effect_sizes_have_their_words():
 def test_intervals_are_those_of_instances(found):
     scores = simulated_sweep(10, SIMULATED_RATES[::3])
     table = sr.instances(
-        scores, b="exhaustive", sweep="rate", n_samples=SMALL.resamples, n_draws=SMALL.draws,
-        samples_per_instance=100, jobs=1,
-    )  # fmt: skip
+        scores,
+        b="exhaustive",
+        sweep="rate",
+        n_samples=SMALL.resamples,
+        n_draws=SMALL.draws,
+        samples_per_instance=100,
+        jobs=1,
+    )
     rows = values(exhibit(found, "figure-12").tables[0])
     assert [row[1] for row in rows] == [each.difference for each in table.comparisons]
     assert [row[4] for row in rows] == [each.pvalue["mixed"] for each in table.comparisons]

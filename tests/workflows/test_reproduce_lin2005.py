@@ -14,9 +14,9 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.errors import InputError
-from steadyrank.workflows import reproduce_lin2005 as lin
-from steadyrank.workflows.lin2005_theory import rate_by_williams
-from steadyrank.workflows.reproduce_data import PaperData
+from steadyrank.papers.data import PaperData
+from steadyrank.papers.lin2005 import exhibits as lin
+from steadyrank.papers.lin2005.theory import rate_by_williams
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 WILLIAMS = json.loads((GOLDEN / "williams_erf.json").read_text())
@@ -36,9 +36,11 @@ def scores():
     values = np.full((2, 24, 64), np.nan)
     values[0, :12, :40], values[1, 12:, 40:] = steady, unsteady
     return sr.Scores(
-        measures=("easy", "hard"), runs=tuple(map(str, range(24))),
-        topics=tuple(map(str, range(64))), values=values,
-    )  # fmt: skip
+        measures=("easy", "hard"),
+        runs=tuple(map(str, range(24))),
+        topics=tuple(map(str, range(64))),
+        values=values,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +88,9 @@ def test_table_1_has_paired_variances_at_fifty_topics(made, scores):
 
 def test_each_collection_has_its_own_runs_and_topics(made):
     assert made.settings["collections"] == {
-        "easy": "12 runs, 40 topics", "hard": "12 runs, 24 topics"
-    }  # fmt: skip
+        "easy": "12 runs, 40 topics",
+        "hard": "12 runs, 24 topics",
+    }
     first = exhibit(made, "table-1").results["topics"]["easy"]
     assert (len(first.runs), first.n_topics, first.n_dropped) == (12, 40, 0)
 
@@ -115,10 +118,14 @@ def test_more_topics_and_larger_differences_help(made):
 
 def test_distances_are_means_over_pairs():
     level = sr.topics(
-        sr.Scores(measures=("AP",), runs=("a", "b"), topics=tuple("12345678"),
-                  values=collection(2, 8, 0.2, 0)[None]),
+        sr.Scores(
+            measures=("AP",),
+            runs=("a", "b"),
+            topics=tuple("12345678"),
+            values=collection(2, 8, 0.2, 0)[None],
+        ),
         trials=600,
-    ).levels  # fmt: skip
+    ).levels
     known = [each for each in level if lin._known(each).any()]
     by_hand = [
         (abs(each.empirical[s] - each.predictive[s]), each.count[s])

@@ -15,14 +15,14 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.errors import InputError, SteadyrankWarning, UnknownNameError
-from steadyrank.render.pages import Cell
-from steadyrank.render.tables import to_terminal
-from steadyrank.workflows import reproduce as workflow
-from steadyrank.workflows import reproduce_output as output
-from steadyrank.workflows.exhibit_parts import budgeted, cell, increases, page_table
-from steadyrank.workflows.exhibits import Claim, Exhibit, Reproduction
-from steadyrank.workflows.reproduce_builtin import RATES, Kind, builtin_data
-from steadyrank.workflows.reproduce_data import paper_data, with_measures
+from steadyrank.papers import output
+from steadyrank.papers import reproduce as workflow
+from steadyrank.papers.builtin import RATES, Kind, builtin_data
+from steadyrank.papers.data import paper_data, with_measures
+from steadyrank.papers.model import Claim, Exhibit, Reproduction
+from steadyrank.papers.parts import budgeted, cell, increases, page_table
+from steadyrank.present.page import Cell
+from steadyrank.present.table import to_terminal
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +30,11 @@ def scores():
     rng = np.random.default_rng(0)
     values = rng.uniform(0.1, 0.5, 20) + rng.normal(0.0, 0.05, (6, 20)).clip(-0.1, 0.1)
     return sr.Scores(
-        measures=("AP",), runs=("a", "b", "<i>", "d", "e", "f"), topics=range(20),
+        measures=("AP",),
+        runs=("a", "b", "<i>", "d", "e", "f"),
+        topics=range(20),
         values=values[None],
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +49,12 @@ def tiny():
     """A reproduction without any study behind it."""
     table = page_table("t", "A & B", ("name", "x"), [("a_b", 0.123456789), ("c", None), ("d", 3)])
     made = Exhibit(
-        id="table-9", title="What is in it?", tables=(table,), explanation="Because.",
+        id="table-9",
+        title="What is in it?",
+        tables=(table,),
+        explanation="Because.",
         claims=(Claim(text="A holds", holds=True), Claim(text="B", holds=False, detail="1 < 2")),
-    )  # fmt: skip
+    )
     without = Exhibit(id="figure-9", title="Nothing", explanation="There are no runs.")
     return Reproduction(paper="p", reference="R.", data="d", exhibits=(made, without))
 
@@ -98,8 +103,15 @@ def test_the_page_shows_claims_and_command(folder):
 
     parser = Text()
     parser.feed((folder / "index.html").read_text())
-    for wanted in ("lin2005, made again", "the command", "Eq. 13 follows from eq. 12 as printed",
-                   "does not hold", "off by up to 0.125", "Table 1", "Equation 13"):  # fmt: skip
+    for wanted in (
+        "lin2005, made again",
+        "the command",
+        "Eq. 13 follows from eq. 12 as printed",
+        "does not hold",
+        "off by up to 0.125",
+        "Table 1",
+        "Equation 13",
+    ):
         assert wanted in parser.shown
 
 
@@ -201,9 +213,12 @@ def test_runs_are_described_and_scored_as_asked(tmp_path):
     track = sr.simulated_track(n_teams=2, runs_per_team=1, n_topics=4, depth=30, pool_depth=10)
     track.write(tmp_path)
     data = paper_data(
-        tmp_path / "runs", tmp_path / "qrels.txt", measures=["P@5"], team_from=r"^(te)am",
+        tmp_path / "runs",
+        tmp_path / "qrels.txt",
+        measures=["P@5"],
+        team_from=r"^(te)am",
         missing="skip",
-    )  # fmt: skip
+    )
     assert data.words == "2 runs on 4 judged topics"
     assert [run.info["team"] for run in data.runs] == ["te", "te"]
     assert data.has_teams
@@ -270,8 +285,9 @@ def test_selective_search_has_as_many_instances_as_the_paper():
     data = builtin_data("instances", progress=lambda *done: seen.append(done))
     rates = data.given.run_info["rate"]
     assert {rate: rates.count(rate) for rate in set(rates)} == {
-        "": 1, **{f"{rate:g}": 100 for rate in RATES}
-    }  # fmt: skip
+        "": 1,
+        **{f"{rate:g}": 100 for rate in RATES},
+    }
     assert data.given.measures == ("nDCG@10", "P@10", "AP")
     assert seen[-1] == (701, 701)
     assert "5 of 20 topical shards at 7 sampling rates with 100 instances each" in data.words

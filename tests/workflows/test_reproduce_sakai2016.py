@@ -12,10 +12,10 @@ import pytest
 from exhibiting import values as rows
 
 import steadyrank as sr
-from steadyrank.workflows import reproduce_sakai2016 as sakai
-from steadyrank.workflows import sakai2016_figures as figures
-from steadyrank.workflows.reproduce_builtin import builtin_data
-from steadyrank.workflows.reproduce_data import PaperData
+from steadyrank.papers.builtin import builtin_data
+from steadyrank.papers.data import PaperData
+from steadyrank.papers.sakai2016 import exhibits as sakai
+from steadyrank.papers.sakai2016 import figures
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 TAU = json.loads((GOLDEN / "kendall_ci_sakai2016_table2.json").read_text())

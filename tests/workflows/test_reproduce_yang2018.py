@@ -6,10 +6,10 @@ import scipy.stats
 from exhibiting import check_explained, check_verdicts, exhibit, values
 
 import steadyrank as sr
-from steadyrank.workflows import yang2018_significance
-from steadyrank.workflows.reproduce_data import PaperData
-from steadyrank.workflows.reproduce_yang2018 import yang2018
-from steadyrank.workflows.yang2018_significance import (
+from steadyrank.papers.data import PaperData
+from steadyrank.papers.yang2018 import significance as yang2018_significance
+from steadyrank.papers.yang2018.exhibits import yang2018
+from steadyrank.papers.yang2018.significance import (
     RAW_SHARE,
     SIZES,
     TABLE_1,
@@ -158,9 +158,11 @@ def test_scores_of_the_papers_size_are_held_to_its_figure():
     runs, topics = SIZES["Robust 2004"]
     values = np.random.default_rng(0).random((1, runs, topics))
     scores = sr.Scores(
-        measures=("AP",), runs=tuple(map(str, range(runs))), topics=tuple(map(str, range(topics))),
+        measures=("AP",),
+        runs=tuple(map(str, range(runs))),
+        topics=tuple(map(str, range(topics))),
         values=values,
-    )  # fmt: skip
+    )
     (only,) = yang2018(PaperData(words="noise", given=scores)).exhibits
     assert only.claims[0].holds is False
 

@@ -18,7 +18,9 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.workflows import report_sections, report_sources, report_steadiness
+from steadyrank.reporting import runs_sections as report_sections
+from steadyrank.reporting import steadiness_sections as report_steadiness
+from steadyrank.reporting import variation_sections as report_sources
 
 ALPHA = 0.05
 MEASURES = ("AP", "RR")
@@ -35,8 +37,9 @@ class WrittenPage:
 
 def read_page(path) -> WrittenPage:
     text = path.read_text("utf-8")
-    data = json.loads(re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', text,
-                                re.DOTALL)[1])  # fmt: skip
+    data = json.loads(
+        re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', text, re.DOTALL)[1]
+    )
     tables = {}
     for name, parts in data["tables"].items():
         lines = parts["csv"]["head"] + "".join(parts["csv"]["rows"])
@@ -166,8 +169,19 @@ def assert_the_verdict_is_that_of_the_tables(page: WrittenPage, board) -> None:
         assert "any could be first" in said
     else:
         named = re.search(r"the best run is one of ([\w,]+): (.*?)\.", said)
-        words = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-                 "twelve")  # fmt: skip
+        words = (
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+        )
         count = len(firsts)
         assert named[1] == (words[count - 2] if count <= 12 else f"{count:,}")
         assert named[2].startswith(firsts[0])

@@ -191,9 +191,13 @@ def _keep_traceback() -> str:
     details = traceback.format_exc()
     try:
         with tempfile.NamedTemporaryFile(
-            "w", prefix="steadyrank-", suffix=".log", delete=False, encoding="utf-8",
+            "w",
+            prefix="steadyrank-",
+            suffix=".log",
+            delete=False,
+            encoding="utf-8",
             errors="replace",
-        ) as log:  # fmt: skip
+        ) as log:
             log.write(f"steadyrank {__version__}, Python {sys.version}\n{sys.argv}\n{details}")
     except OSError:
         return details.splitlines()[-1]

@@ -42,44 +42,103 @@ def _sizes(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
 
 
 study_options = together(
-    click.option("--topic-sizes", metavar="10,20,…", callback=_sizes,
-                 help="Topics in a sample [default: 10,20,…,70, as far as there are topics]."),
-    click.option("--system-sizes", metavar="10,20,…", callback=_sizes,
-                 help="Systems in a sample [default: 10,20,50,75,…,500, likewise]."),
-    click.option("--samples", "n_samples", type=click.IntRange(min=2), default=100,
-                 show_default=True, help="Samples of every size."),
-    click.option("--coefficient", type=click.Choice(["tau", "tau_ap"]), default="tau",
-                 show_default=True, help="Which the tables show; both are computed."),
-    click.option("--reference", type=click.Choice(["both", "first", "second"]), default="both",
-                 show_default=True, help="Of tau_AP: mean of both directions, or which measure."),
-    click.option("--tau-ap-ties", "tau_ap_ties", type=click.Choice(["a", "b"]), default="a",
-                 show_default=True, help="Ties in tau_AP: unknown orders, or truly equal."),
-    click.option("--mode", type=click.Choice(["sound", "paper"]), default="sound",
-                 show_default=True,
-                 help="Effect sizes with intervals and no tests, or the published F and p."),
-    click.option("--resamples", "n_resamples", type=click.IntRange(min=0), default=100,
-                 show_default=True,
-                 help="Resamples of topics and systems for these intervals; 0 for none."),
-    click.option("--strata", type=click.Choice(["none", "sample", "subject"]),
-                 help="Errors that F is taken against in mode paper [default: none, as "
-                      "published; subject in mode sound, which has no F]."),
-    click.option("--power", type=click.Choice(["observed", "omega"]),
-                 help="Add observed power in mode paper: lambda = df F, or df (F - 1) "
-                      "[default: none]."),
-    click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95,
-                 show_default=True, help="Level of intervals."),
-)  # fmt: skip
+    click.option(
+        "--topic-sizes",
+        metavar="10,20,…",
+        callback=_sizes,
+        help="Topics in a sample [default: 10,20,…,70, as far as there are topics].",
+    ),
+    click.option(
+        "--system-sizes",
+        metavar="10,20,…",
+        callback=_sizes,
+        help="Systems in a sample [default: 10,20,50,75,…,500, likewise].",
+    ),
+    click.option(
+        "--samples",
+        "n_samples",
+        type=click.IntRange(min=2),
+        default=100,
+        show_default=True,
+        help="Samples of every size.",
+    ),
+    click.option(
+        "--coefficient",
+        type=click.Choice(["tau", "tau_ap"]),
+        default="tau",
+        show_default=True,
+        help="Which the tables show; both are computed.",
+    ),
+    click.option(
+        "--reference",
+        type=click.Choice(["both", "first", "second"]),
+        default="both",
+        show_default=True,
+        help="Of tau_AP: mean of both directions, or which measure.",
+    ),
+    click.option(
+        "--tau-ap-ties",
+        "tau_ap_ties",
+        type=click.Choice(["a", "b"]),
+        default="a",
+        show_default=True,
+        help="Ties in tau_AP: unknown orders, or truly equal.",
+    ),
+    click.option(
+        "--mode",
+        type=click.Choice(["sound", "paper"]),
+        default="sound",
+        show_default=True,
+        help="Effect sizes with intervals and no tests, or the published F and p.",
+    ),
+    click.option(
+        "--resamples",
+        "n_resamples",
+        type=click.IntRange(min=0),
+        default=100,
+        show_default=True,
+        help="Resamples of topics and systems for these intervals; 0 for none.",
+    ),
+    click.option(
+        "--strata",
+        type=click.Choice(["none", "sample", "subject"]),
+        help="Errors that F is taken against in mode paper [default: none, as "
+        "published; subject in mode sound, which has no F].",
+    ),
+    click.option(
+        "--power",
+        type=click.Choice(["observed", "omega"]),
+        help="Add observed power in mode paper: lambda = df F, or df (F - 1) [default: none].",
+    ),
+    click.option(
+        "--level",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.95,
+        show_default=True,
+        help="Level of intervals.",
+    ),
+)
 
 showing_options = together(
-    click.option("--rows", type=click.Choice(["anova", "cells", "ranking"]), default="anova",
-                 show_default=True, help="What CSV holds."),
+    click.option(
+        "--rows",
+        type=click.Choice(["anova", "cells", "ranking"]),
+        default="anova",
+        show_default=True,
+        help="What CSV holds.",
+    ),
     plot_option(),
-    click.option("--figure", "drawing", type=click.Choice(["sizes", "pairs", "measures"]),
-                 default="sizes", show_default=True,
-                 help="What to draw: one pair by sizes, all pairs, or measures by likeness."),
+    click.option(
+        "--figure",
+        "drawing",
+        type=click.Choice(["sizes", "pairs", "measures"]),
+        default="sizes",
+        show_default=True,
+        help="What to draw: one pair by sizes, all pairs, or measures by likeness.",
+    ),
     click.option("--pair", nargs=2, metavar="M M", help="The pair to draw [default: the first]."),
     digits_option,
-)  # fmt: skip
+)
 
 
 @click.command("agree")
@@ -132,21 +191,39 @@ def command(
     ):
         tell_if_compiling(quiet)
         scores = load_scores(
-            files, scores_files, measures, default_measures=MEASURES, progress=reading, jobs=jobs,
-            scheduler=scheduler, **options,
-        )  # fmt: skip
+            files,
+            scores_files,
+            measures,
+            default_measures=MEASURES,
+            progress=reading,
+            jobs=jobs,
+            scheduler=scheduler,
+            **options,
+        )
         from steadyrank.data.scores import position
-        from steadyrank.render.agreement_tables import agree_text
-        from steadyrank.studies.agree import agree
+        from steadyrank.studies.agree.study import agree
+        from steadyrank.studies.agree.tables import agree_text
 
         for name in pair or ():
             position(name, scores.measures, "measure")
         result = agree(
-            scores, topic_sizes=topic_sizes, system_sizes=system_sizes, n_samples=n_samples,
-            coefficient=coefficient, level=level, reference=reference, ties=tau_ap_ties,
-            mode=mode, n_resamples=n_resamples, strata=strata, power=power, jobs=jobs,
-            scheduler=scheduler, progress=progress, rng=seed,
-        )  # fmt: skip
+            scores,
+            topic_sizes=topic_sizes,
+            system_sizes=system_sizes,
+            n_samples=n_samples,
+            coefficient=coefficient,
+            level=level,
+            reference=reference,
+            ties=tau_ap_ties,
+            mode=mode,
+            n_resamples=n_resamples,
+            strata=strata,
+            power=power,
+            jobs=jobs,
+            scheduler=scheduler,
+            progress=progress,
+            rng=seed,
+        )
         text = agree_text(result, kind, rows=rows, digits=digits, **terminal_looks(output))
     emit(text, output)
     chosen = {"pair": pair} if drawing == "sizes" and pair else {}

@@ -20,13 +20,18 @@ from steadyrank.cli.output import (
 @click.command("check")
 @qrels_argument
 @runs_argument
-@click.option("--name-from", type=click.Choice(["tag", "file"]), default="tag", show_default=True,
-              help="Name runs by their tag column or by their files.")  # fmt: skip
+@click.option(
+    "--name-from",
+    type=click.Choice(["tag", "file"]),
+    default="tag",
+    show_default=True,
+    help="Name runs by their tag column or by their files.",
+)
 @output_options
 def command(
     qrels: str,
     runs: tuple[str, ...],
-    name_from: str,
+    name_from: Any,
     form: str | None,
     output: str | None,
     jobs: int | None,
@@ -43,10 +48,8 @@ def command(
         from steadyrank.measures.check import check
 
         tell_if_compiling(quiet)
-        result = check(
-            list(runs), qrels, name_from=name_from, jobs=jobs, progress=progress  # type: ignore[arg-type]
-        )  # fmt: skip
-    from steadyrank.render.checks import check_text
+        result = check(list(runs), qrels, name_from=name_from, jobs=jobs, progress=progress)
+    from steadyrank.studies.check.tables import check_text
 
     emit(check_text(result, choose_format(form, output), **terminal_looks(output)), output)
     if not result.is_sound:

@@ -107,12 +107,17 @@ def command(
     with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
         tell_if_compiling(quiet)
         scores = load_scores(
-            files, scores_files, measures, progress=progress, jobs=jobs, scheduler=scheduler,
+            files,
+            scores_files,
+            measures,
+            progress=progress,
+            jobs=jobs,
+            scheduler=scheduler,
             **options,
-        )  # fmt: skip
-        from steadyrank.render.comparisons import audit_text, compare_text, power_text
-        from steadyrank.studies.audit import audit_tests
-        from steadyrank.studies.compare import compare, discriminative_power
+        )
+        from steadyrank.studies.compare.audit import audit_tests
+        from steadyrank.studies.compare.study import compare, discriminative_power
+        from steadyrank.studies.compare.tables import audit_text, compare_text, power_text
 
         looks = terminal_looks(output)
         common: Any = {"alpha": alpha, "n_samples": n_samples, "jobs": jobs, "rng": seed}
@@ -122,8 +127,12 @@ def command(
             powers = discriminative_power(scores, test=test, **common)
             text = power_text(powers, kind, test=test, alpha=alpha, **looks)
         else:
-            chosen: Any = {"test": test, "correction": correction, "interval": interval,
-                           "alternative": alternative}  # fmt: skip
+            chosen: Any = {
+                "test": test,
+                "correction": correction,
+                "interval": interval,
+                "alternative": alternative,
+            }
             result = compare(scores, baseline=baseline, mode=mode, **chosen, **common)
             text = compare_text(result, kind, digits=digits, **looks)
     emit(text, output)

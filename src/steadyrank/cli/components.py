@@ -29,24 +29,48 @@ from steadyrank.cli.output import (
 from steadyrank.errors import InputError
 
 study_options = together(
-    columns_option("--factors", "Columns of the run information that name the components.",
-                   required=True),
-    click.option("--interactions", type=click.IntRange(min=1), metavar="K",
-                 help="Of at most K factors [default: all]."),
-    click.option("--mode", type=click.Choice(["sound", "paper"]), default="sound",
-                 show_default=True,
-                 help="Choose the default of --strata: topic, or none as published."),
-    click.option("--strata", type=click.Choice(["none", "topic"]),
-                 help="Test against one residual, as published, or against interactions with "
-                      "topics [default: topic; none in mode paper or an unbalanced grid]."),
-    click.option("--unbalanced", type=click.Choice(["refuse", "type3"]), default="refuse",
-                 show_default=True,
-                 help="Refuse a grid with gaps, or take type III sums of squares."),
-    click.option("--power", type=click.Choice(["observed", "omega"]),
-                 help="Add observed power: lambda = df F, or df (F - 1) [default: none]."),
-    click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95,
-                 show_default=True, help="Of Tukey's tests."),
-)  # fmt: skip
+    columns_option(
+        "--factors", "Columns of the run information that name the components.", required=True
+    ),
+    click.option(
+        "--interactions",
+        type=click.IntRange(min=1),
+        metavar="K",
+        help="Of at most K factors [default: all].",
+    ),
+    click.option(
+        "--mode",
+        type=click.Choice(["sound", "paper"]),
+        default="sound",
+        show_default=True,
+        help="Choose the default of --strata: topic, or none as published.",
+    ),
+    click.option(
+        "--strata",
+        type=click.Choice(["none", "topic"]),
+        help="Test against one residual, as published, or against interactions with "
+        "topics [default: topic; none in mode paper or an unbalanced grid].",
+    ),
+    click.option(
+        "--unbalanced",
+        type=click.Choice(["refuse", "type3"]),
+        default="refuse",
+        show_default=True,
+        help="Refuse a grid with gaps, or take type III sums of squares.",
+    ),
+    click.option(
+        "--power",
+        type=click.Choice(["observed", "omega"]),
+        help="Add observed power: lambda = df F, or df (F - 1) [default: none].",
+    ),
+    click.option(
+        "--level",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.95,
+        show_default=True,
+        help="Of Tukey's tests.",
+    ),
+)
 
 showing_options = together(plot_option("means with HSD intervals"), digits_option)
 
@@ -90,16 +114,23 @@ def command(
         scores = load_scores(files, scores_files, measures, progress=progress, **options)
         if plot is not None and len(scores.measures) > 1:
             raise InputError(f"{plot}: a figure shows one measure: name it with -m")
-        from steadyrank.render.component_tables import components_text
-        from steadyrank.studies.components import components
+        from steadyrank.studies.components.study import components
+        from steadyrank.studies.components.tables import components_text
 
         results = [
             components(
-                scores, factors=factors, measure=name, interactions=interactions, mode=mode,
-                strata=strata, unbalanced=unbalanced, power=power, level=level,
+                scores,
+                factors=factors,
+                measure=name,
+                interactions=interactions,
+                mode=mode,
+                strata=strata,
+                unbalanced=unbalanced,
+                power=power,
+                level=level,
             )
             for name in scores.measures
-        ]  # fmt: skip
+        ]
         text = components_text(results, kind, digits=digits, **terminal_looks(output))
     emit(text, output)
     draw(results[0], plot, quiet)

@@ -12,25 +12,41 @@ from steadyrank.cli.output import choose_format, emit, tell_if_compiling, told_o
 from steadyrank.cli.report import announce, bars, report_text
 
 if TYPE_CHECKING:
-    from steadyrank.workflows.report import ReportResult
+    from steadyrank.reporting.run import ReportResult
 
 MOST = 3
 """Findings that are printed; the page has them all."""
 
 
 @click.command("demo")
-@click.option("--out", metavar="DIR", type=click.Path(file_okay=False), default="steadyrank-demo",
-              show_default=True, help="The folder for the track and its report.")  # fmt: skip
-@click.option("--data", type=click.Choice(["builtin", "simulated"]), default="builtin",
-              show_default=True, help="Real text, or a track whose truth is known.")  # fmt: skip
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    default="steadyrank-demo",
+    show_default=True,
+    help="The folder for the track and its report.",
+)
+@click.option(
+    "--data",
+    type=click.Choice(["builtin", "simulated"]),
+    default="builtin",
+    show_default=True,
+    help="Real text, or a track whose truth is known.",
+)
 @click.option("--data-only", is_flag=True, help="Write the track, report nothing.")
-@click.option("--budget", metavar="TIME", default="45s", show_default=True,
-              help="Time to plan for: 45s, 2m. More time, more samples.")  # fmt: skip
+@click.option(
+    "--budget",
+    metavar="TIME",
+    default="45s",
+    show_default=True,
+    help="Time to plan for: 45s, 2m. More time, more samples.",
+)
 @measures_option
 @output_options
 def command(
     out: str,
-    data: str,
+    data: Any,
     data_only: bool,
     budget: str,
     measures: tuple[str, ...],
@@ -48,14 +64,21 @@ def command(
     """
     kind = choose_format(form, output)
     with told_on_stderr(quiet), bars(quiet) as progress:
-        from steadyrank.studies.sampler_kernels import sample_cells
-        from steadyrank.workflows.demo import demo
+        from steadyrank.reporting.demo import demo
+        from steadyrank.studies.simulate.sampler_kernels import sample_cells
 
         tell_if_compiling(quiet, sample_cells)
         result = demo(
-            out=out, data=data, measures=measures, budget=budget, data_only=data_only, jobs=jobs,  # type: ignore[arg-type]
-            announce=None if quiet else announce, progress=progress, rng=seed,
-        )  # fmt: skip
+            out=out,
+            data=data,
+            measures=measures,
+            budget=budget,
+            data_only=data_only,
+            jobs=jobs,
+            announce=None if quiet else announce,
+            progress=progress,
+            rng=seed,
+        )
     if result is None:
         emit(f"The track: {Path(out) / 'qrels.txt'}, {Path(out) / 'runs'}\n", output)
     else:

@@ -13,11 +13,11 @@ from steadyrank.cli.output import choose_format, emit, terminal_looks, told_on_s
 def command(form: str | None, output: str | None, quiet: bool, **unused: object) -> None:
     """Say what this installation has and check that it computes what it should."""
     with told_on_stderr(quiet):
-        from steadyrank.workflows.doctor import examine
+        from steadyrank.reporting.doctor import examine
 
         report = examine()
-    from steadyrank.render.jsons import to_json
-    from steadyrank.render.tables import Table, render
+    from steadyrank.present.json import to_json
+    from steadyrank.present.table import Table, render
 
     kind = choose_format(form, output)
     if kind == "json":

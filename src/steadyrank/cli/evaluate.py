@@ -32,8 +32,13 @@ from steadyrank.cli.output import (
 @measures_option
 @click.option("--per-topic", is_flag=True, help="Table, LaTeX, Markdown: every topic, not means.")
 @click.option("--wide", is_flag=True, help="CSV of one measure: topics down, runs across.")
-@click.option("--digits", type=click.IntRange(0, 15), default=4, show_default=True,
-              help="Decimals in tables; CSV and JSON have all.")  # fmt: skip
+@click.option(
+    "--digits",
+    type=click.IntRange(0, 15),
+    default=4,
+    show_default=True,
+    help="Decimals in tables; CSV and JSON have all.",
+)
 @missing_options
 @run_options
 @output_options
@@ -70,7 +75,7 @@ def command(
         )
     if output is not None and output.endswith(".parquet"):
         from steadyrank.compute.files import check_still_there
-        from steadyrank.data.score_files import write_scores
+        from steadyrank.data.read.score_files import write_scores
 
         check_still_there(Path(output).parent)
         write_scores(scores, output)
@@ -82,9 +87,9 @@ def command(
 def _text(
     scores: Any, form: str, per_topic: bool, wide: bool, digits: int, looks: dict[str, Any]
 ) -> str:
-    from steadyrank.data.score_files import long_csv, wide_csv
-    from steadyrank.render.jsons import scores_json, to_json
-    from steadyrank.render.tables import means_table, render, ties_sentence, topics_table
+    from steadyrank.data.read.score_files import long_csv, wide_csv
+    from steadyrank.present.json import scores_json, to_json
+    from steadyrank.present.table import means_table, render, ties_sentence, topics_table
 
     if form == "json":
         return to_json(scores_json(scores))

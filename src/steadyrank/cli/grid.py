@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steadyrank._wording import counted
 from steadyrank.cli.making import (
     Maker,
     keeping_options,
@@ -17,11 +16,12 @@ from steadyrank.cli.making import (
     written_caption,
 )
 from steadyrank.cli.options import digits_option, output_options
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
-    from steadyrank.render.tables import Table
-    from steadyrank.retrieval.run_studies import WrittenRuns
+    from steadyrank.present.table import Table
+    from steadyrank.retrieval.makers.runs import WrittenRuns
 
 COMPONENTS = ("stop_list", "lexical", "model")
 
@@ -29,11 +29,19 @@ COMPONENTS = ("stop_list", "lexical", "model")
 @click.command("grid")
 @source_options
 @names_option("--stop-lists", "Of none, lucene, snowball, smart, fox, ranksnl, or files.")
-@names_option("--lexical", "Of none, krovetz, lovins, porter, english, weakporter, 4grams … 10grams.")  # fmt: skip  # noqa: E501
+@names_option(
+    "--lexical", "Of none, krovetz, lovins, porter, english, weakporter, 4grams … 10grams."
+)
 @names_option("--models", "Such as BM25, PL2 or 'BM25(k1=0.9,b=0.4)'.")
 @keeping_options
-@click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, metavar="K",
-              help="Table, LaTeX, Markdown: the best K runs; CSV and JSON have all.")  # fmt: skip
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    metavar="K",
+    help="Table, LaTeX, Markdown: the best K runs; CSV and JSON have all.",
+)
 @digits_option
 @output_options
 def command(top: int, digits: int, seed: int, **options: Any) -> None:
@@ -49,8 +57,8 @@ def command(top: int, digits: int, seed: int, **options: Any) -> None:
 
 
 def _maker() -> Maker:
-    from steadyrank.retrieval.grid import grid, write_grid
-    from steadyrank.retrieval.search_kernels import search_eight
+    from steadyrank.retrieval.engine.search_kernels import search_eight
+    from steadyrank.retrieval.makers.grid import grid, write_grid
 
     return Maker(grid, write_grid, search_eight)
 
@@ -59,7 +67,7 @@ def _means(scores: Scores, top: int, digits: int) -> Table:
     """The best runs, their components apart."""
     from dataclasses import replace
 
-    from steadyrank.render.tables import means_table
+    from steadyrank.present.table import means_table
 
     table = means_table(scores, digits=digits)
     info = dict(zip(scores.runs, zip(*scores.run_info.values(), strict=True), strict=True))
@@ -78,7 +86,7 @@ def _means(scores: Scores, top: int, digits: int) -> Table:
 
 def _written(result: WrittenRuns) -> Table:
     """How many components of each kind were combined."""
-    from steadyrank.render.tables import Table
+    from steadyrank.present.table import Table
 
     levels = {name: dict.fromkeys(row[name] for row in result.run_info) for name in COMPONENTS}
     return Table(

@@ -18,12 +18,18 @@ LARGEST_SCORE = 1e100
 
 scores_options = together(
     click.argument("files", type=click.Path(), nargs=-1, metavar="[QRELS RUN...]"),
-    click.option("--scores", "scores_files", metavar="FILE", type=click.Path(), multiple=True,
-                 help="Scores instead of runs: long or wide CSV, or Parquet; repeat to join."),
+    click.option(
+        "--scores",
+        "scores_files",
+        metavar="FILE",
+        type=click.Path(),
+        multiple=True,
+        help="Scores instead of runs: long or wide CSV, or Parquet; repeat to join.",
+    ),
     click.option("--runs-in-rows", is_flag=True, help="Wide CSV with runs down, topics across."),
     missing_options,
     run_options,
-)  # fmt: skip
+)
 
 
 def load_scores(
@@ -82,7 +88,7 @@ def files_by_measure(named: Sequence[tuple[str, str | None]]) -> dict[str, str]:
 def _read(
     scores_files: tuple[str, ...], named: list[tuple[str, str | None]], runs_in_rows: bool
 ) -> Scores:
-    from steadyrank.data.score_files import DEFAULT_MEASURE, read_scores
+    from steadyrank.data.read.score_files import DEFAULT_MEASURE, read_scores
 
     files = files_by_measure(named)
     if not scores_files:
@@ -109,7 +115,7 @@ def _check_size(scores: Scores) -> None:
 
 def _described(scores: Scores, options: dict[str, Any]) -> Scores:
     """The scores with what options say about the runs."""
-    from steadyrank.data.reading import describe_runs
+    from steadyrank.data.read.runs import describe_runs
 
     keys = ("run_info", "team_from", "system_from")
     info = describe_runs(scores.runs, **{key: options.get(key) for key in keys})

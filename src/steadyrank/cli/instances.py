@@ -35,55 +35,121 @@ if TYPE_CHECKING:
 pair_options = together(
     click.option("--a", metavar="SYSTEM", help="The first system; its runs are its instances."),
     click.option("--b", metavar="SYSTEM", help="The second system; alone: every other against it."),
-    click.option("--delta", type=float, default=0.01, show_default=True,
-                 help="Margin: the smallest difference that matters."),
-    click.option("--alpha", type=float, default=0.05, show_default=True,
-                 help="Level of significance."),
-    click.option("--sweep", metavar="FACTOR",
-                 help="Compare each setting of a run-info column with b; find the smallest that "
-                      "is not worse by delta."),
+    click.option(
+        "--delta",
+        type=float,
+        default=0.01,
+        show_default=True,
+        help="Margin: the smallest difference that matters.",
+    ),
+    click.option(
+        "--alpha", type=float, default=0.05, show_default=True, help="Level of significance."
+    ),
+    click.option(
+        "--sweep",
+        metavar="FACTOR",
+        help="Compare each setting of a run-info column with b; find the smallest that "
+        "is not worse by delta.",
+    ),
     columns_option("--instance-factors", "Run-info columns that instances nest in, largest first."),
-    click.option("--mode", type=click.Choice(["sound", "paper"]), default="sound",
-                 show_default=True, help="Decide by the sound mixed model, or by the paper's."),
-)  # fmt: skip
+    click.option(
+        "--mode",
+        type=click.Choice(["sound", "paper"]),
+        default="sound",
+        show_default=True,
+        help="Decide by the sound mixed model, or by the paper's.",
+    ),
+)
 
 sampling_options = together(
-    click.option("--posterior/--no-posterior", default=True, show_default=True,
-                 help="Takes seconds where instances lack topics."),
-    click.option("--draws", "n_draws", type=click.IntRange(min=100), default=4000,
-                 show_default=True, help="Of the posterior."),
-    click.option("--samples", "n_samples", type=click.IntRange(min=1), default=10_000,
-                 show_default=True, help="Of the two-way bootstrap."),
-    click.option("--samples-per-instance", type=click.IntRange(min=1), default=1000,
-                 show_default=True, help="Of the paper's bootstrap (Algorithm 2)."),
-)  # fmt: skip
+    click.option(
+        "--posterior/--no-posterior",
+        default=True,
+        show_default=True,
+        help="Takes seconds where instances lack topics.",
+    ),
+    click.option(
+        "--draws",
+        "n_draws",
+        type=click.IntRange(min=100),
+        default=4000,
+        show_default=True,
+        help="Of the posterior.",
+    ),
+    click.option(
+        "--samples",
+        "n_samples",
+        type=click.IntRange(min=1),
+        default=10_000,
+        show_default=True,
+        help="Of the two-way bootstrap.",
+    ),
+    click.option(
+        "--samples-per-instance",
+        type=click.IntRange(min=1),
+        default=1000,
+        show_default=True,
+        help="Of the paper's bootstrap (Algorithm 2).",
+    ),
+)
 
 showing_options = together(
     plot_option(),
-    click.option("--plot-kind", type=click.Choice(["margin", "means", "topics"]),
-                 default="margin", show_default=True,
-                 help="Differences and margin, instances' means, or spread by topic."),
+    click.option(
+        "--plot-kind",
+        type=click.Choice(["margin", "means", "topics"]),
+        default="margin",
+        show_default=True,
+        help="Differences and margin, instances' means, or spread by topic.",
+    ),
     digits_option,
-)  # fmt: skip
+)
 
 plan_options = together(
-    click.option("--plan", is_flag=True,
-                 help="How many topics and instances would do, by the variances of a and b?"),
-    click.option("--claim", type=click.Choice(["equivalent", "non_inferior", "different"]),
-                 help="To plan for [default: equivalent, at delta]."),
-    click.option("--difference", type=float, metavar="D",
-                 help="The true one to plan for [default: 0; needed to show that it is there]."),
+    click.option(
+        "--plan",
+        is_flag=True,
+        help="How many topics and instances would do, by the variances of a and b?",
+    ),
+    click.option(
+        "--claim",
+        type=click.Choice(["equivalent", "non_inferior", "different"]),
+        help="To plan for [default: equivalent, at delta].",
+    ),
+    click.option(
+        "--difference",
+        type=float,
+        metavar="D",
+        help="The true one to plan for [default: 0; needed to show that it is there].",
+    ),
     click.option("--power", type=float, help="To plan for [default: 0.8]."),
     click.option("--cost-per-topic", type=float, metavar="C", help="[default: 1]"),
     click.option("--cost-per-instance", type=float, metavar="C", help="[default: 1]"),
     click.option("--topics", type=int, metavar="N", help="Given: plan instances alone."),
     click.option("--instances", type=int, metavar="M", help="Given: plan topics alone."),
-)  # fmt: skip
+)
 
-STUDY = ("a", "b", "delta", "alpha", "sweep", "mode", "posterior", "n_draws", "n_samples",
-         "samples_per_instance")  # fmt: skip
-PLAN = ("claim", "difference", "power", "cost_per_topic", "cost_per_instance", "topics",
-        "instances")  # fmt: skip
+STUDY = (
+    "a",
+    "b",
+    "delta",
+    "alpha",
+    "sweep",
+    "mode",
+    "posterior",
+    "n_draws",
+    "n_samples",
+    "samples_per_instance",
+)
+PLAN = (
+    "claim",
+    "difference",
+    "power",
+    "cost_per_topic",
+    "cost_per_instance",
+    "topics",
+    "instances",
+)
 
 
 @click.command("instances")
@@ -137,7 +203,7 @@ def command(
         if plan:
             text = _planned(results[0], asked, kind, looks)
         else:
-            from steadyrank.render.instance_tables import instances_text
+            from steadyrank.studies.instances.tables import instances_text
 
             text = instances_text(results, kind, digits=digits, **looks)
     emit(text, output)
@@ -146,7 +212,7 @@ def command(
 
 def _studied(scores: Scores, study: dict[str, Any], progress: Progress | None) -> list[Any]:
     """One result a measure."""
-    from steadyrank.studies.instances import instances
+    from steadyrank.studies.instances.study import instances
 
     return [instances(scores, measure=name, progress=progress, **study) for name in scores.measures]
 
@@ -167,7 +233,7 @@ def _check_plan(plan: bool, plot: str | None, study: dict[str, Any], asked: dict
 
 def _planned(result: Any, asked: dict[str, Any], kind: str, looks: dict[str, Any]) -> str:
     """The plan by the variances found, and by the largest variance of instances if it has one."""
-    from steadyrank.render.instance_tables import instance_plan_text
+    from steadyrank.studies.instances.tables import instance_plan_text
 
     plans = [result.plan(**asked)]
     span = result.variance_interval.get("instance")

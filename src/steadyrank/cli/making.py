@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from steadyrank._wording import counted
 from steadyrank.cli.options import measures_option, once, together
 from steadyrank.cli.output import (
     check_folders,
@@ -20,11 +19,12 @@ from steadyrank.cli.output import (
     told_on_stderr,
 )
 from steadyrank.errors import InputError
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
-    from steadyrank.render.tables import Table
-    from steadyrank.retrieval.run_studies import WrittenRuns
+    from steadyrank.present.table import Table
+    from steadyrank.retrieval.makers.runs import WrittenRuns
 
 
 class Maker(NamedTuple):
@@ -64,29 +64,69 @@ def names_option(flag: str, help: str) -> Any:
 
 source_options = together(
     click.argument("corpus", type=click.Path(), metavar="CORPUS"),
-    click.option("--out", metavar="DIR", type=click.Path(file_okay=False),
-                 help="Write runs/NAME.run and run-info.csv into DIR; take up what is there."),
-    once("--topics", metavar="FILE", type=click.Path(),
-         help="id<TAB>text, or TREC's [default: topics.tsv in CORPUS]."),
-    once("--qrels", metavar="FILE", type=click.Path(),
-         help="Score the runs by these judgments [default: qrels.txt in CORPUS]."),
+    click.option(
+        "--out",
+        metavar="DIR",
+        type=click.Path(file_okay=False),
+        help="Write runs/NAME.run and run-info.csv into DIR; take up what is there.",
+    ),
+    once(
+        "--topics",
+        metavar="FILE",
+        type=click.Path(),
+        help="id<TAB>text, or TREC's [default: topics.tsv in CORPUS].",
+    ),
+    once(
+        "--qrels",
+        metavar="FILE",
+        type=click.Path(),
+        help="Score the runs by these judgments [default: qrels.txt in CORPUS].",
+    ),
     measures_option,
-    once("--scores", "scores_file", metavar="FILE", type=click.Path(dir_okay=False),
-         help="Write all scores into FILE (.parquet keeps the components, too)."),
-)  # fmt: skip
+    once(
+        "--scores",
+        "scores_file",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        help="Write all scores into FILE (.parquet keeps the components, too).",
+    ),
+)
 
 keeping_options = together(
-    click.option("--depth", type=click.IntRange(min=1), default=1000, show_default=True,
-                 help="Documents ranked for each topic."),
-    click.option("--missing", type=click.Choice(["zero", "skip", "error"]), default="zero",
-                 show_default=True, help="A judged topic for which a run finds nothing."),
-    click.option("--no-relevant", type=click.Choice(["zero", "skip"]), default="zero",
-                 show_default=True, help="A topic without relevant documents."),
-    click.option("--store", metavar="DIR", type=click.Path(file_okay=False),
-                 help="Keep finished scores in DIR, and take up where it stopped."),
-    click.option("--cache", metavar="DIR", type=click.Path(file_okay=False),
-                 help="Keep the collection's word counts in DIR for the next time."),
-)  # fmt: skip
+    click.option(
+        "--depth",
+        type=click.IntRange(min=1),
+        default=1000,
+        show_default=True,
+        help="Documents ranked for each topic.",
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(["zero", "skip", "error"]),
+        default="zero",
+        show_default=True,
+        help="A judged topic for which a run finds nothing.",
+    ),
+    click.option(
+        "--no-relevant",
+        type=click.Choice(["zero", "skip"]),
+        default="zero",
+        show_default=True,
+        help="A topic without relevant documents.",
+    ),
+    click.option(
+        "--store",
+        metavar="DIR",
+        type=click.Path(file_okay=False),
+        help="Keep finished scores in DIR, and take up where it stopped.",
+    ),
+    click.option(
+        "--cache",
+        metavar="DIR",
+        type=click.Path(file_okay=False),
+        help="Keep the collection's word counts in DIR for the next time.",
+    ),
+)
 
 
 def make_and_show(
@@ -124,9 +164,16 @@ def make_and_show(
         given |= {"reading": reading, "progress": progress}
         if scored:
             scores = maker.score(
-                corpus, topics, qrels=qrels, measures=measures or DEFAULT_MEASURES,
-                missing=missing, no_relevant=no_relevant, out=out, store=store, **given,
-            )  # fmt: skip
+                corpus,
+                topics,
+                qrels=qrels,
+                measures=measures or DEFAULT_MEASURES,
+                missing=missing,
+                no_relevant=no_relevant,
+                out=out,
+                store=store,
+                **given,
+            )
             if scores_file is not None:
                 _keep_scores(scores, scores_file)
             rows, table = _rows_of(scores), tables[0](scores)
@@ -146,9 +193,12 @@ def written_caption(result: WrittenRuns) -> str:
 
 
 def _wants_scores(
-    out: str | None, qrels: str | None, measures: Sequence[str], scores_file: str | None,
+    out: str | None,
+    qrels: str | None,
+    measures: Sequence[str],
+    scores_file: str | None,
     store: str | None,
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether runs are to be scored; refuses a command that would leave nothing behind."""
     scored = bool(qrels or measures or scores_file or store)
     if out is None and not scored:
@@ -172,8 +222,8 @@ def _check_places(out: str | None, output: str | None, scores_file: str | None) 
 def _keep_scores(scores: Scores, scores_file: str) -> None:
     """Write the scores; beside a CSV, which has no room for them, the components."""
     from steadyrank.compute.files import check_still_there, write_whole
-    from steadyrank.data.score_files import write_scores
-    from steadyrank.render.tables import Table, to_csv
+    from steadyrank.data.read.score_files import write_scores
+    from steadyrank.present.table import Table, to_csv
 
     path = Path(scores_file)
     check_still_there(path.parent)
@@ -202,8 +252,8 @@ def _text_of_rows(
     rows: list[dict[str, Any]], table: Table, form: str, out: str | None, looks: dict[str, Any]
 ) -> str:
     """The result: a table for people, all runs for programs."""
-    from steadyrank.render.jsons import to_json
-    from steadyrank.render.tables import Table, render, to_csv
+    from steadyrank.present.json import to_json
+    from steadyrank.present.table import Table, render, to_csv
 
     if form == "json":
         return to_json({"runs": rows, "out": out})

@@ -61,11 +61,17 @@ def _check_output(ctx: click.Context, param: click.Parameter, value: str | None)
 
 output_options = together(
     click.option(
-        "--format", "form", type=click.Choice(FORMATS),
+        "--format",
+        "form",
+        type=click.Choice(FORMATS),
         help="How to print the result [default: table, or what the name after -o says].",
     ),
     click.option(
-        "-o", "output", metavar="FILE", type=click.Path(dir_okay=False), callback=_check_output,
+        "-o",
+        "output",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        callback=_check_output,
         help="Write the result into FILE, whole or not at all.",
     ),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of random numbers."),
@@ -73,44 +79,60 @@ output_options = together(
     click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler, tcp://host:8786."),
     click.option("--quiet", is_flag=True, help="No progress and no warnings; errors stay."),
     click.version_option(__version__, prog_name="steadyrank"),
-)  # fmt: skip
+)
 
 reading_options = together(
     click.option(
-        "--name-from", type=click.Choice(["tag", "file"]), default="tag", show_default=True,
+        "--name-from",
+        type=click.Choice(["tag", "file"]),
+        default="tag",
+        show_default=True,
         help="Name runs by their tag column or by their files.",
     ),
     click.option(
-        "--duplicates", type=click.Choice(["error", "first", "best"]), default="error",
-        show_default=True, help="A document twice in a topic: which line to keep.",
+        "--duplicates",
+        type=click.Choice(["error", "first", "best"]),
+        default="error",
+        show_default=True,
+        help="A document twice in a topic: which line to keep.",
     ),
-)  # fmt: skip
+)
 
 run_options = together(
     reading_options,
     once(
-        "--run-info", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
+        "--run-info",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False),
         help="CSV with a column run and any of team, system, factors.",
     ),
     once("--team-from", metavar="REGEX", help="Team: first group, searched in the name."),
     once("--system-from", metavar="REGEX", help="System: likewise."),
-)  # fmt: skip
+)
 
 missing_options = together(
     click.option(
-        "--missing", type=click.Choice(["zero", "skip", "error"]), default="zero",
-        show_default=True, help="A judged topic that a run lacks.",
+        "--missing",
+        type=click.Choice(["zero", "skip", "error"]),
+        default="zero",
+        show_default=True,
+        help="A judged topic that a run lacks.",
     ),
     click.option(
-        "--no-relevant", type=click.Choice(["zero", "skip"]), default="zero", show_default=True,
+        "--no-relevant",
+        type=click.Choice(["zero", "skip"]),
+        default="zero",
+        show_default=True,
         help="A topic without relevant documents.",
     ),
     click.option(
-        "--ties", type=click.Choice(["trec_eval", "float32", "average"]), default="trec_eval",
+        "--ties",
+        type=click.Choice(["trec_eval", "float32", "average"]),
+        default="trec_eval",
         show_default=True,
         help="Equal scores: order by id, compare in 32 bits as pytrec_eval, or mean over orders.",
     ),
-)  # fmt: skip
+)
 
 
 def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -127,23 +149,29 @@ def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str
 
 
 measures_option = click.option(
-    "-m", "--measure", "measures", multiple=True, metavar="M", shell_complete=complete_measure,
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="M",
+    shell_complete=complete_measure,
     help="A measure, such as AP, nDCG@10 or AP(rel=2); repeat for more.",
-)  # fmt: skip
+)
 
 digits_option = click.option(
-    "--digits", type=click.IntRange(0, 15), default=4, show_default=True,
-    help="Decimals in tables.",
-)  # fmt: skip
+    "--digits", type=click.IntRange(0, 15), default=4, show_default=True, help="Decimals in tables."
+)
 
 
 def plot_option(what: str = "") -> Decorator:
     """--plot FILE, where `what` is drawn."""
     drawn = f"{what} " if what else ""
     return click.option(
-        "--plot", metavar="FILE", type=click.Path(dir_okay=False),
+        "--plot",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
         help=f"Draw {drawn}into FILE (.svg, .png or .pdf).",
-    )  # fmt: skip
+    )
 
 
 def check_level(option: str, level: float) -> None:

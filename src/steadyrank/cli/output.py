@@ -16,7 +16,7 @@ from typing import Any
 
 from steadyrank.compute.executors import Progress
 from steadyrank.errors import InputError, MachineError, SteadyrankWarning
-from steadyrank.render.visible import for_terminal, one_line
+from steadyrank.present.visible import for_terminal, one_line
 
 PATIENCE = 2.0
 """Seconds of silence before progress is shown."""
@@ -57,7 +57,7 @@ def check_files(output: str | None, plot: str | None) -> None:
     check_folders(output, plot)
     if plot is None:
         return
-    from steadyrank.render.plots import figure_format
+    from steadyrank.present.figures import figure_format
 
     figure_format(plot)
     if output is not None and Path(plot).absolute() == Path(output).absolute():
@@ -107,7 +107,8 @@ def draw(result: Any, path: str | None, quiet: bool, **options: Any) -> None:
     if path is None:
         return
     from steadyrank.compute.files import check_still_there
-    from steadyrank.render.plots import plot, save_figure
+    from steadyrank.present.figures import save_figure
+    from steadyrank.studies.plotting import plot
 
     check_still_there(Path(path).parent)
     if quiet:
@@ -141,7 +142,7 @@ def tell_if_compiling(quiet: bool, kernel: Any = None) -> None:
     `kernel` is the one that takes longest, where it is not the one that ranks documents.
     """
     from steadyrank.compute.kernels import is_kept
-    from steadyrank.data.blocks import rank_blocks
+    from steadyrank.data.read.blocks import rank_blocks
 
     if not quiet and sys.stderr.isatty() and not is_kept(kernel or rank_blocks):
         how_long = "up to a minute" if kernel else "some seconds"

@@ -30,44 +30,101 @@ if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
 
 design_options = together(
-    click.option("--variance", "variances", multiple=True, metavar="[M=]V",
-                 help="Of a system's scores over topics, instead of pilot data; "
-                      "NAME=V once for each of several measures."),
-    click.option("--minimum-difference", type=float, metavar="D",
-                 help="To show: between the best and the worst system, or between two."),
+    click.option(
+        "--variance",
+        "variances",
+        multiple=True,
+        metavar="[M=]V",
+        help="Of a system's scores over topics, instead of pilot data; "
+        "NAME=V once for each of several measures.",
+    ),
+    click.option(
+        "--minimum-difference",
+        type=float,
+        metavar="D",
+        help="To show: between the best and the worst system, or between two.",
+    ),
     click.option("--systems", type=int, metavar="M", help="Systems that ANOVA will compare."),
-    click.option("--method", type=click.Choice(["anova", "ttest", "interval"]), default="anova",
-                 show_default=True,
-                 help="One-way ANOVA of M systems, a t test or an interval of two."),
-    click.option("--formula", type=click.Choice(["exact", "nagata"]), default="exact",
-                 show_default=True, help="Exact distributions, or the published approximations."),
-    click.option("--paired/--unpaired", default=None,
-                 help="ttest, interval: do both systems have the same topics? [default: paired]"),
-    click.option("--difference-variance", metavar="V|pilot|twice",
-                 help="Paired: variance of differences by topic; pilot: mean over the pilot's "
-                      "pairs of runs; twice: two times the variance "
-                      "[default: pilot where it has pairs]."),
+    click.option(
+        "--method",
+        type=click.Choice(["anova", "ttest", "interval"]),
+        default="anova",
+        show_default=True,
+        help="One-way ANOVA of M systems, a t test or an interval of two.",
+    ),
+    click.option(
+        "--formula",
+        type=click.Choice(["exact", "nagata"]),
+        default="exact",
+        show_default=True,
+        help="Exact distributions, or the published approximations.",
+    ),
+    click.option(
+        "--paired/--unpaired",
+        default=None,
+        help="ttest, interval: do both systems have the same topics? [default: paired]",
+    ),
+    click.option(
+        "--difference-variance",
+        metavar="V|pilot|twice",
+        help="Paired: variance of differences by topic; pilot: mean over the pilot's "
+        "pairs of runs; twice: two times the variance "
+        "[default: pilot where it has pairs].",
+    ),
     click.option("--width", type=float, metavar="W", help="interval: its expected full width."),
-    click.option("--alpha", type=float, default=0.05, show_default=True,
-                 help="Level of significance."),
-    click.option("--beta", type=float, default=0.2, show_default=True,
-                 help="Chance to miss the minimum difference: 1 - power."),
-    click.option("--comparisons", type=int, default=1, show_default=True, metavar="K",
-                 help="ttest, interval: keep alpha over K comparisons."),
-    click.option("--topics", type=int, metavar="N",
-                 help="Show the power and the smallest difference that N topics buy."),
-    click.option("--confidence", type=float, default=0.95, show_default=True,
-                 help="Of the intervals that pilot data give."),
-)  # fmt: skip
+    click.option(
+        "--alpha", type=float, default=0.05, show_default=True, help="Level of significance."
+    ),
+    click.option(
+        "--beta",
+        type=float,
+        default=0.2,
+        show_default=True,
+        help="Chance to miss the minimum difference: 1 - power.",
+    ),
+    click.option(
+        "--comparisons",
+        type=int,
+        default=1,
+        show_default=True,
+        metavar="K",
+        help="ttest, interval: keep alpha over K comparisons.",
+    ),
+    click.option(
+        "--topics",
+        type=int,
+        metavar="N",
+        help="Show the power and the smallest difference that N topics buy.",
+    ),
+    click.option(
+        "--confidence",
+        type=float,
+        default=0.95,
+        show_default=True,
+        help="Of the intervals that pilot data give.",
+    ),
+)
 
 budget_options = together(
-    click.option("--minutes-per-document", type=float, metavar="T",
-                 help="An assessor's time; gives hours and the cheapest measure."),
-    click.option("--documents-per-topic", multiple=True, metavar="[M=]K",
-                 help="To judge; M=K for one measure."),
-    click.option("--pool-depth", multiple=True, metavar="[M=]K",
-                 help="Instead: at most systems × K documents a topic."),
-)  # fmt: skip
+    click.option(
+        "--minutes-per-document",
+        type=float,
+        metavar="T",
+        help="An assessor's time; gives hours and the cheapest measure.",
+    ),
+    click.option(
+        "--documents-per-topic",
+        multiple=True,
+        metavar="[M=]K",
+        help="To judge; M=K for one measure.",
+    ),
+    click.option(
+        "--pool-depth",
+        multiple=True,
+        metavar="[M=]K",
+        help="Instead: at most systems × K documents a topic.",
+    ),
+)
 
 
 @click.command("plan")
@@ -123,15 +180,25 @@ def command(
             "pool_depth": _by_name("--pool-depth", pool_depth),
         }
         scores = _pilot(files, scores_files, measures, wanted, progress=progress, **options)
-        from steadyrank.render.plans import plan_text
-        from steadyrank.studies.plan import plan
+        from steadyrank.studies.plan.study import plan
+        from steadyrank.studies.plan.tables import plan_text
 
         result = plan(
-            scores, **wanted, minimum_difference=minimum_difference, systems=systems,
-            method=method, formula=formula, paired=paired, width=width, alpha=alpha, beta=beta,
-            topics=topics, comparisons=comparisons, confidence=confidence,
+            scores,
+            **wanted,
+            minimum_difference=minimum_difference,
+            systems=systems,
+            method=method,
+            formula=formula,
+            paired=paired,
+            width=width,
+            alpha=alpha,
+            beta=beta,
+            topics=topics,
+            comparisons=comparisons,
+            confidence=confidence,
             minutes_per_document=minutes_per_document,
-        )  # fmt: skip
+        )
         text = plan_text(result, kind, digits=digits, **terminal_looks(output))
     emit(text, output)
     draw(result, plot, quiet)

@@ -25,38 +25,81 @@ from steadyrank.cli.output import (
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
-    from steadyrank.workflows.report import ReportResult
-    from steadyrank.workflows.report_inputs import Told
+    from steadyrank.reporting.inputs import Told
+    from steadyrank.reporting.run import ReportResult
 
 WITHOUT_EFFECT = ("form", "output", "jobs", "scheduler", "quiet", "store", "out")
 """Options that do not change the page, and where it goes: not in the command that rebuilds it."""
 
 
 report_options = together(
-    click.option("--out", metavar="FILE", type=click.Path(), default="report.html",
-                 show_default=True, help="The page, written whole or not at all."),
-    click.option("--budget", metavar="TIME", default="2m", show_default=True,
-                 help="Time to plan for: 90s, 2m, 1h. More time, more samples."),
-    click.option("--samples", "n_samples", type=click.IntRange(min=2), metavar="N",
-                 help="Samples of every study, whatever the budget."),
+    click.option(
+        "--out",
+        metavar="FILE",
+        type=click.Path(),
+        default="report.html",
+        show_default=True,
+        help="The page, written whole or not at all.",
+    ),
+    click.option(
+        "--budget",
+        metavar="TIME",
+        default="2m",
+        show_default=True,
+        help="Time to plan for: 90s, 2m, 1h. More time, more samples.",
+    ),
+    click.option(
+        "--samples",
+        "n_samples",
+        type=click.IntRange(min=2),
+        metavar="N",
+        help="Samples of every study, whatever the budget.",
+    ),
     click.option("--title", metavar="TEXT", help="Of the page."),
-    click.option("--store", metavar="DIR", type=click.Path(file_okay=False),
-                 help="Keep finished samples in DIR, and take up where it stopped."),
-)  # fmt: skip
+    click.option(
+        "--store",
+        metavar="DIR",
+        type=click.Path(file_okay=False),
+        help="Keep finished samples in DIR, and take up where it stopped.",
+    ),
+)
 
 study_options = together(
-    click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True),
-                 default=0.05, show_default=True, help="Level of tests and intervals."),
-    click.option("--delta", type=float, default=0.01, show_default=True,
-                 help="Margin of equivalence, for systems with instances."),
-    click.option("--minimum-difference", type=float, default=0.05, show_default=True,
-                 metavar="D", help="The difference that planned topics must show."),
-    click.option("--pool-depth", type=int, default=10, show_default=True, metavar="N",
-                 help="Documents of each run that were pooled."),
-    columns_option("--factors", "Run-info columns of components [default: those that make a full "
-                   "grid]."),
+    click.option(
+        "--alpha",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.05,
+        show_default=True,
+        help="Level of tests and intervals.",
+    ),
+    click.option(
+        "--delta",
+        type=float,
+        default=0.01,
+        show_default=True,
+        help="Margin of equivalence, for systems with instances.",
+    ),
+    click.option(
+        "--minimum-difference",
+        type=float,
+        default=0.05,
+        show_default=True,
+        metavar="D",
+        help="The difference that planned topics must show.",
+    ),
+    click.option(
+        "--pool-depth",
+        type=int,
+        default=10,
+        show_default=True,
+        metavar="N",
+        help="Documents of each run that were pooled.",
+    ),
+    columns_option(
+        "--factors", "Run-info columns of components [default: those that make a full grid]."
+    ),
     columns_option("--instance-factors", "Run-info columns that instances nest in, largest first."),
-)  # fmt: skip
+)
 
 
 @click.command("report")
@@ -86,14 +129,19 @@ def command(
     check_folders(out, output)
     sources = _sources(files, scores_files, measures)
     with told_on_stderr(quiet), bars(quiet) as progress:
-        from steadyrank.studies.sampler_kernels import sample_cells
-        from steadyrank.workflows.report import report
+        from steadyrank.reporting.run import report
+        from steadyrank.studies.simulate.sampler_kernels import sample_cells
 
         tell_if_compiling(quiet, None if scores_files else sample_cells)
         result = report(
-            **sources, out=out, command=_rebuilding(), announce=None if quiet else announce,
-            progress=progress, rng=seed, **options,
-        )  # fmt: skip
+            **sources,
+            out=out,
+            command=_rebuilding(),
+            announce=None if quiet else announce,
+            progress=progress,
+            rng=seed,
+            **options,
+        )
     emit(report_text(result, kind), output)
 
 
@@ -181,14 +229,19 @@ def report_text(result: ReportResult, form: str) -> str:
     if form == "table":
         return "\n".join([*result.findings, f"\nThe page: {result.path}\n"])
     if form == "json":
-        from steadyrank.render.jsons import to_json
+        from steadyrank.present.json import to_json
 
-        return to_json({
-            "out": str(result.path), "findings": list(result.findings),
-            "studies": list(result.results), "n_samples": dict(result.n_samples),
-            "left_out": dict(result.left_out), "command": result.page.command,
-        })  # fmt: skip
-    from steadyrank.render.tables import Table, render
+        return to_json(
+            {
+                "out": str(result.path),
+                "findings": list(result.findings),
+                "studies": list(result.results),
+                "n_samples": dict(result.n_samples),
+                "left_out": dict(result.left_out),
+                "command": result.page.command,
+            }
+        )
+    from steadyrank.present.table import Table, render
 
     rows = [[str(place), sentence] for place, sentence in enumerate(result.findings, start=1)]
     table = Table(header=["", "finding"], rows=rows, n_names=2, caption=f"{Path(result.path).name}")

@@ -22,7 +22,7 @@ from steadyrank.cli.output import (
 from steadyrank.errors import InputError, unknown_name
 
 NAMES = ("yang2018", "lin2005", "ferro2018", "jayasinghe2015", "sakai2016")
-"""As in `steadyrank.workflows.reproduce.PAPERS`, which is heavy to import."""
+"""As in `steadyrank.papers.reproduce.PAPERS`, which is heavy to import."""
 
 WIDTH = 100
 """Of a table where nobody is looking."""
@@ -38,13 +38,26 @@ def _paper(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 
 budget_options = together(
-    click.option("--out", metavar="DIR", type=click.Path(file_okay=False),
-                 help="Folder for index.html, tables (CSV, LaTeX), figures (SVG), claims.json."),
-    click.option("--budget", type=click.Choice(["small", "full"]), default="full",
-                 show_default=True, help="All of it, or a quick look."),
-    click.option("--samples", type=click.IntRange(min=2), metavar="N",
-                 help="Samples, trials or splits, instead of the budget's."),
-)  # fmt: skip
+    click.option(
+        "--out",
+        metavar="DIR",
+        type=click.Path(file_okay=False),
+        help="Folder for index.html, tables (CSV, LaTeX), figures (SVG), claims.json.",
+    ),
+    click.option(
+        "--budget",
+        type=click.Choice(["small", "full"]),
+        default="full",
+        show_default=True,
+        help="All of it, or a quick look.",
+    ),
+    click.option(
+        "--samples",
+        type=click.IntRange(min=2),
+        metavar="N",
+        help="Samples, trials or splits, instead of the budget's.",
+    ),
+)
 
 
 @click.command("reproduce")
@@ -84,15 +97,22 @@ def command(
     with told_on_stderr(quiet), progress_bar(paper, quiet) as progress:
         tell_if_compiling(quiet)
         data = _data(files, scores_files, runs_in_rows, measures, options)
-        from steadyrank.render.jsons import to_json
-        from steadyrank.render.tables import render
-        from steadyrank.workflows.reproduce import reproduce
-        from steadyrank.workflows.reproduce_output import claims_table, reproduction_json, wrapped
+        from steadyrank.papers.output import claims_table, reproduction_json, wrapped
+        from steadyrank.papers.reproduce import reproduce
+        from steadyrank.present.json import to_json
+        from steadyrank.present.table import render
 
         made = reproduce(
-            paper, out=out, samples=samples, budget=budget, jobs=jobs, progress=progress,
-            rng=seed, command=spelled_command(click.get_current_context()), **data,
-        )  # fmt: skip
+            paper,
+            out=out,
+            samples=samples,
+            budget=budget,
+            jobs=jobs,
+            progress=progress,
+            rng=seed,
+            command=spelled_command(click.get_current_context()),
+            **data,
+        )
         if kind == "json":
             text = to_json(reproduction_json(made))
         else:
@@ -104,9 +124,12 @@ def command(
 
 
 def _data(
-    files: tuple[str, ...], scores_files: tuple[str, ...], runs_in_rows: bool,
-    measures: tuple[str, ...], options: dict[str, Any],
-) -> dict[str, Any]:  # fmt: skip
+    files: tuple[str, ...],
+    scores_files: tuple[str, ...],
+    runs_in_rows: bool,
+    measures: tuple[str, ...],
+    options: dict[str, Any],
+) -> dict[str, Any]:
     """What `reproduce` takes for these arguments: scores, runs and judgments, or nothing."""
     if scores_files or any(path for _, path in map(split_assignment, measures)):
         scores = load_scores(files, scores_files, measures, runs_in_rows=runs_in_rows, **options)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steadyrank._wording import counted
 from steadyrank.cli.making import (
     Maker,
     keeping_options,
@@ -16,11 +15,12 @@ from steadyrank.cli.making import (
     written_caption,
 )
 from steadyrank.cli.options import digits_option, output_options, together
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
-    from steadyrank.render.tables import Table
-    from steadyrank.retrieval.run_studies import WrittenRuns
+    from steadyrank.present.table import Table
+    from steadyrank.retrieval.makers.runs import WrittenRuns
 
 
 def _fraction(text: str) -> float:
@@ -45,31 +45,90 @@ def _rates(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
 
 
 design_options = together(
-    click.option("--shards", type=int, default=50, show_default=True, metavar="K",
-                 help="Shards of the collection."),
-    click.option("--sample-rate", multiple=True, default=("0.01",), callback=_rates, metavar="R,…",
-                 help="Share of each shard in a central sample [default: 0.01]."),
-    click.option("--cluster-samples", type=int, default=2, show_default=True, metavar="S",
-                 help="Samples of documents that are clustered."),
-    click.option("--partitions", type=int, default=5, show_default=True, metavar="P",
-                 help="Partitions into shards by each of them."),
-    click.option("--csi", type=int, default=10, show_default=True, metavar="C",
-                 help="Central samples of each partition and rate."),
-    click.option("--sample", "cluster_share", callback=_share, default="1%", show_default=True,
-                 metavar="SHARE", help="Share of the documents in a sample that is clustered."),
-    click.option("--top-shards", type=int, default=5, show_default=True, metavar="T",
-                 help="Shards searched for a topic, at most."),
-    click.option("--csi-depth", type=int, default=50, show_default=True, metavar="N",
-                 help="Best documents of a central sample that choose the shards."),
-    click.option("--distance", type=click.Choice(["cosine", "kl"]), default="cosine",
-                 show_default=True, help="Of documents from the centres of clusters."),
+    click.option(
+        "--shards",
+        type=int,
+        default=50,
+        show_default=True,
+        metavar="K",
+        help="Shards of the collection.",
+    ),
+    click.option(
+        "--sample-rate",
+        multiple=True,
+        default=("0.01",),
+        callback=_rates,
+        metavar="R,…",
+        help="Share of each shard in a central sample [default: 0.01].",
+    ),
+    click.option(
+        "--cluster-samples",
+        type=int,
+        default=2,
+        show_default=True,
+        metavar="S",
+        help="Samples of documents that are clustered.",
+    ),
+    click.option(
+        "--partitions",
+        type=int,
+        default=5,
+        show_default=True,
+        metavar="P",
+        help="Partitions into shards by each of them.",
+    ),
+    click.option(
+        "--csi",
+        type=int,
+        default=10,
+        show_default=True,
+        metavar="C",
+        help="Central samples of each partition and rate.",
+    ),
+    click.option(
+        "--sample",
+        "cluster_share",
+        callback=_share,
+        default="1%",
+        show_default=True,
+        metavar="SHARE",
+        help="Share of the documents in a sample that is clustered.",
+    ),
+    click.option(
+        "--top-shards",
+        type=int,
+        default=5,
+        show_default=True,
+        metavar="T",
+        help="Shards searched for a topic, at most.",
+    ),
+    click.option(
+        "--csi-depth",
+        type=int,
+        default=50,
+        show_default=True,
+        metavar="N",
+        help="Best documents of a central sample that choose the shards.",
+    ),
+    click.option(
+        "--distance",
+        type=click.Choice(["cosine", "kl"]),
+        default="cosine",
+        show_default=True,
+        help="Of documents from the centres of clusters.",
+    ),
     click.option("--random-shards", is_flag=True, help="Shards at random, for contrast."),
-    click.option("--statistics", type=click.Choice(["global", "shard"]), default="global",
-                 show_default=True, help="Of the collection, or of each shard by itself."),
+    click.option(
+        "--statistics",
+        type=click.Choice(["global", "shard"]),
+        default="global",
+        show_default=True,
+        help="Of the collection, or of each shard by itself.",
+    ),
     click.option("--model", default="BM25", show_default=True, help="What ranks the documents."),
     click.option("--stop-list", default="lucene", show_default=True, help="A name or a file."),
     click.option("--lexical", default="porter", show_default=True, help="Stemmer or n-grams."),
-)  # fmt: skip
+)
 
 
 @click.command("shard")
@@ -90,8 +149,8 @@ def command(digits: int, seed: int, **options: Any) -> None:
 
 
 def _maker() -> Maker:
-    from steadyrank.retrieval.search_kernels import search_one
-    from steadyrank.retrieval.selective import shard, write_shards
+    from steadyrank.retrieval.engine.search_kernels import search_one
+    from steadyrank.retrieval.makers.shard import shard, write_shards
 
     return Maker(shard, write_shards, search_one)
 
@@ -100,7 +159,7 @@ def _summary(scores: Scores, digits: int) -> Table:
     """Means of each system's and rate's instances, and how far they spread."""
     import numpy as np
 
-    from steadyrank.render.tables import Table
+    from steadyrank.present.table import Table
 
     means = scores.mean()
     groups: dict[tuple[str, str], list[int]] = {}
@@ -128,7 +187,7 @@ def _written(result: WrittenRuns) -> Table:
     """How many runs there are of each system and rate."""
     from collections import Counter
 
-    from steadyrank.render.tables import Table
+    from steadyrank.present.table import Table
 
     counts = Counter((info["system"], info["rate"]) for info in result.run_info)
     return Table(

@@ -69,50 +69,116 @@ def _refuse_scores(ctx: click.Context, param: click.Parameter, value: str | None
 
 
 study_options = together(
-    click.option("-m", "--measure", multiple=True, callback=_one_measure, metavar="M",
-                 shell_complete=complete_measure,
-                 help="AP (default), P@k, R@k, RR, RBP, Success@k, or nDCG in its binary "
-                 "version; relevant from grade 2 on: AP(rel=2), nDCG(rel=2)@10."),
-    click.option("--mode", type=click.Choice(["sound", "paper"]), default="sound",
-                 show_default=True, help="Use sound defaults, or the paper's."),
+    click.option(
+        "-m",
+        "--measure",
+        multiple=True,
+        callback=_one_measure,
+        metavar="M",
+        shell_complete=complete_measure,
+        help="AP (default), P@k, R@k, RR, RBP, Success@k, or nDCG in its binary "
+        "version; relevant from grade 2 on: AP(rel=2), nDCG(rel=2)@10.",
+    ),
+    click.option(
+        "--mode",
+        type=click.Choice(["sound", "paper"]),
+        default="sound",
+        show_default=True,
+        help="Use sound defaults, or the paper's.",
+    ),
     click.option("--scores", hidden=True, expose_value=False, callback=_refuse_scores),
-    click.option("--model", type=click.Choice(["bootstrap", "kde"]), default="bootstrap",
-                 show_default=True, help="Draw a run's scores again, or from smooth densities."),
-    click.option("--samples", "n_samples", type=click.IntRange(min=1), default=10_000,
-                 show_default=True, help="Simulated collections."),
-    click.option("--depth", metavar="retrieved|N", callback=_word_or(int, "retrieved"),
-                 show_default="retrieved; 1000 with --mode paper",
-                 help="Documents of a simulated ranking."),
-    click.option("--bandwidth", metavar="scott|silverman|robust|NUMBER",
-                 callback=_word_or(float, "scott", "silverman", "robust"), default="scott",
-                 show_default=True, help="Kernel bandwidth."),
-    click.option("--denominator", type=click.Choice(["judged", "sampled", "poisson"]),
-                 show_default="poisson; judged with --mode paper",
-                 help="Relevant documents that AP, R@k and nDCG divide by."),
-    click.option("--score-source", type=click.Choice(["score", "rank"]), default="score",
-                 show_default=True, help="rank: for runs whose scores mean nothing."),
-    click.option("--alpha", type=click.FloatRange(0, 1, min_open=True, max_open=True),
-                 default=0.05, show_default=True, help="Level of the t tests."),
-    click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu",
-                 show_default=True,
-                 help="Device to sample on; CPU and GPU use different random streams."),
-    click.option("--store", metavar="DIR", type=click.Path(file_okay=False),
-                 help="Keep finished samples in DIR, and take up where it stopped."),
-)  # fmt: skip
+    click.option(
+        "--model",
+        type=click.Choice(["bootstrap", "kde"]),
+        default="bootstrap",
+        show_default=True,
+        help="Draw a run's scores again, or from smooth densities.",
+    ),
+    click.option(
+        "--samples",
+        "n_samples",
+        type=click.IntRange(min=1),
+        default=10_000,
+        show_default=True,
+        help="Simulated collections.",
+    ),
+    click.option(
+        "--depth",
+        metavar="retrieved|N",
+        callback=_word_or(int, "retrieved"),
+        show_default="retrieved; 1000 with --mode paper",
+        help="Documents of a simulated ranking.",
+    ),
+    click.option(
+        "--bandwidth",
+        metavar="scott|silverman|robust|NUMBER",
+        callback=_word_or(float, "scott", "silverman", "robust"),
+        default="scott",
+        show_default=True,
+        help="Kernel bandwidth.",
+    ),
+    click.option(
+        "--denominator",
+        type=click.Choice(["judged", "sampled", "poisson"]),
+        show_default="poisson; judged with --mode paper",
+        help="Relevant documents that AP, R@k and nDCG divide by.",
+    ),
+    click.option(
+        "--score-source",
+        type=click.Choice(["score", "rank"]),
+        default="score",
+        show_default=True,
+        help="rank: for runs whose scores mean nothing.",
+    ),
+    click.option(
+        "--alpha",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.05,
+        show_default=True,
+        help="Level of the t tests.",
+    ),
+    click.option(
+        "--device",
+        type=click.Choice(["cpu", "cuda"]),
+        default="cpu",
+        show_default=True,
+        help="Device to sample on; CPU and GPU use different random streams.",
+    ),
+    click.option(
+        "--store",
+        metavar="DIR",
+        type=click.Path(file_okay=False),
+        help="Keep finished samples in DIR, and take up where it stopped.",
+    ),
+)
 
 missing_options = together(
-    click.option("--missing", type=click.Choice(["zero", "error"]), default="zero",
-                 show_default=True, help="A judged topic that a run lacks."),
-    click.option("--no-relevant", type=click.Choice(["zero", "skip"]), default="zero",
-                 show_default=True, help="A topic without relevant documents."),
-)  # fmt: skip
+    click.option(
+        "--missing",
+        type=click.Choice(["zero", "error"]),
+        default="zero",
+        show_default=True,
+        help="A judged topic that a run lacks.",
+    ),
+    click.option(
+        "--no-relevant",
+        type=click.Choice(["zero", "skip"]),
+        default="zero",
+        show_default=True,
+        help="A topic without relevant documents.",
+    ),
+)
 
 showing_options = together(
-    click.option("--top", type=click.IntRange(min=1), metavar="K",
-                 help="Show how likely each run is among the top K [default: 3]."),
+    click.option(
+        "--top",
+        type=click.IntRange(min=1),
+        metavar="K",
+        help="Show how likely each run is among the top K [default: 3].",
+    ),
     plot_option("error rates"),
     digits_option,
-)  # fmt: skip
+)
 
 
 @click.command("simulate")
@@ -152,16 +218,21 @@ def command(
         progress_bar("runs read", quiet) as reading,
         progress_bar("blocks of samples", quiet) as progress,
     ):
-        from steadyrank.data.reading import RunOptions
-        from steadyrank.render.simulations import simulate_text
-        from steadyrank.studies.sampler_kernels import sample_cells
-        from steadyrank.studies.simulate import simulate
+        from steadyrank.data.read.runs import RunOptions
+        from steadyrank.studies.simulate.sampler_kernels import sample_cells
+        from steadyrank.studies.simulate.study import simulate
+        from steadyrank.studies.simulate.tables import simulate_text
 
         tell_if_compiling(quiet, sample_cells)
         result = simulate(
-            list(runs), qrels, options=RunOptions(name_from=name_from, duplicates=duplicates),
-            reading=reading, progress=progress, rng=seed, **options,
-        )  # fmt: skip
+            list(runs),
+            qrels,
+            options=RunOptions(name_from=name_from, duplicates=duplicates),
+            reading=reading,
+            progress=progress,
+            rng=seed,
+            **options,
+        )
         text = simulate_text(result, kind, top=top, digits=digits, **terminal_looks(output))
     emit(text, output)
     draw(result, plot, quiet)
@@ -170,7 +241,7 @@ def command(
 def _check_top(runs: tuple[str, ...], top: int | None) -> None:
     """Refuse at once what would otherwise fail after hours of sampling."""
     if top is not None:
-        from steadyrank.data.sources import find_files
-        from steadyrank.render.simulations import top_columns
+        from steadyrank.data.read.sources import find_files
+        from steadyrank.studies.simulate.tables import top_columns
 
         top_columns(top, len(find_files(runs)))

@@ -28,16 +28,28 @@ from steadyrank.errors import InputError
 
 study_options = together(
     click.option("--topics", metavar="N,N,…", help="Other numbers of topics to look at."),
-    click.option("--levels", metavar="L,L,…", default="0.8,0.9,0.95", show_default=True,
-                 help="Levels of stability to find topics for."),
-    click.option("--facet", metavar="COLUMN", default="auto", show_default=True,
-                 help="Third facet: a column of --run-info whose values all systems have, such as "
-                      "assessor; auto: the runs of a system are its instances; none."),
-    click.option("--instances", metavar="K,K,…",
-                 help="Numbers of instances to look at [default: 1,2,5,10]."),
-    click.option("--confidence", type=float, default=0.95, show_default=True,
-                 help="Of the intervals."),
-)  # fmt: skip
+    click.option(
+        "--levels",
+        metavar="L,L,…",
+        default="0.8,0.9,0.95",
+        show_default=True,
+        help="Levels of stability to find topics for.",
+    ),
+    click.option(
+        "--facet",
+        metavar="COLUMN",
+        default="auto",
+        show_default=True,
+        help="Third facet: a column of --run-info whose values all systems have, such as "
+        "assessor; auto: the runs of a system are its instances; none.",
+    ),
+    click.option(
+        "--instances", metavar="K,K,…", help="Numbers of instances to look at [default: 1,2,5,10]."
+    ),
+    click.option(
+        "--confidence", type=float, default=0.95, show_default=True, help="Of the intervals."
+    ),
+)
 
 
 @click.command("stability")
@@ -82,8 +94,8 @@ def command(
     with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
         tell_if_compiling(quiet)
         scores = load_scores(files, scores_files, measures, progress=progress, **options)
-        from steadyrank.render.plans import stability_text
-        from steadyrank.studies.stability import StabilityTable, stability
+        from steadyrank.studies.plan.tables import stability_text
+        from steadyrank.studies.stability.study import StabilityTable, stability
 
         results = [
             stability(scores, measure=name, facet=facet, confidence=confidence, rng=seed, **wanted)

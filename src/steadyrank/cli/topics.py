@@ -67,28 +67,55 @@ def _number(word: str) -> int:
 
 study_options = together(
     click.option("--sizes", metavar="5,10,…", help="Of topic sets [default: 5,10,… to half]."),
-    click.option("--trials", type=click.IntRange(min=1), default=1000, show_default=True,
-                 help="Random splits of the topics."),
-    click.option("--target", type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
-                 default=0.05, show_default=True,
-                 help="Count the pairs that are reversed more often than this."),
-    click.option("--alpha", type=float, default=0.05, show_default=True,
-                 help="Level of significance, of all comparisons together."),
-    click.option("--beta", type=float, default=0.2, show_default=True,
-                 help="Chance to miss a difference with the topics needed: 1 - power."),
-    click.option("--comparisons", type=click.IntRange(min=1), metavar="K",
-                 help="Keep alpha over K comparisons [default: all pairs shown]."),
+    click.option(
+        "--trials",
+        type=click.IntRange(min=1),
+        default=1000,
+        show_default=True,
+        help="Random splits of the topics.",
+    ),
+    click.option(
+        "--target",
+        type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
+        default=0.05,
+        show_default=True,
+        help="Count the pairs that are reversed more often than this.",
+    ),
+    click.option(
+        "--alpha",
+        type=float,
+        default=0.05,
+        show_default=True,
+        help="Level of significance, of all comparisons together.",
+    ),
+    click.option(
+        "--beta",
+        type=float,
+        default=0.2,
+        show_default=True,
+        help="Chance to miss a difference with the topics needed: 1 - power.",
+    ),
+    click.option(
+        "--comparisons",
+        type=click.IntRange(min=1),
+        metavar="K",
+        help="Keep alpha over K comparisons [default: all pairs shown].",
+    ),
     click.option("--baseline", metavar="RUN", help="Show every run against this one only."),
-    click.option("--binning", type=click.Choice(["first", "both"]), default="first",
-                 show_default=True,
-                 help="Level of a pair in a split: by the first set, or by each in turn."),
-)  # fmt: skip
+    click.option(
+        "--binning",
+        type=click.Choice(["first", "both"]),
+        default="first",
+        show_default=True,
+        help="Level of a pair in a split: by the first set, or by each in turn.",
+    ),
+)
 
 showing_options = together(
     click.option("--levels", is_flag=True, help="CSV of rates by level and size, not of pairs."),
     plot_option("error rates against topics"),
     digits_option,
-)  # fmt: skip
+)
 
 
 @click.command("topics")
@@ -134,19 +161,33 @@ def command(
         tell_if_compiling(quiet)
         with progress_bar("runs", quiet) as reading:
             scores = load_scores(
-                files, scores_files, measures, progress=reading, jobs=jobs, scheduler=scheduler,
+                files,
+                scores_files,
+                measures,
+                progress=reading,
+                jobs=jobs,
+                scheduler=scheduler,
                 **options,
-            )  # fmt: skip
-        from steadyrank.render.topic_tables import topics_text
-        from steadyrank.studies.topics import topics
+            )
+        from steadyrank.studies.topics.study import topics
+        from steadyrank.studies.topics.tables import topics_text
 
         chosen = parse_sizes(sizes, len(scores.topics) // 2) if sizes is not None else None
         with progress_bar("blocks of splits", quiet) as progress:
             result = topics(
-                scores, sizes=chosen, trials=trials, target=target, alpha=alpha, beta=beta,
-                comparisons=comparisons, baseline=baseline, binning=binning, jobs=jobs,
-                progress=progress, rng=seed,
-            )  # fmt: skip
+                scores,
+                sizes=chosen,
+                trials=trials,
+                target=target,
+                alpha=alpha,
+                beta=beta,
+                comparisons=comparisons,
+                baseline=baseline,
+                binning=binning,
+                jobs=jobs,
+                progress=progress,
+                rng=seed,
+            )
         text = topics_text(result, kind, levels=levels, digits=digits, **terminal_looks(output))
     emit(text, output)
     draw(result, plot, quiet)

@@ -18,13 +18,7 @@ from steadyrank.errors import InputError, MachineError
 PATIENCE = "10s"
 """How long to wait for a scheduler."""
 
-_LOGGERS = (
-    "distributed",
-    "distributed.client",
-    "distributed.gc",
-    "tornado.application",
-    "asyncio",
-)
+_LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado.application", "asyncio")
 """Those to which Dask gives levels and a way to stderr, and those of its event loop."""
 
 

@@ -23,7 +23,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from steadyrank.compute.machine_code import harmless, keep_code
+from steadyrank.compute.numba_cache import harmless, keep_code
 
 NO_CACHE_PLACE = "no locator available"
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.foreign import as_qrels
+from steadyrank.data.interop.objects import as_qrels
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.reading import read_qrels
+from steadyrank.data.read.runs import read_qrels
 from steadyrank.data.scores import Scores
 
 _NUMBERS = re.compile(r"([0-9]+)")

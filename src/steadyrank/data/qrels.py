@@ -10,22 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steadyrank.compute.kernels import (
-    WORD,
-    inlined,
-    lean_kernel,
-    part,
-    words_alike,
-)
-from steadyrank.data.blocks import group_by_topic, repeated_rows
+from steadyrank.compute.kernels import WORD, inlined, lean_kernel, part, words_alike
 from steadyrank.data.ids import Ids, make_ids, same_bytes
+from steadyrank.data.read.blocks import group_by_topic, repeated_rows
 from steadyrank.data.run import as_numbers
 from steadyrank.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from steadyrank.data.tool_frames import Tool
+    from steadyrank.data.interop.tool_frames import Tool
 
 LARGEST_GRADE = 1000
 """Gains of 2^grade must stay finite."""
@@ -79,9 +73,21 @@ def _find_row(data, start, end, code, qrels_data, offsets, first, slots, low, hi
 
 @part
 def find_judged(
-    run_data, run_offsets, run_hashes, start, stop, data, offsets, first, slots, low, high,
-    ranks, rows, place,
-):  # fmt: skip
+    run_data,
+    run_offsets,
+    run_hashes,
+    start,
+    stop,
+    data,
+    offsets,
+    first,
+    slots,
+    low,
+    high,
+    ranks,
+    rows,
+    place,
+):
     """Where the judged documents of one topic stand in one ranking.
 
     Looks the run's rows start:stop up in the topic's table slots[low:high]; for each
@@ -97,9 +103,17 @@ def find_judged(
         if alike == WORD(0) and slots[bucket + BUCKET - 1] == WORD(0):
             continue
         row = _find_row(
-            run_data, run_offsets[i], run_offsets[i + 1], code, data, offsets, first, slots, low,
+            run_data,
+            run_offsets[i],
+            run_offsets[i + 1],
+            code,
+            data,
+            offsets,
+            first,
+            slots,
+            low,
             high,
-        )  # fmt: skip
+        )
         if row >= 0:
             ranks[place + found] = i - start + 1
             rows[place + found] = row
@@ -185,7 +199,7 @@ class Qrels:
 
     def to_frame(self, *, columns: Tool = "steadyrank") -> pd.DataFrame:
         """A row a judgment, under the column names that a tool expects."""
-        from steadyrank.data.tool_frames import qrels_frame
+        from steadyrank.data.interop.tool_frames import qrels_frame
 
         return qrels_frame(self, columns=columns)
 

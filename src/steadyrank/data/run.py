@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from steadyrank.data.blocks import group_by_topic, rank_blocks, repeated_rows
 from steadyrank.data.ids import Ids, make_ids
+from steadyrank.data.read.blocks import group_by_topic, rank_blocks, repeated_rows
 from steadyrank.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from steadyrank.data.tool_frames import Tool
+    from steadyrank.data.interop.tool_frames import Tool
 
 Duplicates = Literal["error", "first", "best"]
 
@@ -62,7 +62,7 @@ class Run:
 
     def to_frame(self, *, columns: Tool = "steadyrank") -> pd.DataFrame:
         """A row a document, under the column names that a tool expects."""
-        from steadyrank.data.tool_frames import run_frame
+        from steadyrank.data.interop.tool_frames import run_frame
 
         return run_frame(self, columns=columns)
 

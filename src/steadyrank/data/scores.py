@@ -134,9 +134,12 @@ class Scores:
         info = {key: ("run", list(column)) for key, column in self.run_info.items()}
         coords = dict(zip(AXES, map(list, self.labels), strict=True))
         return xr.DataArray(
-            self.values.copy(), dims=AXES, coords={**coords, **info}, name="score",
+            self.values.copy(),
+            dims=AXES,
+            coords={**coords, **info},
+            name="score",
             attrs=dict(self.meta),
-        )  # fmt: skip
+        )
 
     def _repr_html_(self) -> str:
         from steadyrank.data.heatmap import heatmap
@@ -232,9 +235,13 @@ def join_scores(*parts: Scores) -> Scores:
             raise InputError(f"the scores to join disagree about {named}")
         cube[place] = np.where(np.isnan(part.values), there, part.values)
     return Scores(
-        measures=labels[0], runs=labels[1], topics=labels[2], values=cube,
-        run_info=_join_info(parts, labels[1]), meta=_join_meta(parts),
-    )  # fmt: skip
+        measures=labels[0],
+        runs=labels[1],
+        topics=labels[2],
+        values=cube,
+        run_info=_join_info(parts, labels[1]),
+        meta=_join_meta(parts),
+    )
 
 
 def _join_info(parts: Sequence[Scores], runs: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

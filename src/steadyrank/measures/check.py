@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from steadyrank._wording import by_number, counted
 from steadyrank.compute.executors import Progress, map_in_order, workers
-from steadyrank.data.foreign import runs_and_files
+from steadyrank.data.interop.objects import runs_and_files
 from steadyrank.data.order import judgments_of
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.reading import NameFrom, RunOptions, load_run
+from steadyrank.data.read.runs import NameFrom, RunOptions, load_run
+from steadyrank.data.read.sources import is_json_lines, is_parquet, open_bytes
 from steadyrank.data.run import Run
-from steadyrank.data.sources import is_json_lines, is_parquet, open_bytes
 from steadyrank.errors import InputError
 from steadyrank.measures.scoring import JudgedRun, find_judged_documents
+from steadyrank.words import by_number, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,19 +83,24 @@ class CheckResult:
 
         rows = [
             {
-                "run": row.run, "topics": row.topics, "missing": row.missing,
-                "unknown": row.unknown, "shallowest": row.shallowest, "deepest": row.deepest,
+                "run": row.run,
+                "topics": row.topics,
+                "missing": row.missing,
+                "unknown": row.unknown,
+                "shallowest": row.shallowest,
+                "deepest": row.deepest,
                 **{f"Judged@{d}": share for d, share in zip(DEPTHS, row.judged, strict=True)},
-                "tied": row.tied, "rank_like": row.rank_like,
+                "tied": row.tied,
+                "rank_like": row.rank_like,
             }
             for row in self.runs
-        ]  # fmt: skip
+        ]
         return pd.DataFrame(rows)
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        from steadyrank._notebook import frame_html
+        from steadyrank.notebook import frame_html
 
         found = (f"{each.level}: {each.where}: {each.what}" for each in self.findings)
         return frame_html(self.to_frame()) + "".join(f"<p>{escape(line)}</p>" for line in found)

@@ -17,14 +17,13 @@ from typing import Any, Literal
 import numpy as np
 
 from steadyrank._version import __version__
-from steadyrank._wording import by_number, counted
 from steadyrank.compute.executors import Progress, map_in_order, workers
-from steadyrank.data.blocks import rank_blocks
-from steadyrank.data.foreign import runs_and_files
 from steadyrank.data.ids import Ids
+from steadyrank.data.interop.objects import runs_and_files
 from steadyrank.data.order import judgments_of
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.reading import (
+from steadyrank.data.read.blocks import rank_blocks
+from steadyrank.data.read.runs import (
     MEMORY,
     NameFrom,
     RunOptions,
@@ -34,9 +33,9 @@ from steadyrank.data.reading import (
     opened_run,
     warn_oddities,
 )
+from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Duplicates, Run
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.data.sources import PathLike
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.measures.scoring import (
@@ -46,8 +45,9 @@ from steadyrank.measures.scoring import (
     prepare,
     score_topics,
 )
-from steadyrank.measures.ties import check_expectations, expected_scores
-from steadyrank.measures.ties import tie_bounds as scores_of_extreme_orders
+from steadyrank.measures.ties.expected import check_expectations, expected_scores
+from steadyrank.measures.ties.expected import tie_bounds as scores_of_extreme_orders
+from steadyrank.words import by_number, counted
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
 
@@ -157,13 +157,17 @@ def evaluate(
         run_info=_info_columns([{**o.run.info, **described[o.run.name]} for o in outcomes]),
         meta={
             "steadyrank": __version__,
-            "settings": {"missing": missing, "no_relevant": no_relevant, "ties": ties,
-                         "duplicates": duplicates},
+            "settings": {
+                "missing": missing,
+                "no_relevant": no_relevant,
+                "ties": ties,
+                "duplicates": duplicates,
+            },
             "qrels": None if judged.source is None else str(judged.source),
             "files": {o.run.name: str(o.run.source) for o in outcomes if o.run.source},
             **({"tie_bounds": _bounds_by_name(parsed, outcomes)} if tie_bounds else {}),
         },
-    )  # fmt: skip
+    )
 
 
 def _check_choice(what: str, value: str, choices: Sequence[str]) -> None:

@@ -60,13 +60,24 @@ _BY_LOWER = {name.lower(): name for name in KINDS}
 
 _OTHER_NAMES = {
     # trec_eval
-    "map": "AP", "map_cut": "AP", "ndcg_cut": "nDCG", "recall": "R", "recip_rank": "RR",
+    "map": "AP",
+    "map_cut": "AP",
+    "ndcg_cut": "nDCG",
+    "recall": "R",
+    "recip_rank": "RR",
     "success": "Success",
     # ranx and others
-    "precision": "P", "r_precision": "Rprec", "r-precision": "Rprec", "mrr": "RR",
-    "reciprocal_rank": "RR", "hit_rate": "Success", "ndcg_burges": "nDCG(dcg='exp-log2')",
-    "p+": "Pplus", "p_plus": "Pplus", "average_precision": "AP",
-}  # fmt: skip
+    "precision": "P",
+    "r_precision": "Rprec",
+    "r-precision": "Rprec",
+    "mrr": "RR",
+    "reciprocal_rank": "RR",
+    "hit_rate": "Success",
+    "ndcg_burges": "nDCG(dcg='exp-log2')",
+    "p+": "Pplus",
+    "p_plus": "Pplus",
+    "average_precision": "AP",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,9 +61,17 @@ class JudgedRun:
 
 @kernel
 def _match(
-    run_data, run_offsets, run_hashes, run_blocks, run_topic, data, offsets, first_rows,
-    slots, slot_bounds,
-):  # fmt: skip
+    run_data,
+    run_offsets,
+    run_hashes,
+    run_blocks,
+    run_topic,
+    data,
+    offsets,
+    first_rows,
+    slots,
+    slot_bounds,
+):
     n_topics = len(run_topic)
     blocks = np.zeros(n_topics + 1, np.int64)
     lengths = np.full(n_topics, -1, np.int64)
@@ -80,9 +88,21 @@ def _match(
         if run_topic[t] >= 0:
             start, stop = run_blocks[run_topic[t]], run_blocks[run_topic[t] + 1]
             blocks[t + 1] += find_judged(
-                run_data, run_offsets, run_hashes, start, stop, data, offsets, first_rows[t],
-                slots, slot_bounds[t], slot_bounds[t + 1], ranks, rows, blocks[t],
-            )  # fmt: skip
+                run_data,
+                run_offsets,
+                run_hashes,
+                start,
+                stop,
+                data,
+                offsets,
+                first_rows[t],
+                slots,
+                slot_bounds[t],
+                slot_bounds[t + 1],
+                ranks,
+                rows,
+                blocks[t],
+            )
     return blocks, ranks[: blocks[n_topics]], rows[: blocks[n_topics]], lengths
 
 
@@ -96,16 +116,35 @@ def find_judged_documents(run: Run, qrels: Qrels, *, relevant_only: bool = False
     run_topic = np.array([positions.get(topic, -1) for topic in qrels.topics], np.int64)
     slot_bounds, slots = qrels.relevant_slots if relevant_only else qrels.all_slots
     blocks, ranks, rows, lengths = _match(
-        run.documents.data, run.documents.offsets, run.documents.hashes, run.blocks, run_topic,
-        qrels.documents.data, qrels.documents.offsets, qrels.blocks, slots, slot_bounds,
-    )  # fmt: skip
+        run.documents.data,
+        run.documents.offsets,
+        run.documents.hashes,
+        run.blocks,
+        run_topic,
+        qrels.documents.data,
+        qrels.documents.offsets,
+        qrels.blocks,
+        slots,
+        slot_bounds,
+    )
     return JudgedRun(blocks, ranks, rows, lengths)
 
 
 def _score_topics(
-    blocks, all_ranks, all_grades, lengths, ideal_blocks, all_ideal, gain, level, cutoff,
-    parameter, no_relevant, missing, out,
-):  # fmt: skip
+    blocks,
+    all_ranks,
+    all_grades,
+    lengths,
+    ideal_blocks,
+    all_ideal,
+    gain,
+    level,
+    cutoff,
+    parameter,
+    no_relevant,
+    missing,
+    out,
+):
     """One measure, the global `one_topic`, on every topic: the body of each measure's kernel."""
     for t in range(len(lengths)):
         ideal = all_ideal[ideal_blocks[t] : ideal_blocks[t + 1]]
@@ -115,9 +154,15 @@ def _score_topics(
             out[t] = missing
         else:
             out[t] = one_topic(  # noqa: F821
-                all_ranks[blocks[t] : blocks[t + 1]], all_grades[blocks[t] : blocks[t + 1]],
-                lengths[t], ideal, gain, level, cutoff, parameter,
-            )  # fmt: skip
+                all_ranks[blocks[t] : blocks[t + 1]],
+                all_grades[blocks[t] : blocks[t + 1]],
+                lengths[t],
+                ideal,
+                gain,
+                level,
+                cutoff,
+                parameter,
+            )
 
 
 @functools.cache
@@ -222,15 +267,31 @@ def score_topics(
     for row, recipe in zip(scores, recipes, strict=True):
         if recipe.function is not None:
             score_own(
-                recipe.function, recipe.measure,
-                (judged.blocks, judged.ranks, qrels.grades[judged.rows]), judged.lengths,
-                (qrels.blocks, qrels.ideal), no_relevant=no_relevant, missing=missing, out=row,
-            )  # fmt: skip
+                recipe.function,
+                recipe.measure,
+                (judged.blocks, judged.ranks, qrels.grades[judged.rows]),
+                judged.lengths,
+                (qrels.blocks, qrels.ideal),
+                no_relevant=no_relevant,
+                missing=missing,
+                out=row,
+            )
             continue
         everything = (judged.blocks, judged.ranks, judged.ranks)
         blocks, ranks, grades = everything if recipe.needs_all else few
         scoring_kernel(recipe.measure.name)(
-            blocks, ranks, grades, judged.lengths, qrels.blocks, qrels.ideal, recipe.gain,
-            recipe.level, recipe.cutoff, recipe.parameter, no_relevant, missing, row,
-        )  # fmt: skip
+            blocks,
+            ranks,
+            grades,
+            judged.lengths,
+            qrels.blocks,
+            qrels.ideal,
+            recipe.gain,
+            recipe.level,
+            recipe.cutoff,
+            recipe.parameter,
+            no_relevant,
+            missing,
+            row,
+        )
     return scores

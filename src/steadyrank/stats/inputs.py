@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steadyrank.errors import InputError
-from steadyrank.stats.result import degenerate_flags
+from steadyrank.stats.pairs.result import degenerate_flags
 
 PAIR_BLOCK = 256
 """Pairs handled at a time: bounds memory, and never depends on the number of threads."""

@@ -1,0 +1,1 @@
+"""Other tools' objects and frames, in and out."""

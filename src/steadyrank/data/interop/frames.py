@@ -1,0 +1,255 @@
+"""Runs and judgments as tables: Parquet files and JSON lines.
+
+Columns are `query_id`, `doc_id` and `score` or `relevance`, under any of the
+names that other tools give them.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Set
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.ids import Ids, make_ids
+from steadyrank.data.qrels import LARGEST_GRADE
+from steadyrank.data.read.sources import is_parquet, open_bytes
+from steadyrank.errors import FormatError
+
+TOPIC_NAMES = ("query_id", "qid", "q_id", "topic", "query")
+DOCUMENT_NAMES = ("doc_id", "docno", "docid", "did", "document")
+VALUE_NAMES = {
+    "score": ("score", "sim"),
+    "relevance": ("relevance", "rel", "label", "grade", "score"),
+}
+RUN_NAMES = ("run", "tag", "name", "system")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Rows of a table, topics one a row."""
+
+    topics: list[str]
+    documents: Ids
+    values: np.ndarray
+    name: str = ""
+
+
+def read_columns(path: Path, value: str) -> Columns:
+    """The rows of a Parquet or JSON-lines file, `value` being score or relevance."""
+    if is_parquet(path):
+        return _from_parquet(path, value)
+    return _from_json_lines(path, value)
+
+
+def pick_column(present: Iterable[str], names: tuple[str, ...]) -> str | None:
+    """The first of `names` that a table has, capitals ignored."""
+    by_lower = {str(column).lower(): column for column in present}
+    return next((by_lower[name] for name in names if name in by_lower), None)
+
+
+def _pick_all(path: Path, present: Iterable[str], value: str, line: int | None) -> list[str]:
+    present = list(present)
+    found = []
+    for names in (TOPIC_NAMES, DOCUMENT_NAMES, VALUE_NAMES[value]):
+        column = pick_column(present, names)
+        if column is None:
+            got = ", ".join(map(str, present))[:200]
+            message = f"expected a column {names[0]!r}, got {got}"
+            raise FormatError(path, message, line)
+        twins = [name for name in present if str(name).lower() == str(column).lower()]
+        if len(twins) > 1:
+            raise FormatError(path, f"two columns are named {column!r}: rename one", line)
+        found.append(column)
+    return found
+
+
+def read_parquet(path: Path, choose: Callable[[list[str]], list[str]] = list) -> Any:
+    """A Parquet file, plain or gzip, as an Arrow table of the columns that `choose` picks."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # By its bytes, not its name: Arrow would take `run=x/` in a path for a column.
+    with open_bytes(path) as stream:
+        try:
+            plain = not isinstance(stream, gzip.GzipFile)
+            source = stream if plain else pa.BufferReader(stream.read())
+            file = pq.ParquetFile(source, page_checksum_verification=True)
+            return file.read(columns=choose(list(file.schema_arrow.names)))
+        except FormatError:
+            raise
+        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+            raise _broken(path, error) from None
+
+
+def column_values(path: Path, table: Any, column: str | int) -> list[Any]:
+    """A column of a Parquet file as Python values."""
+    try:
+        return list(table.column(column).to_pylist())
+    except (ValueError, OverflowError) as error:  # text that is no UTF-8, dates beyond all years
+        raise _broken(path, error) from None
+
+
+def coded_names(
+    path: Path, table: Any, column: int, what: str
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """A column's names in their order of appearance, and which of them each row has.
+
+    Millions of rows have thousands of names: only these become Python's own.
+    """
+    import pyarrow as pa
+
+    cells = table.column(column)
+    kind = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    if not (is_text or pa.types.is_integer(kind)):
+        for row, name in enumerate(column_values(path, table, column), start=1):
+            check_name(path, what, name, row)
+        return (), np.empty(0, np.intp)
+    try:
+        whole = cells.cast(pa.large_string() if is_text else kind).combine_chunks()
+        encoded = whole.dictionary_encode()
+        names = encoded.dictionary.to_pylist()
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        raise _broken(path, error) from None
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
+    firsts = np.empty(len(names) + 1, np.intp)
+    firsts[codes[::-1]] = np.arange(len(codes), 0, -1)  # of equal places the last one counts
+    if encoded.null_count:
+        check_name(path, what, None, int(firsts[-1]))
+    for name, row in zip(names, firsts.tolist(), strict=False):
+        check_name(path, what, name, row)
+    return tuple(map(str, names)), codes
+
+
+def column_numbers(path: Path, table: Any, column: int) -> np.ndarray:
+    """A column of scores as float64, NaN where there is none; an error that names the row."""
+    import pyarrow as pa
+
+    cells = table.column(column)
+    if pa.types.is_floating(cells.type) or pa.types.is_integer(cells.type):
+        numbers: np.ndarray = cells.to_numpy().astype(np.float64)
+        if np.isinf(numbers).any():
+            row = int(np.argmax(np.isinf(numbers)))
+            raise FormatError(path, f"expected a score, got {str(numbers[row])!r}", row + 1)
+        return numbers
+    values = column_values(path, table, column)
+    for row, value in enumerate(values, start=1):
+        if value is not None:
+            raise FormatError(path, f"expected a score, got {str(value)[:40]!r}", row)
+    return np.full(len(values), np.nan)
+
+
+def _broken(path: Path, error: Exception) -> FormatError:
+    reason = " ".join(str(error).split())[:200]
+    return FormatError(path, f"broken Parquet data ({reason}): write it again")
+
+
+def check_name(path: Path, what: str, name: Any, line: int | None) -> None:
+    """Refuse what is no name: nothing, neither text nor a whole number, or half a letter."""
+    if isinstance(name, bool) or not isinstance(name, (str, int)) or name == "":
+        raise FormatError(path, f"expected a name as {what}, got {str(name)[:40]!r}", line)
+    if isinstance(name, str) and not name.isascii():
+        try:
+            name.encode("utf-8", "surrogateescape")
+        except UnicodeEncodeError:
+            raise FormatError(path, f"the {what} {name[:40]!r} is not valid text", line) from None
+
+
+def _from_parquet(path: Path, value: str) -> Columns:
+    wanted: list[str] = []
+
+    def choose(present: list[str]) -> list[str]:
+        wanted.extend(_pick_all(path, present, value, None))
+        name = pick_column(present, RUN_NAMES)
+        return wanted if name is None else [*wanted, name]
+
+    table = read_parquet(path, choose)
+    names = [name for name in table.column_names if name not in wanted]
+    topics, documents, values = (column_values(path, table, column) for column in wanted)
+    label = column_values(path, table[:1], names[0]) if names else []
+    rows = range(1, len(topics) + 1)
+    return _checked(path, topics, documents, values, value, rows, _label(path, label, None))
+
+
+def _from_json_lines(path: Path, value: str) -> Columns:
+    topics, documents, values, numbers = [], [], [], []
+    wanted: list[str] = []
+    known: Set[str] | None = None
+    label = ""
+    for number, row in _json_rows(path):
+        if row.keys() != known:
+            wanted, known = _pick_all(path, row, value, number), row.keys()
+        name = pick_column(row, RUN_NAMES)
+        label = label or (_label(path, [row[name]], number) if name else "")
+        topics.append(row[wanted[0]])
+        documents.append(row[wanted[1]])
+        values.append(row[wanted[2]])
+        numbers.append(number)
+    return _checked(path, topics, documents, values, value, numbers, label)
+
+
+def _label(path: Path, names: list[Any], line: int | None) -> str:
+    """A run's name as a table has it; none where it says nothing."""
+    if not names or names[0] in (None, ""):
+        return ""
+    check_name(path, "run", names[0], line)
+    return str(names[0])
+
+
+def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    with open_bytes(path) as stream:
+        for number, text in enumerate(stream, start=1):
+            text = text.removeprefix(b"\xef\xbb\xbf") if number == 1 else text
+            if not text.strip() or text.lstrip().startswith(b"#"):
+                continue
+            try:
+                row = json.loads(text)
+            except (ValueError, RecursionError) as error:
+                raise FormatError(path, f"not a JSON object: {error}", number) from None
+            if not isinstance(row, dict):
+                raise FormatError(path, f"expected a JSON object, got {str(row)[:40]}", number)
+            yield number, row
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a cell holds a number that float64 can hold; NaN is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    try:
+        return not math.isnan(float(value))
+    except OverflowError:
+        return False
+
+
+def _checked(
+    path: Path,
+    topics: list[Any],
+    documents: list[Any],
+    values: list[Any],
+    value: str,
+    lines: Iterable[int],
+    label: str,
+) -> Columns:
+    """Names as text, values as numbers; anything else is an error with its line."""
+    if not topics:
+        raise FormatError(path, "empty: no rows")
+    for line, topic, document, number in zip(lines, topics, documents, values, strict=True):
+        for what, name in (("topic", topic), ("document", document)):
+            check_name(path, what, name, line)
+        if not _is_number(number):
+            raise FormatError(path, f"expected a number as {value}, got {str(number)[:40]}", line)
+        if value == "relevance" and (abs(number) > LARGEST_GRADE or number != int(number)):
+            message = f"expected a whole number as relevance, at most {LARGEST_GRADE}"
+            raise FormatError(path, f"{message}, got {str(number)[:40]}", line)
+    return Columns(
+        [str(topic) for topic in topics],
+        make_ids(str(document) for document in documents),
+        np.array(values, np.float64),
+        label,
+    )

@@ -1,0 +1,415 @@
+"""What other tools hand over, as runs, judgments and scores.
+
+For whoever comes with frames of PyTerrier or trectools, with ranx or ir_measures
+objects, or with pytrec_eval's dictionaries. Objects are known by their shape: no
+library is imported that the caller has not imported already.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.ids import Ids, make_ids
+from steadyrank.data.interop.frames import DOCUMENT_NAMES, RUN_NAMES, TOPIC_NAMES, VALUE_NAMES
+from steadyrank.data.qrels import LARGEST_GRADE, Qrels, build_qrels
+from steadyrank.data.read.sources import find_files
+from steadyrank.data.read.tables import (
+    Table,
+    describe_type,
+    distinct_names,
+    ids_of,
+    is_named_tuple,
+    number_column,
+    table_of,
+    table_of_items,
+    text_column,
+)
+from steadyrank.data.read.trec import ODDITY_ADVICE
+from steadyrank.data.run import Duplicates, Run, build_run, check_duplicates
+from steadyrank.data.scores import Scores, scores_from_cells
+from steadyrank.errors import InputError, SteadyrankWarning
+
+DEFAULT_NAME = "run"
+"""The name of a run that neither the caller nor the object names."""
+
+# trectools calls the topic's id "query", which in PyTerrier's frames is its text: last.
+_TOPIC_NAMES = (*TOPIC_NAMES, "query")
+_RUN_NAMES = (*RUN_NAMES, "system")
+_RUN_OF_SCORES = ("run", "name", "system")
+_MEASURE_NAMES = ("measure", "metric")
+_CELL_NAMES = ("value", "score")
+
+_TABLES = "a pandas, polars or pyarrow table"
+_ACCEPTED = {
+    "score": f"a Run, {_TABLES}, a ranx Run, a trectools TrecRun, "
+    "{topic: {document: score}} or named tuples such as ir_measures.ScoredDoc",
+    "relevance": f"a Qrels, {_TABLES}, a ranx Qrels, a trectools TrecQrel, "
+    "{topic: {document: grade}} or named tuples such as ir_measures.Qrel",
+    "value": f"Scores, {_TABLES} of measure, run, topic and value, "
+    "{topic: {measure: value}}, or named tuples such as ir_measures.Metric",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """Rows as `build_run` and `build_qrels` take them, and what they came in."""
+
+    kind: str
+    topics: list[str]
+    first_rows: np.ndarray
+    documents: Ids
+    values: np.ndarray
+    name: str | None = None
+
+    def place(self, row: int) -> str:
+        """Where a row stands, for an error's message."""
+        segment = int(np.searchsorted(self.first_rows, row, side="right")) - 1
+        names = f"topic {self.topics[segment]!r}, document {self.documents[row]!r}"
+        return f"{self.kind}, row {row} ({names})"
+
+
+def as_run(source: Any, *, name: str | None = None, duplicates: Duplicates = "error") -> Run:
+    """A run from what another tool gave: a table, an object, nested dictionaries, records.
+
+    Takes pandas, polars and pyarrow tables with the columns of ir_measures (`query_id,
+    doc_id, score`), PyTerrier (`qid, docno, score`), ranx (`q_id, doc_id, score`) or
+    trectools (`query, docid, score, system`); ranx and trectools runs; dictionaries
+    `{topic: {document: score}}`; and named tuples such as `ir_measures.ScoredDoc`.
+    The run is called `name`, else what the object calls it, else "run". Ranks are
+    ignored: scores decide, and ties go as in trec_eval.
+
+    >>> as_run({"301": {"d1": 2.0, "d2": 3.0}}, name="bm25").ranking("301")
+    [('d2', 3.0), ('d1', 2.0)]
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"qid": [301, 301], "docno": ["d1", "d2"], "score": [0.5, 0.7]})
+    >>> as_run(frame)
+    <Run 'run': 1 topics, 2 documents>
+    """
+    if isinstance(source, Run):
+        return source if name is None else source.renamed(name)
+    check_duplicates(duplicates)
+    rows = _rows(source, "score", named=name is not None)
+    bad = np.flatnonzero(np.isnan(rows.values))
+    if len(bad):
+        raise InputError(f"{rows.place(int(bad[0]))}: the score is NaN, so its rank is undefined")
+    run = build_run(
+        name or rows.name or DEFAULT_NAME,
+        rows.topics,
+        rows.first_rows,
+        rows.documents,
+        rows.values,
+        duplicates=duplicates,
+        oddities={"infinite scores": int(np.isinf(rows.values).sum())},
+    )
+    _warn(rows.kind, run.oddities)
+    return run
+
+
+def as_qrels(source: Any) -> Qrels:
+    """Judgments from what another tool gave; as `as_run`, with grades instead of scores.
+
+    Tables have a column `relevance`, `label`, `rel` or `grade`, or `score` beside ranx's
+    `q_id`. Grades are whole numbers.
+
+    >>> as_qrels({"301": {"d1": 1, "d2": 0}}).judgments("301")
+    {'d1': 1, 'd2': 0}
+    """
+    if isinstance(source, Qrels):
+        return source
+    rows = _rows(source, "relevance", named=True)
+    grades = rows.values
+    with np.errstate(invalid="ignore"):
+        whole = (grades == np.floor(grades)) & (np.abs(grades) <= LARGEST_GRADE)
+    bad = np.flatnonzero(~whole)
+    if len(bad):
+        message = f"expected a whole number as grade, at most {LARGEST_GRADE}"
+        raise InputError(f"{rows.place(int(bad[0]))}: {message}, got {grades[bad[0]]}")
+    qrels = build_qrels(rows.topics, rows.first_rows, rows.documents, grades)
+    _warn(rows.kind, qrels.oddities)
+    return qrels
+
+
+def as_scores(source: Any, *, name: str | None = None) -> Scores:
+    """Scores that another tool computed, topic by topic.
+
+    Takes long tables (`measure, run, topic, value`; PyTerrier's `name, qid, measure,
+    value` of `pt.Experiment(..., perquery=True)`), what `ir_measures.iter_calc` and
+    `calc` return, and pytrec_eval's `{topic: {measure: value}}`, alone or by run. Where
+    the object does not say which run it is about, `name` does. Names of measures are
+    taken as they are. NaN is missing.
+
+    >>> as_scores({"301": {"map": 0.25}, "302": {"map": 0.75}}, name="bm25").mean()
+    array([[0.5]])
+    """
+    if isinstance(source, Scores):
+        return source
+    table = table_of(source)
+    if table is None and isinstance(source, Mapping):
+        return _scores_of_dict(source, name)
+    if table is None:
+        table = _items(getattr(source, "per_query", source))
+    if table is None:
+        raise _refused(source, "value")
+    return _scores_of_table(table, name)
+
+
+def one_by_one(
+    runs: Any, *, duplicates: Duplicates = "error"
+) -> Iterator[Run | str | os.PathLike[str]]:
+    """The single runs of what `evaluate` may be given: a run, several, or some by name.
+
+    Yields file names as they are and everything else as a `Run`. A dictionary of runs
+    names them; a list of named tuples is one run, not many.
+
+    >>> [run.name for run in one_by_one({"a": {"q1": {"d": 1}}, "b": {"q1": {"d": 2}}})]
+    ['a', 'b']
+    """
+    if isinstance(runs, Mapping) and not _is_one(runs):
+        for name, run in runs.items():
+            yield as_run(run, name=str(name), duplicates=duplicates)
+        return
+    for run in [runs] if _is_one(runs) else _several(runs):
+        is_file = isinstance(run, (str, os.PathLike))
+        yield run if is_file else as_run(run, duplicates=duplicates)
+
+
+def _several(runs: Any) -> Iterable[Any]:
+    if not isinstance(runs, Iterable):
+        raise _refused(runs, "score")
+    iterator = iter(runs)
+    first = next(iterator, None)
+    if first is None:
+        return []
+    rest = itertools.chain([first], iterator)
+    return [rest] if is_named_tuple(first) else rest
+
+
+def _is_one(source: Any) -> bool:
+    """Whether an object, although it may be iterable, stands for one run or file name."""
+    if isinstance(source, Mapping):
+        documents = next(iter(source.values()), None)
+        return isinstance(documents, Mapping) and not any(
+            isinstance(value, Mapping) for value in itertools.islice(documents.values(), 1)
+        )
+    if isinstance(source, (Run, str, os.PathLike)) or _library(source) in ("ranx", "trectools"):
+        return True
+    return table_of(source) is not None
+
+
+def _rows(source: Any, value: str, *, named: bool) -> _Rows:
+    """The rows of any object that holds a run (value "score") or judgments ("relevance")."""
+    library = _library(source)
+    if library == "ranx":
+        return _rows_of_ranx(source, value)
+    table = table_of(_trectools_frame(source, value) if library == "trectools" else source)
+    if table is None and isinstance(source, Mapping):
+        return _rows_of_dict(source, value)
+    table = _items(source) if table is None else table
+    if table is None:
+        raise _refused(source, value)
+    return _rows_of_table(table, value, named=named)
+
+
+def _items(source: Any) -> Table | None:
+    if isinstance(source, (str, bytes)) or not isinstance(source, Iterable):
+        return None
+    return table_of_items(source)
+
+
+def _library(source: Any) -> str:
+    return type(source).__module__.partition(".")[0]
+
+
+def _refused(source: Any, value: str) -> InputError:
+    got = describe_type(source)
+    if isinstance(source, (str, os.PathLike)):
+        reader = {"score": "read_run", "relevance": "read_qrels", "value": "read_scores"}[value]
+        got = f"{os.fspath(source)!r}: {reader} reads files"
+    elif hasattr(source, "collect"):
+        got = f"{got}: collect() it first"
+    elif hasattr(source, "compute"):
+        got = f"{got}: compute() it first"
+    return InputError(f"expected {_ACCEPTED[value]}; got {got}")
+
+
+def _rows_of_table(table: Table, value: str, *, named: bool) -> _Rows:
+    wanted = VALUE_NAMES[value]
+    if value == "relevance" and table.pick(("q_id",)) is None:
+        # Only ranx calls grades scores; anybody else's are a run's, given by mistake.
+        wanted = tuple(name for name in wanted if name != "score")
+    columns = [table.find(names) for names in (_TOPIC_NAMES, DOCUMENT_NAMES, wanted)]
+    topics, documents = (
+        text_column(table.column(column), f"{table.kind}, column {column!r}")
+        for column in columns[:2]
+    )
+    if len(topics) == 0:
+        raise InputError(f"{table.kind}: empty: no rows")
+    names, codes = distinct_names(topics)
+    starts = np.append(0, np.flatnonzero(np.diff(codes)) + 1)
+    where = f"{table.kind}, column {columns[2]!r}"
+    return _Rows(
+        kind=table.kind,
+        topics=[names[code] for code in codes[starts].tolist()],
+        first_rows=starts,
+        documents=ids_of(documents),
+        values=number_column(table.column(columns[2]), where),
+        name=None if named else _only_name(table),
+    )
+
+
+def _only_name(table: Table) -> str | None:
+    """The run that a table's rows belong to, where a column says so."""
+    column = table.pick(_RUN_NAMES)
+    if column is None:
+        return None
+    where = f"{table.kind}, column {column!r}"
+    names, _ = distinct_names(text_column(table.column(column), where, any_object=True))
+    if len(names) > 1:
+        raise InputError(
+            f"{where}: names {len(names)} runs ({names[0]!r}, {names[1]!r}, …): "
+            "give one run at a time, or say name= if the column does not name runs"
+        )
+    return names[0]
+
+
+def _rows_of_ranx(source: Any, value: str) -> _Rows:
+    expected = "Run" if value == "score" else "Qrels"
+    if type(source).__name__ != expected:
+        raise _refused(source, value)
+    # Four times as fast as to_dict, which looks every document up again.
+    topics, contents = source.get_query_ids(), source.get_doc_ids_and_scores()
+    documents = [list(content.keys()) for content in contents]
+    values = [list(content.values()) for content in contents]
+    return _rows_of_lists(f"ranx {expected}", topics, documents, values, source.name)
+
+
+def _trectools_frame(source: Any, value: str) -> Any:
+    attribute = "run_data" if value == "score" else "qrels_data"
+    if not hasattr(source, attribute):
+        raise _refused(source, value)
+    frame = getattr(source, attribute)
+    if frame is None:
+        raise InputError(f"{describe_type(source)}: empty: no file was read into it")
+    return frame
+
+
+def _rows_of_dict(source: Mapping[Any, Any], value: str) -> _Rows:
+    for topic, documents in source.items():
+        if not isinstance(documents, Mapping):
+            what = "score" if value == "score" else "grade"
+            got = f"{describe_type(documents)} for topic {topic!r}"
+            raise InputError(f"expected {{topic: {{document: {what}}}}}, got {got}")
+    documents = [list(documents) for documents in source.values()]
+    values = [list(documents.values()) for documents in source.values()]
+    return _rows_of_lists("dictionary", list(source), documents, values)
+
+
+def _rows_of_lists(
+    kind: str,
+    topics: list[Any],
+    documents: list[list[Any]],
+    values: list[list[Any]],
+    name: str | None = None,
+) -> _Rows:
+    """Rows from one list a topic; a topic without documents stays, unlike in a table."""
+    if not topics:
+        raise InputError(f"{kind}: empty: no topics")
+    names = text_column(topics, f"{kind}, topics")
+    flat = text_column(list(itertools.chain(*documents)), f"{kind}, documents")
+    return _Rows(
+        kind=kind,
+        topics=[raw.decode("utf-8", "surrogateescape") for raw in names.to_pylist()],
+        first_rows=np.cumsum([0, *map(len, documents[:-1])]),
+        documents=ids_of(flat) if len(flat) else make_ids([]),
+        values=number_column(list(itertools.chain(*values)), f"{kind}, values"),
+        name=name,
+    )
+
+
+def _warn(kind: str, oddities: Mapping[str, int]) -> None:
+    for what, count in oddities.items():
+        advice = f" ({ODDITY_ADVICE[what]})" if what in ODDITY_ADVICE else ""
+        warnings.warn(f"{kind}: {count} {what}{advice}", SteadyrankWarning, stacklevel=3)
+
+
+def _scores_of_table(table: Table, name: str | None) -> Scores:
+    run = table.pick(_RUN_OF_SCORES)
+    if run is not None and table.pick(_MEASURE_NAMES) is None:
+        raise InputError(
+            f"{table.kind}: expected columns measure, run, topic and value, got "
+            f"{', '.join(map(str, table.columns))}: PyTerrier gives them with perquery=True"
+        )
+    measures = _labels(table, table.find(_MEASURE_NAMES), any_object=True)
+    topics = _labels(table, table.find(_TOPIC_NAMES))
+    runs = [_given(name)] * len(topics) if run is None else _labels(table, run)
+    column = table.find(_CELL_NAMES)
+    where = f"{table.kind}, column {column!r}"
+    scores = _scores(measures, runs, topics, table.column(column), where)
+    return scores if run is None else _renamed(scores, name)
+
+
+def _labels(table: Table, column: str, *, any_object: bool = False) -> list[str]:
+    where = f"{table.kind}, column {column!r}"
+    names, codes = distinct_names(text_column(table.column(column), where, any_object=any_object))
+    return [names[code] for code in codes.tolist()]
+
+
+def _scores_of_dict(source: Mapping[Any, Any], name: str | None) -> Scores:
+    """From {topic: {measure: value}}, or {run: {topic: {measure: value}}}."""
+    inner = [cells for row in source.values() if isinstance(row, Mapping) for cells in row.values()]
+    by_run = bool(inner) and all(isinstance(cells, Mapping) for cells in inner)
+    nested = source if by_run else {_given(name): source}
+    rows: list[tuple[str, str, str, Any]] = []
+    for run, topics in nested.items():
+        for topic, cells in topics.items():
+            if not isinstance(cells, Mapping):
+                raise _refused(source, "value")
+            rows.extend((str(m), str(run), str(topic), value) for m, value in cells.items())
+    measures, runs, names, values = zip(*rows, strict=True) if rows else ((),) * 4
+    scores = _scores(measures, runs, names, list(values), "dictionary")
+    return _renamed(scores, name) if by_run else scores
+
+
+def _scores(
+    measures: Sequence[str], runs: Sequence[str], topics: Sequence[str], values: Any, where: str
+) -> Scores:
+    if not measures:
+        raise InputError(f"{where}: empty: no scores")
+    numbers = number_column(values, where)
+    infinite = np.flatnonzero(np.isinf(numbers))
+    if len(infinite):
+        row = int(infinite[0])
+        raise InputError(f"{where}, row {row}: expected a score, got {numbers[row]}")
+    return scores_from_cells(measures, runs, topics, numbers)
+
+
+def _given(name: str | None) -> str:
+    if name is None:
+        raise InputError("the scores do not say which run they belong to: say name=")
+    return name
+
+
+def _renamed(scores: Scores, name: str | None) -> Scores:
+    if name is None:
+        return scores
+    if len(scores.runs) > 1:
+        raise InputError(f"one name, {name!r}, for {len(scores.runs)} runs: leave it out")
+    return replace(scores, runs=(name,))
+
+
+def runs_and_files(runs: Any, *, duplicates: Duplicates = "error") -> list[Run | Path]:
+    """Other tools' runs made ours, and the files that names, globs and folders stand for."""
+    found: list[Run | Path] = []
+    for run in one_by_one(runs, duplicates=duplicates):
+        found.extend([run] if isinstance(run, Run) else find_files(run))
+    if not found:
+        raise InputError("no runs to evaluate")
+    return found

@@ -1,0 +1,1 @@
+"""Files into runs, judgments and scores."""

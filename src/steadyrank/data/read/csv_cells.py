@@ -1,0 +1,92 @@
+"""CSV that spreadsheets leave alone and that reads back as it was.
+
+A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula, and names of runs
+and topics come from anywhere. Such names are written behind an apostrophe, in every CSV file
+alike, and what reads CSV takes it off again: a run `=x` stays `=x` on the way out and back.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from steadyrank.data.read.sources import open_bytes
+from steadyrank.errors import FormatError
+
+# The wide forms stand for the same where a spreadsheet speaks Japanese or Chinese.
+_STARTS = "[=+@\\t\\r\\n\uff1d\uff0b\uff0d\uff20-]"
+_FORMULA = re.compile(_STARTS)
+_DEFUSED = re.compile(f"'+{_STARTS}")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-](?:inf|nan)?")
+_QUOTED = re.compile('[",\\r\\n]|^[ \\t]|[ \\t]$')
+_QUOTED_PART = re.compile('"[^"]*"?')
+_DELIMITERS = ",\t;"
+
+
+def is_formula(text: str) -> bool:
+    """Whether a spreadsheet would compute the cell; a plain number or a lone sign is no formula.
+
+    >>> [is_formula(text) for text in ("=1+1", "-x", "-0.5", "'=1", "a=1")]
+    [True, True, False, False, False]
+    """
+    return _FORMULA.match(text) is not None and _NUMBER.fullmatch(text) is None
+
+
+def defused(text: str) -> str:
+    """The text behind an apostrophe if it would be a formula, or look like one so written.
+
+    >>> [defused(text) for text in ("=x", "'=x", "'x", "-0.5", "bm25")]
+    ["'=x", "''=x", "'x", '-0.5', 'bm25']
+    """
+    return f"'{text}" if is_formula(text) or _DEFUSED.match(text) else text
+
+
+def as_written(rows: Iterable[Iterable[str]]) -> bool:
+    """Whether names must be taken as they are: one is a formula, which steadyrank never writes."""
+    return any(is_formula(name) for row in rows for name in row)
+
+
+def armed(text: str) -> str:
+    """What `defused` made of a text, undone.
+
+    >>> [armed(defused(text)) for text in ("=x", "'=x", "'x", "-0.5")]
+    ['=x', "'=x", "'x", '-0.5']
+    """
+    return text[1:] if _DEFUSED.match(text) else text
+
+
+def csv_cell(text: str) -> str:
+    """One cell, defused, and quoted where need be."""
+    text = defused(text)
+    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
+
+
+def csv_line(cells: Iterable[str]) -> str:
+    """One line of a CSV file.
+
+    >>> csv_line(["=x", "a,b", "-0.5", ""])
+    '\\'=x,"a,b",-0.5,\\n'
+    """
+    return (",".join(map(csv_cell, cells)) or '""') + "\n"
+
+
+def read_csv(path: Path, *, delimiter: str | None = None) -> Iterator[tuple[int, list[str]]]:
+    """The header, as it is, then the rows that are not blank, each with the number of its line.
+
+    Without a delimiter, the first of comma, tab and semicolon that the header has.
+    """
+    with open_bytes(path) as stream:
+        text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
+        first = text.readline()
+        bare = _QUOTED_PART.sub("", first)
+        chosen = delimiter or next((d for d in _DELIMITERS if d in bare), ",")
+        rows = csv.reader(chain([first], text), delimiter=chosen, strict=True)
+        try:
+            yield 1, next(rows, [])
+            yield from ((rows.line_num, fields) for fields in rows if any(fields))
+        except csv.Error as error:
+            raise FormatError(path, f"not CSV: {error}", max(rows.line_num, 1)) from None

@@ -1,0 +1,208 @@
+"""The tokenizer behind TREC run and qrels files: bytes in, columns out, one pass.
+
+Both formats start alike (topic, an ignored field, document), so one kernel
+reads both. A plain line is split by the bits of its separators, 64 bytes at a
+time; any other line (comments, CRLF, long lines, defects) byte by byte.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steadyrank.compute.kernels import (
+    WORD,
+    bytes_equal,
+    bytes_up_to,
+    inlined,
+    lean_kernel,
+    load_byte,
+    part,
+    trailing_zeros,
+)
+from steadyrank.data.ids import copy_id, first_bytes, same_bytes
+from steadyrank.data.read.numbers import PARSED, parse_float
+
+DONE, SHORT_LINE, CONTROL_BYTE, LONE_RETURN = 0, 1, 2, 3
+
+# Where the counters of a file stand in the kernel's `state`.
+ROWS, ID_BYTES, SEGMENTS, HARD_NUMBERS, POSITION, FIELDS = range(6)
+LONG_LINES, OTHER_TAGS, TAG_START, TAG_END = range(6, 10)
+STATE_SIZE = 10
+
+TOPIC, DOCUMENT = 0, 2  # the places of these fields in both formats
+
+NEWLINE, RETURN, SPACE, TAB, HASH = 10, 13, 32, 9, 35
+
+
+@inlined
+def _without_lowest(bits):
+    return bits & (bits - WORD(1))
+
+
+@inlined
+def _same_field(data, start, known_start, known_end, known_word):
+    """Whether the known field, whose first eight bytes are `known_word`, stands at `start`."""
+    length = known_end - known_start
+    if first_bytes(data, start, length) != known_word:
+        return False
+    return length <= 8 or same_bytes(data, start, start + length, data, known_start, known_end)
+
+
+@inlined
+def _split_fast(data, line, is_run, tag_start, tag_end, tag_word):
+    """Split a plain line by the bits of its separators.
+
+    Returns where the next line starts, then the ends of topic, document and number and
+    the starts of the latter two; -1 first for a line that is not plain. Plain are lines
+    whose fields up to the number lie within 64 bytes, separated by spaces or tabs, and
+    whose tag, in a run, is the one that tag_start:tag_end holds.
+    """
+    separators = bytes_up_to(data, line, SPACE)
+    behind = (separators << WORD(1)) | WORD(1)
+    ends = separators & ~behind
+    starts = ~separators & behind & ~WORD(1)  # of the fields after the first
+    end_2 = _without_lowest(_without_lowest(ends))
+    start_2 = _without_lowest(starts)
+    last_end = _without_lowest(end_2)
+    last_start = _without_lowest(start_2)
+    if is_run:  # the rank lies between document and number
+        last_end = _without_lowest(last_end)
+        last_start = _without_lowest(last_start)
+    if last_end == WORD(0) or separators & WORD(1) or load_byte(data, line) == HASH:
+        return -1, 0, 0, 0, 0, 0
+    last = trailing_zeros(last_end)
+    not_spaces = bytes_up_to(data, line, SPACE - 1) & ((WORD(1) << last) - WORD(1))
+    if not_spaces and not_spaces & ~bytes_equal(data, line, TAB):  # a newline, or worse
+        return -1, 0, 0, 0, 0, 0
+    number_end = line + np.int64(last)
+    position = number_end
+    if is_run:
+        byte = load_byte(data, position)
+        tag = position + 1
+        position = tag + (tag_end - tag_start)
+        if (byte != SPACE and byte != TAB) or not _same_field(
+            data, tag, tag_start, tag_end, tag_word
+        ):
+            return -1, 0, 0, 0, 0, 0
+    if load_byte(data, position) != NEWLINE:
+        return -1, 0, 0, 0, 0, 0
+    return (
+        position + 1,
+        line + np.int64(trailing_zeros(ends)),
+        line + np.int64(trailing_zeros(start_2)),
+        line + np.int64(trailing_zeros(end_2)),
+        line + np.int64(trailing_zeros(last_start)),
+        number_end,
+    )
+
+
+@inlined
+def _is_blank(byte):
+    return byte == SPACE or byte == TAB or (byte >= 11 and byte <= RETURN)
+
+
+@part
+def _split(data, line, bounds, n_fields):
+    """Split any line, byte by byte: (number of fields, position of its newline)."""
+    position = line
+    fields = 0
+    while True:
+        while _is_blank(load_byte(data, position)):
+            position += 1
+        if load_byte(data, position) == NEWLINE:
+            return fields, position
+        start = position
+        while load_byte(data, position) > SPACE:
+            position += 1
+        if fields < n_fields:
+            bounds[fields, 0] = start
+            bounds[fields, 1] = position
+        fields += 1
+        if position == start:  # a control byte, which is neither blank nor part of a field
+            position += 1
+
+
+@part
+def _check_bytes(data, start, end):
+    """The defect of a line that holds bytes which text lines do not."""
+    for position in range(start, end):
+        byte = load_byte(data, position)
+        if byte == RETURN and position + 1 < end:
+            return LONE_RETURN
+        if byte < SPACE and not _is_blank(byte):
+            return CONTROL_BYTE
+    return DONE
+
+
+@lean_kernel
+def parse_lines(data, end, is_run, values, hashes, id_offsets, ids, segments, hard, bounds, state):
+    """Read the lines data[:end], each ending in a newline, into columns.
+
+    `values` takes scores or grades; `segments` a row (first row, start, end of the
+    topic's bytes) wherever the topic changes; `hard` a row (row, start, end) for
+    each number that needs exact conversion; `bounds` (6 x 2) is scratch. The columns
+    must have room for as many rows and id bytes as these lines can hold. Returns DONE,
+    or a defect's code with its line's start in state[POSITION].
+    """
+    n_fields = 6 if is_run else 4
+    number = 4 if is_run else 3
+    topic_start, topic_end, topic_word = 0, 0, WORD(0)
+    tag_start, tag_end, tag_word = 0, 0, WORD(0)
+    row = state[ROWS]
+    id_end = state[ID_BYTES]
+    line = 0
+    while line < end:
+        start = line
+        next_line, stop, id_start, id_stop, number_start, number_stop = _split_fast(
+            data, line, is_run, tag_start, tag_end, tag_word
+        )
+        if next_line < 0:
+            fields, newline = _split(data, line, bounds, n_fields)
+            next_line = newline + 1
+            is_comment = fields > 0 and load_byte(data, bounds[TOPIC, 0]) == HASH
+            if fields == 0 or is_comment:
+                line = next_line
+                continue
+            status = _check_bytes(data, line, newline)
+            if status == DONE and fields < n_fields:
+                status = SHORT_LINE
+            if status != DONE:
+                state[POSITION] = line
+                state[FIELDS] = fields
+                return status
+            state[LONG_LINES] += fields > n_fields
+            if is_run:
+                if tag_end == 0:
+                    tag_start, tag_end = bounds[5, 0], bounds[5, 1]
+                    tag_word = first_bytes(data, tag_start, tag_end - tag_start)
+                elif not same_bytes(data, bounds[5, 0], bounds[5, 1], data, tag_start, tag_end):
+                    state[OTHER_TAGS] += 1
+            start, stop = bounds[TOPIC, 0], bounds[TOPIC, 1]
+            id_start, id_stop = bounds[DOCUMENT, 0], bounds[DOCUMENT, 1]
+            number_start, number_stop = bounds[number, 0], bounds[number, 1]
+        if stop - start != topic_end - topic_start or not _same_field(
+            data, start, topic_start, topic_end, topic_word
+        ):
+            segments[state[SEGMENTS], 0] = row
+            segments[state[SEGMENTS], 1] = start
+            segments[state[SEGMENTS], 2] = stop
+            state[SEGMENTS] += 1
+            topic_start, topic_end = start, stop
+            topic_word = first_bytes(data, start, stop - start)
+        kind, value = parse_float(data, number_start, number_stop)
+        if kind != PARSED:  # long, large, inf, nan or no number: for the caller to judge
+            hard[state[HARD_NUMBERS], 0] = row
+            hard[state[HARD_NUMBERS], 1] = number_start
+            hard[state[HARD_NUMBERS], 2] = number_stop
+            state[HARD_NUMBERS] += 1
+        values[row] = value
+        hashes[row] = copy_id(data, id_start, id_stop, ids, id_end)
+        id_end += id_stop - id_start
+        row += 1
+        id_offsets[row] = id_end
+        line = next_line
+    state[ROWS] = row
+    state[ID_BYTES] = id_end
+    state[TAG_START] = tag_start
+    state[TAG_END] = tag_end
+    return DONE

@@ -1,0 +1,238 @@
+"""Scores in files: long or wide CSV, and Parquet with where they come from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from steadyrank.compute.files import whole_file, write_whole
+from steadyrank.data.interop.frames import coded_names, column_numbers, pick_column, read_parquet
+from steadyrank.data.read.csv_cells import csv_cell, csv_line, read_csv
+from steadyrank.data.read.score_matrices import Numbered, as_meant, come_from, number, read_matrix
+from steadyrank.data.read.sources import PathLike, is_parquet
+from steadyrank.data.scores import (
+    AXES,
+    RepeatedCell,
+    Scores,
+    join_scores,
+    scores_from_cells,
+    scores_from_codes,
+)
+from steadyrank.errors import FormatError, InputError, unknown_name
+
+DEFAULT_MEASURE = "score"
+"""The name of a wide file's only measure where nobody gives one."""
+
+_LONG_COLUMNS = {
+    "measure": ("measure", "metric"),
+    "run": ("run", "name", "system"),
+    "topic": ("topic", "qid", "query_id", "q_id"),
+    "value": ("value", "score"),
+}
+_METADATA = b"steadyrank"
+
+
+def read_scores(
+    source: PathLike | Sequence[PathLike] | Mapping[str, PathLike],
+    *,
+    measure: str | None = None,
+    runs_in_rows: bool = False,
+) -> Scores:
+    """Read scores that another tool, or steadyrank itself, has written.
+
+    A file is long (columns measure, run, topic, value; PyTerrier's name, qid,
+    measure, value), as CSV or Parquet, plain or gzip; or wide CSV: topics down,
+    runs across (`runs_in_rows` when it is the other way round), one measure, named
+    by `measure`. Several wide files make a cube: `{"AP": "ap.csv", "RR": "rr.csv"}`;
+    a list of files is joined (`join_scores`). Names of measures are labels here, taken
+    as they are. Empty or nan is missing.
+
+    The first column of a wide file names the topics. Where it holds scores instead, topics are
+    numbered 1, 2, … with a warning; a heading such as `topic` says that it holds names.
+    """
+    if isinstance(source, (Mapping, list, tuple)) and not source:
+        raise InputError("no score files were named")
+    if isinstance(source, Mapping):
+        return _joined(
+            [_read_file(Path(path), str(name), runs_in_rows) for name, path in source.items()]
+        )
+    if isinstance(source, (list, tuple)):
+        return _joined([_read_file(Path(path), measure, runs_in_rows) for path in source])
+    return _read_file(Path(source), measure, runs_in_rows)  # type: ignore[arg-type]
+
+
+def _joined(parts: Sequence[Scores]) -> Scores:
+    """The scores of several files as one cube."""
+    if len(parts) == 1:
+        return parts[0]
+    numbered = [part.meta.get("numbered") for part in parts]
+    if any(numbered):
+        _check_numbered(parts, numbered)
+    try:
+        return join_scores(*parts)
+    except InputError as error:
+        raise InputError(
+            f"{error}: if the files hold different measures, name the measure of each"
+        ) from None
+
+
+def _check_numbered(parts: Sequence[Scores], numbered: Sequence[str | None]) -> None:
+    """Refuse to match numbered topics, or runs, with others that have names or are more."""
+    (what,) = {kind for kind in numbered if kind}
+    sizes = [len(part.topics if what == "topics" else part.runs) for part in parts]
+    if not all(numbered) or len(set(sizes)) > 1:
+        raise InputError(
+            f"the files cannot be joined, as some have no column that names the {what}: give it "
+            "to all of them"
+        )
+
+
+def _read_file(path: Path, measure: str | None, runs_in_rows: bool) -> Scores:
+    if is_parquet(path):
+        return _read_parquet(path)
+    (_, header), *rows = read_csv(path)
+    columns = _long_columns(path, header)
+    if columns is not None:
+        return _read_long(path, columns, rows)
+    name = measure or DEFAULT_MEASURE
+    return read_matrix(path, header, rows, measure=name, runs_in_rows=runs_in_rows)
+
+
+def _long_columns(path: Path, header: list[str]) -> dict[str, int] | None:
+    """Which column holds what, or None where the header is not a long file's."""
+    found = {role: pick_column(header, names) for role, names in _LONG_COLUMNS.items()}
+    if any(column is None for column in found.values()):
+        return None
+    for column in found.values():
+        if sum(name.lower() == str(column).lower() for name in header) > 1:
+            raise FormatError(path, f"two columns are named {column!r}: rename one", 1)
+    return {role: header.index(str(column)) for role, column in found.items()}
+
+
+def _read_long(path: Path, columns: dict[str, int], rows: Numbered) -> Scores:
+    width = max(columns.values()) + 1
+    for line, fields in rows:
+        if len(fields) < width:
+            raise FormatError(path, f"expected {width} columns, got {len(fields)}", line)
+    if not rows:
+        raise FormatError(path, "empty: no scores")
+    names = [[fields[columns[axis]] for _, fields in rows] for axis in AXES]
+    for axis, column in zip(AXES, names, strict=True):
+        if "" in column:
+            line = rows[column.index("")][0]
+            raise FormatError(path, f"expected the name of a {axis}, got none", line)
+    place = columns["value"]
+    values = [number(path, fields[place], line) for line, fields in rows]
+    measures, runs, topics = as_meant(names)
+    try:
+        return scores_from_cells(measures, runs, topics, values, meta=come_from(path))
+    except RepeatedCell as error:
+        raise FormatError(path, str(error), rows[error.row][0]) from None
+
+
+def _read_parquet(path: Path) -> Scores:
+    table = read_parquet(path)
+    columns = _long_columns(path, table.column_names)
+    if columns is None:
+        expected = ", ".join(names[0] for names in _LONG_COLUMNS.values())
+        got = ", ".join(table.column_names)[:200]
+        raise FormatError(path, f"expected columns {expected}, got {got}")
+    coded = [coded_names(path, table, columns[axis], axis) for axis in AXES]
+    labels, codes = zip(*coded, strict=True)
+    values = column_numbers(path, table, columns["value"])
+    own = _own_metadata(path, table, len(labels[AXES.index("run")]))
+    try:
+        scores = scores_from_codes(labels, codes, values, meta=own.get("meta", come_from(path)))
+    except RepeatedCell as error:
+        raise FormatError(path, str(error), error.row + 1) from None
+    return scores.with_run_info(**own.get("run_info", {}))
+
+
+def _own_metadata(path: Path, table: Any, n_runs: int) -> dict[str, Any]:
+    """What `write_scores` has put beside the columns; nothing in other tools' files."""
+    text = (table.schema.metadata or {}).get(_METADATA, b"{}")
+    try:
+        own = json.loads(text)
+        info = own.get("run_info", {}).values()
+        sound = isinstance(own.get("meta", {}), dict) and all(
+            isinstance(column, list) and len(column) == n_runs for column in info
+        )
+    except (ValueError, RecursionError, AttributeError):
+        sound = False
+    if not sound:
+        raise FormatError(path, "its steadyrank metadata are broken: write it again")
+    return dict(own)
+
+
+def write_scores(scores: Scores, path: PathLike, *, wide: bool = False) -> None:
+    """Write scores whole or not at all: Parquet if the name ends so, else CSV.
+
+    `wide` writes one measure with topics down and runs across. Parquet keeps what is
+    known about the runs, and the version, settings and hashes of the files behind it.
+    """
+    path = Path(path)
+    if path.suffix == ".parquet":
+        _write_parquet(scores, path)
+    elif path.suffix in (".csv", ".txt", ""):
+        write_whole(path, wide_csv(scores) if wide else long_csv(scores))
+    else:
+        raise unknown_name("kind of score file", path.suffix, [".csv", ".parquet"])
+
+
+def long_csv(scores: Scores) -> str:
+    """One line a cell: measure,run,topic,value; numbers in full, missing ones empty."""
+    measures, runs, topics = (list(map(csv_cell, names)) for names in scores.labels)
+    lines = ["measure,run,topic,value\n"]
+    for measure, matrix in zip(measures, scores.values, strict=True):
+        for run, row in zip(runs, matrix.tolist(), strict=True):
+            cells = zip(topics, row, strict=True)
+            lines += [f"{measure},{run},{topic},{_text(value)}\n" for topic, value in cells]
+    return "".join(lines)
+
+
+def wide_csv(scores: Scores) -> str:
+    """One measure: a line a topic, a column a run."""
+    if len(scores.measures) != 1:
+        raise InputError(
+            f"a wide file holds one measure, not {', '.join(scores.measures)}: "
+            "choose one, or write the long form"
+        )
+    columns = zip(scores.topics, scores.values[0].T.tolist(), strict=True)
+    rows = (csv_line([topic, *map(_text, column)]) for topic, column in columns)
+    return csv_line(["topic", *scores.runs]) + "".join(rows)
+
+
+def _text(value: float) -> str:
+    return "" if value != value else repr(value)
+
+
+def _write_parquet(scores: Scores, path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    own = {"meta": {**scores.meta, "sha256": _hashes(scores.meta)}, "run_info": scores.run_info}
+    frame = scores.to_frame()
+    try:
+        names = {axis: pa.array(frame[axis]).dictionary_encode() for axis in AXES}
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{path}: Parquet holds names in UTF-8 alone, and one here is not: write CSV"
+        ) from None
+    table = pa.table({**names, "value": pa.array(scores.values.ravel())})
+    table = table.replace_schema_metadata({_METADATA: json.dumps(own).encode()})
+    with whole_file(path) as temporary:
+        pq.write_table(table, temporary, write_page_checksum=True)
+
+
+def _hashes(meta: Mapping[str, Any]) -> dict[str, str]:
+    """SHA-256 of the files that the scores were computed from, where they still are."""
+    names = [meta.get("qrels"), *meta.get("files", {}).values()]
+    found = {}
+    for name in dict.fromkeys(names):
+        if name is not None and Path(name).is_file():
+            with open(name, "rb") as stream:
+                found[name] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return found

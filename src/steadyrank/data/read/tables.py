@@ -1,0 +1,232 @@
+"""Columns of tables that other tools made: checked, and turned into ids and numbers.
+
+pandas, polars and pyarrow columns, and lists, all become Arrow arrays, whose buffers
+hold names end to end as `Ids` does; only a column that Arrow cannot hold (names of
+mixed types, ids that are not UTF-8) is walked value by value.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.ids import PADDING, Ids, ids_from_buffer
+from steadyrank.data.interop.frames import pick_column
+from steadyrank.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Named columns of an object of another tool; `kind` is what to call it in errors."""
+
+    kind: str
+    columns: tuple[str, ...]
+    column: Callable[[str], Any]
+
+    def pick(self, names: tuple[str, ...]) -> str | None:
+        """The column under the first of `names` that is there; an error if it is there twice."""
+        found = pick_column(self.columns, names)
+        if found is not None and self.columns.count(found) > 1:
+            raise InputError(f"{self.kind}: two columns are named {found!r}: rename one")
+        return found
+
+    def find(self, names: tuple[str, ...]) -> str:
+        """As `pick`, but a column that is not there is an error."""
+        found = self.pick(names)
+        if found is None:
+            expected = " or ".join(map(repr, names))
+            there = ", ".join(map(str, self.columns)) or "no columns"
+            raise InputError(f"{self.kind}: expected a column {expected}, got {there}")
+        return found
+
+
+def table_of(source: Any) -> Table | None:
+    """The columns of a pandas, polars or pyarrow table; None if `source` is no table."""
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(source, pandas.DataFrame):
+        return Table("pandas DataFrame", tuple(source.columns), source.__getitem__)
+    # The type is asked: polars' lazy frames work when asked for their columns.
+    kind = type(source)
+    if hasattr(kind, "columns") or hasattr(kind, "column_names"):
+        arrow = _arrow_table(source)
+        if arrow is not None:
+            return Table(describe_type(source), tuple(arrow.column_names), arrow.column)
+    return None
+
+
+def _arrow_table(source: Any) -> Any:
+    import pyarrow as pa
+
+    if hasattr(type(source), "to_arrow"):  # polars: its stream has types that Arrow cannot decode
+        source = source.to_arrow()
+    elif hasattr(type(source), "__arrow_c_stream__"):
+        source = pa.table(source)
+    return source if isinstance(source, pa.Table) else None
+
+
+def table_of_items(items: Iterable[Any]) -> Table | None:
+    """The fields of named tuples as columns; None if the first item is no named tuple."""
+    iterator = iter(items)
+    first = next(iterator, None)
+    if first is None:
+        raise InputError(f"{describe_type(items)}: empty: no rows")
+    if not is_named_tuple(first):
+        return None
+    rows = [first, *iterator]
+    kind = f"{type(first).__name__} items"
+
+    def column(name: str) -> list[Any]:
+        try:
+            return list(map(attrgetter(name), rows))
+        except AttributeError:
+            row = next(i for i, item in enumerate(rows) if not hasattr(item, name))
+            got = type(rows[row]).__name__
+            raise InputError(f"{kind}, row {row}: expected a field {name!r}, got {got}") from None
+
+    return Table(kind, first._fields, column)
+
+
+def is_named_tuple(item: Any) -> bool:
+    """Whether an item has named fields, as ir_measures' and ir_datasets' records do."""
+    return isinstance(item, tuple) and hasattr(item, "_fields")
+
+
+def describe_type(source: Any) -> str:
+    """What to call an object in an error: `polars DataFrame`, `list`."""
+    kind = type(source)
+    library = kind.__module__.partition(".")[0]
+    return kind.__name__ if library == "builtins" else f"{library} {kind.__name__}"
+
+
+def text_column(column: Any, where: str, *, any_object: bool = False) -> Any:
+    """A column of names as an Arrow array of bytes without gaps or empty names.
+
+    Names are text, bytes or whole numbers; `any_object` takes whatever `str` makes a
+    name of. `where` opens the error's message.
+    """
+    import pyarrow as pa
+
+    array = _arrow(column)
+    if array is not None and pa.types.is_integer(array.type):
+        array = array.cast(pa.string())
+    if array is None or not (_is_text(array.type) or pa.types.is_null(array.type)):
+        values = column.to_pylist() if hasattr(column, "to_pylist") else column
+        raw = [_encoded(value, where, row, any_object) for row, value in enumerate(values)]
+        array = pa.array(raw, pa.large_binary())
+    array = _whole(array.cast(pa.large_binary()))
+    _check_names(array, where)
+    return array
+
+
+def _arrow(column: Any) -> Any:
+    """The column as an Arrow array, or None where Arrow has no type for what it holds."""
+    import pyarrow as pa
+
+    try:
+        if not isinstance(column, (pa.Array, pa.ChunkedArray)):
+            column = pa.array(column, from_pandas=True)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+    except (pa.ArrowException, UnicodeEncodeError, OverflowError):
+        return None
+    return column
+
+
+def _whole(array: Any) -> Any:
+    return array.combine_chunks() if hasattr(array, "combine_chunks") else array
+
+
+def _is_text(kind: Any) -> bool:
+    return str(kind) in {
+        "string",
+        "large_string",
+        "string_view",
+        "binary",
+        "large_binary",
+        "binary_view",
+    }
+
+
+def _encoded(value: Any, where: str, row: int, any_object: bool) -> bytes | None:
+    if isinstance(value, bytes):
+        return value
+    if _is_missing(value):
+        return None
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not (isinstance(value, str) or whole or any_object):
+        got = f"{value!s:.40} ({type(value).__name__})"
+        raise InputError(f"{where}, row {row}: expected a name or a whole number, got {got}")
+    try:
+        return str(value).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise InputError(f"{where}, row {row}: {value!r} is not valid text") from None
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a cell is None, NaN or pandas.NA, which must not be compared."""
+    return (
+        value is None
+        or type(value).__name__ == "NAType"
+        or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))
+    )
+
+
+def _check_names(array: Any, where: str) -> None:
+    import pyarrow.compute as pc
+
+    lengths = pc.fill_null(pc.binary_length(array), 0).to_numpy(zero_copy_only=False)
+    bad = np.flatnonzero(lengths == 0)
+    if len(bad):
+        missing = "missing" if array[int(bad[0])].as_py() is None else "empty"
+        raise InputError(f"{where}, row {bad[0]}: the name is {missing}")
+
+
+def distinct_names(column: Any) -> tuple[list[str], np.ndarray]:
+    """The names of a text column in order of first appearance, and each row's code."""
+    encoded = column.dictionary_encode()
+    names = [name.decode("utf-8", "surrogateescape") for name in encoded.dictionary.to_pylist()]
+    return names, encoded.indices.to_numpy(zero_copy_only=False)
+
+
+def ids_of(column: Any) -> Ids:
+    """The names of a text column as ids, copied in one go."""
+    _, offsets, data = column.buffers()
+    bounds = np.frombuffer(offsets, np.int64, len(column) + 1, 8 * column.offset)
+    raw = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]] if data else np.empty(0, np.uint8)
+    return ids_from_buffer(np.append(raw, np.zeros(PADDING, np.uint8)), bounds - bounds[0])
+
+
+def number_column(column: Any, where: str) -> np.ndarray:
+    """A column of numbers as float64, NaN where a value is missing."""
+    import pyarrow as pa
+
+    array = _arrow(column)
+    kind = None if array is None else array.type
+    if kind is not None and (pa.types.is_null(kind) or _is_number(kind)):
+        return np.array(_whole(array).to_numpy(zero_copy_only=False), np.float64)
+    values = column.to_pylist() if hasattr(column, "to_pylist") else column
+    numbers = [_number(value, where, row) for row, value in enumerate(values)]
+    return np.array(numbers, np.float64)
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _number(value: Any, where: str, row: int) -> float:
+    if _is_missing(value):
+        return np.nan
+    try:
+        if isinstance(value, (bool, np.bool_, str, bytes)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        got = f"{value!s:.40} ({type(value).__name__})"
+        raise InputError(f"{where}, row {row}: expected a number, got {got}") from None

@@ -1,0 +1,1 @@
+"""A TREC-like track whose truth is known."""

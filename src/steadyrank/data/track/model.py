@@ -1,0 +1,399 @@
+"""The model behind a simulated track: what is true of its systems and topics.
+
+For whoever tests a statistical study against a known answer. A system scores a
+document by a latent value; how far relevant documents stand above the others is
+the sum of effects of team, system, topic, their interactions and, for systems
+that are not deterministic, the instance.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from dataclasses import asdict, dataclass, fields, replace
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steadyrank.compute.random import Rng, seed_from
+from steadyrank.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLLECTION_SIZE = 1_000_000
+_FEWEST_RELEVANT = 3
+_LARGEST_RELEVANT_SHARE = 1 / 8
+_FEWEST_CANDIDATES = math.ceil(_FEWEST_RELEVANT / _LARGEST_RELEVANT_SHARE)
+_CANDIDATES_PER_RANK = 8
+_VARIANCES = ("team", "system", "topic", "team_topic", "system_topic", "instance", "instance_topic")
+_SHARES = ("common_noise", "team_noise", "instance_noise", "highly_relevant_share")
+_POSITIVE = ("relevant_noise", "relevant_median", "relevant_log_sd")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrackModel:
+    """The population that a simulated track is drawn from.
+
+    The latent value of a non-relevant document is standard normal. That of a relevant
+    one has standard deviation `relevant_noise` around the threshold that as many
+    non-relevant documents pass as there are relevant ones, plus a signal:
+
+        signal + team + system + topic + team_topic + system_topic
+               + instance + instance_topic (+ highly_relevant_bonus for grade 2)
+
+    where every term but the first and last is normal with mean 0 and the variance of
+    that name. The noise of a document is shared: by all systems to `common_noise` of
+    its variance, by the runs of a team to `team_noise`; `instance_noise` is an
+    instance's own and the rest is the system's. The number of relevant documents is
+    log-normal. With `team=0` and `system=0` all systems are equally good.
+    """
+
+    signal: float = -1.2
+    team: float = 0.1
+    system: float = 0.1
+    topic: float = 1.1
+    team_topic: float = 0.12
+    system_topic: float = 0.12
+    instance: float = 0.004
+    instance_topic: float = 0.03
+    common_noise: float = 0.5
+    team_noise: float = 0.2
+    instance_noise: float = 0.05
+    relevant_noise: float = 1.6
+    relevant_median: float = 50.0
+    relevant_log_sd: float = 1.15
+    highly_relevant_share: float = 0.25
+    highly_relevant_bonus: float = 0.5
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            _check_parameter(field.name, getattr(self, field.name))
+        if self.system_noise < 0:
+            raise InputError(
+                "common_noise, team_noise and instance_noise add up to "
+                f"{1 - self.system_noise:.6g}: they are shares of one variance, at most 1"
+            )
+
+    @property
+    def system_noise(self) -> float:
+        """The share of a document's noise that is a system's own."""
+        # Rounded, so that shares which add up to one in decimals do so in binary.
+        return round(1 - self.common_noise - self.team_noise - self.instance_noise, 12)
+
+    @property
+    def interaction(self) -> float:
+        """The variance of a run's signal on a topic that neither system nor topic explains."""
+        return self.team_topic + self.system_topic + self.instance + self.instance_topic
+
+    def deterministic(self) -> TrackModel:
+        """The same population without anything that differs between instances."""
+        return replace(self, instance=0.0, instance_topic=0.0, instance_noise=0.0)
+
+
+def _check_parameter(name: str, value: float) -> None:
+    if not (isinstance(value, (int, float, np.number)) and math.isfinite(value)):
+        raise InputError(f"{name} must be a finite number, got {value!r}")
+    if name in _VARIANCES and value < 0:
+        raise InputError(f"{name} is a variance: it must be at least 0, got {value!r}")
+    if name in _SHARES and not 0 <= value <= 1:
+        raise InputError(f"{name} is a share: it must lie between 0 and 1, got {value!r}")
+    if name in _POSITIVE and value <= 0:
+        raise InputError(f"{name} must be above 0, got {value!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrackDesign:
+    """The sizes of a simulated track."""
+
+    n_teams: int
+    runs_per_team: int
+    n_topics: int
+    depth: int
+    pool_depth: int
+    instances: int
+    pooled_per_team: int
+    n_candidates: int
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, _whole(field.name, getattr(self, field.name)))
+        self._check_limit("pool_depth", "depth")
+        self._check_limit("depth", "n_candidates")
+        self._check_limit("pooled_per_team", "runs_per_team")
+        if not _FEWEST_CANDIDATES <= self.n_candidates <= COLLECTION_SIZE:
+            raise InputError(
+                f"n_candidates must lie between {_FEWEST_CANDIDATES} and {COLLECTION_SIZE}, "
+                f"got {self.n_candidates}"
+            )
+
+    def _check_limit(self, small: str, large: str) -> None:
+        if getattr(self, small) > getattr(self, large):
+            raise InputError(
+                f"{small} must be at most {large}, {getattr(self, large)}, "
+                f"got {getattr(self, small)}"
+            )
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Teams, systems of a team, instances of a system."""
+        return self.n_teams, self.runs_per_team, self.instances
+
+    @property
+    def n_runs(self) -> int:
+        """The number of runs: every instance of every system."""
+        return math.prod(self.shape)
+
+
+def default_candidates(depth: int) -> int:
+    """How many documents of a topic a run of this depth chooses from, unless told."""
+    wanted = _CANDIDATES_PER_RANK * _whole("depth", depth)
+    return min(max(wanted, _FEWEST_CANDIDATES), COLLECTION_SIZE)
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InputError(f"{name} must be a whole number, got {value!r}") from None
+    if number < 1:
+        raise InputError(f"{name} must be at least 1, got {number}")
+    return number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TrackTruth:
+    """What is true of the systems and topics of one simulated track, on the latent scale."""
+
+    model: TrackModel
+    design: TrackDesign
+    teams: tuple[str, ...]
+    systems: tuple[str, ...]
+    topics: tuple[str, ...]
+    team_effects: np.ndarray
+    """One for each team."""
+    system_effects: np.ndarray
+    """One for each system: how far it stands above its team."""
+    instance_effects: np.ndarray
+    """[system, instance]: how far an instance stands above its system."""
+    difficulties: np.ndarray
+    """One for each topic: the topic's effect with its sign turned."""
+    n_relevant: np.ndarray
+    """One for each topic: the relevant documents that exist, judged or not."""
+    n_highly_relevant: np.ndarray
+    """One for each topic: those of grade 2 among them."""
+    signals: np.ndarray
+    """[run, topic]: the sum of all effects."""
+
+    def __repr__(self) -> str:
+        return f"<TrackTruth: {len(self.systems)} systems, {len(self.topics)} topics>"
+
+    @property
+    def effects(self) -> np.ndarray:
+        """The true effect of each system: its own and its team's."""
+        teams = np.repeat(self.team_effects, self.design.runs_per_team)
+        return np.asarray(teams + self.system_effects)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists and numbers, as they are written to `truth.json`."""
+        arrays = (
+            "team_effects",
+            "system_effects",
+            "effects",
+            "instance_effects",
+            "difficulties",
+            "n_relevant",
+            "n_highly_relevant",
+            "signals",
+        )
+        names = {"teams": self.teams, "systems": self.systems, "topics": self.topics}
+        return {
+            "model": asdict(self.model),
+            "design": asdict(self.design),
+            **{name: list(values) for name, values in names.items()},
+            **{name: getattr(self, name).tolist() for name in arrays},
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
+    """A topic as the model draws it."""
+
+    difficulty: float
+    n_relevant: int
+    n_highly_relevant: int
+
+
+def draw_topic(model: TrackModel, n_candidates: int, rng: np.random.Generator) -> Topic:
+    """A topic's difficulty, and how many documents are relevant to it."""
+    difficulty = float(rng.normal(0.0, math.sqrt(model.topic)))
+    drawn = model.relevant_median * math.exp(model.relevant_log_sd * rng.standard_normal())
+    most = int(n_candidates * _LARGEST_RELEVANT_SHARE)
+    n_relevant = round(min(max(drawn, _FEWEST_RELEVANT), most))
+    n_highly = int(rng.binomial(n_relevant, model.highly_relevant_share))
+    return Topic(difficulty=difficulty, n_relevant=n_relevant, n_highly_relevant=n_highly)
+
+
+def draw_grades(topic: Topic, n_candidates: int, rng: np.random.Generator) -> np.ndarray:
+    """A grade for each candidate: 0, 1 or 2, wherever they stand."""
+    grades = np.zeros(n_candidates, np.int32)
+    relevant = rng.choice(n_candidates, topic.n_relevant, replace=False)
+    grades[relevant] = 1
+    grades[relevant[: topic.n_highly_relevant]] = 2
+    return grades
+
+
+def draw_effects(
+    variances: tuple[float, float, float], design: TrackDesign, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Effects of teams, of systems and of instances, as arrays that add up to one per run."""
+    n_teams, n_systems, n_instances = design.shape
+    shapes = ((n_teams, 1, 1), (n_teams, n_systems, 1), (n_teams, n_systems, n_instances))
+    team, system, instance = (
+        rng.normal(0.0, math.sqrt(variance), shape)
+        for shape, variance in zip(shapes, variances, strict=True)
+    )
+    return team, system, instance
+
+
+def draw_latents(
+    model: TrackModel,
+    design: TrackDesign,
+    grades: np.ndarray,
+    signals: np.ndarray,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """The value of every document to every run: [team, system, instance, document]."""
+    latents = _draw_noise(model, design, rng)
+    relevant = np.flatnonzero(grades)
+    lift = signals[..., None] + threshold(len(relevant), design.n_candidates)
+    bonus = np.where(grades[relevant] == 2, model.highly_relevant_bonus, 0.0)
+    latents[..., relevant] = model.relevant_noise * latents[..., relevant] + lift + bonus
+    return latents
+
+
+def _draw_noise(model: TrackModel, design: TrackDesign, rng: np.random.Generator) -> np.ndarray:
+    """Standard normal noise [team, system, instance, document], shared as the model says."""
+    n_teams, n_systems, n_instances = design.shape
+    levels = (
+        ((n_teams, n_systems, n_instances), model.instance_noise),
+        ((n_teams, n_systems, 1), model.system_noise),
+        ((n_teams, 1, 1), model.team_noise),
+        ((1, 1, 1), model.common_noise),
+    )
+    noise = np.zeros((*design.shape, design.n_candidates))
+    for shape, share in levels:
+        if share > 0:
+            part = rng.standard_normal((*shape, design.n_candidates))
+            part *= math.sqrt(share)
+            noise += part
+    return noise
+
+
+def threshold(n_relevant: int, n_candidates: int) -> float:
+    """The latent value that as many non-relevant documents pass as there are relevant ones.
+
+    Signals count from here, so that topics with few relevant documents are not hard
+    for that reason alone, and the number of candidates hardly matters.
+    """
+    return NormalDist().inv_cdf(1 - n_relevant / n_candidates)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TrueMeans:
+    """The expected average precision of each system, by simulation over fresh topics."""
+
+    systems: tuple[str, ...]
+    values: np.ndarray
+    """[system, topic]: average precision on topics common to all systems."""
+    seed: int = 0
+    """The `rng` that draws the same topics again."""
+
+    def __repr__(self) -> str:
+        return f"<TrueMeans: {len(self.systems)} systems over {self.values.shape[1]} topics>"
+
+    @property
+    def means(self) -> np.ndarray:
+        """The expected average precision of each system."""
+        return np.asarray(self.values.mean(axis=1))
+
+    @property
+    def standard_errors(self) -> np.ndarray:
+        """The simulation's error of each mean; that of a difference is far smaller."""
+        return np.asarray(self.values.std(axis=1, ddof=1) / math.sqrt(self.values.shape[1]))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Columns system, mean, standard_error: one row a system."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {"system": self.systems, "mean": self.means, "standard_error": self.standard_errors}
+        )
+
+    def _repr_html_(self) -> str:
+        from steadyrank.notebook import frame_html
+
+        return frame_html(self.to_frame())
+
+
+def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> TrueMeans:
+    """The expected average precision of each system under complete judgments.
+
+    The expectation is over the population of topics, interactions, instances and
+    document noise, for rankings cut at the track's depth. It depends on a system by
+    its effect alone, so all systems see the same topics and the same noise: systems
+    come out in the order of their effects, and differences are far more exact than
+    the means. Of the non-relevant documents only the ranks matter; their number above
+    each relevant one is drawn exactly, from the order statistics of a uniform sample.
+    Ties that rounding makes in the runs' scores are left out of account.
+
+    >>> from steadyrank.data.track.simulated import simulated_track
+    >>> truth = simulated_track(n_teams=2, runs_per_team=2, n_topics=2, n_candidates=1000).truth
+    >>> means = true_means(truth, n_topics=100).means
+    >>> bool((means.argsort() == truth.effects.argsort()).all())
+    True
+    """
+    seed = seed_from(rng)
+    count, generator = _whole("n_topics", n_topics), track_stream(seed)
+    if count < 2:
+        raise InputError(f"n_topics must be at least 2, got {count}")
+    columns = [_average_precisions(truth, generator) for _ in range(count)]
+    return TrueMeans(systems=truth.systems, values=np.stack(columns, axis=1), seed=seed)
+
+
+def track_stream(seed: int) -> np.random.Generator:
+    """The generator of a seed; numpy's own takes none below 0."""
+    if seed < 0:
+        raise InputError(f"rng must be a seed from 0 on for a simulated track, got {seed}")
+    return np.random.default_rng(seed)
+
+
+def _average_precisions(truth: TrackTruth, rng: np.random.Generator) -> np.ndarray:
+    """Average precision of every system on one fresh topic."""
+    model, design = truth.model, truth.design
+    topic = draw_topic(model, design.n_candidates, rng)
+    signal = model.signal - topic.difficulty + rng.normal(0.0, math.sqrt(model.interaction))
+    relevant = model.relevant_noise * rng.standard_normal(topic.n_relevant)
+    relevant[: topic.n_highly_relevant] += model.highly_relevant_bonus
+    relevant += threshold(topic.n_relevant, design.n_candidates) + signal
+    tails = _upper_tails(np.sort(relevant)[::-1] + truth.effects[:, None])
+    above = np.searchsorted(
+        _smallest_uniforms(design.n_candidates - topic.n_relevant, design.depth, rng), tails
+    )
+    order = np.arange(1, topic.n_relevant + 1)
+    precisions = np.where(above + order <= design.depth, order / (above + order), 0.0)
+    return np.asarray(precisions.sum(axis=1) / topic.n_relevant)
+
+
+def _upper_tails(values: np.ndarray) -> np.ndarray:
+    """The probability that a standard normal variable is above each value."""
+    scaled = (values / math.sqrt(2.0)).ravel().tolist()
+    return 0.5 * np.fromiter(map(math.erfc, scaled), np.float64, values.size).reshape(values.shape)
+
+
+def _smallest_uniforms(size: int, count: int, rng: np.random.Generator) -> np.ndarray:
+    """The `count` smallest of `size` independent uniform variables, in order."""
+    count = min(count, size)
+    sums = np.cumsum(rng.standard_exponential(count))
+    return np.asarray(sums / (sums[-1] + rng.standard_gamma(size + 1 - count)))

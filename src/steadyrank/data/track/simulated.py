@@ -1,0 +1,364 @@
+"""`simulated_track`: a TREC-like track of which the truth is known.
+
+For whoever wants to see whether a study finds what is there: teams, their systems
+and their runs, topics of all difficulties, graded judgments pooled to a depth,
+scores on many scales, and the effects that made them (`track_model`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from steadyrank.compute.files import write_whole
+from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.ids import PADDING, Ids, ids_from_buffer
+from steadyrank.data.qrels import Qrels, build_qrels
+from steadyrank.data.run import Run, build_run
+from steadyrank.data.track.model import (
+    COLLECTION_SIZE,
+    Topic,
+    TrackDesign,
+    TrackModel,
+    TrackTruth,
+    default_candidates,
+    draw_effects,
+    draw_grades,
+    draw_latents,
+    draw_topic,
+    track_stream,
+)
+from steadyrank.data.write.files import write_qrels, write_track
+from steadyrank.errors import InputError
+
+_ID_PREFIX = np.frombuffer(b"SIM-", np.uint8)
+_ID_DIGITS = len(str(COLLECTION_SIZE - 1))
+_FIRST_TOPIC = 301
+_SYSTEMS, _TOPICS = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class _ScoreFamily:
+    """How a kind of system turns latent values into the scores it reports."""
+
+    decimals: int
+    of_latent: Callable[[np.ndarray], np.ndarray]
+
+
+# Increasing functions, so that the scale of the scores never changes a ranking. Four
+# decimals leave the ties that term-weighting systems have on real tracks.
+_FAMILIES = (
+    _ScoreFamily(4, lambda latent: 6 * np.exp(0.35 * latent)),  # term weighting
+    _ScoreFamily(6, lambda latent: 1 / (1 + np.exp(-0.4 - 0.15 * latent))),  # cosine
+    _ScoreFamily(6, lambda latent: 2 * latent - 9),  # logit
+    _ScoreFamily(6, lambda latent: -np.log1p(np.exp(1 - 0.5 * latent))),  # log-probability
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SimulatedTrack:
+    """Runs, pooled judgments, and the truth behind them."""
+
+    runs: tuple[Run, ...]
+    qrels: Qrels
+    """The documents that were pooled, with their grades."""
+    complete: Qrels
+    """Every relevant document, found or not; whatever it does not list is not relevant."""
+    truth: TrackTruth
+    contributors: np.ndarray
+    """[judgment, team]: whether a pooled run of the team had the document in its top."""
+    pooled: tuple[str, ...]
+    """The names of the runs that were pooled."""
+    seed: int
+    """The `rng` that draws the same track again."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<SimulatedTrack: {len(self.runs)} runs of {len(self.teams)} teams, "
+            f"{len(self.qrels.topics)} topics, {len(self.qrels)} judgments>"
+        )
+
+    @property
+    def teams(self) -> tuple[str, ...]:
+        """The teams, in the order of the columns of `contributors`."""
+        return self.truth.teams
+
+    def write(self, folder: str | os.PathLike[str], *, compress: bool = False) -> None:
+        """Write the track as TREC files, each whole or not at all.
+
+        Makes `qrels.txt`, `complete-qrels.txt`, `run-info.csv`, `truth.json` and
+        `runs/NAME.run` (`.run.gz` with `compress`). Scores read back exactly.
+        """
+        root = Path(folder)
+        write_track(root, self.runs, self.qrels, compress=compress)
+        write_qrels(self.complete, root / "complete-qrels.txt")
+        truth = {**self.truth.to_dict(), "pooled": list(self.pooled), "seed": self.seed}
+        write_whole(root / "truth.json", json.dumps(truth, indent=1) + "\n")
+
+
+def simulated_track(
+    *,
+    n_teams: int = 20,
+    runs_per_team: int = 3,
+    n_topics: int = 50,
+    depth: int = 1000,
+    pool_depth: int = 100,
+    instances: int = 1,
+    pooled_per_team: int | None = None,
+    n_candidates: int | None = None,
+    model: TrackModel | None = None,
+    rng: Rng = 0,
+) -> SimulatedTrack:
+    """A TREC-like track drawn from a known model.
+
+    Each of `n_teams` teams takes part with `runs_per_team` systems; each system yields
+    one run, or as many as it has `instances` if it is not deterministic, and their
+    `info` names `team` and `system`. A run ranks `depth` documents out of a topic's
+    `n_candidates`, eight times as many unless given. Judged are the documents that the
+    first `pooled_per_team` systems of some team (all of them unless given) have among
+    their top `pool_depth`; a hard topic may so be left without a relevant one. `model`
+    holds effects and noise; its defaults resemble the ad hoc tracks of TREC. More topics
+    leave the first ones as they are.
+
+    >>> track = simulated_track(n_teams=3, runs_per_team=2, n_topics=5, depth=50, pool_depth=10)
+    >>> track.runs[0], track.runs[0].info
+    (<Run 'team1-s1': 5 topics, 250 documents>, {'team': 'team1', 'system': 'team1-s1'})
+    >>> bool(track.contributors.any(axis=1).all())
+    True
+    """
+    seed = seed_from(rng)
+    design = TrackDesign(
+        n_teams=n_teams,
+        runs_per_team=runs_per_team,
+        n_topics=n_topics,
+        depth=depth,
+        pool_depth=pool_depth,
+        instances=instances,
+        pooled_per_team=runs_per_team if pooled_per_team is None else pooled_per_team,
+        n_candidates=default_candidates(depth) if n_candidates is None else n_candidates,
+    )
+    population = TrackModel() if model is None else model
+    if not isinstance(population, TrackModel):
+        raise InputError(f"model must be a TrackModel, got {model!r}")
+    if design.instances == 1:
+        population = population.deterministic()
+    return _draw_track(population, design, seed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Systems:
+    """What a system is before any topic is asked; arrays [team, system, instance]."""
+
+    team: np.ndarray
+    system: np.ndarray
+    instance: np.ndarray
+    families: np.ndarray
+    """One for each run."""
+    shifts: np.ndarray
+    """One for each run: where its scores lie on the family's scale."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ranked:
+    """One topic: its documents, and how every run ranked them.
+
+    Documents are positions in `numbers`, which falls: of two documents with the same
+    score the one that stands first here has the greater id and ranks first.
+    """
+
+    topic: Topic
+    numbers: np.ndarray
+    grades: np.ndarray
+    signals: np.ndarray
+    rankings: np.ndarray
+    """[run, rank]"""
+    scores: np.ndarray
+    """[run, rank]"""
+    contributed: np.ndarray
+    """[document, team]"""
+
+
+def _draw_track(model: TrackModel, design: TrackDesign, seed: int) -> SimulatedTrack:
+    words = track_stream(seed).integers(2**32, size=4).tolist()
+    systems = _draw_systems(model, design, _stream(words, _SYSTEMS, 0))
+    ranked = [
+        _draw_ranked(model, design, systems, _stream(words, _TOPICS, t))
+        for t in range(design.n_topics)
+    ]
+    truth = _truth(model, design, systems, ranked)
+    runs = tuple(_build_runs(truth, ranked))
+    return SimulatedTrack(
+        runs=runs,
+        qrels=_build_qrels(truth.topics, ranked, [_judged(one) for one in ranked]),
+        complete=_build_qrels(truth.topics, ranked, [one.grades > 0 for one in ranked]),
+        truth=truth,
+        contributors=np.concatenate([one.contributed[_judged(one)][::-1] for one in ranked]),
+        pooled=tuple(runs[r].name for r in np.flatnonzero(_is_pooled(design))),
+        seed=seed,
+    )
+
+
+def _stream(words: list[int], kind: int, index: int) -> np.random.Generator:
+    """The random numbers of one part of the track, whatever the other parts draw."""
+    return np.random.default_rng(np.random.SeedSequence(words, spawn_key=(kind, index)))
+
+
+def _draw_systems(model: TrackModel, design: TrackDesign, rng: np.random.Generator) -> _Systems:
+    variances = (model.team, model.system, model.instance)
+    team, system, instance = draw_effects(variances, design, rng)
+    families = rng.permutation(np.arange(system.size) % len(_FAMILIES))
+    return _Systems(
+        team=team,
+        system=system,
+        instance=instance,
+        families=np.repeat(families, design.instances),
+        shifts=np.repeat(rng.standard_normal(system.size), design.instances),
+    )
+
+
+def _draw_ranked(
+    model: TrackModel, design: TrackDesign, systems: _Systems, rng: np.random.Generator
+) -> _Ranked:
+    topic = draw_topic(model, design.n_candidates, rng)
+    numbers = rng.choice(COLLECTION_SIZE, design.n_candidates, replace=False, shuffle=False)
+    grades = draw_grades(topic, design.n_candidates, rng)
+    signals = _draw_signals(model, design, systems, topic, rng)
+    latents = draw_latents(model, design, grades, signals, rng)
+    rankings, scores = _rank(latents.reshape(design.n_runs, -1), design.depth, systems, rng)
+    return _Ranked(
+        topic=topic,
+        numbers=np.sort(numbers)[::-1],
+        grades=grades,
+        signals=signals.ravel(),
+        rankings=rankings,
+        scores=scores,
+        contributed=_contributed(rankings, design),
+    )
+
+
+def _draw_signals(
+    model: TrackModel,
+    design: TrackDesign,
+    systems: _Systems,
+    topic: Topic,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """How far each run lifts the topic's relevant documents: [team, system, instance]."""
+    variances = (model.team_topic, model.system_topic, model.instance_topic)
+    interactions = sum(draw_effects(variances, design, rng))
+    effects = systems.team + systems.system + systems.instance
+    return np.asarray(model.signal - topic.difficulty + effects + interactions)
+
+
+def _rank(
+    latents: np.ndarray, depth: int, systems: _Systems, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """The documents that each run returns, best first, and the scores it reports."""
+    found = np.argpartition(latents, -depth, axis=1)[:, -depth:]
+    # In the order of the documents first, which a stable sort by score then keeps in ties.
+    found.sort(axis=1)
+    scores = _scores(np.take_along_axis(latents, found, axis=1), systems, rng)
+    order = np.argsort(-scores, axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1), np.take_along_axis(scores, order, axis=1)
+
+
+def _scores(latents: np.ndarray, systems: _Systems, rng: np.random.Generator) -> np.ndarray:
+    """Scores on each run's own scale, whose place and width differ by topic."""
+    shared = rng.standard_normal()
+    own = rng.standard_normal((2, len(latents), 1))
+    shifts = 0.4 * (systems.shifts[:, None] + shared + own[0])
+    placed = latents * np.exp(0.15 * own[1]) + shifts
+    scores = np.empty_like(latents)
+    for code, family in enumerate(_FAMILIES):
+        rows = systems.families == code
+        scores[rows] = np.round(family.of_latent(placed[rows]), family.decimals)
+    return scores
+
+
+def _is_pooled(design: TrackDesign) -> np.ndarray:
+    """Whether each run was pooled."""
+    pooled = np.zeros(design.shape, bool)
+    pooled[:, : design.pooled_per_team] = True
+    return pooled.ravel()
+
+
+def _contributed(rankings: np.ndarray, design: TrackDesign) -> np.ndarray:
+    """Which teams brought each document into the pool: [document, team]."""
+    contributed = np.zeros((design.n_candidates, design.n_teams), bool)
+    teams = np.repeat(np.arange(design.n_teams), design.n_runs // design.n_teams)
+    pooled = _is_pooled(design)
+    contributed[rankings[pooled, : design.pool_depth], teams[pooled, None]] = True
+    return contributed
+
+
+def _judged(ranked: _Ranked) -> np.ndarray:
+    return np.asarray(ranked.contributed.any(axis=1))
+
+
+def _truth(
+    model: TrackModel, design: TrackDesign, systems: _Systems, ranked: list[_Ranked]
+) -> TrackTruth:
+    width = len(str(design.n_teams))
+    teams = [f"team{k:0{width}d}" for k in range(1, design.n_teams + 1)]
+    topics = [one.topic for one in ranked]
+    return TrackTruth(
+        model=model,
+        design=design,
+        teams=tuple(teams),
+        systems=tuple(f"{k}-s{j}" for k in teams for j in range(1, design.runs_per_team + 1)),
+        topics=tuple(str(_FIRST_TOPIC + t) for t in range(len(topics))),
+        team_effects=systems.team.ravel(),
+        system_effects=systems.system.ravel(),
+        instance_effects=systems.instance.reshape(-1, design.instances),
+        difficulties=np.array([topic.difficulty for topic in topics]),
+        n_relevant=np.array([topic.n_relevant for topic in topics]),
+        n_highly_relevant=np.array([topic.n_highly_relevant for topic in topics]),
+        signals=np.stack([one.signals for one in ranked], axis=1),
+    )
+
+
+def _build_runs(truth: TrackTruth, ranked: list[_Ranked]) -> Iterator[Run]:
+    design = truth.design
+    first_rows = np.arange(design.n_topics) * design.depth
+    for r, (name, info) in enumerate(_run_names(truth)):
+        numbers = np.concatenate([one.numbers[one.rankings[r]] for one in ranked])
+        scores = np.concatenate([one.scores[r] for one in ranked])
+        run = build_run(name, list(truth.topics), first_rows, _ids(numbers), scores)
+        yield replace(run, info=info)
+
+
+def _run_names(truth: TrackTruth) -> Iterator[tuple[str, dict[str, str]]]:
+    """The name of each run, and the team and system that it belongs to."""
+    n_instances = truth.design.instances
+    for s, system in enumerate(truth.systems):
+        info = {"team": truth.teams[s // truth.design.runs_per_team], "system": system}
+        for i in range(1, n_instances + 1):
+            yield (system if n_instances == 1 else f"{system}-i{i}"), dict(info)
+
+
+def _build_qrels(topics: tuple[str, ...], ranked: list[_Ranked], chosen: list[np.ndarray]) -> Qrels:
+    """Judgments of each topic's chosen documents, in the order of their ids."""
+    pairs = list(zip(ranked, chosen, strict=True))
+    sizes = [int(mask.sum()) for mask in chosen]
+    numbers = np.concatenate([one.numbers[mask][::-1] for one, mask in pairs])
+    grades = np.concatenate([one.grades[mask][::-1] for one, mask in pairs])
+    first_rows = np.cumsum([0, *sizes[:-1]])
+    return build_qrels(list(topics), first_rows, _ids(numbers), grades)
+
+
+def _ids(numbers: np.ndarray) -> Ids:
+    """Document ids of one width, so that numbers and ids sort alike."""
+    width = len(_ID_PREFIX) + _ID_DIGITS
+    data = np.zeros(width * len(numbers) + PADDING, np.uint8)
+    table = data[: width * len(numbers)].reshape(-1, width)
+    table[:, : len(_ID_PREFIX)] = _ID_PREFIX
+    for place in range(width - 1, len(_ID_PREFIX) - 1, -1):
+        rest = numbers // 10
+        table[:, place] = numbers - 10 * rest + ord("0")
+        numbers = rest
+    return ids_from_buffer(data, width * np.arange(len(numbers) + 1))

@@ -1,0 +1,236 @@
+"""Runs and judgments as TREC text: what every evaluation tool reads.
+
+Scores are written so that they read back to the last bit and ids byte by byte; the
+same data make the same bytes, packed or not. What the format cannot hold is refused.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import warnings
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from steadyrank.compute.files import is_unfinished, sweep, write_whole
+from steadyrank.data.ids import Ids
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.sources import PathLike
+from steadyrank.data.run import Run
+from steadyrank.data.write.kernels import LONGEST_FLOAT, SPARE, put_lines
+from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.words import counted
+
+_SPACE = 32
+
+MISTAKEN = {
+    b"{": "JSON lines",
+    b"PAR1": "Parquet",
+    b"BZh": "bzip2",
+    b"\xef\xbb\xbf": "a byte-order mark",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+    b"\xfd7zXZ": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+"""First bytes by which readers, ours among them, know files that are not TREC text."""
+
+
+def write_run(run: Run, path: PathLike) -> None:
+    """Write a run as TREC text, whole or not at all; packed if the name ends in `.gz`.
+
+    Lines are `topic Q0 document rank score name`, best first, ranks from 1. A topic
+    without documents leaves no line, which is warned of.
+
+    >>> import tempfile, pathlib
+    >>> from steadyrank.data.run import run_from_dict
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "bm25.run"
+    >>> write_run(run_from_dict({"301": {"d1": 2.0, "d2": 3.0}}, name="bm25"), file)
+    >>> print(file.read_text(), end="")
+    301 Q0 d2 1 3.0 bm25
+    301 Q0 d1 2 2.0 bm25
+    """
+    content = run_text(run)
+    empty = int((np.diff(run.blocks) == 0).sum())
+    if empty:
+        what = counted(empty, "topic without documents leaves", "topics without documents leave")
+        message = f"run {run.name!r}: {what} no line"
+        warnings.warn(message, SteadyrankWarning, stacklevel=2)
+    _write(path, content)
+
+
+def write_qrels(qrels: Qrels, path: PathLike) -> None:
+    """Write judgments as TREC text, whole or not at all; packed if the name ends in `.gz`.
+
+    Lines are `topic 0 document grade`.
+
+    >>> import tempfile, pathlib
+    >>> from steadyrank.data.qrels import qrels_from_dict
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "qrels.txt"
+    >>> write_qrels(qrels_from_dict({"301": {"d1": 1, "d2": 0}}), file)
+    >>> print(file.read_text(), end="")
+    301 0 d1 1
+    301 0 d2 0
+    """
+    _write(path, qrels_text(qrels))
+
+
+def write_track(
+    folder: PathLike, runs: Sequence[Run], qrels: Qrels, *, compress: bool = False
+) -> None:
+    """Write runs and judgments as TREC files: qrels.txt, runs/NAME.run and run-info.csv.
+
+    Each is whole or not at all, and gzip with `compress`. A folder of runs that holds anything
+    else is refused: a later command on the folder would take it for one of these runs.
+    """
+    root = Path(folder)
+    suffix = ".run.gz" if compress else ".run"
+    _make_run_folder(root / "runs", {run.name + suffix for run in runs})
+    for run in runs:
+        write_run(run, root / "runs" / (run.name + suffix))
+    write_qrels(qrels, root / "qrels.txt")
+    write_whole(root / "run-info.csv", _info_text(runs))
+
+
+def _make_run_folder(folder: Path, names: set[str]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(f"{folder}: a file stands where a folder should be") from None
+    sweep(folder)
+    found = (path.name for path in folder.iterdir())
+    others = sorted(name for name in found if name not in names and not is_unfinished(name))
+    if others:
+        raise InputError(
+            f"{folder} already holds {others[0]!r}, which is not a run of this track: "
+            "choose another folder"
+        )
+
+
+def _info_text(runs: Sequence[Run]) -> str:
+    """What is known about the runs, a column each, as `--run-info` reads it."""
+    text = io.StringIO()
+    columns = list(dict.fromkeys(name for run in runs for name in run.info))
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["run", *columns])
+    writer.writerows([run.name, *(run.info.get(name, "") for name in columns)] for run in runs)
+    return text.getvalue()
+
+
+def _write(path: PathLike, content: bytes) -> None:
+    # Without a time stamp, so that the same data make the same bytes.
+    packed = Path(path).name.endswith(".gz")
+    write_whole(path, gzip.compress(content, 6, mtime=0) if packed else content)
+
+
+def run_text(run: Run) -> bytes:
+    """The lines of a run's TREC file.
+
+    >>> from steadyrank.data.run import run_from_dict
+    >>> run_text(run_from_dict({"301": {"d1": 0.1}}, name="bm25"))
+    b'301 Q0 d1 1 0.1 bm25\\n'
+    """
+    what = f"run {run.name!r}"
+    _check_name(run.name, f"{what}: its name", "rename it with run.renamed(...)")
+    _check(run, what)
+    raw = [*(f"{topic} Q0 " for topic in run.topics), f" {run.name}\n"]
+    texts = [text.encode("utf-8", "surrogateescape") for text in raw]
+    bounds = np.cumsum([0, *map(len, texts)])
+    offsets = run.documents.offsets
+    rest = len(f"{len(run)}  ") + LONGEST_FLOAT + len(texts[-1])
+    heads = np.diff(bounds)[:-1] @ np.diff(run.blocks)
+    out = np.empty(heads + offsets[-1] - offsets[0] + len(run) * rest + SPARE, np.uint8)
+    end = put_lines(
+        out,
+        np.frombuffer(bytearray(b"".join(texts) + bytes(SPARE)), np.uint8),
+        bounds,
+        run.blocks,
+        run.documents.data,
+        offsets,
+        np.ascontiguousarray(run.scores, np.float64).view(np.uint64),
+    )
+    return out[:end].tobytes()
+
+
+def qrels_text(qrels: Qrels) -> bytes:
+    """The lines of a qrels file.
+
+    >>> from steadyrank.data.qrels import qrels_from_dict
+    >>> qrels_text(qrels_from_dict({"301": {"d1": 1}}))
+    b'301 0 d1 1\\n'
+    """
+    _check(qrels, "qrels")
+    empty = np.flatnonzero(qrels.sizes == 0)
+    if len(empty):
+        # Left out, the topic would no longer count in any mean.
+        topic = qrels.topics[int(empty[0])]
+        raise InputError(f"qrels: topic {topic!r} has no judgments, which TREC text cannot say")
+    documents = _as_characters(qrels.documents)
+    grades = qrels.grades.tolist()
+    lines = []
+    for topic, (first, stop) in zip(qrels.topics, pairwise(qrels.blocks.tolist()), strict=True):
+        head = f"{_characters(topic)} 0 "
+        lines += [f"{head}{documents[row]} {grades[row]}\n" for row in range(first, stop)]
+    return "".join(lines).encode("latin-1")
+
+
+def _characters(name: str) -> str:
+    """A name's bytes, each as one character, so that lines of any bytes join as text."""
+    return name.encode("utf-8", "surrogateescape").decode("latin-1")
+
+
+def _as_characters(documents: Ids) -> list[str]:
+    """All ids, each byte as one character: decoded once and cut, not decoded one by one."""
+    bounds = documents.offsets.tolist()
+    text = documents.data[: bounds[-1]].tobytes().decode("latin-1")
+    return [text[start:stop] for start, stop in pairwise(bounds)]
+
+
+def _check(held: Run | Qrels, what: str) -> None:
+    """Refuse what TREC text cannot hold: it would read back as something else, or not at all."""
+    if not len(held):
+        raise InputError(f"{what}: empty: there is nothing to write")
+    for topic in held.topics:
+        _check_name(topic, f"{what}: topic {topic!r}", "rename it")
+        if topic.startswith("#"):
+            raise InputError(f"{what}: topic {topic!r} would read back as a comment: rename it")
+    _check_start(held, what)
+    _check_documents(held, what)
+
+
+def _check_name(name: str, what: str, remedy: str) -> None:
+    raw = name.encode("utf-8", "surrogateescape")
+    if not raw:
+        raise InputError(f"{what} is empty, which TREC text cannot hold: {remedy}")
+    if min(raw) <= _SPACE:
+        odd = "white space or a control character"
+        raise InputError(f"{what} has {odd} in it, which TREC text cannot hold: {remedy}")
+
+
+def _check_start(held: Run | Qrels, what: str) -> None:
+    sizes = np.diff(held.blocks)
+    first = held.topics[int(np.flatnonzero(sizes)[0])]
+    raw = first.encode("utf-8", "surrogateescape")
+    for start, kind in MISTAKEN.items():
+        if raw.startswith(start):
+            message = f"topic {first!r} would make the file look like {kind}"
+            raise InputError(f"{what}: {message}: rename it")
+
+
+def _check_documents(held: Run | Qrels, what: str) -> None:
+    offsets = held.documents.offsets
+    odd = np.flatnonzero(held.documents.data[offsets[0] : offsets[-1]] <= _SPACE)
+    empty = np.flatnonzero(np.diff(offsets) == 0)
+    if not len(odd) and not len(empty):
+        return
+    if len(empty):
+        row = int(empty[0])
+    else:
+        row = int(np.searchsorted(offsets, offsets[0] + odd[0], side="right")) - 1
+    topic = held.topics[int(np.searchsorted(held.blocks, row, side="right")) - 1]
+    where = f"{what}: document {held.documents[row]!r} of topic {topic!r}"
+    _check_name(held.documents[row], where, "rename it")

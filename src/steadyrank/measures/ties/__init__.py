@@ -1,0 +1,1 @@
+"""What tied documents do to a measure."""

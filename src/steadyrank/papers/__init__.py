@@ -1,0 +1,1 @@
+"""What only the reproduction of five papers needs."""

@@ -1,0 +1,156 @@
+"""What a paper's exhibits are made from: runs with judgments, or scores.
+
+Every reproduction takes a `PaperData`. `paper_data` makes it from what the user gives,
+`reproduce_builtin` where nothing is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steadyrank.compute.executors import Progress
+from steadyrank.data.interop.objects import runs_and_files
+from steadyrank.data.order import judgments_of, scores_in_order
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.runs import MEMORY, check_names, describe_runs, read_runs
+from steadyrank.data.read.score_files import read_scores
+from steadyrank.data.read.sources import PathLike
+from steadyrank.data.run import Run
+from steadyrank.data.scores import Scores
+from steadyrank.errors import InputError
+from steadyrank.measures.evaluate import evaluate
+
+GRID_MEASURES = ("AP", "P@10", "Rprec", "RBP(p=0.8)", "nDCG", "nDCG@20", "ERR", "Twist")
+"""Those of Ferro 2018."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PaperData:
+    """Runs with judgments, or scores, and what they are in words."""
+
+    words: str
+    runs: tuple[Run, ...] | None = None
+    qrels: Qrels | None = None
+    given: Scores | None = None
+    """Scores that came without runs."""
+    measures: tuple[str, ...] = ()
+    """Those that the user asked for; empty for the paper's."""
+    scoring: Mapping[str, Any] = field(default_factory=dict)
+    """How `evaluate` treats missing topics and ties."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What else tells these data from others, to be kept with what is made of them."""
+
+    @property
+    def has_teams(self) -> bool:
+        """Whether the runs are here and have teams."""
+        return self.runs is not None and all(run.info.get("team") for run in self.runs)
+
+    def scores(
+        self, measures: Sequence[str], *, jobs: int | None = None, progress: Progress | None = None
+    ) -> Scores:
+        """The scores as they came, or of the runs by the user's measures, else by these."""
+        if self.given is not None:
+            return self.given
+        chosen = self.measures or measures
+        return evaluate(
+            list(self.runs or ()), self.qrels, chosen, jobs=jobs, progress=progress, **self.scoring
+        )
+
+
+def paper_data(
+    runs: Any = None,
+    qrels: Any = None,
+    *,
+    scores: Scores | PathLike | Sequence[PathLike] | None = None,
+    measures: Iterable[str] = (),
+    run_info: PathLike | None = None,
+    team_from: str | None = None,
+    system_from: str | None = None,
+    name_from: Any = "tag",
+    duplicates: Any = "error",
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    **scoring: Any,
+) -> PaperData | None:
+    """The user's data, or None where there are none."""
+    if (runs is None) != (qrels is None):
+        raise InputError("give runs and qrels together, or scores, or nothing for built-in data")
+    about = {"run_info": run_info, "team_from": team_from, "system_from": system_from}
+    if scores is not None:
+        if runs is not None:
+            raise InputError("give either runs and qrels or scores, not both")
+        found = scores if isinstance(scores, Scores) else read_scores(scores)
+        found = scores_in_order(_described(found, about))
+        return with_measures(PaperData(words=_scores_words(found), given=found), measures)
+    if runs is None:
+        return None
+    judged = judgments_of(qrels)
+    loaded = _loaded(runs, about, name_from, duplicates, jobs, progress)
+    return PaperData(
+        words=f"{len(loaded)} runs on {len(judged.topics)} judged topics",
+        runs=loaded,
+        qrels=judged,
+        measures=tuple(map(str, measures)),
+        scoring=scoring,
+    )
+
+
+def with_measures(data: PaperData, measures: Iterable[str]) -> PaperData:
+    """The same data by the measures asked for, if any are."""
+    asked = tuple(map(str, measures))
+    if not asked:
+        return data
+    given = data.given if data.given is None else data.given.select(measures=asked)
+    return replace(data, measures=asked, given=given)
+
+
+def _loaded(
+    runs: Any,
+    about: Mapping[str, Any],
+    name_from: Any,
+    duplicates: Any,
+    jobs: int | None,
+    progress: Progress | None,
+) -> tuple[Run, ...]:
+    """Runs that are here already, and runs read from files, with what is known of them."""
+    found = runs_and_files(runs, duplicates=duplicates)
+    here = [run for run in found if isinstance(run, Run)]
+    files = [path for path in found if not isinstance(path, Run)]
+    read = (
+        read_runs(files, name_from=name_from, duplicates=duplicates, jobs=jobs, progress=progress)
+        if files
+        else []
+    )
+    every = [*here, *read]
+    check_names([run.name for run in every], [run.source or Path(MEMORY) for run in every])
+    known = describe_runs([run.name for run in every], **about)
+    return tuple(replace(run, info={**run.info, **known[run.name]}) for run in every)
+
+
+def _described(scores: Scores, about: Mapping[str, Any]) -> Scores:
+    known = describe_runs(scores.runs, **about)
+    columns = dict.fromkeys(key for row in known.values() for key in row)
+    return scores.with_run_info(
+        **{key: [known[run].get(key, "") for run in scores.runs] for key in columns}
+    )
+
+
+def _scores_words(scores: Scores) -> str:
+    measures = ", ".join(scores.measures[:8]) + (", …" if len(scores.measures) > 8 else "")
+    return f"scores of {len(scores.runs)} runs on {len(scores.topics)} topics ({measures})"
+
+
+def without_empty(scores: Scores, measure: str) -> Scores:
+    """One measure's scores, without the runs and topics that have none of it."""
+    there = ~np.isnan(scores.matrix(measure))
+    runs, topics = there.any(axis=1), there.any(axis=0)
+    return scores.select(
+        measures=measure,
+        runs=[name for name, known in zip(scores.runs, runs, strict=True) if known],
+        topics=[name for name, known in zip(scores.topics, topics, strict=True) if known],
+    )

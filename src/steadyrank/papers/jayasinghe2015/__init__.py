@@ -1,0 +1,1 @@
+"""Jayasinghe et al., IP&M 2015."""

@@ -1,0 +1,268 @@
+"""Do the tests of non-deterministic systems agree, and how many instances do they take?
+
+Figures 4, 9, 10 and 11 of Jayasinghe et al. (2015, doi:10.1016/j.ipm.2015.06.005), on the paper's
+simulation or on anyone's scores. That the paper's two tests agree follows from the statistic that
+they share, and says nothing about their level: see `steadyrank.papers.jayasinghe2015.levels`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from steadyrank.compute.random import Rng, block_stream, seed_from
+from steadyrank.errors import InputError, unknown_name
+from steadyrank.papers.jayasinghe2015.pitfalls import paper_scores
+from steadyrank.stats.inputs import check_open_unit, check_samples
+from steadyrank.stats.instances.batches import nested_pvalues, t_pvalues, two_way_pvalues
+from steadyrank.stats.instances.bootstrap import algorithm_two
+from steadyrank.stats.pairs.tests import in_threads
+
+METHODS = ("t_single", "bootstrap_single", "mixed_paper", "bootstrap", "mixed")
+"""Tests of a comparison: a random instance by t and by Algorithm 1; all of them by the paper's
+mixed model, by Algorithm 2, and by two-way random effects."""
+
+TOGETHER = 256
+"""Comparisons that are held at a time."""
+
+POOL_SIZES = (2, 3, 5, 10, 20, 50, 100)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How far two tests say the same of the same comparisons."""
+
+    correlation: float
+    mean_absolute_difference: float
+    same_decision: float
+    """Share of comparisons that both, or neither, call significant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MethodPvalues:
+    """Figures 4, 10 and 11: the p-values of several tests on many comparisons."""
+
+    methods: tuple[str, ...]
+    pvalues: np.ndarray
+    """[method, comparison]"""
+    n_samples: int
+    """Resamples of each instance; of a single instance ten times as many."""
+    seed: int
+
+    def of(self, method: str) -> np.ndarray:
+        """The p-values of one test."""
+        if method not in self.methods:
+            raise unknown_name("method", method, self.methods)
+        values: np.ndarray = self.pvalues[self.methods.index(method)]
+        return values
+
+    def descending(self) -> np.ndarray:
+        """Each test's p-values from the largest down: the lower the curve, the more it finds.
+
+        Tests that exceed their level have low curves too: this is not their power.
+        """
+        return np.asarray(-np.sort(-self.pvalues, axis=1))
+
+    def agreement(self, first: str, second: str, *, alpha: float = 0.05) -> Agreement:
+        """Of two tests over all comparisons. Tests that share a statistic agree, right or wrong."""
+        one, two = self.of(first), self.of(second)
+        return Agreement(
+            correlation=float(np.corrcoef(one, two)[0, 1]),
+            mean_absolute_difference=float(np.abs(one - two).mean()),
+            same_decision=float(((one < alpha) == (two < alpha)).mean()),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PoolPvalues:
+    """Figure 9: how p-values scatter with the number of instances."""
+
+    sizes: tuple[int, ...]
+    methods: tuple[str, ...]
+    pvalues: np.ndarray
+    """[method, size, pool]: of pools drawn with replacement from the instances."""
+    whole: np.ndarray
+    """[method]: of all instances as they are; NaN for unequal numbers of them."""
+    n_topics: int
+    n_topics_dropped: int
+    """Topics that some instance, or the baseline, lacks."""
+    seed: int
+
+    def spread(self, level: float = 0.9) -> np.ndarray:
+        """Width of the central interval that holds this share of pools, [method, size]."""
+        check_open_unit("level", level)
+        ends = np.quantile(self.pvalues, [0.5 - 0.5 * level, 0.5 + 0.5 * level], axis=2)
+        return np.asarray(ends[1] - ends[0])
+
+
+def paper_comparisons(
+    n_comparisons: int = 5000, *, n_topics: int = 50, n_instances: int = 100, rng: Rng = 0
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Figure 4's comparisons: systems with mean and variance of the instance effect on (0, 1).
+
+    Each is (scores [instance, topic], scores of a deterministic system [topic]). An iterator
+    records no seed: give an integer as `rng` to have the same comparisons again.
+    """
+    # Not itself a generator: `rng` is refused, or drawn from, now and not at the first comparison.
+    seed = seed_from(rng)
+    return (_paper_comparison(seed, k, n_topics, n_instances) for k in range(n_comparisons))
+
+
+def _paper_comparison(
+    seed: int, number: int, n_topics: int, n_instances: int
+) -> tuple[np.ndarray, np.ndarray]:
+    stream = block_stream(seed, "simulated comparison", number)
+    mean, variance = stream.random(2)
+    scores = paper_scores(stream, mean, np.sqrt(variance), size=(n_instances, n_topics))
+    return scores, stream.random(n_topics)
+
+
+def method_pvalues(
+    comparisons: Iterable[tuple[np.ndarray, np.ndarray]],
+    *,
+    n_samples: int = 100,
+    jobs: int | None = None,
+    rng: Rng = 0,
+) -> MethodPvalues:
+    """Figures 4, 10 and 11: every test of `METHODS` on every comparison.
+
+    A comparison is (scores [instance, topic], scores of a deterministic system [topic]); topics
+    that any instance lacks are left out.
+    "mixed_paper" is eq. (9) with crossed instances on the number of observations less one: in this
+    layout its statistic is t of the topics' mean differences. Algorithm 2 takes `n_samples`
+    resamples of each instance; both bootstraps are in the paper's mode.
+
+    >>> found = method_pvalues(paper_comparisons(20, n_instances=10))
+    >>> found.pvalues.shape, found.agreement("mixed_paper", "bootstrap").correlation > 0.98
+    ((5, 20), True)
+    """
+    seed = seed_from(rng)
+    check_samples(n_samples)
+
+    def test(task: tuple[int, tuple[np.ndarray, np.ndarray]]) -> list[float]:
+        number, (scores, baseline) = task
+        return _all_methods(_differences(scores, baseline), n_samples, seed, number)
+
+    tasks, found = enumerate(comparisons), []
+    while some := list(islice(tasks, TOGETHER)):
+        found += in_threads(test, some, jobs=jobs)
+    pvalues = np.array(found).reshape(-1, len(METHODS)).T
+    return MethodPvalues(methods=METHODS, pvalues=pvalues, n_samples=n_samples, seed=seed)
+
+
+def pool_pvalues(
+    a: np.ndarray,
+    b: np.ndarray,
+    *,
+    sizes: Sequence[int] = POOL_SIZES,
+    n_pools: int = 50,
+    n_samples: int = 100,
+    jobs: int | None = None,
+    rng: Rng = 0,
+) -> PoolPvalues:
+    """Figure 9: p of pools of instances, drawn with replacement, against the pool's size.
+
+    `a` is [instance, topic], `b` a deterministic system [topic] (tests "mixed", "mixed_paper" and
+    "bootstrap") or another [instance, topic] (the first two, nested; pools of both). Topics that
+    any instance lacks are left out. A pool repeats instances, so that its p-values scatter
+    somewhat more than those of as many different ones.
+
+    >>> rng = np.random.default_rng(0)
+    >>> a = rng.normal(0, 0.1, 30) + rng.normal(0, 0.03, (40, 1)) + rng.normal(0, 0.05, (40, 30))
+    >>> spread = pool_pvalues(a, np.full(30, -0.04), sizes=[2, 40]).spread()
+    >>> bool((spread[:, 1] < spread[:, 0]).all())
+    True
+    """
+    seed = seed_from(rng)
+    check_samples(n_pools)
+    if min(sizes, default=1) < 2:
+        raise InputError(f"a pool needs two instances or more, got sizes {list(sizes)}")
+    first, second, dropped = _shared_topics(a, b)
+    pools = [
+        _drawn_pools(first, second, size, n_pools, block_stream(seed, "pools", size))
+        for size in sizes
+    ]
+    methods = METHODS[-3:] if b.ndim == 1 else ("mixed_paper", "mixed")
+
+    def test(pool: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        return _pool_tests(*pool, deterministic=b.ndim == 1, n_samples=n_samples, seed=seed)
+
+    found = in_threads(test, [(first[None], second[None]), *pools], jobs=jobs)
+    return PoolPvalues(
+        sizes=tuple(sizes),
+        methods=methods,
+        pvalues=np.stack(found[1:], axis=1),
+        whole=found[0][:, 0],
+        n_topics=first.shape[1],
+        n_topics_dropped=dropped,
+        seed=seed,
+    )
+
+
+def _all_methods(d: np.ndarray, n_samples: int, seed: int, number: int) -> list[float]:
+    """p of every test of `METHODS` on differences [instance, topic]."""
+    one = int(block_stream(seed, "instance at hand", number).integers(len(d)))
+    own = seed * 1_000_003 + number
+    single = algorithm_two(d[[one]], n_samples=10 * n_samples, mode="paper", seed=own, jobs=1)
+    every = algorithm_two(d, n_samples=n_samples, mode="paper", seed=own, jobs=1)
+    return [
+        float(t_pvalues(d[one])),
+        single.pvalue,
+        float(_paper_pvalues(d)),
+        every.pvalue,
+        float(two_way_pvalues(d)),
+    ]
+
+
+def _paper_pvalues(d: np.ndarray) -> np.ndarray:
+    """Eq. (9), crossed and balanced, on the number of observations less one."""
+    return t_pvalues(d.mean(axis=-2), df=2.0 * d.shape[-2] * d.shape[-1] - 1.0)
+
+
+def _pool_tests(
+    first: np.ndarray, second: np.ndarray, *, deterministic: bool, n_samples: int, seed: int
+) -> np.ndarray:
+    """p of each test on pools [pool, instance, topic], [method, pool]."""
+    if not deterministic:
+        if first.shape != second.shape:
+            return np.full((2, len(first)), np.nan)
+        df = first[0].size + second[0].size - 1.0
+        return np.stack([nested_pvalues(first, second, df=df), nested_pvalues(first, second)])
+    d = first - second
+    resampled = [
+        algorithm_two(pool, n_samples=n_samples, mode="paper", seed=seed, jobs=1).pvalue
+        for pool in d
+    ]
+    return np.stack([_paper_pvalues(d), np.array(resampled), two_way_pvalues(d)])
+
+
+def _drawn_pools(
+    first: np.ndarray, second: np.ndarray, size: int, n_pools: int, stream: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pools [pool, instance, topic] of each system; a deterministic one stays as it is."""
+    drawn = first[stream.integers(len(first), size=(n_pools, size))]
+    if len(second) == 1:
+        return drawn, second[None]
+    return drawn, second[stream.integers(len(second), size=(n_pools, size))]
+
+
+def _shared_topics(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """Both systems [instance, topic] on the topics that all instances have, and how many lack."""
+    first, second = np.asarray(a, dtype=np.float64), np.atleast_2d(np.asarray(b, np.float64))
+    if first.ndim != 2 or second.shape[-1] != first.shape[-1]:
+        raise InputError(
+            f"scores must be [instance, topic] and [topic] on the same topics, got {first.shape} "
+            f"and {np.shape(b)}"
+        )
+    whole = ~(np.isnan(first).any(axis=0) | np.isnan(second).any(axis=0))
+    if whole.sum() < 2:
+        raise InputError(f"only {whole.sum()} topics are there in every instance: give two or more")
+    return first[:, whole], second[:, whole], int((~whole).sum())
+
+
+def _differences(scores: np.ndarray, baseline: np.ndarray) -> np.ndarray:
+    first, second, _ = _shared_topics(scores, baseline)
+    return np.asarray(first - second)

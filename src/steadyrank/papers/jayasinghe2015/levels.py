@@ -1,0 +1,267 @@
+"""Which tests of non-deterministic systems keep their level, and at what power?
+
+For whoever must trust a p-value: simulated comparisons with known variance components, every test
+on each of them, and the share that it calls significant. With no difference that share is the
+level, and a test that exceeds it has no claim to its power. Beside it, where there is one, the
+exact rate for normal effects.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+from scipy import special
+
+from steadyrank.compute.random import Rng, block_stream, blocks_of, seed_from
+from steadyrank.errors import InputError, unknown_name
+from steadyrank.stats.inputs import check_samples
+from steadyrank.stats.instances.batches import (
+    nested_pvalues,
+    t_pvalues,
+    two_way_pvalues,
+    welch_pvalues,
+)
+from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
+from steadyrank.stats.instances.power import Design, InstanceTest, InstanceVariances
+from steadyrank.stats.pairs.tests import in_threads
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Effects = Literal["normal", "skewed"]
+
+TESTS = {
+    "crossed": ("t_single", "t_on_means", "mixed_paper", "bootstrap", "mixed", "two_way_bootstrap"),
+    "nested": ("t_on_means", "mixed_paper", "mixed", "welch", "two_way_bootstrap"),
+}
+"""t_single: one instance alone. t_on_means: instances averaged by topic, which is also the crossed
+mixed model with Satterthwaite's degrees of freedom. mixed_paper: on observations less one. welch:
+on instances' means over topics."""
+
+BATCH = 50
+"""Replications that are made together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ErrorRates:
+    """How often each test rejects: its level without a difference, its power with one."""
+
+    tests: tuple[str, ...]
+    rate: np.ndarray
+    rate_error: np.ndarray
+    """Monte Carlo standard errors."""
+    exact: np.ndarray
+    """For normal effects, where it is known; else NaN."""
+    components: InstanceVariances
+    difference: float
+    design: Design
+    effects: Effects
+    n_instances: int
+    n_topics: int
+    n_replications: int
+    n_samples: int
+    """Resamples of each instance, by Algorithm 2."""
+    n_two_way_samples: int
+    alpha: float
+    seed: int
+
+    def of(self, test: str) -> float:
+        """The simulated rate of one test."""
+        if test not in self.tests:
+            raise unknown_name("test", test, self.tests)
+        return float(self.rate[self.tests.index(test)])
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a test."""
+        import pandas as pd
+
+        columns = {"rate": self.rate, "rate_error": self.rate_error, "exact": self.exact}
+        return pd.DataFrame(columns, index=list(self.tests))
+
+    def _repr_html_(self) -> str:
+        from steadyrank.notebook import frame_html
+
+        return frame_html(self.to_frame(), index=True)
+
+
+def error_rates(
+    n_instances: int,
+    n_topics: int,
+    *,
+    components: Mapping[str, float],
+    difference: float = 0.0,
+    design: Design = "crossed",
+    tests: Sequence[str] | None = None,
+    effects: Effects = "normal",
+    n_replications: int = 2000,
+    n_samples: int = 100,
+    n_two_way_samples: int = 300,
+    alpha: float = 0.05,
+    jobs: int | None = None,
+    rng: Rng = 0,
+) -> ErrorRates:
+    """Simulate comparisons with known variances, and count what each test calls significant.
+
+    Crossed: d[m, n] = difference + a[m] + u[n] + e[m, n] against a deterministic system. Nested:
+    two systems, each with instance, system × topic and residual effects of its own. Effects are
+    normal, or "skewed": exponential about 0, of the same variance. Both bootstraps are in the sound
+    mode, and their p-values are at least 1 / (samples + 1): take enough samples for alpha.
+
+    >>> pilot = {"instance": 0.02**2, "system_topic": 0.08**2, "residual": 0.06**2}
+    >>> found = error_rates(3, 50, components=pilot, tests=("t_on_means", "mixed"))
+    >>> found.exact.round(3).tolist(), (abs(found.rate - found.exact) < 0.03).tolist()
+    ([0.149, 0.056], [True, True])
+    """
+    seed = seed_from(rng)
+    variances = InstanceVariances.of(components)
+    test = InstanceTest(variances=variances, design=design, difference=difference, alpha=alpha)
+    if effects not in get_args(Effects):
+        raise unknown_name("effects", str(effects), get_args(Effects))
+    chosen = TESTS[design] if tests is None else tuple(tests)
+    for name in chosen:
+        if name not in TESTS[design]:
+            raise unknown_name("test", name, TESTS[design])
+    for number in (n_replications, n_samples, n_two_way_samples):
+        check_samples(number)
+    if min(n_instances, n_topics) < 2:
+        raise InputError(f"two instances and topics or more, got {n_instances} and {n_topics}")
+
+    def count(block: tuple[int, int, int]) -> np.ndarray:
+        number, first, stop = block
+        stream = block_stream(seed, "simulated systems", number)
+        size = (stop - first, n_instances, n_topics)
+        systems = _systems(stream, test, size, effects)
+        rejected = [
+            _pvalues(name, systems, n_samples, n_two_way_samples, (seed, first)) < alpha
+            for name in chosen
+        ]
+        return np.array([each.sum() for each in rejected])
+
+    counts = in_threads(count, blocks_of(n_replications, BATCH), jobs=jobs)
+    rate = np.sum(counts, axis=0) / n_replications
+    exact = exact_rates(n_instances, n_topics, test)
+    return ErrorRates(
+        tests=chosen,
+        rate=rate,
+        rate_error=np.sqrt(rate * (1.0 - rate) / n_replications),
+        exact=np.array([exact.get(name, math.nan) for name in chosen]),
+        components=variances,
+        difference=difference,
+        design=design,
+        effects=effects,
+        n_instances=n_instances,
+        n_topics=n_topics,
+        n_replications=n_replications,
+        n_samples=n_samples,
+        n_two_way_samples=n_two_way_samples,
+        alpha=alpha,
+        seed=seed,
+    )
+
+
+def exact_rates(n_instances: int, n_topics: int, test: InstanceTest) -> dict[str, float]:
+    """How often tests reject for normal effects, by integration: level or power.
+
+    A test that averages instances divides by sqrt(M s_u² + s_e²) what varies by
+    sqrt(N s_a² + M s_u² + s_e²): its t is that factor too large.
+
+    >>> variances = InstanceVariances(instance=0.02**2, system_topic=0.08**2, residual=0.06**2)
+    >>> rates = exact_rates(10, 150, InstanceTest(variances=variances, difference=0.0))
+    >>> {name: round(rate, 3) for name, rate in rates.items()}
+    {'mixed': 0.051, 't_on_means': 0.152, 'mixed_paper': 0.156, 't_single': 0.456}
+    """
+    found = {
+        "mixed": test.power(n_topics, n_instances),
+        "t_on_means": _averaged_rate(test, n_instances, n_topics, n_topics - 1.0),
+    }
+    if test.design == "crossed":
+        observations = 2.0 * n_instances * n_topics
+        found["mixed_paper"] = _averaged_rate(test, n_instances, n_topics, observations - 1.0)
+        found["t_single"] = _averaged_rate(test, 1, n_topics, n_topics - 1.0)
+    return found
+
+
+def _averaged_rate(test: InstanceTest, m: int, n: int, df: float) -> float:
+    """P(|T| > critical value), T from topics' means over m instances; t taken on `df`."""
+    found, alpha = test.variances, test.alpha
+    by_topic = m * found.system_topic + found.residual
+    whole = n * found.instance + by_topic
+    if by_topic == 0.0:
+        return math.nan
+    error = math.sqrt(test.systems * whole / (m * n))
+    critical = special.stdtrit(df, 1.0 - 0.5 * alpha) * math.sqrt(by_topic / whole)
+    x, weight = np.polynomial.legendre.leggauss(64)
+    spread = np.sqrt(2.0 * special.gammaincinv(0.5 * (n - 1), 0.5 * (1.0 + x)) / (n - 1))
+    shift = test.difference / error
+    chance = special.ndtr(shift - critical * spread) + special.ndtr(-shift - critical * spread)
+    return float(0.5 * weight @ chance)
+
+
+def _systems(
+    stream: np.random.Generator, test: InstanceTest, size: tuple[int, int, int], effects: Effects
+) -> list[np.ndarray]:
+    """Scores [replication, instance, topic] of the first system, and of the second if it varies."""
+    found = []
+    for k in range(test.systems):
+        scores = math.sqrt(test.variances.instance) * _drawn(stream, (*size[:2], 1), effects)
+        scores = scores + math.sqrt(test.variances.system_topic) * _drawn(
+            stream, (size[0], 1, size[2]), effects
+        )
+        scores += math.sqrt(test.variances.residual) * _drawn(stream, size, effects)
+        found.append(scores + (test.difference if k == 0 else 0.0))
+    return found
+
+
+def _drawn(stream: np.random.Generator, size: tuple[int, ...], effects: Effects) -> np.ndarray:
+    """Independent draws of mean 0 and variance 1."""
+    if effects == "skewed":
+        return stream.standard_exponential(size) - 1.0
+    return stream.standard_normal(size)
+
+
+def _pvalues(
+    name: str,
+    systems: Sequence[np.ndarray],
+    n_samples: int,
+    n_two_way_samples: int,
+    numbers: tuple[int, int],
+) -> np.ndarray:
+    """p of one test on every replication; `numbers` are the seed and the first replication's."""
+    first, second = systems[0], systems[-1]
+    df = 2.0 * first[0].size - 1.0
+    if name == "two_way_bootstrap":
+        others = second if len(systems) == 2 else np.zeros((len(first), 1, first.shape[-1]))
+        options = {"n_samples": n_two_way_samples, "jobs": 1}
+        return np.array(
+            [
+                two_way_bootstrap(a, b, seed=_own(numbers, k), **options).pvalue
+                for k, (a, b) in enumerate(zip(first, others, strict=True))
+            ]
+        )
+    if name == "bootstrap":
+        return np.array(
+            [
+                algorithm_two(d, n_samples=n_samples, seed=_own(numbers, k), jobs=1).pvalue
+                for k, d in enumerate(first)
+            ]
+        )
+    if len(systems) == 2:
+        if name == "t_on_means":
+            return t_pvalues(first.mean(axis=-2) - second.mean(axis=-2))
+        if name == "welch":
+            return welch_pvalues(first, second)
+        return nested_pvalues(first, second, df=df if name == "mixed_paper" else None)
+    if name == "t_single":
+        return t_pvalues(first[:, 0])
+    if name == "mixed":
+        return two_way_pvalues(first)
+    return t_pvalues(first.mean(axis=-2), df=df if name == "mixed_paper" else None)
+
+
+def _own(numbers: tuple[int, int], k: int) -> int:
+    """A seed for each replication."""
+    return numbers[0] * 1_000_003 + numbers[1] + k

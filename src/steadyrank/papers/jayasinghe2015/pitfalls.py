@@ -1,0 +1,265 @@
+"""What goes wrong when a non-deterministic system is judged by one instance of it?
+
+The simulations and counts behind the figures of Jayasinghe, Webber, Sanderson, Dharmasena &
+Culpepper (2015, doi:10.1016/j.ipm.2015.06.005), as functions with results to plot: the paper's own
+simulation (Figures 2 and 3), and what single instances say on anyone's scores (Figures 6 to 8).
+`steadyrank.papers.jayasinghe2015.agreement` has those that compare tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from scipy import special
+
+from steadyrank.compute.random import Rng, block_stream, seed_from
+from steadyrank.errors import InputError, unknown_name
+from steadyrank.stats.inputs import check_open_unit, check_samples
+from steadyrank.stats.instances.batches import means_and_errors
+from steadyrank.stats.pairs.tests import in_threads, paired_t
+
+Effects = Literal["instance", "cell"]
+
+GRID = tuple(np.round(np.arange(21) * 0.05, 2).tolist())
+"""Means and standard deviations of the instance effect: the paper does not give its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SingleInstanceShares:
+    """Figure 2: how many instances differ significantly from the same baseline."""
+
+    means: np.ndarray
+    spreads: np.ndarray
+    """Mean and standard deviation of the instance effect."""
+    share: np.ndarray
+    """[mean, spread]: of the instances, on average; near 0 and near 1 they agree."""
+    share_error: np.ndarray
+    """Monte Carlo standard error: repetitions are independent, instances of one are not."""
+    n_topics: int
+    n_instances: int
+    n_repetitions: int
+    alpha: float
+    effects: Effects
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EquivalenceIntervals:
+    """Figure 3: intervals of a difference that is 0, against the number of topics."""
+
+    sizes: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    inside: np.ndarray
+    """Whether the interval lies within the margin: equivalence is shown."""
+    sd: float
+    delta: float
+    level: float
+    seed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Contradictions:
+    """Figure 7: instances that differ significantly from a baseline, by direction."""
+
+    systems: tuple[str, ...]
+    levels: tuple[float, ...]
+    better: np.ndarray
+    worse: np.ndarray
+    """Numbers of instances, [system, level]."""
+    n_instances: np.ndarray
+    """[system]: with at least two topics in common with the baseline."""
+
+    @property
+    def disagreement(self) -> np.ndarray:
+        """Chance that two instances lead to different conclusions, [system, level]."""
+        whole = self.n_instances[:, None]
+        none = whole - self.better - self.worse
+        pairs = sum(each * (each - 1) for each in (self.better, self.worse, none))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(1.0 - pairs / (whole * (whole - 1)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class InstanceSpread:
+    """Figures 6 and 8: how instances' means, and each topic's scores, vary between instances."""
+
+    systems: tuple[str, ...]
+    means: tuple[np.ndarray, ...]
+    """Of each system: the mean over topics of each instance."""
+    topics: np.ndarray
+    """[system, topic, 5]: least, quartiles and largest score over instances."""
+
+
+def paper_scores(
+    stream: np.random.Generator,
+    mean: float,
+    spread: float,
+    *,
+    size: tuple[int, ...],
+    effects: Effects = "instance",
+) -> np.ndarray:
+    """The paper's non-deterministic system: scores of shape `size`, the last [instance, topic].
+
+    Topic effects are uniform on (0, 1), instance effects normal and clipped to [0, 1]; a score is
+    the length of both, over sqrt 2. One instance effect for each instance, or for each of its
+    topics ("cell"): the text allows both. The mean score at a mean effect of .5 is not .5, as the
+    paper has it, but .5229 without spread; it is .5 at .4543.
+    """
+    if effects not in get_args(Effects):
+        raise unknown_name("effects", str(effects), get_args(Effects))
+    topics = stream.random((*size[:-2], 1, size[-1]))
+    shape = size if effects == "cell" else (*size[:-1], 1)
+    instances = np.clip(stream.normal(mean, spread, shape), 0.0, 1.0)
+    return np.asarray(np.sqrt(0.5 * (topics**2 + instances**2)))
+
+
+def single_instance_shares(
+    *,
+    means: Sequence[float] = GRID,
+    spreads: Sequence[float] = GRID,
+    n_topics: int = 50,
+    n_instances: int = 100,
+    n_repetitions: int = 100,
+    alpha: float = 0.05,
+    effects: Effects = "instance",
+    jobs: int | None = None,
+    rng: Rng = 0,
+) -> SingleInstanceShares:
+    """Figure 2: test each instance of a simulated system alone; how many differ significantly?
+
+    Each repetition draws a system (`paper_scores`) and a deterministic one whose scores are uniform
+    on (0, 1), with topics of its own, and runs a paired t test for every instance. Where the share
+    is neither near 0 nor near 1, the conclusion hangs on the instance that one happens to have.
+
+    >>> found = single_instance_shares(means=[0.45, 0.95], spreads=[0.0, 0.3], n_repetitions=20)
+    >>> (found.share[0] < 0.1).tolist(), (found.share[1] > 0.95).tolist()
+    ([True, False], [True, False])
+    """
+    seed = seed_from(rng)
+    check_open_unit("alpha", alpha)
+    for number in (n_topics, n_instances, n_repetitions):
+        check_samples(number)
+    cells = [(float(mean), float(spread)) for mean in means for spread in spreads]
+    size = (n_repetitions, n_instances, n_topics)
+    critical = float(special.stdtrit(n_topics - 1.0, 1.0 - 0.5 * alpha))
+
+    def shares(cell: int) -> tuple[float, float]:
+        stream = block_stream(seed, "instances tested one by one", cell)
+        scores = paper_scores(stream, *cells[cell], size=size, effects=effects)
+        scores -= stream.random((n_repetitions, 1, n_topics))
+        difference, error = means_and_errors(scores)
+        significant = (np.abs(difference) > critical * error).mean(axis=1)
+        return float(significant.mean()), float(significant.std() / np.sqrt(n_repetitions))
+
+    found = np.array(in_threads(shares, range(len(cells)), jobs=jobs))
+    share, error = found.T.reshape(2, len(means), len(spreads))
+    return SingleInstanceShares(
+        means=np.asarray(means, dtype=np.float64),
+        spreads=np.asarray(spreads, dtype=np.float64),
+        share=share,
+        share_error=error,
+        n_topics=n_topics,
+        n_instances=n_instances,
+        n_repetitions=n_repetitions,
+        alpha=alpha,
+        effects=effects,
+        seed=seed,
+    )
+
+
+def equivalence_intervals(
+    sizes: Sequence[int] = tuple(range(10, 1001, 10)),
+    *,
+    sd: float = 0.1,
+    delta: float = 0.01,
+    level: float = 0.95,
+    rng: Rng = 0,
+) -> EquivalenceIntervals:
+    """Figure 3: intervals of the mean of n differences N(0, sd²), a new sample for each n.
+
+    Only many topics bring the interval within ±delta: few topics find no difference either, but
+    show nothing. The paper does not give its sd.
+
+    >>> found = equivalence_intervals([20, 2000])
+    >>> found.inside.tolist()
+    [False, True]
+    """
+    seed = seed_from(rng)
+    check_open_unit("level", level)
+    n = np.asarray(sizes, dtype=np.int64)
+    if n.size == 0 or n.min() < 2:
+        raise InputError(f"an interval needs two topics or more, got sizes {list(sizes)}")
+    samples = [block_stream(seed, "equal systems", int(size)).normal(0.0, sd, size) for size in n]
+    mean = np.array([sample.mean() for sample in samples])
+    error = np.array([sample.std(ddof=1) for sample in samples]) / np.sqrt(n)
+    half = special.stdtrit(n - 1.0, 0.5 + 0.5 * level) * error
+    low, high = mean - half, mean + half
+    return EquivalenceIntervals(
+        sizes=n,
+        low=low,
+        high=high,
+        inside=(low > -delta) & (high < delta),
+        sd=sd,
+        delta=delta,
+        level=level,
+        seed=seed,
+    )
+
+
+def contradictions(
+    systems: Mapping[str, np.ndarray],
+    baseline: np.ndarray,
+    *,
+    levels: Sequence[float] = (0.1, 0.05),
+) -> Contradictions:
+    """Figure 7: paired t tests of each instance of each system against one baseline, counted.
+
+    `systems` are scores [instance, topic] by name; NaN where missing.
+
+    >>> baseline = np.array([0.2, 0.3, 0.5, 0.4])
+    >>> shifts = [[-0.1, -0.1, -0.12, -0.1], [0.1, -0.1, 0.1, -0.1], [0.1, 0.12, 0.1, 0.1]]
+    >>> found = contradictions({"sampled": baseline + np.array(shifts)}, baseline)
+    >>> found.worse.tolist(), found.better.tolist(), found.disagreement.tolist()
+    ([[1, 1]], [[1, 1]], [[1.0, 1.0]])
+    """
+    for level in levels:
+        check_open_unit("level", level)
+    better, worse = np.zeros((2, len(systems), len(levels)), np.int64)
+    n_instances = np.zeros(len(systems), np.int64)
+    for place, scores in enumerate(systems.values()):
+        rows = np.vstack([scores, baseline])
+        pairs = np.stack([np.arange(len(scores)), np.full(len(scores), len(scores))], axis=1)
+        test = paired_t(rows, pairs)
+        n_instances[place] = (test.n > 1).sum()
+        for k, level in enumerate(levels):
+            significant = test.pvalue < level
+            better[place, k] = (significant & (test.difference > 0.0)).sum()
+            worse[place, k] = (significant & (test.difference < 0.0)).sum()
+    return Contradictions(
+        systems=tuple(systems),
+        levels=tuple(levels),
+        better=better,
+        worse=worse,
+        n_instances=n_instances,
+    )
+
+
+def instance_spread(systems: Mapping[str, np.ndarray]) -> InstanceSpread:
+    """Figures 6 and 8: means of instances, and the range of each topic's scores over instances.
+
+    >>> instance_spread({"sampled": np.array([[0.2, 0.4], [0.3, 0.8]])}).means[0].round(2).tolist()
+    [0.3, 0.55]
+    """
+    for name, scores in systems.items():
+        if np.isnan(scores).all(axis=0).any() or np.isnan(scores).all(axis=1).any():
+            raise InputError(f"{name}: an instance or a topic has no score at all; leave it out")
+    ranges = [np.nanquantile(y, [0.0, 0.25, 0.5, 0.75, 1.0], axis=0).T for y in systems.values()]
+    return InstanceSpread(
+        systems=tuple(systems),
+        means=tuple(np.nanmean(scores, axis=1) for scores in systems.values()),
+        topics=np.array(ranges),
+    )

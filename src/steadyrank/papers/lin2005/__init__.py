@@ -1,0 +1,1 @@
+"""Lin & Hauptmann, SIGIR 2005."""

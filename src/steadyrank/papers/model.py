@@ -1,0 +1,78 @@
+"""What a reproduction is made of: a paper's tables and figures, made again, and claims about them.
+
+An exhibit says what must agree with the paper and whether it does; a figure that depends on the
+paper's own data is drawn from the data at hand, and only its shape or its order can agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from steadyrank.present.page import PageFigure, PageTable
+from steadyrank.words import by_number, counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One thing that must agree with the paper, and whether it does.
+
+    `holds` is None where the data at hand cannot tell. `detail` gives the figures compared.
+    """
+
+    text: str
+    holds: bool | None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exhibit:
+    """A table or figure of a paper, made again."""
+
+    id: str
+    """As the paper calls it: "table-3", "figure-1"."""
+    title: str
+    tables: tuple[PageTable, ...] = ()
+    """What the data at hand give, beside what is printed where the two are comparable."""
+    figures: tuple[PageFigure, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    explanation: str = ""
+    """What differs from the paper's text, and why."""
+    results: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Exhibit {self.id}: {self.title}; claims: {summary(self.claims)}>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduction:
+    """All exhibits of one paper."""
+
+    paper: str
+    reference: str
+    data: str
+    """Which data the exhibits were made from, in words."""
+    exhibits: tuple[Exhibit, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Those of all exhibits, in their order."""
+        return tuple(chain.from_iterable(exhibit.claims for exhibit in self.exhibits))
+
+    def __repr__(self) -> str:
+        number = counted(len(self.exhibits), "exhibit")
+        return f"<Reproduction of {self.paper}: {number}; claims: {summary(self.claims)}>"
+
+
+def summary(claims: Sequence[Claim]) -> str:
+    """How many claims hold, in words.
+
+    >>> summary((Claim(text="a", holds=True), Claim(text="b", holds=None)))
+    '1 of 2 holds; 1 cannot be told from these data'
+    """
+    held, open_ = (sum(each.holds is value for each in claims) for value in (True, None))
+    told = f"{held} of {len(claims)} {by_number(held, 'holds', 'hold')}"
+    return f"{told}; {open_} cannot be told from these data" if open_ else told

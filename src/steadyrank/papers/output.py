@@ -1,0 +1,232 @@
+"""A reproduction as a page and as files: tables as CSV and LaTeX, figures as SVG, claims as JSON.
+
+A folder gets all of them or none; the same reproduction gives the same bytes. Claims that do not
+hold are findings like those that do.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from steadyrank.compute.files import write_whole
+from steadyrank.data.read.sources import PathLike
+from steadyrank.errors import InputError
+from steadyrank.papers.model import Claim, Exhibit, Reproduction, summary
+from steadyrank.present.json import to_json
+from steadyrank.present.page import Cell, Page, PageTable, Section
+from steadyrank.present.page_html import page_html
+from steadyrank.present.table import Table, to_csv, to_latex
+
+HOLDS = {True: "holds", False: "does not hold", None: "cannot tell"}
+
+CLAIMS = "claims.json"
+"""The file that tells a folder of a reproduction from any other."""
+
+
+def reproduction_json(made: Reproduction) -> dict[str, Any]:
+    """Claims, tables with every digit, and where they come from."""
+    return {
+        "paper": made.paper,
+        "reference": made.reference,
+        "data": made.data,
+        "settings": dict(made.settings),
+        "claims": _counted(made.claims),
+        "exhibits": [_exhibit_json(exhibit) for exhibit in made.exhibits],
+    }
+
+
+def _counted(claims: tuple[Claim, ...]) -> dict[str, int]:
+    names = {"hold": True, "do_not_hold": False, "cannot_tell": None}
+    return {name: sum(c.holds is value for c in claims) for name, value in names.items()}
+
+
+def _exhibit_json(exhibit: Exhibit) -> dict[str, Any]:
+    return {
+        "id": exhibit.id,
+        "title": exhibit.title,
+        "explanation": exhibit.explanation,
+        "claims": [{"text": c.text, "holds": c.holds, "detail": c.detail} for c in exhibit.claims],
+        "tables": [
+            {
+                "id": table.id,
+                "caption": table.caption,
+                "header": list(table.header),
+                "rows": [[_value(cell) for cell in row] for row in table.rows],
+            }
+            for table in exhibit.tables
+        ],
+        "figures": [{"id": figure.id, "caption": figure.caption} for figure in exhibit.figures],
+    }
+
+
+def _value(cell: Cell) -> float | str | None:
+    return cell.text if cell.value is None and cell.text not in ("–", "") else cell.value
+
+
+def claims_table(made: Reproduction, *, details: bool = False) -> Table:
+    """A row a claim; with `details` also the figures compared."""
+    rows = []
+    for exhibit in made.exhibits:
+        claims = exhibit.claims or (Claim(text=exhibit.explanation, holds=None),)
+        for one in claims:
+            rows.append([exhibit.id, HOLDS[one.holds], one.text, *([one.detail] * details)])
+    return Table(
+        header=["exhibit", "outcome", "claim", *(["figures"] * details)],
+        rows=rows,
+        caption=f"{made.reference} Data: {made.data}. Claims: {summary(made.claims)}.",
+        n_names=4,
+    )
+
+
+def wrapped(table: Table, width: int) -> Table:
+    """The table for a terminal so wide: its last column and its caption in several lines."""
+    names = zip(*(row[:-1] for row in (table.header, *table.rows)), strict=True)
+    left = max(30, width - 1 - sum(max(map(len, column)) + 3 for column in names))
+    rows = [[*row[:-1], textwrap.fill(row[-1], left)] for row in table.rows]
+    return replace(table, rows=rows, caption=textwrap.fill(table.caption, width), wrapped=True)
+
+
+def reproduction_page(made: Reproduction, *, command: str = "") -> Page:
+    """The page: a section for each exhibit, its claims first."""
+    lead = [
+        f"Of what must agree with the paper, {summary(made.claims)}.",
+        f"Made from {made.data}.",
+    ]
+    lead += [
+        f"{_title(exhibit)}, does not hold: {'; '.join(failed)}."
+        for exhibit in made.exhibits
+        if (failed := [one.text.rstrip(".") for one in exhibit.claims if one.holds is False])
+    ]
+    return Page(
+        title=f"{made.paper}, made again",
+        subtitle=made.reference,
+        lead=tuple(lead),
+        sections=tuple(map(_section, made.exhibits)),
+        provenance=(_settings(made),),
+        command=command,
+    )
+
+
+def _section(exhibit: Exhibit) -> Section:
+    shown: dict[str, Any] = {
+        "id": f"exhibit-{exhibit.id}",
+        "title": _title(exhibit),
+        "question": exhibit.title,
+    }
+    if not (exhibit.tables or exhibit.figures or exhibit.claims):
+        return Section(**shown, why_not=exhibit.explanation)
+    return Section(
+        **shown,
+        answer=(f"Of what must agree, {summary(exhibit.claims)}.",) if exhibit.claims else (),
+        means=exhibit.explanation,
+        figures=exhibit.figures,
+        tables=(_claims(exhibit), *exhibit.tables) if exhibit.claims else exhibit.tables,
+    )
+
+
+def _title(exhibit: Exhibit) -> str:
+    """As the paper calls it."""
+    return exhibit.id.replace("-", " ").capitalize()
+
+
+def _claims(exhibit: Exhibit) -> PageTable:
+    return PageTable(
+        id=f"{exhibit.id}-claims",
+        caption="What must agree with the paper, and whether it does",
+        header=("claim", "outcome", "figures"),
+        rows=tuple(
+            (Cell(one.text), Cell(HOLDS[one.holds]), Cell(one.detail)) for one in exhibit.claims
+        ),
+    )
+
+
+def _settings(made: Reproduction) -> PageTable:
+    known = {"data": made.data, **made.settings}
+    return PageTable(
+        id="settings",
+        caption="What this page was made from",
+        header=("setting", "value"),
+        rows=tuple((Cell(name), Cell(_in_words(value))) for name, value in known.items()),
+    )
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key}: {_in_words(each)}" for key, each in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_in_words, value))
+    return str(value)
+
+
+def reproduction_files(made: Reproduction, *, command: str = "") -> dict[str, str]:
+    """Names of files and what they hold; `claims.json` lists them all."""
+    files = {"index.html": page_html(reproduction_page(made, command=command))}
+    for exhibit in made.exhibits:
+        for table in exhibit.tables:
+            files[f"{table.id}.csv"] = to_csv(_plain(table, exact=True))
+            files[f"{table.id}.tex"] = to_latex(_plain(table, exact=False))
+        for figure in exhibit.figures:
+            files[f"{figure.id}.svg"] = f"{figure.svg}\n"
+    listed = {**reproduction_json(made), "files": [*files, CLAIMS]}
+    return {**files, CLAIMS: to_json(listed)}
+
+
+def _plain(table: PageTable, *, exact: bool) -> Table:
+    names = [
+        not any(isinstance(row[j].value, float) for row in table.rows)
+        for j in range(len(table.header))
+    ]
+    n_names = names.index(False) if False in names else len(names)
+    rows = [[_exact(cell) if exact else cell.text for cell in row] for row in table.rows]
+    return Table(header=table.header, rows=rows, caption=table.caption, n_names=max(1, n_names))
+
+
+def _exact(cell: Cell) -> str:
+    if isinstance(cell.value, float):
+        return f"{cell.value:.0f}" if cell.value.is_integer() else repr(cell.value)
+    return str(_value(cell) or "")
+
+
+def write_reproduction(files: Mapping[str, str], folder: PathLike) -> None:
+    """Put the files into a folder, all or none; files of an earlier reproduction go.
+
+    A folder that holds something else is refused.
+    """
+    root = Path(folder)
+    earlier = check_folder(root)
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".reproduce-", dir=root) as place:
+        # Everything is on the disk before the first file takes its place.
+        for name, text in files.items():
+            write_whole(Path(place) / name, text)
+        for name in files:
+            (Path(place) / name).replace(root / name)
+    for name in earlier - set(files):
+        (root / name).unlink(missing_ok=True)
+
+
+def check_folder(folder: PathLike) -> set[str]:
+    """The files of the reproduction that a folder holds; refuses a folder of something else."""
+    root = Path(folder)
+    if root.exists() and not root.is_dir():
+        raise InputError(f"{root}: a file stands where a folder should be")
+    if not root.exists() or not any(_others(root)):
+        return set()
+    try:
+        found = json.loads((root / CLAIMS).read_text(encoding="utf-8"))
+        listed = {str(name) for name in found["files"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(
+            f"{root}: the folder holds other files: name a new one, or empty it"
+        ) from None
+    return {name for name in listed if Path(name).name == name}
+
+
+def _others(root: Path) -> Iterator[Path]:
+    return (path for path in root.iterdir() if not path.name.startswith(".reproduce-"))

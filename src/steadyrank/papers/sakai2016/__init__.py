@@ -1,0 +1,1 @@
+"""Sakai & Shang, EVIA 2016."""

@@ -1,0 +1,1 @@
+"""Yang, Zhang & Song, SIGIR 2018."""

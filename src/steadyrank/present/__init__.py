@@ -1,0 +1,1 @@
+"""Tables, pages and figures: how things look, whatever they are about."""

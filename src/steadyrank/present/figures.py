@@ -1,0 +1,82 @@
+"""Figures as files, without dates: the same figure is the same bytes."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steadyrank.compute.files import write_whole
+from steadyrank.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SAVED = {
+    "svg": {"Date": None, "Creator": "steadyrank"},
+    "png": {"Software": "steadyrank"},
+    "pdf": {"CreationDate": None, "Creator": "steadyrank"},
+}
+"""Formats, and what files say about themselves: no date, so the same figure is the same bytes."""
+
+SETTINGS: dict[Any, Any] = {
+    "svg.hashsalt": "steadyrank",
+    "svg.fonttype": "none",  # text stays text: it can be searched, read aloud and restyled
+    "pdf.fonttype": 42,  # publishers refuse matplotlib's Type 3 fonts
+    "savefig.dpi": 200,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """One way to draw a result, and the inches that it needs."""
+
+    draw: Callable[..., None]
+    size: Callable[[Any], tuple[float, float]]
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure as SVG, PNG or PDF, as the file's name says, whole or not at all.
+
+    The same figure gives the same bytes.
+    """
+    import matplotlib as mpl
+
+    form = figure_format(path)
+    buffer = io.BytesIO()
+    unplace(figure)
+    with mpl.rc_context(SETTINGS):
+        figure.savefig(buffer, format=form, metadata=SAVED[form])
+    write_whole(path, buffer.getvalue())
+
+
+def figure_format(path: str | os.PathLike[str]) -> str:
+    """The format that a file's name asks for.
+
+    >>> figure_format("figures/ranks.SVG")
+    'svg'
+    """
+    form = Path(path).suffix.lower().removeprefix(".")
+    if form not in SAVED:
+        raise InputError(f"{path}: a figure's name ends in .svg, .png or .pdf")
+    return form
+
+
+def unplace(figure: Figure) -> None:
+    """Move axes to where they were before anything was drawn.
+
+    Layout starts from their present place, so a figure drawn before would differ by a hair.
+    """
+    for ax in figure.axes:
+        cell = ax.get_subplotspec()
+        if cell is not None and ax.get_in_layout():
+            ax.set_position(cell.get_position(figure))
+            ax.set_in_layout(True)
+    shaded: Any
+    for shaded in figure.findobj(lambda artist: hasattr(getattr(artist, "colorbar", None), "ax")):
+        bar, place = shaded.colorbar.ax, shaded.axes.get_position()
+        bar.set_position((place.x1, place.y0, 0.05, place.height))
+        bar.set_in_layout(True)

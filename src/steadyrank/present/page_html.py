@@ -1,0 +1,320 @@
+"""A page of results as one HTML file that loads nothing: opened from disk, printed, sent around.
+
+For whoever reads a report without having steadyrank. Names of runs and topics come from
+anywhere, so every text is escaped, control characters are shown as such, and the page forbids
+all scripts and styles but its own. The same page gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from importlib.resources import files
+from itertools import takewhile
+from numbers import Real
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from steadyrank.errors import InputError
+from steadyrank.present.page import Cell, Drilldown, Page, PageFigure, PageTable
+from steadyrank.present.page_svg import inline_svg
+from steadyrank.present.table import Table, to_csv, to_latex
+from steadyrank.present.visible import visible
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+LONGEST_LINE = 24
+"""Characters of a cell that stay on one line."""
+
+_MISSING = ("", "-", "–", "—")
+_ID = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+
+
+def page_html(page: Page) -> str:
+    """The page as one HTML document.
+
+    Write it as UTF-8. It needs no network, works without JavaScript except for sorting, copying
+    and the numbers behind rows, and prints with every row open.
+
+    >>> from steadyrank.present.page import Page
+    >>> text = page_html(Page(title="A <b>", subtitle="", lead=("No.",), sections=()))
+    >>> "A &lt;b&gt;" in text, "<b>" in text
+    (True, False)
+    """
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    _check(page)
+    style, script = _part("page.css"), _part("page.js")
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=lambda value: value if isinstance(value, Markup) else visible(str(value)),
+    )
+    environment.filters.update(
+        drawing=_drawing,
+        explained=_explainer(page.notes),
+        fragment=_fragment,
+        look=_look,
+        note=lambda name: page.notes.get(name, ""),
+        number_columns=_number_columns,
+        row_links=_row_links,
+        sort_key=_sort_key,
+    )
+    return environment.from_string(_part("page.html.j2")).render(
+        page=page,
+        new_section=set,
+        policy=_policy(style, script),
+        style=Markup(style),
+        script=Markup(script),
+        data=Markup(_data(page)),
+    )
+
+
+def _part(name: str) -> str:
+    return (files("steadyrank.present") / "page" / name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing but the page's own style and script, known by their hashes, and inline images."""
+    return (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _drawing(figure: PageFigure) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(inline_svg(figure.svg, alt=visible(figure.alt)))
+
+
+def _tables(page: Page) -> Iterator[PageTable]:
+    for section in page.sections:
+        yield from section.tables
+    yield from page.provenance
+
+
+# Words that are explained
+
+
+def _explainer(notes: Mapping[str, str]) -> Callable[[str, set[str]], Markup]:
+    """Texts with the first mention of each term marked up; `seen` holds those already met."""
+    from markupsafe import Markup, escape
+
+    terms = sorted((term for term in notes if term), key=lambda term: (-len(term), term))
+    pattern = re.compile(
+        r"(?<![\w@-])(?:" + "|".join(map(_term_pattern, terms)) + r")(?![\w@-])"
+        if terms
+        else "(?!)"
+    )
+
+    def explained(text: str, seen: set[str]) -> Markup:
+        text, end, out = visible(text), 0, Markup()
+        for match in pattern.finditer(text):
+            term = terms[(match.lastindex or 1) - 1]
+            if term in seen:
+                continue
+            seen.add(term)
+            out += escape(text[end : match.start()])
+            out += Markup('<abbr title="{}" tabindex="0">{}</abbr>').format(
+                visible(notes[term]), match.group()
+            )
+            end = match.end()
+        return out + escape(text[end:])
+
+    return explained
+
+
+def _term_pattern(term: str) -> str:
+    """Words in any case and number; names and single letters as they are."""
+    is_word = term.islower() and len(term) > 2
+    return f"((?i:{re.escape(term)}s?))" if is_word else f"({re.escape(term)})"
+
+
+# What tables sort by and where their rows lead
+
+
+def _number_columns(table: PageTable) -> tuple[bool, ...]:
+    """A column with one number in it is one of numbers; what else stands there is missing."""
+    return tuple(
+        any(isinstance(row[column].value, Real) for row in table.rows)
+        for column in range(len(table.header))
+    )
+
+
+def _sort_key(cell: Cell, is_number: bool) -> str:
+    """What JavaScript reads as the cell's number or text; nothing where it is missing."""
+    if is_number:
+        return _number(cell.value).replace("inf", "Infinity")
+    text = cell.value if isinstance(cell.value, str) else cell.text
+    return "" if text in _MISSING else text
+
+
+def _number(value: float | str | None) -> str:
+    """Every digit of a number, and nothing for what is none."""
+    if not isinstance(value, Real) or math.isnan(value):
+        return ""
+    number = float(value)
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+
+
+def _look(cell: Cell, is_number: bool) -> Markup:
+    """Figures stand to the right; only long texts may break, so that rows stay lines."""
+    from markupsafe import Markup
+
+    names = [*(["n"] if is_number else []), *(["long"] if len(cell.text) > LONGEST_LINE else [])]
+    return Markup(' class="{}"').format(" ".join(names)) if names else Markup()
+
+
+def _row_links(table: PageTable) -> list[str]:
+    """The address of every row's numbers: `#table/row`, with a count behind a repeated name."""
+    if table.drilldown is None:
+        return [""] * len(table.rows)
+    met: Counter[str] = Counter()
+    links = []
+    for row in table.rows:
+        link = f"#{table.id}/{_quoted(row[0].text)}"
+        met[link] += 1
+        links.append(link if met[link] == 1 else f"{link}/{met[link]}")
+    return links
+
+
+def _fragment(link: str) -> str:
+    """`table` and `table/row` as they stand behind a link."""
+    if not link:
+        return ""
+    where, slash, row = link.partition("/")
+    return f"#{where}{slash}{_quoted(row)}"
+
+
+def _quoted(text: str) -> str:
+    """As JavaScript's encodeURIComponent does it."""
+    return quote(visible(text), safe="!'()*")
+
+
+# What is copied and what is opened
+
+
+def _data(page: Page) -> str:
+    """Everything that the script needs, as JSON that cannot end the element it stands in."""
+    tables = list(_tables(page))
+    data = {
+        "tables": {
+            table.id: {"latex": _latex_parts(table), "csv": _csv_parts(table)} for table in tables
+        },
+        "drilldowns": {
+            table.id: _drilldown(table.drilldown) for table in tables if table.drilldown is not None
+        },
+    }
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
+
+
+def _latex_parts(table: PageTable) -> dict[str, str | list[str]]:
+    """A booktabs table in lines, so that rows can be copied in the order they are shown in."""
+    plain = Table(
+        header=[visible(name) for name in table.header],
+        rows=[[visible(cell.text) for cell in row] for row in table.rows],
+        caption=visible(table.caption),
+        n_names=max(
+            1, len(list(takewhile(lambda is_number: not is_number, _number_columns(table))))
+        ),
+    )
+    lines = to_latex(plain).splitlines(keepends=True)
+    start, end = lines.index("\\midrule\n") + 1, lines.index("\\bottomrule\n")
+    return {"head": "".join(lines[:start]), "rows": lines[start:end], "foot": "".join(lines[end:])}
+
+
+def _csv_parts(table: PageTable) -> dict[str, str | list[str]]:
+    numbers = _number_columns(table)
+    rows = [
+        [_csv_cell(cell, is_number) for cell, is_number in zip(row, numbers, strict=True)]
+        for row in table.rows
+    ]
+    return {
+        "head": _csv_line([visible(name) for name in table.header]),
+        "rows": [_csv_line(row) for row in rows],
+        "foot": "",
+    }
+
+
+def _csv_line(texts: list[str]) -> str:
+    return to_csv(Table(header=texts, rows=[]))
+
+
+def _csv_cell(cell: Cell, is_number: bool) -> str:
+    if is_number:
+        return _number(cell.value)
+    return visible(cell.value if isinstance(cell.value, str) else cell.text)
+
+
+def _drilldown(drilldown: Drilldown) -> dict[str, object]:
+    # Two digits more than are shown keep the order, and the page small.
+    digits = drilldown.digits + 2
+    return {
+        "title": visible(drilldown.title),
+        "header": [visible(name) for name in drilldown.header],
+        "digits": drilldown.digits,
+        "names": [visible(name) for name in drilldown.names],
+        "values": [
+            [None if v is None or not math.isfinite(v) else round(float(v), digits) for v in row]
+            for row in drilldown.values
+        ],
+    }
+
+
+# What a page must hold
+
+
+def _check(page: Page) -> None:
+    ids = Counter(_ids(page))
+    for name, count in ids.items():
+        if count > 1 or not _ID.fullmatch(name) or name.startswith("page-") or "--" in name:
+            raise InputError(
+                f"id {name!r} of a section, figure or table: it must occur once, begin with a "
+                "letter, have letters, digits, '_', '.' and single '-', and not begin with 'page-'"
+            )
+    for table in _tables(page):
+        _check_table(table, ids)
+
+
+def _ids(page: Page) -> Iterator[str]:
+    for section in page.sections:
+        yield section.id
+        yield from (figure.id for figure in section.figures)
+    yield from (table.id for table in _tables(page))
+
+
+def _check_table(table: PageTable, ids: Mapping[str, int]) -> None:
+    for row in table.rows:
+        if len(row) != len(table.header):
+            raise InputError(
+                f"table {table.id!r}: a row has {len(row)} cells under {len(table.header)} headers"
+            )
+        for cell in row:
+            if cell.link and cell.link.partition("/")[0] not in ids:
+                raise InputError(f"table {table.id!r}: nothing on the page has id {cell.link!r}")
+    numbers = table.drilldown
+    if numbers is not None and (
+        len(numbers.values) != len(table.rows)
+        or any(len(values) != len(numbers.names) for values in numbers.values)
+    ):
+        raise InputError(
+            f"table {table.id!r}: its drilldown must have {len(table.rows)} rows of "
+            f"{len(numbers.names)} values"
+        )

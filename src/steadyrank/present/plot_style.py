@@ -1,0 +1,228 @@
+"""What all figures share: colours, names as text, panels, rows of names, heat maps.
+
+Colours and markers are told apart by anyone; names are drawn as they are, whatever they hold; what
+stands for a run, a topic or a pair can tell its numbers (`steadyrank.present.svg`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steadyrank.errors import InputError
+from steadyrank.present.svg import tell
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.gridspec import GridSpecFromSubplotSpec
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's, which people with any colour vision can tell apart."""
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+"""One for each colour, for those who print without."""
+
+QUIET = "#888888"
+"""For lines that only guide the eye."""
+
+FAINT = "#dddddd"
+"""For grids."""
+
+DARK = "#111111"
+"""For text on bright cells, which stays dark on a dark page too."""
+
+MOST_NAMES = 150
+"""Names along an axis; of more runs only every second, third, … is named."""
+
+SHADES = 12
+"""Colours of a heat map: what an eye can look up in its bar."""
+
+TALLEST_BAR = 5.0
+"""Inches of a heat map's bar of colours."""
+
+Size = Callable[[Any], tuple[float, float]]
+Drawing = tuple[Callable[..., None], Size]
+"""What draws a kind of plot, and the inches that it needs."""
+
+
+def look(place: int) -> dict[str, Any]:
+    """Colour and marker of the first, second, … thing on some axes."""
+    return {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
+
+
+def shown(text: str) -> str:
+    """A name as a font can draw it: it may hold bytes that are no text.
+
+    >>> shown("tab\\there")
+    'tab\ufffdhere'
+    """
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def tidy(ax: Axes) -> None:
+    """Two spines and a quiet grid."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(color=FAINT, linewidth=0.6)
+    ax.set_axisbelow(True)
+
+
+def label(ax: Axes, *, x: str = "", y: str = "") -> None:
+    """Label the axes with text that may hold names."""
+    if x:
+        ax.set_xlabel(shown_lines(x), parse_math=False)
+    if y:
+        ax.set_ylabel(shown_lines(y), parse_math=False)
+
+
+def shown_lines(text: str) -> str:
+    """`shown`, line by line."""
+    return "\n".join(map(shown, text.split("\n")))
+
+
+def legend(ax: Axes, **options: Any) -> None:
+    """A legend without a frame, whose texts may hold names."""
+    for text in ax.legend(**{"frameon": False, "fontsize": "small", **options}).get_texts():
+        text.set_parse_math(False)
+        text.set_text(shown_lines(text.get_text()))
+
+
+def fixed(width: float, height: float) -> Size:
+    """The same inches for any result."""
+    return lambda result: (width, height)
+
+
+def rows_height(n: int, *, least: float = 1.2, each: float = 0.2) -> float:
+    """Inches of a figure with n rows of names."""
+    return least + each * max(3, min(n, MOST_NAMES))
+
+
+def name_rows(ax: Axes, names: Sequence[str]) -> None:
+    """Names from the top down, not all of them if they are many."""
+    place = _named(len(names))
+    ax.set_yticks(place, labels=[shown(names[i]) for i in place], parse_math=False)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+
+
+def name_columns(ax: Axes, names: Sequence[str]) -> None:
+    """Names from left to right, upright: they do not touch."""
+    place = _named(len(names))
+    ax.set_xticks(place, labels=[shown(names[i]) for i in place], rotation=90, parse_math=False)
+
+
+def _named(n: int) -> np.ndarray:
+    return np.arange(n)[:: max(1, math.ceil(n / MOST_NAMES))]
+
+
+def inside(ax: Axes, rows: int, columns: int, **options: Any) -> GridSpecFromSubplotSpec:
+    """A grid of places for panels where the axes are, which themselves become invisible."""
+    place = ax.get_subplotspec()
+    if place is None:
+        raise InputError("this plot has several panels: leave ax out, or give one of a grid")
+    ax.set_axis_off()
+    return place.subgridspec(rows, columns, **options)
+
+
+def panels(ax: Axes, n: int, *, across: int, sharey: bool = True) -> list[Axes]:
+    """Tidy panels where the axes are, `across` beside each other."""
+    columns = min(n, across)
+    grid = inside(ax, math.ceil(n / columns), columns)
+    figure: Any = ax.get_figure()
+    made: list[Axes] = []
+    for k in range(n):
+        shared = made[0] if sharey and made else None
+        panel = figure.add_subplot(grid[k // columns, k % columns], sharey=shared)
+        tidy(panel)
+        if sharey and k % columns:
+            panel.tick_params(labelleft=False)
+        made.append(panel)
+    return made
+
+
+def heat(
+    ax: Axes,
+    values: np.ndarray,
+    *,
+    low: float,
+    high: float,
+    bar: str = "",
+    colours: str = "cividis",
+    texts: Sequence[str | None] | None = None,
+    **options: Any,
+) -> Any:
+    """A heat map of values [row, column], first row on top, NaN blank; each cell may tell a text.
+
+    Cells are shapes, not pixels: they stay sharp at any size, and can be pointed at.
+    """
+    import matplotlib as mpl
+
+    norm = options.pop("norm", None) or mpl.colors.Normalize(low, high)
+    palette = mpl.colormaps[colours].resampled(SHADES)
+    rows, columns = values.shape
+    mesh = ax.pcolormesh(
+        np.arange(columns + 1) - 0.5,
+        np.arange(rows + 1) - 0.5,
+        np.ma.masked_invalid(values),
+        cmap=palette,
+        norm=norm,
+    )
+    ax.set_ylim(rows - 0.5, -0.5)
+    ax.grid(visible=False)
+    if bar:
+        # A bar as high as a tall figure would be as wide as a column.
+        figure: Any = ax.get_figure()
+        part = min(1.0, TALLEST_BAR / figure.get_figheight())
+        made = figure.colorbar(mesh, ax=ax, shrink=part, anchor=(0.0, 1.0), **options)
+        made.set_label(shown_lines(bar), parse_math=False)
+    if texts is not None:
+        there = np.isfinite(values).ravel()
+        tell(mesh, [text if known else None for text, known in zip(texts, there, strict=True)])
+    return mesh
+
+
+def draw_rank_rows(
+    ax: Axes,
+    names: Sequence[str],
+    ranks: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    *,
+    place: int = 0,
+    what: str,
+) -> None:
+    """A row for each run: its rank as a dot, and between which ranks it may be as a line."""
+    from matplotlib.ticker import MaxNLocator
+
+    rows, style = np.arange(len(names)), look(place)
+    ax.errorbar(
+        (low + high) / 2,
+        rows,
+        xerr=(high - low) / 2,
+        fmt="none",
+        ecolor=style["color"],
+        elinewidth=2.5,
+    )
+    (dots,) = ax.plot(
+        ranks, rows, linestyle="none", markersize=4, color=COLOURS[-1], marker=style["marker"]
+    )
+    tell(
+        dots,
+        [
+            f"{name}: rank {rank:g}, {first:g} to {last:g}"
+            for name, rank, first, last in zip(names, ranks, low, high, strict=True)
+        ],
+    )
+    name_rows(ax, names)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlim(0.5, len(names) + 0.5)
+    label(ax, x=what)
+
+
+def pvalue_axis(ax: Axes) -> None:
+    """p from 0 to 1 on the vertical axis, by its cube root: small ones have room, 0 its place."""
+    ax.set_yscale("function", functions=(np.cbrt, lambda root: root**3))
+    ticks = [0, 0.001, 0.01, 0.05, 0.2, 0.5, 1]
+    ax.set_yticks(ticks, labels=[f"{p:g}" for p in ticks])
+    ax.set_ylim(0, 1)

@@ -1,0 +1,329 @@
+"""SVG for pages: points that tell what they are, in colours that follow the page.
+
+`tell` gives texts to what a figure shows; `svg_text` writes the figure with them as tooltips. The
+same figure gives the same bytes. Ids take a prefix, so that many figures can share a page, and what
+is black follows the page's text colour, so that a page can be dark.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from steadyrank.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.figure import Figure
+
+MOST_TOLD = 4000
+"""Points of one artist that tell a text; of more, none does: the page would grow too heavy."""
+
+GRID = "#dddddd"
+
+_TOLD: WeakKeyDictionary[Any, tuple[str | None, ...]] = WeakKeyDictionary()
+_COUNTS: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+
+_SVG = "{http://www.w3.org/2000/svg}"
+_HREF = "{http://www.w3.org/1999/xlink}href"
+_FONTS = "'DejaVu Sans', Verdana, Geneva, Arial, Helvetica, sans-serif"
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_REFERENCE = re.compile(r"url\(#([^)]+)\)")
+_NUMBER = re.compile(r"-?\d+\.\d+")
+_GEOMETRY = {"d", "x", "y", "width", "height", "transform", "points"}
+
+
+def tell(artist: Any, texts: Sequence[str | None]) -> None:
+    """Give the points, cells or bars of an artist a text each, which `svg_text` makes tooltips.
+
+    `artist` is a line with markers, a collection, a heat map (cells row by row; None leaves a cell
+    blank), or a container of bars or error bars; a curve without markers takes one text. Its gid
+    is its number among those of its figure that tell something.
+
+    >>> from matplotlib.figure import Figure
+    >>> (line,) = Figure().add_subplot().plot([1, 2], [3, 4], "o")
+    >>> tell(line, ["first", "second"])
+    >>> line.get_gid()
+    'told-1'
+    """
+    patches = getattr(artist, "patches", None)
+    told = artist if patches is not None else getattr(artist, "lines", (artist,))[0]
+    count = len(patches) if patches is not None else _n_points(told)
+    is_line = hasattr(told, "get_xydata")
+    if is_line and told.get_marker() in ("", " ", "None", "none", None):
+        count = 1
+    if len(texts) != count and not (is_line and len(texts) == 1):
+        raise InputError(f"{count} points, cells or bars cannot tell {len(texts)} texts")
+    if patches is None:
+        _mark(told, tuple(texts))
+        return
+    for patch, text in zip(patches, texts, strict=True):
+        _mark(patch, (text,))
+
+
+def _n_points(artist: Any) -> int:
+    """How many points or cells an artist shows, or hides because they have no place."""
+    if hasattr(artist, "get_xydata"):
+        return len(artist.get_xydata())
+    if hasattr(artist, "get_coordinates"):
+        return int(artist.get_array().size)
+    return len(artist.get_offsets())
+
+
+def _mark(artist: Artist, texts: tuple[str | None, ...]) -> None:
+    if len(texts) > MOST_TOLD:
+        texts = tuple(None if text is None else "" for text in texts)
+    figure = artist.get_figure()
+    number = _COUNTS.get(figure, 0) + 1
+    _COUNTS[figure] = number
+    _TOLD[artist] = texts
+    # A mesh keeps its name in its id: its cells are written in their own way.
+    mesh = "QuadMesh-" if hasattr(artist, "get_coordinates") else ""
+    artist.set_gid(f"{mesh}told-{number}")
+
+
+def svg_text(figure: Figure, *, alt: str = "", prefix: str = "", background: str = "none") -> str:
+    """The figure as an SVG element to put into a page: the same text for the same figure.
+
+    `prefix` goes before every id: give each figure of a page another. `alt` says in a sentence what
+    is seen, for those who do not see it. Without a `background` the page shows through.
+
+    >>> from matplotlib.figure import Figure
+    >>> figure = Figure()
+    >>> _ = figure.add_subplot().plot([1, 2], [3, 4])
+    >>> svg_text(figure, alt="A line that rises.", prefix="rise-")[:48]
+    '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xl'
+    """
+    root = _parsed(figure)
+    for found in list(root):
+        if found.tag in ("metadata", f"{_SVG}metadata"):
+            root.remove(found)
+    _tell_all(root, figure)
+    for element in root.iter():
+        _lighten(element)
+    for group in root.iter("g"):
+        _share(group)
+    _name_ids(root, prefix)
+    return ElementTree.tostring(_framed(root, alt, background), encoding="unicode")
+
+
+def clean(text: str) -> str:
+    """Text without what XML cannot hold.
+
+    >>> clean("bell \\x07")
+    'bell \ufffd'
+    """
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _parsed(figure: Figure) -> ElementTree.Element:
+    """The figure as matplotlib writes it."""
+    import matplotlib as mpl
+
+    from steadyrank.present.figures import SAVED, SETTINGS, unplace
+
+    buffer = io.BytesIO()
+    unplace(figure)
+    with mpl.rc_context(SETTINGS):
+        figure.savefig(buffer, format="svg", metadata=SAVED["svg"], transparent=True)
+    return ElementTree.fromstring(clean(buffer.getvalue().decode()))
+
+
+def _tell_all(root: ElementTree.Element, figure: Figure) -> None:
+    """Put the texts of the figure's artists where these are drawn."""
+    groups = {group.get("id"): group for group in root.iter(f"{_SVG}g")}
+    for artist in figure.findobj(lambda found: found in _TOLD):
+        group = groups.get(artist.get_gid())
+        if group is None:  # not visible
+            continue
+        texts, shapes = _texts_of(artist), _shapes(group)
+        if len(texts) == len(shapes):
+            for text, (parent, shape) in zip(texts, shapes, strict=True):
+                if text is None:
+                    parent.remove(shape)
+                elif text:
+                    _title(shape, text)
+        elif len(texts) == 1 and texts[0] is not None:
+            _title(group, texts[0])
+
+
+def _texts_of(artist: Any) -> list[str | None]:
+    """The texts of the points that are drawn: of those that have a place."""
+    texts = list(_TOLD[artist])
+    if hasattr(artist, "get_xydata"):
+        points = np.asarray(artist.get_xydata(), dtype=np.float64)
+    elif hasattr(artist, "get_coordinates") or not hasattr(artist, "get_offsets"):
+        return texts  # of a mesh, empty cells are drawn too; a bar is one shape
+    else:
+        points = np.ma.filled(np.ma.asarray(artist.get_offsets(), dtype=np.float64), np.nan)
+    if len(points) != len(texts):
+        return texts
+    return [texts[place] for place in np.flatnonzero(np.isfinite(points).all(axis=1))]
+
+
+def _shapes(group: ElementTree.Element) -> list[tuple[ElementTree.Element, ElementTree.Element]]:
+    """Markers if there are any, else paths, with what they are in; definitions are none."""
+    found = list(_drawn(group))
+    return [each for each in found if each[1].tag == f"{_SVG}use"] or found
+
+
+def _drawn(group: ElementTree.Element) -> Iterator[tuple[ElementTree.Element, ElementTree.Element]]:
+    for child in group:
+        if child.tag in (f"{_SVG}use", f"{_SVG}path"):
+            yield group, child
+        elif child.tag != f"{_SVG}defs":
+            yield from _drawn(child)
+
+
+def _title(element: ElementTree.Element, text: str) -> None:
+    title = ElementTree.Element(f"{_SVG}title")
+    title.text = clean(text)
+    element.insert(0, title)
+
+
+def _lighten(element: ElementTree.Element) -> None:
+    """Shorter and with the page's colours, but the same to look at."""
+    element.tag = element.tag.removeprefix(_SVG)
+    attributes = element.attrib
+    if _HREF in attributes:
+        attributes["xlink:href"] = attributes.pop(_HREF)
+    for key in attributes.keys() & _GEOMETRY:
+        attributes[key] = _rounded(attributes[key])
+    if attributes.get("transform", "").startswith("rotate(-0 "):
+        del attributes["transform"]
+    # Attributes rather than a style: some pages forbid styles inside of them.
+    attributes |= _page_colours(_declared(attributes.pop("style", "")))
+    if element.tag not in ("text", "tspan", "title", "style") and not (element.text or "").strip():
+        element.text = None
+    if not (element.tail or "").strip():
+        element.tail = None
+    if element.tag == "g" and attributes.get("id", "").startswith("QuadMesh"):
+        _as_cells(element)
+
+
+def _rounded(geometry: str) -> str:
+    """Numbers to a hundredth of a point; paths without blanks that nobody needs.
+
+    >>> _rounded("M 1.23456 2.000001 \\nL 3 -0.001 \\nz")
+    'M1.23 2L3 0z'
+    """
+    short = _NUMBER.sub(lambda found: _short(float(found[0])), geometry)
+    if not short.startswith("M"):
+        return short
+    return re.sub(r" ?([A-Za-z]) ?", r"\1", " ".join(short.split()))
+
+
+def _short(number: float) -> str:
+    text = f"{number:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def _as_cells(group: ElementTree.Element) -> None:
+    """Cells of a heat map in fewer letters, sharp where they meet."""
+    group.set("shape-rendering", "crispEdges")
+    for cell in group:
+        corners = re.findall(r"-?[\d.]+", cell.get("d", ""))
+        if len(corners) == 10 and corners[:2] == corners[8:]:
+            x, y, right, _, _, bottom = corners[:6]
+            cell.set("d", f"M{x} {y}H{right}V{bottom}H{x}z")
+        clip = cell.attrib.pop("clip-path", "")
+        if clip:
+            group.set("clip-path", clip)
+
+
+def _share(group: ElementTree.Element) -> None:
+    """Say once, for the group, what all its markers have in common."""
+    if len(group) < 2 or any(child.tag != "use" for child in group):
+        return
+    for key, value in list(group[0].attrib.items()):
+        inherited = key.startswith(("fill", "stroke"))
+        if inherited and key not in group.attrib and all(use.get(key) == value for use in group):
+            group.set(key, value)
+            for use in group:
+                del use.attrib[key]
+
+
+def _declared(style: str) -> dict[str, str]:
+    """A style's declarations; all fonts but their size, slope and weight are the figure's."""
+    pairs = (part.partition(":") for part in style.split(";") if ":" in part)
+    found = {key.strip(): value.strip() for key, _, value in pairs}
+    font = re.match(r"(?:(italic|oblique) )?(?:(bold|\d+) )?([\d.]+p[xt])", found.pop("font", ""))
+    if font:
+        named = zip(("font-style", "font-weight", "font-size"), font.groups(), strict=True)
+        found |= {key: value for key, value in named if value}
+    found.pop("font-family", None)
+    return found
+
+
+def _page_colours(found: dict[str, str]) -> dict[str, str]:
+    """Black as the page's text, grids as a shade of it."""
+    for key in ("fill", "stroke"):
+        if found.get(key) == "#000000":
+            found[key] = "currentColor"
+        elif found.get(key) == GRID:
+            found |= {key: "currentColor", f"{key}-opacity": "0.15"}
+    return found
+
+
+def _name_ids(root: ElementTree.Element, prefix: str) -> None:
+    """Drop the ids that nothing needs; the others are short, and have the prefix everywhere."""
+    needed = set()
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            needed |= set(_REFERENCE.findall(value))
+            if key == "xlink:href" and value.startswith("#"):
+                needed.add(value[1:])
+    short: dict[str, str] = {}
+    for element in root.iter():
+        own = element.attrib.pop("id", None)
+        if own is not None and own in needed:
+            short.setdefault(own, f"{prefix}a{len(short) + 1}")
+            element.set("id", short[own])
+        elif own is not None and "told-" in own:
+            element.set("id", prefix + own.removeprefix("QuadMesh-"))
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if key == "xlink:href" and value.startswith("#"):
+                element.set(key, f"#{short[value[1:]]}")
+            elif "url(#" in value:
+                element.set(key, _REFERENCE.sub(lambda at: f"url(#{short[at[1]]})", value))
+
+
+def _framed(root: ElementTree.Element, alt: str, background: str) -> ElementTree.Element:
+    """The same drawing in an element that says what it is and fits its page."""
+    framed = ElementTree.Element(
+        "svg",
+        {
+            "xmlns": "http://www.w3.org/2000/svg",
+            "xmlns:xlink": "http://www.w3.org/1999/xlink",
+            "viewBox": root.get("viewBox", ""),
+            "width": root.get("width", ""),
+            "height": root.get("height", ""),
+            "role": "img",
+            "fill": "currentColor",
+            # matplotlib has a style sheet for these, which would reach the whole page.
+            "stroke-linejoin": "round",
+            "stroke-linecap": "butt",
+            "font-family": _FONTS,
+        },
+    )
+    if alt:
+        framed.set("aria-label", clean(alt))
+        ElementTree.SubElement(framed, "desc").text = clean(alt)
+    if background != "none":
+        framed.set("color", "#000000")
+        ElementTree.SubElement(
+            framed, "rect", {"width": "100%", "height": "100%", "fill": background}
+        )
+    framed.extend(child for child in root if not _is_style(child))
+    return framed
+
+
+def _is_style(element: ElementTree.Element) -> bool:
+    return element.tag == "defs" and [child.tag for child in element] == ["style"]

@@ -1,0 +1,262 @@
+"""One table, four ways to show it: terminal, CSV, LaTeX, Markdown.
+
+A table holds text, already formatted, and which cells are best; whoever makes it
+decides on digits, whoever prints it on the looks.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from steadyrank.data.read.csv_cells import csv_line
+from steadyrank.data.scores import Scores
+from steadyrank.present.visible import escaped, for_terminal
+from steadyrank.words import counted
+
+Format = Literal["table", "csv", "json", "latex", "markdown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows of text under a header."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    best: frozenset[tuple[int, int]] = field(default_factory=frozenset)
+    """(row, column) of the cells to set in bold."""
+    caption: str = ""
+    marks: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    """(row, column) to what stands raised behind the cell."""
+    n_names: int = 1
+    """How many columns, from the first, are names and stand to the left; the rest are figures."""
+    wrapped: bool = False
+    """Whether line breaks in cells are meant, for a terminal; elsewhere they are a name's own."""
+
+
+def means_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
+    """Mean scores: a row a run, best first by the first measure, a column a measure."""
+    means = scores.mean().T
+    order = np.lexsort((np.arange(len(means)), -np.nan_to_num(means[:, 0], nan=-np.inf)))
+    means = means[order]
+    return Table(
+        header=["run", *scores.measures],
+        rows=[
+            [scores.runs[i], *(_figure(value, digits) for value in row)]
+            for i, row in zip(order, means, strict=True)
+        ],
+        best=_best(means),
+        caption=caption or f"Means over {counted(len(scores.topics), 'topic')}.",
+    )
+
+
+def topics_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
+    """Every score: a row a topic, a column a run and measure, and the means at the end."""
+    several = len(scores.measures) > 1
+    header = [
+        f"{run} {measure}" if several else run for measure in scores.measures for run in scores.runs
+    ]
+    columns = scores.values.reshape(-1, len(scores.topics))
+    figures = np.column_stack([columns, scores.mean().ravel()]).T
+    names = [*scores.topics, "mean"]
+    rows = [
+        [name, *(_figure(v, digits) for v in row)] for name, row in zip(names, figures, strict=True)
+    ]
+    measure = scores.measures[0] if not several else "Scores"
+    return Table(header=["topic", *header], rows=rows, caption=caption or f"{measure} by topic.")
+
+
+def ties_sentence(scores: Scores, *, digits: int = 4) -> str:
+    """How far the order of tied documents could move a mean, where `evaluate` found out."""
+    spans = [
+        (high - low, measure, run, low, high)
+        for measure, runs in scores.meta.get("tie_bounds", {}).items()
+        for run, (low, high) in runs.items()
+        if high > low
+    ]
+    if not spans:
+        return ""
+    _, measure, run, low, high = max(spans)
+    if round(high - low, digits) == 0:
+        return f"Ties could move no mean by {10.0**-digits:.{digits}f}."
+    return (
+        f"The order of tied documents could move means; most of all {measure} of {run}: "
+        f"{low:.{digits}f} to {high:.{digits}f}."
+    )
+
+
+def _figure(value: float, digits: int) -> str:
+    return "–" if np.isnan(value) else f"{value:.{digits}f}"
+
+
+def _best(means: np.ndarray) -> frozenset[tuple[int, int]]:
+    """The largest mean of every column, unless there is nothing to choose from."""
+    if len(means) < 2:
+        return frozenset()
+    return frozenset(
+        (int(row), column + 1)
+        for column in range(means.shape[1])
+        for row in np.flatnonzero(means[:, column] == np.nanmax(means[:, column], initial=-np.inf))
+    )
+
+
+def to_csv(table: Table) -> str:
+    """Comma-separated, header first; what a spreadsheet would compute, behind an apostrophe."""
+    return "".join(map(csv_line, [table.header, *table.rows]))
+
+
+def to_markdown(table: Table) -> str:
+    """A pipe table with the best in bold and the caption below."""
+    rows = [
+        [
+            _bold_markdown(_escape_markdown(text), (i, j) in table.best)
+            + _raised(table, i, j, "<sup>{}</sup>")
+            for j, text in enumerate(row)
+        ]
+        for i, row in enumerate(table.rows)
+    ]
+    header = [_escape_markdown(text) for text in table.header]
+    lines = [header, ["---:" if j >= table.n_names else "---" for j in range(len(header))], *rows]
+    body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return f"{body}\n\n{_escape_markdown(table.caption)}\n" if table.caption else body + "\n"
+
+
+def _raised(table: Table, row: int, column: int, form: str) -> str:
+    mark = table.marks.get((row, column), "")
+    return form.format(mark) if mark else ""
+
+
+def _bold_markdown(text: str, bold: bool) -> str:
+    return f"**{text}**" if bold else text
+
+
+_MARKDOWN = str.maketrans({special: f"\\{special}" for special in "\\|`*_<>[]&~$"})
+
+
+def _escape_markdown(text: str) -> str:
+    return escaped(" ".join(text.split())).translate(_MARKDOWN)
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "–": "--",
+        "×": r"$\times$",
+        "−": "$-$",
+        "±": r"$\pm$",
+        "†": r"$^\dagger$",
+        "‡": r"$^\ddagger$",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+    }
+)
+
+
+def escape_latex(text: str) -> str:
+    """Text that LaTeX prints as it is."""
+    return escaped(" ".join(text.split())).translate(_LATEX)
+
+
+def to_latex(table: Table) -> str:
+    """A booktabs table, ready to paste."""
+    rows = [
+        " & ".join(
+            (rf"\textbf{{{escape_latex(text)}}}" if (i, j) in table.best else escape_latex(text))
+            + _raised(table, i, j, r"\textsuperscript{{{}}}")
+            for j, text in enumerate(row)
+        )
+        + r" \\"
+        for i, row in enumerate(table.rows)
+    ]
+    head = " & ".join(escape_latex(text) for text in table.header) + r" \\"
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{escape_latex(table.caption)}}}",
+        rf"\begin{{tabular}}{{{'l' * table.n_names}{'r' * (len(table.header) - table.n_names)}}}",
+        r"\toprule",
+        head,
+        r"\midrule",
+        *rows,
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(table: Table, text: str) -> str:
+    """A cell for a terminal: in one line, unless the table was wrapped into several."""
+    lines = text.split("\n") if table.wrapped else [text]
+    return "\n".join(map(escaped, lines))
+
+
+def to_terminal(table: Table, *, width: int | None = None, colour: bool = False) -> str:
+    """A table for the terminal, drawn by rich; plain text where colour is off."""
+    from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(box=SIMPLE_HEAD, pad_edge=False)
+    for j, name in enumerate(table.header):
+        drawn.add_column(
+            Text(escaped(name)),
+            justify="right" if j >= table.n_names else "left",
+            no_wrap=True,
+            overflow="fold",
+        )
+    for i, row in enumerate(table.rows):
+        drawn.add_row(
+            *(
+                Text(
+                    _shown(table, text) + _raised(table, i, j, " {}"),
+                    style="bold" if (i, j) in table.best else "",
+                )
+                for j, text in enumerate(row)
+            )
+        )
+    longest_mark = max(map(len, table.marks.values()), default=-1) + 1
+    needed = 1 + sum(
+        max(cell_len(line) for text in column for line in _shown(table, text).split("\n"))
+        + 3
+        + longest_mark
+        for column in zip(table.header, *table.rows, strict=True)
+    )
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=max(width or 80, needed),
+        force_terminal=colour,
+        color_system="standard" if colour else None,
+        legacy_windows=False,
+    )
+    console.print(drawn)
+    lines = [line.rstrip() for line in out.getvalue().split("\n")]
+    body = "\n".join(lines).strip("\n") + "\n"
+    return f"{body}\n{for_terminal(table.caption)}\n" if table.caption else body
+
+
+def render(table: Table, form: Format, *, width: int | None = None, colour: bool = False) -> str:
+    """The table in one of the text formats."""
+    if form == "csv":
+        return to_csv(table)
+    if form == "latex":
+        return to_latex(table)
+    if form == "markdown":
+        return to_markdown(table)
+    return to_terminal(table, width=width, colour=colour)

@@ -1,0 +1,75 @@
+"""What a bug report should say about an installation, and a self-test of its kernels."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import platform
+import time
+from typing import Any
+
+from steadyrank._version import __version__
+from steadyrank.compute.executors import default_jobs
+from steadyrank.errors import MachineError
+
+_PACKAGES = ("numpy", "numba", "scipy", "pandas", "pyarrow", "matplotlib", "click", "rich")
+_EXTRAS = {"dask": "distributed", "gpu": "cupy", "ir": "ir_datasets"}
+
+
+def examine() -> dict[str, Any]:
+    """Versions, processors, where kernels are cached, extras, and the self-test."""
+    report: dict[str, Any] = {
+        "steadyrank": __version__,
+        "Python": platform.python_version(),
+        "system": platform.platform(),
+        "processors": default_jobs(),
+    }
+    report.update({name: importlib.metadata.version(name) for name in _PACKAGES})
+    for extra, package in _EXTRAS.items():
+        there = importlib.util.find_spec(package) is not None
+        report[f"extra [{extra}]"] = "installed" if there else "not installed"
+    report["GPU"] = _gpu()
+    report["kernel cache"] = _cache_place()
+    report["document cache"] = _document_place()
+    started = time.perf_counter()
+    self_test()
+    report["self-test"] = f"passed in {time.perf_counter() - started:.1f} s"
+    return report
+
+
+def _gpu() -> str:
+    from steadyrank.compute.gpu import cupy
+
+    try:
+        properties = cupy().cuda.runtime.getDeviceProperties(0)
+    except MachineError as error:
+        return f"none ({error})"
+    return f"{properties['name'].decode()}, {properties['totalGlobalMem'] / 2**30:.0f} GiB"
+
+
+def _cache_place() -> str:
+    from steadyrank.data.read.lines import parse_lines
+
+    cache = getattr(parse_lines, "_cache", None)
+    return str(getattr(cache, "cache_path", None) or "none writable: kernels compile each time")
+
+
+def _document_place() -> str:
+    from steadyrank.retrieval.builtin.collection import cache_folder
+
+    return str(cache_folder() or "none: the built-in collection is read from sources each time")
+
+
+def self_test() -> None:
+    """Score a ranking whose scores were worked out by hand."""
+    from steadyrank.data.qrels import qrels_from_dict
+    from steadyrank.data.run import run_from_dict
+    from steadyrank.measures.evaluate import evaluate
+
+    # Ranking d3 d1 d2 (d2 before d1 by score would be wrong: the tie goes to the later id).
+    qrels = qrels_from_dict({"1": {"d1": 1, "d2": 2, "d4": 1}})
+    run = run_from_dict({"1": {"d1": 1.0, "d2": 1.0, "d3": 2.0}}, name="self-test")
+    values = evaluate(run, qrels, ["AP", "P@2", "RR"]).values[:, 0, 0]
+    expected = [(1 / 2 + 2 / 3) / 3, 1 / 2, 1 / 2]
+    if any(abs(value - right) > 1e-12 for value, right in zip(values, expected, strict=True)):
+        raise MachineError(f"the self-test failed: got {values.tolist()}, expected {expected}")

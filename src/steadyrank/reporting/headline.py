@@ -1,0 +1,387 @@
+"""The answer of a report, in words: who leads, how surely, and what would settle it.
+
+Each function takes results and returns sentences, or nothing where a study is missing. A chance
+always says of what it is one: simulated document collections, or a second experiment on other
+topics. Numbers are rounded to what they are known to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.scores import Scores
+from steadyrank.measures.check import CheckResult
+from steadyrank.present.anova import listed
+from steadyrank.stats.run_means import adjusted_means
+from steadyrank.studies.compare.result import CORRECTIONS, CompareResult
+from steadyrank.studies.instances.study import InstancesTable
+from steadyrank.studies.simulate.study import SimulateResult
+from steadyrank.studies.topics.sentences import needed_words
+from steadyrank.studies.topics.study import TopicsResult
+
+NOTICEABLE = 0.05
+"""Share of an interval's width by which a mean must be too high for a sentence to say so."""
+
+MOST_NAMES = 4
+"""Names in a sentence; of more, the first and how many others."""
+
+_NUMBERS = (
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
+
+
+def number_word(n: int) -> str:
+    """Small numbers as words.
+
+    >>> number_word(3), number_word(40), number_word(1200)
+    ('three', '40', '1,200')
+    """
+    return _NUMBERS[n] if n < len(_NUMBERS) else f"{n:,}"
+
+
+def counted(n: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "topic"), counted(1200, "run")
+    ('1 topic', '1,200 runs')
+    """
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def some(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """Names in a row, cut where they are many.
+
+    >>> some(["a", "b"]), some(["a", "b", "c", "d", "e", "f"], 3)
+    ('a and b', 'a, b, c and 3 others')
+    """
+    if len(names) <= most + 1:
+        return listed(list(names))
+    return listed([*names[:most], f"{len(names) - most:,} others"])
+
+
+def chance(share: float) -> str:
+    """A probability in percent: whole, but for the ends, which are never quite reached.
+
+    >>> [chance(share) for share in (0.5, 0.943, 0.9962, 0.99999, 1.0, 0.004, 0.0)]
+    ['50%', '94%', '99.6%', 'more than 99.9%', 'more than 99.9%', '0.4%', 'less than 0.1%']
+    """
+    if share > 0.9990:
+        return "more than 99.9%"
+    if share < 0.0010:
+        return "less than 0.1%"
+    return f"{share:.1%}" if share >= 0.985 or share < 0.015 else f"{share:.0%}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Who leads, and who is not significantly worse than the leader."""
+
+    order: tuple[str, ...]
+    """Runs with a mean, best first."""
+    group: tuple[str, ...]
+    """The leader and those that are not significantly worse, best first."""
+    is_tie: bool
+    """Whether the group is the top of the table and no two in it differ significantly."""
+
+    @property
+    def leader(self) -> str:
+        """The best mean."""
+        return self.order[0]
+
+    @property
+    def runner_up(self) -> str:
+        """The second best mean."""
+        return self.order[1]
+
+
+def standing(result: CompareResult) -> Standing:
+    """Who leads by the corrected tests of all pairs."""
+    order = [run for run in result.order if not math.isnan(result.mean[run])]
+    apart = {frozenset(pair) for pair in result.pairs[result.significant].tolist()}
+    leader = order[0]
+    group = [run for run in order if run == leader or frozenset((run, leader)) not in apart]
+    inside = any(frozenset((a, b)) in apart for i, a in enumerate(group) for b in group[:i])
+    return Standing(
+        order=tuple(result.runs[run] for run in order),
+        group=tuple(result.runs[run] for run in group),
+        is_tie=group == order[: len(group)] and not inside,
+    )
+
+
+def verdict_words(result: CompareResult, n_runs: int = 0, *, tested: bool = True) -> str:
+    """Who leads, and how many of the others are significantly worse.
+
+    `n_runs`: how many there are, where only the best were compared. With `tested`, also by which
+    tests.
+    """
+    found = standing(result)
+    said = _standing_words(result, found)
+    if len(_firsts(result, found)) == len(found.order):
+        return f"{said}."
+    details = [_test_words(result)] if tested else []
+    if n_runs > len(result.runs):
+        details.append(f"among the best {len(result.runs)} of {n_runs:,} runs")
+    return f"{said} ({', '.join(details)})." if details else f"{said}."
+
+
+def _firsts(result: CompareResult, found: Standing) -> list[str]:
+    """The runs that share the best mean."""
+    means = dict(zip(result.runs, result.mean.tolist(), strict=True))
+    return [run for run in found.order if means[run] == means[found.leader]]
+
+
+def _standing_words(result: CompareResult, found: Standing) -> str:
+    means = dict(zip(result.runs, result.mean.tolist(), strict=True))
+    leader, others, first = found.leader, len(found.order) - 1, _firsts(result, found)
+    best, by = f"({means[leader]:.4f}{_expected_words(result, leader)})", f"mean {result.measure}"
+    if len(first) == others + 1:
+        return f"{some(first)} have the same {by} {best}"
+    lead = f"{leader} leads by {by} {best}"
+    if len(first) > 1:
+        lead = f"{some(first)} share the best {by} {best}"
+    if others == 1:
+        second = f"{found.runner_up} ({means[found.runner_up]:.4f})"
+        if len(found.group) == 1:
+            return f"{leader} {best} is significantly better than {second} by {by}"
+        return f"{lead}, but is not significantly better than {second}"
+    if len(found.group) == 1:
+        return f"{lead} and is significantly better than all {number_word(others)} others"
+    return f"{lead}, but {_group_words(found, others)}"
+
+
+def _expected_words(result: CompareResult, run: str) -> str:
+    """What to expect of a run that was picked as the best, where that is noticeably less."""
+    place = result.runs.index(run)
+    expected, (low, high) = float(result.expected_mean[place]), result.mean_interval[place]
+    if not result.mean[place] - expected > NOTICEABLE * (high - low):
+        return ""
+    return f"; about {expected:.3f} to be expected on new topics"
+
+
+def _group_words(found: Standing, others: int) -> str:
+    """Who is not significantly worse than the leader, and how many are left."""
+    beaten = others + 1 - len(found.group)
+    if not beaten:
+        return f"is not significantly better than any of the {number_word(others)} others"
+    rest = "the remaining one" if beaten == 1 else f"the other {number_word(beaten)}"
+    whom = f"is not significantly better than {some(found.group[1:])}; it is"
+    if found.is_tie:
+        top = f"the top {number_word(len(found.group))} ({some(found.group)})"
+        whom = f"{top} are statistically indistinguishable; {found.leader} is"
+    return f"{whom} significantly better than {rest}"
+
+
+def _test_words(result: CompareResult) -> str:
+    comparisons = counted(len(result.pairs), "comparison")
+    correction = CORRECTIONS[result.correction]
+    corrected = "" if len(result.pairs) == 1 else f", {correction} over {comparisons}"
+    return f"paired t test{'s' if len(result.pairs) > 1 else ''}{corrected}, alpha {result.alpha:g}"
+
+
+def first_words(result: CompareResult) -> str:
+    """Which runs could be the best, all claims taken together."""
+    firsts = [result.runs[run] for run in result.order if result.could_be_first[run]]
+    sure = f"With {1 - result.alpha:.0%} confidence" if result.is_familywise else "By these tests"
+    if len(firsts) == len(result.runs):
+        return f"{sure} nothing more can be said of the best run: any could be first."
+    if len(firsts) == 1:
+        return f"{sure} {firsts[0]} is the best of these runs."
+    return f"{sure} the best run is one of {number_word(len(firsts))}: {some(firsts, 10)}."
+
+
+def documents_share(result: SimulateResult, a: str, b: str) -> float | None:
+    """Share of simulated collections in which a is above b, ties counted half."""
+    if a not in result.runs or b not in result.runs:
+        return None
+    one, other = (result.simulated[:, result.runs.index(name)] for name in (a, b))
+    return float(np.mean((one > other) + 0.5 * (one == other)))
+
+
+def topics_share(result: TopicsResult, a: str, b: str) -> float | None:
+    """Chance that a is above b in a second experiment on as many other topics.
+
+    Allowing for how the two were picked.
+    """
+    if a not in result.runs or b not in result.runs:
+        return None
+    place = result.pair(result.runs.index(a), result.runs.index(b))
+    first = int(result.pairs[place, 0])
+    ahead = result.variances.difference[place] * (1.0 if result.runs[first] == a else -1.0)
+    reversed_in = float(result.expected_reversal[place])
+    if math.isnan(reversed_in):
+        return None
+    return 1.0 - reversed_in if ahead >= 0.0 else reversed_in
+
+
+def steadiness_words(
+    result: CompareResult, simulated: SimulateResult | None, topics: TopicsResult | None
+) -> str:
+    """How surely the leader stays above the runner-up, on other documents and on other topics.
+
+    Simulated collections are left out where they are judged by another measure.
+    """
+    found = standing(result)
+    a, b = found.leader, found.runner_up
+    if result.mean[result.runs.index(a)] == result.mean[result.runs.index(b)]:
+        return ""  # there is no order to keep
+    parts = []
+    if simulated is not None and simulated.measure == result.measure:
+        share = documents_share(simulated, a, b)
+        if share is not None:
+            parts.append(
+                f"in {chance(share)} of {simulated.n_samples:,} simulated document collections"
+            )
+    if topics is not None and (share := topics_share(topics, a, b)) is not None:
+        picked = (
+            "" if len(found.order) == 2 else ", allowing for its having been picked as the best"
+        )
+        parts.append(
+            f"with probability {chance(share)} in a second experiment on "
+            f"{counted(topics.n_topics, 'other topic')}{picked}"
+        )
+    if not parts:
+        return ""
+    who = b if len(found.order) == 2 else f"{b}, the second,"
+    return f"{a} stays above {who} {' and '.join(parts)}."
+
+
+def topics_to_settle(result: TopicsResult, a: str, b: str) -> dict[str, Any]:
+    """The row of two runs, with the topics that show their difference: one number for a page.
+
+    The test's level is that of `topics`: alpha over all comparisons.
+    """
+    (row,) = result.rows([result.pair(result.runs.index(a), result.runs.index(b))])
+    return row
+
+
+def settle_words(result: CompareResult, topics: TopicsResult | None) -> str:
+    """What it takes to separate the leader from those that it is not told apart from."""
+    found = standing(result)
+    rivals = [run for run in found.group[1:] if topics is not None and run in topics.runs]
+    if topics is None or not rivals:
+        return ""
+    rows = {run: topics_to_settle(topics, found.leader, run) for run in rivals}
+    first = rivals[0]
+    if rows[first]["topics_needed_interval"][0] is None:
+        return f"No number of topics separates {found.leader} from {first}: they do not differ."
+    start = (
+        f"To separate {found.leader} from {first}, {topics.test_words()} requires "
+        f"{needed_words(rows[first])}; there are {topics.n_topics:,}"
+    )
+    hardest = max(rivals, key=lambda run: _most_topics(rows[run]))
+    if hardest == first or rows[hardest]["topics_needed_interval"][0] is None:
+        return f"{start}."
+    return f"{start}. To separate it from {hardest}, {needed_words(rows[hardest])}."
+
+
+def _most_topics(row: Mapping[str, Any]) -> tuple[float, float]:
+    """By the upper end, then by the lower one."""
+    low, high = (math.inf if end is None else end for end in row["topics_needed_interval"])
+    return high, low
+
+
+def measures_words(scores: Scores) -> str:
+    """Whether all measures put the same run first."""
+    if len(scores.measures) < 2:
+        return ""
+    means = [adjusted_means(scores.matrix(measure)) for measure in scores.measures]
+    best = [scores.runs[int(np.argmax(np.nan_to_num(row, nan=-np.inf)))] for row in means]
+    if len(set(best)) == 1:
+        all_of = "both" if len(best) == 2 else f"all {number_word(len(best))}"
+        return f"{best[0]} is first by {all_of} measures."
+    by_run: dict[str, list[str]] = {}
+    for measure, run in zip(scores.measures, best, strict=True):
+        by_run.setdefault(run, []).append(measure)
+    others = [f"{run} by {listed(names)}" for run, names in by_run.items() if run != best[0]]
+    verb = "is" if len(others) == 1 else "are"
+    return (
+        f"The measures disagree about the first place: {best[0]} has it by "
+        f"{listed(by_run[best[0]])}, but first {verb} {listed(others)}."
+    )
+
+
+def systems_words(table: InstancesTable) -> str:
+    """The best system by the mean of its instances, and whether it was shown to be better."""
+    means: dict[str, float] = {}
+    for found in table.comparisons:
+        means |= {found.a: found.pair.a.mean, found.b: found.pair.b.mean}
+    best = max(means, key=lambda name: means[name])
+    with_best = [
+        (found, bool(decided))
+        for found, decided in zip(table.comparisons, table.significant, strict=True)
+        if best in (found.a, found.b)
+    ]
+    beaten = sum(decided for _, decided in with_best)
+    others = len(with_best)
+    lead = f"Of the systems, {best} has the best mean {table.measure} over its instances"
+    tested = "by a mixed model of topics and instances"
+    if others == 1:
+        other = next(name for name in means if name != best)
+        told = f"shown to be better than {other}" if beaten else f"not shown to differ from {other}"
+        return f"{lead}; it is {told} {tested}."
+    if beaten == others:
+        return f"{lead}; it is shown to be better than all {number_word(others)} others {tested}."
+    shown = "none" if not beaten else number_word(beaten)
+    among = f"{shown} of the {number_word(others)} others"
+    return f"{lead}; it is shown to be better than {among} {tested}."
+
+
+def files_words(result: CheckResult | None) -> str:
+    """That something about the files would make results wrong."""
+    wrong = [] if result is None else [each for each in result.findings if each.level == "wrong"]
+    if not wrong:
+        return ""
+    more = "" if len(wrong) == 1 else f" (and {number_word(len(wrong) - 1)} more)"
+    return (
+        f"Look at the files first, results may be wrong: {wrong[0].where}: {wrong[0].what}{more}."
+    )
+
+
+def lead_sentences(results: Mapping[str, Any]) -> tuple[str, ...]:
+    """The answer of a report, the most important sentence first; systems before single runs."""
+    main: CompareResult = results["compare"][0]
+    scores: Scores = results["evaluate"]
+    table: InstancesTable | None = results.get("instances")
+    said = [files_words(results.get("check")), main.gaps()]
+    if table is not None:
+        said.append(systems_words(table))
+    start = "" if table is None else "Of single runs, "
+    said.append(start + verdict_words(main, len(scores.runs), tested=False))
+    if not _are_one_system(results):
+        said.append(steadiness_words(main, results.get("simulate"), results.get("topics")))
+    said += [settling_words(results), measures_words(scores)]
+    return tuple(sentence for sentence in said if sentence)
+
+
+def settling_words(results: Mapping[str, Any]) -> str:
+    """`settle_words` of a report, unless the two best are instances of one system."""
+    if _are_one_system(results):
+        return ""
+    return settle_words(results["compare"][0], results.get("topics"))
+
+
+def _are_one_system(results: Mapping[str, Any]) -> bool:
+    """Whether the leader and the runner-up are instances of one system: no two to compare."""
+    scores: Scores = results["evaluate"]
+    if "instances" not in results:
+        return False
+    found = standing(results["compare"][0])
+    of_run = dict(zip(scores.runs, scores.run_info.get("system", scores.runs), strict=True))
+    return of_run[found.leader] == of_run[found.runner_up] != ""

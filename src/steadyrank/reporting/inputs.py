@@ -1,0 +1,275 @@
+"""What a report is about: scores, and where there are some the runs and judgments behind them.
+
+Everything is read and checked here, before any study starts; what was odd on the way is kept for
+the page. Files are known by the names that the user gave and by their hashes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.interop.objects import runs_and_files
+from steadyrank.data.order import judgments_of, scores_in_order
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.runs import NameFrom, describe_runs
+from steadyrank.data.read.score_files import read_scores
+from steadyrank.data.read.sources import PathLike
+from steadyrank.data.run import Duplicates, Run
+from steadyrank.data.scores import Scores
+from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.measures.check import CheckResult, check
+from steadyrank.measures.evaluate import DEFAULT_MEASURES, Missing, NoRelevant, Ties, evaluate
+from steadyrank.reporting.budget import MOST_COMPARED
+from steadyrank.stats.run_means import adjusted_means
+
+Told = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is finished, and of how much."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What was asked for, but for data, budget and places."""
+
+    alpha: float = 0.05
+    delta: float = 0.01
+    minimum_difference: float = 0.05
+    pool_depth: int = 10
+    factors: tuple[str, ...] = ()
+    instance_factors: tuple[str, ...] = ()
+    missing: Missing = "zero"
+    no_relevant: NoRelevant = "zero"
+    ties: Ties = "trec_eval"
+    name_from: NameFrom = "tag"
+    duplicates: Duplicates = "error"
+    run_info: PathLike | None = None
+    team_from: str | None = None
+    system_from: str | None = None
+    runs_in_rows: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Where the work is done, and who is told about it; nothing on the page depends on it."""
+
+    jobs: int | None = None
+    scheduler: str | None = None
+    store: Path | None = None
+    told: Told | None = None
+
+    def progress(self, what: str) -> Callable[[int, int], None] | None:
+        """A callback for one piece of work, which begins now."""
+        told = self.told
+        if told is None:
+            return None
+        told(what, 0, 1)  # The first part may take long: kernels compile.
+        return lambda finished, total: told(what, finished, total)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """A file that went into a report."""
+
+    role: str
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Material:
+    """All that studies work on."""
+
+    scores: Scores
+    settings: Settings
+    runs: tuple[Run | Path, ...] = ()
+    """Empty where scores were given instead."""
+    qrels: Qrels | None = None
+    check: CheckResult | None = None
+    files: tuple[SourceFile, ...] = ()
+    warnings: tuple[str, ...] = field(default=())
+    """What was odd about the data, in sentences."""
+
+    @property
+    def measure(self) -> str:
+        """The first measure, by which runs are ranked."""
+        return self.scores.measures[0]
+
+    @property
+    def order(self) -> list[int]:
+        """Places of the runs, best mean first."""
+        means = np.nan_to_num(adjusted_means(self.scores.matrix(self.measure)), nan=-np.inf)
+        return [int(run) for run in np.argsort(-means, kind="stable")]
+
+    @property
+    def compared(self) -> Scores:
+        """The scores of the runs that are compared pair by pair, in their own order."""
+        if len(self.scores.runs) <= MOST_COMPARED:
+            return self.scores
+        best = sorted(self.order[:MOST_COMPARED])
+        return self.scores.select(runs=[self.scores.runs[run] for run in best])
+
+    @property
+    def compared_runs(self) -> list[Run | Path]:
+        """The runs behind `compared`."""
+        names = set(self.compared.runs)
+        return [run for name, run in zip(self.scores.runs, self.runs, strict=True) if name in names]
+
+
+def read_material(
+    runs: Any,
+    qrels: Any,
+    *,
+    scores: Any = None,
+    measures: Sequence[str] = (),
+    settings: Settings,
+    machine: Machine,
+) -> Material:
+    """Read all there is, evaluate and check it; refuse what no report can be about."""
+    if scores is not None:
+        if runs is not None or qrels is not None:
+            raise InputError("give either runs and qrels or scores, not both")
+        found = _from_scores(scores, measures, settings)
+    elif runs is None or qrels is None:
+        raise InputError("give runs and qrels, or scores")
+    else:
+        found = _from_runs(runs, qrels, measures, settings, machine)
+    _check_size(found.scores)
+    for column in (*settings.factors, *settings.instance_factors):
+        if column not in found.scores.run_info:
+            raise unknown_name("column of run information", column, found.scores.run_info)
+    return found
+
+
+def _from_runs(
+    runs: Any, qrels: Any, measures: Sequence[str], settings: Settings, machine: Machine
+) -> Material:
+    tasks = runs_and_files(runs, duplicates=settings.duplicates)
+    if len(tasks) < 2:
+        raise InputError(f"a report compares runs: give at least two, got {len(tasks)}")
+    with kept_warnings() as odd:
+        is_file = isinstance(qrels, (str, os.PathLike))
+        judged = judgments_of(qrels)
+        scores = evaluate(
+            tasks,
+            judged,
+            tuple(measures) or DEFAULT_MEASURES,
+            missing=settings.missing,
+            no_relevant=settings.no_relevant,
+            ties=settings.ties,
+            name_from=settings.name_from,
+            duplicates=settings.duplicates,
+            run_info=settings.run_info,
+            team_from=settings.team_from,
+            system_from=settings.system_from,
+            jobs=machine.jobs,
+            scheduler=machine.scheduler,
+            progress=machine.progress("runs evaluated"),
+        )
+        looked_over = check(
+            tasks,
+            judged,
+            name_from=settings.name_from,
+            jobs=machine.jobs,
+            progress=machine.progress("runs checked"),
+        )
+    files = [("run", task) for task in tasks if isinstance(task, Path)]
+    if is_file and Path(qrels).is_file():
+        files.insert(0, ("qrels", Path(qrels)))
+    return Material(
+        scores=scores,
+        settings=settings,
+        runs=tuple(tasks),
+        qrels=judged,
+        check=looked_over,
+        files=_hashed(files, settings),
+        warnings=tuple(odd),
+    )
+
+
+def _from_scores(scores: Any, measures: Sequence[str], settings: Settings) -> Material:
+    files: list[tuple[str, Path]] = []
+    with kept_warnings() as odd:
+        if isinstance(scores, Scores):
+            found = scores
+        elif isinstance(scores, Mapping):
+            files = [(f"scores of {name}", Path(path)) for name, path in scores.items()]
+            found = read_scores(scores, runs_in_rows=settings.runs_in_rows)
+        else:
+            several = scores if isinstance(scores, (list, tuple)) else [scores]
+            files = [("scores", Path(path)) for path in several]
+            # A wide file does not say which measure it holds; a long one does.
+            label = measures[0] if len(measures) == 1 else None
+            found = read_scores(scores, measure=label, runs_in_rows=settings.runs_in_rows)
+        if measures:
+            found = found.select(measures=measures)
+        found = scores_in_order(_described(found, settings))
+    return Material(
+        scores=found, settings=settings, files=_hashed(files, settings), warnings=tuple(odd)
+    )
+
+
+def _described(scores: Scores, settings: Settings) -> Scores:
+    """The scores with what was said about the runs."""
+    info = describe_runs(
+        scores.runs,
+        run_info=settings.run_info,
+        team_from=settings.team_from,
+        system_from=settings.system_from,
+    )
+    columns = dict.fromkeys(key for row in info.values() for key in row)
+    return scores.with_run_info(
+        **{key: [info[run].get(key, "") for run in scores.runs] for key in columns}
+    )
+
+
+def _check_size(scores: Scores) -> None:
+    if len(scores.runs) < 2:
+        raise InputError(f"a report compares runs: give at least two, got {len(scores.runs)}")
+    if len(scores.topics) < 2:
+        raise InputError(
+            f"a report asks what other topics would say: it needs at least two, "
+            f"got {len(scores.topics)}"
+        )
+    if not scores.measures:
+        raise InputError("there are no measures: name at least one")
+    known = np.isfinite(scores.values[0]).any(axis=1)
+    if known.sum() < 2:
+        raise InputError(f"fewer than two runs have any {scores.measures[0]}: look at the scores")
+
+
+def _hashed(files: Sequence[tuple[str, Path]], settings: Settings) -> tuple[SourceFile, ...]:
+    named = [*files]
+    if settings.run_info is not None:
+        named.append(("run information", Path(settings.run_info)))
+    return tuple(_hashed_file(role, path) for role, path in named)
+
+
+def _hashed_file(role: str, path: Path) -> SourceFile:
+    with open(path, "rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return SourceFile(role=role, path=str(path), size=path.stat().st_size, sha256=digest)
+
+
+@contextmanager
+def kept_warnings() -> Iterator[list[str]]:
+    """Collects what steadyrank warns about, each sentence once; other warnings go their way."""
+    kept: list[str] = []
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("default")
+        warnings.simplefilter("always", SteadyrankWarning)
+        yield kept
+    for each in raised:
+        if not issubclass(each.category, SteadyrankWarning):
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+        elif str(each.message) not in kept:
+            kept.append(str(each.message))

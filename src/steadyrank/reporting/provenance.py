@@ -1,0 +1,144 @@
+"""Where the numbers of a report come from, and the call that makes it again.
+
+Files by the names that the user gave, with their hashes; versions, settings and samples. No date,
+no host, no folder of this machine: the same data give the same page everywhere.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from steadyrank._version import __version__
+from steadyrank.present.cells import name, table, whole
+from steadyrank.present.page import Cell, PageTable
+from steadyrank.reporting.budget import DEFAULT_BUDGET, NOUNS, ReportPlan, duration
+from steadyrank.reporting.inputs import Material, Settings
+from steadyrank.reporting.texts import TEXTS
+
+PACKAGES = ("numpy", "scipy", "numba", "matplotlib")
+
+_SHOWN_FILES = 10
+
+
+def provenance(
+    material: Material, plan: ReportPlan, why_not: Mapping[str, str]
+) -> tuple[PageTable, ...]:
+    """Files, samples, settings and versions."""
+    files = [
+        [name(file.role), name(file.path), whole(file.size), name(file.sha256)]
+        for file in material.files
+    ]
+    tables = [_samples_table(plan, why_not), _settings_table(material, plan), _versions_table()]
+    if files:
+        header = ["", "file", "bytes", "SHA-256"]
+        made = table("files-read", "Files that were read.", header, files, shown=_SHOWN_FILES)
+        tables.insert(0, made)
+    return tuple(tables)
+
+
+def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> PageTable:
+    rows = []
+    for study, planned in plan.studies.items():
+        drawn = f"{planned.n_samples:,} {NOUNS[study]}" if planned.n_samples else ""
+        left_out = study in why_not
+        rows.append(
+            [
+                name(study),
+                name(TEXTS[study].title),
+                name("left out" if left_out else drawn or "nothing drawn"),
+            ]
+        )
+    asked = (
+        "Samples as asked for."
+        if plan.given
+        else f"Samples chosen for a budget of {duration(plan.budget)} by a model of costs, which "
+        "depends on the data and the budget alone."
+    )
+    return table("samples", asked, ["study", "section", "samples"], rows)
+
+
+def _settings_table(material: Material, plan: ReportPlan) -> PageTable:
+    settings = material.settings
+    shown: dict[str, Any] = {
+        "measures": ", ".join(material.scores.measures),
+        "runs": len(material.scores.runs),
+        "topics": len(material.scores.topics),
+        "budget": duration(plan.budget),
+        **{
+            field.name.replace("_", " "): getattr(settings, field.name)
+            for field in fields(settings)
+        },
+    }
+    rows = [[name(key), Cell(_shown(value))] for key, value in shown.items()]
+    return table("settings", "Settings.", ["setting", "value"], rows, shown=50)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
+    return "none" if value is None else str(value)
+
+
+def _versions_table() -> PageTable:
+    versions = {
+        "steadyrank": __version__,
+        "Python": platform.python_version(),
+        **{package: importlib.metadata.version(package) for package in PACKAGES},
+    }
+    rows = [[name(package), name(version)] for package, version in versions.items()]
+    return table("versions", "Versions.", ["package", "version"], rows)
+
+
+def library_call(
+    runs: Any,
+    qrels: Any,
+    *,
+    scores: Any,
+    measures: Sequence[str],
+    budget: str | float,
+    n_samples: int | None,
+    settings: Settings,
+) -> str:
+    """The Python call that makes a report again; objects by their parameters' names.
+
+    >>> library_call("runs/", "qrels.txt", scores=None, measures=["AP"], budget="5m",
+    ...              n_samples=None, settings=Settings(seed=1))
+    "steadyrank.report('runs/', 'qrels.txt', measures=['AP'], budget='5m', rng=1)"
+    """
+    given = [_source(runs, "runs"), _source(qrels, "qrels")] if scores is None else []
+    if scores is not None:
+        given.append(f"scores={_source(scores, 'scores')}")
+    options: dict[str, Any] = {}
+    if measures:
+        options["measures"] = list(measures)
+    if budget != DEFAULT_BUDGET:
+        options["budget"] = budget
+    if n_samples is not None:
+        options["n_samples"] = n_samples
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if value != field.default:
+            plain = str(value) if field.name == "run_info" else value
+            options["rng" if field.name == "seed" else field.name] = plain
+    given += [f"{key}={value!r}" for key, value in options.items()]
+    return f"steadyrank.report({', '.join(given)})"
+
+
+def _source(source: Any, otherwise: str) -> str:
+    """File names as they were given; the name of the parameter for anything else."""
+    if _is_path(source):
+        return repr(str(source))
+    if isinstance(source, Mapping) and all(map(_is_path, source.values())):
+        return repr({str(key): str(value) for key, value in source.items()})
+    if isinstance(source, (list, tuple)) and source and all(map(_is_path, source)):
+        return repr([str(each) for each in source])
+    return otherwise
+
+
+def _is_path(source: Any) -> bool:
+    return isinstance(source, (str, os.PathLike))

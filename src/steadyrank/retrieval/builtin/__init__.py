@@ -1,0 +1,1 @@
+"""The collection that comes with steadyrank."""

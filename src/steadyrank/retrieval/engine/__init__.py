@@ -1,0 +1,1 @@
+"""Text, index, models and search."""

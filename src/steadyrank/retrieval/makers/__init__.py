@@ -1,0 +1,1 @@
+"""Runs made from text: grids and instances of selective search."""

@@ -1,0 +1,243 @@
+"""`grid`: runs of every combination of stop list, lexical unit and model.
+
+For whoever wants many comparable systems of which every component is known: the grid of points
+(Ferro & Silvello, CLEF 2016, doi:10.1007/978-3-319-44564-9_2). A collection is cut into words
+once; each stop list and lexical unit make an index of what the topics use; one pass over its
+postings serves eight models.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack
+
+from steadyrank.data.read.sources import PathLike
+from steadyrank.data.scores import Scores
+from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.measures.evaluate import DEFAULT_MEASURES
+from steadyrank.measures.names import Measure
+from steadyrank.retrieval.engine.index import build_index
+from steadyrank.retrieval.engine.lexical import UNITS
+from steadyrank.retrieval.engine.models import MODELS, Model, parse_model
+from steadyrank.retrieval.engine.search import DocumentOrder, order_documents, search_all, spelled
+from steadyrank.retrieval.engine.search_kernels import Wanted
+from steadyrank.retrieval.engine.stop_lists import STOP_LISTS, stop_words
+from steadyrank.retrieval.engine.word_counts import WordCounts
+from steadyrank.retrieval.makers.options import Evaluation, Missing, NoRelevant
+from steadyrank.retrieval.makers.run_folders import Info, Made, Task
+from steadyrank.retrieval.makers.runs import (
+    MakingOptions,
+    Study,
+    WrittenRuns,
+    keep_and_score,
+    make_study,
+    score_runs,
+    wanted_by,
+    write_runs,
+)
+from steadyrank.words import counted
+
+Names = str | Iterable[str]
+
+
+class GridOptions(MakingOptions, total=False):
+    """What `grid` and `write_grid` take by name beside judgments and folders."""
+
+    stop_lists: Names
+    lexical: Names
+    models: str | Model | Iterable[str | Model]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GridResult(WrittenRuns):
+    """The runs that `write_grid` made."""
+
+    stop_lists: tuple[str, ...]
+    lexical: tuple[str, ...]
+    models: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return (
+            f"<GridResult: {counted(len(self.runs), 'run')} of "
+            f"{counted(len(self.stop_lists), 'stop list')} × "
+            f"{counted(len(self.lexical), 'lexical unit')} × "
+            f"{counted(len(self.models), 'model')} in {self.folder}>"
+        )
+
+
+def grid(
+    corpus: Any,
+    topics: PathLike | Mapping[str, str] | None = None,
+    *,
+    qrels: Any = None,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    missing: Missing = "zero",
+    no_relevant: NoRelevant = "zero",
+    out: PathLike | None = None,
+    store: PathLike | None = None,
+    **options: Unpack[GridOptions],
+) -> Scores:
+    """Scores of every combination of components; runs need not be written.
+
+    `corpus` and `topics` are what `count_words` and `read_topics` take; a folder with
+    `docs.jsonl`, `topics.tsv` and `qrels.txt`, or `irds:NAME`, holds all three. `run_info` has
+    the components as stop_list, lexical and model; a run is named stoplist_lexical_model.
+
+    `stop_lists`, `lexical` (stemmers and n-grams) and `models` name what to combine, by default
+    all; `depth` documents are ranked for each topic. With `out`, runs are written there, too;
+    `store` keeps finished scores, so that the same call again takes up where it stopped. `cache`
+    keeps the collection's word counts. The same bytes for any `jobs`, `scheduler` or `executor`.
+
+    >>> import steadyrank as sr
+    >>> corpus = {"d1": "the rivers of France", "d2": "a river bank", "d3": "banks of France"}
+    >>> scores = sr.grid(
+    ...     corpus, {"1": "river banks"}, qrels={"1": {"d2": 1}}, measures=["RR"],
+    ...     stop_lists=["none", "lucene"], lexical=["none", "porter"], models=["BM25", "PL2"],
+    ... )
+    >>> scores.runs[:3], scores.run_info["lexical"][:3]
+    (('none_none_BM25', 'none_none_PL2', 'none_porter_BM25'), ('none', 'none', 'porter'))
+    """
+    components, study = _prepare(corpus, topics, **options)
+    return score_runs(
+        _make,
+        partial(_plan, components, study),
+        study,
+        corpus=corpus,
+        qrels=qrels,
+        measures=measures,
+        missing=missing,
+        no_relevant=no_relevant,
+        out=out,
+        store=store,
+        grid={"depth": study.depth},
+    )
+
+
+def write_grid(
+    corpus: Any,
+    topics: PathLike | Mapping[str, str] | None = None,
+    *,
+    out: PathLike,
+    **options: Unpack[GridOptions],
+) -> GridResult:
+    """Write a run for every combination of components.
+
+    Takes what `grid` takes. Makes `runs/NAME.run` and `run-info.csv` in the folder `out`; runs
+    that are there already are kept, and the folder of another grid is refused.
+    """
+    components, study = _prepare(corpus, topics, **options)
+    written = write_runs(_make, partial(_plan, components, study), study, out=out)
+    return GridResult(**components._asdict(), **written)
+
+
+class _Components(NamedTuple):
+    """What is combined."""
+
+    stop_lists: tuple[str, ...]
+    lexical: tuple[str, ...]
+    models: tuple[str, ...]
+
+
+def _prepare(
+    corpus: Any,
+    topics: Any,
+    *,
+    stop_lists: Names = STOP_LISTS,
+    lexical: Names | None = None,
+    models: str | Model | Iterable[str | Model] = tuple(MODELS),
+    **options: Unpack[MakingOptions],
+) -> tuple[_Components, Study]:
+    """Check everything that can be checked before the work begins."""
+    stops, units = _listed(stop_lists), _units(lexical)
+    several = [models] if isinstance(models, (str, Model)) else models
+    parsed = [parse_model(model) for model in several]
+    for what, names in (("stop list", stops), ("lexical unit", units), ("model", parsed)):
+        if not names:
+            raise InputError(f"name at least one {what}")
+    stopped = {stop: sorted(stop_words(stop)) for stop in stops}
+    spellings = tuple(map(spelled, parsed))
+    tasks, info = _tasks(stops, units, parsed)
+    settings = {"makes": "grid", "stop_lists": stopped, "lexical": units, "models": spellings}
+    study = make_study(corpus, topics, tasks=tasks, info=info, settings=settings, **options)
+    return _Components(stops, units, spellings), study
+
+
+def _listed(names: Names) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _units(lexical: Names | None) -> tuple[str, ...]:
+    """The lexical units named, or all; without Krovetz's stemmer where it is not installed."""
+    if lexical is not None:
+        units = _listed(lexical)
+        for unit in units:
+            if unit not in UNITS:
+                raise unknown_name("lexical unit", unit, UNITS)
+        return units
+    if importlib.util.find_spec("krovetzstemmer") is not None:
+        return UNITS
+    message = "krovetz is left out, as it is not installed: pip install 'steadyrank[krovetz]'"
+    warnings.warn(message, SteadyrankWarning, stacklevel=4)
+    return tuple(unit for unit in UNITS if unit != "krovetz")
+
+
+def _tasks(
+    stop_lists: Sequence[str], units: Sequence[str], models: Sequence[Model]
+) -> tuple[tuple[Task, ...], tuple[Info, ...]]:
+    """A task for each index, with what is known of its runs; a file's name stands for the file."""
+    tasks: list[Task] = []
+    info: list[Info] = []
+    for stop_list, unit in product(stop_lists, units):
+        stop = stop_list if stop_list in STOP_LISTS else Path(stop_list).stem
+        rows = [{"stop_list": stop, "lexical": unit, "model": str(model)} for model in models]
+        runs = tuple(f"{stop}_{unit}_{model}" for model in models)
+        tasks.append(Task(name=f"{stop}_{unit}", runs=runs, what=(stop_list, unit)))
+        info += rows
+    return tuple(tasks), tuple(info)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Plan:
+    """All that a task depends on, but its stop list and lexical unit."""
+
+    counts: WordCounts
+    topics: Mapping[str, str]
+    models: tuple[str, ...]
+    depth: int
+    order: DocumentOrder
+    evaluation: Evaluation | None
+    wanted: Wanted | None
+
+
+def _plan(components: _Components, study: Study, evaluation: Evaluation | None) -> _Plan:
+    order = order_documents(study.counts.documents)
+    return _Plan(
+        counts=study.counts,
+        topics=study.topics,
+        models=components.models,
+        depth=study.depth,
+        order=order,
+        evaluation=evaluation,
+        wanted=wanted_by(evaluation, study.topics, order),
+    )
+
+
+def _make(plan: _Plan, task: Task) -> Made:
+    """The runs of one index by all models that are asked for."""
+    stop_list, unit = task.what
+    index = build_index(plan.counts, plan.topics, stop_list=stop_list, unit=unit)
+    asked = dict(zip(task.runs, plan.models, strict=True))
+    if not task.score:
+        asked = {run: model for run, model in asked.items() if run in task.write}
+    rankings = search_all(index, asked.values(), depth=plan.depth, order=plan.order)
+    found = (  # Nobody asks where judged documents stand unless there are judgments.
+        (run, partial(ranking.to_run, run), partial(ranking.judged, plan.wanted))  # type: ignore[arg-type]
+        for run, ranking in zip(asked, rankings, strict=True)
+    )
+    return keep_and_score(task, plan.evaluation, found)

@@ -1,0 +1,318 @@
+"""`shard`: instances of a selective search system, which answers differently each time it is built.
+
+For whoever compares systems that are not deterministic (Jayasinghe et al., IP&M 2015,
+doi:10.1016/j.ipm.2015.06.005, section 5): a collection is cut into topical shards, a central
+sample of them is searched first, and ReDDE (Si & Callan, SIGIR 2003, doi:10.1145/860435.860490)
+picks the few shards that are searched for each topic. Cluster samples x partitions x central
+samples make instances; exhaustive search stands beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import product
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+
+from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.read.sources import PathLike
+from steadyrank.data.scores import Scores
+from steadyrank.measures.evaluate import DEFAULT_MEASURES
+from steadyrank.measures.names import Measure
+from steadyrank.retrieval.engine.index import build_index
+from steadyrank.retrieval.engine.models import Model, parse_model
+from steadyrank.retrieval.engine.search import order_documents, spelled
+from steadyrank.retrieval.engine.stop_lists import stop_words
+from steadyrank.retrieval.makers.options import Evaluation, Missing, NoRelevant
+from steadyrank.retrieval.makers.run_folders import Info, Made, Task
+from steadyrank.retrieval.makers.runs import (
+    MakingOptions,
+    Study,
+    WrittenRuns,
+    keep_and_score,
+    make_study,
+    score_runs,
+    wanted_by,
+    write_runs,
+)
+from steadyrank.retrieval.shards.partition import (
+    Distance,
+    Partition,
+    ShardDesign,
+    Statistics,
+    Vectors,
+    central_sample,
+    check_sample,
+    make_vectors,
+    random_shards,
+    topical_shards,
+)
+from steadyrank.retrieval.shards.search import (
+    Engine,
+    all_shards,
+    choose_shards,
+    judge,
+    make_engine,
+    make_shards,
+    run_of,
+)
+from steadyrank.words import counted
+
+EXHAUSTIVE = "exhaustive"
+
+
+def _name(info: Info) -> str:
+    return "{system}_r{rate}_s{sample}_p{partition}_c{csi}".format(**info)
+
+
+class ShardOptions(MakingOptions, total=False):
+    """What `shard` and `write_shards` take by name beside judgments and folders."""
+
+    shards: int
+    sample_rate: float | Iterable[float]
+    cluster_samples: int
+    partitions: int
+    csi: int
+    cluster_share: float
+    top_shards: int
+    csi_depth: int
+    distance: Distance
+    random_shards: bool
+    statistics: Statistics
+    model: str | Model
+    stop_list: str
+    lexical: str
+    rng: Rng
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Plan:
+    """All that an instance depends on, but its numbers."""
+
+    design: ShardDesign
+    seed: int
+    depth: int
+    engine: Engine
+    vectors: Vectors | None
+    evaluation: Evaluation | None
+
+
+def _partition(plan: _Plan, sample: int, partition: int) -> Partition:
+    design = plan.design
+    numbers = {"seed": plan.seed, "sample": sample, "partition": partition}
+    if plan.vectors is None:
+        return random_shards(len(plan.engine.order), n_shards=design.shards, **numbers)
+    return topical_shards(
+        plan.vectors, n_shards=design.shards, sample_share=design.cluster_share, **numbers
+    )
+
+
+def _make(plan: _Plan, task: Task) -> Made:
+    """All instances of one partition; or exhaustive search, of one shard that is always chosen."""
+    if task.what is None:
+        everything = np.zeros(len(plan.engine.order), np.int32)
+        shards = make_shards(plan.engine, Partition(shard_of=everything, n_shards=1))
+        choices = [all_shards(shards)]
+    else:
+        sample, partition = task.what
+        shards = make_shards(plan.engine, _partition(plan, sample, partition))
+        choices = [
+            choose_shards(
+                plan.engine,
+                shards,
+                central_sample(
+                    shards.partition,
+                    rate=rate,
+                    seed=plan.seed,
+                    sample=sample,
+                    partition=partition,
+                    csi=csi,
+                ),
+                csi_depth=plan.design.csi_depth,
+                top_shards=plan.design.top_shards,
+            )
+            for rate, csi in plan.design.instances
+        ]
+    found = (
+        (
+            name,
+            partial(run_of, plan.engine, shards, chosen, depth=plan.depth, name=name),
+            partial(judge, shards, chosen, depth=plan.depth),
+        )
+        for name, chosen in zip(task.runs, choices, strict=True)
+    )
+    return keep_and_score(task, plan.evaluation, found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ShardResult(WrittenRuns):
+    """The runs that `write_shards` made: one of exhaustive search, and one an instance."""
+
+    design: ShardDesign
+    model: str
+    stop_list: str
+    lexical: str
+    seed: int
+
+    def __repr__(self) -> str:
+        return (
+            f"<ShardResult: {counted(len(self.runs) - 1, 'instance')} of "
+            f"{counted(self.design.shards, f'{self.design.system} shard')} in {self.folder}>"
+        )
+
+
+def shard(
+    corpus: Any,
+    topics: PathLike | Mapping[str, str] | None = None,
+    *,
+    qrels: Any = None,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+    missing: Missing = "zero",
+    no_relevant: NoRelevant = "zero",
+    out: PathLike | None = None,
+    store: PathLike | None = None,
+    **options: Unpack[ShardOptions],
+) -> Scores:
+    """Scores of many instances of selective search, and of exhaustive search beside them.
+
+    `corpus` and `topics` are what `count_words` and `read_topics` take; a folder with
+    `docs.jsonl`, `topics.tsv` and `qrels.txt`, or `irds:NAME`, holds all three. `run_info` says
+    of each run its system ("topical", "random" or "exhaustive"), rate, sample, partition and csi,
+    as `instances` needs them. With `out`, runs are written there too; `store` keeps scores.
+
+    `shards` of the collection are made `cluster_samples` x `partitions` times, by k-means on a
+    `cluster_share` of the documents (`distance` "cosine", or "kl" as Kulkarni & Callan), or at
+    random (`random_shards`). For each, `csi` central samples hold a `sample_rate` (one, or
+    several) of every shard. Of the `csi_depth` best documents of the central sample, ReDDE
+    chooses `top_shards`; their documents are merged by score, `depth` a topic. `statistics`:
+    "global", or every "shard" and central sample its own. A topic for which the central sample
+    has no document gets none.
+
+    What is random in an instance depends on `rng` and its numbers (sample, partition, csi)
+    alone: other rates, `jobs`, or a `scheduler` change nothing.
+
+    >>> import steadyrank as sr
+    >>> corpus = {f"d{i}": f"word{i % 7} word{i % 5} river" for i in range(200)}
+    >>> scores = sr.shard(
+    ...     corpus, {"1": "word3 river"}, qrels={"1": {"d3": 1, "d38": 1}}, shards=5, csi=2,
+    ...     cluster_share=0.2, sample_rate=[0.1, 0.2], top_shards=2, measures="P@10",
+    ... )
+    >>> scores.values.shape, scores.run_info["system"][:2], scores.run_info["rate"][-1]
+    ((1, 41, 1), ('exhaustive', 'topical'), '0.2')
+    """
+    system, study = _prepare(corpus, topics, **options)
+    about = {
+        "model": system.model,
+        "stop_list": system.stop_list,
+        "lexical": system.lexical,
+        "depth": study.depth,
+        "seed": system.seed,
+    }
+    return score_runs(
+        _make,
+        partial(_plan, system, study),
+        study,
+        corpus=corpus,
+        qrels=qrels,
+        measures=measures,
+        missing=missing,
+        no_relevant=no_relevant,
+        out=out,
+        store=store,
+        shard={**asdict(system.design), **about},
+    )
+
+
+def write_shards(
+    corpus: Any,
+    topics: PathLike | Mapping[str, str] | None = None,
+    *,
+    out: PathLike,
+    **options: Unpack[ShardOptions],
+) -> ShardResult:
+    """Write the runs of many instances of selective search, and of exhaustive search.
+
+    Takes what `shard` takes. Makes `runs/NAME.run` and `run-info.csv` in the folder `out`; runs
+    that are there already are kept, and the folder of another design is refused.
+    """
+    system, study = _prepare(corpus, topics, **options)
+    written = write_runs(_make, partial(_plan, system, study), study, out=out)
+    return ShardResult(**system._asdict(), **written)
+
+
+class _System(NamedTuple):
+    """A design, and what searches."""
+
+    design: ShardDesign
+    model: str
+    stop_list: str
+    lexical: str
+    seed: int
+
+
+def _prepare(
+    corpus: Any,
+    topics: Any,
+    *,
+    model: str | Model = "BM25",
+    stop_list: str = "lucene",
+    lexical: str = "porter",
+    rng: Rng = 0,
+    **options: Any,
+) -> tuple[_System, Study]:
+    """Check everything that can be checked before the work begins."""
+    seed = seed_from(rng)
+    making = {key: options.pop(key) for key in MakingOptions.__optional_keys__ & options.keys()}
+    design = ShardDesign(**options)
+    model = spelled(parse_model(model))
+    stopped = stop_words(stop_list)
+    tasks, info = _tasks(design)
+    settings = {
+        "makes": "selective search",
+        "seed": seed,
+        "model": model,
+        "stop_list": sorted(stopped),
+        "lexical": lexical,
+        **asdict(design),
+    }
+    study = make_study(corpus, topics, tasks=tasks, info=info, settings=settings, **making)
+    check_sample(len(study.counts.documents), design)
+    return _System(design, model, stop_list, lexical, seed), study
+
+
+def _tasks(design: ShardDesign) -> tuple[tuple[Task, ...], tuple[Info, ...]]:
+    """Exhaustive search, then a task for each partition, with what is known of their runs."""
+    tasks = [Task(name=EXHAUSTIVE, runs=(EXHAUSTIVE,), what=None)]
+    info: list[Info] = [
+        {"system": EXHAUSTIVE, "rate": "", "sample": "", "partition": "", "csi": ""}
+    ]
+    for sample, partition in product(range(design.cluster_samples), range(design.partitions)):
+        rows = [design.info(sample, partition, *instance) for instance in design.instances]
+        name = f"sample-{sample + 1}-partition-{partition + 1}"
+        tasks.append(Task(name=name, runs=tuple(map(_name, rows)), what=(sample, partition)))
+        info += rows
+    return tuple(tasks), tuple(info)
+
+
+def _plan(system: _System, study: Study, evaluation: Evaluation | None) -> _Plan:
+    """The index, searched exhaustively, and the documents as vectors."""
+    design = system.design
+    index = build_index(study.counts, study.topics, stop_list=system.stop_list, unit=system.lexical)
+    order = order_documents(study.counts.documents)
+    wanted = wanted_by(evaluation, index.topics, order)
+    vectors = None
+    if not design.random_shards:
+        stopped = stop_words(system.stop_list)
+        vectors = make_vectors(study.counts, distance=design.distance, without=stopped)
+    engine = make_engine(index, order, system.model, statistics=design.statistics, wanted=wanted)
+    return _Plan(
+        design=design,
+        seed=system.seed,
+        depth=study.depth,
+        engine=engine,
+        vectors=vectors,
+        evaluation=evaluation,
+    )

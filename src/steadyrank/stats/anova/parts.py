@@ -1,0 +1,240 @@
+"""The arithmetic of balanced designs: where observations lie, and their orthogonal parts.
+
+For `stats.anova.balanced`: data with one axis a factor are split into the effects of every factor
+and interaction asked for, and the rest. Everything comes from marginal means of centred data; no
+design matrix is built, and the data are copied once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from steadyrank.errors import InputError
+
+Axes = frozenset[int]
+"""A term of the model: the axes of its factors."""
+
+BLOCK = 8192
+"""Numbers that are squared and summed at once."""
+
+DEPENDS = "sums of squares would depend on the order of the effects"
+"""Why unbalanced data are refused."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Layout:
+    """Where the observations of a balanced design are."""
+
+    levels: Mapping[str, tuple[str, ...]]
+    """Factor to its levels, in the order of appearance."""
+    index: np.ndarray
+    """Positions of observations: one axis a factor, and a last one for replicates."""
+
+
+def balanced_layout(columns: Mapping[str, Sequence[Any]]) -> Layout:
+    """Lay observations out by factors: `values[layout.index]` is what `anova` takes.
+
+    `columns` has, for each factor, the level of every observation. Every combination of levels
+    must be there equally often; an error names one that is not.
+
+    >>> layout = balanced_layout({"a": ["x", "y", "x", "y"], "b": [1, 1, 2, 2]})
+    >>> layout.levels, layout.index[..., 0].tolist()
+    ({'a': ('x', 'y'), 'b': ('1', '2')}, [[0, 2], [1, 3]])
+    """
+    named = {name: [str(level) for level in column] for name, column in columns.items()}
+    lengths = {name: len(column) for name, column in named.items()}
+    if len(set(lengths.values())) != 1 or 0 in lengths.values():
+        raise InputError(f"factors need columns of one length, at least 1, got {lengths or 'none'}")
+    levels = {name: tuple(dict.fromkeys(column)) for name, column in named.items()}
+    _check_balance(levels, Counter(zip(*named.values(), strict=True)))
+    shape = tuple(map(len, levels.values()))
+    places = []
+    for name, column in named.items():
+        place = {level: i for i, level in enumerate(levels[name])}
+        places.append(np.array([place[level] for level in column]))
+    order = np.argsort(np.ravel_multi_index(tuple(places), shape), kind="stable")
+    return Layout(levels=levels, index=order.reshape(*shape, -1))
+
+
+def _check_balance(levels: Mapping[str, tuple[str, ...]], counts: Counter[Any]) -> None:
+    n_cells, most = prod(map(len, levels.values())), max(counts.values())
+    short = n_cells - sum(count == most for count in counts.values())
+    if not short:
+        return
+    odd = next(cell for cell in product(*levels.values()) if counts[cell] < most)
+    named = ", ".join(f"{name}={level}" for name, level in zip(levels, odd, strict=True))
+    raise InputError(
+        f"unbalanced: {short} of {n_cells} combinations of {', '.join(levels)} are there less "
+        f"often than others (first: {named}, {counts[odd]} instead of {most}); {DEPENDS}: leave "
+        "out levels until every combination is there equally often, or ask for type III sums of "
+        "squares, which do not (--unbalanced type3)"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Parts:
+    """Orthogonal parts of the data: the effects of every term of a closed family, and the rest."""
+
+    mean: float
+    effects: Mapping[Axes, np.ndarray]
+    """e(S) = mean(S) - sum of e(R) over R within S; axes outside S have length 1."""
+    ss: Mapping[Axes, float]
+    ss_total: float
+    ss_rest: float
+
+    def cell_means(self, axes: Axes) -> np.ndarray:
+        """Mean of each cell of a term, one axis a factor."""
+        inner = [effect for part, effect in self.effects.items() if part <= axes]
+        table = self.mean + sum(inner[1:], inner[0])
+        return np.asarray(table.squeeze(tuple(sorted(set(range(table.ndim)) - axes))))
+
+
+def closed_family(terms: Sequence[Axes]) -> list[Axes]:
+    """The terms and all that lies within them, small ones first."""
+    family = {part for term in terms for part in [*proper_parts(term), term]}
+    return sorted(family, key=lambda axes: (len(axes), sorted(axes)))
+
+
+def proper_parts(axes: Axes) -> list[Axes]:
+    """The terms that an interaction is made of.
+
+    >>> [sorted(part) for part in proper_parts(frozenset({0, 2}))]
+    [[0], [2]]
+    """
+    ordered = sorted(axes)
+    return [frozenset(some) for size in range(1, len(axes)) for some in combinations(ordered, size)]
+
+
+def decompose(array: np.ndarray, family: Sequence[Axes]) -> Parts:
+    """Split an array into the effects of a closed family of terms and the rest.
+
+    The squares of what is left are summed as they are: a difference of large sums of squares
+    would lose the digits that matter where the effects explain nearly everything.
+    """
+    mean = float(array.mean())
+    rest = array - mean
+    # Where values are huge and their spread is small, the first mean is only nearly the mean.
+    offset = float(rest.mean())
+    rest -= offset
+    joint = frozenset[int]().union(*(axes for axes in family if len(axes) > 1))
+    effects = _margins(rest, family, joint)
+    for axes in family:
+        for part in proper_parts(axes):
+            effects[axes] -= effects[part]
+    ss = {axes: _squares(effect) * (array.size // effect.size) for axes, effect in effects.items()}
+    ss_total = _squares(rest)
+    for table in _folded(effects, joint, rest.ndim):
+        rest -= table
+    return Parts(
+        mean=mean + offset, effects=effects, ss=ss, ss_total=ss_total, ss_rest=_squares(rest)
+    )
+
+
+def _margins(rest: np.ndarray, family: Sequence[Axes], joint: Axes) -> dict[Axes, np.ndarray]:
+    """Marginal means of every term, each taken from the smallest table that has it.
+
+    Interactions that leave an axis out share one reading of the whole data, their `joint` table.
+    """
+    everything = frozenset(range(rest.ndim))
+    tables = {everything: rest}
+    for axes in [joint, *reversed(family)]:
+        if axes and axes not in tables:
+            nearest = min((other for other in tables if axes < other), key=len)
+            over = tuple(sorted(nearest - axes))
+            tables[axes] = np.asarray(tables[nearest].mean(axis=over, keepdims=True))
+    return {axes: tables[axes] if axes != everything else rest.copy() for axes in family}
+
+
+def _folded(effects: Mapping[Axes, np.ndarray], joint: Axes, n_axes: int) -> list[np.ndarray]:
+    """Tables whose sum is that of all effects: few, as each costs a pass over the data."""
+    tables: dict[Axes, np.ndarray] = {}
+    for axes in sorted(effects, key=len, reverse=True):
+        # A joint table of all axes would be as large as the data: then the largest terms it is.
+        whole = joint if len(joint) < n_axes and axes <= joint else axes
+        home = next((other for other in tables if whole <= other), None)
+        if home is None:
+            tables[whole] = effects[axes].copy()
+        else:
+            tables[home] = tables[home] + effects[axes]
+    return list(tables.values())
+
+
+def _squares(table: np.ndarray) -> float:
+    """Sum of squares, a block at a time: what is squared stays in the processor's cache."""
+    flat = table.reshape(-1)
+    blocks = (flat[first : first + BLOCK] for first in range(0, flat.size, BLOCK))
+    return math.fsum(float(np.square(block).sum()) for block in blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A sum of squares and its degrees of freedom."""
+
+    ss: float
+    df: int
+
+    @property
+    def ms(self) -> float:
+        """The mean square; NaN without degrees of freedom."""
+        return self.ss / self.df if self.df else float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """What each effect and the error of each stratum get of the total."""
+
+    effects: Mapping[str, Amount]
+    home: Mapping[str, str]
+    """Effect to the error of its stratum."""
+    errors: Mapping[str, Amount]
+    error: Amount
+    """All errors together."""
+    total: Amount
+
+
+def split_total(
+    parts: Parts,
+    terms: Mapping[str, Axes],
+    layers: Mapping[str, Axes],
+    shape: tuple[int, ...],
+    rounding: float,
+) -> Split:
+    """Give every part of the data to its effect, or else to the error of its stratum."""
+    n, taken = prod(shape), set(terms.values())
+    dfs = {axes: prod(shape[axis] - 1 for axis in axes) for axes in parts.ss}
+    errors = {f"error({name})": Amount(0.0, 0) for name in layers}
+    errors["error"] = Amount(parts.ss_rest, n - 1 - sum(dfs.values()))
+    for axes, ss in parts.ss.items():
+        if axes not in taken:
+            name = _stratum(axes, layers)
+            errors[name] = Amount(errors[name].ss + ss, errors[name].df + dfs[axes])
+    errors = {name: _without_rounding(each, rounding) for name, each in errors.items()}
+    effects = {name: Amount(parts.ss[axes], dfs[axes]) for name, axes in terms.items()}
+    return Split(
+        effects={name: _without_rounding(each, rounding) for name, each in effects.items()},
+        home={name: _stratum(axes, layers) for name, axes in terms.items()},
+        errors=errors,
+        error=Amount(
+            sum(each.ss for each in errors.values()), sum(each.df for each in errors.values())
+        ),
+        total=Amount(parts.ss_total, n - 1),
+    )
+
+
+def _stratum(axes: Axes, layers: Mapping[str, Axes]) -> str:
+    """The error of the smallest stratum that holds a term; the first of several."""
+    holding = [name for name, layer in layers.items() if axes <= layer]
+    return f"error({min(holding, key=lambda name: len(layers[name]))})" if holding else "error"
+
+
+def _without_rounding(amount: Amount, rounding: float) -> Amount:
+    """Nothing, where a mean square is no more than rounding leaves behind."""
+    return Amount(0.0, amount.df) if amount.ss <= amount.df * rounding**2 else amount

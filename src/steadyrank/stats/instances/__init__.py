@@ -1,0 +1,1 @@
+"""Systems that vary: tests over topics and instances."""

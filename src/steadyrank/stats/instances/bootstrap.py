@@ -1,0 +1,454 @@
+"""Does a non-deterministic system differ from another? Bootstraps over topics and instances.
+
+Algorithm 2 of Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015) resamples the topics of
+each instance; it speaks of these instances only, and rejects too often where instances differ and
+are few. The two-way bootstrap draws topics and instances, and speaks of both populations.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from steadyrank.compute.executors import map_in_order, workers
+from steadyrank.compute.random import block_stream, blocks_of
+from steadyrank.errors import InputError
+from steadyrank.stats.inputs import check_open_unit, check_samples, pair_moments
+from steadyrank.stats.instances.kernels import TOGETHER, extreme_counts, words_of
+from steadyrank.stats.pairs import kernels as pair_kernels
+from steadyrank.stats.pairs.result import (
+    CONSTANT,
+    NO_DIFFERENCE,
+    TOO_FEW,
+    ZERO_VARIANCE,
+    degenerate_flags,
+)
+from steadyrank.stats.pairs.tests import in_threads, slices
+
+CHUNK = 1 << 14
+"""Resamples that a thread counts at a time; a multiple of `TOGETHER`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class InstanceBootstrap:
+    """Algorithm 2: a non-deterministic system against a deterministic one."""
+
+    difference: float
+    """Mean over topics of the instances' mean difference."""
+    statistic: float
+    """t of the topics' mean differences over instances."""
+    pvalue: float
+    pvalue_error: float
+    """Monte Carlo standard error of the p-value."""
+    counts: np.ndarray
+    """How many resamples of each instance are as extreme."""
+    n_samples: int
+    """Resamples of each instance."""
+    n_instances: int
+    """Instances with two topics or more: others cannot be resampled."""
+    n_topics: int
+    mode: str
+    seed: int
+    flag: str
+    """"" or a flag of `steadyrank.stats.pairs.result`."""
+    method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoWayBootstrap:
+    """The two-way bootstrap of the difference of two systems."""
+
+    difference: float
+    standard_error: float
+    """Standard deviation of the resampled differences."""
+    interval: tuple[float, float]
+    level: float
+    pvalue: float
+    pvalue_error: float
+    """Monte Carlo standard error of the p-value."""
+    n_samples: int
+    n_undefined: int
+    """Resamples without a topic that both systems have: left out."""
+    n_instances: tuple[int, int]
+    n_topics: int
+    """Topics that both systems have in some instance."""
+    seed: int
+    flag: str
+    """"" or a flag of `steadyrank.stats.pairs.result`."""
+    method: str
+
+
+def algorithm_two(
+    differences: ArrayLike,
+    *,
+    n_samples: int = 1000,
+    mode: str = "sound",
+    alternative: str = "two-sided",
+    seed: int = 0,
+    jobs: int | None = None,
+) -> InstanceBootstrap:
+    """Algorithm 2 of Jayasinghe et al. (2015), on differences [instance, topic] to one system.
+
+    t(z) is Student's t of the topics' mean differences over instances. From each instance's
+    differences `n_samples` resamples of topics are drawn, independently of other instances', and
+    t* = (mean - shift) / standard error; the shift is the instance's mean, or in the mode "paper"
+    the mean of its resample means. Counts |t*| >= |t(z)| (the line that the listing lacks), or
+    t* >= t(z) for the alternative "greater"; p is (1 + count) / (1 + M n_samples), or
+    count / (M n_samples) in the mode "paper". A resample without variance has t* = ±inf.
+
+    Speaks of these instances alone: that instances differ in their means is in no t*. It exceeds
+    its level unless N s_a² is small beside M s_u² + s_e² (`steadyrank.stats.mixed.two_way`). An
+    instance's missing topics (NaN) are left out of its resamples and of the topics' means.
+
+    Reference: doi:10.1016/j.ipm.2015.06.005.
+
+    >>> d = [[0.3, 0.5, -0.1, 0.6], [0.4, 0.5, -0.2, 0.8], [0.2, 0.6, -0.1, 0.7]]
+    >>> test = algorithm_two(d)
+    >>> round(test.statistic, 3), bool(0.1 < test.pvalue < 0.3), test.n_instances
+    (1.936, True, 3)
+    """
+    d = _matrix("differences", differences)
+    check_samples(n_samples)
+    _check_choice("mode", mode, ("sound", "paper"))
+    _check_choice("alternative", alternative, ("two-sided", "greater"))
+    difference, t, n_topics, flag = _student(_topic_means(d))
+    found = _instances(d)
+    counts = np.zeros(len(found.places), np.int64)
+    pvalue, error = (1.0, 0.0) if flag == NO_DIFFERENCE else (np.nan, np.nan)
+    if flag not in (NO_DIFFERENCE, TOO_FEW) and counts.size:
+        two_sided = alternative == "two-sided"
+        counts = _extreme_counts(
+            found,
+            _limit(t, two_sided),
+            n_samples=n_samples,
+            seed=seed,
+            paper=mode == "paper",
+            two_sided=two_sided,
+            jobs=jobs,
+        )
+        pvalue, error = _pooled(counts, n_samples, mode)
+    recentred = "the mean of its resample means" if mode == "paper" else "its mean"
+    formula = "extreme / B" if mode == "paper" else "(1 + extreme) / (1 + B)"
+    return InstanceBootstrap(
+        difference=difference,
+        statistic=t,
+        pvalue=pvalue,
+        pvalue_error=error,
+        counts=counts,
+        n_samples=n_samples,
+        n_instances=len(found.places),
+        n_topics=n_topics,
+        mode=mode,
+        seed=seed,
+        flag=flag,
+        method=f"studentized bootstrap of each instance's topics, {alternative}, {n_samples} "
+        f"samples an instance, each instance recentred by {recentred}, p = {formula}",
+    )
+
+
+def two_way_bootstrap(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    n_samples: int = 10_000,
+    level: float = 0.95,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> TwoWayBootstrap:
+    """Draw topics and, independently, the instances of each system; how does a - b vary?
+
+    `a` and `b` are scores [instance, topic], or [topic] for a deterministic system. Each resample
+    draws N topics for both systems and as many instances of each as it has, with replacement; its
+    difference d* is the mean over the drawn topics of a's mean less b's. The interval is between
+    percentiles of d*; p = 2 min((1 + #{d* <= 0}), (1 + #{d* >= 0})) / (1 + n_samples), at most 1.
+    The variance of d* counts the residual up to three times, but instances only (M - 1) / M times:
+    with fewer than some 10 instances that differ, or some 50 topics, p is too small. Missing cells
+    (NaN): for each drawn topic, the mean over the drawn instances that have it; topics that either
+    system lacks are left out.
+
+    Reference: Owen 2007, doi:10.1214/07-AOAS122 (the pigeonhole bootstrap).
+
+    >>> a = [[0.3, 0.5, 0.1, 0.6], [0.4, 0.5, 0.2, 0.8], [0.2, 0.6, 0.1, 0.7]]
+    >>> test = two_way_bootstrap(a, [0.2, 0.1, 0.1, 0.4])
+    >>> round(test.difference, 4), test.n_instances, bool(test.interval[0] < test.difference)
+    (0.2167, (3, 1), True)
+    """
+    first, second = _system("a", a), _system("b", b)
+    if first.shape[1] != second.shape[1]:
+        raise InputError(
+            f"both systems need the same topics, got {first.shape[1]} and {second.shape[1]}: "
+            "mark missing scores as NaN"
+        )
+    check_samples(n_samples)
+    check_open_unit("level", level)
+    systems = _systems(first, second)
+    by_topic = _topic_means(first) - _topic_means(second)
+    difference, _, n_topics, _ = _student(by_topic)
+    drawn = in_threads(
+        lambda block: _drawn_differences(systems, seed, block), blocks_of(n_samples), jobs=jobs
+    )
+    resampled = np.concatenate(drawn)
+    found = resampled[~np.isnan(resampled)]
+    flag, tiny = _spread_flag(found, difference, n_topics)
+    known = flag != TOO_FEW
+    pvalue, error = _two_sided(found, tiny) if known else (np.nan, np.nan)
+    ends = [0.5 - 0.5 * level, 0.5 + 0.5 * level]
+    low, high = np.quantile(found, ends).tolist() if known else (np.nan, np.nan)
+    return TwoWayBootstrap(
+        difference=difference,
+        standard_error=float(found.std()) if known else np.nan,
+        interval=(low, high),
+        level=level,
+        pvalue=pvalue,
+        pvalue_error=error,
+        n_samples=n_samples,
+        n_undefined=n_samples - found.size,
+        n_instances=(len(first), len(second)),
+        n_topics=n_topics,
+        seed=seed,
+        flag=flag,
+        method=f"two-way bootstrap over topics and instances, {n_samples} samples, percentile "
+        "interval, p = 2 min((1 + below), (1 + above)) / (1 + B)",
+    )
+
+
+class _Instances(NamedTuple):
+    """What Algorithm 2 draws from: the differences of each instance about their mean."""
+
+    places: np.ndarray
+    """Rows of the instances that have two topics or more."""
+    n_topics: np.ndarray
+    entries: np.ndarray
+    """[instance, number]: centred difference and its square, of each topic in turn, then zeros."""
+    largest: np.ndarray
+    """Largest absolute difference."""
+
+    def some(self, part: slice) -> _Instances:
+        return _Instances(*(each[part] for each in self))
+
+
+def _instances(d: np.ndarray) -> _Instances:
+    n, means, _, largest = pair_moments(d)
+    keep = np.flatnonzero(n > 1)
+    centred = d[keep] - means[keep, None]
+    if (n[keep] < d.shape[1]).any():
+        # Topics that are there come first: what is drawn is a position among them.
+        order = np.argsort(np.isnan(centred), axis=1, kind="stable")
+        centred = np.nan_to_num(np.take_along_axis(centred, order, axis=1))
+    entries = np.zeros((len(keep), 2 * d.shape[1] + 2))
+    entries[:, 0:-2:2], entries[:, 1:-2:2] = centred, centred**2
+    return _Instances(keep, n[keep], entries, largest[keep])
+
+
+def _extreme_counts(
+    found: _Instances,
+    limit: float,
+    *,
+    n_samples: int,
+    seed: int,
+    paper: bool,
+    two_sided: bool,
+    jobs: int | None,
+) -> np.ndarray:
+    """How many t* reach the limit, for each instance."""
+    key, n_instances = _key(seed), len(found.places)
+    # An instance whose resamples are counted in one go needs no sweep to find their mean.
+    at_once = paper and n_samples <= CHUNK
+    tasks = [
+        (part, first, stop)
+        for part in slices(n_instances, max(1, CHUNK // n_samples))
+        for _, first, stop in blocks_of(n_samples, CHUNK)
+    ]
+
+    def resample(shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        counts, totals = np.zeros(n_instances, np.int64), np.zeros(n_instances)
+
+        def count(task: tuple[slice, int, int]) -> tuple[np.ndarray, np.ndarray]:
+            some, span = found.some(task[0]), task[1:]
+            return _count(some, shifts[task[0]], span, key, limit, two_sided, at_once)
+
+        with workers(jobs=jobs if len(tasks) > 1 else 1) as threads:
+            answers = map_in_order(count, tasks, threads)
+        for (part, _, _), (extreme, total) in zip(tasks, answers, strict=True):
+            counts[part] += extreme
+            totals[part] += total
+        return counts, totals
+
+    counts, totals = resample(np.zeros(n_instances))
+    return resample(totals / n_samples)[0] if paper and not at_once else counts
+
+
+def _count(
+    found: _Instances,
+    shifts: np.ndarray,
+    span: tuple[int, int],
+    key: int,
+    limit: float,
+    two_sided: bool,
+    recentred: bool,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of some instances and a span of resamples: extreme t*, and the sum of the resample means."""
+    counts, totals = np.zeros(len(shifts), np.int64), np.zeros(len(shifts))
+    size = TOGETHER * words_of(int(found.n_topics.max()))
+    words, positions = np.empty((2, size), np.uint64)
+    sums, squares = np.empty((2, span[1] - span[0]))
+    extreme_counts(
+        np.uint64(key),
+        span[0],
+        found.places,
+        found.n_topics,
+        found.entries,
+        shifts,
+        recentred,
+        found.largest,
+        limit,
+        two_sided,
+        words,
+        positions,
+        sums,
+        squares,
+        counts,
+        totals,
+    )
+    return counts, totals
+
+
+def _key(seed: int) -> int:
+    """Where the streams of Algorithm 2 begin, for one seed."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/algorithm two".encode()).digest()[:8], "little")
+
+
+def _limit(t: float, two_sided: bool) -> float:
+    """The t that counts as extreme: rounding must not take a tie away."""
+    t = abs(t) if two_sided else t
+    return 0.0 if abs(t) <= CONSTANT else t * (1.0 - CONSTANT * float(np.sign(t)))
+
+
+def _student(z: np.ndarray) -> tuple[float, float, int, str]:
+    """Mean, t, topics and flag of differences by topic."""
+    n, mean, sd, largest = pair_moments(z[None, :])
+    flag = str(degenerate_flags(n, mean, sd, largest)[0])
+    if flag in (NO_DIFFERENCE, TOO_FEW):
+        return float(mean[0]), float("nan"), int(n[0]), flag
+    if flag == ZERO_VARIANCE:
+        return float(mean[0]), float(np.copysign(np.inf, mean[0])), int(n[0]), flag
+    return float(mean[0]), float(mean[0] / sd[0] * np.sqrt(n[0])), int(n[0]), flag
+
+
+def _pooled(counts: np.ndarray, n_samples: int, mode: str) -> tuple[float, float]:
+    """The p-value over all instances, and its error: instances are strata, not draws."""
+    shares = counts / n_samples
+    error = float(np.sqrt((shares * (1.0 - shares)).sum() / n_samples) / len(counts))
+    total = len(counts) * n_samples
+    if mode == "paper":
+        return float(counts.sum() / total), error
+    return float((1 + counts.sum()) / (1 + total)), error
+
+
+class _Present(NamedTuple):
+    """A system's scores, 0 where missing, and which are there."""
+
+    scores: np.ndarray
+    there: np.ndarray | None
+    """As 0.0 and 1.0; None if complete."""
+    stream: str
+    """What its draws are for."""
+
+
+def _systems(first: np.ndarray, second: np.ndarray) -> list[_Present]:
+    """Both systems, each with a stream that stays with it when they are swapped."""
+    swapped = (first.shape, first.tobytes()) > (second.shape, second.tobytes())
+    streams = ["instances of one system", "instances of the other"]
+    found = []
+    for scores, stream in zip((first, second), streams[:: -1 if swapped else 1], strict=True):
+        there = ~np.isnan(scores)
+        some = None if there.all() else there.astype(np.float64)
+        found.append(_Present(np.where(there, scores, 0.0), some, stream))
+    return found
+
+
+def _drawn_differences(
+    systems: Sequence[_Present], seed: int, block: tuple[int, int, int]
+) -> np.ndarray:
+    """d* of a block of resamples; NaN where no drawn topic has scores of both systems."""
+    topics = _drawn_weights(seed, "topics of both systems", block, systems[0].scores.shape[1])
+    means = []
+    for system in systems:
+        instances = _drawn_weights(seed, system.stream, block, len(system.scores))
+        means.append(_resampled_means(system, instances))
+    difference = means[0] - means[1]
+    lacking = np.isnan(difference)
+    if not lacking.any():
+        return np.asarray(np.einsum("bn,bn->b", topics, difference) / topics.shape[1])
+    topics[lacking] = 0.0
+    difference[lacking] = 0.0
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.einsum("bn,bn->b", topics, difference) / topics.sum(axis=1))
+
+
+def _resampled_means(system: _Present, instances: np.ndarray) -> np.ndarray:
+    """Each topic's mean over the drawn instances that have it, [resample, topic]."""
+    sums = instances @ system.scores
+    if system.there is None:
+        return np.asarray(sums / len(system.scores))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sums / (instances @ system.there))
+
+
+def _drawn_weights(seed: int, purpose: str, block: tuple[int, int, int], size: int) -> np.ndarray:
+    """How often each resample of a block draws each of `size` things, [resample, thing]."""
+    number, first, stop = block
+    stream = block_stream(seed, purpose, number)
+    weights = np.empty((stop - first, size))
+    pair_kernels.topic_weights(stream.integers(0, size, weights.shape, np.uint32), weights)
+    return weights
+
+
+def _topic_means(scores: np.ndarray) -> np.ndarray:
+    """Of each topic, over the instances that have it; NaN without any."""
+    there = ~np.isnan(scores)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(there, scores, 0.0).sum(axis=0) / there.sum(axis=0))
+
+
+def _spread_flag(found: np.ndarray, difference: float, n_topics: int) -> tuple[str, float]:
+    """The flag of resampled differences, and the size below which one counts as 0."""
+    if n_topics < 2 or not found.size:
+        return TOO_FEW, 0.0
+    tiny = CONSTANT * max(1.0, float(np.abs(found).max()))
+    if float(np.ptp(found)) > tiny:
+        return "", tiny
+    return (NO_DIFFERENCE if abs(difference) <= tiny else ZERO_VARIANCE), tiny
+
+
+def _two_sided(found: np.ndarray, tiny: float) -> tuple[float, float]:
+    """p-value and Monte Carlo error from resampled differences."""
+    extreme = min(int((found <= tiny).sum()), int((found >= -tiny).sum()))
+    share = extreme / found.size
+    error = 2.0 * np.sqrt(share * (1.0 - share) / found.size)
+    return min(1.0, 2.0 * (1 + extreme) / (1 + found.size)), float(error)
+
+
+def _matrix(name: str, values: ArrayLike) -> np.ndarray:
+    matrix = np.asarray(values, dtype=np.float64)
+    if matrix.ndim != 2 or not matrix.size:
+        raise InputError(f"{name} must be a matrix [instance, topic], got shape {matrix.shape}")
+    if np.isinf(matrix).any():
+        raise InputError(f"{name} holds an infinite value: mark missing scores as NaN")
+    return matrix
+
+
+def _system(name: str, values: ArrayLike) -> np.ndarray:
+    scores = np.asarray(values, dtype=np.float64)
+    return _matrix(name, scores[None, :] if scores.ndim == 1 else scores)
+
+
+def _check_choice(name: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        listed = " or ".join(f'"{each}"' for each in known)
+        raise InputError(f"{name} must be {listed}, got {value!r}")

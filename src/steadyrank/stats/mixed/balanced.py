@@ -1,0 +1,325 @@
+"""The likelihood of a linear mixed model on a balanced layout: a few mean squares say it all.
+
+For whoever has every instance on every topic. Where all groupings are even and orthogonal, the
+covariance of the rows has one eigenvalue for each stratum of the layout, a known sum of variances
+(Nelder 1965, doi:10.1098/rspa.1965.0012), and its mean square estimates it. REML then has a closed
+form, and an evaluation costs as much as there are strata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from steadyrank.stats.mixed.general import Rows, parents
+from steadyrank.stats.mixed.search import Optimum, Point, Slopes, maximise
+
+LARGEST_TABLE = 64
+"""Cells for each row in a table of two terms; crossed terms of a balanced layout need fewer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Strata:
+    """Sums of squares of the layout's strata, and the variances in their expectations.
+
+    The eigenvalue of a stratum is `loads` times the variances, residual last. Fixed effects have
+    strata of their own; the covariance of the estimates is the sum of their eigenvalues times
+    `fixed_shapes`.
+    """
+
+    n: int
+    squares: np.ndarray
+    df: np.ndarray
+    loads: np.ndarray
+    """[stratum, variance]."""
+    estimates: np.ndarray
+    fixed_loads: np.ndarray
+    """[fixed effect, variance]."""
+    fixed_shapes: np.ndarray
+    """[fixed effect, coefficient, coefficient]."""
+    log_det: float
+    """log |X'X|."""
+
+    @property
+    def n_terms(self) -> int:
+        """Random terms."""
+        return int(self.loads.shape[1]) - 1
+
+    @property
+    def saturable(self) -> bool:
+        """Never: a term that reaches into the last stratum is confounded with the residual."""
+        return False
+
+    def point(self, variances: np.ndarray, reml: bool) -> Point:
+        """Deviance and estimates at these variances."""
+        squares, df, loads = _effective(self, reml)
+        spread = loads @ variances
+        fixed = self.fixed_loads @ variances
+        value = float(df @ np.log(spread) + (squares / spread).sum()) + self.log_det * reml
+        value += (self.n - len(fixed) * reml) * float(np.log(2.0 * np.pi))
+        covariance = np.tensordot(fixed, self.fixed_shapes, 1)
+        return Point(value=value, estimates=self.estimates, covariance=covariance)
+
+    def slopes(self, variances: np.ndarray, reml: bool) -> Slopes:
+        """The same with first and second derivatives."""
+        squares, df, loads = _effective(self, reml)
+        spread = loads @ variances
+        known, found = df / spread**2, squares / spread**3
+        return Slopes(
+            point=self.point(variances, reml),
+            gradient=loads.T @ (known * spread - found * spread),
+            fisher=(loads.T * known) @ loads,
+            hessian=(loads.T * (2.0 * found - known)) @ loads,
+            covariance_slopes=np.tensordot(self.fixed_loads.T, self.fixed_shapes, 1),
+            # Each fixed effect lies in one stratum, which P leaves without it.
+            leverage=np.zeros((*2 * loads.shape[1:], *self.fixed_shapes.shape[1:])),
+        )
+
+
+def strata_of_array(
+    values: np.ndarray, terms: Sequence[frozenset[int]], fixed: int | None, negligible: float
+) -> Strata:
+    """Strata of a complete array, whose axes are the factors; a term is a set of axes.
+
+    Mean squares of at most `negligible`² count as 0.
+    """
+    parts = {frozenset[int](), *terms}
+    if fixed is not None:
+        parts.add(frozenset([fixed]))
+    while more := {a & b for a in parts for b in parts} - parts:
+        parts |= more
+    order = sorted(parts, key=lambda part: (len(part), sorted(part)))
+    every, rest, effects = frozenset(range(values.ndim)), values, []
+    for part in order:
+        effects.append(rest.mean(axis=tuple(every - part), keepdims=True))
+        rest = rest - effects[-1]
+    return _strata(
+        n=values.size,
+        sizes=[effect.size for effect in effects],
+        coarser=np.array([[b <= a for b in order] for a in order]),
+        terms=[order.index(term) for term in terms],
+        fixed=None if fixed is None else order.index(frozenset([fixed])),
+        effects=[effect.reshape(-1) for effect in effects],
+        rest=rest,
+        negligible=negligible,
+    )
+
+
+def strata_of_rows(rows: Rows, negligible: float) -> Strata | None:
+    """Strata of labelled rows, or None where the layout is not balanced."""
+    lattice = _Lattice(len(rows.response))
+    lattice.add(np.zeros(len(rows.response), np.int64), 1)
+    if rows.first is not None:
+        # The first system's rows are group 0, as on the axis of an array.
+        lattice.add(1 - rows.first.astype(np.int64), 2)
+    terms = [lattice.add(*each) for each in zip(rows.labels, rows.sizes, strict=True)]
+    if not lattice.balanced:
+        return None
+    rest, effects = rows.response, [np.empty(0)] * len(lattice.sizes)
+    for part in np.argsort(lattice.sizes, kind="stable").tolist():
+        labels, size = lattice.labels[part], lattice.sizes[part]
+        effects[part] = np.bincount(labels, rest, minlength=size) * (size / len(rest))
+        rest = rest - effects[part][labels]
+    return _strata(
+        n=len(rest),
+        sizes=lattice.sizes,
+        coarser=lattice.coarser(),
+        terms=terms,
+        fixed=None if rows.first is None else 1,
+        effects=effects,
+        rest=rest,
+        negligible=negligible,
+    )
+
+
+def best_of_strata(strata: Strata, reml: bool, free: np.ndarray) -> Optimum:
+    """REML in closed form: eigenvalues are mean squares, variances solve linear equations.
+
+    Where this makes a component negative, the likelihood is searched for the components that stay
+    positive, and strata whose eigenvalues then agree are pooled. ML is searched: the fixed effects
+    enter its eigenvalues without a mean square of their own.
+    """
+    exact = _pooled(strata, free) if reml else None
+    if exact is not None and (exact.variances[free[:-1]] > 0.0).all():
+        return exact
+    found = maximise(strata, reml, free)
+    if not reml:
+        return found
+    exact = _pooled(strata, np.flatnonzero(found.variances > 0.0))
+    if exact is None or (exact.variances < 0.0).any():
+        return found
+    return exact
+
+
+def _pooled(strata: Strata, inside: np.ndarray) -> Optimum | None:
+    """The stationary point with these components, if there are as many different eigenvalues."""
+    loads, group = np.unique(strata.loads[:, inside], axis=0, return_inverse=True)
+    if len(loads) != len(inside) or np.linalg.matrix_rank(loads) < len(inside):
+        return None
+    group = group.reshape(-1)
+    df = np.bincount(group, strata.df)
+    mean_squares = np.bincount(group, strata.squares) / df
+    back = np.linalg.inv(loads)
+    variances = np.zeros(strata.loads.shape[1])
+    variances[inside] = back @ mean_squares
+    variances[-1] = max(variances[-1], 0.0)
+    uncertainty = np.full((len(variances), len(variances)), np.nan)
+    uncertainty[np.ix_(inside, inside)] = (back * (2.0 * mean_squares**2 / df)) @ back.T
+    covariance = np.tensordot(strata.fixed_loads @ variances, strata.fixed_shapes, 1)
+    bounded = bool((strata.loads @ variances > 0.0).all())
+    return Optimum(
+        variances=variances,
+        uncertainty=uncertainty,
+        value=strata.point(variances, True).value if bounded else -np.inf,
+        bounded=bounded,
+        estimates=strata.estimates,
+        covariance=covariance,
+        covariance_slopes=np.tensordot(strata.fixed_loads.T, strata.fixed_shapes, 1),
+        converged=True,
+    )
+
+
+def _effective(strata: Strata, reml: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Squares, degrees of freedom and loads; under ML those of the fixed effects count too."""
+    if reml:
+        return strata.squares, strata.df, strata.loads
+    p = len(strata.fixed_loads)
+    return (
+        np.append(strata.squares, np.zeros(p)),
+        np.append(strata.df, np.ones(p)),
+        np.vstack([strata.loads, strata.fixed_loads]),
+    )
+
+
+def _strata(
+    *,
+    n: int,
+    sizes: Sequence[int],
+    coarser: np.ndarray,
+    terms: Sequence[int],
+    fixed: int | None,
+    effects: Sequence[np.ndarray],
+    rest: np.ndarray,
+    negligible: float,
+) -> Strata:
+    """From the groupings, of which the first has one group: `coarser[a, b]` if b holds a."""
+    df = np.zeros(len(sizes), np.int64)
+    for part in np.argsort(sizes, kind="stable").tolist():
+        df[part] = sizes[part] - df[coarser[part]].sum()
+    squares = np.array([n / len(effect) * float(effect @ effect) for effect in effects])
+    loads = np.ones((len(sizes), len(terms) + 1))
+    for column, term in enumerate(terms):
+        loads[:, column] = np.where(coarser[term], n / sizes[term], 0.0)
+    known = [0] if fixed is None else [0, fixed]
+    mine = np.setdiff1d(np.flatnonzero(df > 0), known)
+    squares = np.append(squares[mine], float((rest * rest).sum()))
+    loads_with_rest = np.vstack([loads[mine], np.append(np.zeros(len(terms)), 1.0)])
+    dfs = np.append(df[mine], n - df.sum()).astype(np.float64)
+    squares[squares <= negligible**2 * dfs] = 0.0
+    real = dfs > 0
+    estimates, shapes, log_det = _fixed_effects(
+        n, effects[0], None if fixed is None else effects[fixed]
+    )
+    return Strata(
+        n=n,
+        squares=squares[real],
+        df=dfs[real],
+        loads=loads_with_rest[real],
+        estimates=estimates,
+        fixed_loads=loads[known],
+        fixed_shapes=shapes,
+        log_det=log_det,
+    )
+
+
+def _fixed_effects(
+    n: int, mean: np.ndarray, contrast: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Estimates, shapes of their covariance and log |X'X|, from the effects of two strata.
+
+    With a contrast the coefficients are the second system's mean and the difference first minus
+    second: the grand mean m has variance eigenvalue / n, the difference d four times its own, and
+    the second system's mean is m - d / 2.
+    """
+    if contrast is None:
+        return mean, np.full((1, 1, 1), 1.0 / n), float(np.log(n))
+    difference = contrast[0] - contrast[1]
+    shapes = np.array([[[1.0, 0.0], [0.0, 0.0]], [[1.0, -2.0], [-2.0, 4.0]]]) / n
+    estimates = np.array([mean[0] - difference / 2.0, difference])
+    return estimates, shapes, float(2.0 * np.log(n / 2.0))
+
+
+class _Lattice:
+    """Groupings of the rows, closed under the finest grouping that two of them refine.
+
+    It stays `balanced` as long as every grouping is even and any two are orthogonal: within a
+    group of their common coarsening, all their combinations are equally frequent.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.labels: list[np.ndarray] = []
+        self.sizes: list[int] = []
+        self.balanced = True
+        self._order: list[list[bool]] = []
+
+    def coarser(self) -> np.ndarray:
+        """[a, b]: whether each group of a lies within one of b."""
+        return np.array(self._order)
+
+    def add(self, labels: np.ndarray, size: int) -> int:
+        """The index of this grouping, which is new unless an equal one is there."""
+        if not self.balanced or not self._is_even(labels, size):
+            self.balanced = False
+            return -1
+        below = [self._within(labels, size, k) for k in range(len(self.sizes))]
+        above = [self._holds(labels, size, k) for k in range(len(self.sizes))]
+        for k, same in enumerate(zip(below, above, strict=True)):
+            if all(same):
+                return k
+        mine = len(self.sizes)
+        self.labels.append(labels)
+        self.sizes.append(size)
+        for row, held in zip(self._order, above, strict=True):
+            row.append(held)
+        self._order.append([*below, True])
+        for k in range(mine):
+            if self.balanced and not below[k] and not above[k]:
+                self._add_join(k, mine)
+        return mine
+
+    def _is_even(self, labels: np.ndarray, size: int) -> bool:
+        if self.n % size:
+            return False
+        return bool((np.bincount(labels, minlength=size) == self.n // size).all())
+
+    def _within(self, labels: np.ndarray, size: int, k: int) -> bool:
+        if self.sizes[k] == 1:
+            return True
+        if size % self.sizes[k]:
+            return False
+        return parents(labels, self.labels[k], size) is not None
+
+    def _holds(self, labels: np.ndarray, size: int, k: int) -> bool:
+        if self.sizes[k] % size:
+            return False
+        return parents(self.labels[k], labels, self.sizes[k]) is not None
+
+    def _add_join(self, a: int, b: int) -> None:
+        """Add the common coarsening of two groupings, or find that they are not orthogonal."""
+        shape = (self.sizes[a], self.sizes[b])
+        if shape[0] * shape[1] > LARGEST_TABLE * self.n:
+            self.balanced = False
+            return
+        cells = np.bincount(
+            self.labels[a] * shape[1] + self.labels[b], minlength=shape[0] * shape[1]
+        )
+        table = cells.reshape(shape)
+        met = table > 0
+        heads, example, join = np.unique(met.argmax(axis=1), return_index=True, return_inverse=True)
+        one_count = table[met].min() == table.max()
+        self.balanced = bool(one_count and np.array_equal(met, met[example][join]))
+        if self.balanced:
+            self.add(join[self.labels[a]], len(heads))

@@ -1,0 +1,359 @@
+"""Do two systems differ beyond topics and instances? Linear mixed models with random intercepts.
+
+For whoever compares non-deterministic systems on many topics (Jayasinghe et al. 2015,
+doi:10.1016/j.ipm.2015.06.005): variance components by REML or ML, and tests with Satterthwaite's
+degrees of freedom, as lme4 and lmerTest give them, or Kenward and Roger's, as pbkrtest does.
+Balanced layouts are solved in closed form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize, special
+
+from steadyrank.errors import InputError, unknown_name
+from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.mixed.balanced import Strata, best_of_strata
+from steadyrank.stats.mixed.general import Tables
+from steadyrank.stats.mixed.kenward_roger import kenward_roger
+from steadyrank.stats.mixed.model import RESIDUAL, MixedModel, Scale, likelihood_of, scale_of
+from steadyrank.stats.mixed.pooling import METHOD_WORDS, DfMethod
+from steadyrank.stats.mixed.search import Optimum, identified, maximise, one_blas_thread, search
+from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
+
+__all__ = [
+    "NO_RESIDUAL",
+    "MixedFit",
+    "MixedModel",
+    "coefficient_intervals",
+    "component_intervals",
+    "fit",
+]
+
+NO_RESIDUAL = "no_residual_variance"
+"""Flag of a fit whose effects explain every row: the likelihood has no maximum, only a limit."""
+
+HIGHEST = 1e12
+"""Variance, in units of the response's own, above which a profile is taken as flat."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MixedFit:
+    """A fitted mixed model. Arrays have one entry for each coefficient."""
+
+    coefficients: tuple[str, ...]
+    """("mean",), or ("second", "difference"): the second system's mean, and first minus second."""
+    estimates: np.ndarray
+    standard_errors: np.ndarray
+    df: np.ndarray
+    """Degrees of freedom by `df_method`."""
+    statistic: np.ndarray
+    pvalue: np.ndarray
+    covariance: np.ndarray
+    """Of the coefficients; adjusted by Kenward and Roger's method."""
+    variances: dict[str, float]
+    """Of each random term, and the residual; NaN where the layout does not identify it."""
+    variance_covariance: np.ndarray
+    """Of the variances, in their order; NaN for terms at 0 or not identified."""
+    log_likelihood: float
+    """Restricted under REML, as lme4 reports it; infinite without residual variance."""
+    criterion: float
+    """-2 log_likelihood."""
+    reml: bool
+    converged: bool
+    singular: bool
+    """Whether a variance is estimated at 0."""
+    dropped: tuple[str, ...]
+    """The terms at 0."""
+    unidentified: tuple[str, ...]
+    """Terms without a variance of their own (one group, a group for each row, the groups of an
+    earlier term, or no residual beside them): left out; the fit speaks of these levels alone."""
+    groups: dict[str, int]
+    n: int
+    n_missing: int
+    flag: str
+    """"" or why figures are not ordinary numbers: see `stats.pairs.result`, NO_RESIDUAL."""
+    df_method: DfMethod
+    method: str
+
+
+def fit(model: MixedModel, *, reml: bool = True, df_method: DfMethod = "satterthwaite") -> MixedFit:
+    """Estimate a mixed model by restricted (default) or full maximum likelihood.
+
+    Variances maximise the likelihood over non-negative values; b follows by generalised least
+    squares. A coefficient with variance f(v) has 2 f² / (g'Ag) degrees of freedom, g the gradient
+    of f and A twice the inverse Hessian of the deviance in the variances v that are not at 0
+    (Satterthwaite, as lmerTest); for Kenward and Roger's adjustment, which takes REML, see
+    `stats.mixed.kenward_roger`; without residual variance Satterthwaite's takes its place.
+    Assumes normal effects that are independent of each other; topics
+    and instances are random samples of those that one wants to speak of. Do not use it with fewer
+    than some five instances to say how much instances vary: see `component_intervals`.
+
+    Reference: Bates et al. 2015, doi:10.18637/jss.v067.i01; Kuznetsova et al. 2017,
+    doi:10.18637/jss.v082.i13; Kenward & Roger 1997, doi:10.2307/2533558.
+
+    >>> y = np.array([[0.3, 0.5, 0.1, 0.6], [0.4, 0.5, 0.2, 0.8], [0.2, 0.6, 0.1, 0.7]])
+    >>> terms = {"instance": "instance", "topic": "topic"}
+    >>> found = fit(MixedModel(y, axes=("instance", "topic"), random=terms))
+    >>> round(found.variances["topic"], 4), found.df.round(4).tolist(), found.dropped
+    (0.0608, [3.1631], ())
+    """
+    _check_df_method(df_method, reml)
+    scale = scale_of(model)
+    if scale.flag:
+        return _degenerate(model, scale, reml, df_method)
+    likelihood = likelihood_of(model, scale)
+    best, free = best_fit(likelihood, reml)
+    if not best.bounded:
+        df_method = "satterthwaite"
+    closed = isinstance(likelihood, Strata)
+    how = _method(reml, "balanced layout" if closed else "any layout", df_method)
+    if df_method == "satterthwaite":
+        trust = best.covariance, _satterthwaite(best)
+    else:
+        with one_blas_thread():
+            trust = kenward_roger(likelihood, best, free)
+    return _fitted(model, scale, best, trust, free=free, reml=reml, df_method=df_method, method=how)
+
+
+def _check_df_method(df_method: DfMethod, reml: bool) -> None:
+    if df_method not in METHOD_WORDS:
+        raise unknown_name("df_method", str(df_method), METHOD_WORDS)
+    if df_method == "kenward-roger" and not reml:
+        raise InputError("Kenward and Roger's adjustment is of REML estimates: fit with reml=True")
+
+
+def coefficient_intervals(found: MixedFit, *, level: float = 0.95) -> np.ndarray:
+    """Low and high limit of each coefficient, [coefficient, 2]: estimate ± t(df) standard errors.
+
+    Assumes what `fit` assumes.
+    """
+    check_open_unit("level", level)
+    zero = found.standard_errors == 0.0
+    quantile = special.stdtrit(np.where(zero, 1.0, found.df), 0.5 + 0.5 * level)
+    half = np.where(zero, 0.0, quantile * found.standard_errors)
+    return np.stack([found.estimates - half, found.estimates + half], axis=1)
+
+
+def component_intervals(
+    model: MixedModel, *, level: float = 0.95, reml: bool = True
+) -> dict[str, tuple[float, float]]:
+    """Profile likelihood interval of each variance: where 2 log LR stays below chi²(1).
+
+    The deviance is minimised over the other components at each trial value. Wide where a term has
+    few groups, and then also somewhat too short; 0 is inside wherever the term may be absent. NaN
+    for components that are not identified and in degenerate fits.
+
+    Reference: Bates et al. 2015, doi:10.18637/jss.v067.i01.
+
+    >>> y = np.array([[0.3, 0.5, 0.1, 0.6], [0.4, 0.5, 0.2, 0.8], [0.2, 0.6, 0.1, 0.7]])
+    >>> terms = {"instance": "instance", "topic": "topic"}
+    >>> model = MixedModel(y, axes=("instance", "topic"), random=terms)
+    >>> tuple(round(limit, 3) for limit in component_intervals(model, reml=False)["topic"])
+    (0.013, 0.283)
+    """
+    check_open_unit("level", level)
+    scale, names = scale_of(model), [*model.random, RESIDUAL]
+    intervals = dict.fromkeys(names, (np.nan, np.nan))
+    if scale.flag:
+        return intervals
+    likelihood = likelihood_of(model, scale)
+    best, free = best_fit(likelihood, reml)
+    if not best.bounded:
+        return intervals
+    profile = _Profile(likelihood=likelihood, reml=reml, free=free, best=best, last=best.variances)
+    threshold = float(np.sqrt(special.chdtri(1.0, 1.0 - level)))
+    with one_blas_thread():
+        for k in free.tolist():
+            profile.last = best.variances
+            low, high = _profile_limits(profile, k, threshold)
+            intervals[names[k]] = (low * scale.spread**2, high * scale.spread**2)
+    return intervals
+
+
+def best_fit(likelihood: Strata | Tables, reml: bool) -> tuple[Optimum, np.ndarray]:
+    """The largest likelihood, in closed form or by search, and which variances are identified."""
+    if isinstance(likelihood, Strata):
+        free = identified(likelihood)
+        return best_of_strata(likelihood, reml, free), free
+    with one_blas_thread():
+        free = identified(likelihood)
+        return maximise(likelihood, reml, free), free
+
+
+def _fitted(
+    model: MixedModel,
+    scale: Scale,
+    best: Optimum,
+    trust: tuple[np.ndarray, np.ndarray],
+    *,
+    free: np.ndarray,
+    reml: bool,
+    df_method: DfMethod,
+    method: str,
+) -> MixedFit:
+    """The optimum in the units of the response, with tests of the coefficients.
+
+    `trust` is the covariance of the coefficients and their degrees of freedom.
+    """
+    covariance, df = trust
+    names, p = [*model.random, RESIDUAL], len(best.estimates)
+    variances = best.variances * scale.spread**2
+    # At the search's floor the residual variance stands for 0.
+    variances[-1] *= best.bounded
+    value = best.value + (scale.n - p * reml) * 2.0 * float(np.log(scale.spread))
+    estimates = best.estimates * scale.spread
+    estimates[0] += scale.centre
+    errors = np.sqrt(np.diag(covariance)) * scale.spread
+    statistic, pvalue, flag = _tests(estimates, errors, df, "" if best.bounded else NO_RESIDUAL)
+    dropped = tuple(names[k] for k in free[:-1].tolist() if variances[k] == 0.0)
+    unknown = np.setdiff1d(np.arange(len(names)), free)
+    variances[unknown] = np.nan
+    return MixedFit(
+        coefficients=coefficient_names(p),
+        estimates=estimates,
+        standard_errors=errors,
+        df=df,
+        statistic=statistic,
+        pvalue=pvalue,
+        covariance=covariance * scale.spread**2,
+        variances=dict(zip(names, variances.tolist(), strict=True)),
+        variance_covariance=best.uncertainty * scale.spread**4,
+        log_likelihood=-0.5 * value if best.bounded else np.inf,
+        criterion=value if best.bounded else -np.inf,
+        reml=reml,
+        converged=best.converged and not np.isnan(df[errors > 0.0]).any(),
+        singular=bool(dropped),
+        dropped=dropped,
+        unidentified=tuple(names[k] for k in unknown.tolist()),
+        groups=model.groups,
+        n=scale.n,
+        n_missing=model.response.size - scale.n,
+        flag=flag,
+        df_method=df_method,
+        method=method,
+    )
+
+
+def _degenerate(model: MixedModel, scale: Scale, reml: bool, df_method: DfMethod) -> MixedFit:
+    """The fit of a response without spread, or of too few rows to have one."""
+    names, p = [*model.random, RESIDUAL], len(scale.means)
+    few = scale.flag == TOO_FEW
+    nothing, unknown = np.nan if few else 0.0, np.full(p, np.nan)
+    estimates = scale.means
+    if p == 2:
+        estimates = np.array([scale.means[1], scale.means[0] - scale.means[1]])
+    errors = np.full(p, nothing)
+    statistic, pvalue, _ = _tests(estimates, errors, unknown, scale.flag)
+    return MixedFit(
+        coefficients=coefficient_names(p),
+        estimates=estimates,
+        standard_errors=errors,
+        df=unknown,
+        statistic=statistic,
+        pvalue=pvalue,
+        covariance=np.full((p, p), nothing),
+        variances=dict.fromkeys(names, nothing),
+        variance_covariance=np.full((len(names), len(names)), np.nan),
+        log_likelihood=np.nan if few else np.inf,
+        criterion=np.nan if few else -np.inf,
+        reml=reml,
+        converged=True,
+        singular=not few,
+        dropped=() if few else tuple(model.random),
+        unidentified=tuple(names) if few else (),
+        groups=model.groups,
+        n=scale.n,
+        n_missing=model.response.size - scale.n,
+        flag=scale.flag,
+        df_method=df_method,
+        method=_method(reml, "nothing to estimate", df_method),
+    )
+
+
+def _method(reml: bool, how: str, df_method: DfMethod) -> str:
+    kind = "restricted maximum likelihood" if reml else "maximum likelihood"
+    return f"linear mixed model, {kind}, {how}; {METHOD_WORDS[df_method]}, two-sided"
+
+
+def coefficient_names(p: int) -> tuple[str, ...]:
+    """What one or two coefficients are called."""
+    return ("mean",) if p == 1 else ("second", "difference")
+
+
+def _satterthwaite(best: Optimum) -> np.ndarray:
+    """2 f² / var(f) of each coefficient's variance f; without residual variance in the limit."""
+    inside = best.variances > 0.0
+    inside[-1] = True
+    slopes = np.diagonal(best.covariance_slopes, axis1=1, axis2=2)[inside]
+    spread = np.einsum("kj,kl,lj->j", slopes, best.uncertainty[np.ix_(inside, inside)], slopes)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df: np.ndarray = 2.0 * np.diag(best.covariance) ** 2 / spread
+    return np.where(df > 0.0, df, np.nan)
+
+
+def _tests(
+    estimates: np.ndarray, errors: np.ndarray, df: np.ndarray, flag: str
+) -> tuple[np.ndarray, np.ndarray, str]:
+    """t, two-sided p, and the flag, which speaks of the last coefficient."""
+    zero = np.abs(estimates) <= CONSTANT * np.maximum(1.0, np.abs(estimates[0]))
+    sure = errors == 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(sure & zero, np.nan, estimates / errors)
+    pvalue = np.minimum(1.0, 2.0 * special.stdtr(df, -np.abs(t)))
+    pvalue[sure] = np.where(zero, 1.0, 0.0)[sure]
+    if sure[-1]:
+        flag = NO_DIFFERENCE if zero[-1] else ZERO_VARIANCE
+    return t, pvalue, flag
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Profile:
+    """A likelihood and its maximum, from which one component is moved away."""
+
+    likelihood: Strata | Tables
+    reml: bool
+    free: np.ndarray
+    best: Optimum
+    last: np.ndarray
+    """Where the last search ended, and the next begins."""
+
+    def rise(self, k: int, value: float) -> float:
+        """The root of how much larger the least deviance is with component k at `value`."""
+        start = self.last.copy()
+        start[k] = value
+        others = self.free[self.free != k]
+        self.last, _ = search(self.likelihood, self.reml, others, start, scoring_steps=0)
+        rise = self.likelihood.point(self.last, self.reml).value - self.best.value
+        return float(np.sqrt(max(rise, 0.0)))
+
+
+def _profile_limits(profile: _Profile, k: int, threshold: float) -> tuple[float, float]:
+    """The values of component k, below and above its estimate, where the rise is `threshold`."""
+
+    def excess(log_value: float) -> float:
+        return profile.rise(k, float(np.exp(log_value))) - threshold
+
+    def limit(low: float, high: float) -> float:
+        # On these scales the profile is close to a straight line.
+        found = optimize.brentq(excess, np.log(low), np.log(high), xtol=1e-7)
+        return float(np.exp(found))
+
+    best, low = profile.best.variances, 0.0
+    top = max(float(best[k]), 1e-3 * float(best[-1]))
+    if k == len(best) - 1 or (best[k] > 0.0 and profile.rise(k, 0.0) > threshold):
+        inner, outer = float(best[k]), float(best[k]) / 4.0
+        while profile.rise(k, outer) < threshold:
+            inner, outer = outer, outer / 4.0
+        low = limit(outer, inner)
+    profile.last = best
+    inner, outer = top, 4.0 * top
+    while profile.rise(k, inner) > threshold:
+        inner, outer = inner / 4.0, inner
+    while profile.rise(k, outer) < threshold:
+        inner, outer = outer, 4.0 * outer
+        if outer > HIGHEST:
+            return low, np.inf
+    return low, limit(inner, outer)

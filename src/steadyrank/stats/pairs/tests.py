@@ -1,0 +1,315 @@
+"""Do two runs differ? The t-test, Wilcoxon's and the sign test, for many pairs at once.
+
+For whoever compares every run of a track with every other. All take scores [run, topic],
+NaN where missing, and pairs [pair, 2]; a topic that either run of a pair lacks is left out
+of that pair alone. All are two-sided, and the difference is first minus second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from scipy.special import bdtr, ndtr, stdtr
+from threadpoolctl import threadpool_limits
+
+from steadyrank.compute.executors import map_in_order, workers
+from steadyrank.errors import InputError
+from steadyrank.stats.inputs import check_pairs, check_scores
+from steadyrank.stats.pairs import kernels as pair_kernels
+from steadyrank.stats.pairs.result import (
+    CONSTANT,
+    NO_DIFFERENCE,
+    TOO_FEW,
+    ZERO_VARIANCE,
+    PairTests,
+    degenerate_flags,
+)
+
+Part = TypeVar("Part")
+Answer = TypeVar("Answer")
+
+CHUNK = 1 << 17
+"""Differences that are held at a time: they stay in the processor's cache."""
+
+REPLICATES = 10
+"""Simulated matrices whose products are held at a time."""
+
+TASKS = 64
+"""Parts into which a count is cut; their sum does not depend on who takes which part."""
+
+LARGEST_EXACT = 1000
+"""Differences above which 2^n leaves the range of a float."""
+
+
+def paired_t(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
+    """Student's paired t-test: t = mean(z) / sqrt(var(z) / n), with n - 1 degrees of freedom.
+
+    Assumes that the mean difference is close to normal, which some 50 topics usually ensure;
+    with few topics and skewed differences prefer `randomization`. Identical runs have p = 1
+    and no t, a constant difference has t = ±inf and p = 0.
+
+    >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
+    >>> test = paired_t(scores, np.array([[0, 1]]))
+    >>> round(float(test.statistic[0]), 4), round(float(test.pvalue[0]), 4)
+    (2.3238, 0.1027)
+    """
+    scores, pairs = checked(scores, pairs)
+    found = moments(scores, pairs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = found.mean / (found.sd / np.sqrt(found.n))
+        t[found.flag == ZERO_VARIANCE] = np.inf * np.sign(found.mean[found.flag == ZERO_VARIANCE])
+        t[(found.flag == NO_DIFFERENCE) | (found.flag == TOO_FEW)] = np.nan
+        pvalue = np.minimum(1.0, 2.0 * stdtr(found.n - 1.0, -np.abs(t)))
+    return _result("t", found, t, pvalue, "Student's paired t, two-sided")
+
+
+def significant_counts(
+    values: np.ndarray, critical: float, *, jobs: int | None = None
+) -> np.ndarray:
+    """In how many replicates |t| exceeds `critical`, for each pair in the order of `all_pairs`.
+
+    `values` holds complete score matrices, [replicate, run, topic]. A pair of identical runs
+    is never significant, one with a constant difference always is.
+    """
+    _check_replicates(values)
+
+    def count(blocks: Sequence[slice]) -> np.ndarray:
+        above = [(np.abs(_block_t(values[block])) > critical).sum(axis=0) for block in blocks]
+        return np.asarray(np.sum(above, axis=0))
+
+    n_pairs = values.shape[1] * (values.shape[1] - 1) // 2
+    return add_up(count, slices(len(values), REPLICATES), n_pairs, jobs=jobs)
+
+
+def replicate_t(values: np.ndarray, *, jobs: int | None = None) -> np.ndarray:
+    """The paired t of every pair in every replicate, [replicate, pair]; see significant_counts."""
+    _check_replicates(values)
+    n_pairs = values.shape[1] * (values.shape[1] - 1) // 2
+    t = np.empty((len(values), n_pairs))
+
+    def fill(block: slice) -> None:
+        t[block] = _block_t(values[block])
+
+    in_threads(fill, slices(len(values), REPLICATES), jobs=jobs)
+    return t
+
+
+def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) -> PairTests:
+    """Wilcoxon's signed-rank test; the statistic W+ is the sum of the positive ranks.
+
+    Zero differences are dropped, tied ones share their mean rank; differences are tied if
+    they agree to 1e-12 of the largest score. Up to `exact_up_to` non-zero differences the
+    null distribution is exact, ties included; above, normal with corrections for ties and
+    continuity. Tests whether differences are symmetric about 0, not whether means are equal:
+    with skewed differences it may reject although the means agree.
+
+    >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
+    >>> wilcoxon(scores, np.array([[0, 1]])).pvalue.tolist()
+    [0.25]
+    """
+    scores, pairs = checked(scores, pairs)
+    if not 0 <= exact_up_to <= LARGEST_EXACT:
+        raise InputError(f"exact_up_to must be from 0 to {LARGEST_EXACT}, got {exact_up_to}")
+    w_plus, ties = np.empty(len(pairs)), np.empty(len(pairs))
+    n, pvalue = np.empty(len(pairs), np.int64), np.full(len(pairs), np.nan)
+    for part, z, tolerance in differences(scores, pairs):
+        pair_kernels.signed_ranks(
+            z, tolerance, exact_up_to, w_plus[part], n[part], ties[part], pvalue[part]
+        )
+    normal = n > exact_up_to
+    m, off = n[normal], w_plus[normal] - n[normal] * (n[normal] + 1) / 4
+    spread = np.sqrt(m * (m + 1) * (2 * m + 1) / 24 - ties[normal] / 48)
+    pvalue[normal] = 2.0 * ndtr(-np.abs(off - 0.5 * np.sign(off)) / spread)
+    method = (
+        f"Wilcoxon signed-rank, zeros dropped, mid-ranks; exact up to {exact_up_to} non-zero"
+        " differences, else normal, corrected for ties and continuity; two-sided"
+    )
+    direction = np.sign(w_plus - n * (n + 1) / 4)
+    return _result("wilcoxon", moments(scores, pairs), w_plus, pvalue, method, direction)
+
+
+def sign_test(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
+    """The sign test: the number of positive differences among the non-zero ones is binomial.
+
+    Assumes nothing about sizes, and has little power for it.
+
+    >>> scores = np.array([[0.3, 0.5, 0.4, 0.7], [0.2, 0.5, 0.1, 0.5]])
+    >>> sign_test(scores, np.array([[0, 1]])).pvalue.tolist()
+    [0.25]
+    """
+    scores, pairs = checked(scores, pairs)
+    positive, negative = np.empty(len(pairs)), np.empty(len(pairs))
+    for part, z, tolerance in differences(scores, pairs):
+        positive[part] = (z > tolerance[:, None]).sum(1)
+        negative[part] = (z < -tolerance[:, None]).sum(1)
+    n = (positive + negative).astype(np.int64)
+    pvalue = np.minimum(1.0, 2.0 * bdtr(np.minimum(positive, negative), n, 0.5))
+    pvalue[n == 0] = 1.0
+    method = "sign test, zeros dropped, exact binomial, two-sided"
+    direction = np.sign(positive - negative)
+    return _result("sign", moments(scores, pairs), positive, pvalue, method, direction)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Moments:
+    """Size, mean and standard deviation of the differences of each pair."""
+
+    n: np.ndarray
+    mean: np.ndarray
+    sd: np.ndarray
+    flag: np.ndarray
+
+
+def moments(scores: np.ndarray, pairs: np.ndarray) -> Moments:
+    """From one matrix product where both runs are complete, else from the differences."""
+    n, mean, sd, largest = (np.zeros(len(pairs)) for _ in range(4))
+    complete = ~np.isnan(scores).any(axis=1)
+    direct = ~complete[pairs].all(axis=1)
+    if scores.shape[1] < 2:
+        direct[:] = True
+    whole = np.flatnonzero(~direct)
+    if len(whole):
+        n[whole], mean[whole], sd[whole], lost = _from_gram(scores, complete, pairs[whole])
+        direct[whole[lost]] = True
+    chosen = np.flatnonzero(direct)
+    for part, z, _ in differences(scores, pairs[chosen]):
+        at = chosen[part]
+        n[at], mean[at], sd[at], largest[at] = _direct(z)
+    counts = n.astype(np.int64)
+    return Moments(n=counts, mean=mean, sd=sd, flag=degenerate_flags(counts, mean, sd, largest))
+
+
+def differences(
+    scores: np.ndarray, pairs: np.ndarray
+) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+    """(part of the pairs, differences [pair, topic], what counts as zero), a chunk at a time."""
+    for part in slices(len(pairs), max(1, CHUNK // max(1, scores.shape[1]))):
+        first, second = scores[pairs[part, 0]], scores[pairs[part, 1]]
+        z = first - second
+        size = np.where(np.isnan(z), 0.0, np.maximum(np.abs(first), np.abs(second)))
+        yield part, z, CONSTANT * size.max(axis=1, initial=0.0)
+
+
+def checked(scores: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both arrays in the types that the kernels take, or an error that says what is wrong."""
+    matrix = np.ascontiguousarray(check_scores(scores))
+    return matrix, np.ascontiguousarray(check_pairs(pairs, len(matrix)))
+
+
+def slices(n: int, size: int) -> list[slice]:
+    """0 to n in steps of `size`."""
+    return [slice(first, min(first + size, n)) for first in range(0, n, size)]
+
+
+def in_threads(
+    task: Callable[[Part], Answer], parts: Sequence[Part], *, jobs: int | None
+) -> list[Answer]:
+    """The answers to all parts, in order; each thread multiplies matrices on its own."""
+    with threadpool_limits(limits=1, user_api="blas"), workers(jobs=jobs) as threads:
+        return map_in_order(task, parts, threads)
+
+
+def add_up(
+    count: Callable[[Sequence[Part]], np.ndarray],
+    parts: Sequence[Part],
+    size: int,
+    *,
+    jobs: int | None,
+) -> np.ndarray:
+    """The sum of an integer count over all parts, taken by threads a run of parts at a time."""
+    step = -(-len(parts) // TASKS) or 1
+    runs = [parts[cut] for cut in slices(len(parts), step)]
+    total = np.zeros(size, np.int64)
+    for answer in in_threads(count, runs, jobs=jobs):
+        total += answer
+    return total
+
+
+def _from_gram(
+    scores: np.ndarray, complete: np.ndarray, pairs: np.ndarray
+) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+    """n, means, standard deviations, and which of these lost too many digits to be used."""
+    n_topics = scores.shape[1]
+    filled = np.where(complete[:, None], scores, 0.0)
+    means = filled.mean(axis=1)
+    centred = filled - means[:, None]
+    gram = centred @ centred.T
+    own, (first, second) = np.diag(gram), pairs.T
+    total = own[first] + own[second]
+    squares = total - 2.0 * gram[first, second]
+    sd = np.sqrt(np.maximum(squares, 0.0) / (n_topics - 1))
+    largest = np.abs(filled).max(axis=1)
+    tiny = CONSTANT * np.maximum(1.0, largest[first] + largest[second])
+    return (
+        n_topics,
+        means[first] - means[second],
+        sd,
+        (squares <= pair_kernels.CANCELLED * total) | (sd <= tiny),
+    )
+
+
+def _direct(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """n, mean, standard deviation and largest size of each row, without its missing values."""
+    there = ~np.isnan(z)
+    filled = np.where(there, z, 0.0)
+    n = there.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = filled.sum(axis=1) / n
+        off = np.where(there, z - mean[:, None], 0.0)
+        sd = np.sqrt((off * off).sum(axis=1) / (n - 1.0))
+    return n, mean, sd, np.abs(filled).max(axis=1, initial=0.0)
+
+
+def means_and_errors(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Mean scores [replicate, run] of complete matrices [replicate, run, topic].
+
+    The standard errors of the mean differences of all pairs go into `errors`,
+    [replicate, pair], float32 or float64.
+    """
+    means = values.mean(axis=2)
+    centred = values - means[:, :, None]
+    gram = centred @ centred.transpose(0, 2, 1)
+    pair_kernels.standard_errors(centred, gram, errors)
+    return np.asarray(means)
+
+
+def _block_t(values: np.ndarray) -> np.ndarray:
+    errors = np.empty((len(values), values.shape[1] * (values.shape[1] - 1) // 2))
+    means = means_and_errors(values, errors)
+    t = np.empty_like(errors)
+    pair_kernels.replicate_t(means, errors, t)
+    return t
+
+
+def _check_replicates(values: np.ndarray) -> None:
+    if values.ndim != 3 or values.shape[2] < 2:
+        raise InputError(
+            f"values must be [replicate, run, topic] with two topics or more, got {values.shape}"
+        )
+    if not all(np.isfinite(matrix).all() for matrix in values):
+        raise InputError("values must be complete; drop topics with missing scores first")
+
+
+def _result(
+    test: str,
+    found: Moments,
+    statistic: np.ndarray,
+    pvalue: np.ndarray,
+    method: str,
+    direction: np.ndarray | None = None,
+) -> PairTests:
+    pvalue[found.flag == NO_DIFFERENCE] = 1.0
+    pvalue[found.flag == TOO_FEW] = np.nan
+    return PairTests(
+        test=test,
+        n=found.n,
+        difference=found.mean,
+        statistic=statistic,
+        pvalue=pvalue,
+        flag=found.flag,
+        method=method,
+        direction=direction,
+    )

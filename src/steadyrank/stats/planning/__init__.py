@@ -1,0 +1,1 @@
+"""How many topics it takes."""

@@ -1,0 +1,218 @@
+"""What topics are wanted for: the method of a plan, its error rates, and its formulas.
+
+One design for one-way ANOVA of m systems, t tests and intervals of two: `plan` and whoever else
+turns a variance into a number of topics asks it (Sakai & Shang, EVIA 2016).
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.stats.planning import design
+
+Method = Literal["anova", "ttest", "interval"]
+Formula = Literal["exact", "nagata"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demands:
+    """A method with all that it needs besides a variance.
+
+    Where `paired`, the variance that the functions take is half that of differences.
+    """
+
+    method: Method
+    formula: Formula
+    alpha: float
+    beta: float
+    systems: int
+    paired: bool
+    """Always false for one-way ANOVA."""
+    minimum_difference: float | None
+    width: float | None
+    comparisons: int = 1
+    """Over which alpha is kept, by Bonferroni's bound; 1 for ANOVA."""
+
+    @property
+    def level(self) -> float:
+        """Of a single comparison."""
+        return self.alpha / self.comparisons
+
+    def topics(self, variance: float) -> int:
+        """The number of topics needed."""
+        if self.method == "interval":
+            return self._topics_for_width(_wanted(self.width), variance)
+        difference, rates = _wanted(self.minimum_difference), self._rates()
+        if self.formula == "exact":
+            return design.topics_for_range(difference, variance, **self._layout(), **rates)
+        if self.method == "anova":
+            return design.nagata_topics_for_range(
+                difference, variance, systems=self.systems, **rates
+            )
+        return design.nagata_topics_for_difference(
+            difference, variance, paired=self.paired, **rates
+        )
+
+    def _topics_for_width(self, width: float, variance: float) -> int:
+        if self.formula == "nagata":
+            return design.nagata_topics_for_width(width, variance, alpha=self.level)
+        return design.topics_for_width(width, variance, paired=self.paired, alpha=self.level)
+
+    def power(self, variance: float, n_topics: float) -> float:
+        """Exact power of that many topics; NaN without a minimum difference."""
+        if self.minimum_difference is None:
+            return math.nan
+        return design.range_power(
+            self.minimum_difference, variance, n_topics, alpha=self.level, **self._layout()
+        )
+
+    def smallest_difference(self, variance: float, n_topics: float) -> float:
+        """The difference that this many topics show with power 1 - beta."""
+        rates = self._rates()
+        if self.formula == "exact" or self.method == "interval":
+            return design.smallest_range(variance, n_topics, **self._layout(), **rates)
+        if self.method == "anova":
+            return design.nagata_smallest_range(variance, n_topics, systems=self.systems, **rates)
+        return design.nagata_smallest_difference(variance, n_topics, paired=self.paired, **rates)
+
+    def expected_width(self, variance: float, n_topics: float) -> float:
+        """Of the interval of the difference of two systems; NaN for ANOVA."""
+        if self.method == "anova":
+            return math.nan
+        return design.expected_width(variance, n_topics, paired=self.paired, alpha=self.level)
+
+    def _layout(self) -> dict[str, Any]:
+        return {"systems": self.systems, "paired": self.paired}
+
+    def _rates(self) -> dict[str, Any]:
+        return {"alpha": self.level, "beta": self.beta}
+
+
+def _wanted(value: float | None) -> float:
+    if value is None:
+        raise InputError("a number of topics needs a minimum difference, or a width for intervals")
+    return value
+
+
+def check_demands(
+    *,
+    method: Any = "anova",
+    formula: Any = "exact",
+    alpha: Any = 0.05,
+    beta: Any = 0.2,
+    systems: Any = None,
+    paired: Any = None,
+    minimum_difference: Any = None,
+    width: Any = None,
+    topics: Any = None,
+    comparisons: Any = 1,
+) -> Demands:
+    """Demands that make sense; with `topics`, what these must show may be left open."""
+    for what, value, known in (("method", method, Method), ("formula", formula, Formula)):
+        if value not in get_args(known):
+            raise unknown_name(what, str(value), get_args(known))
+    design.check_rates(check_number("alpha", alpha), check_number("beta", beta))
+    if method == "anova" and paired is not None:
+        raise InputError(
+            "paired and unpaired are for the t test and for intervals: one-way ANOVA has no pairs"
+        )
+    if method != "interval" and width is not None:
+        raise InputError(f"a width is planned by method interval, not by {method}")
+    _check_aim(method, minimum_difference, width, topics)
+    _check_family(method, comparisons)
+    return Demands(
+        method=method,
+        formula=formula,
+        alpha=float(alpha),
+        beta=float(beta),
+        systems=_check_systems(method, systems),
+        paired=method != "anova" and paired is not False,
+        minimum_difference=minimum_difference,
+        width=width,
+        comparisons=check_comparisons(comparisons),
+    )
+
+
+def _check_aim(method: str, minimum_difference: Any, width: Any, topics: Any) -> None:
+    """A difference or a width, above 0; neither is needed where the topics are given."""
+    if topics is not None:
+        check_whole("topics", topics)
+    if minimum_difference is not None:
+        check_positive("minimum difference", minimum_difference)
+    if width is not None:
+        check_positive("width", width)
+    if topics is not None:
+        return
+    if method == "interval" and width is None:
+        raise InputError(
+            "give the width that intervals may have, such as 0.1, or the number of topics to see "
+            "how wide theirs are"
+        )
+    if method != "interval" and minimum_difference is None:
+        raise InputError(
+            "give the minimum difference that topics must show, such as 0.05, or the number of "
+            "topics to see what they buy"
+        )
+
+
+MOST_COMPARISONS = 10**9
+"""More leave a level that no test is used at, nor its distribution computed to."""
+
+
+def check_comparisons(comparisons: Any) -> int:
+    """A number of comparisons that are corrected together."""
+    is_whole = isinstance(comparisons, (int, np.integer)) and not isinstance(comparisons, bool)
+    if not is_whole or not 1 <= comparisons <= MOST_COMPARISONS:
+        raise InputError(
+            f"comparisons must be a whole number from 1 to {MOST_COMPARISONS:,}, got "
+            f"{comparisons!r}"
+        )
+    return int(comparisons)
+
+
+def _check_family(method: str, comparisons: Any) -> None:
+    if method == "anova" and check_comparisons(comparisons) > 1:
+        raise InputError("ANOVA is one test of all systems: comparisons are for ttest and interval")
+
+
+def _check_systems(method: str, systems: Any) -> int:
+    if method == "anova":
+        if systems is None:
+            raise InputError("give the number of systems that ANOVA will compare, such as 10")
+        return check_whole("systems", systems)
+    if systems not in (None, 2):
+        warnings.warn(
+            f"{systems} systems are not used: {method} is for two; take anova for more",
+            SteadyrankWarning,
+            stacklevel=4,
+        )
+    return 2
+
+
+def check_number(name: str, value: Any) -> float:
+    """A number that is one."""
+    if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value):
+        raise InputError(f"{name} must be a number, got {value!r}")
+    return float(value)
+
+
+def check_positive(name: str, value: Any) -> float:
+    """A finite number above 0."""
+    if not 0.0 < check_number(name, value) < math.inf:
+        raise InputError(f"{name} must be a number above 0, got {value!r}")
+    return float(value)
+
+
+def check_whole(name: str, value: Any) -> int:
+    """A number of topics or systems: whole, at least 2."""
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_whole or not 2 <= value <= design.MOST_TOPICS:
+        raise InputError(f"{name} must be a whole number from 2 on, got {value!r}")
+    return int(value)

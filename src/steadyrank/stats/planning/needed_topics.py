@@ -1,0 +1,227 @@
+"""How many topics would show a difference that was observed, and how surely is that known?
+
+For whoever has two runs that a paired t test does not tell apart: one number of topics, by the
+pair's own paired variance and at the level at which it is decided, with an interval from what the
+pilot's topics know of difference and variance. Where no number exists, none is given.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from steadyrank.errors import InputError
+from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.planning.design import MOST_TOPICS, check_rates, f_power, range_power
+
+SMALL = 40
+"""Up to so many topics each number is looked up; beyond, the noncentrality is interpolated."""
+
+STEP, FAR = 1.25, 1e5
+"""Ratio of neighbouring numbers of topics in the table, and where it ends but for the limit."""
+
+NEAR_WHOLE, LARGE = 4.0, 10_000.0
+"""Closer to a whole number than the first over n, for n below the second, the exact power decides,
+not the interpolation, whose error in topics falls with their number."""
+
+SMALLEST_LEVEL = 1e-12
+"""Below, the table is not close enough for whole numbers."""
+
+MOST_STEPS = 300
+"""Of a search that takes ten; halving a bracket so often leaves nothing of it."""
+
+FARTHEST_T = 1000.0
+"""Beyond, the limits of the noncentrality are proportional to the statistic."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NeededTopics:
+    """Numbers of topics, one for each difference; infinite where no number suffices.
+
+    NaN where there is nothing to learn from: fewer than two topics.
+    """
+
+    topics: np.ndarray
+    """If difference and variance are those that were observed; no estimate without `high`."""
+    low: np.ndarray
+    high: np.ndarray
+    """Infinite where the interval of the difference holds 0: then `low` is a lower bound, and all
+    that is known."""
+
+
+def needed_topics(
+    difference: ArrayLike,
+    variance: ArrayLike,
+    n: ArrayLike,
+    *,
+    alpha: float = 0.05,
+    beta: float = 0.2,
+    confidence: float = 0.95,
+) -> NeededTopics:
+    """Topics with which a paired t test shows differences that were observed on n topics.
+
+    Parameters
+    ----------
+    difference, variance, n
+        Observed mean difference, variance of the differences by topic (ddof 1) and number of
+        topics of each pair; they broadcast.
+    alpha
+        Level of one comparison, two-sided. For k comparisons that are corrected together, give
+        the family's level over k: that suffices whatever stepdown correction decides in the end.
+    beta
+        Chance to miss the difference: the power is 1 - beta.
+    confidence
+        Of the interval of each pair.
+
+    Returns
+    -------
+    NeededTopics
+        The smallest whole numbers >= 2, and their intervals.
+
+    Notes
+    -----
+    The number depends on the standardised difference delta = difference / sd alone. The statistic
+    t = sqrt(n) difference / sd follows the noncentral t law with noncentrality sqrt(n) delta, which
+    gives an exact interval of delta for normal differences; the topics at its ends are the
+    interval. If it holds 0, no number of topics is certain to suffice: the upper end is infinite,
+    and what the observed difference would take is no estimate of anything (of 0.001 with the
+    variance below, 197,000 topics). Without a difference or any variance no number suffices; of a
+    difference without variance two topics do.
+
+    Do not read it as a promise: runs picked because they came out on top differ less than observed.
+
+    Examples
+    --------
+    >>> found = needed_topics([0.02, 0.05], 0.025, 50)
+    >>> found.topics.tolist(), found.low.tolist(), found.high.tolist()
+    ([493.0, 81.0], [51.0, 24.0], [inf, 8404.0])
+    """
+    check_rates(alpha, beta)
+    if alpha < SMALLEST_LEVEL:
+        raise InputError(
+            f"the level of a comparison must be at least {SMALLEST_LEVEL:g}, got {alpha:g}: give a "
+            "larger alpha or fewer comparisons"
+        )
+    tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
+    gap, spread, size = np.broadcast_arrays(
+        *(np.asarray(part, np.float64) for part in (difference, variance, n))
+    )
+    known = ~np.isnan(gap + spread) & (size >= 2.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        standardised = np.where(gap == 0.0, 0.0, np.abs(gap) / np.sqrt(spread))
+    standardised = np.where(known, standardised, np.nan)
+    least, most = _standardised_limits(standardised, size, tail)
+    most = np.where((gap == 0.0) & (spread == 0.0) & known, 0.0, most)
+    topics, low, high = (
+        _sizes(each.ravel(), alpha, beta).reshape(gap.shape) for each in (standardised, most, least)
+    )
+    return NeededTopics(topics=topics, low=low, high=high)
+
+
+def _standardised_limits(
+    standardised: np.ndarray, n: np.ndarray, tail: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The least and the largest absolute standardised difference that the data allow."""
+    root = np.sqrt(np.where(n >= 2.0, n, np.nan))
+    t = standardised * root
+    shrunk = np.where(np.isfinite(t), np.minimum(t, FARTHEST_T), 1.0)
+    # `nctdtrinc` is the noncentrality at which t is the given quantile.
+    low, high = (special.nctdtrinc(root**2 - 1.0, p, shrunk) for p in (1.0 - tail, tail))
+    with np.errstate(invalid="ignore"):
+        factor = np.where(np.isinf(t), np.inf, np.where(t > FARTHEST_T, t / FARTHEST_T, 1.0))
+        least, most = np.maximum(low, 0.0) * factor, np.maximum(high, -low) * factor
+        # 0 times infinity: a difference without variance is known, however few the topics.
+        least = np.where(np.isinf(t), np.inf, least)
+    missing = np.isnan(standardised)
+    return tuple(np.where(missing, np.nan, end / root) for end in (least, most))  # type: ignore[return-value]
+
+
+def _sizes(standardised: np.ndarray, alpha: float, beta: float) -> np.ndarray:
+    """The smallest n >= 2 with which each standardised difference is shown; infinite for 0."""
+    sizes, noncentrality = _noncentralities(alpha, beta)
+    smallest = noncentrality[: SMALL - 1] / np.sqrt(sizes[: SMALL - 1])
+    found = np.full(standardised.shape, np.nan)
+    found[standardised == 0.0] = np.inf
+    few = standardised >= smallest[-1]
+    found[few] = 2.0 + np.searchsorted(-smallest, -standardised[few])
+    many = (standardised > 0.0) & ~few
+    found[many] = _interpolated(standardised[many], sizes, noncentrality, alpha, beta)
+    return found
+
+
+def _interpolated(
+    standardised: np.ndarray,
+    sizes: np.ndarray,
+    noncentrality: np.ndarray,
+    alpha: float,
+    beta: float,
+) -> np.ndarray:
+    """n = (noncentrality(n) / standardised)², rounded up; the exact power decides near wholes."""
+    # The table goes from few topics to many, and np.interp wants rising abscissas.
+    shares, values = 1.0 / sizes[::-1], noncentrality[::-1]
+    low = np.full(standardised.shape, math.log(SMALL - 1))
+    high = np.full(standardised.shape, math.log(100.0 * MOST_TOPICS))
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        is_enough = np.interp(np.exp(-middle), shares, values) <= standardised * np.exp(middle / 2)
+        low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
+    n = np.exp(high)
+    whole = np.ceil(n)
+    near = (np.abs(n - np.round(n)) < NEAR_WHOLE / n) & (n < LARGE)
+    for place in np.flatnonzero(near):
+        guess = round(float(n[place]))
+        power = range_power(float(standardised[place]), 0.5, guess, paired=True, alpha=alpha)
+        whole[place] = guess if power >= 1.0 - beta else guess + 1
+    return np.where(whole <= MOST_TOPICS, whole, np.inf)
+
+
+@functools.lru_cache(maxsize=8)
+def _noncentralities(alpha: float, beta: float) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of topics, infinity last, and the sqrt(n) delta at which their power is 1 - beta."""
+    rising = SMALL * STEP ** np.arange(1, math.ceil(math.log(FAR / SMALL, STEP)) + 1)
+    sizes = np.concatenate([np.arange(2.0, SMALL + 1), np.ceil(rising), [np.inf]])
+    critical = -float(special.ndtri(alpha / 2.0))
+    found = np.empty(len(sizes))
+    start = critical - float(special.ndtri(beta))
+    # From many topics to few: each solution is where the next search starts.
+    for place in range(len(sizes) - 1, -1, -1):
+        start = found[place] = _noncentrality(float(sizes[place]), alpha, beta, start)
+    return sizes, found
+
+
+def _noncentrality(n: float, alpha: float, beta: float, start: float) -> float:
+    """The noncentrality with power 1 - beta: bracketed, then by lines and halves in turn."""
+    goal = float(special.ndtri(1.0 - beta))
+
+    def surplus(root: float) -> float:
+        # On the normal scale the power is nearly linear in the noncentrality.
+        return min(float(special.ndtri(_power(root, n, alpha))), 9.0) - goal
+
+    low, high, step = 0.0, start, 0.02 * start
+    below, above = surplus(low), surplus(high)
+    while above < 0.0:
+        low, below = high, above
+        high, step = high + step, 2.0 * step
+        above = surplus(high)
+    for step_number in range(MOST_STEPS):
+        line = low - below * (high - low) / (above - below)
+        root = 0.5 * (low + high) if step_number % 2 else line
+        value = surplus(root)
+        if abs(value) < 1e-11 or high - low < 1e-12 * high:
+            break
+        low, below, high, above = (
+            (root, value, high, above) if value < 0.0 else (low, below, root, value)
+        )
+    return root
+
+
+def _power(root: float, n: float, alpha: float) -> float:
+    if math.isfinite(n):
+        return f_power(root * root, 1, n - 1.0, alpha)
+    critical = -float(special.ndtri(alpha / 2.0))
+    return float(special.ndtr(root - critical) + special.ndtr(-root - critical))

@@ -1,0 +1,325 @@
+"""What scores vary by: within systems, and split into systems, topics and the rest.
+
+For planning, V_E of Sakai & Shang (EVIA 2016, eq. 1) with an interval that knows that runs share
+their topics. For stability, the G-study of the crossed systems × topics design and its D-study
+(Brennan 2001; Urbano, Marrero & Martín, SIGIR 2013): E rho² and Phi with intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from steadyrank.errors import InputError
+from steadyrank.stats.inputs import check_open_unit, check_scores
+from steadyrank.stats.pairs.result import CONSTANT
+
+RUN_BLOCK = 512
+"""Runs whose covariances with all others are held at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PooledVariance:
+    """The within-system variance V_E, and how well it is known."""
+
+    value: float
+    df: int
+    """sum of (topics - 1) over runs: what the pooled sum of squares is divided by."""
+    effective_df: float
+    """Of the chi-square law that the estimate follows roughly; at most `df`."""
+    n_runs: int
+    n_topics: int
+    """Topics with a score of any run."""
+    n_missing: int
+    """Cells of these runs and topics without a score."""
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Chi-square interval of the variance: effective_df V_E / chi-square quantiles."""
+        tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
+        # The regularised incomplete gamma function takes the degrees of freedom as they are.
+        half = 0.5 * self.effective_df
+        high, low = special.gammaincinv(half, tail), special.gammainccinv(half, tail)
+        return half * self.value / float(low), half * self.value / float(high)
+
+
+def pooled_variance(scores: ArrayLike) -> PooledVariance:
+    """V_E of scores [run, topic]: the runs' sums of squares about their means, pooled.
+
+    sum (x_ij - mean_i)² / sum (n_i - 1) over the cells that are there; with one run its sample
+    variance. It contains the topics' differences in difficulty: in the two-way layout its
+    expectation is topic variance + residual variance.
+
+    The scores of different runs on one topic go together, so V_E is known less well than its
+    degrees of freedom say. Effective ones match its variance: 2 V_E² / var(V_E) with covariances
+    C between runs, var = 2 sum C_ij² (n - 1) / df² for normal scores; or, where that is less,
+    with the observed variance of the topics' contributions, which skewed scores inflate. Assumes
+    that topics are independent draws. With 44 runs that correlate by .7 on 25 topics, 95 %
+    intervals cover the truth in 94-95 % of simulations; those by m'(n'-1) degrees of freedom in
+    33 %.
+
+    Reference: Sakai and Shang 2016, eq. 1; Box 1954, doi:10.1214/aoms/1177728786.
+
+    >>> v = pooled_variance([[0.1, 0.5, 0.3], [0.2, float("nan"), 0.4]])
+    >>> round(v.value, 6), v.df, v.n_missing
+    (0.033333, 3, 1)
+    """
+    matrix = check_scores(scores)
+    centred, present = _centred_runs(matrix)
+    df = int((present.sum(axis=1) - 1).sum())
+    if df < 1:
+        raise InputError("a variance needs a run with scores on at least two topics")
+    total = not_rounding(float((centred * centred).sum()), df, matrix)
+    return PooledVariance(
+        value=total / df,
+        df=df,
+        effective_df=min(df, _effective_df(centred, present, total)) if total else df,
+        n_runs=present.shape[0],
+        n_topics=present.shape[1],
+        n_missing=int((~present).sum()),
+    )
+
+
+def _centred_runs(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Scores less their run's mean, 0 where missing, and which are there; empty rows left out."""
+    present = ~np.isnan(matrix)
+    filled = np.ix_(present.any(axis=1), present.any(axis=0))
+    present = present[filled]
+    scores = np.where(present, matrix[filled], 0.0)
+    means = scores.sum(axis=1, keepdims=True) / present.sum(axis=1, keepdims=True)
+    return np.where(present, scores - means, 0.0), present
+
+
+def _effective_df(centred: np.ndarray, present: np.ndarray, total: float) -> float:
+    """Degrees of freedom of the chi-square law with the variance that V_E has."""
+    by_normal = total**2 / _squared_covariances(centred, present.astype(np.float64))
+    by_topic = np.einsum("rt,rt->t", centred, centred)
+    n = by_topic.size
+    spread = n / (n - 1.0) * float(((by_topic - total / n) ** 2).sum())
+    by_contributions = 2.0 * total**2 / spread if spread > 0.0 else math.inf
+    return float(min(by_normal, by_contributions))
+
+
+def _squared_covariances(centred: np.ndarray, present: np.ndarray) -> float:
+    """Sum over pairs of runs of G² / T: cross products, and what these expect of a unit covariance.
+
+    T is the trace of the product of the two runs' centring matrices: n - 1 where all topics are
+    there, and otherwise c (1 - 1/n_i - 1/n_j) + c² / (n_i n_j) for c common topics.
+    """
+    found = 0.0
+    share = 1.0 / present.sum(axis=1)
+    for start in range(0, len(share), RUN_BLOCK):
+        block = slice(start, start + RUN_BLOCK)
+        products = centred[block] @ centred.T
+        common = present[block] @ present.T
+        expects = common * (1.0 - share[block, None] - share)
+        expects += common**2 * share[block, None] * share
+        known = expects > 1e-9
+        found += float((products[known] ** 2 / expects[known]).sum())
+    return found
+
+
+def not_rounding(squares: float, df: int, values: np.ndarray) -> float:
+    """The sum of squares, or 0 where it is nothing but rounding."""
+    tiny = CONSTANT * max(1.0, float(np.nanmax(np.abs(values))))
+    return squares if squares > tiny**2 * df else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VarianceComponents:
+    """The G-study of the crossed systems × topics design; methods are its D-study."""
+
+    mean_squares: dict[str, float]
+    """Of "system", "topic" and "residual"."""
+    raw: dict[str, float]
+    """Components as the mean squares give them; may be negative."""
+    variance: dict[str, float]
+    """Components, negative ones as 0."""
+    n_systems: int
+    n_topics: int
+    n_dropped: int
+    """Topics left out because some run lacks them."""
+
+    def e_rho2(self, n_topics: float) -> float:
+        """E rho² of n topics, relative stability: system / (system + residual / n)."""
+        return _coefficient(self._relative_ratio(), n_topics)
+
+    def phi(self, n_topics: float) -> float:
+        """Phi of n topics, absolute stability: system / (system + (topic + residual) / n)."""
+        return _coefficient(self._absolute_ratio(), n_topics)
+
+    def topics_for_e_rho2(self, level: float) -> float:
+        """The smallest number of topics with E rho² >= level; infinite where there is none."""
+        return topics_for(self._relative_ratio(), level)
+
+    def topics_for_phi(self, level: float) -> float:
+        """The smallest number of topics with Phi >= level; infinite where there is none."""
+        return topics_for(self._absolute_ratio(), level)
+
+    def e_rho2_interval(self, n_topics: float, confidence: float = 0.95) -> tuple[float, float]:
+        """Feldt's interval, exact for normal effects of systems and residuals."""
+        low, high = self.relative_ratio_interval(confidence)
+        return _coefficient(low, n_topics), _coefficient(high, n_topics)
+
+    def phi_interval(self, n_topics: float, confidence: float = 0.95) -> tuple[float, float]:
+        """Approximate interval of Arteaga, Jeyaratnam and Franklin, for normal effects."""
+        low, high = self.absolute_ratio_interval(confidence)
+        return _coefficient(low, n_topics), _coefficient(high, n_topics)
+
+    def relative_ratio_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Interval of system / residual variance.
+
+        MS_s / MS_e times residual / (residual + n system) follows F with m - 1 and (m - 1)(n - 1)
+        degrees of freedom. Feldt, Psychometrika 30(3), 1965, pp. 357-370.
+        """
+        tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
+        return self._relative_limit(1.0 - tail), self._relative_limit(tail)
+
+    def absolute_ratio_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Interval of system / (topic + residual) variance; never above the relative one's.
+
+        Arteaga, Jeyaratnam and Franklin, Communications in Statistics: Theory and Methods 11(15),
+        1982, pp. 1643-1658; covers 95-97 % at a nominal 95 % in simulations.
+        """
+        tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
+        low, high = self._absolute_limit(1.0 - tail), self._absolute_limit(tail)
+        largest = self._relative_limit(tail)
+        return min(low, largest), min(high, largest)
+
+    def _relative_ratio(self) -> float:
+        return _ratio(self.variance["system"], self.variance["residual"])
+
+    def _absolute_ratio(self) -> float:
+        return _ratio(self.variance["system"], self.variance["topic"] + self.variance["residual"])
+
+    def _relative_limit(self, quantile: float) -> float:
+        m, n = self.n_systems, self.n_topics
+        spread = _ratio(self.mean_squares["system"], self.mean_squares["residual"])
+        return max(0.0, (spread / _f_quantile(quantile, m - 1, (m - 1) * (n - 1)) - 1.0) / n)
+
+    def _absolute_limit(self, quantile: float) -> float:
+        m, n = self.n_systems, self.n_topics
+        s, t, e = (self.mean_squares[name] for name in ("system", "topic", "residual"))
+        endless = float(special.gammaincinv((m - 1) / 2, quantile)) * 2.0 / (m - 1)
+        residual = _f_quantile(quantile, m - 1, (m - 1) * (n - 1))
+        topic = _f_quantile(quantile, m - 1, n - 1)
+        above = s * s - endless * s * e + (endless - residual) * residual * e * e
+        below = (m - 1) * endless * s * e + topic * s * t
+        return max(0.0, _ratio(above, below) * m / n)
+
+
+def variance_components(scores: ArrayLike) -> VarianceComponents:
+    """Variance components of scores [run, topic] from the mean squares of the two-way layout.
+
+    system = (MS_s - MS_e) / n, topic = (MS_t - MS_e) / m, residual = MS_e, with systems and topics
+    both random samples. A negative estimate stands for a small component and counts as 0; the raw
+    value is kept. Topics that a run lacks are left out for all. The residual mixes the
+    interaction of systems and topics with chance.
+
+    Reference: Brennan 2001, doi:10.1007/978-1-4757-3456-0; Urbano, Marrero and Martín, SIGIR
+    2013, pp. 393-402.
+
+    >>> g = variance_components([[0.2, 0.5, 0.9], [0.1, 0.5, 0.7], [0.1, 0.3, 0.7]])
+    >>> {name: round(value, 4) for name, value in g.variance.items()}
+    {'system': 0.0056, 'topic': 0.0989, 'residual': 0.0044}
+    >>> round(g.e_rho2(3), 3), round(g.phi(3), 3), g.topics_for_e_rho2(0.95)
+    (0.789, 0.139, 16)
+    """
+    matrix = check_scores(scores)
+    complete = ~np.isnan(matrix).any(axis=0)
+    x = matrix[:, complete]
+    m, n = x.shape
+    if m < 2 or n < 2:
+        raise InputError(
+            f"variance components need at least 2 runs and 2 topics that all runs have, got {m} "
+            f"and {n}: leave out runs that lack topics, or score missing topics as 0"
+        )
+    x = x - x.mean()
+    by_system, by_topic = x.mean(axis=1), x.mean(axis=0)
+    rest = x - by_system[:, None] - by_topic
+    sums = (n * float((by_system**2).sum()), m * float((by_topic**2).sum()), float((rest**2).sum()))
+    return _of_sums(sums, m, n, matrix, int((~complete).sum()))
+
+
+def components_without_each(scores: ArrayLike) -> list[VarianceComponents]:
+    """`variance_components` without the first run, without the second, and so on.
+
+    On the topics that all runs have, and from sums over all runs less those of one, so that it
+    costs no more than a few G-studies. For three runs or more.
+
+    >>> scores = [[0.2, 0.5, 0.9], [0.1, 0.5, 0.7], [0.1, 0.3, 0.7]]
+    >>> [round(g.e_rho2(3), 3) for g in components_without_each(scores)]
+    [0.0, 0.96, 0.667]
+    """
+    matrix = check_scores(scores)
+    complete = ~np.isnan(matrix).any(axis=0)
+    x = matrix[:, complete]
+    m, n = x.shape[0] - 1, x.shape[1]
+    x = x - x.mean()
+    of_run, of_topic = x.sum(axis=1), x.sum(axis=0)
+    grand = -of_run
+    mean = grand**2 / (m * n)
+    total = (x * x).sum() - (x * x).sum(axis=1) - mean
+    system = ((of_run**2).sum() - of_run**2) / n - mean
+    topic = ((of_topic - x) ** 2).sum(axis=1) / m - mean
+    rest = np.maximum(total - system - topic, 0.0)
+    return [
+        _of_sums(sums, m, n, matrix, int((~complete).sum()))
+        for sums in zip(system.tolist(), topic.tolist(), rest.tolist(), strict=True)
+    ]
+
+
+def _of_sums(
+    sums: tuple[float, ...], m: int, n: int, values: np.ndarray, n_dropped: int
+) -> VarianceComponents:
+    """The G-study of m systems and n topics from sums of squares of system, topic and residual."""
+    dfs = {"system": m - 1, "topic": n - 1, "residual": (m - 1) * (n - 1)}
+    squares = {
+        name: not_rounding(ss, df, values) / df
+        for ss, (name, df) in zip(sums, dfs.items(), strict=True)
+    }
+    raw = {
+        "system": (squares["system"] - squares["residual"]) / n,
+        "topic": (squares["topic"] - squares["residual"]) / m,
+        "residual": squares["residual"],
+    }
+    return VarianceComponents(
+        mean_squares=squares,
+        raw=raw,
+        variance={name: max(0.0, value) for name, value in raw.items()},
+        n_systems=m,
+        n_topics=n,
+        n_dropped=n_dropped,
+    )
+
+
+def topics_for(ratio: float, level: float) -> float:
+    """The smallest n with n ratio / (1 + n ratio) >= level; infinite where the ratio is 0.
+
+    >>> topics_for(0.5, 0.9), topics_for(0.0, 0.9)
+    (18, inf)
+    """
+    check_open_unit("level", level)
+    if not ratio > 0.0:
+        return math.inf
+    needed = level / (1.0 - level) / ratio
+    # A size that only rounding put above a whole number is that number.
+    return max(1, math.ceil(needed * (1.0 - 1e-12)))
+
+
+def _coefficient(ratio: float, n_topics: float) -> float:
+    return 1.0 if math.isinf(ratio) else n_topics * ratio / (1.0 + n_topics * ratio)
+
+
+def _ratio(above: float, below: float) -> float:
+    """A quotient; 0 over 0 counts as 0, since systems without a difference have no stability."""
+    if below == 0.0:
+        return math.inf if above > 0.0 else 0.0
+    return above / below
+
+
+def _f_quantile(quantile: float, df1: float, df2: float) -> float:
+    return float(special.fdtri(df1, df2, quantile))

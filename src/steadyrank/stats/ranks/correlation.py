@@ -1,0 +1,425 @@
+"""Do two rankings of the same systems agree? Kendall's tau and tau_AP.
+
+For whoever asks whether another measure, another topic set or a simulated collection would
+have ranked the systems alike. Rankings come as scores, higher is better, equal scores tie.
+tau treats all ranks alike, tau_AP (Yilmaz, Aslam and Robertson 2008) cares more for the top.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri
+from threadpoolctl import threadpool_limits
+
+from steadyrank.compute.executors import map_in_order, workers
+from steadyrank.compute.random import block_stream, blocks_of
+from steadyrank.errors import InputError, unknown_name
+from steadyrank.stats.inputs import check_open_unit, check_samples, check_scores
+from steadyrank.stats.pairs.kernels import topic_weights
+from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW, all_pairs
+from steadyrank.stats.ranks import kernels as correlation_kernels
+
+TOO_FEW_SYSTEMS, ALL_TIED = "too_few_systems", "all_tied"
+"""Why a correlation is NaN: fewer than two systems, or a ranking without any order."""
+
+CELLS = 1 << 16
+"""Scores that a thread ranks at a time: they stay in its cache."""
+
+TAU_VARIANTS, AP_TIES = ("a", "b"), ("a", "b")
+COEFFICIENTS = ("tau", "tau_ap")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairCounts:
+    """Pairs of systems by how two rankings order them."""
+
+    concordant: int
+    discordant: int
+    tied_a: int
+    """Tied in the first ranking, whether or not in the second."""
+    tied_b: int
+    tied_both: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankCorrelation:
+    """How far two rankings agree; `float(result)` is the value."""
+
+    value: float
+    n: int
+    """Systems in the rankings."""
+    method: str
+    flag: str = ""
+    """"", or why the value is NaN."""
+    counts: PairCounts | None = None
+
+    def __float__(self) -> float:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairCorrelations:
+    """Correlations of all pairs of measures, [..., pair], in the order of `all_pairs`."""
+
+    tau: np.ndarray
+    tau_ap_first: np.ndarray
+    """The pair's first measure is the estimate, its second the reference."""
+    tau_ap_second: np.ndarray
+
+    @property
+    def tau_ap(self) -> np.ndarray:
+        """The mean of both directions."""
+        return np.asarray(0.5 * (self.tau_ap_first + self.tau_ap_second))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TauInterval:
+    """A confidence interval for Kendall's tau."""
+
+    tau: float
+    low: float
+    high: float
+    level: float
+    n: int
+    """Systems in the rankings."""
+    method: str
+    flag: str = ""
+    """"", or why the limits are NaN."""
+    n_topics: int | None = None
+    n_dropped: int | None = None
+    """Topics left out because some system has no score there."""
+    bias: float | None = None
+    """Mean of the resampled tau minus tau."""
+    n_samples: int | None = None
+    seed: int | None = None
+
+
+def kendall_tau(a: ArrayLike, b: ArrayLike, *, variant: str = "b") -> RankCorrelation:
+    """Kendall's tau between two score vectors over the same systems.
+
+    With S = concordant - discordant pairs and N = n (n - 1)/2, variant "a" is S / N, and "b" is
+    S / sqrt((N - tied_a)(N - tied_b)), which reaches 1 for equal rankings with ties. A missing
+    score is an error. NaN with a flag for n < 2 and, in variant "b", where all scores of a ranking
+    are equal. Do not read it as agreement on who is best: the bottom ranks weigh as much.
+
+    Reference: Kendall 1945, doi:10.1093/biomet/33.3.239.
+
+    >>> tau = kendall_tau([0.3, 0.2, 0.2, 0.1], [0.5, 0.3, 0.4, 0.1])
+    >>> round(tau.value, 4), tau.counts.concordant, tau.counts.tied_a
+    (0.9129, 5, 1)
+    """
+    check_choice("variant of tau", variant, TAU_VARIANTS)
+    first, second = _two_rankings(a, b)
+    n, order = first.size, np.argsort(second)
+    first, second = first[order], second[order]
+    concordant, only_b, tied_a, tied_b = correlation_kernels.count_pair(
+        second, first, np.argsort(first)
+    )
+    total, tied_both = n * (n - 1) // 2, tied_b - only_b
+    discordant = total - tied_a - only_b - concordant
+    scale = total if variant == "a" else np.sqrt(float(total - tied_a) * float(total - tied_b))
+    return RankCorrelation(
+        value=float((concordant - discordant) / scale) if scale > 0 else float("nan"),
+        n=n,
+        method=f"Kendall's tau-{variant}",
+        flag="" if scale > 0 else _flag(n),
+        counts=PairCounts(
+            concordant=concordant,
+            discordant=discordant,
+            tied_a=tied_a,
+            tied_b=tied_b,
+            tied_both=tied_both,
+        ),
+    )
+
+
+def taus_against(
+    reference: ArrayLike, samples: ArrayLike, *, jobs: int | None = None
+) -> np.ndarray:
+    """Kendall's tau-b between one score vector and each row of `samples` [sample, system].
+
+    The mean over simulated collections is the KRCC of Yang, Zhang and Song, SIGIR 2018. NaN where
+    the row, or the reference, has no two different scores; a missing score is an error. Takes the
+    rows in blocks, on `jobs` threads; the result does not depend on them.
+
+    >>> taus_against([3.0, 2.0, 1.0], [[0.9, 0.5, 0.1], [0.5, 0.9, 0.1], [0.2, 0.2, 0.2]]).round(4)
+    array([1.    , 0.3333,    nan])
+    """
+    scores = _check_complete("the reference", reference, 1)
+    rows = _check_complete("samples", samples, 2)
+    n_samples, n = rows.shape
+    if n != scores.size:
+        raise InputError(f"the reference has {scores.size} systems, the samples have {n}")
+    # Upwards or downwards is the same to tau, and upwards needs no negated copy.
+    order = np.argsort(scores)
+    sorted_scores, taus = scores[order], np.empty(n_samples)
+
+    def fill(block: slice) -> None:
+        # With its systems in the order of the reference, a row's order is what the walk needs.
+        part = rows[block].take(order, axis=1)
+        correlation_kernels.taus_against(sorted_scores, part, part.argsort(axis=1), taus[block])
+
+    step = max(1, CELLS // max(n, 1))
+    blocks = [slice(first, first + step) for first in range(0, n_samples, step)]
+    with workers(jobs=jobs if len(blocks) > 1 else 1) as threads:
+        map_in_order(fill, blocks, threads)
+    return taus
+
+
+def tau_ap(estimate: ArrayLike, reference: ArrayLike, *, ties: str = "a") -> RankCorrelation:
+    """AP correlation: how often a system above another in the estimate rightly is, by rank.
+
+    tau_AP = 2/(n - 1) sum over i = 2..n of C(i)/(i - 1), minus 1, where C(i) of the systems above
+    rank i of the estimate are above that system in the reference too. Not symmetric. Ties:
+
+    - "a": the mean over all orders of systems tied in the estimate; a pair tied in the
+      reference counts one half. Even equal rankings stay below 1 if they have ties.
+    - "b": 2/(n - t) sum of c(i)/(p(i) - 1), minus 1, over the systems below the estimate's top
+      tie group of t; c(i) are strictly above i in both, p(i) is the first rank of i's group.
+
+    NaN with a flag for n < 2 and, with "b", where all systems tie in the estimate.
+
+    Reference: Yilmaz, Aslam and Robertson 2008, doi:10.1145/1390334.1390435; ties: Urbano and
+    Marrero 2017, doi:10.1145/3121050.3121106.
+
+    >>> round(tau_ap([3, 4, 2, 1], [4, 3, 2, 1]).value, 4)
+    0.3333
+    >>> round(tau_ap([4, 3, 1, 2], [4, 3, 2, 1]).value, 4)
+    0.7778
+    """
+    rows = _two_rankings(estimate, reference)
+    found = pairwise_tau_and_tau_ap(rows, ties=ties)
+    return _ap_result(rows, found.tau_ap_first, f"tau_AP of the estimate, ties {ties!r}")
+
+
+def symmetric_tau_ap(a: ArrayLike, b: ArrayLike, *, ties: str = "a") -> RankCorrelation:
+    """The mean of tau_AP in both directions, for rankings neither of which is the reference.
+
+    See `tau_ap` for the formula, the treatment of ties and the references.
+
+    >>> round(symmetric_tau_ap([3, 1, 2, 4], [4, 3, 2, 1]).value, 4)
+    -0.2222
+    """
+    rows = _two_rankings(a, b)
+    found = pairwise_tau_and_tau_ap(rows, ties=ties)
+    return _ap_result(rows, found.tau_ap, f"tau_AP, mean of both directions, ties {ties!r}")
+
+
+def correlations(scores: ArrayLike, *, coefficient: str = "tau", ties: str = "a") -> np.ndarray:
+    """Correlations of all measures, [measure, measure], from scores [measure, system].
+
+    `coefficient` is "tau" (tau-b) or "tau_ap" (mean of both directions, `ties` as in `tau_ap`).
+    NaN where `kendall_tau` or `tau_ap` have NaN. The diagonal, too, is computed: with "tau_ap"
+    and ties "a" it is below 1 for a measure with ties.
+
+    >>> correlations([[0.3, 0.2, 0.1], [0.2, 0.3, 0.1], [0.1, 0.2, 0.3]]).round(2).tolist()
+    [[1.0, 0.33, -1.0], [0.33, 1.0, -0.33], [-1.0, -0.33, 1.0]]
+    """
+    check_choice("coefficient", coefficient, COEFFICIENTS)
+    rows = _check_complete("scores", scores, 2)
+    found = pairwise_tau_and_tau_ap(rows, ties=ties)
+    own = pairwise_tau_and_tau_ap(np.stack([rows, rows], axis=1), ties=ties)
+    matrix = np.empty((len(rows), len(rows)))
+    first, second = all_pairs(len(rows)).T
+    matrix[first, second] = matrix[second, first] = getattr(found, coefficient)
+    np.fill_diagonal(matrix, getattr(own, coefficient))
+    return matrix
+
+
+def pairwise_tau_and_tau_ap(values: ArrayLike, *, ties: str = "a") -> PairCorrelations:
+    """tau-b and tau_AP of all pairs of measures, from values [..., measure, system].
+
+    Each measure is ranked once; one walk through a pair gives tau and both directions of tau_AP.
+    Leading axes are independent samples. Releases the GIL, so that threads can take samples.
+
+    >>> found = pairwise_tau_and_tau_ap([[4, 3, 2, 1], [3, 4, 2, 1], [4, 3, 1, 2]])
+    >>> found.tau.round(4).tolist(), found.tau_ap.round(4).tolist()
+    ([0.6667, 0.6667, 0.3333], [0.3333, 0.7778, 0.1111])
+    """
+    check_choice("treatment of ties", ties, AP_TIES)
+    if np.ndim(values) < 2:
+        raise InputError(f"values must be [..., measure, system], got shape {np.shape(values)}")
+    array = _check_complete("values", values, np.ndim(values))
+    *lead, n_measures, n = array.shape
+    stack = array.reshape(prod(lead), n_measures, n)
+    pairs = n_measures * (n_measures - 1) // 2
+    tau, forward, backward = np.empty((3, len(stack), pairs))
+    correlation_kernels.pair_correlations(
+        stack, _orders(stack), int(ties == "a"), tau, forward, backward
+    )
+    return PairCorrelations(
+        tau=tau.reshape(*lead, pairs),
+        tau_ap_first=forward.reshape(*lead, pairs),
+        tau_ap_second=backward.reshape(*lead, pairs),
+    )
+
+
+def kendall_interval(tau: float, n: int, *, level: float = 0.95) -> TauInterval:
+    """The normal interval that papers print: tau ± z sqrt(2 (2n + 5)/(9 n (n - 1))), n systems.
+
+    The standard error is the one that holds if the rankings are unrelated (tau = 0), so that a
+    limit may exceed 1, and it treats the systems as the sample. Do not conclude from overlapping
+    intervals that two rankings are equivalent: take `bootstrap_tau_interval` for topics.
+
+    Reference: Kendall 1938, doi:10.1093/biomet/30.1-2.81; used in Sakai and Shang 2016, Table 2.
+
+    >>> interval = kendall_interval(0.854, 44)
+    >>> round(interval.low, 3), round(interval.high, 3)
+    (0.649, 1.059)
+    """
+    check_open_unit("level", level)
+    if n < 2:
+        raise InputError(f"an interval for tau needs at least 2 systems, got n = {n}")
+    if not -1.0 <= tau <= 1.0:
+        raise InputError(f"tau must lie between -1 and 1, got {tau}")
+    half_width = float(ndtri(0.5 + 0.5 * level) * np.sqrt(2 * (2 * n + 5) / (9 * n * (n - 1))))
+    return TauInterval(
+        tau=float(tau),
+        low=tau - half_width,
+        high=tau + half_width,
+        level=level,
+        n=n,
+        method="normal, standard error under the hypothesis tau = 0",
+    )
+
+
+def bootstrap_tau_interval(
+    scores_a: ArrayLike,
+    scores_b: ArrayLike,
+    *,
+    level: float = 0.95,
+    n_samples: int = 2000,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> TauInterval:
+    """Interval for tau-b between two rankings by mean score, had the topics been others.
+
+    Both matrices are [system, topic] over the same systems and topics, and a resample takes the
+    same topics from both; topics where some system has no score are dropped for all. Means that
+    agree to 1e-12 of the largest score tie. The limits are quantiles of the resampled tau, shifted
+    so that their mean is tau, and cut at ±1: a resample adds its own noise to that of the sample,
+    and unshifted quantiles would count it twice. `bias` is the shift that was taken out.
+
+    The interval is for the mean tau of topic sets of this size (in simulations .87 to .98 of the
+    intervals at level .95 held it). Do not take it for the tau of the systems' true means: noise
+    in the means pulls every tau away from that, and no resampling of topics puts it back.
+    Resamples in which all systems tie are left out. NaN limits with a flag below two topics.
+
+    Reference: Efron and Tibshirani 1993, chapter 10.
+
+    >>> a = np.array([[0.5, 0.6, 0.9], [0.4, 0.6, 0.7], [0.3, 0.2, 0.4]])
+    >>> interval = bootstrap_tau_interval(a, a ** 2, n_samples=500)
+    >>> interval.tau, interval.low, interval.high
+    (1.0, 1.0, 1.0)
+    """
+    check_open_unit("level", level)
+    check_samples(n_samples)
+    both = pair_of(check_scores(scores_a), check_scores(scores_b))
+    complete = both[:, :, ~np.isnan(both).any(axis=(0, 1))]
+    n_topics = complete.shape[2]
+    tau = float(_taus_of_means(complete, np.ones((1, n_topics)))[0])
+    defined = n_topics > 1 and not np.isnan(tau)
+    taus = _resampled_taus(complete, n_samples, seed, jobs) if defined else np.zeros(0)
+    low = high = bias = float("nan")
+    if taus.size:
+        bias = float(taus.mean()) - tau
+        tails = np.quantile(taus, [0.5 - 0.5 * level, 0.5 + 0.5 * level]) - bias
+        low, high = np.clip(tails, -1.0, 1.0).tolist()
+    return TauInterval(
+        tau=tau,
+        low=low,
+        high=high,
+        level=level,
+        n=complete.shape[1],
+        method=f"bootstrap over topics, {n_samples} resamples, quantiles centred at tau",
+        flag="" if taus.size else TOO_FEW if n_topics < 2 else _flag(complete.shape[1]),
+        n_topics=n_topics,
+        n_dropped=both.shape[2] - n_topics,
+        bias=bias,
+        n_samples=n_samples,
+        seed=seed,
+    )
+
+
+def _resampled_taus(
+    complete: np.ndarray, n_samples: int, seed: int, jobs: int | None
+) -> np.ndarray:
+    """tau of each resample of topics; those without any order are left out."""
+    n_topics = complete.shape[2]
+
+    def one_block(task: tuple[int, int, int]) -> np.ndarray:
+        block, first, stop = task
+        stream = block_stream(seed, "tau", block)
+        drawn = stream.integers(0, n_topics, (stop - first, n_topics))
+        weights = np.empty(drawn.shape)
+        topic_weights(drawn, weights)
+        return _taus_of_means(complete, weights)
+
+    # One thread in BLAS: how it splits a product may change the last bits.
+    with threadpool_limits(1, user_api="blas"), workers(jobs=jobs) as threads:
+        taus = np.concatenate(map_in_order(one_block, blocks_of(n_samples), threads))
+    return np.asarray(taus[~np.isnan(taus)])
+
+
+def _taus_of_means(complete: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """tau-b between two rankings [2, system, topic] by mean score, for each row of weights."""
+    totals = np.stack([weights @ scores.T for scores in complete], axis=1)
+    # Equal means must tie although their sums were rounded differently.
+    step = CONSTANT * np.abs(complete).max(axis=(1, 2), initial=0.0) * max(1, weights.shape[1])
+    rounded = np.round(totals / np.where(step > 0.0, step, 1.0)[:, None])
+    return pairwise_tau_and_tau_ap(rounded).tau[:, 0]
+
+
+def _ap_result(rows: np.ndarray, values: np.ndarray, method: str) -> RankCorrelation:
+    value, n = float(values[0]), rows.shape[1]
+    flag = _flag(n) if np.isnan(value) else ""
+    return RankCorrelation(value=value, n=n, method=method, flag=flag)
+
+
+def _orders(values: np.ndarray) -> np.ndarray:
+    """Systems from the best down, along the last axis; ties in any order."""
+    return np.argsort(-values, axis=-1)
+
+
+def _flag(n: int) -> str:
+    return TOO_FEW_SYSTEMS if n < 2 else ALL_TIED
+
+
+def pair_of(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Two rankings as one array; an error where they differ in shape."""
+    if a.shape != b.shape:
+        raise InputError(f"the two rankings differ in shape: {a.shape} and {b.shape}")
+    return np.stack([a, b])
+
+
+def _two_rankings(a: ArrayLike, b: ArrayLike) -> np.ndarray:
+    return pair_of(
+        _check_complete("the first ranking", a, 1), _check_complete("the second ranking", b, 1)
+    )
+
+
+def _check_complete(name: str, values: ArrayLike, ndim: int) -> np.ndarray:
+    array = check_array(name, values, ndim)
+    missing = np.isnan(array)
+    if missing.any():
+        place = np.argwhere(missing)[0].tolist()
+        raise InputError(f"{name}: no score at {place}; leave systems without a score out")
+    return array
+
+
+def check_array(name: str, values: ArrayLike, ndim: int) -> np.ndarray:
+    """Values as float64 of so many dimensions; NaN may be among them."""
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if np.ndim(values) != ndim:
+        raise InputError(f"{name}: expected {ndim} dimensions, got shape {np.shape(values)}")
+    return array
+
+
+def check_choice(kind: str, name: str, known: tuple[str, ...]) -> None:
+    """Refuse a name that is not known."""
+    if name not in known:
+        raise unknown_name(kind, name, known)

@@ -1,0 +1,1 @@
+"""Do the measures agree about the ranking?"""

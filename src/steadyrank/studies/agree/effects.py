@@ -1,0 +1,194 @@
+"""What drives the correlation of measures: effect sizes, and how far other data would move them.
+
+For `studies.agree.study`. The samples of a study are drawn from one and the same topics and
+systems. More samples make their mean steadier and add no information about other topics and
+systems, so F and p, which take samples for independent observations, measure how many samples were
+drawn. Effect sizes do not; their intervals come from resampled topics and systems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from steadyrank.data.scores import mean_of_present
+from steadyrank.stats.anova.balanced import Anova, Power, anova, crossed_strata, without_tests
+from steadyrank.studies.agree.samples import MeasureSamples
+
+Coefficient = Literal["tau", "tau_ap"]
+Reference = Literal["both", "first", "second"]
+Mode = Literal["sound", "paper"]
+Strata = Literal["none", "sample", "subject"]
+Limits = tuple[float, float]
+
+FACTORS = ("measure_pair", "topic_size", "system_size", "subject")
+"""The axes of correlations, in this order."""
+
+STRATA: Mapping[str, Sequence[str]] = {
+    "none": (),
+    "sample": ("topic_size:system_size:subject",),
+    "subject": tuple(crossed_strata("subject", FACTORS[:3])),
+}
+
+DEFAULT_STRATA: Mapping[Mode, Strata] = {"sound": "subject", "paper": "none"}
+
+RESAMPLES_NOTE = (
+    "All samples are drawn from the same topics and systems, and more samples tell no more about "
+    "others: F and p would measure the number of samples and are not given. "
+)
+
+PAPER_NOTE = (
+    "F and p treat samples of the same topics and systems as independent data: they grow more "
+    "extreme with the number of samples, whether or not an effect exists. Trust the effect sizes, "
+    "and mode sound for their intervals. "
+)
+
+NOTES: Mapping[str, str] = {
+    "none": "As published, everything is tested against one residual.",
+    "sample": "Sizes are tested among samples, pairs of measures within them.",
+    "subject": "Each effect is tested against its interaction with the subject.",
+}
+"""What F is taken against, by the strata of the analysis."""
+
+
+def note_of(mode: Mode, strata: Strata, n_resamples: int) -> str:
+    """What the reader of a table must know about its tests or intervals."""
+    if mode == "paper":
+        return PAPER_NOTE + NOTES[strata]
+    if not n_resamples:
+        return RESAMPLES_NOTE.strip()
+    return (
+        f"{RESAMPLES_NOTE}Intervals of omega² come from {n_resamples} resamples of topics and "
+        "systems. One that begins at 0 is compatible with no effect beyond these topics and "
+        "systems."
+    )
+
+
+def effects_table(
+    samples: np.ndarray, mode: Mode, strata: Strata, power: Power | None
+) -> Anova | None:
+    """The table of all correlations, without F and p in mode sound; None where there can be none.
+
+    Strata say what F is taken against, and change nothing else.
+    """
+    # A single cell has subjects and nothing else, hence no error.
+    if np.isnan(samples).any() or samples[..., 0].size == 1:
+        return None
+    if mode == "sound":
+        return without_tests(anova(samples, factors=FACTORS, block="subject"))
+    return anova(samples, factors=FACTORS, block="subject", strata=STRATA[strata], power=power)
+
+
+def by_coefficient(
+    correlations: MeasureSamples, reference: Reference
+) -> dict[Coefficient, np.ndarray]:
+    """Both coefficients; tau_AP with the reference asked for, the estimate is the other measure."""
+    first, second = correlations.tau_ap_first, correlations.tau_ap_second
+    directed = {"first": second, "second": first, "both": 0.5 * (first + second)}
+    return {"tau": correlations.tau, "tau_ap": directed[reference]}
+
+
+def effect_intervals(
+    correlations: MeasureSamples,
+    reference: Reference,
+    anovas: Mapping[Coefficient, Anova | None],
+    level: float,
+) -> dict[Coefficient, dict[str, Limits]]:
+    """Of each coefficient, effect to the interval of its omega squared; empty without resamples."""
+    found: dict[Coefficient, dict[str, Limits]] = {name: {} for name in anovas}
+    if correlations.resampled is None:
+        return found
+    samples = by_coefficient(correlations, reference)
+    resampled = by_coefficient(correlations.resampled, reference)
+    for name, table in anovas.items():
+        if table is not None:
+            found[name] = omega_squared_intervals(table, samples[name], resampled[name], level)
+    return found
+
+
+def omega_squared_intervals(
+    table: Anova, samples: np.ndarray, resampled: np.ndarray, level: float
+) -> dict[str, Limits]:
+    """Effect to the interval of its omega squared over other topics and systems.
+
+    `samples` is [pair, topic size, system size, sample], `resampled` has the same correlations on
+    resampled data sets, [pair, topic size, system size, resample, draw].
+
+    What is to be held: omega squared of the cells' means over all data sets of as many topics and
+    systems, with the mean error within a data set. It is 0 if pairs (or sizes) do not differ in
+    the population, however many samples are drawn.
+
+    Systems drawn twice tie, and topics drawn twice leave fewer of them; both shift the correlations
+    of resampled data. Hence only deviations from the resamples' mean are used: they are added to
+    the effects found, and so is the deviation of the error's mean square, as a factor. What the few
+    draws of a resample add to its deviation, beyond what the study's own samples do, is taken out.
+
+    The upper end is the percentile of omega squared so resampled. An effect is a sum of squares,
+    so resampling always adds to it, as drawing the data did: the lower end is as far below omega
+    squared as the upper end is above (at least 0). The error of the lower percentile is thus
+    avoided, which excludes 0 where nothing differs. Resampling two factors at once counts their
+    interaction thrice (Owen 2007, doi:10.1214/07-AOAS122), so intervals are rather wide.
+    """
+    whole = np.where(np.isnan(resampled), _cell_means(resampled), resampled)
+    n_samples = samples.shape[-1]
+    differences = _centred(whole[..., 0::2] - whole[..., 1::2])
+    squares = (differences**2).sum(axis=(0, 1, 2))
+    error = table.source("error").ms
+    if not squares.sum() > 0.0 or not error > 0.0:
+        return {}
+    errors = error * np.exp(_deviations(squares / squares.mean(), n_samples / 2))
+    found, drawn = _effects(samples.mean(axis=-1)), _effects(whole)
+    limits = {}
+    for name, effect in found.items():
+        line = table.source(name)
+        if np.isnan(line.omega_squared):
+            continue
+        moved = effect[..., None] + _deviations(drawn[name], n_samples)
+        surplus = (moved**2).mean(axis=(0, 1, 2)) - line.df * errors / table.n
+        shares = np.maximum(surplus, 0.0) / (np.maximum(surplus, 0.0) + errors)
+        high = max(float(np.quantile(shares, 0.5 + 0.5 * level)), line.omega_squared)
+        limits[name] = (max(0.0, 2.0 * line.omega_squared - high), high)
+    return limits
+
+
+def _cell_means(resampled: np.ndarray) -> np.ndarray:
+    """Mean of each cell over all resamples and draws, for correlations that do not exist."""
+    return mean_of_present(resampled.reshape(*resampled.shape[:3], -1))[..., None, None]
+
+
+def _centred(values: np.ndarray) -> np.ndarray:
+    return np.asarray(values - values.mean(axis=(0, 1, 2), keepdims=True))
+
+
+def _effects(cells: np.ndarray) -> dict[str, np.ndarray]:
+    """Main effects and two-way interactions of the first three axes; averaged axes stay, as 1."""
+    centred = _centred(cells)
+    mains = [
+        centred.mean(axis=tuple(other for other in range(3) if other != axis), keepdims=True)
+        for axis in range(3)
+    ]
+    found = dict(zip(FACTORS, mains, strict=False))
+    for a, b in combinations(range(3), 2):
+        both = centred.mean(axis=3 - a - b, keepdims=True)
+        found[f"{FACTORS[a]}:{FACTORS[b]}"] = both - mains[a] - mains[b]
+    return found
+
+
+def _deviations(drawn: np.ndarray, n_samples: float) -> np.ndarray:
+    """[..., resample]: deviations of the resamples' means, as of so many samples from each.
+
+    `drawn` is [..., resample, draw]. The variance among means of few draws has a part that is due
+    to the draws; it is made as small as the mean of `n_samples` would have it.
+    """
+    n_resamples, n_draws = drawn.shape[-2:]
+    means = drawn.mean(axis=-1)
+    deviations = means - means.mean(axis=-1, keepdims=True)
+    total = float((deviations**2).sum()) / (n_resamples - 1)
+    within = float(drawn.var(axis=-1, ddof=1).mean(axis=-1).sum()) / n_draws
+    if not total > 0.0:
+        return np.asarray(deviations)
+    wanted = max(0.0, total - within) + within * n_draws / n_samples
+    return np.asarray(deviations * np.sqrt(min(1.0, wanted / total)))

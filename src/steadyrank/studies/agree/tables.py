@@ -1,0 +1,261 @@
+"""What `agree` found: the answer in words, the ANOVA table, and measures by likeness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.scores import mean_of_present
+from steadyrank.present.anova import (
+    Row,
+    anova_table,
+    effects_table,
+    exact_table,
+    figure,
+    listed,
+    power_note,
+    sized,
+    with_words,
+)
+from steadyrank.present.json import to_json
+from steadyrank.present.table import Table, render
+from steadyrank.stats.anova.balanced import Anova
+from steadyrank.studies.agree.study import AgreeResult
+from steadyrank.words import counted
+
+MOST_PAIRS = 45
+"""Pairs of measures that a table lists."""
+
+ALMOST_ALIKE, ALIKE = 0.9, 0.8
+"""From which tau on two rankings are held to be equivalent, or at least not noticeably different
+(Voorhees 2001)."""
+
+
+def agree_json(result: AgreeResult) -> dict[str, Any]:
+    """The promised keys, and what else there is."""
+    like = result.likeness
+    names = [result.measures[i] for i in like.order]
+    return {
+        "coefficient": result.coefficient,
+        "measures": result.measures,
+        "cells": result.cells(),
+        "anova": result.anova_rows(),
+        "ranking": result.ranking(),
+        "rmse": result.rmse,
+        "anovas": {key: result.anova_rows(key) for key in result.anovas},
+        "power_convention": result.anova.power if result.anova else None,
+        "mode": result.mode,
+        "strata": result.strata,
+        "n_resamples": result.n_resamples,
+        "swaps": [[_pair(result, p) for p in swap] for swap in result.swaps.tolist()],
+        "likeness": {
+            "tau": like.tau,
+            "tau_ap": like.tau_ap,
+            "dendrogram_order": names,
+            "linkage": like.linkage,
+            "discriminative_power": dict(
+                zip(result.measures, like.discriminative_power.tolist(), strict=True)
+            ),
+            "needed_difference": dict(
+                zip(result.measures, like.needed_difference.tolist(), strict=True)
+            ),
+            "alpha": like.alpha,
+        },
+        "topic_sizes": result.topic_sizes,
+        "system_sizes": result.system_sizes,
+        "n_samples": result.n_samples,
+        "level": result.level,
+        "reference": result.reference,
+        "ties": result.ties,
+        "n_topics": result.n_topics,
+        "n_systems": result.n_systems,
+        "n_dropped": result.n_dropped,
+        "seed": result.seed,
+        "answer": agree_sentences(result),
+        "notes": agree_notes(result),
+    }
+
+
+def _pair(result: AgreeResult, pair: int) -> list[str]:
+    return [result.measures[i] for i in result.pairs[pair]]
+
+
+def agree_text(
+    result: AgreeResult, form: str, *, rows: str = "anova", digits: int = 4, **looks: Any
+) -> str:
+    """The result in one of the output formats; CSV holds `rows`: anova, cells or ranking."""
+    if form == "json":
+        return to_json(agree_json(result))
+    if form == "csv":
+        chosen: dict[str, Callable[[], list[Row]]] = {
+            "anova": result.anova_rows,
+            "cells": result.cells,
+            "ranking": result.ranking,
+        }
+        return render(exact_table(chosen[rows]()), "csv")
+    tables = [_likeness_table(result, digits), _ranking_table(result, digits)]
+    if result.anova is not None:
+        tables.insert(0, _anova_table(result, result.anova, digits))
+    return with_words(agree_sentences(result), tables, agree_notes(result), form, **looks)
+
+
+def _anova_table(result: AgreeResult, table: Anova, digits: int) -> Table:
+    if result.mode == "paper":
+        return anova_table(table, result.caption(), digits)
+    return effects_table(table, result.limits, result.caption(), digits)
+
+
+def agree_sentences(result: AgreeResult) -> list[str]:
+    """What the study says, for somebody who reads no further."""
+    sentences = [_nearest_sentence(result), *_odd_sentence(result)]
+    table = result.anova
+    if table is not None:
+        sentences += _effects_sentence(result, table)
+    sentences += _trend_sentence(result)
+    tau, tau_ap = (float(np.mean(each)) for each in result.marginal.values())
+    sentences.append(
+        f"Over all sizes the mean tau is {tau:.2f} and the mean tau_AP {tau_ap:.2f}; beyond that "
+        f"offset they differ by {result.rmse:.3f} (root mean square) and put "
+        f"{counted(len(result.swaps), 'pair')} of pairs of measures in opposite orders."
+    )
+    return sentences
+
+
+EFFECTS = {
+    "measure_pair": "which measures they are",
+    "topic_size": "the number of topics",
+    "system_size": "the number of systems",
+}
+
+CAUSES = EFFECTS | {"measure_pair": "the choice of measures"}
+
+
+def _effects_sentence(result: AgreeResult, table: Anova) -> list[str]:
+    """How large the main effects are; which of them other topics and systems need not show."""
+    present = [name for name in EFFECTS if table.source(name).df]
+    if not present:
+        return []
+    limits = result.limits
+    sizes = [
+        f"{EFFECTS[name]} ({sized(table.source(name))}{_between(limits.get(name))})"
+        for name in present
+    ]
+    what = f"omega² and its {result.level:.0%} interval" if limits else "omega²"
+    sentences = [f"How far two measures agree depends on {listed(sizes)}; in brackets {what}."]
+    unshown = [CAUSES[name] for name in present if limits.get(name, (1.0,))[0] <= 0.0]
+    if unshown:
+        sentences.append(
+            f"These data do not show that {_either(unshown)} matters beyond these topics and "
+            "systems."
+        )
+    return sentences
+
+
+def _between(limits: tuple[float, float] | None) -> str:
+    return "" if limits is None else f", {limits[0]:.3f} to {limits[1]:.3f}"
+
+
+def _either(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"
+
+
+def _nearest_sentence(result: AgreeResult) -> str:
+    tau = result.likeness.tau[tuple(result.pairs.T)]
+    best = int(np.argmax(tau))
+    a, b = _pair(result, best)
+    systems = f"these {result.n_systems:,} systems"
+    if tau[best] >= ALMOST_ALIKE:
+        return f"{a} and {b} rank {systems} almost alike, {tau[best]:.2f}."
+    return f"No two measures rank {systems} almost alike; nearest are {a} and {b}, {tau[best]:.2f}."
+
+
+def _odd_sentence(result: AgreeResult) -> list[str]:
+    """The measure that is farthest from its nearest neighbour, if there are others."""
+    if len(result.measures) < 3:
+        return []
+    others = np.where(np.eye(len(result.measures), dtype=bool), -np.inf, result.likeness.tau)
+    nearest = others.max(axis=1)
+    odd = int(np.argmin(nearest))
+    name, other = result.measures[odd], result.measures[int(np.argmax(others[odd]))]
+    if nearest[odd] >= ALIKE:
+        return [
+            f"Even {name}, the odd one out, ranks them much as {other} does, {nearest[odd]:.2f}."
+        ]
+    return [f"{name} says something else: nearest to it is {other}, {nearest[odd]:.2f}."]
+
+
+def _trend_sentence(result: AgreeResult) -> list[str]:
+    if len(result.topic_sizes) < 2:
+        return []
+    samples = np.moveaxis(result.samples, 1, 0).reshape(len(result.topic_sizes), -1)
+    mean = mean_of_present(samples)
+    few, many = np.argmin(result.topic_sizes), np.argmax(result.topic_sizes)
+    return [
+        f"The mean {_symbol(result)} is {mean[few]:.2f} with {result.topic_sizes[few]} topics and "
+        f"{mean[many]:.2f} with {result.topic_sizes[many]}."
+    ]
+
+
+def _symbol(result: AgreeResult) -> str:
+    return "tau" if result.coefficient == "tau" else "tau_AP"
+
+
+def agree_notes(result: AgreeResult) -> list[str]:
+    """What a reader of the tables must know."""
+    notes = [result.note] if result.anova is not None else []
+    return notes + power_note(
+        result.anova, "The power column printed in the paper follows from neither convention."
+    )
+
+
+def _likeness_table(result: AgreeResult, digits: int) -> Table:
+    """Measures in the order of the dendrogram, with their nearest and what they tell apart."""
+    like, rows = result.likeness, []
+    others = np.where(np.eye(len(result.measures), dtype=bool), -np.inf, like.tau)
+    for i in like.order.tolist():
+        nearest = int(np.argmax(others[i]))
+        rows.append(
+            [
+                result.measures[i],
+                result.measures[nearest],
+                figure(float(others[i, nearest]), digits),
+                figure(float(like.tau_ap[i, nearest]), digits),
+                _share(float(like.discriminative_power[i])),
+                figure(float(like.needed_difference[i]), digits),
+            ]
+        )
+    caption = (
+        f"All {result.n_systems:,} systems and {result.n_topics} topics, measures that rank alike "
+        f"side by side. Told apart: share of the pairs of systems that differ by Tukey's HSD at "
+        f"{like.alpha:g}, which takes a difference of means as in the last column."
+    )
+    header = ["measure", "nearest", "tau", "tau_AP", "told apart", "difference"]
+    return Table(header=header, rows=rows, caption=caption, n_names=2)
+
+
+def _share(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.1%}"
+
+
+def _ranking_table(result: AgreeResult, digits: int) -> Table:
+    """Pairs of measures by mean tau, with their ranks by tau_AP: Figure 2."""
+    found = result.ranking()
+    rows = [
+        [
+            f"{row['measure_a']} – {row['measure_b']}",
+            str(row["rank_tau"]),
+            figure(row["tau"], digits),
+            str(row["rank_tau_ap"]),
+            figure(row["tau_ap"], digits),
+        ]
+        for row in found[:MOST_PAIRS]
+    ]
+    more = f" The first {MOST_PAIRS} of {len(found)}." if len(found) > MOST_PAIRS else ""
+    caption = (
+        f"Pairs of measures by their means over all sizes and samples.{more} RMSE of the centred "
+        f"means {result.rmse:.{digits}f}."
+    )
+    header = ["pair", "rank by tau", "tau", "rank by tau_AP", "tau_AP"]
+    return Table(header=header, rows=rows, caption=caption)

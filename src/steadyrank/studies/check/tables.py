@@ -1,0 +1,66 @@
+"""What `check` found, as a table of runs and a list of findings."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import numpy as np
+
+from steadyrank.measures.check import DEPTHS, CheckResult
+from steadyrank.present.json import to_json
+from steadyrank.present.table import Format, Table, render
+from steadyrank.words import counted
+
+
+def check_text(
+    result: CheckResult, form: Format | str, *, width: int | None = None, colour: bool = False
+) -> str:
+    """The result in one of the output formats; CSV holds the runs alone."""
+    if form == "json":
+        return to_json({**asdict(result), "sound": result.is_sound})
+    runs = render(_runs_table(result), form, width=width, colour=colour)  # type: ignore[arg-type]
+    if form == "csv":
+        return runs
+    if not result.findings:
+        return runs + "\nNothing wrong, nothing odd.\n"
+    findings = render(_findings_table(result), form, width=width, colour=colour)  # type: ignore[arg-type]
+    return f"{runs}\n{findings}"
+
+
+def _runs_table(result: CheckResult) -> Table:
+    shares = [f"judged@{depth}" for depth in DEPTHS]
+    return Table(
+        header=["run", "topics", "missing", "unjudged topics", "depth", *shares, "tied"],
+        rows=[
+            [
+                row.run,
+                str(row.topics),
+                str(row.missing),
+                str(row.unknown),
+                f"{row.shallowest}–{row.deepest}"
+                if row.shallowest < row.deepest
+                else str(row.deepest),
+                *map(_percent, row.judged),
+                _percent(row.tied),
+            ]
+            for row in result.runs
+        ],
+        caption=(
+            f"{counted(result.n_judgments, 'judgment')} of {counted(result.n_topics, 'topic')}."
+        ),
+    )
+
+
+def _findings_table(result: CheckResult) -> Table:
+    wrong = sum(finding.level == "wrong" for finding in result.findings)
+    return Table(
+        header=["", "where", "what"],
+        rows=[[f.level, f.where, f.what] for f in result.findings],
+        n_names=3,
+        best=frozenset((i, 0) for i, f in enumerate(result.findings) if f.level == "wrong"),
+        caption=f"{wrong} wrong, {len(result.findings) - wrong} odd.",
+    )
+
+
+def _percent(share: float) -> str:
+    return "–" if np.isnan(share) else f"{share:.1%}"

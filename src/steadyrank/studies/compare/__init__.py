@@ -1,0 +1,1 @@
+"""Who beats whom, how surely, by how much?"""

@@ -1,0 +1,119 @@
+"""The intervals that `compare` prints beside its decisions, and of which kind they are.
+
+Each test has its own, at the level that the correction leaves to a single comparison.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from steadyrank.errors import SteadyrankWarning
+from steadyrank.stats.pairs import inverted
+from steadyrank.stats.pairs.intervals import bootstrap_intervals, t_intervals
+from steadyrank.stats.pairs.max_t import MaxT
+from steadyrank.stats.pairs.result import TOO_FEW, PairTests
+from steadyrank.stats.pairs.tests import moments
+from steadyrank.studies.compare.result import Test
+
+IntervalKind = Literal["t", "percentile", "bca", "studentized"]
+Alternative = Literal["two-sided", "greater"]
+
+FEW_TOPICS = 20
+"""Below, percentile and BCa intervals are too short."""
+
+
+def pair_intervals(
+    matrix: np.ndarray,
+    pairs: np.ndarray,
+    tests: PairTests,
+    *,
+    test: Test,
+    kind: IntervalKind | None,
+    correction: str,
+    level: float,
+    together: MaxT | None,
+    alternative: Alternative,
+    n_samples: int,
+    jobs: int | None,
+    seed: int,
+) -> tuple[np.ndarray, str]:
+    """Limits of the differences [pair, 2], and of which kind these are."""
+    if kind is not None:
+        _warn_if_too_short(kind, matrix.shape[1])
+        return _asked_intervals(matrix, pairs, kind, level, n_samples, jobs, seed)
+    if together is not None or tests.half_width is not None:
+        half_width = tests.half_width
+        if together is not None:
+            spread = moments(matrix, pairs)
+            error = spread.sd / np.sqrt(np.maximum(spread.n, 1))
+            half_width = np.where(error > 0.0, together.critical * error, 0.0)
+            half_width[spread.flag == TOO_FEW] = np.nan
+        assert half_width is not None  # either of the two has one
+        limits = np.stack([tests.difference - half_width, tests.difference + half_width], axis=1)
+        return limits, "simultaneous, max-t" if together else "simultaneous, Tukey"
+    resampled: Any = {"n_samples": n_samples, "seed": seed, "jobs": jobs}
+    own: dict[str, tuple[Callable[[], np.ndarray], str]] = {
+        "t": (lambda: t_intervals(matrix, pairs, level=1 - level).limits, "Student's t"),
+        "wilcoxon": (
+            lambda: inverted.hodges_lehmann_limits(matrix, pairs, alpha=level),
+            "Hodges–Lehmann, of the pseudomedian",
+        ),
+        "sign": (
+            lambda: inverted.median_limits(matrix, pairs, alpha=level),
+            "of the median of the non-zero differences",
+        ),
+        "randomization": (
+            lambda: inverted.flip_limits(matrix, pairs, alpha=level, **resampled),
+            "inverted randomization test",
+        ),
+        "bootstrap": (
+            lambda: inverted.bootstrap_t_limits(
+                matrix, pairs, alpha=level, alternative=alternative, **resampled
+            ),
+            "studentized bootstrap",
+        ),
+    }
+    limits_of, words = own[test]
+    return limits_of(), f"{words}{_together(correction, len(pairs))}"
+
+
+def _asked_intervals(
+    matrix: np.ndarray,
+    pairs: np.ndarray,
+    kind: IntervalKind,
+    level: float,
+    n_samples: int,
+    jobs: int | None,
+    seed: int,
+) -> tuple[np.ndarray, str]:
+    words = "asked for, not of the test: may disagree with its decisions"
+    if level == 0.0:
+        return np.tile([-np.inf, np.inf], (len(pairs), 1)), words
+    if kind == "t":
+        limits = t_intervals(matrix, pairs, level=1 - level).limits
+        return limits, f"Student's t ({words})"
+    limits = bootstrap_intervals(
+        matrix, pairs, kind=kind, level=1 - level, n_samples=n_samples, seed=seed, jobs=jobs
+    ).limits
+    return limits, f"{kind} bootstrap ({words})"
+
+
+def _together(correction: str, n_pairs: int) -> str:
+    """What the correction makes of intervals at its level."""
+    if n_pairs == 1 or correction == "none":
+        return "" if n_pairs == 1 else ", one at a time"
+    return ", selected (false coverage rate)" if correction == "bh" else ", simultaneous"
+
+
+def _warn_if_too_short(kind: str, n_topics: int) -> None:
+    if kind in ("percentile", "bca") and n_topics < FEW_TOPICS:
+        warnings.warn(
+            f"{kind} bootstrap intervals are too short with {n_topics} topics: take studentized or "
+            f"t below {FEW_TOPICS}",
+            SteadyrankWarning,
+            stacklevel=4,
+        )

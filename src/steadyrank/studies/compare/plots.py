@@ -1,0 +1,423 @@
+"""What `compare` found, drawn: who beats whom, how surely, by how much; and scores as they are.
+
+Differences with their intervals, p-values against differences, sorted p-values (the curves of
+Sakai, SIGIR 2006), all pairs as a heat map, rank intervals; means and scores of runs on topics;
+which tests hold their level. `steadyrank.studies.plotting` lists the drawings.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from steadyrank.data.scores import mean_of_present, position
+from steadyrank.errors import InputError, unknown_name
+from steadyrank.present.figures import Plot
+from steadyrank.present.plot_style import (
+    MOST_NAMES,
+    QUIET,
+    Drawing,
+    draw_rank_rows,
+    fixed,
+    heat,
+    label,
+    legend,
+    look,
+    name_columns,
+    name_rows,
+    pvalue_axis,
+    rows_height,
+)
+from steadyrank.present.svg import tell
+from steadyrank.stats.run_means import adjusted_means
+from steadyrank.stats.selection import intervals_as_picked
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from steadyrank.data.scores import Scores
+    from steadyrank.studies.compare.audit import AuditResult
+    from steadyrank.studies.compare.result import CompareResult
+    from steadyrank.studies.compare.study import DiscriminativePower
+
+LEVELS = (0.0, 0.001, 0.01, 0.05, 0.1, 1.0)
+"""Between which p-values of a heat map share a colour."""
+
+FEW_POINTS = 400
+"""Sorted p-values that are drawn as points too."""
+
+
+def _best_first(means: np.ndarray) -> np.ndarray:
+    return np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")
+
+
+def draw_intervals(result: CompareResult, ax: Axes, *, run: str | None = None) -> None:
+    """Differences of all runs to one, with their intervals, the best run first.
+
+    To the baseline or, without one, to the best run; or to `run`.
+    """
+    order = _best_first(result.mean)
+    reference = run or result.baseline or result.runs[order[0]]
+    one = position(reference, result.runs, "run")
+    if result.baseline not in (None, reference):
+        raise InputError(f"all runs were compared with {result.baseline}, not with {reference}")
+    places = {
+        int(r): p for p, pair in enumerate(result.pairs) for r in pair if one in pair and r != one
+    }
+    others = [int(r) for r in order if int(r) in places]
+    pairs = np.array([places[r] for r in others])
+    sign = np.where(result.pairs[pairs, 1] == one, 1.0, -1.0)
+    difference = sign * result.difference[pairs]
+    ends = np.sort(sign[:, None] * result.interval[pairs], axis=1)
+    for k, (decided, words) in enumerate(((False, "not significant"), (True, "significant"))):
+        rows = np.flatnonzero(result.significant[pairs] == decided)
+        if not len(rows):
+            continue
+        arms = np.stack([difference[rows] - ends[rows, 0], ends[rows, 1] - difference[rows]])
+        bars = ax.errorbar(
+            difference[rows],
+            rows,
+            xerr=np.maximum(np.nan_to_num(arms), 0.0),
+            linestyle="none",
+            markersize=4,
+            elinewidth=1.5,
+            label=words,
+            **look(k),
+        )
+        tell(
+            bars,
+            [
+                f"{result.runs[others[i]]} − {reference}: {difference[i]:+.4f} "
+                f"[{ends[i, 0]:+.4f}, {ends[i, 1]:+.4f}], p {result.pvalue_adjusted[pairs[i]]:.3g}"
+                for i in rows
+            ],
+        )
+    ax.axvline(0.0, color=QUIET, linewidth=0.8)
+    name_rows(ax, [result.runs[r] for r in others])
+    label(
+        ax,
+        x=f"mean {result.measure} less that of {reference},\n"
+        f"{1 - result.alpha:.0%} intervals ({result.interval_kind})",
+    )
+    _legend_above(ax)
+
+
+def _legend_above(ax: Axes) -> None:
+    """Where it hides no row."""
+    legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+
+
+def draw_differences(result: CompareResult, ax: Axes) -> None:
+    """p-values of all pairs against their differences: from which size on is one significant?"""
+    size = np.abs(result.difference)
+    for k, (decided, words) in enumerate(((False, "not significant"), (True, "significant"))):
+        chosen = np.flatnonzero(result.significant == decided)
+        (dots,) = ax.plot(
+            size[chosen],
+            result.pvalue_adjusted[chosen],
+            linestyle="none",
+            markersize=3.5,
+            alpha=0.7,
+            clip_on=False,
+            label=f"{words}: {len(chosen):,}",
+            **look(k),
+        )
+        tell(dots, [_pair_text(result, p) for p in chosen])
+    ax.axhline(result.alpha, color=QUIET, linewidth=1.0, linestyle="--")
+    typical = float(np.nanmedian(result.smallest_difference))
+    if np.isfinite(typical):
+        ax.axvline(
+            typical, color=QUIET, linewidth=1.0, linestyle=":", label="detected with power 0.8"
+        )
+    pvalue_axis(ax)
+    ax.set_xlim(left=0)
+    label(ax, x=f"difference of mean {result.measure}", y=f"p ({_corrected(result)})")
+    legend(ax)
+
+
+def _corrected(result: CompareResult) -> str:
+    names = {
+        "bh": "Benjamini-Hochberg",
+        "holm": "Holm",
+        "bonferroni": "Bonferroni",
+        "maxt": "max-t",
+    }
+    correction = names.get(result.correction)
+    return f"{result.test} test, {correction}" if correction else f"{result.test} test"
+
+
+def _pair_text(result: CompareResult, pair: Any) -> str:
+    a, b = (result.runs[r] for r in result.pairs[pair])
+    return f"{a} − {b}: {result.difference[pair]:+.4f}, p {result.pvalue_adjusted[pair]:.3g}"
+
+
+def draw_asl(result: CompareResult, ax: Axes) -> None:
+    """Achieved significance levels of all pairs from the largest down, corrected ones dashed."""
+    order = np.argsort(-np.nan_to_num(result.pvalue, nan=1.0), kind="stable")
+    texts = [f"{_pair_text(result, p)} ({result.pvalue[p]:.3g} uncorrected)" for p in order]
+    words = f"{result.measure}, {result.test} test"
+    style = _descending(ax, result.pvalue[order], words, texts)
+    if result.correction != "none":
+        adjusted = -np.sort(-result.pvalue_adjusted)
+        ax.plot(
+            np.arange(1, len(adjusted) + 1),
+            adjusted,
+            linewidth=1.2,
+            linestyle="--",
+            color=style["color"],
+            label=f"corrected ({result.correction})",
+        )
+    _finish_asl(ax, result.alpha)
+
+
+def draw_power(result: DiscriminativePower, ax: Axes) -> None:
+    """Sorted p-values of all pairs by one measure: the lower the curve, the more it tells apart."""
+    words = f"{result.measure}: {result.share:.1%} of the pairs"
+    _descending(ax, result.pvalues, words, None)
+    _finish_asl(ax, None)
+
+
+def _descending(
+    ax: Axes, values: np.ndarray, words: str, texts: list[str] | None
+) -> dict[str, Any]:
+    style = look(len([line for line in ax.lines if line.get_linestyle() == "-"]))
+    few = texts is not None and len(values) <= FEW_POINTS
+    (line,) = ax.plot(
+        np.arange(1, len(values) + 1),
+        values,
+        linewidth=1.2,
+        markersize=3,
+        label=words,
+        clip_on=False,
+        color=style["color"],
+        marker=style["marker"] if few else "",
+    )
+    tell(line, texts if texts is not None and few else [words])
+    return style
+
+
+def _finish_asl(ax: Axes, alpha: float | None) -> None:
+    if alpha is not None:
+        ax.axhline(alpha, color=QUIET, linewidth=1.0, linestyle=":", label=f"alpha {alpha:g}")
+    pvalue_axis(ax)
+    ax.set_xlim(left=0)
+    label(ax, x="pairs of runs, largest p first", y="achieved significance level (p)")
+    legend(ax)
+
+
+def draw_pairs(
+    result: CompareResult, ax: Axes, *, value: Literal["pvalue", "difference"] = "pvalue"
+) -> None:
+    """All pairs as a heat map of p-values, or of differences; runs from the best down."""
+    if value not in ("pvalue", "difference"):
+        raise unknown_name("value", str(value), ("pvalue", "difference"))
+    cells, texts, rows, columns = _cells(result, value)
+    n_rows, n_columns = cells.shape
+    if value == "pvalue":
+        from matplotlib.colors import BoundaryNorm
+
+        heat(
+            ax,
+            cells,
+            low=0.0,
+            high=1.0,
+            texts=texts,
+            bar=f"p by {result.measure} ({_corrected(result)})",
+            colours="cividis_r",
+            norm=BoundaryNorm(LEVELS, 12),
+            ticks=LEVELS,
+            spacing="uniform",
+            format="{x:g}",
+        )
+    else:
+        heat(
+            ax,
+            cells,
+            low=0.0,
+            high=float(np.nanmax(cells, initial=0.0)) or 1.0,
+            texts=texts,
+            bar=f"difference of mean {result.measure}",
+        )
+    name_rows(ax, rows)
+    name_columns(ax, columns)
+    ax.set_xlim(-0.5, n_columns - 0.5)
+    ax.set_ylim(n_rows - 0.5, -0.5)
+    label(ax, x="the better run" if result.baseline is None else "the baseline")
+
+
+def _cells(result: CompareResult, value: str) -> tuple[np.ndarray, list[str], list[str], list[str]]:
+    """The values [worse run, better run], their texts, and the names of rows and columns."""
+    order = _best_first(result.mean)
+    rank = np.argsort(order)
+    first, second = rank[result.pairs].T
+    if result.baseline is None:
+        first, second = np.maximum(first, second), np.minimum(first, second)
+    n = len(order)
+    values = np.full((n, n), np.nan)
+    values[first, second] = (
+        result.pvalue_adjusted if value == "pvalue" else np.abs(result.difference)
+    )
+    texts = np.full((n, n), "", object)
+    texts[first, second] = [_pair_text(result, p) for p in range(len(result.pairs))]
+    rows, columns = np.unique(first), np.unique(second)
+    used = np.ix_(rows, columns)
+    names = [result.runs[r] for r in order]
+    return (
+        values[used],
+        texts[used].ravel().tolist(),
+        [names[i] for i in rows],
+        [names[i] for i in columns],
+    )
+
+
+def draw_ranks(result: CompareResult, ax: Axes) -> None:
+    """Each run's rank by its mean, and the ranks that the tests of all pairs leave to it."""
+    order = result.order
+    letters = [f"  ({text})" for text in result.letters] or [""] * len(order)
+    names = [result.runs[r] + letters[r] for r in order]
+    low, high = result.rank_set[order].T
+    # One clause per line: a label wider than its axes would be cut off.
+    clauses = [
+        f"rank by mean {result.measure} (dot), and ranks the run may have (line),",
+        result.rank_words(),
+        *(["runs that share a letter are indistinguishable"] if result.letters else []),
+    ]
+    draw_rank_rows(
+        ax, names, result.rank[order], low, high, place=len(ax.containers), what="\n".join(clauses)
+    )
+
+
+def draw_means(
+    result: Scores, ax: Axes, *, measure: str | None = None, level: float = 0.95
+) -> None:
+    """Each run's mean over topics with its interval, the best first.
+
+    Topics vary together for all runs, so that overlapping intervals do not mean equal runs.
+    """
+    name = measure or result.measures[0]
+    matrix = result.matrix(name)
+    low, high = intervals_as_picked(matrix, level).T
+    mean = adjusted_means(matrix)
+    arms = np.nan_to_num(np.stack([mean - low, high - mean]))
+    n = (~np.isnan(matrix)).sum(axis=1)
+    order = _best_first(mean)
+    bars = ax.errorbar(
+        mean[order],
+        np.arange(len(order)),
+        xerr=arms[:, order],
+        linestyle="none",
+        markersize=4,
+        elinewidth=1.5,
+        **look(len(ax.containers)),
+    )
+    tell(
+        bars,
+        [
+            f"{result.runs[r]}: {mean[r]:.4f} [{low[r]:.4f}, {high[r]:.4f}] on {n[r]} topics"
+            for r in order
+        ],
+    )
+    name_rows(ax, [result.runs[r] for r in order])
+    kind = "least-squares mean" if np.isnan(matrix).any() else "mean"
+    label(
+        ax,
+        x=f"{kind} {name} with {level:.0%} interval over topics,\nfor one run at a time, as picked",
+    )
+
+
+def draw_scores(result: Scores, ax: Axes, *, measure: str | None = None) -> None:
+    """Scores of every run on every topic: best runs on top, easiest topics on the left."""
+    name = measure or result.measures[0]
+    matrix = result.matrix(name)
+    runs, topics = _best_first(adjusted_means(matrix)), _best_first(mean_of_present(matrix.T))
+    cells = matrix[np.ix_(runs, topics)]
+    texts = [
+        f"{result.runs[r]} on topic {result.topics[t]}: {matrix[r, t]:.4f}"
+        for r in runs
+        for t in topics
+    ]
+    low = min(0.0, float(np.nanmin(cells, initial=0.0)))
+    high = max(1.0, float(np.nanmax(cells, initial=0.0)))
+    heat(ax, cells, low=low, high=high, bar=name, texts=texts)
+    name_rows(ax, [result.runs[r] for r in runs])
+    name_columns(ax, [result.topics[t] for t in topics])
+    label(ax, x="topics, highest mean first")
+
+
+def draw_audit(result: AuditResult, ax: Axes) -> None:
+    """How often each test rejects with and without a difference, with Monte Carlo errors."""
+    worlds = (
+        ("exchangeable", "no difference, runs exchangeable"),
+        ("equal_means", "equal means, skewness kept"),
+        ("power", "runs as they are (observed power)"),
+    )
+    place = np.arange(len(result.tests))
+    for k, (world, words) in enumerate(worlds):
+        rate, error = np.array([getattr(test, world) for test in result.tests]).T
+        bars = ax.errorbar(
+            rate,
+            place + 0.2 * (k - 1),
+            xerr=2 * error,
+            linestyle="none",
+            markersize=5,
+            capsize=2,
+            elinewidth=1.0,
+            label=words,
+            **look(k),
+        )
+        tell(
+            bars,
+            [
+                f"{test.test}, {words}: {share:.4f} ± {off:.4f}"
+                for test, share, off in zip(result.tests, rate, error, strict=True)
+            ],
+        )
+    ax.axvline(
+        result.alpha, color=QUIET, linewidth=1.0, linestyle="--", label=f"alpha {result.alpha:g}"
+    )
+    name_rows(ax, [test.test for test in result.tests])
+    ax.set_xlim(left=0)
+    label(
+        ax,
+        x=f"share of {result.n_trials:,} trials that a test rejects, ± 2 errors\n"
+        f"({result.measure}, {result.n_topics} topics)",
+    )
+    legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+
+
+def _rows_size(result: CompareResult | Scores) -> tuple[float, float]:
+    return 6.4, rows_height(len(result.runs), least=1.5)
+
+
+def _pairs_size(result: CompareResult) -> tuple[float, float]:
+    n = min(len(result.runs), MOST_NAMES)
+    columns = n if result.baseline is None else 1
+    return 3.4 + 0.17 * columns, max(3.2, 2.0 + 0.17 * n)
+
+
+def _scores_size(result: Scores) -> tuple[float, float]:
+    n_runs, n_topics = (min(len(names), MOST_NAMES) for names in (result.runs, result.topics))
+    return 3.4 + 0.16 * n_topics, max(2.6, 1.6 + 0.17 * n_runs)
+
+
+COMPARE_DRAWINGS: dict[str, dict[str, Drawing]] = {
+    "CompareResult": {
+        "intervals": (draw_intervals, _rows_size),
+        "differences": (draw_differences, fixed(6.0, 4.2)),
+        "asl": (draw_asl, fixed(6.0, 4.2)),
+        "heatmap": (draw_pairs, _pairs_size),
+        "ranks": (draw_ranks, _rows_size),
+    },
+    "DiscriminativePower": {"asl": (draw_power, fixed(6.0, 4.2))},
+    "Scores": {"means": (draw_means, _rows_size), "heatmap": (draw_scores, _scores_size)},
+    "AuditResult": {"rates": (draw_audit, fixed(6.4, 4.0))},
+}
+"""Class of a result to its kinds of plot, the default first."""
+
+
+PLOTS = {
+    name: {kind: Plot(*drawing) for kind, drawing in kinds.items()}
+    for name, kinds in COMPARE_DRAWINGS.items()
+}
+"""Class of a result to its kinds of plot, the default first."""

@@ -1,0 +1,1 @@
+"""Which component of the systems matters?"""

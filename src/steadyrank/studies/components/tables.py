@@ -1,0 +1,160 @@
+"""What `components` found: which component matters, and which of its choices differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from steadyrank.present.anova import (
+    anova_table,
+    exact_table,
+    figure,
+    listed,
+    power_note,
+    sized,
+    source_words,
+    with_words,
+)
+from steadyrank.present.json import to_json
+from steadyrank.present.table import Table, render
+from steadyrank.stats.anova.main_effects import MainEffect
+from steadyrank.studies.components.study import ComponentsResult
+
+MOST_LEVELS = 45
+"""Levels of a factor that a table lists."""
+
+
+def components_json(results: Sequence[ComponentsResult]) -> dict[str, Any]:
+    """The promised keys of one measure; of several, a list of such objects."""
+    if len(results) > 1:
+        return {"studies": [components_json([result]) for result in results]}
+    result = results[0]
+    return {
+        "measure": result.measure,
+        "factors": result.factors,
+        "type_three": result.type_three,
+        "anova": result.anova.rows(),
+        "main_effects": [_main_json(result, name) for name in result.factors],
+        "levels": result.levels,
+        "n_runs": result.n_runs,
+        "n_replicates": result.n_replicates,
+        "n_topics": result.n_topics,
+        "n_dropped": result.n_dropped,
+        "mode": result.mode,
+        "strata": result.strata,
+        "level": result.level,
+        "power_convention": result.anova.power,
+        "answer": components_sentences(result),
+        "notes": components_notes(result),
+    }
+
+
+def _main_json(result: ComponentsResult, factor: str) -> dict[str, Any]:
+    effect, levels = result.main_effects[factor], result.levels[factor]
+    return {
+        "factor": factor,
+        "levels": [
+            {
+                "level": level,
+                "mean": float(mean),
+                "interval": [float(mean - effect.half_width), float(mean + effect.half_width)],
+            }
+            for level, mean in zip(levels, effect.means, strict=True)
+        ],
+        "pairs": [
+            {
+                "a": levels[a],
+                "b": levels[b],
+                "difference": float(effect.difference[p]),
+                "interval": effect.interval[p],
+                "statistic": float(effect.statistic[p]),
+                "pvalue": float(effect.pvalue[p]),
+                "significant": bool(effect.significant[p]),
+            }
+            for p, (a, b) in enumerate(effect.pairs.tolist())
+        ],
+    }
+
+
+def components_text(
+    results: Sequence[ComponentsResult], form: str, *, digits: int = 4, **looks: Any
+) -> str:
+    """The results in one of the output formats; CSV holds the lines of the ANOVA tables."""
+    if form == "json":
+        return to_json(components_json(results))
+    if form == "csv":
+        return render(
+            exact_table([{"measure": r.measure, **row} for r in results for row in r.rows()]), "csv"
+        )
+    parts = []
+    for result in results:
+        tables = [anova_table(result.anova, result.caption(), digits)]
+        tables += [_levels_table(result, name, digits) for name in result.factors]
+        words = components_sentences(result), components_notes(result)
+        parts.append(with_words(words[0], tables, words[1], form, **looks))
+    return "\n".join(parts)
+
+
+def components_sentences(result: ComponentsResult) -> list[str]:
+    """Which component matters most, and which of its choices is best."""
+    lines = sorted((result.anova.source(n) for n in result.factors), key=lambda x: -x.omega_squared)
+    sizes = [f"{source_words(line.source)} ({sized(line)})" for line in lines]
+    sentences = [f"What matters for {result.measure}: {listed(sizes)}; in brackets omega²."]
+    joint = [line for line in result.anova.sources if line.source.count(":") and line.df]
+    joint = [line for line in joint if line.omega_squared >= 0.01]
+    if joint:
+        words = [f"{source_words(line.source)} ({sized(line)})" for line in joint]
+        sentences.append(f"Components act together: {listed(words)}.")
+    return sentences + [_best_sentence(result, line.source) for line in lines]
+
+
+def _best_sentence(result: ComponentsResult, factor: str) -> str:
+    ordered = result.ordered_levels(factor)
+    effect = result.main_effects[factor]
+    beaten = _told_from_best(effect)
+    many = f"{beaten} of the {len(ordered) - 1} others"
+    return (
+        f"Best {source_words(factor)}: {ordered[0][0]} (mean {ordered[0][1]:.4f}), told apart from "
+        f"{many}."
+    )
+
+
+def _told_from_best(effect: MainEffect) -> int:
+    best = int(np.argmax(effect.means))
+    return int(effect.significant[(effect.pairs == best).any(axis=1)].sum())
+
+
+def components_notes(result: ComponentsResult) -> list[str]:
+    """What a reader of the tables must know."""
+    remedy = "" if result.type_three else " For other topics take strata topic."
+    tested = (
+        "Effects are tested against one residual, as published: that speaks of these topics."
+        f"{remedy}"
+        if result.strata == "none"
+        else "Each effect is tested against its interaction with topics: that speaks of other "
+        "topics. Effect sizes rest on all errors together."
+    )
+    return [tested, *power_note(result.anova)]
+
+
+def _levels_table(result: ComponentsResult, factor: str, digits: int) -> Table:
+    """A factor's levels by mean, with intervals that do not overlap where two levels differ."""
+    half = result.main_effects[factor].half_width
+    rows = [
+        [
+            level,
+            figure(mean, digits),
+            f"[{figure(mean - half, digits)}, {figure(mean + half, digits)}]",
+        ]
+        for level, mean in result.ordered_levels(factor)[:MOST_LEVELS]
+    ]
+    caption = (
+        f"Means over all other components and topics. Two levels differ by Tukey's HSD "
+        f"({result.level:.0%}) where their intervals do not overlap."
+    )
+    if result.type_three:
+        caption += " In unbalanced data they may differ although their intervals overlap."
+    header = [source_words(factor), result.measure, "interval"]
+    return Table(header=header, rows=rows, best=frozenset({(0, 1)}), caption=caption)

@@ -1,0 +1,1 @@
+"""Would other random instances of the systems change it?"""

@@ -1,0 +1,223 @@
+"""One comparison of two systems, from their scores to everything that `instances` reports."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steadyrank.errors import SteadyrankWarning
+from steadyrank.stats.instances.equivalence import equivalence_test, t_limits
+from steadyrank.stats.instances.power import Claim, InstanceVariances
+from steadyrank.stats.instances.systems import SystemPair
+from steadyrank.stats.mixed.model import RESIDUAL, MixedModel
+from steadyrank.stats.mixed.posterior import Posterior, posterior
+from steadyrank.studies.instances.margins import Layout, harmonic_mean, settling
+from steadyrank.studies.instances.result import InstancesResult, Mode
+from steadyrank.studies.instances.tests import (
+    INSTANCE,
+    NOT_KNOWN,
+    SYSTEM_TOPIC,
+    Difference,
+    Inflation,
+    bootstrap_pvalues,
+    groups_of_instances,
+    inflation_of,
+    mixed_difference,
+    mixed_model,
+    paper_test,
+    topic_differences,
+    variance_intervals,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What every comparison of one call has in common."""
+
+    delta: float
+    alpha: float
+    mode: Mode
+    factors: tuple[str, ...]
+    posterior: bool
+    n_samples: int
+    samples_per_instance: int
+    n_draws: int
+    jobs: int | None
+    seed: int
+    comparisons: int = 1
+    """In the table: for its intervals to hold at once, each has its share of alpha."""
+    margin_correction: str = "holm"
+    """As in `InstancesTable`."""
+
+    @property
+    def share(self) -> float:
+        """Each comparison's part of alpha, by Bonferroni."""
+        return self.alpha / self.comparisons
+
+    @property
+    def margin_share(self) -> float:
+        """The same of claims about the margin; all of alpha where they are tested one by one."""
+        return self.share if self.margin_correction == "holm" else self.alpha
+
+
+def compare_pair(pair: SystemPair, measure: str, settings: Settings) -> InstancesResult:
+    """Every figure about two systems but what would settle open claims: see `settled`."""
+    model = mixed_model(pair, settings.factors)
+    found = mixed_difference(pair, model, settings.factors)
+    paper, interval = _paper(pair, model, found, settings)
+    sampled = bootstrap_pvalues(
+        pair,
+        settings.factors,
+        n_samples=settings.n_samples,
+        samples_per_instance=settings.samples_per_instance,
+        mode=settings.mode,
+        seed=settings.seed,
+        jobs=settings.jobs,
+    )
+    test = equivalence_test(
+        found.estimate,
+        found.standard_error,
+        df=found.df,
+        delta=settings.delta,
+        alpha=settings.alpha,
+    )
+    limits = t_limits(
+        found.estimate, found.standard_error, found.df, 1.0 - 2.0 * settings.margin_share
+    )
+    spans = variance_intervals(pair, model, level=1.0 - settings.alpha)
+    z = topic_differences(pair)
+    return InstancesResult(
+        measure=measure,
+        pair=pair,
+        mode=settings.mode,
+        alpha=settings.alpha,
+        difference=found.estimate,
+        standard_error=found.standard_error,
+        df=found.df,
+        interval=interval,
+        effect_size=_ratio(found.estimate, math.sqrt(found.variances[RESIDUAL])),
+        effect_size_paired=_ratio(float(z.mean()), float(z.std(ddof=1))),
+        pvalue={"mixed": found.pvalue, "mixed_paper": paper}
+        | {name: value for name, (value, _) in sampled.items()},
+        pvalue_error={name: error for name, (_, error) in sampled.items()},
+        variance=found.variances,
+        variance_interval=spans,
+        factor_variance=found.factor_variances,
+        inflation=_inflation(pair, found, spans, settings),
+        posterior=_posterior(pair, model, settings) if settings.posterior else None,
+        equivalence=replace(test, interval=limits),
+        settling={},
+        flag=found.flag,
+        df_method=found.df_method,
+        method=found.method,
+        n_samples=settings.n_samples,
+        samples_per_instance=settings.samples_per_instance,
+        seed=settings.seed,
+    )
+
+
+def _ratio(value: float, scale: float) -> float:
+    return value / scale if scale > 0.0 else math.nan
+
+
+def _paper(
+    pair: SystemPair, model: MixedModel, found: Difference, settings: Settings
+) -> tuple[float, tuple[float, float]]:
+    """The paper's p-value, and the interval of the test that the mode decides by."""
+    level = 1.0 - settings.share
+    sound = t_limits(found.estimate, found.standard_error, found.df, level)
+    if max(len(pair.a.runs), len(pair.b.runs)) == 1:
+        # A single observation of each cell: eq. (9) is not identified.
+        return math.nan, sound
+    paper, pvalue = paper_test(pair, model if not settings.factors else mixed_model(pair))
+    if settings.mode == "sound":
+        return pvalue, sound
+    error = float(paper.standard_errors[-1])
+    return pvalue, t_limits(float(paper.estimates[-1]), error, paper.n - 1, level)
+
+
+def _inflation(
+    pair: SystemPair, found: Difference, spans: dict[str, tuple[float, float]], settings: Settings
+) -> Inflation | None:
+    """None where instances are single or their variance is unknown."""
+    if math.isnan(found.variances[INSTANCE]) or math.isnan(found.variances[SYSTEM_TOPIC]):
+        return None
+    return inflation_of(pair, found, NOT_KNOWN if settings.factors else spans[INSTANCE])
+
+
+def _posterior(pair: SystemPair, model: MixedModel, settings: Settings) -> Posterior:
+    drawn = posterior(
+        model,
+        level=1.0 - settings.alpha,
+        n_draws=settings.n_draws,
+        seed=settings.seed,
+        jobs=settings.jobs,
+    )
+    if not drawn.converged and not drawn.flag:
+        warnings.warn(
+            f"the posterior of {pair.a.name} − {pair.b.name} has not converged after "
+            f"{drawn.n_draws} draws: ask for more (--draws)",
+            SteadyrankWarning,
+            stacklevel=5,
+        )
+    return drawn
+
+
+def settled(result: InstancesResult, settings: Settings) -> InstancesResult:
+    """With what would settle the claims that are open: equivalence only of what lies inside.
+
+    In a table each claim is to be settled at its share of alpha, as Bonferroni has it.
+    """
+    test = result.equivalence
+    if not result.standard_error > 0.0:
+        return result
+    is_open: dict[Claim, bool] = {
+        "non_inferior": not test.non_inferior and not result.beyond_margin < 0,
+        "equivalent": not test.equivalent and abs(result.difference) < test.delta,
+    }
+    layout = _layout(result, settings.factors)
+    needed = {
+        claim: settling(
+            layout,
+            claim,
+            difference=result.difference,
+            delta=test.delta,
+            alpha=settings.margin_share,
+        )
+        for claim, wanted in is_open.items()
+        if wanted
+    }
+    return replace(result, settling=needed)
+
+
+def _layout(result: InstancesResult, factors: tuple[str, ...]) -> Layout:
+    """Sizes and variances; with instance factors the largest groups count as instances.
+
+    The mean of a group varies by what its instances share and, among its own, by the rest.
+    """
+    pair = result.pair
+    parts = np.nan_to_num([result.variance[k] for k in (INSTANCE, SYSTEM_TOPIC, RESIDUAL)])
+    instance, system_topic, residual = parts.tolist()
+    varied = [system for system in (pair.a, pair.b) if len(system.runs) > 1]
+    sizes = tuple(len(system.runs) for system in varied) or (1,)
+    if not varied:
+        # All that is known is the topics' variance: there is nothing to tell it apart from.
+        system_topic, residual = residual, 0.0
+    elif factors:
+        groups = tuple(groups_of_instances(system, factors) for system in varied)
+        m, g, n = harmonic_mean(sizes), harmonic_mean(groups), len(pair.topics)
+        residual *= g / m
+        averaged = (g * system_topic + residual) / n
+        instance = max(0.0, result.standard_error**2 * g / len(sizes) - averaged)
+        sizes = groups
+    return Layout(
+        design=pair.design,
+        topics=len(pair.topics),
+        instances=sizes,
+        variances=InstanceVariances(
+            instance=instance, system_topic=system_topic, residual=residual
+        ),
+    )

@@ -1,0 +1,410 @@
+"""What `instances` returns: one comparison of two systems, or a table of many.
+
+Both record sizes, method, seed and levels, and give rows with the keys of the JSON output. Scores
+by instance and topic stay with a comparison, so that it can be drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from steadyrank._version import __version__
+from steadyrank.errors import InputError
+from steadyrank.stats.instances.equivalence import EquivalenceTest, Verdict, t_limits, verdict_of
+from steadyrank.stats.instances.power import Claim
+from steadyrank.stats.instances.systems import SystemPair
+from steadyrank.stats.mixed.posterior import Posterior
+from steadyrank.studies.instances.margins import Settling
+from steadyrank.studies.instances.tests import Inflation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from steadyrank.studies.instances.planning import InstancePlan
+
+Mode = Literal["sound", "paper"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FamilyMember:
+    """The p-values of one comparison in a table, corrected for all of them."""
+
+    size: int
+    """Comparisons in the table."""
+    pvalue_adjusted: float
+    """Of the difference."""
+    pvalue_equivalence_adjusted: float
+    pvalue_non_inferiority_adjusted: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class InstancesResult:
+    """What `instances` found about two systems; the difference is a - b.
+
+    In a table of several comparisons, what it decides is corrected for their number, and its
+    intervals hold for all of them at once.
+    """
+
+    measure: str
+    pair: SystemPair
+    """The scores of both systems, by instance and topic."""
+    mode: Mode
+    alpha: float
+    difference: float
+    """The mixed model's estimate."""
+    standard_error: float
+    df: float
+    interval: tuple[float, float]
+    """Of level 1 - alpha, in a table 1 - alpha / comparisons; in paper mode by the paper's test."""
+    effect_size: float
+    """Difference over the residual standard deviation."""
+    effect_size_paired: float
+    """Mean over standard deviation of the topics' differences, instances averaged."""
+    pvalue: dict[str, float]
+    """By `mixed`, `mixed_paper`, `bootstrap` and `two_way_bootstrap`; NaN where not defined."""
+    pvalue_error: dict[str, float]
+    """Monte Carlo standard error of those that are sampled."""
+    variance: dict[str, float]
+    """Of instance, topic, system_topic and residual, by the mixed model; NaN if not identified."""
+    variance_interval: dict[str, tuple[float, float]]
+    """Profile likelihood, level 1 - alpha."""
+    factor_variance: dict[str, float]
+    """Of each instance factor, within the one before it."""
+    inflation: Inflation | None
+    posterior: Posterior | None
+    equivalence: EquivalenceTest
+    settling: dict[Claim, Settling]
+    """What would settle the claims that are not: `non_inferior` and `equivalent`."""
+    flag: str
+    """"" or why figures are not ordinary numbers: see `stats.pairs.result` and `two_way`."""
+    df_method: str
+    """Of `df`: "satterthwaite", "kenward-roger" below five instances, or "exact" (paired t)."""
+    method: str
+    n_samples: int
+    samples_per_instance: int
+    seed: int
+    family: FamilyMember | None = None
+    """The comparison's place in a table; None of a pair by itself."""
+
+    @property
+    def a(self) -> str:
+        """The first system."""
+        return self.pair.a.name
+
+    @property
+    def b(self) -> str:
+        """The second system."""
+        return self.pair.b.name
+
+    @property
+    def design(self) -> Literal["crossed", "nested"]:
+        """Instances of one system against a single run, or each system with its own."""
+        return self.pair.design
+
+    @property
+    def n_topics(self) -> int:
+        """Topics that both systems have."""
+        return len(self.pair.topics)
+
+    @property
+    def n_instances(self) -> dict[str, int]:
+        """Instances of a and of b."""
+        return {"a": len(self.pair.a.runs), "b": len(self.pair.b.runs)}
+
+    @property
+    def one_instance(self) -> bool:
+        """Whether both systems are single runs."""
+        return max(self.n_instances.values()) == 1
+
+    @property
+    def headline_pvalue(self) -> float:
+        """The p-value that decides: of the mixed model, or in paper mode of the paper's."""
+        paper = self.pvalue["mixed_paper"]
+        return paper if self.mode == "paper" and not np.isnan(paper) else self.pvalue["mixed"]
+
+    @property
+    def pvalue_adjusted(self) -> float:
+        """`headline_pvalue`, corrected for the other comparisons of a table."""
+        return self.headline_pvalue if self.family is None else self.family.pvalue_adjusted
+
+    @property
+    def significant(self) -> bool:
+        """Whether the difference is significant at alpha, in a table after correction."""
+        return bool(self.pvalue_adjusted < self.alpha)
+
+    @property
+    def beyond_margin(self) -> int:
+        """1 where a is shown to be better by the margin or more, -1 worse by more, else 0.
+
+        By an interval of level 1 - 2 alpha, in a table 1 - 2 alpha / comparisons.
+        """
+        size = 1 if self.family is None else self.family.size
+        level = 1.0 - 2.0 * self.alpha / size
+        low, high = t_limits(self.difference, self.standard_error, self.df, level)
+        return int(low >= self.equivalence.delta) - int(high < -self.equivalence.delta)
+
+    @property
+    def variance_share(self) -> dict[str, float]:
+        """Shares of what makes differences vary: all components but the topics' own."""
+        parts = {k: v for k, v in self.variance.items() if k != "topic" and not np.isnan(v)}
+        total = sum(parts.values())
+        return {k: v / total for k, v in parts.items()} if total > 0.0 else {}
+
+    @property
+    def hpd(self) -> tuple[float, float] | None:
+        """Shortest interval of the posterior."""
+        if self.posterior is None:
+            return None
+        low, high = self.posterior.hpd[-1].tolist()
+        return low, high
+
+    @property
+    def hpd_verdict(self) -> Verdict | None:
+        """What the shortest interval says about the margin."""
+        return None if self.hpd is None else verdict_of(self.hpd, self.equivalence.delta)
+
+    def plan(
+        self, *, claim: Claim = "equivalent", cautious: bool = False, **asked: Any
+    ) -> InstancePlan:
+        """How many topics and instances a comparison like this needs: see `plan_instances`.
+
+        By the variances found here, or, `cautious`, by the largest variance of instances that its
+        interval allows. Claims are at this comparison's margin and level; `different` needs the
+        `difference` to find. Other options as there: power, costs, topics or instances as given.
+        """
+        from steadyrank.studies.instances.planning import plan_instances
+
+        if self.inflation is None:
+            raise InputError(
+                f"{self.a} and {self.b} have one run each: how many instances are needed depends "
+                "on how much they vary, which takes two or more"
+            )
+        largest = {"instance": self.variance_interval.get("instance", (0.0, np.nan))[1]}
+        if cautious and not np.isfinite(largest["instance"]):
+            raise InputError("the variance between instances has no upper limit: take more of them")
+        return plan_instances(
+            self.variance | largest if cautious else self.variance,
+            claim=claim,
+            design=self.design,
+            alpha=self.alpha,
+            delta=None if claim == "different" else self.equivalence.delta,
+            **asked,
+        )
+
+    def caption(self) -> str:
+        """What a table of this result must say: sizes, method, levels, seed, version."""
+        sizes = f"{self.n_instances['a']} and {self.n_instances['b']} instances"
+        dropped = f" ({self.pair.n_dropped} dropped)" if self.pair.n_dropped else ""
+        missing = f", {self.pair.n_missing} cells missing" if self.pair.n_missing else ""
+        return (
+            f"{self.measure}, {self.a} − {self.b}: {sizes} × {self.n_topics} topics{dropped}"
+            f"{missing}; {self.method}; alpha {self.alpha:g}; seed {self.seed}; "
+            f"steadyrank {__version__}."
+        )
+
+    def row(self) -> dict[str, Any]:
+        """The keys of the JSON output, and what else there is."""
+        posterior = self.posterior
+        return {
+            "a": self.a,
+            "b": self.b,
+            "measure": self.measure,
+            "design": self.design,
+            "n_topics": self.n_topics,
+            "n_instances": self.n_instances,
+            "difference": self.difference,
+            "interval": self.interval,
+            "effect_size": self.effect_size,
+            "effect_size_paired": self.effect_size_paired,
+            "pvalue": self.pvalue,
+            "variance": self.variance,
+            "posterior": None
+            if posterior is None
+            else {
+                "mean": float(posterior.mean[-1]),
+                "hpd": self.hpd,
+                "level": posterior.level,
+                "pvalue": float(posterior.pvalue[-1]),
+                "converged": posterior.converged,
+                "n_draws": posterior.n_draws,
+            },
+            "equivalence": {
+                **asdict(self.equivalence),
+                **self._margin_adjusted(),
+                "hpd_verdict": self.hpd_verdict,
+                "settling": {claim: asdict(found) for claim, found in self.settling.items()},
+            },
+            "mean_a": self.pair.a.mean,
+            "mean_b": self.pair.b.mean,
+            "standard_error": self.standard_error,
+            "df": self.df,
+            "df_method": self.df_method,
+            "significant": self.significant,
+            "alpha": self.alpha,
+            "mode": self.mode,
+            "pvalue_error": self.pvalue_error,
+            "variance_interval": self.variance_interval,
+            "variance_share": self.variance_share,
+            "factor_variance": self.factor_variance,
+            "inflation": None if self.inflation is None else asdict(self.inflation),
+            "n_dropped": self.pair.n_dropped,
+            "n_missing": self.pair.n_missing,
+            "flag": self.flag,
+            "method": self.method,
+            "n_samples": self.n_samples,
+            "samples_per_instance": self.samples_per_instance,
+            "seed": self.seed,
+        }
+
+    def _margin_adjusted(self) -> dict[str, float]:
+        """Of a comparison in a table: the corrected p-values of both claims about the margin."""
+        if self.family is None:
+            return {}
+        return {
+            "pvalue_equivalence_adjusted": self.family.pvalue_equivalence_adjusted,
+            "pvalue_non_inferiority_adjusted": self.family.pvalue_non_inferiority_adjusted,
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row, nested keys joined by underscores."""
+        import pandas as pd
+
+        return pd.DataFrame([flat(self.row())])
+
+    def __repr__(self) -> str:
+        sizes = f"{self.n_instances['a']} and {self.n_instances['b']} instances"
+        low, high = self.interval
+        return (
+            f"<InstancesResult: {self.measure}, {self.a} − {self.b} = {self.difference:+.4f} "
+            f"[{low:+.4f}, {high:+.4f}], p {self.headline_pvalue:.2g}; {sizes} × "
+            f"{self.n_topics} topics>"
+        )
+
+    def words(self, digits: int = 4) -> list[str]:
+        """What was found, in sentences."""
+        from steadyrank.studies.instances.sentences import sentences
+
+        return sentences(self, digits)
+
+    def __str__(self) -> str:
+        return "\n".join([self.caption(), *self.words()])
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().T.to_html(header=False, float_format="{:.4g}".format))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class InstancesTable:
+    """What `instances` found about several pairs of systems, or the settings of a sweep."""
+
+    measure: str
+    baseline: str | None
+    """The second system of all pairs, if it is the same."""
+    sweep: str | None
+    """The column whose settings were compared with the baseline."""
+    settings: tuple[str, ...] | None
+    """One for each comparison, smallest first."""
+    comparisons: tuple[InstancesResult, ...]
+    """Each decides by p-values corrected for all, and has intervals that hold for all at once."""
+    alpha: float
+    delta: float
+    mode: Mode
+    margin_correction: str
+    """Of equivalence and non-inferiority: "holm"; in a sweep "fixed sequence", from the largest
+    setting down, or in paper mode "none"."""
+
+    @property
+    def pvalue_adjusted(self) -> np.ndarray:
+        """Of the differences, by Holm's method over all comparisons."""
+        return np.array([found.pvalue_adjusted for found in self.comparisons])
+
+    @property
+    def significant(self) -> np.ndarray:
+        """Of each comparison, after correction."""
+        return np.array([found.significant for found in self.comparisons])
+
+    @property
+    def smallest_non_inferior(self) -> str | None:
+        """Of a sweep: the smallest setting that is not worse than the baseline by delta.
+
+        Sound: settings are tested from the largest down to the first that fails, which keeps the
+        chance of any false claim at alpha without a correction. In paper mode any setting counts.
+        """
+        if self.settings is None:
+            return None
+        passing = [found.equivalence.non_inferior for found in self.comparisons]
+        if self.mode == "sound":
+            passing = np.logical_and.accumulate(passing[::-1])[::-1].tolist()
+        return self.settings[passing.index(True)] if True in passing else None
+
+    def caption(self) -> str:
+        """What a table of this result must say: which family, correction, margin, version."""
+        kind = "all pairs" if self.baseline is None else f"against {self.baseline}"
+        test = "the paper's mixed model" if self.mode == "paper" else "mixed model"
+        return (
+            f"{self.measure}, {len(self.comparisons)} comparisons, {kind}; p by the {test}, "
+            f"adjusted by Holm's method{self._family_words()}; alpha {self.alpha:g}; margin "
+            f"{self.delta:g}; {self.comparisons[0].n_topics} topics; seed "
+            f"{self.comparisons[0].seed}; steadyrank {__version__}."
+        )
+
+    def _family_words(self) -> str:
+        """How the margin is corrected, and what the intervals hold for."""
+        if len(self.comparisons) == 1:
+            return ""
+        margin = {
+            "holm": ", as are equivalence and non-inferiority",
+            "fixed sequence": ", the margin tested from the largest setting down",
+            "none": ", the margin of each setting by itself",
+        }[self.margin_correction]
+        return (
+            f"{margin}; {1 - self.alpha:.0%} intervals hold for all comparisons at once "
+            "(Bonferroni), so Holm's steps may decide what an interval leaves open"
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary a comparison, with the keys that the JSON output has."""
+        settings = self.settings or (None,) * len(self.comparisons)
+        return [
+            found.row() | {"setting": setting, "pvalue_adjusted": found.pvalue_adjusted}
+            for found, setting in zip(self.comparisons, settings, strict=True)
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a comparison, nested keys joined by underscores."""
+        import pandas as pd
+
+        return pd.DataFrame([flat(row) for row in self.rows()])
+
+    def words(self) -> list[str]:
+        """What was found, in sentences."""
+        from steadyrank.studies.instances.sentences import table_sentences
+
+        return table_sentences(self)
+
+    def __repr__(self) -> str:
+        kind = "all pairs" if self.baseline is None else f"against {self.baseline}"
+        return f"<InstancesTable: {self.measure}, {len(self.comparisons)} comparisons, {kind}>"
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
+
+
+def flat(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested dictionaries as one, keys joined by underscores, intervals as their two ends.
+
+    >>> flat({"p": {"t": 0.5}, "interval": (1, 2)})
+    {'p_t': 0.5, 'interval_low': 1, 'interval_high': 2}
+    """
+    cells: dict[str, Any] = {}
+    for key, value in row.items():
+        if isinstance(value, dict):
+            cells |= flat(value, f"{prefix}{key}_")
+        elif isinstance(value, tuple):
+            cells |= {f"{prefix}{key}_low": value[0], f"{prefix}{key}_high": value[1]}
+        else:
+            cells[prefix + key] = value
+    return cells

@@ -1,0 +1,218 @@
+"""`instances`: compare systems that answer differently every time; show that they are equivalent.
+
+For rerankers with a seed, approximate indexes, sampled collections: a difference that holds for
+other topics *and* other instances, how much of it is due to which, whether two systems are equal
+to within a margin, and which of many settings is good enough (Jayasinghe et al. 2015,
+doi:10.1016/j.ipm.2015.06.005).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import get_args
+
+from steadyrank.compute.executors import Progress
+from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.order import scores_in_order
+from steadyrank.data.scores import Scores, position
+from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.stats.inputs import check_samples
+from steadyrank.stats.instances.equivalence import check_alpha, check_delta
+from steadyrank.stats.instances.systems import (
+    Groups,
+    check_one_system,
+    group_named,
+    pair_of,
+    settings_of,
+    systems_of,
+    warn_about_structure,
+)
+from steadyrank.studies.instances.family import as_family, margin_correction
+from steadyrank.studies.instances.pairs import Settings, compare_pair, settled
+from steadyrank.studies.instances.result import InstancesResult, InstancesTable, Mode
+from steadyrank.studies.instances.sentences import inflation_words
+
+__all__ = ["InstancesResult", "InstancesTable", "instances"]
+
+Named = tuple[str, list[int]]
+"""A system or setting, and the places of its runs."""
+
+
+def instances(
+    scores: Scores,
+    *,
+    a: str | None = None,
+    b: str | None = None,
+    sweep: str | None = None,
+    measure: str | None = None,
+    delta: float = 0.01,
+    alpha: float = 0.05,
+    instance_factors: Sequence[str] = (),
+    posterior: bool = True,
+    mode: Mode = "sound",
+    n_samples: int = 10_000,
+    samples_per_instance: int = 1000,
+    n_draws: int = 4000,
+    progress: Progress | None = None,
+    jobs: int | None = None,
+    rng: Rng = 0,
+) -> InstancesResult | InstancesTable:
+    """Compare systems, the runs of one system being its instances (`run_info["system"]`).
+
+    With `a` and `b`: that pair. With one of them: it and every other system; with neither: all
+    pairs; differences, equivalences and non-inferiorities are then each corrected by Holm's method
+    over all comparisons, and intervals hold for all of them at once (Bonferroni). With `sweep`,
+    the name of a numeric column of `run_info`: the runs of each setting (of system `a`, if given)
+    against `b`, a system or a setting, the margin being tested from the largest setting down. A
+    system with one run counts as deterministic.
+
+    - p-values: `mixed` takes topics and instances as random and has Satterthwaite's degrees of
+      freedom, or Kenward and Roger's with fewer than five instances; `mixed_paper` and
+      `bootstrap` (only against a single run) are the paper's, and too small where instances differ
+      and are few; `two_way_bootstrap` draws topics and instances.
+    - equivalence and non-inferiority at the margin `delta`, by two one-sided t tests at `alpha`
+      and by the posterior's shortest interval of level 1 - alpha.
+    - `instance_factors`: columns of `run_info`, each nested in the one before, that say how
+      instances were drawn, such as sample, partition, csi.
+    - `mode="paper"` tests by `mixed_paper`, and gives bootstrap p-values as count / B.
+
+    The posterior takes seconds where instances lack topics: `posterior=False` leaves it out. The
+    model assumes effects that are close to normal and alike for both systems.
+
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(
+    ...     n_teams=2, runs_per_team=1, instances=5, n_topics=20, depth=50, pool_depth=25
+    ... )
+    >>> scores = sr.evaluate(track.runs, track.complete, "AP", no_relevant="skip")
+    >>> result = sr.instances(scores, a="team1-s1", b="team2-s1", posterior=False)
+    >>> result.design, result.n_instances, list(result.pvalue)
+    ('nested', {'a': 5, 'b': 5}, ['mixed', 'mixed_paper', 'bootstrap', 'two_way_bootstrap'])
+    """
+    seed = seed_from(rng)
+    factors = (instance_factors,) if isinstance(instance_factors, str) else tuple(instance_factors)
+    settings = Settings(
+        delta=delta,
+        alpha=alpha,
+        mode=mode,
+        factors=factors,
+        posterior=posterior,
+        n_samples=n_samples,
+        samples_per_instance=samples_per_instance,
+        n_draws=n_draws,
+        jobs=jobs,
+        seed=seed,
+    )
+    name = _check(scores, measure, settings)
+    scores = scores_in_order(scores)
+    systems = systems_of(scores)
+    if sweep is None:
+        pairs, values = _pairs(systems, a, b), None
+    else:
+        pairs, values = _swept(scores, systems, sweep, a, b)
+    used = {each: places for pair in pairs for each, places in pair}
+    if not factors:
+        warn_about_structure(scores, used, ignored=() if sweep is None else (sweep,))
+    correction = margin_correction(mode, is_sweep=sweep is not None)
+    settings = replace(settings, comparisons=len(pairs), margin_correction=correction)
+    found: list[InstancesResult] = []
+    for first, second in pairs:
+        chosen = pair_of(scores, name, a=first, b=second, factors=factors)
+        found.append(compare_pair(chosen, name, settings))
+        if progress is not None:
+            progress(len(found), len(pairs))
+    _warn_about_paper(found, settings)
+    if sweep is None and a is not None and b is not None:
+        return settled(found[0], settings)
+    found = [settled(each, settings) for each in as_family(found, correction=correction)]
+    return InstancesTable(
+        measure=name,
+        baseline=pairs[0][1][0] if len({second for _, (second, _) in pairs}) == 1 else None,
+        sweep=sweep,
+        settings=values,
+        comparisons=tuple(found),
+        alpha=alpha,
+        delta=delta,
+        mode=mode,
+        margin_correction=correction,
+    )
+
+
+def _check(scores: Scores, measure: str | None, settings: Settings) -> str:
+    """Validate what does not depend on systems; return the measure's name."""
+    check_delta(settings.delta)
+    check_alpha(settings.alpha)
+    check_samples(settings.n_samples)
+    check_samples(settings.samples_per_instance)
+    if settings.mode not in get_args(Mode):
+        raise unknown_name("mode", str(settings.mode), get_args(Mode))
+    for factor in settings.factors:
+        if factor not in scores.run_info:
+            raise unknown_name("column of run information", factor, scores.run_info)
+    if measure is None:
+        scores.matrix()
+        return scores.measures[0]
+    position(str(measure), scores.measures, "measure")
+    return str(measure)
+
+
+def _pairs(systems: Groups, a: str | None, b: str | None) -> list[tuple[Named, Named]]:
+    """The pairs that `a` and `b` ask for."""
+    for name in (a, b):
+        if name is not None:
+            group_named(name, systems)
+    if a is not None and a == b:
+        raise InputError(f"a and b are both {a!r}: name two systems")
+    if len(systems) < 2:
+        raise InputError(
+            f"there is only one system, {next(iter(systems))!r}: a comparison needs two"
+        )
+    if a is not None and b is not None:
+        names: Iterable[tuple[str, str]] = [(a, b)]
+    elif b is not None:
+        names = [(other, b) for other in systems if other != b]
+    elif a is not None:
+        names = [(a, other) for other in systems if other != a]
+    else:
+        names = combinations(systems, 2)
+    return [((first, systems[first]), (second, systems[second])) for first, second in names]
+
+
+def _swept(
+    scores: Scores, systems: Groups, factor: str, a: str | None, b: str | None
+) -> tuple[list[tuple[Named, Named]], tuple[str, ...]]:
+    """Each setting of a column against the baseline, a system or one of the settings."""
+    if b is None:
+        raise InputError(f"a sweep over {factor} needs a baseline: name a system or setting as b")
+    among = range(len(scores.runs)) if a is None else group_named(a, systems)
+    outside = set(systems[b]) if b in systems else set()
+    found = settings_of(scores, factor, among=[run for run in among if run not in outside])
+    chosen = b.removeprefix(f"{factor}=")
+    if b in systems:
+        baseline = (b, systems[b])
+    elif chosen in found:
+        baseline = (f"{factor}={chosen}", found.pop(chosen))
+    else:
+        raise unknown_name(f"system or {factor}", b, [*systems, *found])
+    if not found:
+        raise InputError(f"no run but those of {b} has a value in the column {factor}")
+    named = {f"{factor}={value}": places for value, places in found.items()}
+    for setting, places in (*named.items(), baseline):
+        check_one_system(scores, setting, places)
+    return [(each, baseline) for each in named.items()], tuple(found)
+
+
+def _warn_about_paper(found: Sequence[InstancesResult], settings: Settings) -> None:
+    """Tell by how much the paper's test of a pair understates the variance, worst pair first."""
+    known = [each for each in found if each.design == "crossed" and each.inflation is not None]
+    if settings.mode != "paper" or not known:
+        return
+    worst = max(known, key=lambda each: each.inflation.factor if each.inflation else 0.0)
+    warnings.warn(
+        f"mode paper leaves the variance between instances out of the standard error: "
+        f"{inflation_words(worst)}; mode sound does not",
+        SteadyrankWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,327 @@
+"""Comparisons of non-deterministic systems, as tables with the words that belong to them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from steadyrank.present.json import to_json
+from steadyrank.present.table import Table, render
+from steadyrank.studies.instances.result import InstancesResult, InstancesTable, flat
+from steadyrank.studies.instances.sentences import PARTS
+
+if TYPE_CHECKING:
+    from steadyrank.studies.instances.planning import InstancePlan, PowerTable
+
+Result = InstancesResult | InstancesTable
+
+COMPONENTS = {"topic": "topic", **PARTS}
+"""Name of each variance, in the order of the table."""
+
+
+def instances_json(results: Sequence[Result]) -> dict[str, Any]:
+    """The promised keys of one pair; of several pairs or measures, a list of such objects."""
+    if len(results) > 1:
+        return {"studies": [instances_json([result]) for result in results]}
+    result = results[0]
+    if isinstance(result, InstancesResult):
+        return {**result.row(), "words": result.words()}
+    return {
+        "measure": result.measure,
+        "baseline": result.baseline,
+        "sweep": result.sweep,
+        "smallest_non_inferior": result.smallest_non_inferior,
+        "correction": "holm",
+        "family": {
+            "comparisons": len(result.comparisons),
+            "difference": "holm",
+            "equivalence": result.margin_correction,
+            "non_inferiority": result.margin_correction,
+            "interval": "bonferroni",
+            "margin_interval": "bonferroni" if result.margin_correction == "holm" else "none",
+        },
+        "alpha": result.alpha,
+        "delta": result.delta,
+        "mode": result.mode,
+        "comparisons": result.rows(),
+        "words": result.words(),
+    }
+
+
+def instances_text(results: Sequence[Result], form: str, *, digits: int = 4, **looks: Any) -> str:
+    """The results in one of the output formats; CSV holds one row a comparison."""
+    if form == "json":
+        return to_json(instances_json(results))
+    if form == "csv":
+        return _csv(results)
+    parts = []
+    for result in results:
+        if isinstance(result, InstancesResult):
+            tables = [_figures_table(result, digits), _variance_table(result, digits)]
+            words = result.words(digits)
+        else:
+            tables, words = [_many_table(result, digits), None], result.words()
+        shown = [table for table in tables if table is not None]
+        parts.append(_with_words(shown, words, form, **looks))
+    return "\n".join(parts)
+
+
+def _csv(results: Sequence[Result]) -> str:
+    rows = [
+        flat(row)
+        for result in results
+        for row in ([result.row()] if isinstance(result, InstancesResult) else result.rows())
+    ]
+    header = list(dict.fromkeys(key for row in rows for key in row))
+    cells = [[_exact(row.get(key)) for key in header] for row in rows]
+    return render(Table(header=header, rows=cells), "csv")
+
+
+def _exact(value: Any) -> str:
+    """All digits; nothing where there is no number."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    return str(value)
+
+
+def _with_words(tables: Sequence[Table], words: list[str], form: str, **looks: Any) -> str:
+    """Tables and what they say; in LaTeX the words stand in the first caption."""
+    if form == "latex":
+        # A sentence outside a table would land in the running text of somebody's paper.
+        first = replace(tables[0], caption=" ".join([tables[0].caption, *words]))
+        return "\n".join(render(table, "latex") for table in [first, *tables[1:]])
+    parts = [render(table, form, **looks) for table in tables]  # type: ignore[arg-type]
+    gap = "\n" if form == "table" else "\n\n"
+    return "\n".join([*parts, gap.join(words) + "\n"])
+
+
+def _figures_table(result: InstancesResult, digits: int) -> Table:
+    """Everything about one pair, a figure a row."""
+    level, sizes = f"{1 - result.alpha:.0%}", result.n_instances
+    test = result.equivalence
+    rows = [
+        [f"mean of {result.a} ({_instances(sizes['a'])})", f"{result.pair.a.mean:.{digits}f}"],
+        [f"mean of {result.b} ({_instances(sizes['b'])})", f"{result.pair.b.mean:.{digits}f}"],
+        [f"{result.a} − {result.b}", _signed(result.difference, digits)],
+        [f"{level} interval", span(result.interval, digits)],
+        ["p, mixed model", pvalue(result.pvalue["mixed"])],
+        ["p, mixed model of the paper", pvalue(result.pvalue["mixed_paper"])],
+        ["p, bootstrap of the paper (Algorithm 2)", pvalue(result.pvalue["bootstrap"])],
+        ["p, two-way bootstrap", pvalue(result.pvalue["two_way_bootstrap"])],
+        ["effect size, by residual sd", _signed(result.effect_size, 2)],
+        ["effect size, by sd of topics' differences", _signed(result.effect_size_paired, 2)],
+    ]
+    if result.posterior is not None and result.hpd is not None:
+        rows += [
+            ["posterior mean", _signed(float(result.posterior.mean[-1]), digits)],
+            [f"posterior, shortest {level} interval", span(result.hpd, digits)],
+            ["posterior p", pvalue(float(result.posterior.pvalue[-1]))],
+        ]
+    rows += [
+        [f"{1 - 2 * test.alpha:.0%} interval", span(test.interval, digits)],
+        [f"p, equivalence at {test.delta:g}", pvalue(test.pvalue_equivalence)],
+        [f"p, non-inferiority at {test.delta:g}", pvalue(test.pvalue_non_inferiority)],
+    ]
+    return Table(header=["", result.measure], rows=rows, caption=result.caption())
+
+
+def _variance_table(result: InstancesResult, digits: int) -> Table | None:
+    """Components with their intervals, and shares of what makes differences vary."""
+    if result.one_instance:
+        return None
+    rows = []
+    for key, name in COMPONENTS.items():
+        rows.append(_component(result, name, result.variance[key], key, digits))
+        if key == "instance":
+            rows += [
+                _component(result, f"· {factor}", value, f"instance factor {factor}", digits)
+                for factor, value in result.factor_variance.items()
+            ]
+    header = ["component", "variance", "sd", f"{1 - result.alpha:.0%} interval of sd", "share"]
+    caption = (
+        "Variance components. Shares are of differences, from which topics' difficulty cancels."
+    )
+    return Table(header=header, rows=rows, caption=caption)
+
+
+def _component(
+    result: InstancesResult, name: str, value: float, key: str, digits: int
+) -> list[str]:
+    """Variance, standard deviation, interval and share of one component."""
+    if math.isnan(value):
+        return [name, "–", "–", "–", "–"]
+    low, high = result.variance_interval.get(key, (math.nan, math.nan))
+    total = sum(result.variance[part] for part in PARTS if result.variance[part] > 0.0)
+    share = "–" if key == "topic" or not total > 0.0 else f"{value / total:.1%}"
+    return [
+        name,
+        f"{value:.{digits + 2}f}",
+        f"{math.sqrt(value):.{digits}f}",
+        "–" if math.isnan(low) else f"[{math.sqrt(low):.{digits}f}, {_root(high, digits)}]",
+        share,
+    ]
+
+
+def _root(value: float, digits: int) -> str:
+    return "no limit" if math.isinf(value) else f"{math.sqrt(value):.{digits}f}"
+
+
+def _many_table(result: InstancesTable, digits: int) -> Table:
+    """A row a comparison: difference, interval, p, and what is known about the margin."""
+    rows = []
+    for found in result.comparisons:
+        names = [found.a, found.b] if result.baseline is None else [found.a]
+        sizes = f"{found.n_instances['a']}/{found.n_instances['b']}"
+        mark = "*" if found.significant else ""
+        hpd = "–" if found.hpd is None else span(found.hpd, digits)
+        rows.append(
+            [
+                *names,
+                sizes,
+                _signed(found.difference, digits) + mark,
+                span(found.interval, digits),
+                pvalue(found.headline_pvalue),
+                pvalue(found.pvalue_adjusted),
+                hpd,
+                margin(found),
+            ]
+        )
+    level = f"{1 - result.alpha:.0%}"
+    names = ["a", "b"] if result.baseline is None else [f"against {result.baseline}"]
+    header = [
+        *names,
+        "instances",
+        "difference",
+        f"{level} interval",
+        "p",
+        "p adjusted",
+        f"{level} HPD",
+        f"margin {result.delta:g}",
+    ]
+    caption = (
+        f"{result.caption()} * significant after correction. p and HPD are of each comparison "
+        "alone."
+    )
+    return Table(header=header, rows=rows, n_names=len(names), caption=caption)
+
+
+def instance_plan_json(result: InstancesResult, plans: Sequence[InstancePlan]) -> dict[str, Any]:
+    """A plan by the variances found and, second, by the largest variance of instances."""
+    first = plans[0]
+    table = _power_table(result, plans)
+    return {
+        "a": result.a,
+        "b": result.b,
+        "measure": result.measure,
+        "design": result.design,
+        "claim": first.test.claim,
+        "difference": first.test.difference,
+        "delta": first.test.delta,
+        "alpha": first.test.alpha,
+        "power": first.target,
+        **_plan_figures(first),
+        "cautious": _plan_figures(plans[1]) if plans[1:] else None,
+        "cost_per_topic": first.cost_per_topic,
+        "cost_per_instance": first.cost_per_instance,
+        "table": {
+            "topics": table.topics,
+            "instances": table.instances,
+            "power": table.power,
+            "limit": table.limit,
+        },
+        "words": instance_plan_words(plans),
+    }
+
+
+def _plan_figures(plan: InstancePlan) -> dict[str, Any]:
+    return {
+        "variance": plan.test.variances.to_dict(),
+        "topics": plan.topics,
+        "instances": plan.instances,
+        "reached": plan.reached,
+        "achieved_power": plan.power,
+        "cost": plan.cost,
+        "fewest_topics": plan.fewest_topics,
+        "fewest_instances": plan.fewest_instances,
+    }
+
+
+def instance_plan_words(plans: Sequence[InstancePlan]) -> list[str]:
+    """The plan in words, and what it would be if instances varied as much as they may."""
+    words = plans[0].words()
+    if plans[1:]:
+        words.append(
+            "If instances vary as much as their interval allows: "
+            + " ".join(plans[1].words()[:1]).replace("No design", "no design")
+        )
+    return words
+
+
+def instance_plan_text(
+    result: InstancesResult, plans: Sequence[InstancePlan], form: str, **looks: Any
+) -> str:
+    """A plan in one of the output formats: power by topics and instances, and words."""
+    if form == "json":
+        return to_json(instance_plan_json(result, plans))
+    found = _power_table(result, plans)
+    header = ["topics", *(f"{m} instances" for m in found.instances), "limit"]
+    figures = [[*row, limit] for row, limit in zip(found.power, found.limit, strict=True)]
+    exact = form == "csv"
+    rows = [
+        [str(n), *(str(value) if exact else f"{value:.2f}" for value in row)]
+        for n, row in zip(found.topics, figures, strict=True)
+    ]
+    enough = frozenset(
+        (i, j + 1)
+        for i, row in enumerate(found.power)
+        for j, value in enumerate(row)
+        if value >= plans[0].target
+    )
+    caption = (
+        "Power by numbers of topics and instances, and the limit that no number of instances "
+        f"exceeds, by the variances of {result.caption()}"
+    )
+    table = Table(header=header, rows=rows, best=enough, caption=caption)
+    if exact:
+        return render(table, "csv")
+    return _with_words([table], instance_plan_words(plans), form, **looks)
+
+
+def _power_table(result: InstancesResult, plans: Sequence[InstancePlan]) -> PowerTable:
+    """Around the sizes that there are, with those that the plan found."""
+    n, m = result.n_topics, max(result.n_instances.values())
+    planned = plans[0]
+    topics = {max(2, n // 2), n, 2 * n, 4 * n, planned.topics or n}
+    instances = {2, 5, 10, 20, 50, m, planned.instances or m}
+    return planned.table(sorted(topics), sorted(instances))
+
+
+def margin(found: InstancesResult) -> str:
+    """What the one-sided t tests say about the margin, in a word or two; in a table corrected."""
+    if found.equivalence.equivalent:
+        return "within"
+    if found.equivalence.non_inferior:
+        return "not worse"
+    return "worse" if found.beyond_margin < 0 else "undecided"
+
+
+def pvalue(value: float) -> str:
+    """Four decimals, or that it is smaller."""
+    if math.isnan(value):
+        return "–"
+    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def span(ends: tuple[float, float], digits: int) -> str:
+    """Both ends with their signs."""
+    return f"[{_signed(ends[0], digits)}, {_signed(ends[1], digits)}]"
+
+
+def _signed(value: float, digits: int) -> str:
+    return "–" if math.isnan(value) else f"{value:+.{digits}f}"
+
+
+def _instances(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} instances"

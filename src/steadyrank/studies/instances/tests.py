@@ -1,0 +1,280 @@
+"""The tests of one pair of systems whose instances differ: mixed models and bootstraps.
+
+Sound by default: topics and instances are both random, so the claim is about other topics *and*
+other instances. The paper's own tests (Jayasinghe et al. 2015, doi:10.1016/j.ipm.2015.06.005) stand
+beside it; where one system is a single run they leave the instances' variance out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from steadyrank.data.scores import mean_of_present
+from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
+from steadyrank.stats.instances.systems import System, SystemPair
+from steadyrank.stats.mixed.fit import MixedFit, MixedModel, component_intervals, fit
+from steadyrank.stats.mixed.model import RESIDUAL, Term
+from steadyrank.stats.mixed.pooling import DfMethod, default_df_method
+from steadyrank.stats.mixed.two_way import DifferenceTest, nested_difference, two_way_difference
+from steadyrank.studies.instances.margins import harmonic_mean
+
+INSTANCE, TOPIC, SYSTEM_TOPIC = "instance", "topic", "system_topic"
+COMPONENTS = (INSTANCE, TOPIC, SYSTEM_TOPIC, RESIDUAL)
+"""The variances that a comparison reports."""
+
+FACTOR = "instance factor "
+"""Before the name of an instance factor among a model's terms, lest it be called "topic"."""
+
+PAIRED_T = "Student's paired t of two runs, two-sided"
+
+NOT_KNOWN = (math.nan, math.nan)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """a - b by the mixed model, and the variances that it rests on."""
+
+    estimate: float
+    standard_error: float
+    df: float
+    statistic: float
+    pvalue: float
+    variances: dict[str, float]
+    """Of `COMPONENTS`; NaN where not identified."""
+    factor_variances: dict[str, float]
+    """Of each instance factor, within the one before it; their sum is the instance's."""
+    flag: str
+    df_method: str
+    method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inflation:
+    """By how much the variance of the mean is too small where instances are averaged away."""
+
+    factor: float
+    interval: tuple[float, float]
+
+
+def mixed_model(pair: SystemPair, factors: Sequence[str] = ()) -> MixedModel:
+    """The sound model: on differences to a single run, or with instances nested in systems.
+
+    d[m, n] = delta + a[m] + u[n] + e[m, n], or y = system + topic + system topic + instance + e.
+    Instance factors stand in place of the instance, each nested in those before it; a term for the
+    instance stays where several instances share all factors.
+    """
+    if pair.design == "crossed":
+        d = pair.differences()
+        instance, topic = (index.reshape(-1) for index in np.indices(d.shape))
+        random = _instance_terms([pair.varied], factors, instance)
+        return MixedModel(d.reshape(-1), random={**random, SYSTEM_TOPIC: topic})
+    y, first, instance, topic = _rows(pair)
+    instance += np.where(first, 0, len(pair.a.runs))
+    random = _instance_terms([pair.a, pair.b], factors, instance)
+    return MixedModel(y, random={**random, TOPIC: topic, SYSTEM_TOPIC: (first, topic)}, fixed=first)
+
+
+def mixed_difference(pair: SystemPair, model: MixedModel, factors: Sequence[str]) -> Difference:
+    """The sound test: closed form where the layout is balanced, REML elsewhere.
+
+    Kenward and Roger's adjustment where a system that varies has few instances, or few groups by
+    the first instance factor; Satterthwaite's degrees of freedom elsewhere.
+    """
+    df_method = default_df_method(fewest_draws(pair, factors))
+    if pair.balanced and not factors:
+        return _closed(pair, model, df_method)
+    found = fit(model, df_method=df_method)
+    variances = dict.fromkeys(COMPONENTS, math.nan) | {
+        name: value for name, value in found.variances.items() if name in COMPONENTS
+    }
+    by_factor = {
+        name.removeprefix(FACTOR): value
+        for name, value in found.variances.items()
+        if name.startswith(FACTOR)
+    }
+    if by_factor:
+        own = found.variances.get(INSTANCE, 0.0)
+        variances[INSTANCE] = sum(np.nan_to_num(list(by_factor.values())).tolist()) + own
+    return Difference(
+        estimate=float(found.estimates[-1]),
+        standard_error=float(found.standard_errors[-1]),
+        df=float(found.df[-1]),
+        statistic=float(found.statistic[-1]),
+        pvalue=float(found.pvalue[-1]),
+        variances=variances,
+        factor_variances=by_factor,
+        flag=found.flag,
+        df_method=found.df_method,
+        method=found.method,
+    )
+
+
+def fewest_draws(pair: SystemPair, factors: Sequence[str]) -> int:
+    """Independent draws of the system that varies with the fewest: instances, or their groups."""
+    varied = [system for system in (pair.a, pair.b) if len(system.runs) > 1]
+    if factors:
+        return min((groups_of_instances(system, factors) for system in varied), default=1)
+    return min((len(system.runs) for system in varied), default=1)
+
+
+def paper_test(pair: SystemPair, model: MixedModel) -> tuple[MixedFit, float]:
+    """Eq. (9) as printed and its p-value, on the number of observations less one.
+
+    Crossed: the single run is replicated for every instance, which both then share. Nested:
+    instances within systems. `model` is the sound one, which is the same in that case.
+    """
+    if pair.design == "crossed":
+        y, first, instance, topic = _rows(pair, replicate=True)
+        terms: dict[str, Term] = {INSTANCE: instance, TOPIC: topic, SYSTEM_TOPIC: (first, topic)}
+        model = MixedModel(y, random=terms, fixed=first)
+    found = fit(model)
+    if found.flag:
+        return found, float(found.pvalue[-1])
+    return found, float(2.0 * special.stdtr(found.n - 1, -abs(found.statistic[-1])))
+
+
+def bootstrap_pvalues(
+    pair: SystemPair,
+    factors: Sequence[str],
+    *,
+    n_samples: int,
+    samples_per_instance: int,
+    mode: str,
+    seed: int,
+    jobs: int | None,
+) -> dict[str, tuple[float, float]]:
+    """p-value and its Monte Carlo error of Algorithm 2 and of the two-way bootstrap."""
+    answers = {"bootstrap": NOT_KNOWN}
+    if pair.design == "crossed":
+        one = algorithm_two(
+            pair.differences(), n_samples=samples_per_instance, mode=mode, seed=seed, jobs=jobs
+        )
+        answers["bootstrap"] = (one.pvalue, one.pvalue_error)
+    a, b = (_drawn_together(system, factors) for system in (pair.a, pair.b))
+    two = two_way_bootstrap(a, b, n_samples=n_samples, seed=seed, jobs=jobs)
+    answers["two_way_bootstrap"] = (two.pvalue, two.pvalue_error)
+    return answers
+
+
+def variance_intervals(
+    pair: SystemPair, model: MixedModel, *, level: float
+) -> dict[str, tuple[float, float]]:
+    """Profile likelihood intervals of the model's variances; none with one instance."""
+    if max(len(pair.a.runs), len(pair.b.runs)) == 1:
+        return {}
+    return component_intervals(model, level=level)
+
+
+def inflation_of(pair: SystemPair, found: Difference, interval: tuple[float, float]) -> Inflation:
+    """1 + N s_a² / (M s_u² + s_e²), at the estimate and at both ends of the interval of s_a².
+
+    The variance of the mean difference over what a test of instance-averaged topic scores takes
+    it for. Without spread it is 1. With unequal numbers of instances M is their harmonic mean;
+    with instance factors N s_a² / M is what the standard error holds beyond topics and residual.
+    """
+    varied = [len(system.runs) for system in (pair.a, pair.b) if len(system.runs) > 1]
+    n, m = len(pair.topics), harmonic_mean(varied)
+    rest = m * found.variances[SYSTEM_TOPIC] + found.variances[RESIDUAL]
+
+    def factor(instance: float) -> float:
+        return 1.0 + n * instance / rest if rest > 0.0 else 1.0
+
+    instance = found.variances[INSTANCE]
+    if found.factor_variances:
+        beyond = found.standard_error**2 * m / len(varied) - rest / n
+        instance = max(0.0, beyond)
+    return Inflation(factor=factor(instance), interval=(factor(interval[0]), factor(interval[1])))
+
+
+def groups_of_instances(system: System, factors: Sequence[str]) -> int:
+    """How many groups a system's instances form by the first factor, the largest."""
+    return len(set(system.factors[factors[0]]))
+
+
+def topic_differences(pair: SystemPair) -> np.ndarray:
+    """a - b by topic, each system's instances averaged."""
+    difference: np.ndarray = mean_of_present(pair.a.scores.T) - mean_of_present(pair.b.scores.T)
+    return difference
+
+
+def _closed(pair: SystemPair, model: MixedModel, df_method: DfMethod) -> Difference:
+    """The rules of the balanced layout; only the topics' own variance needs the model."""
+    variances = dict.fromkeys(COMPONENTS, math.nan)
+    test: DifferenceTest
+    if pair.design == "crossed":
+        test = two_way_difference(pair.differences(), df_method=df_method)
+    else:
+        test = nested_difference(pair.a.scores, pair.b.scores, df_method=df_method)
+        variances[TOPIC] = fit(model).variances[TOPIC]
+    named = {INSTANCE: "instance", SYSTEM_TOPIC: "topic", RESIDUAL: "residual"}
+    variances |= {ours: test.variances[theirs] for ours, theirs in named.items()}
+    return Difference(
+        estimate=test.estimate,
+        standard_error=test.standard_error,
+        df=test.df,
+        statistic=test.statistic,
+        pvalue=test.pvalue,
+        variances=variances,
+        factor_variances={},
+        flag=test.flag,
+        df_method=test.df_method,
+        method=PAIRED_T if max(len(pair.a.runs), len(pair.b.runs)) == 1 else test.method,
+    )
+
+
+def _rows(
+    pair: SystemPair, *, replicate: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Scores of both systems in rows, whether they are a's, their instance and topic.
+
+    With `replicate` a single run gets a row wherever the other system has a score.
+    """
+    a, b = pair.a.scores, pair.b.scores
+    if replicate:
+        shape = pair.varied.scores.shape
+        absent = np.isnan(pair.varied.scores)
+        a, b = (np.where(absent, np.nan, np.broadcast_to(y, shape)) for y in (a, b))
+    first = np.repeat([True, False], [a.size, b.size])
+    index = np.concatenate([np.indices(y.shape).reshape(2, -1) for y in (a, b)], axis=1)
+    return np.concatenate([a.reshape(-1), b.reshape(-1)]), first, index[0], index[1]
+
+
+def _instance_terms(
+    systems: Sequence[System], factors: Sequence[str], instance: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Labels a row of each instance factor within those before it, or of the instance alone."""
+    terms: dict[str, np.ndarray] = {}
+    labels = _nested_labels(systems, factors)
+    for depth, factor in enumerate(factors):
+        terms[FACTOR + factor] = labels[depth][instance]
+    if not factors or labels[-1].max() + 1 < len(labels[-1]):
+        terms[INSTANCE] = instance
+    return terms
+
+
+def _nested_labels(systems: Sequence[System], factors: Sequence[str]) -> list[np.ndarray]:
+    """For each factor, the group of every instance: those alike in it and all before it."""
+    groups = []
+    for depth in range(1, len(factors) + 1):
+        keys = [
+            (place, *(system.factors[factor][i] for factor in factors[:depth]))
+            for place, system in enumerate(systems)
+            for i in range(len(system.runs))
+        ]
+        number = {key: code for code, key in enumerate(dict.fromkeys(keys))}
+        groups.append(np.array([number[key] for key in keys]))
+    return groups
+
+
+def _drawn_together(system: System, factors: Sequence[str]) -> np.ndarray:
+    """What a bootstrap draws: instances, or means over the largest groups that they nest in."""
+    if not factors or len(system.runs) == 1:
+        return system.scores
+    groups = _nested_labels([system], factors[:1])[0]
+    members = [system.scores[groups == code] for code in range(groups.max() + 1)]
+    return np.stack([mean_of_present(each.T) for each in members])

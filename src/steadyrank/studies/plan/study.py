@@ -1,0 +1,399 @@
+"""`plan`: how many topics, for which power, and how safe is that number?
+
+For whoever builds a test collection, from a variance or from pilot data (Sakai & Shang, EVIA
+2016): topics for one-way ANOVA of m systems, for a t test or an interval of two; what a given
+number of topics buys; how well the pilot knows the variance; what the assessors will cost.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from steadyrank._version import __version__
+from steadyrank.data.order import scores_in_order
+from steadyrank.data.scores import Scores, position
+from steadyrank.errors import InputError, unknown_name
+from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.planning.demands import (
+    Demands,
+    Formula,
+    Method,
+    check_demands,
+    check_positive,
+    check_whole,
+)
+from steadyrank.stats.planning.design import topics_for_range
+from steadyrank.stats.planning.pilot import (
+    Pilot,
+    pilot_variance,
+    warn_if_few_topics,
+    warn_if_one_team,
+)
+from steadyrank.studies.plan.judging_cost import documents_to_judge
+from steadyrank.studies.plan.measures import Against, MeasurePlan, PlanCurve
+from steadyrank.words import level_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DifferenceVariance = Literal["pilot", "twice"]
+
+NO_MEASURE = "score"
+"""What a variance without a name is called, as scores without a measure are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanResult:
+    """What `plan` found: one plan a measure."""
+
+    demands: Demands
+    given_topics: int | None
+    """The number of topics that was asked about, if it was not asked for."""
+    confidence: float
+    """Of the intervals that pilot data give."""
+    plans: tuple[MeasurePlan, ...]
+    minutes_per_document: float | None = None
+    documents_are_bounds: bool = False
+    """Whether documents per topic are systems times pool depth, as if no document were shared."""
+
+    def caption(self) -> str:
+        """What a table of this result must say: aim, design, formula, version."""
+        demands = self.demands
+        pairing = "paired" if demands.paired else "unpaired"
+        family = f" over {demands.comparisons} comparisons" if demands.comparisons > 1 else ""
+        test = {
+            "anova": f"one-way ANOVA of {demands.systems} systems",
+            "ttest": f"{pairing} t test of two systems",
+            "interval": f"{1 - demands.alpha:.0%} intervals of two systems' difference{family}, "
+            f"{pairing}",
+        }[demands.method]
+        formula = "exact" if demands.formula == "exact" else "Nagata's approximation"
+        return f"{self._aim()}; {test}, {formula}; steadyrank {__version__}."
+
+    def _aim(self) -> str:
+        demands = self.demands
+        rates = f"power {1 - demands.beta:g} at {level_words(demands.alpha, demands.comparisons)}"
+        if self.given_topics is not None:
+            asked = f"What {self.given_topics} topics buy"
+            smallest = f"the smallest difference shown with {rates}"
+            if demands.minimum_difference is None:
+                return f"{asked}: {smallest}"
+            return f"{asked}: power for a difference of {demands.minimum_difference:g}, {smallest}"
+        if demands.method == "interval":
+            return f"Topics for intervals of expected width {demands.width:g}"
+        where = "best and worst" if demands.method == "anova" else "two means"
+        return f"Topics for a difference of {demands.minimum_difference:g} between {where}, {rates}"
+
+    def curve(
+        self, against: Against = "minimum_difference", values: Sequence[float] | None = None
+    ) -> PlanCurve:
+        """Topics against minimum differences, numbers of systems or widths; power against topics.
+
+        Without values: around what was asked for, systems from 2 to 100, topics up to twice those
+        planned.
+
+        >>> result = plan(variance=0.114, minimum_difference=0.15, systems=10)
+        >>> result.curve("systems", [2, 5, 10, 20]).topics.tolist()
+        [[81, 122, 160, 210]]
+        >>> result.curve("topics", [50, 100]).power.round(2).tolist()
+        [[0.27, 0.55]]
+        """
+        choices = self._curves()
+        if against not in choices:
+            raise unknown_name(f"curve of this {self.demands.method} plan", str(against), choices)
+        x = self._default_values(against) if values is None else list(values)
+        check = check_whole if against in ("systems", "topics") else check_positive
+        checked = [check(against.replace("_", " "), value) for value in x]
+        topics = np.zeros((len(self.plans), len(checked)), np.int64)
+        power = np.full(topics.shape, np.nan)
+        for i, row in enumerate(self.plans):
+            variance = _design_variance(self.demands, row.variance, row.difference_variance)
+            for j, value in enumerate(checked):
+                asked = _changed(self.demands, against, value)
+                topics[i, j] = value if against == "topics" else asked.topics(variance)
+                power[i, j] = asked.power(variance, float(topics[i, j]))
+        return PlanCurve(
+            against=against,
+            values=np.array(checked),
+            measures=tuple(row.measure for row in self.plans),
+            topics=topics,
+            power=power,
+        )
+
+    def _curves(self) -> tuple[Against, ...]:
+        """What this plan has curves against."""
+        if self.demands.method == "interval":
+            return ("width",)
+        if self.demands.minimum_difference is None:
+            return ("minimum_difference",)
+        if self.demands.method == "ttest":
+            return ("minimum_difference", "topics")
+        return ("minimum_difference", "topics", "systems")
+
+    def _default_values(self, against: Against) -> Sequence[float]:
+        if against == "systems":
+            return range(2, 101)
+        if against == "topics":
+            last = 2 * max(row.topics for row in self.plans)
+            return sorted({round(n) for n in np.linspace(2, last, 100)})
+        known = self.demands.width if against == "width" else self.demands.minimum_difference
+        if known is None:
+            found = "expected_width" if against == "width" else "smallest_difference"
+            known = max(getattr(row, found) for row in self.plans)
+        return [known * factor for factor in np.linspace(0.25, 2.0, 71)]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary a measure, with the keys that the JSON output has."""
+        return [row.row() for row in self.plans]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a measure."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
+
+
+def _changed(demands: Demands, against: Against, value: float) -> Demands:
+    if against == "minimum_difference":
+        return replace(demands, minimum_difference=value)
+    if against == "width":
+        return replace(demands, width=value)
+    return replace(demands, systems=int(value)) if against == "systems" else demands
+
+
+def plan(
+    scores: Scores | None = None,
+    *,
+    variance: float | Mapping[str, float] | None = None,
+    difference_variance: float | DifferenceVariance | None = None,
+    minimum_difference: float | None = None,
+    systems: int | None = None,
+    method: Method = "anova",
+    formula: Formula = "exact",
+    paired: bool | None = None,
+    width: float | None = None,
+    alpha: float = 0.05,
+    beta: float = 0.2,
+    comparisons: int = 1,
+    topics: int | None = None,
+    measures: Sequence[str] | None = None,
+    confidence: float = 0.95,
+    minutes_per_document: float | None = None,
+    documents_per_topic: float | Mapping[str, float] | None = None,
+    pool_depth: float | Mapping[str, float] | None = None,
+) -> PlanResult:
+    """How many topics a new collection needs, for each measure; or what `topics` of them buy.
+
+    The variance of a system's scores over topics is given (a number, or one for each measure), or
+    estimated from pilot `scores` by eq. 1 of Sakai & Shang, with a chi-square interval and the
+    range of topics that follows. `method`: "anova", the topics with which one-way ANOVA of
+    `systems` systems rejects with chance 1 - beta when best and worst are `minimum_difference`
+    apart; "ttest", the same for two systems, `paired` (the default) or not; "interval", the topics
+    whose 1 - alpha interval of a difference has this expected `width`. `formula="nagata"` gives the
+    published approximations instead of exact noncentral distributions.
+
+    A paired design needs the variance of differences. From pilot data with two or more runs it is
+    "pilot", the mean over the pilot's pairs of runs, which knows that systems find the same topics
+    hard; else "twice" the variance, as published, which does not. `difference_variance` names
+    either, or is a number. With `comparisons`, alpha is kept over so many t tests or intervals, by
+    Bonferroni's bound. Budgets: `minutes_per_document` with
+    `documents_per_topic`, or with `pool_depth`, where a topic has at most systems × depth.
+
+    Assumes normal scores of one variance in all systems, and that the pilot's topics and systems
+    are like the future ones. Sakai 2016, doi:10.1007/s10791-015-9273-z.
+
+    >>> result = plan(variance=0.114, minimum_difference=0.15, systems=10)
+    >>> result.plans[0].topics, round(result.plans[0].power, 3)
+    (160, 0.802)
+    """
+    demands = check_demands(
+        method=method,
+        formula=formula,
+        alpha=alpha,
+        beta=beta,
+        systems=systems,
+        paired=paired,
+        minimum_difference=minimum_difference,
+        width=width,
+        topics=topics,
+        comparisons=comparisons,
+    )
+    check_open_unit("confidence", confidence)
+    _check_sources(scores, variance, difference_variance, demands)
+    if scores is None:
+        rows = [
+            _plan_measure(
+                demands, name, own, _of_differences(own, difference_variance), None, topics
+            )
+            for name, own in _given_variances(variance, measures).items()
+        ]
+    else:
+        scores = scores_in_order(scores, runs=True)
+        rows = _plan_pilot(demands, scores, measures, difference_variance, topics, confidence)
+    documents = documents_to_judge(
+        [row.measure for row in rows],
+        systems=demands.systems,
+        pool_depth=pool_depth,
+        minutes_per_document=minutes_per_document,
+        documents_per_topic=documents_per_topic,
+    )
+    if minutes_per_document is not None:
+        rows = _with_hours(rows, documents, minutes_per_document, mark=topics is None)
+    return PlanResult(
+        demands=demands,
+        given_topics=topics,
+        confidence=confidence,
+        plans=tuple(rows),
+        minutes_per_document=minutes_per_document,
+        documents_are_bounds=pool_depth is not None,
+    )
+
+
+def _check_sources(
+    scores: Scores | None, variance: Any, difference_variance: Any, demands: Demands
+) -> None:
+    """One source of the variance, and one that the design can use."""
+    if scores is not None and variance is not None:
+        raise InputError("give either a variance or pilot data to estimate it from, not both")
+    if difference_variance is not None and not demands.paired:
+        raise InputError(
+            "a variance of differences is for paired designs: give the variance of scores, or "
+            "method ttest"
+        )
+    if difference_variance == "pilot":
+        if scores is None:
+            raise InputError("difference variance 'pilot' needs pilot data: QRELS RUN... or scores")
+    elif difference_variance not in (None, "twice"):
+        check_positive("difference variance", difference_variance)
+    elif scores is None and variance is None:
+        raise InputError("give a variance, or pilot data to estimate it: QRELS RUN... or scores")
+
+
+def _given_variances(variance: Any, measures: Sequence[str] | None) -> dict[str, float]:
+    """By measure; NaN where only the variance of differences is known."""
+    if not isinstance(variance, Mapping):
+        variance = {measures[0] if measures else NO_MEASURE: variance}
+    if not variance:
+        raise InputError("give the variance of at least one measure")
+    return {
+        str(name): math.nan if value is None else check_positive(f"variance of {name}", value)
+        for name, value in variance.items()
+    }
+
+
+def _plan_pilot(
+    demands: Demands,
+    scores: Scores,
+    measures: Sequence[str] | None,
+    difference_variance: Any,
+    topics: int | None,
+    confidence: float,
+) -> list[MeasurePlan]:
+    rows = []
+    for name in scores.measures if measures is None else measures:
+        position(str(name), scores.measures, "measure")
+        pilot = pilot_variance(scores.matrix(name), name, confidence=confidence)
+        if difference_variance == "pilot" and not pilot.difference_variance > 0.0:
+            raise InputError(
+                f"{name}: no two runs of the pilot differ by varying amounts on shared topics: "
+                "give the variance of differences"
+            )
+        differences = _of_differences(pilot.variance, difference_variance, pilot)
+        rows.append(_plan_measure(demands, name, pilot.variance, differences, pilot, topics))
+    if not rows:
+        raise InputError("name at least one measure")
+    first = min(rows, key=lambda row: row.pilot.n_topics if row.pilot else math.inf)
+    if first.pilot and first.pilot_interval:
+        warn_if_few_topics(
+            first.pilot, first.measure, first.pilot_interval, first.topics_interval, confidence
+        )
+    warn_if_one_team(scores)
+    return rows
+
+
+def _of_differences(own: float, given: Any, pilot: Pilot | None = None) -> float:
+    """That of the pilot's pairs, if it has any; else, as published, twice the variance."""
+    if given not in (None, "pilot", "twice"):
+        return float(given)
+    has_pairs = pilot is not None and pilot.difference_variance > 0.0
+    return pilot.difference_variance if pilot and has_pairs and given != "twice" else 2.0 * own
+
+
+def _design_variance(demands: Demands, own: float, of_differences: float) -> float:
+    """The variance that the formulas take: half that of differences where these are tested."""
+    return of_differences / 2.0 if demands.paired else own
+
+
+def _plan_measure(
+    demands: Demands,
+    name: str,
+    own: float,
+    of_differences: float,
+    pilot: Pilot | None,
+    topics: int | None,
+) -> MeasurePlan:
+    variance = _design_variance(demands, own, of_differences)
+    n = demands.topics(variance) if topics is None else topics
+    made = MeasurePlan(
+        measure=name,
+        variance=own,
+        difference_variance=of_differences if demands.paired else math.nan,
+        topics=n,
+        power=demands.power(variance, n),
+        smallest_difference=demands.smallest_difference(variance, n),
+        expected_width=demands.expected_width(variance, n),
+        pilot=pilot,
+    )
+    return made if pilot is None else _with_pilot(made, demands, pilot, variance, topics)
+
+
+def _with_pilot(
+    made: MeasurePlan, demands: Demands, pilot: Pilot, variance: float, topics: int | None
+) -> MeasurePlan:
+    """What the pilot's uncertainty does to the plan, and what a two-way analysis would need."""
+    if variance not in (pilot.variance, pilot.residual_variance):
+        return made
+    by_residual = variance == pilot.residual_variance
+    ends = pilot.residual_interval if by_residual else pilot.variance_interval
+    if topics is not None:
+        if demands.minimum_difference is None:
+            return made
+        most_power, least_power = (demands.power(end, topics) for end in ends)
+        return replace(made, power_interval=(least_power, most_power))
+    fewest, most = (demands.topics(end) for end in ends)
+    made = replace(made, topics_interval=(fewest, most))
+    if by_residual or demands.minimum_difference is None or not pilot.residual_variance > 0.0:
+        return made
+    two_way = topics_for_range(
+        demands.minimum_difference,
+        pilot.residual_variance,
+        systems=demands.systems,
+        paired=True,
+        alpha=demands.level,
+        beta=demands.beta,
+    )
+    return replace(made, topics_two_way=two_way)
+
+
+def _with_hours(
+    rows: list[MeasurePlan], documents: dict[str, float], minutes: float, *, mark: bool
+) -> list[MeasurePlan]:
+    """The plans with assessors' hours; the cheapest marked if all are for the same power."""
+    hours = [row.topics * documents[row.measure] * minutes / 60.0 for row in rows]
+    return [
+        replace(
+            row,
+            documents_per_topic=documents[row.measure],
+            hours=own,
+            cheapest=own == min(hours) if mark else None,
+        )
+        for row, own in zip(rows, hours, strict=True)
+    ]

@@ -1,0 +1,1 @@
+"""Would the judgments and the plan be the same without some teams?"""

@@ -1,0 +1,409 @@
+"""Who brought which judgment into the pool, and what runs score without some of them.
+
+For `pools`: every run is read once. What is kept of it, the ranks of its judged documents and
+their rows in the judgments, scores it again under any part of the judgments. The largest grade
+stays that of all of them, so that no gain changes because a judgment goes.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from steadyrank.compute.executors import Progress, map_in_order, workers
+from steadyrank.data.interop.objects import runs_and_files
+from steadyrank.data.order import judgments_of, natural_key
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.runs import (
+    MEMORY,
+    RunOptions,
+    check_names,
+    describe_runs,
+    emptied,
+    opened_run,
+    warn_oddities,
+)
+from steadyrank.data.read.sources import PathLike
+from steadyrank.data.run import Run
+from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.measures.names import Measure
+from steadyrank.measures.own import score_own
+from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare, scoring_kernel
+from steadyrank.words import by_number, counted
+
+Missing = Literal["zero", "skip", "error"]
+NoRelevant = Literal["zero", "skip"]
+
+WORD_BITS = 64
+
+NO_TEAMS = (
+    "no run has a team: give run information with the columns run and team (run-info FILE), or "
+    "a regular expression whose first group is the team in a run's name (team-from REGEX)"
+)
+
+
+class Entries(NamedTuple):
+    """Judged documents of all runs: those of run r and topic t are entries `blocks[c]` to
+    `blocks[c + 1]`, with c = r × topics + t.
+    """
+
+    blocks: np.ndarray
+    ranks: np.ndarray
+    rows: np.ndarray
+    """Of the judgments."""
+    grades: np.ndarray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Pool:
+    """The judgments of a track, their contributors, and where every run has them."""
+
+    measures: tuple[str, ...]
+    topics: tuple[str, ...]
+    runs: tuple[str, ...]
+    teams: tuple[str, ...]
+    team_of: np.ndarray
+    """[run]: the place of its team in `teams`."""
+    depth: int
+    grades: np.ndarray
+    """[judgment]"""
+    contributors: np.ndarray
+    """[word, judgment]: a bit for each team that has the document within pool depth."""
+    best_first: np.ndarray
+    """Judgments in the order of the ideal list of each topic."""
+    blocks: np.ndarray
+    """[topic + 1]: where the judgments of a topic begin and end."""
+    relevant: Entries
+    """Of grade 1 and above, all that most measures look at."""
+    judged: Entries | None
+    """All of them, where some measure looks at the others too."""
+    lengths: np.ndarray
+    """[run, topic]: documents returned, -1 where the run lacks the topic."""
+    recipes: tuple[Recipe, ...]
+    missing: float
+    no_relevant: float
+    unjudged: float
+    """Share of the documents within pool depth that were not judged."""
+
+    @property
+    def orphans(self) -> np.ndarray:
+        """[judgment]: whether nobody contributed it."""
+        return np.asarray(~self.contributors.any(axis=0))
+
+    def runs_without(self, left_out: Sequence[int]) -> np.ndarray:
+        """Places of the runs whose teams are not left out."""
+        return np.flatnonzero(~np.isin(self.team_of, np.asarray(left_out, np.int64)))
+
+
+def kept_judgments(pool: Pool, left_out: Sequence[int]) -> np.ndarray:
+    """[judgment]: whether it stays when these teams never took part.
+
+    It goes if some of them and no other team contributed it; what nobody contributed stays.
+    """
+    remaining = ~team_bits(left_out, len(pool.contributors))
+    kept = pool.orphans
+    for word, others in zip(pool.contributors, remaining, strict=True):
+        kept |= (word & others) != 0
+    return kept
+
+
+def team_bits(teams: Sequence[int], n_words: int) -> np.ndarray:
+    """[word]: a set of teams, a bit each.
+
+    >>> team_bits([0, 2, 64], 2).tolist()
+    [5, 1]
+    """
+    words = np.zeros(n_words, np.uint64)
+    for team in teams:
+        words[team // WORD_BITS] |= np.uint64(1 << (team % WORD_BITS))
+    return words
+
+
+def score_runs(pool: Pool, kept: np.ndarray, runs: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Scores [measure, run, topic] of some runs, by the judgments that are kept."""
+    in_order = kept[pool.best_first]
+    ideal = pool.grades[pool.best_first[in_order]]
+    ideal_blocks = _counted(in_order)[pool.blocks]
+    few = _kept_entries(pool.relevant, kept)
+    everything = few if pool.judged is None else _kept_entries(pool.judged, kept)
+    n_topics = len(pool.topics)
+    scores = np.empty((len(pool.recipes), len(runs), n_topics))
+    for place, run in enumerate(runs):
+        cells = slice(run * n_topics, (run + 1) * n_topics + 1)
+        for recipe, row in zip(pool.recipes, scores[:, place], strict=True):
+            entries = everything if recipe.needs_all else few
+            ranked = (entries.blocks[cells], entries.ranks, entries.grades)
+            _score(pool, recipe, ranked, pool.lengths[run], (ideal_blocks, ideal), row)
+    return scores
+
+
+def _score(
+    pool: Pool,
+    recipe: Recipe,
+    ranked: tuple[np.ndarray, np.ndarray, np.ndarray],
+    lengths: np.ndarray,
+    ideal: tuple[np.ndarray, np.ndarray],
+    out: np.ndarray,
+) -> None:
+    if recipe.function is not None:
+        score_own(
+            recipe.function,
+            recipe.measure,
+            ranked,
+            lengths,
+            ideal,
+            no_relevant=pool.no_relevant,
+            missing=pool.missing,
+            out=out,
+        )
+        return
+    scoring_kernel(recipe.measure.name)(
+        *ranked,
+        lengths,
+        *ideal,
+        recipe.gain,
+        recipe.level,
+        recipe.cutoff,
+        recipe.parameter,
+        pool.no_relevant,
+        pool.missing,
+        out,
+    )
+
+
+def _counted(flags: np.ndarray) -> np.ndarray:
+    """How many flags are set before each place, and in all."""
+    counts = np.zeros(len(flags) + 1, np.int64)
+    np.cumsum(flags, out=counts[1:])
+    return counts
+
+
+def _kept_entries(entries: Entries, kept: np.ndarray) -> Entries:
+    stay = kept[entries.rows]
+    return Entries(
+        _counted(stay)[entries.blocks],
+        entries.ranks[stay],
+        entries.rows[stay],
+        entries.grades[stay],
+    )
+
+
+def read_pool(
+    runs: Any,
+    qrels: Any,
+    measures: Sequence[Measure],
+    *,
+    depth: int,
+    missing: Missing = "zero",
+    no_relevant: NoRelevant = "zero",
+    options: RunOptions | None = None,
+    run_info: PathLike | None = None,
+    team_from: str | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Pool:
+    """Read judgments and runs, and find out who contributed what within pool depth."""
+    _check(depth, missing, no_relevant)
+    judged = judgments_of(qrels)
+    if len(judged) == 0:
+        raise InputError("the qrels hold no judgments")
+    how = options or RunOptions()
+    tasks = runs_and_files(runs, duplicates=how.duplicates)
+    recipes = tuple(prepare(measure, judged.max_grade) for measure in measures)
+    everything = any(recipe.needs_all for recipe in recipes)
+    one = partial(_read_one, qrels=judged, options=how, depth=depth, everything=everything)
+    with workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool:
+        parts = map_in_order(one, tasks, pool, progress=progress)
+    names = [part.run.name for part in parts]
+    check_names(names, [part.run.source or Path(MEMORY) for part in parts])
+    _report(parts, judged, missing)
+    described = describe_runs(names, run_info=run_info, team_from=team_from)
+    info = [{**part.run.info, **described[part.run.name]} for part in parts]
+    track = _assembled(
+        parts, judged, recipes, info, depth=depth, missing=missing, no_relevant=no_relevant
+    )
+    _report_pool(track)
+    return track
+
+
+def _assembled(
+    parts: Sequence[_RunPart],
+    qrels: Qrels,
+    recipes: Sequence[Recipe],
+    info: Sequence[dict[str, str]],
+    *,
+    depth: int,
+    missing: Missing,
+    no_relevant: NoRelevant,
+) -> Pool:
+    names = [part.run.name for part in parts]
+    teams, team_of = _teams(names, [row.get("team", "") for row in info])
+    found = _joined(parts, qrels.grades)
+    everything = any(recipe.needs_all for recipe in recipes)
+    owner = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
+    return Pool(
+        measures=tuple(str(recipe.measure) for recipe in recipes),
+        topics=qrels.topics,
+        runs=tuple(names),
+        teams=teams,
+        team_of=team_of,
+        depth=depth,
+        grades=qrels.grades,
+        contributors=_contributors(parts, team_of, len(teams), len(qrels)),
+        best_first=np.lexsort((-qrels.grades, owner)),
+        blocks=qrels.blocks,
+        relevant=_of_some_grade(found) if everything else found,
+        judged=found if everything else None,
+        lengths=np.stack([part.lengths for part in parts]),
+        recipes=tuple(recipes),
+        missing=0.0 if missing == "zero" else np.nan,
+        no_relevant=0.0 if no_relevant == "zero" else np.nan,
+        unjudged=_unjudged_share(parts),
+    )
+
+
+def _unjudged_share(parts: Sequence[_RunPart]) -> float:
+    within = sum(part.within for part in parts)
+    return 1.0 - sum(len(part.contributed) for part in parts) / within if within else 0.0
+
+
+class _RunPart(NamedTuple):
+    run: Run
+    """Its name and notes alone."""
+    blocks: np.ndarray
+    ranks: np.ndarray
+    rows: np.ndarray
+    lengths: np.ndarray
+    contributed: np.ndarray
+    """Judgments that it has within pool depth."""
+    within: int
+    """Documents that it has within pool depth on judged topics, judged or not."""
+    unknown: int
+    """Topics that nobody judged."""
+
+
+def _read_one(
+    task: Run | Path, *, qrels: Qrels, options: RunOptions, depth: int, everything: bool
+) -> _RunPart:
+    with opened_run(task, options) as run:
+        found = find_judged_documents(run, qrels)
+        stay = np.ones(len(found.rows), bool) if everything else qrels.grades[found.rows] > 0
+        return _RunPart(
+            run=emptied(run),
+            blocks=_counted(stay)[found.blocks],
+            ranks=found.ranks[stay],
+            rows=found.rows[stay],
+            lengths=found.lengths,
+            contributed=found.rows[found.ranks <= depth],
+            within=int(np.clip(found.lengths, 0, depth).sum()),
+            unknown=len(set(run.topics) - qrels.position.keys()),
+        )
+
+
+def _joined(parts: Sequence[_RunPart], grades: np.ndarray) -> Entries:
+    firsts = np.cumsum([0, *(len(part.rows) for part in parts)], dtype=np.int64)
+    blocks = [part.blocks[:-1] + first for part, first in zip(parts, firsts, strict=False)]
+    rows = np.concatenate([part.rows for part in parts])
+    ranks = np.concatenate([part.ranks for part in parts])
+    return Entries(np.concatenate([*blocks, firsts[-1:]]), ranks, rows, grades[rows])
+
+
+def _of_some_grade(entries: Entries) -> Entries:
+    stay = entries.grades > 0
+    blocks = _counted(stay)[entries.blocks]
+    return Entries(blocks, entries.ranks[stay], entries.rows[stay], entries.grades[stay])
+
+
+def _contributors(
+    parts: Sequence[_RunPart], team_of: np.ndarray, n_teams: int, n_judgments: int
+) -> np.ndarray:
+    words = np.zeros((-(-n_teams // WORD_BITS), n_judgments), np.uint64)
+    for part, team in zip(parts, team_of.tolist(), strict=True):
+        words[team // WORD_BITS, part.contributed] |= np.uint64(1 << (team % WORD_BITS))
+    return words
+
+
+def _teams(names: Sequence[str], known: Sequence[str]) -> tuple[tuple[str, ...], np.ndarray]:
+    """The teams by name, and each run's; a run without a team is its own."""
+    if not any(known):
+        raise InputError(NO_TEAMS)
+    alone = [name for name, team in zip(names, known, strict=True) if not team]
+    if alone:
+        who = counted(len(alone), "run has", "runs have")
+        _warn(f"{who} no team, first {alone[0]!r}: each counts as a team")
+    own = [team or name for name, team in zip(names, known, strict=True)]
+    # Which teams are drawn must not depend on the order of runs.
+    places = {team: i for i, team in enumerate(sorted(set(own), key=natural_key))}
+    if len(places) == 1:
+        raise InputError(
+            f"all runs are of one team, {own[0]!r}: leaving teams out needs at least two"
+        )
+    return tuple(places), np.array([places[team] for team in own], np.int64)
+
+
+def _check(depth: int, missing: str, no_relevant: str) -> None:
+    whole = isinstance(depth, (int, np.integer)) and not isinstance(depth, bool)
+    if not whole or depth < 1:
+        raise InputError(f"pool depth must be a whole number from 1 on, got {depth!r}")
+    for what, value, choices in (
+        ("way to treat missing topics", missing, get_args(Missing)),
+        ("way to treat topics without relevant documents", no_relevant, get_args(NoRelevant)),
+    ):
+        if value not in choices:
+            raise unknown_name(what, value, choices)
+
+
+def _report(parts: Sequence[_RunPart], qrels: Qrels, missing: Missing) -> None:
+    """Say, in counts, what was done about files that do not quite fit together."""
+    warn_oddities([part.run for part in parts if part.run.source is not None])
+    n_topics = len(qrels.topics)
+    counts = [int((part.lengths < 0).sum()) for part in parts]
+    lacking = [i for i, count in enumerate(counts) if count]
+    if all(count == n_topics for count in counts):
+        raise InputError(
+            "no run has any topic of the qrels: do the topic ids look alike "
+            f"(qrels: {qrels.topics[0]!r})?"
+        )
+    if lacking:
+        who = counted(len(lacking), "run lacks", "runs lack")
+        first = f"{parts[lacking[0]].run.name!r} lacks {counts[lacking[0]]} of {n_topics}"
+        if missing == "error":
+            raise InputError(
+                f"{who} judged topics ({first}): "
+                f"complete {by_number(len(lacking), 'it', 'them')}, or choose missing zero or skip"
+            )
+        zero = by_number(len(lacking), "it scores", "they score") + " 0 there"
+        done = zero if missing == "zero" else "these cells are left out"
+        _warn(f"{who} judged topics ({first}): {done}")
+    unknown = [part.unknown for part in parts if part.unknown]
+    if unknown:
+        who = counted(len(unknown), "run has", "runs have")
+        _warn(f"{who} topics that nobody judged (up to {max(unknown)}): left out")
+
+
+def _report_pool(pool: Pool) -> None:
+    """A pool depth that does not fit the judgments makes the whole study say too little."""
+    orphans = float(pool.orphans.mean())
+    if orphans > 0.5:
+        _warn(
+            f"{orphans:.0%} of the judged documents are within the top {pool.depth} of no run, and "
+            "stay whoever is left out: is the pool depth right?"
+        )
+    if pool.unjudged > 0.5:
+        _warn(
+            f"{pool.unjudged:.0%} of the documents within the top {pool.depth} were not judged: "
+            "is the pool depth right, and were all runs pooled?"
+        )
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, SteadyrankWarning, stacklevel=4)

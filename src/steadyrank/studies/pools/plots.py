@@ -1,0 +1,212 @@
+"""What `pools` found, drawn: how far pilot data of fewer teams and topics lead astray.
+
+Figures 1 and 2 of Sakai & Shang (EVIA 2016), the variance against the teams left out, a panel for
+each measure, a line for each number of pilot topics; the topics that follow (their Table 3), how
+far measures rank alike (Table 2), and what runs owe to their own team's documents.
+`steadyrank.studies.plotting` lists the drawings.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from steadyrank.errors import InputError, unknown_name
+from steadyrank.present.figures import Plot
+from steadyrank.present.plot_style import (
+    QUIET,
+    Drawing,
+    label,
+    legend,
+    look,
+    name_rows,
+    rows_height,
+    tidy,
+)
+from steadyrank.present.svg import tell
+from steadyrank.studies.agree.plots import draw_taus
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from steadyrank.studies.pools.result import LeaveOut, PoolsResult
+
+ACROSS = 3
+"""Panels beside each other."""
+
+APART = 0.12
+"""How far lines with different numbers of pilot topics stand apart, in teams."""
+
+
+def draw_variances(result: PoolsResult, ax: Axes, *, measure: str | None = None) -> None:
+    """Mean variance over trials and their range against k; dashed, the one by all data.
+
+    One measure, or a panel for each. In paper mode the interval of the mean stands for the range.
+    """
+    for name, panel in _panels_of(result, ax, measure):
+        (reference,) = (row for row in result.references if row.measure == name)
+        panel.axhline(reference.variance, color=QUIET, linewidth=0.8, linestyle="--")
+        for s, size in enumerate(result.pilot_topics):
+            cells = _cells(result, name, size)
+            ends = [cell.interval or cell.extent or (cell.mean, cell.mean) for cell in cells]
+            _draw_line(result, panel, s, [cell.mean for cell in cells], np.array(ends), "variance")
+        _finish(result, panel, f"variance of {name}")
+
+
+def draw_topics(result: PoolsResult, ax: Axes, *, measure: str | None = None) -> None:
+    """Topics needed by the mean variance and by single trials (range); dashed, by all data."""
+    if result.demands is None:
+        raise InputError(
+            "no topics were asked for: give pools a minimum difference or a width to plan for"
+        )
+    for name, panel in _panels_of(result, ax, measure):
+        (reference,) = (row for row in result.references if row.measure == name)
+        if reference.topics_needed is not None:
+            panel.axhline(reference.topics_needed, color=QUIET, linewidth=0.8, linestyle="--")
+        for s, size in enumerate(result.pilot_topics):
+            cells = _cells(result, name, size)
+            needed = [_number(cell.topics_needed) for cell in cells]
+            spans = [cell.topics_interval or cell.topics_extent or (None, None) for cell in cells]
+            ends = [[_number(end) for end in span] for span in spans]
+            _draw_line(result, panel, s, needed, np.array(ends), "topics needed")
+        _finish(result, panel, f"topics needed by {name}")
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def _cells(result: PoolsResult, measure: str, size: int) -> list[LeaveOut]:
+    return [result.cell(measure, k, size) for k in (0, *result.ks)]
+
+
+def _draw_line(
+    result: PoolsResult, ax: Axes, place: int, values: list[float], ends: np.ndarray, what: str
+) -> None:
+    """One number of pilot topics, a little beside the others."""
+    ks, size = np.array([0, *result.ks]), result.pilot_topics[place]
+    shift = APART * (place - (len(result.pilot_topics) - 1) / 2)
+    arms = np.nan_to_num(np.abs(ends - np.array(values)[:, None]).T)
+    bars = ax.errorbar(
+        ks + shift,
+        values,
+        yerr=arms,
+        label=f"{size} topics",
+        markersize=4,
+        linewidth=1.2,
+        elinewidth=1.0,
+        capsize=2,
+        **look(place),
+    )
+    tell(
+        bars,
+        [
+            f"{k} teams left out, {size} pilot topics: {what} {value:.4g}"
+            for k, value in zip(ks, values, strict=True)
+        ],
+    )
+
+
+def _finish(result: PoolsResult, ax: Axes, what: str) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    label(ax, x=f"teams left out, of {len(result.teams)}", y=what)
+    if len(result.pilot_topics) > 1:
+        legend(ax)
+
+
+def _panels_of(result: PoolsResult, ax: Axes, measure: str | None) -> list[tuple[str, Axes]]:
+    if measure is not None and measure not in result.measures:
+        raise unknown_name("measure", measure, result.measures)
+    measures = result.measures if measure is None else (measure,)
+    # Axes outside a grid have room for one panel.
+    return list(zip(measures, _beside(ax, len(measures)), strict=False))
+
+
+def _beside(ax: Axes, count: int) -> list[Axes]:
+    """The axes, and others beside and below, in the room that the axes had."""
+    cell, figure = ax.get_subplotspec(), ax.get_figure()
+    if count == 1 or cell is None or figure is None:
+        return [ax]
+    grid = cell.subgridspec(math.ceil(count / ACROSS), min(count, ACROSS))
+    ax.set_subplotspec(grid[0, 0])
+    made = [ax, *(figure.add_subplot(grid[divmod(i, ACROSS)]) for i in range(1, count))]
+    for panel in made[1:]:
+        tidy(panel)
+    return made
+
+
+def draw_bias(result: PoolsResult, ax: Axes, *, measure: str | None = None) -> None:
+    """What each run's mean loses without the documents that only its team found."""
+    name = measure or result.measures[0]
+    if name not in result.measures:
+        raise unknown_name("measure", name, result.measures)
+    rows = sorted((row for row in result.bias if row.measure == name), key=lambda r: -r.score)
+    place = np.arange(len(rows))
+    ax.hlines(
+        place, [r.score_without for r in rows], [r.score for r in rows], color=QUIET, linewidth=1.5
+    )
+    kinds = (("score", "all judgments"), ("score_without", "without its team's own documents"))
+    for k, (key, words) in enumerate(kinds):
+        (dots,) = ax.plot(
+            [getattr(row, key) for row in rows],
+            place,
+            linestyle="none",
+            markersize=4.5,
+            label=words,
+            **look(k),
+        )
+        tell(
+            dots,
+            [
+                f"{row.run} ({row.team}): {row.score:.4f}, without {row.score_without:.4f} "
+                f"({row.unique:,} own documents, {row.unique_relevant:,} relevant)"
+                for row in rows
+            ],
+        )
+    name_rows(ax, [row.run for row in rows])
+    label(ax, x=f"mean {name}")
+    legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+
+
+def draw_similarity(result: PoolsResult, ax: Axes) -> None:
+    """Kendall's tau between the runs' rankings by two measures: Table 2 as a heat map."""
+    places = {name: i for i, name in enumerate(result.measures)}
+    tau = np.eye(len(places))
+    for row in result.similarity:
+        i, j = places[row.measure_a], places[row.measure_b]
+        tau[i, j] = tau[j, i] = row.tau
+    draw_taus(ax, tau, result.measures)
+    label(ax, x=f"tau of two rankings of {len(result.runs)} runs")
+
+
+def _size(result: PoolsResult) -> tuple[float, float]:
+    count = len(result.measures)
+    return 0.8 + 4.4 * min(count, ACROSS), 0.4 + 3.4 * math.ceil(count / ACROSS)
+
+
+def _bias_size(result: PoolsResult) -> tuple[float, float]:
+    return 6.4, rows_height(len(result.runs), least=1.5)
+
+
+def _similarity_size(result: PoolsResult) -> tuple[float, float]:
+    return 2.2 + 0.5 * len(result.measures), 1.8 + 0.45 * len(result.measures)
+
+
+POOL_DRAWINGS: dict[str, Drawing] = {
+    "variance": (draw_variances, _size),
+    "topics": (draw_topics, _size),
+    "bias": (draw_bias, _bias_size),
+    "similarity": (draw_similarity, _similarity_size),
+}
+"""Kind of plot to what draws it and the inches that it needs, the default first."""
+
+
+PLOTS = {
+    name: {kind: Plot(*drawing) for kind, drawing in kinds.items()}
+    for name, kinds in {"PoolsResult": POOL_DRAWINGS}.items()
+}
+"""Class of a result to its kinds of plot, the default first."""

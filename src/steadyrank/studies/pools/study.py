@@ -1,0 +1,412 @@
+"""`pools`: how safe is the pilot? Leave teams out, leave topics out, and see what is left.
+
+For whoever plans a collection by the variance of pilot data (Sakai & Shang, EVIA 2016): would
+fewer teams, whose documents would then be missing from the pool, and fewer topics have given
+the same variance, and the same number of topics? And how much does each team's score owe to the
+documents that it alone brought in?
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
+from typing import Any, get_args
+
+import numpy as np
+
+from steadyrank.compute.executors import Progress
+from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.read.runs import NameFrom, RunOptions
+from steadyrank.data.read.sources import PathLike
+from steadyrank.data.run import Duplicates
+from steadyrank.errors import InputError, unknown_name
+from steadyrank.measures.names import Measure, parse_measures
+from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.planning.demands import Demands, Formula, Method, check_demands, check_number
+from steadyrank.stats.planning.design import check_rates
+from steadyrank.stats.planning.pilot import Pilot, pilot_variance
+from steadyrank.stats.ranks.correlation import bootstrap_tau_interval, kendall_interval
+from steadyrank.studies.pools.judgments import (
+    Missing,
+    NoRelevant,
+    Pool,
+    kept_judgments,
+    read_pool,
+    score_runs,
+)
+from steadyrank.studies.pools.planning import pilot_variances, topics_for_all, with_topics
+from steadyrank.studies.pools.result import (
+    LeaveOut,
+    Mode,
+    PoolBias,
+    PoolsResult,
+    RankSimilarity,
+    Reference,
+)
+from steadyrank.studies.pools.trials import (
+    Estimates,
+    Trial,
+    difference_variance,
+    draw_trials,
+    mean_and_interval,
+    pilot_subsets,
+    run_trials,
+)
+
+MOST_TEAMS = 15
+"""Teams left out at most, unless asked for more: as many as the paper's figures show."""
+
+QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
+
+SLACK = 1e-12
+"""An interval must miss the reference by more than rounding."""
+
+
+def pools(
+    runs: Any,
+    qrels: Any,
+    *,
+    measures: str | Measure | Iterable[str | Measure] = ("AP",),
+    pool_depth: int = 10,
+    trials: int = 10,
+    ks: Sequence[int] | None = None,
+    pilot_topics: Sequence[int] | None = None,
+    minimum_difference: float | None = None,
+    systems: int | None = None,
+    method: Method = "anova",
+    formula: Formula = "exact",
+    paired: bool | None = None,
+    width: float | None = None,
+    alpha: float = 0.05,
+    beta: float = 0.2,
+    confidence: float = 0.95,
+    mode: Mode = "sound",
+    missing: Missing = "zero",
+    no_relevant: NoRelevant = "zero",
+    name_from: NameFrom = "tag",
+    duplicates: Duplicates = "error",
+    run_info: PathLike | None = None,
+    team_from: str | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    executor: Executor | None = None,
+    reading: Progress | None = None,
+    progress: Progress | None = None,
+    rng: Rng = 0,
+) -> PoolsResult:
+    """How far the variance of a pilot depends on the teams and the topics that it happens to have.
+
+    For every k, `trials` times: leave out k teams, take their unique contributions out of the
+    judgments (documents that one of them at least and no remaining team has within `pool_depth`;
+    what nobody contributed stays), score the remaining runs again, drop topics on which all of
+    them score 0, and estimate V_E. Where there are no more than `trials` sets of k teams, each is
+    taken once. `ks` are all from 1 to the number of teams less one, at most 15, unless given.
+    `pilot_topics` are numbers of topics to cut these matrices down to, nested in each trial.
+
+    Teams come with the runs (`info["team"]`), from `run_info`, a CSV file, or from `team_from`, a
+    regular expression on run names. With `minimum_difference` and `systems`, or whatever else
+    `plan` takes, each variance comes with the topics that it requires: V_E for ANOVA and unpaired
+    designs, the paired variance of the runs that are left for paired ones, as in `plan`.
+
+    Trials over sets of the same teams are no independent samples, least of all where all sets are
+    taken, so each k has the range of its trials and their quantiles. `mode="paper"` adds Student's
+    interval over trials and the first k whose interval misses the variance by all teams.
+
+    Also: the change of every run's score without its own team's unique documents, and how alike
+    the measures rank the runs. All runs are taken to have been pooled. Says nothing about teams
+    unlike these. Sakai and Shang 2016; unique contributions: Zobel 1998,
+    doi:10.1145/290941.291014.
+
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=6, runs_per_team=2, n_topics=20, depth=50, pool_depth=10)
+    >>> result = sr.pools(track.runs, track.qrels, measures="nDCG@10", pilot_topics=[20, 10])
+    >>> result.ks, len(result.leave_out)
+    ((1, 2, 3, 4, 5), 12)
+    >>> best, one_team = result.cell("nDCG@10", 0), result.cell("nDCG@10", 5)
+    >>> len(best.variances), len(one_team.variances), one_team.is_exhaustive
+    (1, 6, True)
+    """
+    seed = seed_from(rng)
+    parsed = parse_measures(measures)
+    demands = _demands(
+        minimum_difference=minimum_difference,
+        systems=systems,
+        method=method,
+        formula=formula,
+        paired=paired,
+        width=width,
+        alpha=alpha,
+        beta=beta,
+    )
+    check_open_unit("confidence", confidence)
+    if mode not in get_args(Mode):
+        raise unknown_name("mode", str(mode), get_args(Mode))
+    check_counts("trials", trials, lowest=1)
+    pool = read_pool(
+        runs,
+        qrels,
+        parsed,
+        depth=pool_depth,
+        missing=missing,
+        no_relevant=no_relevant,
+        options=RunOptions(name_from=name_from, duplicates=duplicates),
+        run_info=run_info,
+        team_from=team_from,
+        jobs=jobs,
+        scheduler=scheduler,
+        executor=executor,
+        progress=reading,
+    )
+    left_out = _ks(ks, len(pool.teams))
+    sizes = _sizes(pilot_topics, len(pool.topics))
+    full = score_runs(pool, np.ones(len(pool.grades), bool), range(len(pool.runs)))
+    pilots = _pilots(pool, full, confidence)
+    drawn = draw_trials(len(pool.teams), len(pool.topics), left_out, trials, sizes=sizes, seed=seed)
+    estimates = run_trials(
+        pool, drawn, sizes, jobs=jobs, scheduler=scheduler, executor=executor, progress=progress
+    )
+    student = confidence if mode == "paper" else None
+    cells = with_topics(_summaries(pool, drawn, estimates, sizes, student), demands)
+    unique = [~kept_judgments(pool, [team]) for team in range(len(pool.teams))]
+    return PoolsResult(
+        measures=pool.measures,
+        teams=pool.teams,
+        runs=pool.runs,
+        topics=pool.topics,
+        pool_depth=pool_depth,
+        trials=trials,
+        ks=left_out,
+        pilot_topics=sizes,
+        confidence=confidence,
+        seed=seed,
+        mode=mode,
+        demands=demands,
+        n_judgments=len(pool.grades),
+        n_orphans=int(pool.orphans.sum()),
+        n_unique=int(sum(rows.sum() for rows in unique)),
+        references=tuple(_references(pool, pilots, cells, demands)),
+        leave_out=tuple(cells),
+        drawn=tuple(drawn),
+        bias=tuple(_bias(pool, full, unique)),
+        similarity=tuple(_similarity(pool, full, confidence, seed, jobs)),
+    )
+
+
+def _demands(**asked: Any) -> Demands | None:
+    """What topics are wanted for; None where nothing was said about it."""
+    check_rates(check_number("alpha", asked["alpha"]), check_number("beta", asked["beta"]))
+    silent = asked["method"] == "anova" and all(
+        asked[key] is None for key in ("minimum_difference", "systems", "paired", "width")
+    )
+    return None if silent else check_demands(**asked)
+
+
+def check_counts(name: str, values: Any, *, lowest: int) -> tuple[int, ...]:
+    """One whole number or several, from the lowest on, none twice."""
+    listed = list(values) if isinstance(values, Iterable) else [values]
+    for value in listed:
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not whole or value < lowest:
+            raise InputError(f"{name}: expected whole numbers from {lowest} on, got {value!r}")
+    if not listed or len(set(listed)) < len(listed):
+        raise InputError(f"{name}: name at least one, and none twice")
+    return tuple(int(value) for value in listed)
+
+
+def _ks(ks: Sequence[int] | None, n_teams: int) -> tuple[int, ...]:
+    if ks is None:
+        return tuple(range(1, min(n_teams - 1, MOST_TEAMS) + 1))
+    checked = check_counts("numbers of teams to leave out", ks, lowest=1)
+    if max(checked) >= n_teams:
+        raise InputError(
+            f"there are {n_teams} teams: at most {n_teams - 1} can be left out, got {max(checked)}"
+        )
+    return tuple(sorted(checked))
+
+
+def _sizes(pilot_topics: Sequence[int] | None, n_topics: int) -> tuple[int, ...]:
+    if n_topics < 2:
+        raise InputError("a variance over topics needs at least two, and the qrels hold one")
+    if pilot_topics is None:
+        return (n_topics,)
+    checked = check_counts("numbers of pilot topics", pilot_topics, lowest=2)
+    if max(checked) > n_topics:
+        raise InputError(
+            f"the qrels hold {n_topics} topics: there cannot be {max(checked)} pilot topics"
+        )
+    return tuple(sorted(checked, reverse=True))
+
+
+def _summaries(
+    pool: Pool,
+    drawn: Sequence[Trial],
+    found: Estimates,
+    sizes: Sequence[int],
+    confidence: float | None,
+) -> list[LeaveOut]:
+    """A cell for each measure, number of pilot topics and k; the paper's intervals if asked for."""
+    by_k: dict[int, list[int]] = {}
+    for place, trial in enumerate(drawn):
+        by_k.setdefault(trial.k, []).append(place)
+    cells = []
+    for m, measure in enumerate(pool.measures):
+        for s, size in enumerate(sizes):
+            for k, places in by_k.items():
+                # With all teams and all topics, every trial is the same.
+                some = places[:1] if k == 0 and size == len(pool.topics) else places
+                variances = found.variance[some, m, s]
+                differences = found.difference_variance[some, m, s].tolist()
+                mean, interval = mean_and_interval(
+                    variances.tolist(), confidence=confidence or 0.95
+                )
+                cells.append(
+                    LeaveOut(
+                        measure=measure,
+                        k=k,
+                        pilot_topics=size,
+                        variances=tuple(variances.tolist()),
+                        topics_left=tuple(found.n_topics[some, m, s].tolist()),
+                        mean=mean,
+                        extent=_extent(variances),
+                        interval=interval if confidence else None,
+                        quantiles=_quantiles(variances),
+                        is_exhaustive=drawn[places[0]].is_exhaustive,
+                        difference_variances=tuple(differences),
+                        difference_mean=mean_and_interval(differences)[0],
+                        paired_variances=tuple(found.paired_variance[some, m, s].tolist()),
+                    )
+                )
+    return cells
+
+
+def _extent(values: np.ndarray) -> tuple[float, float] | None:
+    """The smallest and the largest of several trials."""
+    known = values[~np.isnan(values)]
+    return (float(known.min()), float(known.max())) if len(known) > 1 else None
+
+
+def _quantiles(values: np.ndarray) -> dict[str, float]:
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return {}
+    found = np.quantile(known, QUANTILES).tolist()
+    return {f"{level:g}": value for level, value in zip(QUANTILES, found, strict=True)}
+
+
+def _pilots(pool: Pool, full: np.ndarray, confidence: float) -> list[tuple[Pilot, float]]:
+    """Of each measure, by all teams and topics: V_E, and the percentile of the differences'."""
+    found = []
+    for name, matrix in zip(pool.measures, full, strict=True):
+        (topics,) = pilot_subsets(matrix, np.arange(matrix.shape[1]), [matrix.shape[1]])
+        chosen = np.ascontiguousarray(matrix[:, topics])
+        pilot = pilot_variance(chosen, name, confidence=confidence)
+        found.append((pilot, difference_variance(chosen)))
+    return found
+
+
+def _references(
+    pool: Pool,
+    pilots: Sequence[tuple[Pilot, float]],
+    cells: Sequence[LeaveOut],
+    demands: Demands | None,
+) -> list[Reference]:
+    paired = demands is not None and demands.paired
+    asked = [
+        value
+        for pilot, differences in pilots
+        for value in (*pilot_variances(pilot, paired), differences / 2)
+    ]
+    needed = np.reshape(np.array(topics_for_all(demands, asked), object), (len(pilots), -1))
+    return [
+        Reference(
+            measure=name,
+            variance=pilot.variance,
+            variance_interval=pilot.variance_interval,
+            n_topics=pilot.n_topics,
+            topics_needed=needed[m, 0],
+            topics_interval=None if demands is None else (needed[m, 1], needed[m, 2]),
+            difference_variance=differences,
+            difference_topics=needed[m, 3],
+            first_miss=_first_misses(name, pilot.variance, cells),
+        )
+        for m, (name, (pilot, differences)) in enumerate(zip(pool.measures, pilots, strict=True))
+    ]
+
+
+def _first_misses(
+    measure: str, variance: float, cells: Sequence[LeaveOut]
+) -> dict[int, int | None]:
+    """For each number of pilot topics, the smallest k whose interval misses the variance.
+
+    Empty where there are no intervals.
+    """
+    found: dict[int, int | None] = {}
+    for cell in cells:
+        if cell.measure == measure and cell.k > 0 and cell.interval is not None:
+            known = found.setdefault(cell.pilot_topics, None)
+            if known is None and misses(cell.interval, variance):
+                found[cell.pilot_topics] = cell.k
+    return found
+
+
+def misses(interval: tuple[float, float] | None, value: float) -> bool:
+    """Whether an interval, if there is one, lies beside a value.
+
+    >>> misses((0.1, 0.2), 0.3), misses((0.1, 0.2), 0.15), misses(None, 0.3)
+    (True, False, False)
+    """
+    if interval is None:
+        return False
+    slack = SLACK * max(1.0, abs(value))
+    return not interval[0] - slack <= value <= interval[1] + slack
+
+
+def _bias(pool: Pool, full: np.ndarray, unique: Sequence[np.ndarray]) -> list[PoolBias]:
+    """Every run by the judgments without its team's unique documents."""
+    without = np.empty_like(full)
+    for team, own in enumerate(unique):
+        members = np.flatnonzero(pool.team_of == team)
+        without[:, members] = score_runs(pool, ~own, members)
+    there = ~np.isnan(full) & ~np.isnan(without)
+    relevant = [int((pool.grades[own] > 0).sum()) for own in unique]
+    return [
+        PoolBias(
+            run=run,
+            team=pool.teams[team],
+            measure=measure,
+            score=_mean(full[m, r, there[m, r]]),
+            score_without=_mean(without[m, r, there[m, r]]),
+            unique=int(unique[team].sum()),
+            unique_relevant=relevant[team],
+        )
+        for m, measure in enumerate(pool.measures)
+        for r, (run, team) in enumerate(zip(pool.runs, pool.team_of.tolist(), strict=True))
+    ]
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else math.nan
+
+
+def _similarity(
+    pool: Pool, full: np.ndarray, confidence: float, seed: int, jobs: int | None
+) -> list[RankSimilarity]:
+    """Kendall's tau of every pair of measures over the runs' means: Table 2 of the paper."""
+    found = []
+    for a, b in all_pairs(len(pool.measures)).tolist():
+        bootstrap = bootstrap_tau_interval(full[a], full[b], level=confidence, seed=seed, jobs=jobs)
+        known = not math.isnan(bootstrap.tau)
+        found.append(
+            RankSimilarity(
+                measure_a=pool.measures[a],
+                measure_b=pool.measures[b],
+                tau=bootstrap.tau,
+                published=kendall_interval(bootstrap.tau, len(pool.runs), level=confidence)
+                if known
+                else None,
+                bootstrap=bootstrap,
+            )
+        )
+    return found

@@ -1,0 +1,382 @@
+"""What `pools` found, as tables: Tables 2 and 3 of Sakai & Shang (EVIA 2016), their figures as
+rows, and what runs owe to documents of their own, with the words that belong to them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from steadyrank.present.json import to_json
+from steadyrank.present.table import Table, render
+from steadyrank.stats.ranks.correlation import TauInterval
+from steadyrank.studies.pools.result import LeaveOut, PoolBias, PoolsResult, Reference
+from steadyrank.studies.pools.study import misses
+
+NONE = (None, None)
+
+MOST_RUNS = 10
+"""Runs in the table of pool bias; JSON has all."""
+
+RANGES = (
+    "Ranges go from the smallest to the largest trial of a k. They are no confidence intervals: "
+    "trials are sets of the same teams, which overlap."
+)
+INTERVALS = (
+    "Intervals are the paper's, Student's for the mean over the trials of a k, as if trials were "
+    "independent; more trials make them narrower, not the trials more alike (their ranges and "
+    "quantiles are in CSV and JSON). One in twenty 95% intervals misses by chance."
+)
+
+TAU = (
+    "The published interval takes its standard error from unrelated rankings, so it may pass 1, "
+    "and reaching 1 does not make two rankings equivalent; the other one asks what other topics "
+    "would have given."
+)
+
+
+def pools_json(result: PoolsResult) -> dict[str, Any]:
+    """The promised keys, and what else there is."""
+    return {
+        "n_teams": len(result.teams),
+        "measures": result.measures,
+        "leave_out": result.rows(),
+        "teams": result.teams,
+        "runs": result.runs,
+        "n_topics": len(result.topics),
+        "pool_depth": result.pool_depth,
+        "trials": result.trials,
+        "confidence": result.confidence,
+        "seed": result.seed,
+        "mode": result.mode,
+        "demands": _demands(result),
+        "judgments": {
+            "total": result.n_judgments,
+            "by_nobody": result.n_orphans,
+            "by_one_team": result.n_unique,
+        },
+        "references": [_reference_row(reference) for reference in result.references],
+        "teams_left_out": [
+            {"k": trial.k, "teams": [result.teams[team] for team in trial.left_out]}
+            for trial in result.drawn
+            if trial.k
+        ],
+        "pool_bias": [bias_row(row) for row in result.bias],
+        "rank_similarity": [
+            {
+                "measure_a": pair.measure_a,
+                "measure_b": pair.measure_b,
+                "tau": pair.tau,
+                "interval": _ends(pair.published),
+                "bootstrap_interval": _ends(pair.bootstrap),
+            }
+            for pair in result.similarity
+        ],
+    }
+
+
+def _demands(result: PoolsResult) -> dict[str, Any] | None:
+    keys = ("method", "formula", "alpha", "beta", "systems", "minimum_difference", "width")
+    if result.demands is None:
+        return None
+    return {key: getattr(result.demands, key) for key in keys}
+
+
+def _reference_row(reference: Reference) -> dict[str, Any]:
+    return {
+        "measure": reference.measure,
+        "variance": reference.variance,
+        "variance_interval": reference.variance_interval,
+        "topics": reference.n_topics,
+        "topics_needed": reference.topics_needed,
+        "topics_needed_interval": reference.topics_interval,
+        "difference_variance": reference.difference_variance,
+        "difference_topics_needed": reference.difference_topics,
+        "first_miss": [{"pilot_topics": size, "k": k} for size, k in reference.first_miss.items()],
+    }
+
+
+def bias_row(row: PoolBias) -> dict[str, Any]:
+    """The keys of the JSON output."""
+    return {
+        "measure": row.measure,
+        "run": row.run,
+        "team": row.team,
+        "score": row.score,
+        "score_without": row.score_without,
+        "change": row.change,
+        "unique": row.unique,
+        "unique_relevant": row.unique_relevant,
+    }
+
+
+def pools_text(result: PoolsResult, form: str, *, digits: int = 4, **looks: Any) -> str:
+    """The result in one of the output formats; CSV holds a row a measure, k and pilot size."""
+    if form == "json":
+        return to_json(pools_json(result))
+    if form == "csv":
+        return render(_csv_table(result), "csv")
+    tables = [
+        _reference_table(result, digits),
+        *(_leave_out_table(result, size, digits) for size in result.pilot_topics),
+        *([_similarity_table(result)] if result.similarity else []),
+        _bias_table(result, digits),
+    ]
+    answer, notes = answer_sentences(result, digits), pools_notes(result)
+    if form == "latex":
+        # A sentence outside a table would land in the running text of somebody's paper.
+        caption = " ".join([*answer, tables[0].caption, *notes])
+        tables[0] = replace(tables[0], caption=caption)
+        return "\n".join(render(table, "latex") for table in tables)
+    parts = [render(table, form, **looks) for table in tables]  # type: ignore[arg-type]
+    gap = "\n" if form == "table" else "\n\n"
+    return "\n".join([gap.join(answer) + "\n", *parts, gap.join(notes) + "\n"])
+
+
+def answer_sentences(result: PoolsResult, digits: int = 4) -> list[str]:
+    """For each measure, the variance by all teams and what fewer teams would have said."""
+    size = max(result.pilot_topics)
+    with_topics = "" if size == len(result.topics) else f" with {size} pilot topics"
+    answer = []
+    for reference in result.references:
+        needed, ends = reference.topics_needed, reference.topics_interval
+        requires = (
+            ""
+            if needed is None or ends is None
+            else f" and requires {needed} topics ({result.confidence:.0%} interval {ends[0]} to "
+            f"{ends[1]})"
+        )
+        words = _miss_words if result.mode == "paper" else _range_words
+        answer.append(
+            f"{reference.measure}: by all {len(result.teams)} teams the variance is "
+            f"{reference.variance:.{digits}f}{requires}; {words(result, reference, digits)}"
+            f"{with_topics}."
+        )
+    return answer
+
+
+def _miss_words(result: PoolsResult, reference: Reference, digits: int) -> str:
+    """The paper's reading of its intervals."""
+    k = reference.first_miss.get(max(result.pilot_topics))
+    if k is None:
+        return f"no interval misses it with up to {max(result.ks)} teams left out"
+    return f"the first interval to miss it has {k} left out, so {len(result.teams) - k} teams"
+
+
+def _range_words(result: PoolsResult, reference: Reference, digits: int) -> str:
+    """The ranges of the trials with the fewest and with the most teams left out."""
+    parts = []
+    for k in dict.fromkeys((min(result.ks), max(result.ks))):
+        extent = result.cell(reference.measure, k).extent
+        if extent is not None:
+            low, high = (f"{end:.{digits}f}" for end in extent)
+            teams = f"{k} team{'' if k == 1 else 's'} left out"
+            parts.append(f"with {teams}, trials range from {low} to {high}")
+    return ", ".join(parts) or "no two trials can be compared"
+
+
+def pools_notes(result: PoolsResult) -> list[str]:
+    """What a reader of the figures must know."""
+    share = result.n_unique / result.n_judgments
+    orphans = f"; {result.n_orphans}, of no team, always stay" if result.n_orphans else ""
+    notes = [
+        f"Of {result.n_judgments} judged documents, {result.n_unique} ({share:.0%}) are within the "
+        f"top {result.pool_depth} of one team alone{orphans}."
+    ]
+    if any(row.interval for row in result.leave_out):
+        notes.insert(0, INTERVALS)
+    elif any(row.extent for row in result.leave_out):
+        notes.insert(0, RANGES)
+    if any(_lost(row) for row in result.leave_out):
+        notes.append(
+            "Some trials have fewer topics: those on which all their runs score 0 are dropped."
+        )
+    if result.similarity:
+        notes.append(TAU)
+    return notes
+
+
+def _lost(row: LeaveOut) -> bool:
+    return any(left < row.pilot_topics for left in row.topics_left)
+
+
+def _reference_table(result: PoolsResult, digits: int) -> Table:
+    """All teams: variances by numbers of pilot topics, Table 3 of the paper."""
+    rows = [
+        [
+            reference.measure,
+            _variance(reference.variance, reference.topics_needed, digits),
+            _span(reference.variance_interval, digits),
+            *(
+                _variance(cell.mean, cell.topics_needed, digits)
+                for cell in (result.cell(reference.measure, 0, size) for size in _cut(result))
+            ),
+            _variance(reference.difference_variance, reference.difference_topics, digits),
+        ]
+        for reference in result.references
+    ]
+    header = [
+        "all teams",
+        f"{len(result.topics)} topics",
+        f"{result.confidence:.0%} interval",
+        *(f"{size} topics" for size in _cut(result)),
+        "differences",
+    ]
+    in_brackets = "" if result.demands is None else "; in parentheses, the topics to build"
+    caption = (
+        f"Variance (V_E) by all teams{in_brackets}; differences: 95th percentile over pairs of "
+        f"runs of the variance of their differences. {result.caption()}"
+    )
+    return Table(header=header, rows=rows, caption=caption)
+
+
+def _cut(result: PoolsResult) -> list[int]:
+    """Numbers of pilot topics below all of them."""
+    return [size for size in result.pilot_topics if size < len(result.topics)]
+
+
+def _leave_out_table(result: PoolsResult, size: int, digits: int) -> Table:
+    """A row a k, a column a measure; starred where a paper's interval misses the reference."""
+    rows, stars = [], {}
+    for i, k in enumerate(result.ks):
+        cells = [result.cell(measure, k, size) for measure in result.measures]
+        rows.append([str(k), *(_estimate(cell, digits) for cell in cells)])
+        for j, (cell, reference) in enumerate(zip(cells, result.references, strict=True)):
+            if misses(cell.interval, reference.variance):
+                stars[i, j + 1] = "*"
+    shown = (
+        f"its {result.confidence:.0%} interval; * where it misses the variance by all teams and "
+        "topics"
+        if result.mode == "paper"
+        else "the range of the trials, smallest to largest"
+    )
+    caption = (
+        f"Variances with k teams left out and {size} pilot topics: mean over trials with {shown}."
+    )
+    return Table(header=["k", *result.measures], rows=rows, marks=stars, caption=caption)
+
+
+def _similarity_table(result: PoolsResult) -> Table:
+    """Table 2 of the paper."""
+    rows = [
+        [
+            f"{pair.measure_a}, {pair.measure_b}",
+            _figure(pair.tau, 3),
+            _span(_ends(pair.published), 3),
+            _span(_ends(pair.bootstrap), 3),
+        ]
+        for pair in result.similarity
+    ]
+    caption = (
+        f"Kendall's tau between rankings of the {len(result.runs)} runs, with "
+        f"{result.confidence:.0%} intervals."
+    )
+    return Table(header=["measures", "tau", "published", "over topics"], rows=rows, caption=caption)
+
+
+def _bias_table(result: PoolsResult, digits: int) -> Table:
+    """Runs whose scores owe most to documents of their own, by the first measure."""
+    by_run: dict[str, list[PoolBias]] = {}
+    for row in result.bias:
+        by_run.setdefault(row.run, []).append(row)
+    order = sorted(by_run.values(), key=lambda rows: -abs(_nothing_if_nan(rows[0].change)))
+    rows = [
+        [
+            some[0].run,
+            some[0].team,
+            str(some[0].unique),
+            str(some[0].unique_relevant),
+            *(f"{_figure(row.score, digits)} {_signed(row.change, digits)}" for row in some),
+        ]
+        for some in order[:MOST_RUNS]
+    ]
+    which = "" if len(order) <= MOST_RUNS else f" (the {MOST_RUNS} of {len(order)} runs with most)"
+    caption = (
+        "Pool bias: mean scores, and their change without the documents that only the run's team "
+        f"brought into the pool{which}."
+    )
+    header = ["run", "team", "unique", "relevant", *result.measures]
+    return Table(header=header, rows=rows, caption=caption, n_names=2)
+
+
+def _csv_table(result: PoolsResult) -> Table:
+    levels = list(dict.fromkeys(key for row in result.leave_out for key in row.quantiles))
+    header = [
+        "measure",
+        "k",
+        "pilot_topics",
+        "trials",
+        "mean",
+        "range_low",
+        "range_high",
+        "interval_low",
+        "interval_high",
+        *(f"quantile_{level}" for level in levels),
+        "topics_needed",
+        "topics_needed_range_low",
+        "topics_needed_range_high",
+        "topics_needed_low",
+        "topics_needed_high",
+        "difference_mean",
+        "difference_topics_needed",
+    ]
+    rows = [
+        [
+            row.measure,
+            str(row.k),
+            str(row.pilot_topics),
+            str(len(row.variances)),
+            *map(_exact, (row.mean, *(row.extent or NONE), *(row.interval or NONE))),
+            *(_exact(row.quantiles.get(level)) for level in levels),
+            *map(_exact, (row.topics_needed, *(row.topics_extent or NONE))),
+            *map(_exact, row.topics_interval or NONE),
+            *map(_exact, (row.difference_mean, row.difference_topics)),
+        ]
+        for row in result.leave_out
+    ]
+    return Table(header=header, rows=rows)
+
+
+def _exact(value: float | None) -> str:
+    if value is None or math.isnan(value):
+        return ""
+    return repr(value)
+
+
+def _estimate(cell: LeaveOut, digits: int) -> str:
+    parts = [_figure(cell.mean, digits)]
+    if cell.interval is not None:
+        parts.append(_span(cell.interval, digits))
+    elif cell.extent is not None:
+        parts.append("{:.{digits}f} to {:.{digits}f}".format(*cell.extent, digits=digits))
+    if cell.topics_needed is not None:
+        parts.append(f"({cell.topics_needed})")
+    return " ".join(parts)
+
+
+def _variance(value: float, topics: int | None, digits: int) -> str:
+    return _figure(value, digits) + ("" if topics is None else f" ({topics})")
+
+
+def _figure(value: float, digits: int) -> str:
+    return "–" if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _signed(value: float, digits: int) -> str:
+    return "–" if math.isnan(value) else f"{value:+.{digits}f}".replace("-", "−")
+
+
+def _span(ends: Sequence[float] | None, digits: int) -> str:
+    if ends is None or any(map(math.isnan, ends)):
+        return "–"
+    return f"[{ends[0]:.{digits}f}, {ends[1]:.{digits}f}]"
+
+
+def _ends(interval: TauInterval | None) -> tuple[float, float] | None:
+    return None if interval is None else (interval.low, interval.high)
+
+
+def _nothing_if_nan(value: float) -> float:
+    return 0.0 if math.isnan(value) else value

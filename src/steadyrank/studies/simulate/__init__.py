@@ -1,0 +1,1 @@
+"""Would another document collection change the table?"""

@@ -1,0 +1,244 @@
+"""Samples of all cells, block by block: here, on a cluster, or on a GPU; kept and taken up again.
+
+A block is some hundreds of simulated collections. What is kept of it is small: mean scores,
+standard errors of all pairs' differences, and two sums for each cell.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import Executor, as_completed
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from steadyrank.compute.executors import Progress, is_elsewhere, map_in_order, shared, workers
+from steadyrank.compute.stores import Store
+from steadyrank.errors import MachineError
+from steadyrank.stats.pairs.difference_bins import shifted_sums
+from steadyrank.stats.pairs.tests import means_and_errors, slices
+from steadyrank.studies.simulate.sampler_kernels import sample_cells
+from steadyrank.studies.simulate.score_bins import Cells, Gain
+
+LARGEST_BLOCK = 512
+"""Samples of every cell that are in memory together, at most."""
+
+BLOCK_VALUES = 1 << 24
+"""Values that a block holds, about, at most: 128 MiB."""
+
+REPLICATES = 16
+"""Samples whose tests are computed together: they stay in the processor's cache."""
+
+TASKS = 16
+"""Parts into which the cells of a block are cut."""
+
+IN_MEMORY = 1 << 29
+"""Bytes of standard errors that are held in memory; more lie in a temporary file."""
+
+Block = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Study:
+    """All that a block of samples depends on, but its number."""
+
+    cells: Cells
+    gain: Gain
+    raw: np.ndarray
+    """[run, topic]"""
+    key: np.uint64
+    n_samples: int
+
+    @property
+    def block(self) -> int:
+        """Samples of a block: a function of the data alone, as sums are taken block by block."""
+        return min(LARGEST_BLOCK, max(1, BLOCK_VALUES // (64 * max(1, self.raw.size))) * 64)
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks the samples make."""
+        return -(-self.n_samples // self.block)
+
+    @property
+    def n_pairs(self) -> int:
+        """Unordered pairs of runs."""
+        return math.comb(len(self.raw), 2)
+
+    def samples_of(self, number: int) -> slice:
+        """The samples of a block."""
+        return slice(number * self.block, min((number + 1) * self.block, self.n_samples))
+
+
+class Sampled:
+    """What is known of all samples, filled in block by block, in any order."""
+
+    def __init__(self, study: Study, errors: np.ndarray):
+        n_runs = len(study.raw)
+        self.means: np.ndarray = np.empty((study.n_samples, n_runs))
+        """[sample, run]"""
+        self.errors = errors
+        """[pair, sample]: standard errors of mean differences."""
+        self.shift = np.zeros(study.raw.shape)
+        """[run, topic]: sum over samples of the difference from the raw value."""
+        self.squares = np.zeros(study.raw.shape)
+        self.truncated = 0
+        self._study = study
+        self._early: dict[int, Block] = {}
+        self._next = 0
+
+    def take(self, number: int, block: Block) -> None:
+        """Take a finished block in."""
+        samples = self._study.samples_of(number)
+        self.means[samples] = block["means"]
+        self.errors[:, samples] = block["errors"].T
+        self.truncated += int(block["truncated"])
+        # Floating-point sums depend on their order: blocks wait for those before them.
+        self._early[number] = {key: block[key] for key in ("shift", "squares")}
+        while self._next in self._early:
+            sums = self._early.pop(self._next)
+            self.shift += sums["shift"]
+            self.squares += sums["squares"]
+            self._next += 1
+
+
+@contextlib.contextmanager
+def sample_study(
+    study: Study,
+    store: Store | None,
+    *,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Sampled]:
+    """All samples of a study, for as long as the block of code lasts."""
+    shape = (study.n_pairs, study.n_samples)
+    with (
+        _room_for(shape) as errors,
+        workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool,
+    ):
+        sampled = Sampled(study, errors)
+        open_blocks = _take_kept(study, store, sampled)
+        done = study.n_blocks - len(open_blocks)
+        for number, block in _finished(study, open_blocks, pool):
+            if store is not None:
+                store.save(block_name(number), block)
+            sampled.take(number, block)
+            done += 1
+            if progress is not None:
+                progress(done, study.n_blocks)
+        yield sampled
+
+
+def block_name(number: int) -> str:
+    """Under which name a store keeps a block."""
+    return f"samples-{number:06d}"
+
+
+def kept_block(study: Study, store: Store | None, number: int) -> Block | None:
+    """A block that the store has, if it holds all its samples."""
+    block = None if store is None else store.load(block_name(number))
+    samples = study.samples_of(number)
+    # The last block of a shorter study is not a whole one.
+    if block is None or len(block["means"]) != samples.stop - samples.start:
+        return None
+    return block
+
+
+def _take_kept(study: Study, store: Store | None, sampled: Sampled) -> list[int]:
+    """Take in the blocks that the store has; the numbers of the others."""
+    missing = []
+    for number in range(study.n_blocks):
+        block = kept_block(study, store, number)
+        if block is None:
+            missing.append(number)
+        else:
+            sampled.take(number, block)
+    return missing
+
+
+def _finished(study: Study, numbers: list[int], pool: Executor) -> Iterator[tuple[int, Block]]:
+    """Blocks as they are done: one after the other by all threads, or spread over a cluster."""
+    if not is_elsewhere(pool):
+        for number in numbers:
+            yield number, compute_block(study, number, pool)
+        return
+    study_there = shared(pool, study)
+    futures = {pool.submit(_block_there, study_there, number): number for number in numbers}
+    try:
+        for future in as_completed(futures):
+            # Forgotten once it is taken in: the blocks of a large study do not fit in memory.
+            yield futures.pop(future), future.result()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _block_there(study: Study, number: int) -> Block:
+    with workers(jobs=1) as here:
+        return compute_block(study, number, here)
+
+
+def compute_block(study: Study, number: int, pool: Executor) -> Block:
+    """Draw the samples of one block and sum them up."""
+    samples = study.samples_of(number)
+    n_samples, n_cells = samples.stop - samples.start, study.raw.size
+    n_runs, n_topics = study.raw.shape
+    values = np.empty((n_cells, n_samples))
+    shift, squares, flat = np.empty(n_cells), np.empty(n_cells), study.raw.ravel()
+
+    def draw(part: slice) -> int:
+        truncated = sample_cells(
+            study.cells, part.start, study.key, samples.start, study.gain, values[part]
+        )
+        shifted_sums(values[part], flat[part], shift[part], squares[part])
+        return int(truncated)
+
+    means = np.empty((n_samples, n_runs))
+    errors = np.empty((n_samples, study.n_pairs), np.float32)
+
+    def test(part: slice) -> None:
+        matrices = np.ascontiguousarray(values[:, part].T).reshape(-1, n_runs, n_topics)
+        means[part] = means_and_errors(matrices, errors[part])
+        if n_topics < 2:
+            errors[part] = np.inf  # One topic has no variance: no pair is significant.
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        truncated = map_in_order(draw, slices(n_cells, -(-n_cells // TASKS)), pool)
+        map_in_order(test, slices(n_samples, REPLICATES), pool)
+    return {
+        "means": means,
+        "errors": errors,
+        "shift": shift.reshape(study.raw.shape),
+        "squares": squares.reshape(study.raw.shape),
+        "truncated": np.array(sum(truncated)),
+    }
+
+
+@contextlib.contextmanager
+def _room_for(shape: tuple[int, int]) -> Iterator[np.ndarray]:
+    """An array of float32, in memory or, if large, in a temporary file."""
+    if 4 * math.prod(shape) <= IN_MEMORY:
+        yield np.empty(shape, np.float32)
+        return
+    with tempfile.TemporaryFile() as file:
+        _reserve(file.fileno(), 4 * math.prod(shape))
+        yield np.memmap(file, np.float32, "w+", shape=shape)
+
+
+def _reserve(file: int, size: int) -> None:
+    """Take all of a file's room now: a disk that is full later would end the process."""
+    if not hasattr(os, "posix_fallocate"):
+        return
+    try:
+        os.posix_fallocate(file, 0, size)
+    except OSError as error:
+        raise MachineError(
+            f"{tempfile.gettempdir()}: {size / 1e9:.1f} GB for temporary data cannot be had here "
+            f"({error.strerror}): name another folder in TMPDIR, or take fewer samples"
+        ) from None

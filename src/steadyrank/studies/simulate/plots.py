@@ -1,0 +1,261 @@
+"""What `simulate` found, drawn: would another document collection change the table?
+
+Figures 1 and 2 of Yang, Zhang & Song (SIGIR 2018), ranks and means of the runs, and what the
+paper's Table 1 sums up: rank correlations, and how often pairs are told apart.
+`steadyrank.studies.plotting` lists the drawings.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steadyrank.errors import unknown_name
+from steadyrank.present.figures import Plot
+from steadyrank.present.plot_style import (
+    COLOURS,
+    QUIET,
+    Drawing,
+    draw_rank_rows,
+    fixed,
+    label,
+    legend,
+    look,
+    name_rows,
+    rows_height,
+)
+from steadyrank.present.svg import tell
+from steadyrank.stats.pairs.result import all_pairs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from steadyrank.studies.simulate.study import SimulateResult
+
+RARELY, RELIABLY = 0.05, 0.95
+"""Rates below and above which a pair is told apart rarely and reliably."""
+
+
+def draw_error_rate(result: SimulateResult, ax: Axes) -> None:
+    """Error rate against the simulated difference, with Monte Carlo standard errors: Figure 2."""
+    found = result.error_rate
+    width = found.low[1] - found.low[0]
+    below = np.minimum(found.rate_error, found.rate)
+    bars = ax.errorbar(
+        found.low + width / 2,
+        found.rate,
+        yerr=np.stack([below, found.rate_error]),
+        label=_model(result),
+        markersize=4,
+        linewidth=1.2,
+        elinewidth=1.0,
+        capsize=2,
+        clip_on=False,
+        **look(len(ax.containers)),
+    )
+    tell(
+        bars,
+        [
+            f"difference {low:.2f} to {high:.2f}: {wrong:,} of {count:,} pairs in the wrong order, "
+            f"rate {rate:.4f}"
+            for low, high, wrong, count, rate in zip(
+                found.low, found.high, found.errors, found.count, found.rate, strict=True
+            )
+        ],
+    )
+    ticks = np.arange(0, len(found.low), 5)
+    # The last bin has no upper end, and stands where it would if it had one.
+    ax.set_xticks(
+        np.append(found.low[ticks[:-1]], found.low[-1] + width / 2),
+        labels=[*(f"{low:.2f}" for low in found.low[ticks[:-1]]), f"≥ {found.low[-1]:.2f}"],
+    )
+    ax.set_xlim(0, found.low[-1] + 1.5 * width)
+    ax.set_ylim(bottom=0, auto=True)  # a second result may reach higher
+    label(ax, x=f"difference of two runs' mean {result.measure} in a simulated collection")
+    label(ax, y="error rate")
+    ax.legend(frameon=False)
+
+
+def _model(result: SimulateResult) -> str:
+    return "bootstrap" if result.model == "bootstrap" else f"KDE, {result.bandwidth}"
+
+
+def draw_topics(result: SimulateResult, ax: Axes, *, run: str | None = None) -> None:
+    """One run's simulated means ± one standard deviation against its raw values: Figure 1."""
+    if run is None:
+        run = result.runs[int(np.argmax(result.raw_mean))]
+    if run not in result.runs:
+        raise unknown_name("run", run, result.runs)
+    r = result.runs.index(run)
+    if not ax.containers:
+        ax.axline((0, 0), slope=1, color=QUIET, linewidth=0.8)
+    spread = np.nan_to_num(result.cell_sd[r])  # one sample has no spread to draw
+    bars = ax.errorbar(
+        result.raw[r],
+        result.cell_mean[r],
+        yerr=spread,
+        linestyle="none",
+        markersize=4,
+        elinewidth=1.0,
+        label=_model(result),
+        **look(len(ax.containers)),
+    )
+    tell(
+        bars,
+        [
+            f"topic {topic}: {raw:.4f}, simulated {mean:.4f} ± {sd:.4f}"
+            for topic, raw, mean, sd in zip(
+                result.topics, result.raw[r], result.cell_mean[r], spread, strict=True
+            )
+        ],
+    )
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(-0.02, 1.02)
+    label(ax, x=f"{result.measure} of {run} on a topic")
+    label(ax, y=f"simulated {result.measure}, mean ± sd")
+    if len(ax.containers) > 1:
+        legend(ax, loc="upper left")
+
+
+def draw_ranks(result: SimulateResult, ax: Axes) -> None:
+    """Each run's rank as it is, and between which ranks it is in 95 % of the samples."""
+    rows = result.rows()
+    ranks, low, high = (
+        np.array([row[key] for row in rows]) for key in ("rank", "rank_low", "rank_high")
+    )
+    draw_rank_rows(
+        ax,
+        [row["run"] for row in rows],
+        ranks,
+        low,
+        high,
+        place=len(ax.containers),
+        what=f"rank by {result.measure} (dot),\nand in 95% of simulated collections (line)",
+    )
+
+
+def draw_means(result: SimulateResult, ax: Axes) -> None:
+    """Each run's mean as it is, and its mean over simulated collections ± one deviation."""
+    rows = result.rows()
+    place = np.arange(len(rows))
+    raw, mean, sd = (
+        np.array([row[key] for row in rows])
+        for key in ("raw_mean", "simulated_mean", "simulated_sd")
+    )
+    bars = ax.errorbar(
+        mean,
+        place,
+        xerr=np.nan_to_num(sd),
+        linestyle="none",
+        markersize=4,
+        elinewidth=1.5,
+        label="simulated, ± sd",
+        **look(0),
+    )
+    (dots,) = ax.plot(raw, place, "|", color=COLOURS[-1], markersize=9, label="as it is")
+    texts = [
+        f"{row['run']}: {row['raw_mean']:.4f}, simulated {row['simulated_mean']:.4f} "
+        f"± {row['simulated_sd']:.4f}"
+        for row in rows
+    ]
+    tell(bars, texts)
+    tell(dots, texts)
+    name_rows(ax, [row["run"] for row in rows])
+    label(ax, x=f"mean {result.measure}")
+    legend(ax)
+
+
+def draw_tau(result: SimulateResult, ax: Axes) -> None:
+    """Rank correlations of simulated collections with the real one: their distribution."""
+    found = result.rank_correlation
+    taus = found.taus[~np.isnan(found.taus)]
+    # Tau has as many values as there are pairs to turn: no more bins than that.
+    step = 4.0 / max(len(result.runs) * (len(result.runs) - 1), 4)
+    low = taus.min(initial=1.0)
+    n_bins = int(np.clip(np.ceil((1.0 - low) / step), 1, 40))
+    style = look(len(ax.containers))["color"]
+    counts, edges, bars = ax.hist(
+        taus,
+        bins=n_bins,
+        range=(low - step / 2, 1.0 + step / 2),
+        color=style,
+        alpha=0.6,
+        weights=np.full(len(taus), 1.0 / max(len(taus), 1)),
+        label=f"{_model(result)}: mean {found.mean:.3f}",
+    )
+    tell(
+        bars,
+        [
+            f"tau {a:.3f} to {b:.3f}: {share:.1%} of simulated collections"
+            for a, b, share in zip(edges[:-1], edges[1:], np.asarray(counts), strict=True)
+        ],
+    )
+    ax.axvline(found.mean, color=style, linewidth=1.5)
+    for end in found.interval:
+        ax.axvline(end, color=style, linewidth=1.0, linestyle="--")
+    label(ax, x=f"tau of a simulated ranking by {result.measure} with the real one")
+    label(ax, y="share of simulated collections")
+    legend(ax, loc="upper left")
+
+
+def draw_significance(result: SimulateResult, ax: Axes) -> None:
+    """How often the t-test tells each pair apart, pairs by that rate: the paper's ASL.
+
+    Colours say what the test decides on the rankings as they are.
+    """
+    found = result.significance
+    raw = np.nan_to_num(result.raw_pvalue, nan=1.0) < found.alpha
+    order = np.argsort(-found.rate, kind="stable")
+    place = np.arange(1, len(order) + 1)
+    names = [f"{result.runs[a]} – {result.runs[b]}" for a, b in all_pairs(len(result.runs))]
+    for k, (decided, words) in enumerate(((True, "significant"), (False, "not significant"))):
+        chosen = np.flatnonzero(raw[order] == decided)
+        (dots,) = ax.plot(
+            place[chosen],
+            found.rate[order[chosen]],
+            linestyle="none",
+            markersize=3,
+            label=f"{words} as they are",
+            **look(k),
+        )
+        tell(
+            dots,
+            [
+                f"{names[p]}: told apart in {found.rate[p]:.1%} of collections, "
+                f"p {result.raw_pvalue[p]:.3g} as they are"
+                for p in order[chosen]
+            ],
+        )
+    shares: Any = (
+        (RARELY, ":", f"rarely: {found.rarely_share:.1%} of the pairs below"),
+        (RELIABLY, "--", f"reliably: {found.reliably_share:.1%} from here up"),
+    )
+    for level, style, words in shares:
+        ax.axhline(level, color=QUIET, linewidth=1.0, linestyle=style, label=words)
+    ax.set_ylim(-0.03, 1.03)
+    label(ax, x="pairs of runs, most often told apart first")
+    label(ax, y=f"collections with p < {found.alpha:g} by {result.measure}")
+    legend(ax)
+
+
+def _rows_size(result: SimulateResult) -> tuple[float, float]:
+    return 6.4, rows_height(len(result.runs))
+
+
+SIMULATE_DRAWINGS: dict[str, Drawing] = {
+    "error_rate": (draw_error_rate, fixed(6.4, 4.0)),
+    "ranks": (draw_ranks, _rows_size),
+    "topics": (draw_topics, fixed(4.9, 4.8)),
+    "means": (draw_means, _rows_size),
+    "tau": (draw_tau, fixed(6.0, 3.8)),
+    "significance": (draw_significance, fixed(6.4, 4.2)),
+}
+"""Kind of plot to what draws it and the inches that it needs, the default first."""
+
+
+PLOTS = {
+    name: {kind: Plot(*drawing) for kind, drawing in kinds.items()}
+    for name, kinds in {"SimulateResult": SIMULATE_DRAWINGS}.items()
+}
+"""Class of a result to its kinds of plot, the default first."""

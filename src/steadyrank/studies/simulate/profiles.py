@@ -1,0 +1,250 @@
+"""What a run's scores say about other document collections: the cells that `sampler_kernels` draws.
+
+For each run and topic the scores of the relevant and of the other documents are boiled down
+to bins from the top of the ranking down (Yang, Zhang & Song 2018, section 3.1): exactly for
+the bootstrap of the scores, closely for their Gaussian kernel densities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from steadyrank.compute.executors import Progress, map_in_order, workers
+from steadyrank.data.order import order_by_name, places_by_name
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.runs import RunOptions, emptied, opened_run
+from steadyrank.data.run import Run
+from steadyrank.errors import InputError, unknown_name
+from steadyrank.measures.check import is_rank_like
+from steadyrank.measures.scoring import JudgedRun, Recipe, find_judged_documents, score_topics
+from steadyrank.studies.simulate import profile_kernels
+from steadyrank.studies.simulate.score_bins import Cells
+
+Model = Literal["bootstrap", "kde"]
+Bandwidth = Literal["scott", "silverman", "robust"]
+ScoreSource = Literal["score", "rank"]
+
+LARGEST_DEPTH = 10_000_000
+MOST_BINS = 60_000
+"""A place in a table is 16 bits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoreProfiles:
+    """The cells of a simulation, [run, topic] row by row, and what was odd about them."""
+
+    cells: Cells
+    runs: tuple[Run, ...]
+    """Their names and notes alone, by name: a cell's random numbers depend on its place."""
+    given: np.ndarray
+    """Places of the runs in the order in which they came."""
+    topics: tuple[str, ...]
+    ranks: tuple[np.ndarray, ...]
+    """Ranks of the relevant documents, of each run, topic after topic."""
+    blocks: tuple[np.ndarray, ...]
+    """Where each topic's ranks begin and end."""
+    longest: int
+    """Documents of the longest ranking."""
+    missing: np.ndarray
+    """[run]: topics that each lacks."""
+    none_relevant: int
+    """Cells without a relevant document among those retrieved: they never vary."""
+    all_relevant: int
+    """Cells that retrieved relevant documents alone."""
+    constant: tuple[str, ...]
+    """Runs that give all documents of every topic the same score."""
+    rank_like: tuple[str, ...]
+    """Runs whose scores are ranks in disguise."""
+    graded: np.ndarray | None
+    """[run, topic]: a graded measure of the rankings as they are, where one was asked for."""
+    plain: int
+    """Cells in which a kernel density cannot smooth one class at least: it is bootstrapped."""
+
+
+def score_profiles(
+    runs: Sequence[Run | Path],
+    qrels: Qrels,
+    *,
+    topics: Sequence[str],
+    options: RunOptions | None = None,
+    level: int = 1,
+    model: Model = "bootstrap",
+    depth: Literal["retrieved"] | int = "retrieved",
+    bandwidth: Bandwidth | float = "scott",
+    score_source: ScoreSource = "score",
+    graded: Recipe | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> ScoreProfiles:
+    """The cells of every run on every topic of `topics`.
+
+    A document is relevant if its grade is at least `level`; one that was not judged is not.
+    Runs are read once: what they score by `graded` is found on the way.
+    """
+    _check(model, depth, bandwidth, score_source)
+    wanted = np.array([qrels.position[topic] for topic in topics], np.int64)
+    rule, number = _rule(model, bandwidth)
+
+    def one(source: Run | Path) -> _RunProfile:
+        with opened_run(source, options or RunOptions()) as run:
+            starts, stops = _topic_rows(run, topics)
+            judged = find_judged_documents(run, qrels, relevant_only=level >= 1)
+            blocks, ranks = _relevant_ranks(judged, qrels, wanted, level)
+            scores = run.scores if score_source == "score" else _negated_ranks(run)
+            bins = profile_kernels.profile_run(scores, starts, stops, blocks, ranks, rule, number)
+            by_score = score_source == "score"
+            return _RunProfile(
+                emptied(run),
+                stops - starts,
+                blocks,
+                ranks,
+                by_score and _is_constant(run.scores, starts, stops),
+                by_score and is_rank_like(run),
+                None if graded is None else score_topics(judged, qrels, [graded])[0, wanted],
+                *bins,
+            )
+
+    with workers(jobs=jobs) as executor:
+        parts = map_in_order(one, runs, executor, progress=progress)
+    return _joined(topics, _judged(qrels, wanted, level), depth, parts)
+
+
+class _RunProfile(NamedTuple):
+    run: Run
+    lengths: np.ndarray
+    blocks: np.ndarray
+    ranks: np.ndarray
+    constant: bool
+    rank_like: bool
+    graded: np.ndarray | None
+    ends: np.ndarray
+    relevant: np.ndarray
+    others: np.ndarray
+    mingled: np.ndarray
+    tails: np.ndarray
+    plain: np.ndarray
+
+
+def _topic_rows(run: Run, topics: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """First and last row of each topic in the run; none where it lacks the topic."""
+    places = {topic: t for t, topic in enumerate(run.topics)}
+    at = np.array([places.get(topic, -1) for topic in topics], np.int64)
+    here = at >= 0
+    return np.where(here, run.blocks[at], 0), np.where(here, run.blocks[at + 1], 0)
+
+
+def _relevant_ranks(
+    judged: JudgedRun, qrels: Qrels, wanted: np.ndarray, level: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ranks of the documents of grade `level` and above, in blocks of the wanted topics."""
+    relevant = qrels.grades[judged.rows] >= level
+    owner = np.repeat(np.arange(len(qrels.topics)), np.diff(judged.blocks))
+    place = np.full(len(qrels.topics), -1, np.int64)
+    place[wanted] = np.arange(len(wanted))
+    keep = relevant & (place[owner] >= 0)
+    # Topics may be wanted in another order than the judgments have them.
+    slot = place[owner[keep]]
+    counts = np.bincount(slot, minlength=len(wanted))
+    blocks = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return blocks, judged.ranks[keep][np.argsort(slot, kind="stable")].astype(np.int64)
+
+
+def _negated_ranks(run: Run) -> np.ndarray:
+    """-1 for the first document of every topic, -2 for the second, and so on."""
+    sizes = np.diff(run.blocks)
+    first = np.repeat(run.blocks[:-1], sizes)
+    return np.asarray(first - np.arange(len(run.scores)) - 1.0)
+
+
+def _is_constant(scores: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> bool:
+    """Whether every topic with several documents gives them all one score."""
+    several = stops - starts > 1
+    firsts, lasts = scores[starts[several]], scores[stops[several] - 1]
+    return bool(several.any() and (firsts == lasts).all())
+
+
+def _judged(qrels: Qrels, wanted: np.ndarray, level: int) -> np.ndarray:
+    """Relevant documents of each wanted topic in the judgments."""
+    owner = np.repeat(np.arange(len(qrels.topics)), np.diff(qrels.blocks))
+    counts = np.bincount(owner[qrels.grades >= level], minlength=len(qrels.topics))
+    return np.asarray(counts[wanted])
+
+
+def _joined(
+    topics: Sequence[str],
+    judged: np.ndarray,
+    depth: Literal["retrieved"] | int,
+    given: list[_RunProfile],
+) -> ScoreProfiles:
+    names = [part.run.name for part in given]
+    parts = [given[place] for place in order_by_name(names)]
+    lengths = np.concatenate([part.lengths for part in parts])
+    retrieved = np.concatenate([np.diff(part.blocks) for part in parts])
+    offsets = np.concatenate([[0], np.cumsum([len(part.relevant) for part in parts])])
+    ends = [part.ends + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
+    starts = np.concatenate([[0], *ends])
+    if len(starts) > 1 and int(np.diff(starts).max()) > MOST_BINS:
+        raise InputError(
+            f"a topic has more than {MOST_BINS} relevant documents at different scores: "
+            "cut the runs to fewer documents"
+        )
+    cells = Cells(
+        starts=starts,
+        relevant=np.concatenate([part.relevant for part in parts]),
+        others=np.concatenate([part.others for part in parts]),
+        mingled=np.concatenate([part.mingled for part in parts]),
+        tail=np.concatenate([part.tails for part in parts]),
+        n_relevant=retrieved,
+        depth=lengths if depth == "retrieved" else np.full(len(lengths), depth),
+        judged=np.tile(judged, len(parts)),
+    )
+    return ScoreProfiles(
+        cells=cells,
+        runs=tuple(part.run for part in parts),
+        given=places_by_name(names),
+        topics=tuple(topics),
+        ranks=tuple(part.ranks for part in parts),
+        blocks=tuple(part.blocks for part in parts),
+        longest=int(lengths.max(initial=0)),
+        missing=np.array([int((part.lengths == 0).sum()) for part in parts]),
+        none_relevant=int((retrieved == 0).sum()),
+        all_relevant=int(((retrieved == lengths) & (retrieved > 0)).sum()),
+        plain=int(sum(part.plain.sum() for part in parts)),
+        constant=tuple(part.run.name for part in parts if part.constant),
+        rank_like=tuple(part.run.name for part in parts if part.rank_like),
+        graded=_stacked([part.graded for part in parts]),
+    )
+
+
+def _stacked(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    present = [row for row in values if row is not None]
+    return np.stack(present) if present else None
+
+
+def _check(model: str, depth: str | int, bandwidth: str | float, score_source: str) -> None:
+    if model not in get_args(Model):
+        raise unknown_name("model", model, get_args(Model))
+    if score_source not in get_args(ScoreSource):
+        raise unknown_name("score source", score_source, get_args(ScoreSource))
+    if isinstance(bandwidth, str) and bandwidth not in get_args(Bandwidth):
+        raise unknown_name("bandwidth", bandwidth, get_args(Bandwidth))
+    if not isinstance(bandwidth, str) and not (np.isfinite(bandwidth) and bandwidth >= 0):
+        raise InputError(f"a bandwidth must be a number from 0 on, got {bandwidth}")
+    whole = isinstance(depth, int) and not isinstance(depth, bool)
+    if depth != "retrieved" and not (whole and 1 <= int(depth) <= LARGEST_DEPTH):
+        raise InputError(
+            f"depth must be 'retrieved' or a number from 1 to {LARGEST_DEPTH}, got {depth!r}"
+        )
+
+
+def _rule(model: Model, bandwidth: Bandwidth | float) -> tuple[int, float]:
+    if model == "bootstrap":
+        return profile_kernels.NUMBER, 0.0
+    if isinstance(bandwidth, str):
+        return profile_kernels.RULES[bandwidth], 0.0
+    return profile_kernels.NUMBER, float(bandwidth)

@@ -1,0 +1,229 @@
+"""What `simulate` found, as a result that says which measure it is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from steadyrank._version import __version__
+from steadyrank.errors import InputError
+from steadyrank.stats.ranks.correlation import kendall_tau
+from steadyrank.studies.simulate.measures import Denominator
+from steadyrank.studies.simulate.profiles import Bandwidth, Model, ScoreSource
+from steadyrank.studies.simulate.statistics import (
+    CollectionCorrelation,
+    ErrorRate,
+    SignificanceRates,
+)
+from steadyrank.words import counted
+
+Depth = Literal["retrieved"] | int
+Device = Literal["cpu", "cuda"]
+Mode = Literal["sound", "paper"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradedOrder:
+    """The order of the runs by a graded measure, held against that by its binary version."""
+
+    measure: str
+    """The graded one."""
+    tau: float
+    """Kendall's tau-b between the two orders."""
+    n_pairs: int
+    n_reversed: int
+    """Pairs of runs that the two measures order the opposite way."""
+    leader: str
+    """First by the graded measure."""
+    binary_leader: str
+
+    @property
+    def is_same_leader(self) -> bool:
+        """Whether one run is first by both measures."""
+        return self.leader == self.binary_leader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SimulateResult:
+    """What `simulate` found. A sample is one simulated collection, in which every run and topic
+    has been resampled.
+    """
+
+    measure: str
+    """What was simulated: "binary nDCG@10 (grade ≥ 1)" is not nDCG@10."""
+    graded_measure: str | None = None
+    """The measure that was asked for, where its binary version was simulated instead."""
+    graded_mean: np.ndarray | None = None
+    """[run]: mean of the graded measure over the same topics of the rankings as they are."""
+    mode: Mode = "sound"
+    model: Model
+    n_samples: int
+    depth: Depth
+    bandwidth: Bandwidth | float
+    denominator: Denominator
+    score_source: ScoreSource
+    device: Device
+    seed: int
+    runs: tuple[str, ...]
+    topics: tuple[str, ...]
+    raw: np.ndarray
+    """[run, topic]: the simulated measure of the rankings as they are."""
+    cell_mean: np.ndarray
+    """[run, topic]: mean over the samples."""
+    cell_sd: np.ndarray
+    """[run, topic]: standard deviation over the samples, the per-topic variance's root."""
+    simulated: np.ndarray
+    """[sample, run]: mean over the topics."""
+    rank_correlation: CollectionCorrelation
+    error_rate: ErrorRate
+    significance: SignificanceRates
+    raw_pvalue: np.ndarray
+    """[pair]: the paired t-test on the rankings as they are."""
+    rank_share: np.ndarray
+    """[run, rank]: share of the samples in which a run has a rank."""
+    rank_interval: np.ndarray
+    """[run, 2]: ranks between which a run is in 95 % of the samples."""
+    none_relevant: int
+    """Cells without a relevant document retrieved: they score 0 in every sample."""
+    plain: int
+    """Cells whose scores a kernel density could not smooth in both classes."""
+    truncated: int
+    """Draws of a cell with more relevant documents than its ranking is deep."""
+
+    @property
+    def raw_mean(self) -> np.ndarray:
+        """[run]: mean over the topics of the rankings as they are."""
+        return np.asarray(self.raw.mean(axis=1))
+
+    @property
+    def simulated_mean(self) -> np.ndarray:
+        """[run]: mean over topics and samples."""
+        return np.asarray(self.simulated.mean(axis=0))
+
+    @property
+    def simulated_sd(self) -> np.ndarray:
+        """[run]: standard deviation of the mean over topics, over the samples."""
+        if self.n_samples < 2:
+            return np.full(len(self.runs), np.nan)
+        return np.asarray(self.simulated.std(axis=0, ddof=1))
+
+    def __repr__(self) -> str:
+        tau = self.rank_correlation
+        return (
+            f"<SimulateResult: {self.measure} of {len(self.runs)} runs on {len(self.topics)} "
+            f"topics in {self.n_samples} simulated collections; tau {tau.mean:.3f} "
+            f"[{tau.interval[0]:.3f}, {tau.interval[1]:.3f}], error rate "
+            f"{self.error_rate.overall:.3f}>"
+        )
+
+    @property
+    def graded_order(self) -> GradedOrder | None:
+        """How the graded measure orders the runs as they are; None if none was replaced."""
+        if self.graded_measure is None or self.graded_mean is None:
+            return None
+        # Equal means of other summands differ in their last digits: no order.
+        binary_mean, graded_mean = self.raw_mean.round(12), self.graded_mean.round(12)
+        tau = kendall_tau(binary_mean, graded_mean)
+        binary, graded = _leaders(binary_mean), _leaders(graded_mean)
+        same = sorted(binary & graded)
+        return GradedOrder(
+            measure=self.graded_measure,
+            tau=tau.value,
+            n_pairs=len(self.raw_pvalue),
+            n_reversed=0 if tau.counts is None else tau.counts.discordant,
+            leader=self.runs[same[0] if same else min(graded)],
+            binary_leader=self.runs[same[0] if same else min(binary)],
+        )
+
+    @property
+    def raw_significant_share(self) -> float:
+        """Share of the pairs that the t-test tells apart on the rankings as they are."""
+        alpha = self.significance.alpha
+        significant = np.nan_to_num(self.raw_pvalue, nan=1.0) < alpha
+        return float(significant.mean()) if len(significant) else float("nan")
+
+    @property
+    def decision_agreement(self) -> float:
+        """How often, over pairs and samples, the t-test decides as on the rankings as they are."""
+        significant = np.nan_to_num(self.raw_pvalue, nan=1.0) < self.significance.alpha
+        rate = self.significance.rate
+        agree = np.where(significant, rate, 1 - rate)
+        return float(agree.mean()) if len(agree) else float("nan")
+
+    def top_probability(self, k: int) -> np.ndarray:
+        """[run]: share of the samples in which a run is among the top k."""
+        if not 1 <= k <= len(self.runs):
+            raise InputError(f"k must be from 1 to {len(self.runs)}, the number of runs, got {k}")
+        return np.asarray(self.rank_share[:, :k].sum(axis=1))
+
+    def caption(self) -> str:
+        """What a table of this result must say."""
+        model = "bootstrap" if self.model == "bootstrap" else f"KDE, bandwidth {self.bandwidth}"
+        return (
+            f"{self.measure}, {self.n_samples} simulated collections ({model}), depth "
+            f"{self.depth}, denominator {self.denominator}, seed {self.seed}; "
+            f"{len(self.topics)} topics; steadyrank {__version__}."
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary a run, best raw mean first."""
+        order = np.argsort(-self.raw_mean, kind="stable")
+        raw, mean, sd = self.raw_mean, self.simulated_mean, self.simulated_sd
+        first, three = self.top_probability(1), self.top_probability(min(3, len(self.runs)))
+        return [
+            {
+                "run": self.runs[r],
+                "raw_mean": float(raw[r]),
+                "simulated_mean": float(mean[r]),
+                "simulated_sd": float(sd[r]),
+                "rank": place + 1,
+                "rank_low": int(self.rank_interval[r, 0]),
+                "rank_high": int(self.rank_interval[r, 1]),
+                "top_1": float(first[r]),
+                "top_3": float(three[r]),
+            }
+            for place, r in enumerate(order.tolist())
+        ]
+
+    def to_frame(self) -> Any:
+        """One row a run, as a pandas frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
+
+
+def grades_words(result: SimulateResult) -> str:
+    """That a binary version was simulated, and whether it orders the runs as the measure does.
+
+    Nothing where the measure was simulated as it is.
+    """
+    order = result.graded_order
+    if order is None:
+        return ""
+    said = (
+        f"simulated documents have no grades: all figures are of {result.measure}, not of "
+        f"{order.measure}"
+    )
+    if not order.n_pairs:
+        return said
+    if not order.n_reversed:
+        return f"{said}, which orders the runs in the same way"
+    first = (
+        f"{order.leader} is first by both"
+        if order.is_same_leader
+        else f"first is {order.binary_leader}, by {order.measure} {order.leader}"
+    )
+    return (
+        f"{said}, which orders {order.n_reversed} of {counted(order.n_pairs, 'pair')} of runs the "
+        f"other way round (Kendall correlation {order.tau:.2f}); {first}"
+    )
+
+
+def _leaders(mean: np.ndarray) -> set[int]:
+    """Places of the runs that share the best mean."""
+    return set(np.flatnonzero(mean == mean.max()).tolist())

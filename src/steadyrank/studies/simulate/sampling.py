@@ -1,0 +1,144 @@
+"""From a study of simulated collections to its statistics, on processors or on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from steadyrank.compute.executors import Progress
+from steadyrank.compute.stores import Store
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.studies.simulate.blocks import Study, block_name, kept_block, sample_study
+from steadyrank.studies.simulate.statistics import (
+    CollectionCorrelation,
+    ErrorRate,
+    SignificanceRates,
+    correlation_from,
+    critical_value,
+    error_rate,
+    error_rate_from,
+    place_from_top,
+    rank_correlation,
+    rank_shares,
+    rates_from,
+    significance_rates,
+)
+
+
+class Summary(NamedTuple):
+    """All that is told about the samples of a study."""
+
+    means: np.ndarray
+    """[sample, run]"""
+    shift: np.ndarray
+    """[run, topic]: sum over samples of the difference from the raw value."""
+    squares: np.ndarray
+    truncated: int
+    correlation: CollectionCorrelation
+    errors: ErrorRate
+    rates: SignificanceRates
+    rank_share: np.ndarray
+
+
+def summarise(
+    study: Study,
+    store: Store | None,
+    *,
+    alpha: float,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Summary:
+    """Sample and summarise on this machine's processors or on a cluster."""
+    raw = study.raw.mean(axis=1)
+    with sample_study(
+        study, store, jobs=jobs, scheduler=scheduler, executor=executor, progress=progress
+    ) as sampled:
+        means = sampled.means
+        rates = significance_rates(
+            means, sampled.errors, study.raw.shape[1], alpha=alpha, jobs=jobs
+        )
+    return Summary(
+        means=means,
+        shift=sampled.shift,
+        squares=sampled.squares,
+        truncated=sampled.truncated,
+        correlation=rank_correlation(raw, means, jobs=jobs),
+        errors=error_rate(raw, means),
+        rates=rates,
+        rank_share=rank_shares(means),
+    )
+
+
+def in_given_order(found: Summary, given: np.ndarray) -> Summary:
+    """A summary of runs by name as one of the runs as they were given: given[0] comes first."""
+    at = np.empty((len(given), len(given)), np.int64)
+    first, second = all_pairs(len(given)).T
+    at[first, second] = at[second, first] = np.arange(len(first))
+    pairs = at[given[first], given[second]]
+    return found._replace(
+        means=np.ascontiguousarray(found.means[:, given]),
+        shift=found.shift[given],
+        squares=found.squares[given],
+        rates=replace(
+            found.rates, rate=found.rates.rate[pairs], rate_error=found.rates.rate_error[pairs]
+        ),
+        rank_share=found.rank_share[given],
+    )
+
+
+def summarise_on_gpu(
+    study: Study, store: Store | None, *, alpha: float, progress: Progress | None = None
+) -> Summary:
+    """Sample and summarise on one GPU: only sums and statistics leave it."""
+    from steadyrank.studies.simulate.cuda import DeviceSamples
+
+    samples = DeviceSamples(study.n_samples, study.raw)
+    shift, squares, truncated = np.zeros(study.raw.shape), np.zeros(study.raw.shape), 0
+    for number, sums in enumerate(_device_blocks(study, store, samples)):
+        shift += sums["shift"]
+        squares += sums["squares"]
+        truncated += int(sums["truncated"])
+        if progress is not None:
+            progress(number + 1, study.n_blocks)
+    n_topics = study.raw.shape[1]
+    found = samples.statistics(
+        all_pairs(len(study.raw)),
+        critical_value(n_topics, alpha),
+        place_from_top(study.n_samples, alpha),
+    )
+    return Summary(
+        means=samples.means.get(),
+        shift=shift,
+        squares=squares,
+        truncated=truncated,
+        correlation=correlation_from(found.taus),
+        errors=error_rate_from(found.counts, found.errors, found.zeros),
+        rates=rates_from(found.rates, found.shown, study.n_samples, n_topics, alpha=alpha),
+        rank_share=found.rank_share,
+    )
+
+
+def _device_blocks(study: Study, store: Store | None, samples: Any) -> Iterator[dict[str, Any]]:
+    """The sums of each block in turn, whose samples have gone into `samples`."""
+    from steadyrank.studies.simulate.cuda import sample_on_device, upload
+
+    cells = upload(study.cells, study.gain)
+    for number in range(study.n_blocks):
+        part = study.samples_of(number)
+        kept = kept_block(study, store, number)
+        if kept is not None:
+            samples.restore(kept, part.start)
+            yield kept
+            continue
+        values, truncated = sample_on_device(cells, study.key, part.start, part.stop - part.start)
+        shift, squares = samples.take(values, part.start)
+        sums = {"shift": shift.get(), "squares": squares.get(), "truncated": truncated.get()[0]}
+        if store is not None:
+            store.save(block_name(number), {**samples.block(part), **sums})
+        yield sums

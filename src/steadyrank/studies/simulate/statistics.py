@@ -1,0 +1,256 @@
+"""How far simulated collections agree with the one at hand: the four comparisons.
+
+Yang, Zhang & Song (SIGIR 2018, doi:10.1145/3209978.3210122), Algorithms 1 to 4. All take mean
+scores only: raw [run], simulated [sample, run], and the standard errors of the mean
+differences, [pair, sample], in the order of `all_pairs`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+from scipy.stats import rankdata
+
+from steadyrank.errors import InputError
+from steadyrank.stats.pairs import difference_bins as collection_kernels
+from steadyrank.stats.pairs.difference_bins import N_BINS, WIDTH
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.tests import in_threads, slices
+from steadyrank.stats.ranks.correlation import taus_against
+
+RARELY, RELIABLY = 0.05, 0.95
+PAIRS_A_TASK = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ErrorRate:
+    """How often the better run of a simulated collection is the worse one of the real one.
+
+    One entry for each of 21 bins of the simulated difference: [0, .01), [.01, .02), …, and
+    .2 and above. `rate` is NaN in an empty bin; `rate_error` is its Monte Carlo standard
+    error, which allows for pairs of one sample depending on each other.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    count: np.ndarray
+    errors: np.ndarray
+    rate: np.ndarray
+    rate_error: np.ndarray
+    ties: int
+    """Pairs of equal simulated means, all in the first bin, never errors."""
+    overall: float
+
+
+def error_rate(raw: np.ndarray, simulated: np.ndarray) -> ErrorRate:
+    """Algorithm 1, by the size |d_i| of the simulated difference (the paper writes d_i).
+
+    >>> found = error_rate(np.array([0.3, 0.28]), np.array([[0.31, 0.30], [0.28, 0.30]]))
+    >>> found.count[:3].tolist(), found.errors[:3].tolist(), found.overall
+    ([0, 1, 1], [0, 0, 1], 0.5)
+    """
+    raw, simulated = _checked(raw, simulated)
+    counts = np.zeros((len(simulated), N_BINS), np.int64)
+    errors = np.zeros_like(counts)
+    ties = np.zeros(len(simulated), np.int64)
+    collection_kernels.count_errors(raw, simulated, counts, errors, ties)
+    return error_rate_from(counts, errors, ties)
+
+
+def error_rate_from(counts: np.ndarray, errors: np.ndarray, ties: np.ndarray) -> ErrorRate:
+    """The error rate from counts [sample, bin] and ties [sample]."""
+    count, wrong = counts.sum(axis=0), errors.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = wrong / count
+        off = errors - np.nan_to_num(rate) * counts
+        spread = np.sqrt((off**2).sum(axis=0)) / count
+    low = np.arange(N_BINS) / round(1 / WIDTH)
+    return ErrorRate(
+        low=low,
+        high=np.append(low[1:], np.inf),
+        count=count,
+        errors=wrong,
+        rate=rate,
+        rate_error=np.where(count > 0, spread, np.nan),
+        ties=int(ties.sum()),
+        overall=float(wrong.sum() / count.sum()) if count.sum() else float("nan"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CollectionCorrelation:
+    """Kendall's tau-b between the raw ranking of runs and that of each simulated collection."""
+
+    mean: float
+    mean_error: float
+    sd: float
+    interval: tuple[float, float]
+    """The middle 95 % of the simulated collections."""
+    quantiles: dict[str, float]
+    taus: np.ndarray
+
+
+def rank_correlation(
+    raw: np.ndarray, simulated: np.ndarray, *, jobs: int | None = None
+) -> CollectionCorrelation:
+    """Algorithm 2 (KRCC)."""
+    raw, simulated = _checked(raw, simulated)
+    return correlation_from(np.asarray(taus_against(raw, simulated, jobs=jobs)))
+
+
+def correlation_from(taus: np.ndarray) -> CollectionCorrelation:
+    """The summary of one tau for each sample; those that are not defined are left out."""
+    known = taus[~np.isnan(taus)]
+    if not len(known):
+        known = np.full(1, np.nan)
+    levels = (0.025, 0.25, 0.5, 0.75, 0.975)
+    quantiles = np.quantile(known, levels)
+    sd = float(known.std(ddof=1)) if len(known) > 1 else float("nan")
+    return CollectionCorrelation(
+        mean=float(known.mean()),
+        mean_error=sd / len(known) ** 0.5,
+        sd=sd,
+        interval=(float(quantiles[0]), float(quantiles[-1])),
+        quantiles={f"{level:g}": float(q) for level, q in zip(levels, quantiles, strict=True)},
+        taus=taus,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SignificanceRates:
+    """How often the t-test tells each pair of runs apart in a simulated collection.
+
+    The rate is what the paper calls ASL. It is a rejection rate, not a significance level:
+    large where runs clearly differ. `rarely_share` is the paper's PCT(ASL < .05).
+    """
+
+    alpha: float
+    critical: float
+    rate: np.ndarray
+    rate_error: np.ndarray
+    rarely_share: float
+    """Share of pairs with a rate below .05."""
+    reliably_share: float
+    """Share of pairs with a rate of .95 and above."""
+    estimated_difference: float
+    """Algorithm 4 as printed: about the largest gap between any two runs' means."""
+    estimated_difference_recentred: float
+    """The same after each pair's mean simulated difference was taken off."""
+    difference_quantiles: dict[str, float]
+    recentred_quantiles: dict[str, float]
+
+
+def significance_rates(
+    simulated: np.ndarray,
+    errors: np.ndarray,
+    n_topics: int,
+    *,
+    alpha: float = 0.05,
+    jobs: int | None = None,
+) -> SignificanceRates:
+    """Algorithms 3 and 4: |t| of every pair in every sample against t(n - 1).
+
+    The estimated difference takes, for each pair, the sample whose |t| is the B · alpha-th
+    largest, and reports the largest of these samples' absolute mean differences.
+    """
+    n_samples, n_runs = simulated.shape
+    pairs = all_pairs(n_runs)
+    if errors.shape != (len(pairs), n_samples):
+        raise InputError(f"errors must be [pair, sample], got {errors.shape}")
+    critical, place = critical_value(n_topics, alpha), place_from_top(n_samples, alpha)
+    means = np.ascontiguousarray(simulated.T)
+    overall = means.mean(axis=1)
+    centre = overall[pairs[:, 0]] - overall[pairs[:, 1]]
+    rates, shown = np.zeros(len(pairs)), np.zeros((2, len(pairs)))
+
+    def some(part: slice) -> None:
+        collection_kernels.pair_rates(
+            means,
+            np.asarray(errors[part]),
+            pairs,
+            part.start,
+            critical,
+            place,
+            centre,
+            rates,
+            shown,
+        )
+
+    in_threads(some, slices(len(pairs), PAIRS_A_TASK), jobs=jobs)
+    return rates_from(rates, shown, n_samples, n_topics, alpha=alpha)
+
+
+def critical_value(n_topics: int, alpha: float) -> float:
+    """t_{1 - alpha / 2}(n - 1)."""
+    return float(stdtrit(n_topics - 1, 1 - alpha / 2)) if n_topics > 1 else float("nan")
+
+
+def place_from_top(n_samples: int, alpha: float) -> int:
+    """Which of the largest |t| the estimated difference goes by."""
+    return max(1, round(n_samples * alpha))
+
+
+def rates_from(
+    rates: np.ndarray, shown: np.ndarray, n_samples: int, n_topics: int, *, alpha: float
+) -> SignificanceRates:
+    """The summary of each pair's rate, and of its differences as printed and recentred."""
+    return SignificanceRates(
+        alpha=alpha,
+        critical=critical_value(n_topics, alpha),
+        rate=rates,
+        rate_error=np.sqrt(rates * (1 - rates) / n_samples),
+        rarely_share=_mean(rates < RARELY),
+        reliably_share=_mean(rates >= RELIABLY),
+        estimated_difference=float(shown[0].max(initial=0.0)),
+        estimated_difference_recentred=float(shown[1].max(initial=0.0)),
+        difference_quantiles=_quantiles(shown[0]),
+        recentred_quantiles=_quantiles(shown[1]),
+    )
+
+
+def rank_shares(simulated: np.ndarray) -> np.ndarray:
+    """[run, rank]: in which share of the samples each run has each rank, best first.
+
+    Runs of equal means share the best of their ranks.
+    """
+    n_samples, n_runs = simulated.shape
+    shares = np.zeros((n_runs, n_runs))
+    for part in slices(n_samples, 1024):
+        ranks = rankdata(-simulated[part], method="min", axis=1).astype(np.int64) - 1
+        flat = ranks + np.arange(n_runs) * n_runs
+        shares += np.bincount(flat.ravel(), minlength=n_runs * n_runs).reshape(n_runs, n_runs)
+    return np.asarray(shares / max(1, n_samples))
+
+
+def rank_intervals_of(shares: np.ndarray, *, level: float = 0.95) -> np.ndarray:
+    """[run, 2]: the ranks, from 1, between which each run is in the middle `level` of samples."""
+    cumulated = np.cumsum(shares, axis=1)
+    tail = (1 - level) / 2
+    low = (cumulated <= tail + 1e-12).sum(axis=1) + 1
+    high = (cumulated < 1 - tail - 1e-12).sum(axis=1) + 1
+    return np.stack([low, high], axis=1)
+
+
+def _mean(flags: np.ndarray) -> float:
+    return float(flags.mean()) if len(flags) else float("nan")
+
+
+def _quantiles(values: np.ndarray) -> dict[str, float]:
+    levels = (0.5, 0.75, 0.9, 0.95, 0.99)
+    if not len(values):
+        return {}
+    return {
+        f"{level:g}": float(q) for level, q in zip(levels, np.quantile(values, levels), strict=True)
+    }
+
+
+def _checked(raw: np.ndarray, simulated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    raw = np.ascontiguousarray(raw, np.float64)
+    simulated = np.ascontiguousarray(simulated, np.float64)
+    if raw.ndim != 1 or simulated.ndim != 2 or simulated.shape[1] != len(raw):
+        raise InputError(
+            f"expected raw [run] and simulated [sample, run], got {raw.shape} and {simulated.shape}"
+        )
+    return raw, simulated

@@ -1,0 +1,303 @@
+"""What `simulate` found: the answer in words, a leaderboard with rank intervals, error rates.
+
+Rates over simulated collections are named for what they count. The share of pairs that are
+rarely significant is the paper's PCT (Yang, Zhang & Song 2018), whose text takes it for the
+share of significant pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steadyrank.errors import InputError
+from steadyrank.present.json import to_json
+from steadyrank.present.table import Table, render
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.studies.simulate.result import grades_words
+from steadyrank.studies.simulate.study import SimulateResult
+
+TOP = 3
+"""The K of "probability of top K", where there are more runs than that."""
+
+NAMING = (
+    "A pair's rate is the share of simulated collections in which the t test rejects. Rarely "
+    "significant pairs are what the paper's PCT counts, though its text reads PCT as the share "
+    "of pairs that differ."
+)
+
+
+def simulate_text(
+    result: SimulateResult, form: str, *, top: int | None = None, digits: int = 4, **looks: Any
+) -> str:
+    """The result in one of the output formats; CSV holds one row a run."""
+    tops = top_columns(top, len(result.runs))
+    if form == "json":
+        return to_json(simulate_json(result, top=top))
+    if form == "csv":
+        return render(_csv_table(result, tops), "csv")
+    answer, notes = answer_sentences(result, digits), _notes(result, digits)
+    tables = [_leaderboard(result, tops, digits)]
+    if result.error_rate.count.any():
+        tables.append(_error_table(result))
+    if form == "latex":
+        # A sentence outside a table would land in the running text of somebody's paper.
+        caption = " ".join([*answer, result.caption(), *notes])
+        tables[0] = replace(tables[0], caption=caption)
+        return "\n".join(render(table, "latex") for table in tables)
+    parts = [render(table, form, **looks) for table in tables]  # type: ignore[arg-type]
+    gap = "\n" if form == "table" else "\n\n"
+    return "\n".join([gap.join(answer) + "\n", *parts, gap.join(notes) + "\n"])
+
+
+def top_columns(top: int | None, n_runs: int) -> list[int]:
+    """The numbers K whose "probability of top K" is shown.
+
+    >>> top_columns(None, 10), top_columns(None, 3), top_columns(5, 10)
+    ([1, 3], [1], [1, 5])
+    """
+    if top is None:
+        return [1, TOP] if n_runs > TOP else [1]
+    if not 1 <= top <= n_runs:
+        raise InputError(f"top must be from 1 to {n_runs}, the number of runs, got {top}")
+    return sorted({1, top})
+
+
+def simulate_json(result: SimulateResult, *, top: int | None = None) -> dict[str, Any]:
+    """The promised keys, and what else there is."""
+    rows = {row["run"]: row for row in result.rows()}
+    order = result.graded_order
+    tau, rates, errors = result.rank_correlation, result.significance, result.error_rate
+    return {
+        "model": result.model,
+        "measure": result.measure,
+        "n_samples": result.n_samples,
+        "depth": result.depth,
+        "seed": result.seed,
+        "runs": result.runs,
+        "topics": result.topics,
+        "raw_mean": result.raw_mean,
+        "simulated_mean": result.simulated_mean,
+        "rank_correlation": {
+            "mean": tau.mean,
+            "interval": tau.interval,
+            "mean_error": tau.mean_error,
+            "sd": tau.sd,
+            "quantiles": tau.quantiles,
+        },
+        "error_rate": _bins(result),
+        "significance": {
+            "alpha": rates.alpha,
+            "raw_share": result.raw_significant_share,
+            "rarely_significant_share": rates.rarely_share,
+            "reliably_significant_share": rates.reliably_share,
+            "mean_rate": float(rates.rate.mean()) if len(rates.rate) else None,
+            "decision_agreement": result.decision_agreement,
+        },
+        "estimated_difference": rates.estimated_difference,
+        "estimated_difference_recentred": rates.estimated_difference_recentred,
+        "estimated_difference_quantiles": rates.difference_quantiles,
+        "estimated_difference_recentred_quantiles": rates.recentred_quantiles,
+        "overall_error_rate": errors.overall,
+        "ties": errors.ties,
+        "simulated_sd": [rows[run]["simulated_sd"] for run in result.runs],
+        "rank": [rows[run]["rank"] for run in result.runs],
+        "rank_interval": result.rank_interval,
+        "top_probability": {
+            str(k): result.top_probability(k) for k in top_columns(top, len(result.runs))
+        },
+        "per_topic": {
+            "raw": result.raw,
+            "simulated_mean": result.cell_mean,
+            "simulated_sd": result.cell_sd,
+        },
+        "pairs": _pairs(result),
+        "graded": None
+        if order is None
+        else {
+            "measure": order.measure,
+            "mean": result.graded_mean,
+            "tau": order.tau,
+            "reversed_pairs": order.n_reversed,
+            "leader": order.leader,
+            "same_leader": order.is_same_leader,
+        },
+        "bandwidth": result.bandwidth if result.model == "kde" else None,
+        "mode": result.mode,
+        "denominator": result.denominator,
+        "score_source": result.score_source,
+        "device": result.device,
+        "none_relevant": result.none_relevant,
+        "plain": result.plain,
+        "truncated": result.truncated,
+    }
+
+
+def _bins(result: SimulateResult) -> list[dict[str, Any]]:
+    keys = ("low", "high", "count", "errors", "rate", "rate_error")
+    columns = [getattr(result.error_rate, key).tolist() for key in keys]
+    return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _pairs(result: SimulateResult) -> list[dict[str, Any]]:
+    raw, simulated, rates = result.raw_mean, result.simulated_mean, result.significance
+    return [
+        {
+            "a": result.runs[a],
+            "b": result.runs[b],
+            "raw_difference": raw[a] - raw[b],
+            "simulated_difference": simulated[a] - simulated[b],
+            "rate": rates.rate[i],
+            "rate_error": rates.rate_error[i],
+            "raw_pvalue": result.raw_pvalue[i],
+        }
+        for i, (a, b) in enumerate(all_pairs(len(result.runs)).tolist())
+    ]
+
+
+def answer_sentences(result: SimulateResult, digits: int = 4) -> list[str]:
+    """What the study says, for somebody who reads no further."""
+    tau, rates = result.rank_correlation, result.significance
+    start = f"In {result.n_samples} simulated collections"
+    if len(result.runs) < 2:
+        row = result.rows()[0]
+        mean, spread = (_figure(row[key], digits) for key in ("simulated_mean", "simulated_sd"))
+        return [
+            *grades_sentences(result),
+            f"{start} the mean {result.measure} is {mean}, give or take {spread}; "
+            "with one run there is nothing to rank.",
+        ]
+    low, high = tau.interval
+    kept = (
+        f"{start} all runs score the same here or there, so there is no ranking to keep."
+        if np.isnan(tau.mean)
+        else f"{start} the ranking by {result.measure} keeps a Kendall correlation of "
+        f"{tau.mean:.2f} [{low:.2f}, {high:.2f}] with the real one."
+    )
+    return [
+        kept,
+        *grades_sentences(result),
+        "The better of two runs there is the worse one here in "
+        f"{_share(result.error_rate.overall)} of comparisons.",
+        f"The t test tells {_share(result.raw_significant_share)} of the pairs apart here; "
+        f"{_share(rates.reliably_share)} are reliably significant (in at least 95% of the "
+        f"simulated collections), {_share(rates.rarely_share)} rarely (in fewer than 5%). "
+        f"It decides there as here in {_share(result.decision_agreement)} of comparisons.",
+    ]
+
+
+def grades_sentences(result: SimulateResult) -> list[str]:
+    """That a binary version was simulated, where it was."""
+    words = grades_words(result)
+    return [f"{words[0].upper()}{words[1:]}."] if words else []
+
+
+def _notes(result: SimulateResult, digits: int) -> list[str]:
+    """What a reader of the figures must know, and what the data did to them."""
+    rates, notes = result.significance, []
+    if len(result.runs) > 1:
+        notes = [
+            NAMING,
+            f"Estimated difference: {rates.estimated_difference:.{digits}f} as printed in the "
+            "paper, about the largest gap between any two means; "
+            f"{rates.estimated_difference_recentred:.{digits}f} recentred.",
+        ]
+    n_cells = result.raw.size
+    if result.none_relevant:
+        notes.append(
+            f"{result.none_relevant} of {n_cells} rankings hold no relevant document: "
+            "they score 0 in every sample."
+        )
+    if result.model == "kde" and result.plain:
+        notes.append(
+            f"{result.plain} of {n_cells} rankings have too few different scores to smooth: "
+            "they were bootstrapped."
+        )
+    if result.truncated:
+        notes.append(
+            f"{result.truncated} draws had more relevant documents than their ranking holds."
+        )
+    return notes
+
+
+def _leaderboard(result: SimulateResult, tops: list[int], digits: int) -> Table:
+    """Runs by the mean of their rankings as they are."""
+    names = {run: r for r, run in enumerate(result.runs)}
+    chances = [result.top_probability(k) for k in tops]
+    rows = [
+        [
+            row["run"],
+            *(_figure(row[key], digits) for key in ("raw_mean", "simulated_mean", "simulated_sd")),
+            str(row["rank"]),
+            f"{row['rank_low']}–{row['rank_high']}",
+            *(f"{chance[names[row['run']]]:.3f}" for chance in chances),
+        ]
+        for row in result.rows()
+    ]
+    header = [
+        "run",
+        result.measure,
+        "simulated",
+        "sd",
+        "rank",
+        "rank interval",
+        *(f"P(top {k})" for k in tops),
+    ]
+    best = frozenset({(0, 1)}) if len(rows) > 1 else frozenset()
+    return Table(header=header, rows=rows, best=best, caption=result.caption())
+
+
+def _error_table(result: SimulateResult) -> Table:
+    """Error rates by the size of the simulated difference, bins without a pair left out."""
+    rows = [
+        [
+            f"{row['low']:.2f}–{row['high']:.2f}" if np.isfinite(row["high"]) else "0.20 and above",
+            str(row["count"]),
+            str(row["errors"]),
+            _rate(row),
+        ]
+        for row in _bins(result)
+        if row["count"]
+    ]
+    caption = (
+        "Error rate: how often the better run of a simulated collection is the worse one of the "
+        "real one, by the size of the simulated difference, ± its Monte Carlo error."
+    )
+    header = ["difference", "comparisons", "errors", "error rate"]
+    return Table(header=header, rows=rows, caption=caption)
+
+
+def _rate(row: dict[str, Any]) -> str:
+    # Without a single error, or with nothing else, the spread of the samples says nothing.
+    if row["errors"] in (0, row["count"]):
+        return f"{row['rate']:.4f}"
+    return "< 0.0001" if row["rate"] < 1e-4 else f"{row['rate']:.4f} ± {row['rate_error']:.4f}"
+
+
+def _csv_table(result: SimulateResult, tops: list[int]) -> Table:
+    keys = ("run", "raw_mean", "simulated_mean", "simulated_sd", "rank", "rank_low", "rank_high")
+    chances = {
+        f"top_{k}": dict(zip(result.runs, result.top_probability(k), strict=True)) for k in tops
+    }
+    rows = [
+        [*(_exact(row[key]) for key in keys), *(_exact(by[row["run"]]) for by in chances.values())]
+        for row in result.rows()
+    ]
+    return Table(header=[*keys, *chances], rows=rows)
+
+
+def _exact(value: Any) -> str:
+    """Every digit of a number; nothing where there is none."""
+    if isinstance(value, float):
+        return "" if np.isnan(value) else repr(float(value))
+    return str(value)
+
+
+def _figure(value: float, digits: int) -> str:
+    return "–" if np.isnan(value) else f"{value:.{digits}f}"
+
+
+def _share(value: float) -> str:
+    return f"{value:.1%}"

@@ -1,0 +1,1 @@
+"""How well do these topics rank and measure systems like these?"""

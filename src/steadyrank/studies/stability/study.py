@@ -1,0 +1,355 @@
+"""`stability`: how stable is this collection, and how many topics would make it so?
+
+Generalizability theory (Brennan 2001; Urbano, Marrero & Martín, SIGIR 2013), the second opinion on
+topic set sizes: a G-study splits the scores' variance into systems, topics, instances and the rest,
+a D-study says how well n topics, and k instances, rank the systems (E rho²) and measure them (Phi).
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from steadyrank._version import __version__
+from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.order import scores_in_order
+from steadyrank.data.scores import Scores, position
+from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.planning.demands import check_number
+from steadyrank.stats.planning.variance import VarianceComponents, topics_for
+from steadyrank.stats.planning.variance_facets import N_DRAWS, FacetComponents, PivotalDraws
+from steadyrank.studies.stability.influence import (
+    LeadingGroup,
+    LeaveOneOut,
+    leading_group,
+    leave_one_out,
+)
+from steadyrank.studies.stability.layouts import Components, study_components
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEVELS = (0.8, 0.9, 0.95)
+"""Stability to plan for, unless told."""
+
+INSTANCES = (1, 2, 5, 10)
+"""Numbers of instances to look at beside the systems' own, unless told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coefficients:
+    """The D-study of one number of topics, and of instances where systems have them."""
+
+    topics: int
+    e_rho2: float
+    e_rho2_interval: tuple[float, float]
+    phi: float
+    phi_interval: tuple[float, float]
+    instances: float | None = None
+
+    def row(self) -> dict[str, Any]:
+        """The keys of the JSON output."""
+        return {
+            "topics": self.topics,
+            **_instances_key(self.instances),
+            "e_rho2": self.e_rho2,
+            "e_rho2_interval": self.e_rho2_interval,
+            "phi": self.phi,
+            "phi_interval": self.phi_interval,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicsNeeded:
+    """Topics for a level of stability; infinite where no number reaches it."""
+
+    level: float
+    e_rho2: float
+    e_rho2_interval: tuple[float, float]
+    phi: float
+    phi_interval: tuple[float, float]
+    instances: float | None = None
+
+    def row(self) -> dict[str, Any]:
+        """The keys of the JSON output."""
+        return {
+            "level": self.level,
+            "e_rho2": self.e_rho2,
+            "phi": self.phi,
+            **_instances_key(self.instances),
+            "e_rho2_interval": self.e_rho2_interval,
+            "phi_interval": self.phi_interval,
+        }
+
+
+def _instances_key(instances: float | None) -> dict[str, float]:
+    return {} if instances is None else {"instances": instances}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StabilityResult:
+    """What `stability` found on one measure."""
+
+    measure: str
+    components: Components
+    """The G-study."""
+    confidence: float
+    coefficients: tuple[Coefficients, ...]
+    """The D-study: first the collection's own numbers, then those asked about."""
+    topics_needed: tuple[TopicsNeeded, ...]
+    leave_one_out: LeaveOneOut | None = None
+    """The coefficients without each system; None of fewer than four systems."""
+    leading_group: LeadingGroup | None = None
+    """Those of the better half of the systems; None of fewer than five systems."""
+    seed: int = 0
+    """Of the draws behind intervals, where systems have instances."""
+
+    @property
+    def e_rho2(self) -> float:
+        """Relative stability of the collection as it is."""
+        return self.coefficients[0].e_rho2
+
+    @property
+    def phi(self) -> float:
+        """Absolute stability of the collection as it is."""
+        return self.coefficients[0].phi
+
+    @property
+    def variance_share(self) -> dict[str, float]:
+        """Each component over their sum."""
+        total = sum(self.components.variance.values())
+        return {name: value / total for name, value in self.components.variance.items()}
+
+    @property
+    def instances(self) -> tuple[float, ...]:
+        """The D-study's numbers of instances, the collection's own first; none with two facets."""
+        found = (each.instances for each in self.coefficients if each.instances is not None)
+        return tuple(dict.fromkeys(found))
+
+    def d_study(
+        self, topics: Sequence[int], instances: Sequence[float] = ()
+    ) -> tuple[Coefficients, ...]:
+        """Coefficients of other numbers of topics and instances, every one with every other.
+
+        Without `instances`, the collection's own number.
+        """
+        known = _interval_source(self.components, self.seed)
+        numbers = instances or _numbers(self.components, [])
+        return tuple(
+            _coefficients(known, _check_size("topics", n), k, self.confidence)
+            for n in topics
+            for k in numbers
+        )
+
+    def caption(self) -> str:
+        """What a table of this result must say: sizes, model, intervals, version."""
+        g = self.components
+        dropped = f" ({g.n_dropped} dropped)" if g.n_dropped else ""
+        sizes = f"{self.measure}, {g.n_systems} systems × {g.n_topics} topics{dropped}"
+        sure = f"{self.confidence:.0%} intervals"
+        if isinstance(g, VarianceComponents):
+            return (
+                f"{sizes}, both random; {sure}, by Feldt for E rho² and by Arteaga et al. for Phi; "
+                f"steadyrank {__version__}."
+            )
+        how = "each system's own" if g.design == "nested" else "shared by all systems"
+        return (
+            f"{sizes} × {counted(g.n_instances, g.facet)} ({how}), all random; {sure} by "
+            f"{N_DRAWS:,} generalized pivotal draws, seed {self.seed}; steadyrank {__version__}."
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary a number of topics: the D-study."""
+        return [{"measure": self.measure, **found.row()} for found in self.coefficients]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The D-study, one row a number of topics."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StabilityTable:
+    """What `stability` found on several measures, to draw it together."""
+
+    results: tuple[StabilityResult, ...]
+
+
+def counted(k: float, facet: str) -> str:
+    """A number of a facet's levels, in words.
+
+    >>> counted(1, "instance"), counted(2.5, "assessor"), counted(3, "query_variation")
+    ('1 instance', '2.5 assessors', '3 levels of query_variation')
+    """
+    several = "" if k == 1 else "s"
+    if facet in ("instance", "assessor", "seed"):
+        return f"{k:.3g} {facet}{several}"
+    return f"{k:.3g} level{several} of {facet}"
+
+
+def stability(
+    scores: Scores,
+    *,
+    measure: str | None = None,
+    topics: Sequence[int] = (),
+    levels: Sequence[float] = LEVELS,
+    facet: str = "auto",
+    instances: Sequence[int] | None = None,
+    confidence: float = 0.95,
+    rng: Rng = 0,
+) -> StabilityResult:
+    """G-study and D-study of one measure, systems and topics crossed, with or without instances.
+
+    E rho² = system / (system + residual / n): how well n topics keep the systems' order. Phi =
+    system / (system + (topic + residual) / n): how well they keep the scores themselves.
+    `topics`: other numbers of topics to look at; `levels`: of stability to find topics for.
+
+    Where `run_info["system"]` says that runs are instances of systems, these are a third facet:
+    E rho² = system / (system + system_topic / n + instance / k + residual / (n k)), and Phi has
+    topic / n in its error as well. `facet`: "auto"; "none", to take every run for a system; or a
+    column of `run_info`, such as `assessor`, whose values every system has: then system_assessor
+    stands for instance, and Phi's error also has assessor / k and topic_assessor / (n k).
+    `instances`: numbers of them to look at, 1, 2, 5 and 10 unless given.
+
+    Systems, topics and instances all count as random samples: the answer is about other systems
+    like these. Close systems make it low although each score is known well, and one system far
+    from all others makes it high although the others cannot be ordered: `leave_one_out` has the
+    coefficients without each system, `leading_group` those of the better half. Intervals assume
+    normal effects. A component that comes out negative is kept as it is in the others' equations,
+    counts as 0 in coefficients, and is warned of. Topics that some run lacks are left out.
+
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=4, runs_per_team=2, n_topics=30, depth=50, pool_depth=25)
+    >>> scores = sr.evaluate(track.runs, track.complete, "AP", no_relevant="skip")
+    >>> result = stability(scores, levels=[0.95])
+    >>> list(result.components.variance)
+    ['system', 'topic', 'residual']
+    """
+    seed = seed_from(rng)
+    name = _measure(scores, measure)
+    scores = scores_in_order(scores, runs=True)
+    check_open_unit("confidence", confidence)
+    for level in levels:
+        check_open_unit("level", check_number("level", level))
+    sizes = [_check_size("topics", size) for size in topics]
+    asked = None if instances is None else [_check_size("instances", k) for k in instances]
+    g = study_components(scores, name, str(facet))
+    if not any(g.mean_squares.values()):
+        raise InputError(f"{name}: every score is the same: there is no variance to split")
+    _warn_of_negative(name, g)
+    known, numbers = _interval_source(g, seed), _numbers(g, asked)
+    own = _coefficients(known, g.n_topics, numbers[0], confidence)
+    half_width = (own.e_rho2_interval[1] - own.e_rho2_interval[0]) / 2.0
+    return StabilityResult(
+        measure=name,
+        components=g,
+        confidence=confidence,
+        coefficients=tuple(
+            _coefficients(known, n, k, confidence) for n in [g.n_topics, *sizes] for k in numbers
+        ),
+        topics_needed=tuple(
+            _topics_needed(known, level, k, confidence) for k in numbers for level in levels
+        ),
+        leave_one_out=leave_one_out(scores, name, str(facet), g, half_width),
+        leading_group=leading_group(scores, name, str(facet), g),
+        seed=seed,
+    )
+
+
+def _measure(scores: Scores, measure: str | None) -> str:
+    if measure is None:
+        scores.matrix()
+        return scores.measures[0]
+    position(str(measure), scores.measures, "measure")
+    return str(measure)
+
+
+def _check_size(what: str, size: Any) -> int:
+    if check_number(what, size) != math.floor(size) or not size >= 1:
+        raise InputError(f"{what} must be whole numbers from 1 on, got {size!r}")
+    return int(size)
+
+
+def _warn_of_negative(measure: str, g: Components) -> None:
+    below = [f"{name} ({value:.3g})" for name, value in g.raw.items() if value < 0.0]
+    if below:
+        warnings.warn(
+            f"{measure}: negative estimates count as 0: {', '.join(below)}; such components are "
+            "too small to be seen here",
+            SteadyrankWarning,
+            stacklevel=3,
+        )
+
+
+def _numbers(g: Components, asked: Sequence[int] | None) -> list[Any]:
+    """Numbers of instances to look at, the systems' own first; None alone without a facet."""
+    if isinstance(g, FacetComponents):
+        return list(dict.fromkeys([g.n_instances, *(INSTANCES if asked is None else asked)]))
+    if asked:
+        raise InputError(
+            "numbers of instances need systems with several runs each: give run information with a "
+            "column system (--run-info FILE), or --system-from REGEX"
+        )
+    return [None]
+
+
+def _interval_source(g: Components, seed: int) -> VarianceComponents | PivotalDraws:
+    """What knows intervals: mean squares in closed form, or draws."""
+    return g.draws(rng=seed) if isinstance(g, FacetComponents) else g
+
+
+def _coefficients(
+    known: VarianceComponents | PivotalDraws, n_topics: int, n_instances: Any, confidence: float
+) -> Coefficients:
+    # The same methods, with a number of instances where there are any.
+    if isinstance(known, PivotalDraws):
+        g, at = known.components, {"n_topics": n_topics, "n_instances": n_instances}
+    else:
+        g, at = known, {"n_topics": n_topics}  # type: ignore[assignment]
+    return Coefficients(
+        topics=n_topics,
+        instances=n_instances,
+        e_rho2=g.e_rho2(**at),
+        e_rho2_interval=known.e_rho2_interval(**at, confidence=confidence),
+        phi=g.phi(**at),
+        phi_interval=known.phi_interval(**at, confidence=confidence),
+    )
+
+
+def _topics_needed(
+    known: VarianceComponents | PivotalDraws, level: float, n_instances: Any, confidence: float
+) -> TopicsNeeded:
+    if isinstance(known, VarianceComponents):
+        return _needed(known, level, confidence)
+    g = known.components
+    return TopicsNeeded(
+        level=level,
+        instances=n_instances,
+        e_rho2=g.topics_for_e_rho2(level, n_instances),
+        e_rho2_interval=known.topics_for_e_rho2_interval(level, n_instances, confidence),
+        phi=g.topics_for_phi(level, n_instances),
+        phi_interval=known.topics_for_phi_interval(level, n_instances, confidence),
+    )
+
+
+def _needed(g: VarianceComponents, level: float, confidence: float) -> TopicsNeeded:
+    """The larger the ratio of variances, the fewer topics: limits change places."""
+    relative, absolute = (
+        g.relative_ratio_interval(confidence),
+        g.absolute_ratio_interval(confidence),
+    )
+    return TopicsNeeded(
+        level=level,
+        e_rho2=g.topics_for_e_rho2(level),
+        e_rho2_interval=(topics_for(relative[1], level), topics_for(relative[0], level)),
+        phi=g.topics_for_phi(level),
+        phi_interval=(topics_for(absolute[1], level), topics_for(absolute[0], level)),
+    )

@@ -1,0 +1,1 @@
+"""Would other topics change the table?"""

@@ -1,0 +1,201 @@
+"""Levels of the difference of two mean scores: how often other topics reverse such a difference.
+
+For `topics`: the theory of Lin & Hauptmann (SIGIR 2005), averaged over the pairs of a level, and
+the experiment of Voorhees & Buckley (SIGIR 2002, doi:10.1145/564376.564432), in which disjoint sets
+of topics are held against each other, with the curve through its rates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from steadyrank.compute.executors import Progress, map_in_order, workers
+from steadyrank.compute.random import block_stream, blocks_of
+from steadyrank.stats.pairs.difference_bins import N_BINS, ROUNDED, WIDTH
+from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW
+from steadyrank.stats.planning.exponential_fit import fit_decays
+from steadyrank.stats.planning.reversal import (
+    PairVariances,
+    approximate_error_rate,
+    error_rate,
+    predictive_rate,
+)
+from steadyrank.studies.topics import kernels as topic_kernels
+from steadyrank.studies.topics.kernels import N_KINDS, N_TABLES, REVERSED, SLOTS, TIED
+
+Binning = Literal["first", "both"]
+
+TRIALS_A_BLOCK = 32
+"""Trials that share a stream of random numbers."""
+
+KEPT_TRIALS = 10_000
+"""Up to so many trials are counted one by one; of more, a block at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LevelFit:
+    """The curve b1 exp(-b2 n) through a level's empirical rates, and where it leads."""
+
+    b1: float
+    b2: float
+    method: str
+    residuals: np.ndarray
+    """Empirical less fitted rate at each size; NaN where there is no empirical rate."""
+    rate: np.ndarray
+    """At each of the further sizes. No interval of it is known to hold: see `fit_decays`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TopicLevel:
+    """Pairs whose mean scores differ by `low` to `high`: theory and experiment.
+
+    The theory speaks of pairs whose difference over all topics is in the level, the experiment of
+    pairs whose difference in the first of two disjoint sets is.
+    """
+
+    low: float
+    high: float
+    pairs: int
+    variance: float
+    """Of the mean difference: mean over the pairs of var(z) / n."""
+    variance_independent: float
+    """The same if the runs of a pair had topics of their own: (var(a) + var(b)) / n."""
+    error_rate: np.ndarray
+    """At each size, mean over the pairs; so are the next two, each pair's difference taken for
+    the true one, or as observed on so many topics."""
+    approximation: np.ndarray
+    predictive: np.ndarray
+    empirical: np.ndarray
+    """At each size; NaN where no split had a pair in the level, or the size has no splits."""
+    empirical_error: np.ndarray
+    """Monte Carlo standard error, which allows for pairs of one split depending on each other."""
+    count: np.ndarray
+    reversed: np.ndarray
+    ties: np.ndarray
+    """Pairs without a difference in one of the sets: counted, never reversed."""
+    fit: LevelFit | None
+
+
+def count_splits(
+    complete: np.ndarray,
+    sizes: Sequence[int],
+    *,
+    trials: int,
+    binning: Binning = "first",
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    seed: int = 0,
+) -> np.ndarray:
+    """How many pairs agree, are reversed or tied, by bin: [row, size, kind, bin].
+
+    A row is a trial or, of very many, a block of trials. Sizes above half the topics of complete
+    [run, topic] have no splits and stay 0.
+    """
+    scores = np.ascontiguousarray(complete.T)
+    n_topics, n_runs = scores.shape
+    possible = np.array([size for size in sizes if 2 * size <= n_topics], np.int64)
+    tiny = CONSTANT * max(1.0, np.abs(scores).max(initial=0.0)) / WIDTH
+
+    def count(block: tuple[int, int, int]) -> np.ndarray:
+        number, first, stop = block
+        stream = block_stream(seed, "topic splits", number)
+        orders = stream.permuted(np.tile(np.arange(n_topics), (stop - first, 1)), axis=1)
+        rows = stop - first if trials <= KEPT_TRIALS else 1
+        found = np.zeros((rows, len(possible), N_KINDS, N_BINS), np.int32)
+        topic_kernels.count_reversals(
+            scores,
+            orders,
+            possible,
+            tiny,
+            binning == "both",
+            found,
+            np.empty((4, n_runs)),
+            np.empty(n_runs, np.int32),
+            np.empty((N_TABLES, N_KINDS + 1, SLOTS), np.uint32),
+        )
+        return found
+
+    with workers(jobs=jobs) as threads:
+        blocks = blocks_of(trials, TRIALS_A_BLOCK)
+        found = np.concatenate(map_in_order(count, blocks, threads, progress=progress))
+    return np.pad(found, [(0, 0), (0, len(sizes) - len(possible)), (0, 0), (0, 0)])
+
+
+def topic_levels(
+    found: PairVariances, splits: np.ndarray, sizes: tuple[int, ...], further: tuple[int, ...]
+) -> tuple[TopicLevel, ...]:
+    """Theory and experiment for each of 21 bins of the difference."""
+    known = found.flag != TOO_FEW
+    place = np.full(len(known), -1)
+    place[known] = np.minimum(N_BINS - 1, np.abs(found.difference[known]) / WIDTH + ROUNDED)
+    counts, swaps = splits.sum(axis=2), splits[:, :, REVERSED]
+    total, wrong, ties = (part.sum(axis=0).T for part in (counts, swaps, splits[:, :, TIED]))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rates = wrong / total
+        off = swaps - np.nan_to_num(rates.T) * counts
+        errors = np.sqrt((off**2).sum(axis=0)).T / np.where(total > 0, total, np.nan)
+    if len(splits) < 2:
+        errors = np.full_like(errors, np.nan)
+    fits = _fits(rates, total, sizes, further)
+    return tuple(
+        TopicLevel(
+            low=level / round(1 / WIDTH),
+            high=(level + 1) / round(1 / WIDTH) if level < N_BINS - 1 else math.inf,
+            **_theory(found, np.flatnonzero(place == level), sizes),
+            empirical=rates[level],
+            empirical_error=errors[level],
+            count=total[level],
+            reversed=wrong[level],
+            ties=ties[level],
+            fit=fits[level],
+        )
+        for level in range(N_BINS)
+    )
+
+
+def _theory(found: PairVariances, members: np.ndarray, sizes: tuple[int, ...]) -> dict[str, Any]:
+    """Means over the pairs of a level; NaN of none."""
+    difference, variance, n = (
+        part[members, None] for part in (found.difference, found.variance, found.n)
+    )
+    independent = (found.variance_a + found.variance_b)[members]
+    at = np.array(sizes, np.float64)
+    rates = {
+        "error_rate": error_rate(difference, variance, at),
+        "approximation": approximate_error_rate(difference, variance, at),
+        "predictive": predictive_rate(difference, variance, at),
+    }
+    if not len(members):
+        nothing = {key: np.full(len(sizes), np.nan) for key in rates}
+        return {"pairs": 0, "variance": math.nan, "variance_independent": math.nan, **nothing}
+    return {
+        "pairs": len(members),
+        "variance": float((variance / n).mean()),
+        "variance_independent": float((independent / n[:, 0]).mean()),
+        **{key: rate.mean(axis=0) for key, rate in rates.items()},
+    }
+
+
+def _fits(
+    rates: np.ndarray, total: np.ndarray, sizes: tuple[int, ...], further: tuple[int, ...]
+) -> list[LevelFit | None]:
+    """The curve of each level."""
+    found = fit_decays(sizes, rates, weights=total)
+    residuals, ahead = rates - found.at(sizes), found.at(further)
+    return [
+        LevelFit(
+            b1=float(found.b1[level]),
+            b2=float(found.b2[level]),
+            method=str(method),
+            residuals=residuals[level],
+            rate=ahead[level],
+        )
+        if method
+        else None
+        for level, method in enumerate(found.method)
+    ]

@@ -1,0 +1,218 @@
+"""What `topics` found, drawn: error rates against the number of topics, by the difference.
+
+Points are rates of disjoint sets of topics, lines the curve through them and the theory: the
+figures of Voorhees & Buckley (SIGIR 2002). Theory alone, equations (8) and (13) of Lin & Hauptmann
+(SIGIR 2005), and the variances of their Table 1. `steadyrank.studies.plotting` lists the drawings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steadyrank.errors import InputError
+from steadyrank.present.figures import Plot
+from steadyrank.present.plot_style import (
+    COLOURS,
+    MARKERS,
+    QUIET,
+    Drawing,
+    fixed,
+    label,
+    legend,
+    look,
+)
+from steadyrank.present.svg import tell
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from steadyrank.studies.topics.levels import TopicLevel
+    from steadyrank.studies.topics.study import TopicsResult
+
+SHOWN = (1, 2, 4, 8)
+"""Levels that are drawn unless others are named: of differences of .01, .02, .04 and .08."""
+
+
+def draw_error_rates(
+    result: TopicsResult, ax: Axes, *, levels: Sequence[float] | None = None
+) -> None:
+    """Empirical rates ± Monte Carlo errors, their fit, and both theories; a colour a level.
+
+    `levels` are differences, such as .02 for the level from .02 to .03.
+    """
+    chosen = _chosen(result) if levels is None else [_level_of(result, low) for low in levels]
+    for place, level in enumerate(chosen):
+        style: dict[str, Any] = {"color": COLOURS[place % len(COLOURS)]}
+        _draw_level(result, level, ax, style, MARKERS[place % len(MARKERS)])
+    _finish(result, ax, chosen, (("fit", "-"), ("eq. 8, paired", "--"), ("predictive", ":")))
+
+
+def _draw_level(
+    result: TopicsResult, level: TopicLevel, ax: Axes, style: dict[str, Any], marker: str
+) -> None:
+    sizes = np.array(result.sizes)
+    error = np.nan_to_num(level.empirical_error)
+    below = np.minimum(error, np.nan_to_num(level.empirical))
+    bars = ax.errorbar(
+        sizes,
+        level.empirical,
+        yerr=np.stack([below, error]),
+        linestyle="none",
+        marker=marker,
+        markersize=4,
+        elinewidth=1.0,
+        capsize=2,
+        **style,
+    )
+    tell(
+        bars,
+        [
+            f"difference {_name(level)}, {size} topics: {swapped:,} of {count:,} reversed, "
+            f"rate {rate:.4f} ± {off:.4f}"
+            for size, swapped, count, rate, off in zip(
+                sizes, level.reversed, level.count, level.empirical, error, strict=True
+            )
+        ],
+    )
+    if level.fit is not None:
+        span = np.linspace(sizes[0], max(sizes[-1], result.n_complete), 200)
+        ax.plot(span, level.fit.b1 * np.exp(-level.fit.b2 * span), linewidth=1.2, **style)
+    ax.plot(sizes, level.error_rate, linewidth=1.0, linestyle="--", **style)
+    ax.plot(sizes, level.predictive, linewidth=1.0, linestyle=":", **style)
+
+
+def _finish(
+    result: TopicsResult, ax: Axes, chosen: Sequence[TopicLevel], kinds: Sequence[tuple[str, Any]]
+) -> None:
+    """Axes, and a legend of the levels' colours and the lines' styles."""
+    from matplotlib.lines import Line2D
+
+    handles: list[Any] = [
+        Line2D([], [], markersize=4, label=_name(level), **look(place))
+        for place, level in enumerate(chosen)
+    ]
+    handles += [Line2D([], [], color=QUIET, linestyle=style, label=name) for name, style in kinds]
+    ax.set_ylim(0, 0.52)
+    ax.set_xlim(left=0)
+    label(ax, x="topics in each of two sets", y=f"reversals by mean {result.measure}")
+    legend(ax, handles=handles)
+
+
+def draw_theory(result: TopicsResult, ax: Axes, *, levels: Sequence[float] | None = None) -> None:
+    """Error rates by theory: equation (8), its approximation (13), and the predictive rate."""
+    chosen = _chosen(result) if levels is None else [_level_of(result, low) for low in levels]
+    chosen = [level for level in chosen if level.pairs]
+    sizes = np.array(result.sizes)
+    for place, level in enumerate(chosen):
+        style = look(place)
+        (line,) = ax.plot(sizes, level.error_rate, markersize=4, linewidth=1.2, **style)
+        tell(
+            line,
+            [
+                f"difference {_name(level)}, {size} topics: eq. 8 {exact:.4f}, eq. 13 {near:.4f}, "
+                f"predictive {ahead:.4f}"
+                for size, exact, near, ahead in zip(
+                    sizes, level.error_rate, level.approximation, level.predictive, strict=True
+                )
+            ],
+        )
+        for rates, line_style in ((level.approximation, "--"), (level.predictive, ":")):
+            ax.plot(sizes, rates, linewidth=1.0, linestyle=line_style, color=style["color"])
+    _finish(result, ax, chosen, (("eq. 8", "-"), ("eq. 13", "--"), ("predictive", ":")))
+
+
+def draw_variances(result: TopicsResult, ax: Axes) -> None:
+    """Variance of mean differences by their size, paired and as if topics were others: Table 1."""
+    levels = [level for level in result.levels if level.pairs]
+    place = np.arange(len(levels))
+    kinds = (("variance", "same topics (paired)"), ("variance_independent", "eq. 3: independent"))
+    for k, (key, words) in enumerate(kinds):
+        values = [getattr(level, key) for level in levels]
+        (line,) = ax.plot(place, values, linewidth=1.0, markersize=5, label=words, **look(k))
+        tell(
+            line,
+            [
+                f"difference {_name(level)}, {level.pairs:,} pairs: {words} {value:.3g}"
+                for level, value in zip(levels, values, strict=True)
+            ],
+        )
+    ax.set_xticks(place, labels=[_name(level) for level in levels], rotation=90)
+    ax.set_ylim(bottom=0)
+    label(ax, x=f"difference of mean {result.measure} on {result.n_topics} topics")
+    label(ax, y="variance of the difference")
+    legend(ax)
+
+
+def draw_pairs(result: TopicsResult, ax: Axes) -> None:
+    """Each pair's difference, and how likely as many other topics reverse it."""
+    from steadyrank.studies.topics.sentences import needed_words
+
+    rows = result.rows()
+    size = np.abs([row["difference"] for row in rows])
+    for k, (key, words) in enumerate(
+        (("predictive", "predictive"), ("error_rate", "eq. 8, difference taken as true"))
+    ):
+        (dots,) = ax.plot(
+            size,
+            [row[key] for row in rows],
+            linestyle="none",
+            markersize=3.5,
+            alpha=0.7,
+            label=words,
+            **look(k),
+        )
+        tell(
+            dots,
+            [
+                f"{row['a']} – {row['b']}: difference {row['difference']:+.4f}, reversed with "
+                f"probability {row[key]:.3f}; topics needed: {needed_words(row)}"
+                for row in rows
+            ],
+        )
+    ax.axhline(
+        result.target, color=QUIET, linewidth=1.0, linestyle="--", label=f"target {result.target:g}"
+    )
+    ax.set_xlim(left=0)
+    ax.set_ylim(-0.01, 0.52)
+    label(ax, x=f"difference of mean {result.measure} on {result.n_topics} topics")
+    label(ax, y="reversed by as many other topics")
+    legend(ax)
+
+
+def _chosen(result: TopicsResult) -> list[TopicLevel]:
+    """The usual levels, or the first that have anything to show."""
+    usual = [result.levels[place] for place in SHOWN]
+    full = [level for level in result.levels if level.count.any() or level.pairs]
+    return [level for level in usual if level in full] or full[: len(SHOWN)]
+
+
+def _level_of(result: TopicsResult, difference: float) -> TopicLevel:
+    for level in result.levels:
+        if level.low <= difference + 1e-9 < level.high:
+            return level
+    raise InputError(f"a level is named by a difference from 0 on, got {difference!r}")
+
+
+def _name(level: TopicLevel) -> str:
+    if np.isinf(level.high):
+        return f"{level.low:.2f} and above"
+    return f"{level.low:.2f}–{level.high:.2f}"
+
+
+TOPIC_DRAWINGS: dict[str, Drawing] = {
+    "error_rate": (draw_error_rates, fixed(6.4, 4.4)),
+    "theory": (draw_theory, fixed(6.4, 4.4)),
+    "pairs": (draw_pairs, fixed(6.0, 4.2)),
+    "variances": (draw_variances, fixed(6.4, 4.4)),
+}
+"""Kind of plot to what draws it and the inches that it needs, the default first."""
+
+
+PLOTS = {
+    name: {kind: Plot(*drawing) for kind, drawing in kinds.items()}
+    for name, kinds in {"TopicsResult": TOPIC_DRAWINGS}.items()
+}
+"""Class of a result to its kinds of plot, the default first."""

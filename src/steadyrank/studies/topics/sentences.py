@@ -1,0 +1,91 @@
+"""What `topics` says of a pair of runs: whether it is reversed, and how many topics would show it.
+
+A number of topics always comes with its interval; where only a lower bound is known, or no number
+exists, that is said instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
+
+CONFIDENCE = 0.95
+"""Of the intervals of numbers of topics."""
+
+
+def pair_words(row: Mapping[str, Any], measure: str, test: str, *, picked: bool = False) -> str:
+    """What a second experiment may do to a pair, and what it takes to show the difference.
+
+    `picked`: whether the two were picked by these very scores, as the leader and the second are.
+    """
+    a, b, gap, n = row["a"], row["b"], row["difference"], row["n"]
+    if row["flag"] == TOO_FEW:
+        return f"{a} and {b} share {n} topics: too few to say anything."
+    if row["flag"] == NO_DIFFERENCE or gap == 0.0:
+        return f"{a} and {b} have the same mean {measure} on {n} topics: there is no order to keep."
+    if gap < 0:
+        a, b = b, a
+    start = f"{a} is above {b} by {abs(gap):.4f} mean {measure} on {n} topics. "
+    if row["flag"] == ZERO_VARIANCE:
+        return f"{start}The difference is the same on every topic: nothing reverses it."
+    return (
+        f"{start}With {n} other topics, a difference like this is reversed in a second experiment "
+        f"{percent(row['predictive'])} of the time{_picked(row) if picked else ''}, and "
+        f"{percent(row['predictive_limit'])} of the time however many topics that has. To show it, "
+        f"{test} requires {needed_words(row)}."
+    )
+
+
+def _picked(row: Mapping[str, Any]) -> str:
+    """What having been picked among many runs makes of the rate, where it makes a difference."""
+    expected = percent(row["expected_reversal"])
+    if expected == percent(row["predictive"]):
+        return ""
+    return f" ({expected} allowing for how the two were picked among all runs)"
+
+
+def needed_words(row: Mapping[str, Any]) -> str:
+    """The topics that a pair requires: a number with its interval, a lower bound, or none.
+
+    >>> needed_words({"topics_needed": 81, "topics_needed_interval": (24, 8404)})
+    '81 topics (95% interval 24 to 8,404)'
+    >>> needed_words({"topics_needed": None, "topics_needed_interval": (51, None)})
+    'at least 51 topics (95% confidence; no upper limit, as the true difference may be 0)'
+    >>> needed_words({"topics_needed": None, "topics_needed_interval": (None, None)})
+    'no number of topics'
+    """
+    needed, (low, high) = row["topics_needed"], row["topics_needed_interval"]
+    sure = f"{CONFIDENCE:.0%}"
+    if low is None:
+        return "no number of topics"
+    if needed is None:
+        limit = f"{sure} confidence; no upper limit, as the true difference may be 0"
+        return f"at least {low:,} topics ({limit})"
+    return f"{needed:,} topics ({sure} interval {low:,} to {high:,})"
+
+
+def needed_figure(row: Mapping[str, Any]) -> str:
+    """The same for a cell of a table.
+
+    >>> needed_figure({"topics_needed": 81, "topics_needed_interval": (24, 8404), "flag": ""})
+    '81 (24 to 8,404)'
+    >>> needed_figure({"topics_needed": None, "topics_needed_interval": (51, None), "flag": ""})
+    'at least 51'
+    """
+    needed, (low, high) = row["topics_needed"], row["topics_needed_interval"]
+    if low is None:
+        return "–" if row["flag"] == TOO_FEW else "none"
+    return f"at least {low:,}" if needed is None else f"{needed:,} ({low:,} to {high:,})"
+
+
+def percent(rate: float) -> str:
+    """A rate for people.
+
+    >>> percent(0.183), percent(0.0312), percent(0.0002)
+    ('18%', '3.1%', 'less than 0.1%')
+    """
+    if rate < 0.001:
+        return "less than 0.1%"
+    return f"{rate:.0%}" if rate >= 0.0995 else f"{100 * rate:.2g}%"

@@ -1,0 +1,398 @@
+"""`topics`: would other topics change the table? Error rates against the size of the topic set.
+
+For whoever reports that one run beats another. Theory: the chance that two experiments contradict
+each other (Lin & Hauptmann, SIGIR 2005) and, for an observed difference, that a second one reverses
+it. Experiment: the rate at which disjoint sets of these topics do so, by the size of the difference
+(Voorhees & Buckley, SIGIR 2002, doi:10.1145/564376.564432), and where its curve leads.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from steadyrank._version import __version__
+from steadyrank.compute.executors import Progress
+from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.order import scores_in_order
+from steadyrank.data.scores import Scores, position
+from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.planning.demands import check_comparisons, check_number
+from steadyrank.stats.planning.design import check_rates
+from steadyrank.stats.planning.needed_topics import NeededTopics, needed_topics
+from steadyrank.stats.planning.reversal import (
+    PairVariances,
+    approximate_error_rate,
+    error_rate,
+    pair_variances,
+    predictive_rate,
+)
+from steadyrank.stats.run_means import adjusted_means
+from steadyrank.stats.selection import expected_means, kept_order
+from steadyrank.studies.topics.levels import Binning, TopicLevel, count_splits, topic_levels
+from steadyrank.studies.topics.sentences import CONFIDENCE, pair_words
+from steadyrank.words import by_number, level_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+_MOMENTS = ("difference", "variance_a", "variance_b", "covariance", "variance")
+_RATES = (
+    "error_rate",
+    "error_rate_independent",
+    "approximation",
+    "predictive",
+    "predictive_limit",
+    "expected_reversal",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TopicsResult:
+    """What `topics` found: arrays with one entry a pair, and levels of the difference."""
+
+    measure: str
+    runs: tuple[str, ...]
+    mean: np.ndarray
+    n_topics: int
+    n_complete: int
+    """Topics that every run has: the splits use no others."""
+    trials: int
+    target: float
+    """A rate of reversals that is still called rare."""
+    alpha: float
+    beta: float
+    comparisons: int
+    """Over which `alpha` is kept: numbers of topics are for tests at `level`."""
+    binning: Binning
+    baseline: str | None
+    seed: int
+    pairs: np.ndarray
+    """[pair, 2]: positions of the two runs."""
+    variances: PairVariances
+    error_rate: np.ndarray
+    error_rate_independent: np.ndarray
+    approximation: np.ndarray
+    predictive: np.ndarray
+    predictive_limit: np.ndarray
+    """The predictive rate of a second experiment with endless topics: none has a smaller one."""
+    expected_reversal: np.ndarray
+    """The chance of a reversal, allowing for how the two were picked: by empirical Bayes over
+    all runs (`steadyrank.stats.selection`); the predictive rate where there are two runs."""
+    needed: NeededTopics
+    """For a paired t test at `level` with power 1 - beta, with 95 % intervals."""
+    sizes: tuple[int, ...]
+    further_sizes: tuple[int, ...]
+    """To which the fits are extrapolated."""
+    levels: tuple[TopicLevel, ...]
+
+    @property
+    def n_dropped(self) -> int:
+        """Topics that the splits leave out because some run lacks them."""
+        return self.n_topics - self.n_complete
+
+    @property
+    def level(self) -> float:
+        """Of a single comparison: alpha over the number of comparisons, Bonferroni's bound."""
+        return self.alpha / self.comparisons
+
+    @property
+    def order(self) -> list[int]:
+        """Positions of the runs, best mean first."""
+        best_first = np.argsort(-np.nan_to_num(self.mean, nan=-np.inf), kind="stable")
+        return [int(run) for run in best_first]
+
+    @property
+    def leaders(self) -> tuple[str, str]:
+        """The best run and the second, or the baseline where that is neither."""
+        first, second = (self.runs[run] for run in self.order[:2])
+        return first, second if self.baseline in (None, first, second) else str(self.baseline)
+
+    def sentence(self, a: str | None = None, b: str | None = None) -> str:
+        """What a second experiment may do to two runs, in words; to the leaders unless named."""
+        names = (a or self.leaders[0], b or self.leaders[1])
+        one, other = (position(name, self.runs, "run") for name in names)
+        pair = self.pair(one, other)
+        (row,) = self.rows([pair])
+        return pair_words(row, self.measure, self.test_words(), picked=a is None and b is None)
+
+    def test_words(self) -> str:
+        """The test that numbers of topics are for."""
+        level = level_words(self.alpha, self.comparisons)
+        return f"a paired t test with power {1.0 - self.beta:g} at {level}"
+
+    def pair(self, one: int, other: int) -> int:
+        """Which of the pairs two runs, by their positions, are, in either order."""
+        first, second = min(one, other), max(one, other)
+        if first != second and self.baseline is None:
+            return first * (2 * len(self.runs) - first - 1) // 2 + second - first - 1
+        found = np.flatnonzero((np.sort(self.pairs, axis=1) == (first, second)).all(axis=1))
+        if not len(found):
+            names = f"{self.runs[one]!r} and {self.runs[other]!r}"
+            raise InputError(f"{names} are no pair of this result")
+        return int(found[0])
+
+    def caption(self) -> str:
+        """What a table of this result must say."""
+        dropped = f" ({self.n_dropped} left out of the splits)" if self.n_dropped else ""
+        return (
+            f"{self.measure}, {self.n_topics} topics{dropped}, {self.trials} splits, seed "
+            f"{self.seed}; steadyrank {__version__}."
+        )
+
+    def __repr__(self) -> str:
+        return f"<TopicsResult: {len(self.pairs)} pairs. {self.caption()}>"
+
+    def rows(self, which: Sequence[int] | slice = slice(None)) -> list[dict[str, Any]]:
+        """One dictionary a pair, with the keys that the JSON output has."""
+        found, (first, second) = self.variances, self.pairs[which].T
+        # Without an upper end the number at the observed difference estimates nothing.
+        known = np.where(np.isfinite(self.needed.high), self.needed.topics, np.nan)
+        needed, low, high = (
+            [_whole(size) for size in sizes[which].tolist()]
+            for sizes in (known, self.needed.low, self.needed.high)
+        )
+        columns = {
+            "a": [self.runs[run] for run in first],
+            "b": [self.runs[run] for run in second],
+            "n": found.n[which].tolist(),
+            "mean_a": self.mean[first].tolist(),
+            "mean_b": self.mean[second].tolist(),
+            **{key: getattr(found, key)[which].tolist() for key in _MOMENTS},
+            **{key: getattr(self, key)[which].tolist() for key in _RATES},
+            "topics_needed": needed,
+            "topics_needed_interval": list(zip(low, high, strict=True)),
+            "flag": found.flag[which].tolist(),
+        }
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def curves(self) -> list[dict[str, Any]]:
+        """One dictionary for each level and size: the curves that the plot shows."""
+        keys = (
+            "error_rate",
+            "approximation",
+            "predictive",
+            "empirical",
+            "empirical_error",
+            "count",
+            "reversed",
+            "ties",
+        )
+        return [
+            {
+                "low": level.low,
+                "high": level.high,
+                "pairs": level.pairs,
+                "size": size,
+                **{key: getattr(level, key)[s].item() for key in keys},
+                "fitted": level.fit.b1 * math.exp(-level.fit.b2 * size) if level.fit else math.nan,
+            }
+            for level in self.levels
+            for s, size in enumerate(self.sizes)
+        ]
+
+    def to_frame(self, kind: Literal["pairs", "levels"] = "pairs") -> pd.DataFrame:
+        """One row a pair, or one row for each level and size."""
+        import pandas as pd
+
+        if kind not in ("pairs", "levels"):
+            raise unknown_name("kind of frame", kind, ("pairs", "levels"))
+        if kind == "levels":
+            return pd.DataFrame(self.curves())
+        frame = pd.DataFrame(self.rows())
+        ends = frame.pop("topics_needed_interval").tolist()
+        place = list(frame.columns).index("topics_needed") + 1
+        for end, values in zip(("high", "low"), list(zip(*ends, strict=True))[::-1], strict=True):
+            frame.insert(place, f"topics_needed_{end}", list(values))
+        return frame
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
+
+
+def topics(
+    scores: Scores,
+    *,
+    measure: str | None = None,
+    sizes: Sequence[int] | None = None,
+    trials: int = 1000,
+    target: float = 0.05,
+    alpha: float = 0.05,
+    beta: float = 0.2,
+    comparisons: int | None = None,
+    baseline: str | None = None,
+    binning: Binning = "first",
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    rng: Rng = 0,
+) -> TopicsResult:
+    """Say how often other topics would put two runs the other way round.
+
+    For every pair of runs, or of every run with a `baseline`: the error rate of its difference,
+    with the variance of paired scores and with that of independent ones, its closed approximation,
+    and the predictive rate, which is what may be said of an observed difference: with as many
+    topics, and with endless ones (it does not go to 0, since the first experiment stays what it
+    was). And the topics with which a paired t test shows the difference with power 1 - `beta`, with
+    a 95 % interval (`steadyrank.stats.planning.needed_topics`), at the level that suffices for all
+    comparisons together, `alpha` over `comparisons`: the number of pairs unless given. Pairs above
+    `target`, a predictive rate, are counted. Missing scores are left out pair by pair.
+
+    For levels of the difference, .01 wide: the variance, the same rates at each of `sizes`, and
+    the empirical rate over `trials` random splits. One split serves all sizes: the first n topics
+    of a random order against the last n, for n up to half the topics that every run has (larger
+    sizes get theory only). A pair counts in the level of its difference in the first set; with
+    `binning="both"` a second time with the sets exchanged. Sizes are 5, 10, … unless given.
+
+    The same `rng` gives the same numbers for any `jobs`. Says nothing about other documents,
+    judgments or random instances of the runs.
+
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=3, runs_per_team=2, n_topics=40, depth=50, pool_depth=25)
+    >>> scores = sr.evaluate(track.runs, track.complete, "AP")
+    >>> result = sr.topics(scores, trials=200)
+    >>> len(result.pairs), result.sizes
+    (15, (4, 8, 12, 16, 20))
+    """
+    seed = seed_from(rng)
+    name = _check(scores, measure, trials, baseline, binning)
+    check_rates(check_number("alpha", alpha), check_number("beta", beta))
+    if not 0.0 < check_number("target", target) < 0.5:
+        raise InputError(f"target lies strictly between 0 and 0.5 (a coin's rate), got {target}")
+    scores = scores_in_order(scores)
+    matrix = scores.matrix(name)
+    everyone = pair_variances(matrix, all_pairs(len(matrix)))
+    complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
+    _warn_of_dropped(matrix.shape[1], complete.shape[1])
+    n = complete.shape[1] if complete.shape[1] > 1 else matrix.shape[1]
+    chosen = default_sizes(n) if sizes is None else _check_sizes(sizes)
+    further = tuple(sorted({n, 2 * n} | {size for size in chosen if 2 * size > n}))
+    found = count_splits(
+        complete, chosen, trials=trials, binning=binning, jobs=jobs, progress=progress, seed=seed
+    )
+    pairs, shown = _shown_pairs(scores, baseline, matrix, everyone)
+    size = np.where(shown.n > 0, shown.n, np.nan)
+    independent = shown.variance_a + shown.variance_b
+    n_comparisons = len(pairs) if comparisons is None else check_comparisons(comparisons)
+    return TopicsResult(
+        measure=name,
+        runs=scores.runs,
+        mean=adjusted_means(matrix),
+        n_topics=matrix.shape[1],
+        n_complete=complete.shape[1],
+        trials=trials,
+        target=target,
+        alpha=alpha,
+        beta=beta,
+        comparisons=n_comparisons,
+        binning=binning,
+        baseline=baseline,
+        seed=seed,
+        pairs=pairs,
+        variances=shown,
+        error_rate=error_rate(shown.difference, shown.variance, size),
+        error_rate_independent=error_rate(shown.difference, independent, size),
+        approximation=approximate_error_rate(shown.difference, shown.variance, size),
+        predictive=predictive_rate(shown.difference, shown.variance, size),
+        predictive_limit=predictive_rate(shown.difference, shown.variance, size, math.inf),
+        expected_reversal=_expected_reversal(matrix, pairs, shown.difference),
+        needed=needed_topics(
+            shown.difference,
+            shown.variance,
+            size,
+            alpha=alpha / n_comparisons,
+            beta=beta,
+            confidence=CONFIDENCE,
+        ),
+        sizes=chosen,
+        further_sizes=further,
+        levels=topic_levels(everyone, found, chosen, further),
+    )
+
+
+def _expected_reversal(matrix: np.ndarray, pairs: np.ndarray, difference: np.ndarray) -> np.ndarray:
+    """Chance that as many new topics put the two runs of a pair the other way round."""
+    above = kept_order(matrix, pairs, expected_means(matrix))
+    reversed_in = np.where(difference > 0.0, 1.0 - above, above)
+    reversed_in[difference == 0.0] = 0.5
+    reversed_in[np.isnan(difference)] = np.nan
+    return reversed_in
+
+
+def default_sizes(n_topics: int) -> tuple[int, ...]:
+    """5, 10, … up to half the topics; of fewer than 50, in steps that still make five sizes.
+
+    >>> default_sizes(50), default_sizes(20), default_sizes(6)
+    ((5, 10, 15, 20, 25), (2, 4, 6, 8, 10), (1, 2, 3))
+    """
+    half = n_topics // 2
+    step = max(1, min(5, half // 5))
+    return tuple(range(step, half + 1, step))
+
+
+def _shown_pairs(
+    scores: Scores, baseline: str | None, matrix: np.ndarray, everyone: PairVariances
+) -> tuple[np.ndarray, PairVariances]:
+    """All pairs, or every other run (first) with the baseline (second)."""
+    if baseline is None:
+        return all_pairs(len(matrix)), everyone
+    base = position(baseline, scores.runs, "run")
+    pairs = np.array([(run, base) for run in range(len(matrix)) if run != base])
+    return pairs, pair_variances(matrix, pairs)
+
+
+def _check(scores: Scores, measure: Any, trials: Any, baseline: str | None, binning: Any) -> str:
+    """Validate what comes without numbers; return the measure's name."""
+    if not isinstance(trials, (int, np.integer)) or trials < 1:
+        raise InputError(f"trials must be a whole number from 1 on, got {trials!r}")
+    if binning not in get_args(Binning):
+        raise unknown_name("binning", str(binning), get_args(Binning))
+    if len(scores.runs) < 2:
+        raise InputError("topics compares runs: give at least two")
+    if len(scores.topics) < 2:
+        raise InputError("one topic has no spread to learn from: give scores on at least two")
+    if baseline is not None:
+        position(baseline, scores.runs, "run")
+    if measure is None:
+        scores.matrix()
+        return scores.measures[0]
+    position(str(measure), scores.measures, "measure")
+    return str(measure)
+
+
+def _check_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
+    try:
+        whole = [operator.index(size) for size in sizes]
+    except TypeError:
+        raise InputError(f"sizes must be whole numbers of topics, got {sizes!r}") from None
+    if not whole or min(whole) < 1:
+        raise InputError(f"sizes must be numbers of topics from 1 on, got {sizes!r}")
+    return tuple(sorted(set(whole)))
+
+
+def _warn_of_dropped(n_topics: int, n_complete: int) -> None:
+    if n_complete < 2:
+        have = by_number(n_complete, "has", "have")
+        message = (
+            f"{n_complete} of {n_topics} topics {have} scores of every run: there are no splits"
+        )
+    elif n_complete < n_topics:
+        dropped = n_topics - n_complete
+        lack, them = by_number(dropped, "lacks", "lack"), by_number(dropped, "it", "them")
+        message = (
+            f"{dropped} of {n_topics} topics {lack} scores of some run: the splits leave {them} out"
+        )
+    else:
+        return
+    warnings.warn(message, SteadyrankWarning, stacklevel=3)
+
+
+def _whole(size: float) -> int | None:
+    return int(size) if math.isfinite(size) else None

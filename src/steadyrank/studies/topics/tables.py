@@ -1,0 +1,283 @@
+"""What `topics` found: the answer in words, who would keep his place, error rates by difference."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steadyrank.present.json import to_json
+from steadyrank.present.table import Table, render
+from steadyrank.studies.topics.levels import TopicLevel
+from steadyrank.studies.topics.sentences import needed_figure, percent
+from steadyrank.studies.topics.study import TopicsResult
+from steadyrank.words import by_number
+
+MOST_PAIRS = 45
+"""Pairs that a terminal, LaTeX or Markdown table lists."""
+
+REVERSED = (
+    "Reversed: how often a second experiment, on as many other topics, puts the two the other way "
+    "round, given the difference that was observed (the predictive rate)."
+)
+NEEDED = (
+    "Topics needed: for {test}, by the pair's own paired variance and observed difference, with "
+    "its 95% interval; only the lower end where the true difference may be 0."
+)
+THEORY = (
+    "Error rate: how often two experiments contradict each other if the observed difference were "
+    "the true one (eq. 8 of Lin and Hauptmann, paired variance); independent: the same as if each "
+    "run had topics of its own; approximate: eq. 13. An observed difference is no true one: quote "
+    "the predictive rate."
+)
+
+
+def topics_json(result: TopicsResult) -> dict[str, Any]:
+    """The promised keys, and what else there is."""
+    return {
+        "n_topics": result.n_topics,
+        "pairs": result.rows(),
+        "levels": [_level_json(result, level) for level in result.levels],
+        "measure": result.measure,
+        "n_complete": result.n_complete,
+        "n_dropped": result.n_dropped,
+        "trials": result.trials,
+        "binning": result.binning,
+        "target": result.target,
+        "alpha": result.alpha,
+        "beta": result.beta,
+        "comparisons": result.comparisons,
+        "baseline": result.baseline,
+        "seed": result.seed,
+        "leaders": result.leaders,
+        "answer": answer_sentences(result),
+        "runs": [
+            {"run": run, "mean": mean}
+            for run, mean in zip(result.runs, result.mean.tolist(), strict=True)
+        ],
+    }
+
+
+def _level_json(result: TopicsResult, level: TopicLevel) -> dict[str, Any]:
+    keys = ("low", "high", "pairs", "variance", "variance_independent")
+    curves = (
+        "error_rate",
+        "approximation",
+        "predictive",
+        "empirical",
+        "empirical_error",
+        "count",
+        "reversed",
+        "ties",
+    )
+    fit = level.fit
+    return {
+        **{key: getattr(level, key) for key in keys},
+        "sizes": result.sizes,
+        **{key: getattr(level, key) for key in curves},
+        "fit": {
+            "b1": fit.b1 if fit else None,
+            "b2": fit.b2 if fit else None,
+            "method": fit.method if fit else None,
+            "residuals": fit.residuals if fit else None,
+        },
+        "extrapolation": {"sizes": result.further_sizes, "rate": fit.rate if fit else None},
+    }
+
+
+def topics_text(
+    result: TopicsResult, form: str, *, levels: bool = False, digits: int = 4, **looks: Any
+) -> str:
+    """The result in one of the output formats; CSV holds the pairs, or with `levels` the curves."""
+    if form == "json":
+        return to_json(topics_json(result))
+    if form == "csv":
+        frame = result.to_frame("levels" if levels else "pairs")
+        return frame.to_csv(index=False, lineterminator="\n")
+    answer, notes = answer_sentences(result), _notes(result)
+    tables = _tables(result, digits)
+    if form == "latex":
+        # A sentence outside a table would land in the running text of somebody's paper.
+        caption = " ".join([*answer, tables[0].caption, *notes])
+        tables[0] = replace(tables[0], caption=caption)
+        return "\n".join(render(table, "latex") for table in tables)
+    parts = [render(table, form, **looks) for table in tables]  # type: ignore[arg-type]
+    gap = "\n" if form == "table" else "\n\n"
+    return "\n".join([gap.join(answer) + "\n", *parts, gap.join(notes) + "\n"])
+
+
+def answer_sentences(result: TopicsResult) -> list[str]:
+    """What the study says, for somebody who reads no further."""
+    known = result.predictive[~np.isnan(result.predictive)]
+    answer = [result.sentence()]
+    if len(known) > 1:
+        answer.append(
+            f"Of {len(known)} pairs, {(known > result.target).sum()} would be reversed more than "
+            f"{percent(result.target)} of the time."
+        )
+    return answer
+
+
+def _notes(result: TopicsResult) -> list[str]:
+    """What a reader of the figures must know, and what the data did to them."""
+    notes = []
+    if any(level.fit for level in result.levels):
+        notes.append(
+            "Fit: b1 exp(-b2 n) through the empirical rates. Beyond the sizes of the splits it is "
+            "an extrapolation, usually too low, and no interval of it is known to hold."
+        )
+    if result.n_dropped:
+        notes.append(
+            f"{result.n_dropped} of {result.n_topics} topics "
+            f"{by_number(result.n_dropped, 'lacks', 'lack')} scores of some run: left out of "
+            f"the splits, and of each pair that lacks {by_number(result.n_dropped, 'it', 'them')}."
+        )
+    return notes
+
+
+def _tables(result: TopicsResult, digits: int) -> list[Table]:
+    if result.baseline is not None:
+        tables = [_baseline_table(result, digits)]
+    else:
+        tables = [_leaderboard(result, digits)]
+        if len(result.pairs) <= MOST_PAIRS:
+            tables.append(_pairs_table(result, digits))
+    if any(level.pairs or level.reversed.any() for level in result.levels):
+        tables.append(_levels_table(result))
+    return tables
+
+
+def _leaderboard(result: TopicsResult, digits: int) -> Table:
+    """Runs by mean, each with what other topics may do to its lead over the next."""
+    order, rows = result.order, []
+    for run, following in itertools.pairwise(order):
+        (row,) = result.rows([result.pair(run, following)])
+        lead = row["difference"] if row["a"] == result.runs[run] else -row["difference"]
+        mean = _figure(result.mean[run], digits)
+        rows.append([result.runs[run], mean, _figure(lead, digits), *_outlook(row)])
+    last = _figure(result.mean[order[-1]], digits)
+    rows.append([result.runs[order[-1]], last, *[""] * (1 + len(OUTLOOK))])
+    header = ["run", result.measure, "lead over next", *OUTLOOK]
+    caption = f"{result.caption()} {REVERSED} {needed_caption(result)}"
+    return Table(header=header, rows=rows, best=frozenset({(0, 1)}), caption=caption)
+
+
+def _baseline_table(result: TopicsResult, digits: int) -> Table:
+    """Every run against the baseline."""
+    by_run = {row["a"]: row for row in result.rows()}
+    rows = []
+    for place in result.order:
+        run, mean = result.runs[place], _figure(result.mean[place], digits)
+        if run == result.baseline:
+            rows.append([f"{run} (baseline)", mean, *[""] * (4 + len(OUTLOOK))])
+        else:
+            rows.append([run, mean, *_figures(by_run[run], digits)])
+    header = ["run", result.measure, *_pair_header("difference")]
+    caption = f"{result.caption()} {REVERSED} {needed_caption(result)} {THEORY}"
+    return Table(header=header, rows=rows, best=frozenset({(0, 1)}), caption=caption)
+
+
+def _pairs_table(result: TopicsResult, digits: int) -> Table:
+    shown = sorted(result.rows(), key=lambda row: -np.nan_to_num(row["predictive"], nan=2.0))
+    rows = [[row["a"], row["b"], *_figures(row, digits)] for row in shown]
+    header = ["a", "b", *_pair_header("a − b")]
+    return Table(header=header, rows=rows, n_names=2, caption=THEORY)
+
+
+def needed_caption(result: TopicsResult) -> str:
+    """What the numbers of topics are for."""
+    return NEEDED.format(test=result.test_words())
+
+
+OUTLOOK = ("reversed", "topics needed")
+
+
+def _pair_header(difference: str) -> list[str]:
+    return [difference, *OUTLOOK, "error rate", "independent", "approximate"]
+
+
+def _figures(row: dict[str, Any], digits: int) -> list[str]:
+    rates = (row[key] for key in ("error_rate", "error_rate_independent", "approximation"))
+    return [_figure(row["difference"], digits, "+"), *_outlook(row), *map(_rate, rates)]
+
+
+def _outlook(row: dict[str, Any]) -> list[str]:
+    """The predictive rate, and the topics that show the difference."""
+    return [_rate(row["predictive"]), needed_figure(row)]
+
+
+def _levels_table(result: TopicsResult) -> Table:
+    """Levels with a pair or a reversal: variances, the rates of the largest splits, and the fit."""
+    measured = [s for s in range(len(result.sizes)) if any(v.count[s] for v in result.levels)]
+    last = measured[-1] if measured else len(result.sizes) - 1
+    rows = [
+        [
+            _span(level),
+            str(level.pairs),
+            _tiny(level.variance),
+            _tiny(level.variance_independent),
+            _rate(level.error_rate[last]),
+            _rate(level.predictive[last]),
+            _with_error(level.empirical[last], level.empirical_error[last]),
+            *_fit_figures(level),
+        ]
+        for level in result.levels
+        if level.pairs or level.reversed.any()
+    ]
+    size = result.sizes[last]
+    header = [
+        "difference",
+        "pairs",
+        "variance",
+        "independent",
+        f"error rate at {size}",
+        f"reversed at {size}",
+        f"empirical at {size}",
+        "b1",
+        "b2",
+        *(f"fit at {further}" for further in result.further_sizes[:2]),
+    ]
+    caption = (
+        "By the absolute difference of two means. Variances are of a mean difference over all "
+        "topics, ×1e-4, mean over the pairs, paired and as if independent. Error rate and "
+        f"reversed: mean over the pairs, with {size} topics. Empirical: how often two disjoint "
+        f"sets of {size} of these topics contradict each other, by the difference in the first, "
+        "± its Monte Carlo error."
+    )
+    return Table(header=header, rows=rows, caption=caption)
+
+
+def _fit_figures(level: TopicLevel) -> list[str]:
+    fit = level.fit
+    if fit is None:
+        return ["–"] * 4
+    return [f"{fit.b1:.3f}", f"{fit.b2:.4f}", *map(_rate, fit.rate[:2].tolist())]
+
+
+def _span(level: TopicLevel) -> str:
+    if math.isinf(level.high):
+        return f"{level.low:.2f} and above"
+    return f"{level.low:.2f}–{level.high:.2f}"
+
+
+def _with_error(rate: float, error: float) -> str:
+    if math.isnan(rate) or math.isnan(error) or error == 0.0:
+        return _rate(rate)
+    return f"{_rate(rate)} ± {error:.3f}"
+
+
+def _tiny(variance: float) -> str:
+    return "–" if math.isnan(variance) else f"{1e4 * variance:.2f}"
+
+
+def _rate(rate: float) -> str:
+    if math.isnan(rate):
+        return "–"
+    return "< 0.001" if 0.0 < rate < 0.001 else f"{rate:.3f}"
+
+
+def _figure(value: float, digits: int, sign: str = "") -> str:
+    return "–" if math.isnan(value) else f"{value:{sign}.{digits}f}"

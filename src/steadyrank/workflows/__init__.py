@@ -1,1 +1,0 @@
-"""Several steps in a row: the demo, the doctor."""
