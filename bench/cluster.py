@@ -24,8 +24,8 @@ import numpy as np
 
 import steadyrank as sr
 from steadyrank.compute.executors import shared
+from steadyrank.studies.simulate import blocks as sample_blocks
 from steadyrank.studies.simulate.blocks import LARGEST_BLOCK
-from steadyrank.studies.simulate.study import blocks as sample_blocks
 
 RUNS, TOPICS, DEPTH = 110, 249, 1000
 FEW, MANY = 1, 4

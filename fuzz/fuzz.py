@@ -211,15 +211,15 @@ def run_all(total: int, names: list[str], first: int, minutes: float, jobs: int)
 GUIDED = [
     f"steadyrank.{name}"
     for name in (
-        "data.csv_cells",
-        "data.score_files",
-        "data.run_info",
-        "data.frames",
-        "data.datasets",
-        "data.sources",
+        "data.read.csv_cells",
+        "data.read.score_files",
+        "data.read.run_info",
+        "data.interop.frames",
+        "data.interop.datasets",
+        "data.read.sources",
         "measures.names",
-        "retrieval.collections",
-        "retrieval.topics",
+        "retrieval.engine.collections",
+        "retrieval.engine.topics",
         "compute.stores",
         "cli.topics",
         "cli.inputs",

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from steadyrank.errors import InputError
+from steadyrank.stats.mixed import model as mixed_model
 from steadyrank.stats.mixed.balanced import Strata, best_of_strata
 from steadyrank.stats.mixed.fit import NO_RESIDUAL, coefficient_intervals, component_intervals, fit
 from steadyrank.stats.mixed.fit import fit as mixed
-from steadyrank.stats.mixed.fit import model as mixed_model
 from steadyrank.stats.mixed.general import Tables, tables_of
 from steadyrank.stats.mixed.model import MixedModel, likelihood_of, scale_of
 from steadyrank.stats.mixed.search import identified, maximise, residual_df, search

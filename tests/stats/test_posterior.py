@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from steadyrank.errors import InputError
+from steadyrank.stats.mixed import posterior as module
 from steadyrank.stats.mixed.fit import NO_RESIDUAL, fit
-from steadyrank.stats.mixed.fit import posterior as module
 from steadyrank.stats.mixed.model import MixedModel
 from steadyrank.stats.mixed.posterior import posterior
 from steadyrank.stats.mixed.sampling import effective_sample_size, hpd_interval, split_rhat
