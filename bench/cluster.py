@@ -1,6 +1,6 @@
 """What a cluster costs, measured on a local one, and what 1,000 processors would do with it.
 
-    pip install -e '.[dask]' && python bench/cluster.py [--workers 2]
+    pip install -e '.[dask]' && python -m bench.cluster [--workers 2]
 
 Measures what Dask takes for an empty task, for a megabyte of results and for the study's data; what
 a block of `simulate` takes on one processor, and what comes before and after the blocks. From these

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fault_trials import write_inputs
 
 import steadyrank as sr
+from bench.faults.trials import write_inputs
 from steadyrank.cli import run
 from steadyrank.cli.output import emit
 from steadyrank.compute.files import whole_file, write_whole

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from golden_cases import golden
-from nist_sets import NAMES, OneWay, certified, exact_of_stored, stored
 
+from bench.accuracy.nist_sets import NAMES, OneWay, certified, exact_of_stored, stored
 from steadyrank.stats.anova.balanced import anova
 
 PRINTED = {

@@ -20,9 +20,9 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from telling_apart import Json
 
 import steadyrank as sr
+from bench.invariances.differences import Json
 from steadyrank.present.json import scores_json, to_json
 from steadyrank.studies.agree.tables import agree_json
 from steadyrank.studies.compare.tables import compare_json
@@ -184,7 +184,7 @@ def _report(data: Data, **options: Any) -> Any:
 @contextlib.contextmanager
 def undrawn() -> Iterator[None]:
     """Reports without figures, which show nothing but results, and take the most time."""
-    parts = "steadyrank.present.cells"
+    parts = "steadyrank.studies.plotting"
     with mock.patch(f"{parts}.plot"), mock.patch(f"{parts}.svg_text", return_value="<svg/>"):
         yield
 
