@@ -13,7 +13,8 @@ from typing import Any
 
 import steadyrank as sr
 from steadyrank.present.svg import svg_text
-from steadyrank.studies.plotting import all_plots, alt_text
+from steadyrank.studies.plotting import alt_text
+from steadyrank.studies.registry import all_plots
 
 DOCS = Path(__file__).parent
 PICTURES = Path("images") / "gallery"

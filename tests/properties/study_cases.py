@@ -28,9 +28,10 @@ from steadyrank.studies.agree.tables import agree_json
 from steadyrank.studies.compare.tables import compare_json
 from steadyrank.studies.components.tables import components_json
 from steadyrank.studies.instances.tables import instances_json
-from steadyrank.studies.plan.tables import plan_json, stability_json
+from steadyrank.studies.plan.tables import plan_json
 from steadyrank.studies.pools.tables import pools_json
 from steadyrank.studies.simulate.tables import simulate_json
+from steadyrank.studies.stability.tables import stability_json
 from steadyrank.studies.topics.tables import topics_json
 
 

@@ -8,23 +8,21 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
+from steadyrank.present.sentences import chance, counted, some
 from steadyrank.reporting.headline import (
-    chance,
-    counted,
-    documents_share,
     files_words,
     first_words,
     lead_sentences,
     measures_words,
     settle_words,
-    some,
     standing,
     steadiness_words,
-    systems_words,
     topics_share,
     topics_to_settle,
     verdict_words,
 )
+from steadyrank.studies.instances.section import systems_words
+from steadyrank.studies.simulate.section import documents_share
 from steadyrank.studies.topics.sentences import needed_words
 
 
