@@ -16,8 +16,6 @@ import numpy as np
 
 from steadyrank.data.scores import Scores
 from steadyrank.measures.check import CheckResult
-from steadyrank.present.anova import listed
-from steadyrank.present.sentences import MOST_NAMES, chance, counted, number_word, some
 from steadyrank.stats.run_means import adjusted_means
 from steadyrank.studies.compare.result import CORRECTIONS, CompareResult
 from steadyrank.studies.instances.section import systems_words
@@ -26,6 +24,7 @@ from steadyrank.studies.simulate.section import documents_share
 from steadyrank.studies.simulate.study import SimulateResult
 from steadyrank.studies.topics.sentences import needed_words
 from steadyrank.studies.topics.study import TopicsResult
+from steadyrank.words import MOST_NAMES, chance, counted, listed, number_word, some
 
 NOTICEABLE = 0.05
 """Share of an interval's width by which a mean must be too high for a sentence to say so."""
@@ -131,7 +130,7 @@ def _group_words(found: Standing, others: int) -> str:
 
 
 def _test_words(result: CompareResult) -> str:
-    comparisons = counted(len(result.pairs), "comparison")
+    comparisons = counted(len(result.pairs), "comparison", form=",")
     correction = CORRECTIONS[result.correction]
     corrected = "" if len(result.pairs) == 1 else f", {correction} over {comparisons}"
     return f"paired t test{'s' if len(result.pairs) > 1 else ''}{corrected}, alpha {result.alpha:g}"
@@ -199,7 +198,7 @@ def steadiness_words(
         )
         parts.append(
             f"with probability {chance(share)} in a second experiment on "
-            f"{counted(topics.n_topics, 'other topic')}{picked}"
+            f"{counted(topics.n_topics, 'other topic', form=',')}{picked}"
         )
     if not parts:
         return ""

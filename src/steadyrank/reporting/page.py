@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from steadyrank._version import __version__
 from steadyrank.present.page import Page, PageFigure, Section
-from steadyrank.present.sentences import counted
 from steadyrank.reporting.budget import ReportPlan
 from steadyrank.reporting.headline import lead_sentences
 from steadyrank.reporting.provenance import provenance
@@ -15,6 +14,7 @@ from steadyrank.studies.material import Machine
 from steadyrank.studies.part import Body, Drawing, Findings
 from steadyrank.studies.plotting import figure
 from steadyrank.studies.registry import Study, studies_by_place
+from steadyrank.words import counted
 
 NOTES: Mapping[str, str] = {
     "max-t correction": (
@@ -61,8 +61,10 @@ def make_page(
     return Page(
         title=title,
         subtitle=(
-            f"{counted(len(scores.runs), 'run')}, {counted(len(scores.topics), 'topic')}, "
-            f"{counted(len(scores.measures), 'measure')}; steadyrank {__version__}, seed {seed}"
+            f"{counted(len(scores.runs), 'run', form=',')}, "
+            f"{counted(len(scores.topics), 'topic', form=',')}, "
+            f"{counted(len(scores.measures), 'measure', form=',')}; "
+            f"steadyrank {__version__}, seed {seed}"
         ),
         lead=lead_sentences(findings.results),
         sections=tuple(sections),

@@ -9,13 +9,13 @@ import numpy as np
 from steadyrank.present.anova import effect_word, source_words
 from steadyrank.present.cells import name, number, percent, span, table
 from steadyrank.present.page import Cell, PageTable
-from steadyrank.present.sentences import counted
 from steadyrank.stats.anova.balanced import Anova
 from steadyrank.studies.agree.samples import DRAWS, RESAMPLES, SYSTEM_SIZES, TOPIC_SIZES
 from steadyrank.studies.agree.study import AgreeResult, agree
 from steadyrank.studies.agree.tables import agree_notes, agree_sentences
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
+from steadyrank.words import counted
 
 LEAST_RANKED = 5
 """Runs from which on a correlation of rankings says something."""
@@ -98,8 +98,8 @@ def _likeness_table(result: AgreeResult) -> PageTable:
     ]
     caption = (
         f"Kendall's tau between rankings of all {result.n_systems:,} runs on "
-        f"{counted(result.n_topics, 'topic')}; pairs of runs told apart by Tukey's HSD at "
-        f"{like.alpha:g}, and the difference that this takes."
+        f"{counted(result.n_topics, 'topic', form=',')}; pairs of runs told apart by Tukey's HSD "
+        f"at {like.alpha:g}, and the difference that this takes."
     )
     header = ["measure", *result.measures, "told apart", "difference needed"]
     return table("measure-tau", caption, header, rows)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from steadyrank.measures.check import DEPTHS, CheckResult, RunCheck
 from steadyrank.present.cells import name, percent, table, whole
 from steadyrank.present.page import Cell, PageTable
-from steadyrank.present.sentences import counted, number_word
 from steadyrank.studies.material import NO_RUNS, Material
 from steadyrank.studies.part import Body, Findings, Part
+from steadyrank.words import counted, number_word
 
 
 def _body(result: CheckResult, findings: Findings) -> Body:
@@ -19,7 +19,7 @@ def _body(result: CheckResult, findings: Findings) -> Body:
         if wrong
         else "Nothing would make results "
     )
-    tail = f"{counted(odd, 'thing')} {'is' if odd == 1 else 'are'} odd" if odd else "nothing is odd"
+    tail = counted(odd, "thing is odd", "things are odd", form=",") if odd else "nothing is odd"
     said += f"wrong; {tail}."
     tables = []
     if result.findings:
@@ -32,9 +32,9 @@ def _body(result: CheckResult, findings: Findings) -> Body:
 def _runs_table(result: CheckResult) -> PageTable:
     rows = [_check_row(row) for row in result.runs]
     caption = (
-        f"{result.n_judgments:,} judgments of {counted(result.n_topics, 'topic')}. Judged: share "
-        "of judged documents among the first. Tied: share of documents whose score another "
-        "document of the topic has too."
+        f"{result.n_judgments:,} judgments of {counted(result.n_topics, 'topic', form=',')}. "
+        "Judged: share of judged documents among the first. Tied: share of documents whose score "
+        "another document of the topic has too."
     )
     header = [
         "run",

@@ -9,11 +9,11 @@ import numpy as np
 
 from steadyrank.present.cells import MOST_CELLS, name, number, percent, pvalue, span, table, whole
 from steadyrank.present.page import Cell, PageTable
-from steadyrank.present.sentences import counted
 from steadyrank.stats.run_means import best_first
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.study import compare
 from steadyrank.studies.part import MOST_DOTS, Body, Cost, Drawing, Findings, Job, Part, Shape
+from steadyrank.words import counted
 
 MOST_PAIRS = 500
 """Pairs of runs that a table lists."""
@@ -76,8 +76,9 @@ def _answer(result: CompareResult) -> list[str]:
     smallest = float(np.nanmedian(result.smallest_difference)) if total else math.nan
     if math.isfinite(smallest):
         said.append(
-            f"With these {counted(result.n_topics, 'topic')} and {counted(total, 'comparison')} a "
-            f"t test finds a difference of {smallest:.3f} with power 0.8 (median over pairs)."
+            f"With these {counted(result.n_topics, 'topic', form=',')} and "
+            f"{counted(total, 'comparison', form=',')} a t test finds a difference of "
+            f"{smallest:.3f} with power 0.8 (median over pairs)."
         )
     return said
 

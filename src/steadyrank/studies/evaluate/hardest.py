@@ -9,9 +9,9 @@ import numpy as np
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.present.cells import drilldown, name, number, table, whole
 from steadyrank.present.page import Cell
-from steadyrank.present.sentences import counted
 from steadyrank.stats.run_means import adjusted_means, best_first
 from steadyrank.studies.part import Body, Findings, Part
+from steadyrank.words import counted
 
 
 def _body(result: None, findings: Findings) -> Body:
@@ -69,7 +69,7 @@ def _answer(scores: Scores, matrix: np.ndarray) -> list[str]:
     dead = int((np.nan_to_num(matrix, nan=0.0) == 0.0).all(axis=0).sum())
     if dead:
         said.append(
-            f"On {counted(dead, 'topic')} every run scores 0: "
+            f"On {counted(dead, 'topic', form=',')} every run scores 0: "
             f"{'it separates' if dead == 1 else 'they separate'} nothing."
         )
     return said

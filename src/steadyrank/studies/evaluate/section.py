@@ -10,10 +10,10 @@ from scipy.stats import rankdata
 from steadyrank.data.scores import Scores
 from steadyrank.present.cells import MOST_CELLS, name, number, span, table, whole
 from steadyrank.present.page import Cell, PageTable
-from steadyrank.present.sentences import counted
 from steadyrank.stats.run_means import adjusted_means
 from steadyrank.stats.selection import expected_means, intervals_as_picked
 from steadyrank.studies.part import Body, Drawing, Findings, Part
+from steadyrank.words import counted
 
 
 class Comparison(Protocol):
@@ -68,10 +68,10 @@ def _leaderboard_table(scores: Scores, result: Comparison) -> PageTable:
     first = ["", "run", measure, sure, "expected", "ranks", "differs from"]
     header = [*first, *groups, *scores.measures[1:]]
     caption = (
-        f"Runs by mean {measure} over {counted(matrix.shape[1], 'topic')}. The interval is "
-        "for one run at a time. Expected: the mean to expect on new topics, since the best of many "
-        "runs is partly the luckiest; the interval allows for that. Ranks: those that the run may "
-        f"have, {result.rank_words()}. Differs from: how many of the other runs differ "
+        f"Runs by mean {measure} over {counted(matrix.shape[1], 'topic', form=',')}. The interval "
+        "is for one run at a time. Expected: the mean to expect on new topics, since the best of "
+        "many runs is partly the luckiest; the interval allows for that. Ranks: those that the run "
+        f"may have, {result.rank_words()}. Differs from: how many of the other runs differ "
         "significantly. "
     )
     if with_letters:

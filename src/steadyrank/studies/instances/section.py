@@ -10,12 +10,12 @@ from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.present.cells import name, number, percent, pvalue, span, table
 from steadyrank.present.page import Cell, PageTable
-from steadyrank.present.sentences import number_word
 from steadyrank.stats.instances.systems import systems_of
 from steadyrank.studies.instances.study import InstancesTable, instances
 from steadyrank.studies.instances.tables import margin
 from steadyrank.studies.material import Material, named_systems
 from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
+from steadyrank.words import number_word
 
 MOST_SYSTEMS = 5
 """Systems with instances that are compared pair by pair: the best."""

@@ -6,11 +6,10 @@ import math
 
 from steadyrank.present.cells import name, number, span, table, whole
 from steadyrank.present.page import PageTable
-from steadyrank.present.sentences import counted
 from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
 from steadyrank.studies.plan.study import PlanResult, plan
 from steadyrank.studies.plan.tables import plan_notes
-from steadyrank.words import level_words
+from steadyrank.words import counted, level_words
 
 
 def _cost(shape: Shape) -> Cost:
@@ -47,7 +46,8 @@ def _plan_words(result: PlanResult) -> str:
     return (
         f"To find a difference of {demands.minimum_difference:g} mean {first.measure} between two "
         f"runs with power {1 - demands.beta:g} at {level} requires "
-        f"{counted(first.topics, 'topic')} ({result.confidence:.0%} interval {low:,} to {high:,})."
+        f"{counted(first.topics, 'topic', form=',')} "
+        f"({result.confidence:.0%} interval {low:,} to {high:,})."
     )
 
 

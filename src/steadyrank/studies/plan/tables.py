@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from steadyrank.present.json import to_json
-from steadyrank.present.noted_tables import exact_rows_table, figure_text, span_text, with_notes
-from steadyrank.present.table import Table, render
+from steadyrank.present.table import Table, exact_table, render, with_words
 from steadyrank.stats.planning.pilot import STEADY_PILOT, Pilot
 from steadyrank.studies.plan.measures import MeasurePlan
 from steadyrank.studies.plan.study import PlanResult
+from steadyrank.words import MISSING, figure, interval
 
 Column = tuple[str, list[str]]
 
@@ -42,9 +42,9 @@ def plan_text(result: PlanResult, form: str, *, digits: int = 4, **looks: Any) -
     if form == "json":
         return to_json(plan_json(result))
     if form == "csv":
-        return render(exact_rows_table(result.rows()), "csv")
+        return render(exact_table(result.rows()), "csv")
     table, notes = _plan_table(result, digits), plan_notes(result, digits)
-    return with_notes([table], notes, form, **looks)
+    return with_words([], [table], notes, form, **looks)
 
 
 def _plan_table(result: PlanResult, digits: int) -> Table:
@@ -53,10 +53,10 @@ def _plan_table(result: PlanResult, digits: int) -> Table:
     by_interval, asked = result.demands.method == "interval", result.given_topics is not None
 
     def figures(name: str, key: str, form: str) -> Column:
-        return name, [figure_text(getattr(plan, key), form) for plan in plans]
+        return name, [figure(getattr(plan, key), form) for plan in plans]
 
     def spans(of: str, ends: Sequence[tuple[float, float] | None], form: str) -> Column:
-        return f"{sure} {of}", [span_text(pair, form) for pair in ends]
+        return f"{sure} {of}", [interval(pair, form) for pair in ends]
 
     shown = f".{digits}f"
     of_differences = [plan.pilot_interval if plan.is_by_differences else None for plan in plans]
@@ -77,7 +77,7 @@ def _plan_table(result: PlanResult, digits: int) -> Table:
         figures("documents", "documents_per_topic", "g"),
         figures("hours", "hours", ",.0f"),
     ]
-    kept = [column for column in columns if any(text != "–" for text in column[1])]
+    kept = [column for column in columns if any(text != MISSING for text in column[1])]
     names = [name for name, _ in kept]
     best = frozenset(
         (i, names.index("hours"))

@@ -14,7 +14,6 @@ from steadyrank.data.run import Run
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.present.cells import name, number, percent, table, whole
 from steadyrank.present.page import Cell, PageTable
-from steadyrank.present.sentences import counted, some
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
@@ -22,7 +21,7 @@ from steadyrank.studies.simulate.measures import SimulatedMeasure, parse_simulat
 from steadyrank.studies.simulate.result import grades_words
 from steadyrank.studies.simulate.study import SimulateResult, simulate
 from steadyrank.studies.simulate.tables import answer_sentences
-from steadyrank.words import counted as counted_as
+from steadyrank.words import counted, some
 
 MOST_ERRORS = 500_000_000
 """Standard errors of pairs that a simulation may keep at a time: two gigabytes."""
@@ -116,7 +115,7 @@ def _run(job: Job) -> SimulateResult:
 def _warn_of_disguised(names: list[str]) -> None:
     if names:
         warnings.warn(
-            f"{counted_as(len(names), 'run is', 'runs are')} left out of the simulation: the "
+            f"{counted(len(names), 'run is', 'runs are')} left out of the simulation: the "
             f"scores of {some(names)} are ranks in disguise, which say in what order documents "
             "stand and nothing else; steadyrank simulate --score-source rank takes ranks for "
             "scores",
@@ -147,8 +146,7 @@ def _answer(result: SimulateResult, measure: str) -> list[str]:
     """What was found; `measure` is the one that ranks the runs."""
     said = [
         *answer_sentences(result),
-        f"{counted(result.n_samples, 'collection')} {'was' if result.n_samples == 1 else 'were'} "
-        "simulated.",
+        counted(result.n_samples, "collection was", "collections were", form=",") + " simulated.",
     ]
     if measure not in (result.measure, result.graded_measure):
         # The first sentence says what was found, and stands alone where findings are listed.

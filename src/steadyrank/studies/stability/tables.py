@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from steadyrank.present.json import to_json
-from steadyrank.present.noted_tables import exact_rows_table, figure_text, span_text, with_notes
-from steadyrank.present.table import Table, render
+from steadyrank.present.table import Table, exact_table, render, with_words
 from steadyrank.stats.planning.variance_facets import FacetComponents
-from steadyrank.studies.stability.study import StabilityResult, TopicsNeeded, counted
+from steadyrank.studies.stability.study import StabilityResult, TopicsNeeded, facet_words
+from steadyrank.words import figure, interval
 
 
 def stability_json(results: Sequence[StabilityResult]) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def stability_text(
     if form == "json":
         return to_json(stability_json(results))
     if form == "csv":
-        return render(exact_rows_table([row for result in results for row in result.rows()]), "csv")
+        return render(exact_table([row for result in results for row in result.rows()]), "csv")
     parts = []
     for result in results:
         tables = [
@@ -64,7 +64,7 @@ def stability_text(
             *_decision_tables(result, digits),
             *_influence_tables(result),
         ]
-        parts.append(with_notes(tables, stability_notes(result), form, **looks))
+        parts.append(with_words([], tables, stability_notes(result), form, **looks))
     return "\n".join(parts)
 
 
@@ -73,8 +73,8 @@ def stability_notes(result: StabilityResult) -> list[str]:
     g, found = result.components, result.coefficients[0]
     notes = [
         f"{_design_words(result, found.topics, found.instances)} order systems like these with "
-        f"E rho² {found.e_rho2:.3f} {span_text(found.e_rho2_interval, '.3f')} and measure them "
-        f"with Phi {found.phi:.3f} {span_text(found.phi_interval, '.3f')} (1 is perfect)."
+        f"E rho² {found.e_rho2:.3f} {interval(found.e_rho2_interval, '.3f')} and measure them "
+        f"with Phi {found.phi:.3f} {interval(found.phi_interval, '.3f')} (1 is perfect)."
     ]
     notes += _influence_notes(result)
     if isinstance(g, FacetComponents) and g.variance["system"] > 0.0:
@@ -129,7 +129,7 @@ def _influence_tables(result: StabilityResult) -> list[Table]:
 def _facet_notes(g: FacetComponents) -> list[str]:
     """How far topics alone could lead, and what unequal numbers of runs mean."""
     most = {k: g.e_rho2(math.inf, k) for k in dict.fromkeys((1, g.n_instances))}
-    reached = " and ".join(f"{most[k]:.3f} with {counted(k, g.facet)}" for k in most)
+    reached = " and ".join(f"{most[k]:.3f} with {facet_words(k, g.facet)}" for k in most)
     notes = [f"Topics without end would reach E rho² {reached}."]
     if g.n_instances * g.n_systems != g.n_runs:
         notes.append(
@@ -143,7 +143,7 @@ def _design_words(result: StabilityResult, n_topics: int, k: float | None) -> st
     g = result.components
     if k is None or not isinstance(g, FacetComponents):
         return f"{n_topics} topics"
-    return f"{n_topics} topics × {counted(k, g.facet)}"
+    return f"{n_topics} topics × {facet_words(k, g.facet)}"
 
 
 def _components_table(result: StabilityResult, digits: int) -> Table:
@@ -168,25 +168,25 @@ def _decision_tables(result: StabilityResult, digits: int) -> list[Table]:
     rows = [
         [
             _design_words(result, found.topics, found.instances),
-            figure_text(found.e_rho2, shown),
-            span_text(found.e_rho2_interval, shown),
-            figure_text(found.phi, shown),
-            span_text(found.phi_interval, shown),
+            figure(found.e_rho2, shown),
+            interval(found.e_rho2_interval, shown),
+            figure(found.phi, shown),
+            interval(found.phi_interval, shown),
         ]
         for found in result.coefficients
     ]
     needed = [
         [
             _level_words(result, needed),
-            figure_text(needed.e_rho2, ".0f"),
-            span_text(needed.e_rho2_interval, ".0f"),
-            figure_text(needed.phi, ".0f"),
-            span_text(needed.phi_interval, ".0f"),
+            figure(needed.e_rho2, ".0f"),
+            interval(needed.e_rho2_interval, ".0f"),
+            figure(needed.phi, ".0f"),
+            interval(needed.phi_interval, ".0f"),
         ]
         for needed in result.topics_needed
     ]
-    interval = f"{result.confidence:.0%} interval"
-    header = [result.measure, "E rho²", interval, "Phi", interval]
+    sure = f"{result.confidence:.0%} interval"
+    header = [result.measure, "E rho²", sure, "Phi", sure]
     caption = "D-study: E rho² of the order of systems, Phi of their scores"
     if not result.instances:
         caption += "; topics for levels of both."
@@ -202,4 +202,4 @@ def _level_words(result: StabilityResult, needed: TopicsNeeded) -> str:
     words = f"topics for {needed.level:g}"
     if needed.instances is None or not isinstance(g, FacetComponents):
         return words
-    return f"{words}, {counted(needed.instances, g.facet)}"
+    return f"{words}, {facet_words(needed.instances, g.facet)}"

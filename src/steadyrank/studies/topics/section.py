@@ -9,11 +9,11 @@ from typing import Any
 
 from steadyrank.present.cells import name, number, percent, table, whole
 from steadyrank.present.page import Cell, PageTable
-from steadyrank.present.sentences import counted
 from steadyrank.studies.part import MOST_DOTS, Body, Cost, Drawing, Findings, Job, Part, Shape
 from steadyrank.studies.topics.sentences import needed_figure
 from steadyrank.studies.topics.study import TopicsResult, default_sizes, topics
 from steadyrank.studies.topics.tables import REVERSED, answer_sentences, needed_caption
+from steadyrank.words import counted
 
 
 def _cost(shape: Shape) -> Cost:
@@ -123,9 +123,9 @@ def _levels_table(result: TopicsResult) -> PageTable:
         if level.pairs or level.reversed.any()
     ]
     caption = (
-        f"By the size of the difference, with {counted(size, 'topic')}: the predictive rate, and "
-        f"how often two disjoint sets of {size} of these topics contradicted each other in "
-        f"{counted(result.trials, 'split')}, with its Monte Carlo error."
+        f"By the size of the difference, with {counted(size, 'topic', form=',')}: the predictive "
+        f"rate, and how often two disjoint sets of {size} of these topics contradicted each other "
+        f"in {counted(result.trials, 'split', form=',')}, with its Monte Carlo error."
     )
     header = ["difference", "pairs", "reversed", "in splits", "±"]
     return table("topic-levels", caption, header, rows)
