@@ -11,7 +11,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.stats.planning.variance import variance_components
-from steadyrank.studies.plan.tables import stability_json, stability_text
+from steadyrank.studies.stability.tables import stability_json, stability_text
 
 CASE = json.loads((Path(__file__).parents[1] / "golden/gtheory_crossed.json").read_text("utf-8"))
 

@@ -25,8 +25,8 @@ from steadyrank.cli.output import (
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
-    from steadyrank.reporting.inputs import Told
     from steadyrank.reporting.run import ReportResult
+    from steadyrank.studies.material import Told
 
 WITHOUT_EFFECT = ("form", "output", "jobs", "scheduler", "quiet", "store", "out")
 """Options that do not change the page, and where it goes: not in the command that rebuilds it."""

@@ -94,8 +94,8 @@ def command(
     with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
         tell_if_compiling(quiet)
         scores = load_scores(files, scores_files, measures, progress=progress, **options)
-        from steadyrank.studies.plan.tables import stability_text
         from steadyrank.studies.stability.study import StabilityTable, stability
+        from steadyrank.studies.stability.tables import stability_text
 
         results = [
             stability(scores, measure=name, facet=facet, confidence=confidence, rng=seed, **wanted)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from steadyrank.data.read.csv_cells import csv_line
 from steadyrank.data.scores import Scores
 from steadyrank.present.visible import escaped, for_terminal
-from steadyrank.words import counted
+from steadyrank.words import counted, exact
 
 Format = Literal["table", "csv", "json", "latex", "markdown"]
 
@@ -260,3 +260,35 @@ def render(table: Table, form: Format, *, width: int | None = None, colour: bool
     if form == "markdown":
         return to_markdown(table)
     return to_terminal(table, width=width, colour=colour)
+
+
+def with_words(
+    answer: Sequence[str], tables: Sequence[Table], notes: Sequence[str], form: str, **looks: Any
+) -> str:
+    """The answer, tables and notes; in LaTeX all words inside the first caption."""
+    if form == "latex":
+        # A sentence outside a table would land in the running text of somebody's paper.
+        caption = " ".join([*answer, tables[0].caption, *notes])
+        first = replace(tables[0], caption=caption)
+        return "\n".join(to_latex(table) for table in [first, *tables[1:]])
+    gap = "\n" if form == "table" else "\n\n"
+    parts = [render(table, form, **looks) for table in tables]  # type: ignore[arg-type]
+    before, after = ([gap.join(words) + "\n"] if words else [] for words in (answer, notes))
+    return "\n".join([*before, *parts, *after])
+
+
+def exact_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Every key with every digit; the two ends of an interval in columns of their own."""
+    flat = [_flat(row) for row in rows]
+    header = list(dict.fromkeys(key for row in flat for key in row))
+    return Table(header=header, rows=[[exact(row.get(key)) for key in header] for row in flat])
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in row.items():
+        if key.endswith("interval"):
+            flat[f"{key}_low"], flat[f"{key}_high"] = value or (None, None)
+        else:
+            flat[key] = value
+    return flat

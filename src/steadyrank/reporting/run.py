@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steadyrank._version import __version__
 from steadyrank.compute.files import check_still_there, write_whole
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.runs import NameFrom
@@ -22,31 +21,17 @@ from steadyrank.data.run import Duplicates
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
-from steadyrank.present.page import Page, Section
+from steadyrank.present.page import Page
 from steadyrank.present.page_html import page_html
-from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, ReportPlan, make_plan, parse_budget
-from steadyrank.reporting.headline import counted, lead_sentences, settling_words
-from steadyrank.reporting.inputs import Machine, Material, Settings, Told, read_material
-from steadyrank.reporting.needs import shape_of, why_not
-from steadyrank.reporting.provenance import library_call, provenance
-from steadyrank.reporting.runs_sections import hardest, leaderboard, left_out, pairs, the_files
-from steadyrank.reporting.steadiness_sections import (
-    documents,
-    plan_section,
-    stability_section,
-    topics_section,
-)
-from steadyrank.reporting.studies import Findings, run_studies
-from steadyrank.reporting.texts import NOTES, TEXTS
-from steadyrank.reporting.variation_sections import (
-    components_section,
-    instances_section,
-    measures_section,
-    pools_section,
-)
+from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, make_plan, parse_budget
+from steadyrank.reporting.inputs import read_material
+from steadyrank.reporting.page import make_page
+from steadyrank.reporting.provenance import library_call
+from steadyrank.reporting.studies import run_studies, shape_of, why_not
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.instances.equivalence import check_delta
 from steadyrank.stats.planning.demands import check_positive
+from steadyrank.studies.material import Machine, Settings, Told
 from steadyrank.studies.pools.study import check_counts
 from steadyrank.words import by_number
 
@@ -192,8 +177,8 @@ def report(
     if announce is not None:
         for line in planned.lines():
             announce(line)
-    found = run_studies(material, planned, lacking, machine)
-    page = make_page(material, planned, found, title=title or TITLE, command=call, machine=machine)
+    findings = run_studies(material, planned, lacking, machine)
+    page = make_page(planned, findings, title=title or TITLE, command=call, machine=machine)
     check_still_there(target.parent)
     write_whole(target, page_html(page))
     for sentence in material.warnings:
@@ -202,12 +187,12 @@ def report(
         page=page,
         path=target,
         findings=_findings(page),
-        results=found.results,
-        left_out=found.why_not,
+        results=findings.results,
+        left_out=findings.why_not,
         n_samples={
             name: study.n_samples
             for name, study in planned.studies.items()
-            if study.n_samples and name in found.results
+            if study.n_samples and name in findings.results
         },
         seed=seed,
     )
@@ -236,66 +221,6 @@ def check_target(out: PathLike) -> Path:
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist: make it first")
     return target
-
-
-def make_page(
-    material: Material,
-    planned: ReportPlan,
-    found: Findings,
-    *,
-    title: str,
-    command: str,
-    machine: Machine,
-) -> Page:
-    """The page of what was found."""
-    scores = material.scores
-    names = list(TEXTS)
-    tell = machine.progress("sections")
-    sections = []
-    for place, study in enumerate(names, start=1):
-        sections.append(_section(study, material, found))
-        if tell is not None:
-            tell(place, len(names))
-    return Page(
-        title=title,
-        subtitle=(
-            f"{counted(len(scores.runs), 'run')}, {counted(len(scores.topics), 'topic')}, "
-            f"{counted(len(scores.measures), 'measure')}; steadyrank {__version__}, seed "
-            f"{material.settings.seed}"
-        ),
-        lead=lead_sentences(found.results),
-        sections=tuple(sections),
-        provenance=provenance(material, planned, found.why_not),
-        command=command,
-        notes=NOTES,
-    )
-
-
-def _section(study: str, material: Material, found: Findings) -> Section:
-    if study in found.why_not:
-        return left_out(study, found.why_not[study])
-    results, odd = found.results, found.warnings.get(study, ())
-    made: dict[str, Callable[[], Section]] = {
-        "evaluate": lambda: leaderboard(material.scores, results["compare"][0], odd),
-        "compare": lambda: pairs(results["compare"], odd),
-        "simulate": lambda: documents(results["simulate"], measure=material.measure, warnings=odd),
-        "topics": lambda: topics_section(results["topics"], odd),
-        "agree": lambda: measures_section(results["agree"], odd),
-        "instances": lambda: instances_section(results["instances"], odd),
-        "components": lambda: components_section(results["components"], odd),
-        "plan": lambda: plan_section(
-            results["plan"],
-            results["compare"][0],
-            results.get("topics"),
-            settling=settling_words(results),
-            warnings=odd,
-        ),
-        "stability": lambda: stability_section(results["stability"], odd),
-        "pools": lambda: pools_section(results["pools"], odd),
-        "hardest": lambda: hardest(material.scores),
-        "check": lambda: the_files(results["check"]),
-    }
-    return made[study]()
 
 
 def _findings(page: Page) -> tuple[str, ...]:
