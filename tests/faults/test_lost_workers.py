@@ -12,9 +12,9 @@ import time
 
 import numpy as np
 import pytest
-from fault_trials import contents, write_inputs
 
 import steadyrank as sr
+from bench.faults.trials import contents, write_inputs
 from steadyrank.cli import run
 from steadyrank.compute.clusters import Cluster
 from steadyrank.reporting import page as report_page

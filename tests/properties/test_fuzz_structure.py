@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from mutants import BUDGET, csv_rows
-from reader_targets import FORMULA, NUMBER
 
 import steadyrank as sr
+from fuzz.mutants import BUDGET, csv_rows
+from fuzz.reader_targets import FORMULA, NUMBER
 from steadyrank.data.read.run_info import read_run_info
 from steadyrank.present.table import Table, to_csv
 from steadyrank.retrieval.engine.collections import read_collection

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
+from golden_cases import golden
 from scipy import stats
 
 import steadyrank as sr
@@ -24,12 +24,7 @@ from steadyrank.studies.instances.sentences import sentences, table_sentences
 from steadyrank.studies.instances.tables import instances_json, instances_text
 from steadyrank.studies.instances.tests import mixed_model
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 QUICK = {"n_samples": 200, "samples_per_instance": 50, "posterior": False}
-
-
-def golden(name):
-    return json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
 
 
 def scores_of(systems, measures=("AP",), **info):

@@ -1,8 +1,8 @@
 """Bad input by the million, in processes of limited memory; or guided by coverage.
 
-    python fuzz/fuzz.py 1000000             mutants of every reader, and command lines
-    python fuzz/fuzz.py 50000 --only topics
-    python fuzz/fuzz.py --coverage scores-long --seconds 60     (needs atheris)
+    python -m fuzz 1000000             mutants of every reader, and command lines
+    python -m fuzz 50000 --only topics
+    python -m fuzz --coverage scores-long --seconds 60     (needs atheris)
 
 Every case must end within its time, within 2 GB more than the process needed before, and with an
 answer or an error of steadyrank's own. What fails is printed with its number, which `--first`
@@ -31,27 +31,13 @@ BATCH = 5_000
 CASES = 1 / 50
 """Command lines per mutant: they take fifty times as long."""
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "properties"))
 warnings.simplefilter("ignore")
 
 
 def all_targets() -> dict:
-    import reader_targets
-    import test_fuzz_reading as reading
-    import text_targets
-    from mutants import Target
+    from fuzz import line_targets, reader_targets, text_targets
 
-    lines = {
-        name: Target(
-            name=name,
-            seeds=tuple(reading.SEEDS),
-            morsels=tuple(reading.MORSELS),
-            check=check,
-            separators=b"\n ",
-        )
-        for name, check in (("runs", reading.check_run), ("qrels", reading.check_qrels))
-    }
-    return {**lines, **reader_targets.TARGETS, **text_targets.TARGETS}
+    return {**line_targets.TARGETS, **reader_targets.TARGETS, **text_targets.TARGETS}
 
 
 def peak_memory() -> int:
@@ -97,7 +83,7 @@ class Tally:
 
 def mutants_of(name: str, place: Path) -> Callable[[int], bool]:
     """A function from a number to whether that mutant is refused, and all it needs loaded."""
-    from mutants import mutant, outcome
+    from fuzz.mutants import mutant, outcome
 
     target = all_targets()[name]
     for seed in target.seeds:  # loads and compiles what the reader needs, however long it takes
@@ -107,8 +93,7 @@ def mutants_of(name: str, place: Path) -> Callable[[int], bool]:
 
 
 def commands(place: Path) -> Callable[[int], bool]:
-    from command_cases import case, run_case, told, write_files
-
+    from fuzz.command_cases import case, run_case, told, write_files
     from steadyrank import cli
     from steadyrank.cli import output
 
@@ -171,7 +156,7 @@ def try_batch(name: str, start: int, stop: int) -> Tally:
     while start < stop:
         with tempfile.TemporaryDirectory() as folder:
             log = Path(folder) / "number"
-            words = [sys.executable, __file__, "--batch", name, str(start), str(stop), str(log)]
+            words = [sys.executable, "-m", "fuzz", "--batch", name, str(start), str(stop), str(log)]
             made = subprocess.run(words, capture_output=True, text=True, errors="replace")
             at = int(log.read_text().strip() or start) if log.exists() else start
         if made.returncode == 0:
@@ -211,15 +196,15 @@ def run_all(total: int, names: list[str], first: int, minutes: float, jobs: int)
 GUIDED = [
     f"steadyrank.{name}"
     for name in (
-        "data.csv_cells",
-        "data.score_files",
-        "data.run_info",
-        "data.frames",
-        "data.datasets",
-        "data.sources",
+        "data.read.csv_cells",
+        "data.read.score_files",
+        "data.read.run_info",
+        "data.interop.frames",
+        "data.interop.datasets",
+        "data.read.sources",
         "measures.names",
-        "retrieval.collections",
-        "retrieval.topics",
+        "retrieval.engine.collections",
+        "retrieval.engine.topics",
         "compute.stores",
         "cli.topics",
         "cli.inputs",
@@ -234,7 +219,7 @@ def guided(name: str, seconds: float) -> None:
     try:
         import atheris
     except ImportError:
-        sys.exit("fuzz.py: --coverage needs atheris, which has no wheel for every Python")
+        sys.exit("fuzz: --coverage needs atheris, which has no wheel for every Python")
     # Kernels must not be changed, so what reads runs goes unguided.
     import steadyrank.data.read.runs
 
@@ -246,7 +231,7 @@ def guided(name: str, seconds: float) -> None:
         import steadyrank.cli.topics
         import steadyrank.data.read.score_files
         import steadyrank.retrieval.engine.topics  # noqa: F401
-    from mutants import outcome
+    from fuzz.mutants import outcome
 
     target = all_targets()[name]
     with tempfile.TemporaryDirectory() as folder:

@@ -7,9 +7,9 @@ runs, 2 a leaderboard whose neighbours a single test tells apart about half the 
 from __future__ import annotations
 
 import numpy as np
-from coverage_claims import Claim, Ends, Experiment, Setting, Trial, seed_of
-from coverage_worlds import flat_bank
 
+from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of
+from bench.coverage.worlds import flat_bank
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.result import all_pairs

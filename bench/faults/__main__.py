@@ -1,6 +1,6 @@
 """Every long command, killed at random moments and run again: the table of docs/faults.md.
 
-    pip install -e . && python bench/faults.py [--kills 20] [--only simulate] [--interrupts 20]
+    pip install -e . && python -m bench.faults [--kills 20] [--only simulate] [--interrupts 20]
 
 Each command is run undisturbed, then killed (kill -9) so often at random moments. A trial is one
 such kill, or two, and the same command again to its end. What is printed and every file that is
@@ -16,9 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "faults"))
-
-from fault_trials import (
+from bench.faults.trials import (
     CASES,
     Tally,
     fresh,

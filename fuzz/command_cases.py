@@ -15,9 +15,9 @@ from pathlib import Path
 
 import click
 import numpy as np
-from mutants import limited
-from reader_targets import PARQUET_RUN, PARQUET_SCORES
 
+from fuzz.mutants import limited
+from fuzz.reader_targets import PARQUET_RUN, PARQUET_SCORES
 from steadyrank import cli
 
 NASTY = (

@@ -7,8 +7,7 @@ import re
 import warnings
 from pathlib import Path
 
-from mutants import Target
-
+from fuzz.mutants import Target
 from steadyrank.cli.inputs import split_assignment
 from steadyrank.cli.making import split_names
 from steadyrank.cli.topics import parse_sizes

@@ -1,7 +1,7 @@
 """What an interval claims to hold, and how often it does: settings, trials, tallies.
 
-`bench/coverage.py` measures every interval that steadyrank prints or returns, and its table stands
-in docs/coverage.md; the tests measure with fewer trials, and see that no interval is missing.
+`python -m bench.coverage` measures every interval that steadyrank prints or returns, and its table
+stands in docs/coverage.md; the tests measure with fewer trials, and see that none is missing.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from coverage_worlds import quiet
 from scipy import stats
+
+from bench.coverage.worlds import quiet
 
 CONFIDENCE = 0.999
 """Of the exact binomial interval around a measured coverage."""

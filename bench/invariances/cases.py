@@ -20,9 +20,9 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from telling_apart import Json
 
 import steadyrank as sr
+from bench.invariances.differences import Json
 from steadyrank.present.json import scores_json, to_json
 from steadyrank.studies.agree.tables import agree_json
 from steadyrank.studies.compare.tables import compare_json
@@ -229,7 +229,7 @@ def _grid(data: Data, **options: Any) -> Any:
     )
 
 
-PAIRS = {"stats.inputs.PAIR_BLOCK": 3, "stats.paired.CHUNK": 30}
+PAIRS = {"stats.inputs.PAIR_BLOCK": 3, "stats.pairs.tests.CHUNK": 30}
 """Pairs of runs that are held together."""
 
 RESAMPLED = ("randomization", "bootstrap", "randomized-tukey")
@@ -243,20 +243,23 @@ COMPARISONS = {
         rounded=1e-12 if test == "bootstrap" else 0.0,
     )
     for test, cuts in {
-        "t": {"stats.max_t.VALUES_AT_ONCE": 50},
+        "t": {"stats.pairs.max_t.VALUES_AT_ONCE": 50},
         "wilcoxon": {},
         "sign": {},
-        "tukey": {"stats.tukey.PAIR_BLOCK": 3},
-        "randomization": {"stats.paired.TASKS": 2},
-        "bootstrap": {"stats.resampled.WIDTH": 3, "stats.inverted.PAIRS_AT_ONCE": 2},
-        "randomized-tukey": {"stats.tukey.WORDS_AT_ONCE": 900, "stats.tukey.PAIR_BLOCK": 3},
+        "tukey": {"stats.pairs.tukey.PAIR_BLOCK": 3},
+        "randomization": {"stats.pairs.tests.TASKS": 2},
+        "bootstrap": {"stats.pairs.resampled.WIDTH": 3, "stats.pairs.inverted.PAIRS_AT_ONCE": 2},
+        "randomized-tukey": {
+            "stats.pairs.tukey.WORDS_AT_ONCE": 900,
+            "stats.pairs.tukey.PAIR_BLOCK": 3,
+        },
     }.items()
 }
 for kind in ("percentile", "bca"):
     COMPARISONS[f"compare, {kind} intervals"] = _case(
         call=functools.partial(_compare, interval=kind),
         rounded=1e-12,
-        cuts={"stats.intervals.PAIR_BLOCK": 3},
+        cuts={"stats.pairs.intervals.PAIR_BLOCK": 3},
     )
 
 CASES: dict[str, Case] = {
@@ -267,7 +270,7 @@ CASES: dict[str, Case] = {
     "discriminative_power": Case(
         study="discriminative_power",
         told=told_fields,
-        cuts={"stats.tukey.WORDS_AT_ONCE": 900},
+        cuts={"stats.pairs.tukey.WORDS_AT_ONCE": 900},
         call=lambda data, **options: sr.discriminative_power(data.scores, n_samples=300, **options),
         listed=False,
     ),
@@ -313,11 +316,11 @@ CASES: dict[str, Case] = {
                 model=model,
             ),
             cuts={
-                "studies.sample_blocks.LARGEST_BLOCK": 64,
-                "studies.sample_blocks.TASKS": 5,
-                "studies.sample_blocks.REPLICATES": 7,
-                "studies.sample_blocks.IN_MEMORY": 1,
-                "studies.collection_statistics.PAIRS_A_TASK": 3,
+                "studies.simulate.blocks.LARGEST_BLOCK": 64,
+                "studies.simulate.blocks.TASKS": 5,
+                "studies.simulate.blocks.REPLICATES": 7,
+                "studies.simulate.blocks.IN_MEMORY": 1,
+                "studies.simulate.statistics.PAIRS_A_TASK": 3,
             },
             rounded=1e-12,
         )
@@ -326,7 +329,7 @@ CASES: dict[str, Case] = {
     "topics": Case(
         study="topics",
         told=topics_json,
-        cuts={**PAIRS, "stats.reversal.PAIR_BLOCK": 3},
+        cuts={**PAIRS, "stats.planning.reversal.PAIR_BLOCK": 3},
         call=lambda data, **options: sr.topics(
             data.scores, measure="AP", trials=70, rng=3, **options
         ),
@@ -336,7 +339,7 @@ CASES: dict[str, Case] = {
         told=agree_json,
         executor=True,
         listed=False,
-        cuts={"studies.measure_samples.SAMPLES": 3, "stats.anova_parts.BLOCK": 7},
+        cuts={"studies.agree.samples.SAMPLES": 3, "stats.anova.parts.BLOCK": 7},
         rounded=1e-12,
         call=lambda data, **options: sr.agree(
             data.scores, topic_sizes=[4, 8], system_sizes=[4, 7], n_samples=10, rng=3, **options
@@ -346,7 +349,7 @@ CASES: dict[str, Case] = {
         study="components",
         told=lambda result: components_json([result]),
         jobs=False,
-        cuts={"stats.anova_parts.BLOCK": 7},
+        cuts={"stats.anova.parts.BLOCK": 7},
         rounded=1e-12,
         call=lambda data: sr.components(data.scores, measure="AP", factors=["first", "second"]),
     ),
@@ -382,7 +385,7 @@ CASES: dict[str, Case] = {
         jobs=False,
         listed=False,
         call=lambda data: sr.plan(data.scores, minimum_difference=0.1, systems=3),
-        cuts={"stats.variance.RUN_BLOCK": 3},
+        cuts={"stats.planning.variance.RUN_BLOCK": 3},
         rounded=1e-12,
     ),
     "plan, paired": Case(
@@ -413,7 +416,7 @@ CASES: dict[str, Case] = {
             rng=3,
             **options,
         ),
-        cuts={"studies.pool_trials.BLOCK": 2, "stats.correlation.CELLS": 20},
+        cuts={"studies.pools.trials.BLOCK": 2, "stats.ranks.correlation.CELLS": 20},
     ),
     "instances": Case(
         study="instances",
@@ -429,7 +432,7 @@ CASES: dict[str, Case] = {
             rng=3,
             **options,
         ),
-        cuts={"stats.instance_bootstrap.CHUNK": 64},
+        cuts={"stats.instances.bootstrap.CHUNK": 64},
         listed=False,
     ),
     "instances, a baseline": Case(
@@ -445,7 +448,7 @@ CASES: dict[str, Case] = {
             rng=3,
             **options,
         ),
-        cuts={"stats.instance_bootstrap.CHUNK": 64},
+        cuts={"stats.instances.bootstrap.CHUNK": 64},
     ),
     "instances, a single run": Case(
         study="instances",
@@ -464,7 +467,7 @@ CASES: dict[str, Case] = {
             rng=3,
             **options,
         ),
-        cuts={"stats.instance_bootstrap.CHUNK": 64},
+        cuts={"stats.instances.bootstrap.CHUNK": 64},
     ),
     "report": Case(study="report", told=_report_json, call=_report),
     "grid": Case(study="grid", told=scores_json, call=_grid, executor=True, listed=False),

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from coverage_claims import Claim, Ends, Experiment, Setting, Trial, seed_of, settings
-from coverage_worlds import measure_bank
 
 import steadyrank as sr
+from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of, settings
+from bench.coverage.worlds import measure_bank
 
 SAMPLES = 100
 RESAMPLES = 100

@@ -1,6 +1,6 @@
 """Commands that are killed at random moments and run again: is anything lost?
 
-`bench/faults.py` tries every long command many times, the tests a few of them twice.
+`python -m bench.faults` tries every long command many times, the tests a few of them twice.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which trials does a test reject? The product's tests, each on many simulated data sets.
 
-For `level_trials`: functions of (data, levels, seed) that say, for every level, which trials are
+For `trials`: functions of (data, levels, seed) that say, for every level, which trials are
 rejected. Data hold the trials along their first axis. Where the product tests one matrix at a time
 and too slowly, many are tested by the same formula, which `test_levels` compares with the product.
 """
@@ -13,9 +13,9 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-from null_data import MARGIN
 from scipy import special
 
+from bench.levels.null_data import MARGIN
 from steadyrank.stats.anova.balanced import anova
 from steadyrank.stats.anova.unbalanced import type_three_with_pairs
 from steadyrank.stats.instances.batches import (

@@ -9,19 +9,15 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import coverage_close
-import coverage_drivers
-import coverage_instances
-import coverage_scores
-import coverage_variances
-from coverage_claims import Claim, Experiment
+from bench.coverage import close, drivers, instances, scores, variances
+from bench.coverage.claims import Claim, Experiment
 
 EXPERIMENTS: dict[str, Experiment] = (
-    coverage_scores.EXPERIMENTS
-    | coverage_close.EXPERIMENTS
-    | coverage_drivers.EXPERIMENTS
-    | coverage_instances.EXPERIMENTS
-    | coverage_variances.EXPERIMENTS
+    scores.EXPERIMENTS
+    | close.EXPERIMENTS
+    | drivers.EXPERIMENTS
+    | instances.EXPERIMENTS
+    | variances.EXPERIMENTS
 )
 
 NO_CLAIM: dict[str, str] = {

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
 OBSERVED = ("SiRstv", "AtmWtAg")
 RULED = {
     f"SmLs{3 * step + size + 1:02d}": (base, repeats)

@@ -1,6 +1,6 @@
 """Scores in which nothing differs, from a known truth: what a test must not find anything in.
 
-For the measured levels of tests (`level_trials`). Normal scores; average precision and P@5 of a
+For the measured levels of tests (`trials`). Normal scores; average precision and P@5 of a
 simulated track whose systems are equally good, dealt to runs at random topic by topic, so that runs
 are exchangeable; and worlds in which only means are equal, not shapes. All draw [trial, …, topic].
 """

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from mutants import Target, csv_rows, plain_number, raw, unpacked
 
 import steadyrank as sr
+from fuzz.mutants import Target, csv_rows, plain_number, raw, unpacked
 from steadyrank.compute.stores import SETTINGS, open_store
 from steadyrank.data.read.run_info import read_run_info
 from steadyrank.retrieval.engine.collections import read_collection

@@ -6,10 +6,10 @@ Topics and instances are both drawn; the second system is a single run unless bo
 from __future__ import annotations
 
 import numpy as np
-from coverage_claims import Claim, Ends, Experiment, Setting, Trial, seed_of, settings
-from coverage_worlds import nested_components_of, pair_bank, scores_of
 
 import steadyrank as sr
+from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of, settings
+from bench.coverage.worlds import nested_components_of, pair_bank, scores_of
 from steadyrank.stats.instances.bootstrap import two_way_bootstrap
 from steadyrank.stats.instances.equivalence import equivalence_test, t_limits
 from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference

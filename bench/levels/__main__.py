@@ -1,6 +1,6 @@
 """The type I error of every test: the tables of docs/levels.md.
 
-    pip install -e . && python bench/levels.py [--trials 20000] [--only "Two runs"]
+    pip install -e . && python -m bench.levels [--trials 20000] [--only "Two runs"]
 
 Each test sees data in which nothing differs, and what it finds nevertheless is counted. Slow tests
 take a fixed share of the trials. In brackets the exact binomial 99.9 % interval: "exceeds" if it
@@ -13,13 +13,10 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "stats"))
-
-from level_trials import ALPHAS, SECTIONS, Row, Section, rows_of
+from bench.levels.trials import ALPHAS, SECTIONS, Row, Section, rows_of
 
 HEADER = (
     "| test | data | topics | trials | at level .05 | at level .01 |\n|---|---|---:|---:|---|---|"

@@ -1,6 +1,6 @@
 """How often intervals hold what they claim to: the tables of docs/coverage.md.
 
-    python bench/coverage.py [--trials 2000] [--only stability]
+    python -m bench.coverage [--trials 2000] [--only stability]
 
 Every interval that steadyrank prints or returns, on data from populations whose truth is known: the
 simulated track, and normal or exponential effects of about the same variances. In brackets the
@@ -13,14 +13,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "studies"))
-
-from coverage_claims import Tally, measure
-from coverage_registry import EXPERIMENTS, NO_CLAIM, claims
+from bench.coverage.claims import Tally, measure
+from bench.coverage.registry import EXPERIMENTS, NO_CLAIM, claims
 
 STUDIES = (
     "compare",

@@ -1,8 +1,8 @@
 """How often does each test find a difference where there is none? Every test that is offered.
 
-`bench/levels.py` prints the whole table (docs/levels.md), the tests take a part of it. A test is
-named as its command offers it; `offered` is what the completeness tests compare with commands and
-results. Trials come in chunks whose data depend on seed, data and chunk alone.
+`python -m bench.levels` prints the whole table (docs/levels.md), the tests take a part of it. A
+test is named as its command offers it; `offered` is what the completeness tests compare with
+commands and results. Trials come in chunks whose data depend on seed, data and chunk alone.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
-import level_pvalues as run
-import null_data
 import numpy as np
 from scipy import stats
 
+from bench.levels import null_data
+from bench.levels import pvalues as run
 from steadyrank.compute.random import block_stream
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon

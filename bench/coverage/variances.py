@@ -7,8 +7,10 @@ about other topics alone.
 from __future__ import annotations
 
 import numpy as np
-from coverage_claims import Claim, Ends, Experiment, Setting, Trial, seed_of, settings
-from coverage_worlds import (
+
+import steadyrank as sr
+from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of, settings
+from bench.coverage.worlds import (
     TEAM_RUNS,
     components_of,
     crossed_bank,
@@ -17,8 +19,6 @@ from coverage_worlds import (
     nested_components_of,
     scores_of,
 )
-
-import steadyrank as sr
 from steadyrank.stats.planning.pilot import pilot_variance
 from steadyrank.stats.planning.variance import topics_for
 from steadyrank.stats.planning.variance_facets import crossed_components, nested_components

@@ -1,6 +1,6 @@
 """How many digits are right: NIST's certified sets, and what the reference figures are.
 
-    pip install -e '.[test]' && python bench/accuracy.py
+    pip install -e '.[test]' && python -m bench.accuracy
     apt-get install r-base-core                       # the peer in R, optional
 
 Correct digits (log relative error) of F. The limit is exact arithmetic on the stored numbers.
@@ -23,13 +23,17 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "stats"))
-
-from nist_sets import NAMES, OneWay, certified, exact_of_stored, log_relative_error, stored
-
+from bench.accuracy.nist_sets import (
+    NAMES,
+    OneWay,
+    certified,
+    exact_of_stored,
+    log_relative_error,
+    stored,
+)
 from steadyrank.stats.anova.balanced import anova
 
-TESTS = Path(__file__).parents[1] / "tests"
+TESTS = Path(__file__).parents[2] / "tests"
 R_SCRIPT = """
 d <- read.csv(commandArgs(TRUE)[1]); d$group <- factor(d$group)
 table <- summary(aov(y ~ group, d))[[1]]

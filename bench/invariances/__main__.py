@@ -1,6 +1,6 @@
 """How far results move when nothing that matters has changed: the table of docs/invariances.md.
 
-    python bench/invariances.py
+    python -m bench.invariances
 
 Every study, in the small cases of its tests, with topics or runs in several other orders, on more
 threads, cut into other blocks, and on other executors. Takes a minute.
@@ -9,17 +9,21 @@ threads, cut into other blocks, and on other executors. Takes a minute.
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "properties"))
-
-from study_cases import CASES, Case, Json, runs_shuffled, small_data, told_of, topics_shuffled
-from telling_apart import by_name, largest_difference
+from bench.invariances.cases import (
+    CASES,
+    Case,
+    Json,
+    runs_shuffled,
+    small_data,
+    told_of,
+    topics_shuffled,
+)
+from bench.invariances.differences import by_name, largest_difference
 
 ORDERS = 3
 WAYS = ("order of topics", "order of runs", "threads", "blocks", "executor")
