@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steadyrank.errors import InputError, MachineError, unknown_name
+from steadyrank.notebook import shown_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +20,7 @@ AXES = ("measure", "run", "topic")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("present.table:scores_text")
 class Scores:
     """A cube `values[measure, run, topic]`; NaN where there is no score.
 

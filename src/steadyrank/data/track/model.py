@@ -18,6 +18,7 @@ import numpy as np
 
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.errors import InputError
+from steadyrank.notebook import shown_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -301,6 +302,7 @@ def threshold(n_relevant: int, n_candidates: int) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
 class TrueMeans:
     """The expected average precision of each system, by simulation over fresh topics."""
 
@@ -310,8 +312,9 @@ class TrueMeans:
     seed: int = 0
     """The `rng` that draws the same topics again."""
 
-    def __repr__(self) -> str:
-        return f"<TrueMeans: {len(self.systems)} systems over {self.values.shape[1]} topics>"
+    def caption(self) -> str:
+        """Over how many topics the means are."""
+        return f"{len(self.systems)} systems over {self.values.shape[1]} topics"
 
     @property
     def means(self) -> np.ndarray:
@@ -330,11 +333,6 @@ class TrueMeans:
         return pd.DataFrame(
             {"system": self.systems, "mean": self.means, "standard_error": self.standard_errors}
         )
-
-    def _repr_html_(self) -> str:
-        from steadyrank.notebook import frame_html
-
-        return frame_html(self.to_frame())
 
 
 def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> TrueMeans:

@@ -10,16 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.errors import InputError, unknown_name
+from steadyrank.notebook import shown_by
 from steadyrank.papers.jayasinghe2015.pitfalls import paper_scores
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.instances.batches import nested_pvalues, t_pvalues, two_way_pvalues
 from steadyrank.stats.instances.bootstrap import algorithm_two
 from steadyrank.stats.pairs.tests import in_threads
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 METHODS = ("t_single", "bootstrap_single", "mixed_paper", "bootstrap", "mixed")
 """Tests of a comparison: a random instance by t and by Algorithm 1; all of them by the paper's
@@ -42,6 +47,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
 class MethodPvalues:
     """Figures 4, 10 and 11: the p-values of several tests on many comparisons."""
 
@@ -51,6 +57,19 @@ class MethodPvalues:
     n_samples: int
     """Resamples of each instance; of a single instance ten times as many."""
     seed: int
+
+    def caption(self) -> str:
+        """How many comparisons, how resampled."""
+        return (
+            f"p-values of {self.pvalues.shape[1]} comparisons by {len(self.methods)} tests, "
+            f"{self.n_samples} resamples of each instance; seed {self.seed}"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per comparison, one column per test."""
+        import pandas as pd
+
+        return pd.DataFrame(self.pvalues.T, columns=list(self.methods))
 
     def of(self, method: str) -> np.ndarray:
         """The p-values of one test."""
@@ -77,6 +96,7 @@ class MethodPvalues:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
 class PoolPvalues:
     """Figure 9: how p-values scatter with the number of instances."""
 
@@ -90,6 +110,29 @@ class PoolPvalues:
     n_topics_dropped: int
     """Topics that some instance, or the baseline, lacks."""
     seed: int
+
+    def caption(self) -> str:
+        """Which pools, on how many topics."""
+        return (
+            f"p-values of {self.pvalues.shape[2]} pools of instances, by test and pool size, on "
+            f"{self.n_topics} topics; seed {self.seed}"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per test and pool size: the quartiles over pools, and p of all instances."""
+        import pandas as pd
+
+        low, median, high = np.quantile(self.pvalues, [0.25, 0.5, 0.75], axis=2)
+        return pd.DataFrame(
+            {
+                "method": np.repeat(np.array(self.methods, object), len(self.sizes)),
+                "instances": np.tile(self.sizes, len(self.methods)),
+                "lower_quartile": low.ravel(),
+                "median": median.ravel(),
+                "upper_quartile": high.ravel(),
+                "all_instances": np.repeat(self.whole, len(self.sizes)),
+            }
+        )
 
     def spread(self, level: float = 0.9) -> np.ndarray:
         """Width of the central interval that holds this share of pools, [method, size]."""

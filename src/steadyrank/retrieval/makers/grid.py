@@ -54,7 +54,7 @@ class GridOptions(MakingOptions, total=False):
     models: str | Model | Iterable[str | Model]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class GridResult(WrittenRuns):
     """The runs that `write_grid` made."""
 
@@ -62,12 +62,13 @@ class GridResult(WrittenRuns):
     lexical: tuple[str, ...]
     models: tuple[str, ...]
 
-    def __repr__(self) -> str:
+    def caption(self) -> str:
+        """Which combinations were made, and where they are."""
         return (
-            f"<GridResult: {counted(len(self.runs), 'run')} of "
+            f"{counted(len(self.runs), 'run')} of "
             f"{counted(len(self.stop_lists), 'stop list')} × "
             f"{counted(len(self.lexical), 'lexical unit')} × "
-            f"{counted(len(self.models), 'model')} in {self.folder}>"
+            f"{counted(len(self.models), 'model')} in {self.folder}"
         )
 
 

@@ -147,7 +147,7 @@ def _make(plan: _Plan, task: Task) -> Made:
     return keep_and_score(task, plan.evaluation, found)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ShardResult(WrittenRuns):
     """The runs that `write_shards` made: one of exhaustive search, and one an instance."""
 
@@ -157,10 +157,11 @@ class ShardResult(WrittenRuns):
     lexical: str
     seed: int
 
-    def __repr__(self) -> str:
+    def caption(self) -> str:
+        """How many instances were made, of what, and where they are."""
         return (
-            f"<ShardResult: {counted(len(self.runs) - 1, 'instance')} of "
-            f"{counted(self.design.shards, f'{self.design.system} shard')} in {self.folder}>"
+            f"{counted(len(self.runs) - 1, 'instance')} of "
+            f"{counted(self.design.shards, f'{self.design.system} shard')} in {self.folder}"
         )
 
 

@@ -60,6 +60,10 @@ class RankCorrelation:
     def __float__(self) -> float:
         return self.value
 
+    def __repr__(self) -> str:
+        why = f", {self.flag}" if self.flag else ""
+        return f"<RankCorrelation: {self.value:.4g}, {self.method} of {self.n} systems{why}>"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairCorrelations:

@@ -23,13 +23,14 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.notebook import shown_by
 from steadyrank.stats.anova.balanced import Anova, Power
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.agree.effects import (
     DEFAULT_STRATA,
     Coefficient,
-    Limits,
     Mode,
     Reference,
     Strata,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.agree.tables:agree_text")
 class AgreeResult:
     """What `agree` found: correlations on samples, and what drives them."""
 
@@ -84,7 +86,7 @@ class AgreeResult:
     anovas: Mapping[Coefficient, Anova | None]
     """The table of each coefficient; None where some correlation does not exist, or where one pair
     of measures at one combination of sizes leaves nothing to compare. F and p in mode paper."""
-    omega_squared_intervals: Mapping[Coefficient, Mapping[str, Limits]]
+    omega_squared_intervals: Mapping[Coefficient, Mapping[str, Interval]]
     """Of each coefficient, effect to the interval of its omega squared over other topics and
     systems; empty in mode paper."""
     likeness: MeasureLikeness
@@ -101,7 +103,7 @@ class AgreeResult:
         return self.anovas[self.coefficient]
 
     @property
-    def limits(self) -> Mapping[str, Limits]:
+    def limits(self) -> Mapping[str, Interval]:
         """Effect to the interval of its omega squared, of the chosen coefficient."""
         return self.omega_squared_intervals[self.coefficient]
 
@@ -234,11 +236,8 @@ class AgreeResult:
             f"{self.n_samples} samples; mean {mean_of_present(self.samples.ravel()):.3f}>"
         )
 
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
 
-
-def _listed(limits: Limits | None) -> list[float] | None:
+def _listed(limits: Interval | None) -> list[float] | None:
     return None if limits is None else list(limits)
 
 

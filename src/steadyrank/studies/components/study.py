@@ -22,6 +22,7 @@ from steadyrank._version import __version__
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.notebook import shown_by
 from steadyrank.stats.anova.balanced import Anova, Power, anova, crossed_strata
 from steadyrank.stats.anova.main_effects import MainEffect, tukey_main_effect
 from steadyrank.stats.anova.parts import balanced_layout
@@ -42,6 +43,7 @@ BLOCK = "topic"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.components.tables:components_text", listed=True)
 class ComponentsResult:
     """What `components` found on one measure."""
 
@@ -98,9 +100,6 @@ class ComponentsResult:
             f"{name} {self.anova.source(name).omega_squared:.3f}" for name in self.factors
         )
         return f"<ComponentsResult: {self.measure}, omega squared: {shares}>"
-
-    def _repr_html_(self) -> str:
-        return self.anova._repr_html_()
 
 
 def components(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from steadyrank.errors import InputError
+from steadyrank.notebook import shown_by
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.instances.power import Claim, Design, InstanceTest, InstanceVariances
 
@@ -29,6 +30,7 @@ SLACK = 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
 class PowerTable:
     """Power of a test at numbers of topics and instances."""
 
@@ -39,6 +41,10 @@ class PowerTable:
     limit: np.ndarray
     """[number of topics]: that no number of instances exceeds."""
 
+    def caption(self) -> str:
+        """What the figures are."""
+        return "Power by numbers of topics (rows) and instances; inf: the limit of any number."
+
     def to_frame(self) -> pd.DataFrame:
         """One row a number of topics, one column a number of instances, and their limit."""
         import pandas as pd
@@ -48,13 +54,9 @@ class PowerTable:
         frame[math.inf] = self.limit
         return frame
 
-    def _repr_html_(self) -> str:
-        from steadyrank.notebook import frame_html
-
-        return frame_html(self.to_frame(), index=True)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@shown_by("studies.instances.tables:one_plan_text")
 class InstancePlan:
     """The cheapest numbers of topics and instances for a power, or why there are none."""
 
@@ -95,6 +97,10 @@ class InstancePlan:
             power=np.array([[self.test.power(n, m) for m in instances] for n in topics]),
             limit=np.array([self.test.topic_limit(n) for n in topics]),
         )
+
+    def caption(self) -> str:
+        """The answer in a sentence."""
+        return self.words()[0]
 
     def words(self) -> list[str]:
         """The plan in sentences: what it takes, and what cannot be made up for."""

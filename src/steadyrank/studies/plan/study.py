@@ -18,7 +18,9 @@ from steadyrank._version import __version__
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, unknown_name
+from steadyrank.notebook import shown_by
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import (
     Demands,
     Formula,
@@ -48,6 +50,7 @@ NO_MEASURE = "score"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@shown_by("studies.plan.tables:plan_text")
 class PlanResult:
     """What `plan` found: one plan a measure."""
 
@@ -156,9 +159,6 @@ class PlanResult:
         import pandas as pd
 
         return pd.DataFrame(self.rows())
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
 
 
 def _changed(demands: Demands, against: Against, value: float) -> Demands:
@@ -367,9 +367,9 @@ def _with_pilot(
         if demands.minimum_difference is None:
             return made
         most_power, least_power = (demands.power(end, topics) for end in ends)
-        return replace(made, power_interval=(least_power, most_power))
+        return replace(made, power_interval=Interval(least_power, most_power))
     fewest, most = (demands.topics(end) for end in ends)
-    made = replace(made, topics_interval=(fewest, most))
+    made = replace(made, topics_interval=Interval(fewest, most))
     if by_residual or demands.minimum_difference is None or not pilot.residual_variance > 0.0:
         return made
     two_way = topics_for_range(

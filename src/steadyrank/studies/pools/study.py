@@ -23,6 +23,7 @@ from steadyrank.data.run import Duplicates
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.planning.demands import Demands, Formula, Method, check_demands, check_number
 from steadyrank.stats.planning.design import check_rates
@@ -326,7 +327,7 @@ def _references(
             variance_interval=pilot.variance_interval,
             n_topics=pilot.n_topics,
             topics_needed=needed[m, 0],
-            topics_interval=None if demands is None else (needed[m, 1], needed[m, 2]),
+            topics_interval=None if demands is None else Interval(needed[m, 1], needed[m, 2]),
             difference_variance=differences,
             difference_topics=needed[m, 3],
             first_miss=_first_misses(name, pilot.variance, cells),
@@ -351,7 +352,7 @@ def _first_misses(
     return found
 
 
-def misses(interval: tuple[float, float] | None, value: float) -> bool:
+def misses(interval: Interval | None, value: float) -> bool:
     """Whether an interval, if there is one, lies beside a value.
 
     >>> misses((0.1, 0.2), 0.3), misses((0.1, 0.2), 0.15), misses(None, 0.3)

@@ -18,7 +18,9 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.notebook import shown_by
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import check_number
 from steadyrank.stats.planning.variance import VarianceComponents, topics_for
 from steadyrank.stats.planning.variance_facets import N_DRAWS, FacetComponents, PivotalDraws
@@ -46,9 +48,9 @@ class Coefficients:
 
     topics: int
     e_rho2: float
-    e_rho2_interval: tuple[float, float]
+    e_rho2_interval: Interval
     phi: float
-    phi_interval: tuple[float, float]
+    phi_interval: Interval
     instances: float | None = None
 
     def row(self) -> dict[str, Any]:
@@ -69,9 +71,9 @@ class TopicsNeeded:
 
     level: float
     e_rho2: float
-    e_rho2_interval: tuple[float, float]
+    e_rho2_interval: Interval
     phi: float
-    phi_interval: tuple[float, float]
+    phi_interval: Interval
     instances: float | None = None
 
     def row(self) -> dict[str, Any]:
@@ -91,6 +93,7 @@ def _instances_key(instances: float | None) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@shown_by("studies.plan.tables:stability_text", listed=True)
 class StabilityResult:
     """What `stability` found on one measure."""
 
@@ -171,9 +174,6 @@ class StabilityResult:
         import pandas as pd
 
         return pd.DataFrame(self.rows())
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,7 +349,7 @@ def _needed(g: VarianceComponents, level: float, confidence: float) -> TopicsNee
     return TopicsNeeded(
         level=level,
         e_rho2=g.topics_for_e_rho2(level),
-        e_rho2_interval=(topics_for(relative[1], level), topics_for(relative[0], level)),
+        e_rho2_interval=Interval(topics_for(relative.high, level), topics_for(relative.low, level)),
         phi=g.topics_for_phi(level),
-        phi_interval=(topics_for(absolute[1], level), topics_for(absolute[0], level)),
+        phi_interval=Interval(topics_for(absolute.high, level), topics_for(absolute.low, level)),
     )

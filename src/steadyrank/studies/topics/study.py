@@ -23,6 +23,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.notebook import shown_by
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.planning.demands import check_comparisons, check_number
 from steadyrank.stats.planning.design import check_rates
@@ -56,6 +57,7 @@ _RATES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.topics.tables:topics_text")
 class TopicsResult:
     """What `topics` found: arrays with one entry a pair, and levels of the difference."""
 
@@ -213,9 +215,6 @@ class TopicsResult:
         for end, values in zip(("high", "low"), list(zip(*ends, strict=True))[::-1], strict=True):
             frame.insert(place, f"topics_needed_{end}", list(values))
         return frame
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
 
 
 def topics(
