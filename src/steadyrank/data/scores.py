@@ -217,7 +217,10 @@ class RepeatedCell(InputError):
 def join_scores(*parts: Scores) -> Scores:
     """One cube from several: the union of their measures, runs and topics.
 
-    Cells that no part has are NaN; cells that two parts have must agree.
+    Parameters
+    ----------
+    *parts : Scores
+        Cells that no part has are NaN; cells that two parts have must agree.
     """
     if not parts:
         raise InputError("no scores to join")

@@ -127,6 +127,17 @@ def check(
 ) -> CheckResult:
     """Look runs and judgments over and report what is wrong or odd with them.
 
+    Parameters
+    ----------
+    runs, qrels : object
+        As `evaluate` takes them.
+    name_from : str
+        A run is named by its "tag" column or by its "file".
+    jobs, executor : optional
+        Threads, or any `concurrent.futures.Executor`.
+    progress : callable, optional
+        Is given (finished, total) runs.
+
     >>> import steadyrank as sr
     >>> qrels = sr.qrels_from_dict({"1": {"d1": 1}})
     >>> result = sr.check(sr.run_from_dict({"1": {"doc1": 2.0, "doc2": 2.0}}, name="a"), qrels)

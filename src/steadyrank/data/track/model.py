@@ -338,13 +338,21 @@ class TrueMeans:
 def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> TrueMeans:
     """The expected average precision of each system under complete judgments.
 
-    The expectation is over the population of topics, interactions, instances and
-    document noise, for rankings cut at the track's depth. It depends on a system by
-    its effect alone, so all systems see the same topics and the same noise: systems
-    come out in the order of their effects, and differences are far more exact than
-    the means. Of the non-relevant documents only the ranks matter; their number above
-    each relevant one is drawn exactly, from the order statistics of a uniform sample.
-    Ties that rounding makes in the runs' scores are left out of account.
+    The expectation is over the population of topics, interactions, instances and document noise,
+    for rankings cut at the track's depth. It depends on a system by its effect alone, so all
+    systems see the same topics and the same noise: systems come out in the order of their effects,
+    and differences are far more exact than the means. Of the non-relevant documents only the ranks
+    matter; their number above each relevant one is drawn exactly, from the order statistics of a
+    uniform sample. Ties that rounding makes in the runs' scores are left out of account.
+
+    Parameters
+    ----------
+    truth : TrackTruth
+        Of a `SimulatedTrack`.
+    n_topics : int
+        Topics to simulate.
+    rng : int, Generator or None
+        Seed.
 
     >>> from steadyrank.data.track.simulated import simulated_track
     >>> truth = simulated_track(n_teams=2, runs_per_team=2, n_topics=2, n_candidates=1000).truth

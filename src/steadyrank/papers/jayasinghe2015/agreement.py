@@ -146,8 +146,14 @@ def paper_comparisons(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Figure 4's comparisons: systems with mean and variance of the instance effect on (0, 1).
 
-    Each is (scores [instance, topic], scores of a deterministic system [topic]). An iterator
-    records no seed: give an integer as `rng` to have the same comparisons again.
+    Each is (scores [instance, topic], scores of a deterministic system [topic]).
+
+    Parameters
+    ----------
+    n_comparisons, n_topics, n_instances : int
+        Comparisons, and the topics and instances of each.
+    rng : int, Generator or None
+        Seed; an iterator records none: give an integer to have the same comparisons again.
     """
     # Not itself a generator: `rng` is refused, or drawn from, now and not at the first comparison.
     seed = seed_from(rng)
@@ -172,11 +178,23 @@ def method_pvalues(
 ) -> MethodPvalues:
     """Figures 4, 10 and 11: every test of `METHODS` on every comparison.
 
-    A comparison is (scores [instance, topic], scores of a deterministic system [topic]); topics
-    that any instance lacks are left out.
+    Parameters
+    ----------
+    comparisons : iterable of (array, array)
+        Scores [instance, topic] and scores of a deterministic system [topic]; topics that any
+        instance lacks are left out.
+    n_samples : int
+        Resamples of each instance, by Algorithm 2.
+    jobs : int, optional
+        Threads.
+    rng : int, Generator or None
+        Seed.
+
+    Notes
+    -----
     "mixed_paper" is eq. (9) with crossed instances on the number of observations less one: in this
-    layout its statistic is t of the topics' mean differences. Algorithm 2 takes `n_samples`
-    resamples of each instance; both bootstraps are in the paper's mode.
+    layout its statistic is t of the topics' mean differences. Both bootstraps are in the paper's
+    mode.
 
     >>> found = method_pvalues(paper_comparisons(20, n_instances=10))
     >>> found.pvalues.shape, found.agreement("mixed_paper", "bootstrap").correlation > 0.98
@@ -208,10 +226,28 @@ def pool_pvalues(
 ) -> PoolPvalues:
     """Figure 9: p of pools of instances, drawn with replacement, against the pool's size.
 
-    `a` is [instance, topic], `b` a deterministic system [topic] (tests "mixed", "mixed_paper" and
-    "bootstrap") or another [instance, topic] (the first two, nested; pools of both). Topics that
-    any instance lacks are left out. A pool repeats instances, so that its p-values scatter
-    somewhat more than those of as many different ones.
+    Parameters
+    ----------
+    a : array
+        Scores [instance, topic].
+    b : array
+        Of a deterministic system [topic] (tests "mixed", "mixed_paper" and "bootstrap") or of
+        another [instance, topic] (the first two, nested; pools of both).
+    sizes : sequence of int
+        Instances of a pool.
+    n_pools : int
+        Pools of each size.
+    n_samples : int
+        Resamples of each instance, by Algorithm 2.
+    jobs : int, optional
+        Threads.
+    rng : int, Generator or None
+        Seed.
+
+    Notes
+    -----
+    Topics that any instance lacks are left out. A pool repeats instances, so that its p-values
+    scatter somewhat more than those of as many different ones.
 
     >>> rng = np.random.default_rng(0)
     >>> a = rng.normal(0, 0.1, 30) + rng.normal(0, 0.03, (40, 1)) + rng.normal(0, 0.05, (40, 30))

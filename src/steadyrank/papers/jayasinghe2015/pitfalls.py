@@ -219,6 +219,21 @@ def single_instance_shares(
     on (0, 1), with topics of its own, and runs a paired t test for every instance. Where the share
     is neither near 0 nor near 1, the conclusion hangs on the instance that one happens to have.
 
+    Parameters
+    ----------
+    means, spreads : sequence of float
+        Means and standard deviations of the instance effect.
+    n_topics, n_instances, n_repetitions : int
+        Topics, instances of a system, and systems drawn for each mean and spread.
+    alpha : float
+        Level of the tests.
+    effects : str
+        One effect for each "instance", or for each of its topics ("cell").
+    jobs : int, optional
+        Threads.
+    rng : int, Generator or None
+        Seed.
+
     >>> found = single_instance_shares(means=[0.45, 0.95], spreads=[0.0, 0.3], n_repetitions=20)
     >>> (found.share[0] < 0.1).tolist(), (found.share[1] > 0.95).tolist()
     ([True, False], [True, False])
@@ -266,7 +281,20 @@ def equivalence_intervals(
     """Figure 3: intervals of the mean of n differences N(0, sd²), a new sample for each n.
 
     Only many topics bring the interval within ±delta: few topics find no difference either, but
-    show nothing. The paper does not give its sd.
+    show nothing.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Numbers of topics.
+    sd : float
+        Standard deviation of the differences; the paper does not give its own.
+    delta : float
+        Margin of equivalence.
+    level : float
+        Of the intervals.
+    rng : int, Generator or None
+        Seed.
 
     >>> found = equivalence_intervals([20, 2000])
     >>> found.inside.tolist()
@@ -302,7 +330,14 @@ def contradictions(
 ) -> Contradictions:
     """Figure 7: paired t tests of each instance of each system against one baseline, counted.
 
-    `systems` are scores [instance, topic] by name; NaN where missing.
+    Parameters
+    ----------
+    systems : mapping of str to array
+        Scores [instance, topic] by system; NaN where missing.
+    baseline : array
+        Scores [topic].
+    levels : sequence of float
+        Levels of the tests.
 
     >>> baseline = np.array([0.2, 0.3, 0.5, 0.4])
     >>> shifts = [[-0.1, -0.1, -0.12, -0.1], [0.1, -0.1, 0.1, -0.1], [0.1, 0.12, 0.1, 0.1]]
@@ -334,6 +369,11 @@ def contradictions(
 
 def instance_spread(systems: Mapping[str, np.ndarray]) -> InstanceSpread:
     """Figures 6 and 8: means of instances, and the range of each topic's scores over instances.
+
+    Parameters
+    ----------
+    systems : mapping of str to array
+        Scores [instance, topic] by system; NaN where missing.
 
     >>> instance_spread({"sampled": np.array([[0.2, 0.4], [0.3, 0.8]])}).means[0].round(2).tolist()
     [0.3, 0.55]

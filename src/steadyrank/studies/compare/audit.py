@@ -91,18 +91,34 @@ def audit_tests(
     n_trials: int = 2000,
     rng: Rng = 0,
 ) -> AuditResult:
-    """Estimate type I error and observed power of each test at `n_topics`, on these scores.
+    """Estimate type I error and observed power of each test on these scores.
 
-    A rate in `exchangeable` above alpha by more than two errors means that the test
-    exceeds its level even where it should not; in `equal_means`, that skewed differences
-    mislead it. Rates below alpha are discreteness (sign test) or caution. What is found
-    holds for this population of topics and these pairs of runs.
+    A rate in `exchangeable` above alpha by more than two errors means that the test exceeds its
+    level even where it should not; in `equal_means`, that skewed differences mislead it. Rates
+    below alpha are discreteness (sign test) or caution. What is found holds for this population of
+    topics and these pairs of runs.
 
-    `power` compares the tests with each other; it is no power to plan by. It resamples the
-    topics that the differences were estimated from, so their sampling error counts as a
-    difference: at as many topics as there are and alpha .05, it is about .17 for runs that do
-    not differ, and .77 where the true power of the t test is .85. It says nothing that the
-    p-values do not; `plan` says how many topics a study requires.
+    Parameters
+    ----------
+    scores : Scores
+    measure : str, optional
+        Needed where there are several.
+    n_topics : int, optional
+        Topics drawn in each trial; as many as there are unless given.
+    alpha : float
+        Level of the tests.
+    n_trials : int
+        Pairs of runs and samples of topics that are drawn.
+    rng : int, Generator or None
+        Seed.
+
+    Notes
+    -----
+    `power` compares the tests with each other; it is no power to plan by. It resamples the topics
+    that the differences were estimated from, so their sampling error counts as a difference: at as
+    many topics as there are and alpha .05, it is about .17 for runs that do not differ, and .77
+    where the true power of the t test is .85. It says nothing that the p-values do not; `plan` says
+    how many topics a study requires.
     """
     seed = seed_from(rng)
     matrix = scores_in_order(scores, runs=True).matrix(measure)

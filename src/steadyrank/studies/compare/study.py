@@ -447,9 +447,29 @@ def discriminative_power(
 ) -> list[DiscriminativePower]:
     """Compare measures by how many pairs of the same runs on the same topics they separate.
 
-    A measure that separates more is more sensitive, not more right. Uncorrected p-values,
-    or the simultaneous ones of a Tukey test. Sakai, "Evaluating evaluation metrics based on
-    the bootstrap", SIGIR 2006, doi:10.1145/1148170.1148261.
+    A measure that separates more is more sensitive, not more right. Uncorrected p-values, or the
+    simultaneous ones of a Tukey test.
+
+    Parameters
+    ----------
+    scores : Scores
+    measures : sequence of str, optional
+        All unless given.
+    test : str
+        As in `compare`.
+    alpha : float
+        Level of the tests.
+    n_samples : int
+        Of the resampling tests.
+    jobs : int, optional
+        Threads.
+    rng : int, Generator or None
+        Seed.
+
+    Notes
+    -----
+    Sakai, "Evaluating evaluation metrics based on the bootstrap", SIGIR 2006,
+    doi:10.1145/1148170.1148261.
     """
     seed = seed_from(rng)
     found = []

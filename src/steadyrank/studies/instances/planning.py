@@ -125,18 +125,36 @@ def plan_instances(
 ) -> InstancePlan:
     """The cheapest numbers of topics N and instances M with which a test has the power asked for.
 
-    `components` are variances: of instances, of system × topic (`system_topic`: for a deterministic
-    baseline that of the differences' topic effects) and of the residual. The design is "crossed"
-    (against a deterministic system: variance of the mean s_a²/M + s_u²/N + s_e²/(M N)) or "nested"
-    (two systems with M instances each: twice that). With `difference`, that true difference is to
-    be found by the two-sided test at alpha. With `delta`, the `claim` "equivalent" (default: both
-    one-sided tests at alpha) or "non_inferior" is to be shown, the true difference being
-    `difference`, or 0. Cost is N cost_per_topic + the number of instances, of both systems if
-    nested, times cost_per_instance. `topics` or `instances` may be given: only the other is sought.
+    Parameters
+    ----------
+    components : mapping of str to float
+        Variances: of `instance`, of system × topic (`system_topic`: for a deterministic baseline
+        that of the differences' topic effects) and of the `residual`.
+    difference : float, optional
+        The true difference to find by the two-sided test at alpha; of a claim about `delta` the
+        true difference, 0 unless given.
+    delta : float, optional
+        Margin of the claim.
+    claim : str, optional
+        With `delta`, "equivalent" (the default: both one-sided tests at alpha) or "non_inferior".
+    alpha, power : float
+        Level of the test, and its power.
+    cost_per_topic, cost_per_instance : float
+        Cost is N cost_per_topic + the number of instances, of both systems if nested, times
+        cost_per_instance.
+    design : str
+        "crossed" (against a deterministic system: variance of the mean s_a²/M + s_u²/N + s_e²/(M
+        N)) or "nested" (two systems with M instances each: twice that).
+    topics, instances : int, optional
+        Give one of them, and only the other is sought.
+    most_topics, most_instances : int
+        How far to look.
 
+    Notes
+    -----
     Assumes normal effects, and that the variances are those of the future: estimates from few
-    instances are far off (`stats.mixed.fit.component_intervals`), so plan with a larger one
-    too. Two instances are the fewest from which one can speak of others.
+    instances are far off (`stats.mixed.fit.component_intervals`), so plan with a larger one too.
+    Two instances are the fewest from which one can speak of others.
 
     >>> pilot = {"instance": 0.02**2, "system_topic": 0.08**2, "residual": 0.06**2}
     >>> plan = plan_instances(pilot, difference=0.03, cost_per_instance=5)

@@ -190,23 +190,49 @@ def plan(
     documents_per_topic: float | Mapping[str, float] | None = None,
     pool_depth: float | Mapping[str, float] | None = None,
 ) -> PlanResult:
-    """How many topics a new collection needs, for each measure; or what `topics` of them buy.
+    """How many topics a new collection needs, for each measure; or what a number of them buys.
 
-    The variance of a system's scores over topics is given (a number, or one for each measure), or
-    estimated from pilot `scores` by eq. 1 of Sakai & Shang, with a chi-square interval and the
-    range of topics that follows. `method`: "anova", the topics with which one-way ANOVA of
-    `systems` systems rejects with chance 1 - beta when best and worst are `minimum_difference`
-    apart; "ttest", the same for two systems, `paired` (the default) or not; "interval", the topics
-    whose 1 - alpha interval of a difference has this expected `width`. `formula="nagata"` gives the
-    published approximations instead of exact noncentral distributions.
+    Parameters
+    ----------
+    scores : Scores, optional
+        Pilot data, from which the variance is estimated by eq. 1 of Sakai & Shang, with a
+        chi-square interval and the range of topics that follows.
+    variance : float or mapping, optional
+        Instead of pilot data: of a system's scores over topics, for all or for each measure.
+    difference_variance : float or str, optional
+        Of differences, which a paired design needs: a number; "pilot", the mean over the pilot's
+        pairs of runs, which knows that systems find the same topics hard (the default with two or
+        more runs); or "twice" the variance, as published, which does not.
+    minimum_difference : float, optional
+        To show, between the best and the worst system or between two.
+    systems : int, optional
+        Systems that ANOVA will compare.
+    method : str
+        "anova": one-way ANOVA of `systems` systems rejects with chance 1 - beta when best and worst
+        are `minimum_difference` apart; "ttest", the same for two systems; "interval": the 1 - alpha
+        interval of a difference has the expected `width`.
+    formula : str
+        "exact" noncentral distributions, or the published approximations ("nagata").
+    paired : bool, optional
+        Whether both systems of a t test or interval have the same topics: yes unless given.
+    width : float, optional
+        Expected full width of an interval.
+    alpha, beta : float
+        Level, and chance to miss the minimum difference: 1 - power.
+    comparisons : int
+        t tests or intervals over which alpha is kept, by Bonferroni's bound.
+    topics : int, optional
+        Instead of topics, the power and the smallest difference that so many buy.
+    measures : sequence of str, optional
+        Of the pilot data; all unless given.
+    confidence : float
+        Of the intervals that pilot data give.
+    minutes_per_document, documents_per_topic, pool_depth : optional
+        The budget: an assessor's time, with documents per topic, or with a pool depth, where a
+        topic has at most systems × depth of them; one number, or one for each measure.
 
-    A paired design needs the variance of differences. From pilot data with two or more runs it is
-    "pilot", the mean over the pilot's pairs of runs, which knows that systems find the same topics
-    hard; else "twice" the variance, as published, which does not. `difference_variance` names
-    either, or is a number. With `comparisons`, alpha is kept over so many t tests or intervals, by
-    Bonferroni's bound. Budgets: `minutes_per_document` with
-    `documents_per_topic`, or with `pool_depth`, where a topic has at most systems × depth.
-
+    Notes
+    -----
     Assumes normal scores of one variance in all systems, and that the pilot's topics and systems
     are like the future ones. Sakai 2016, doi:10.1007/s10791-015-9273-z.
 

@@ -210,21 +210,39 @@ def stability(
 
     E rho² = system / (system + residual / n): how well n topics keep the systems' order. Phi =
     system / (system + (topic + residual) / n): how well they keep the scores themselves.
-    `topics`: other numbers of topics to look at; `levels`: of stability to find topics for.
 
-    Where `run_info["system"]` says that runs are instances of systems, these are a third facet:
-    E rho² = system / (system + system_topic / n + instance / k + residual / (n k)), and Phi has
-    topic / n in its error as well. `facet`: "auto"; "none", to take every run for a system; or a
-    column of `run_info`, such as `assessor`, whose values every system has: then system_assessor
-    stands for instance, and Phi's error also has assessor / k and topic_assessor / (n k).
-    `instances`: numbers of them to look at, 1, 2, 5 and 10 unless given.
+    Where `run_info["system"]` says that runs are instances of systems, these are a third facet: E
+    rho² = system / (system + system_topic / n + instance / k + residual / (n k)), and Phi has topic
+    / n in its error as well.
 
+    Parameters
+    ----------
+    scores : Scores
+    measure : str, optional
+        Needed where there are several.
+    topics : sequence of int
+        Other numbers of topics to look at.
+    levels : sequence of float
+        Stability to find topics for.
+    facet : str
+        "auto"; "none", to take every run for a system; or a column of `run_info`, such as
+        `assessor`, whose values every system has: then system_assessor stands for instance, and
+        Phi's error also has assessor / k and topic_assessor / (n k).
+    instances : sequence of int, optional
+        Numbers of instances to look at; 1, 2, 5 and 10 unless given.
+    confidence : float
+        Of the intervals, which assume normal effects.
+    rng : int, Generator or None
+        Seed of the draws behind intervals, where systems have instances.
+
+    Notes
+    -----
     Systems, topics and instances all count as random samples: the answer is about other systems
-    like these. Close systems make it low although each score is known well, and one system far
-    from all others makes it high although the others cannot be ordered: `leave_one_out` has the
-    coefficients without each system, `leading_group` those of the better half. Intervals assume
-    normal effects. A component that comes out negative is kept as it is in the others' equations,
-    counts as 0 in coefficients, and is warned of. Topics that some run lacks are left out.
+    like these. Close systems make it low although each score is known well, and one system far from
+    all others makes it high although the others cannot be ordered: `leave_one_out` has the
+    coefficients without each system, `leading_group` those of the better half. A component that
+    comes out negative is kept as it is in the others' equations, counts as 0 in coefficients, and
+    is warned of. Topics that some run lacks are left out.
 
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=4, runs_per_team=2, n_topics=30, depth=50, pool_depth=25)
