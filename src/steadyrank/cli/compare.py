@@ -125,7 +125,7 @@ def command(
             text = audit_text(audit_tests(scores, alpha=alpha, rng=seed), kind, **looks)
         elif len(scores.measures) > 1:
             powers = discriminative_power(scores, test=test, **common)
-            text = power_text(powers, kind, test=test, alpha=alpha, **looks)
+            text = power_text(powers, kind, **looks)
         else:
             chosen: Any = {
                 "test": test,

@@ -24,9 +24,6 @@ from steadyrank.errors import InputError, unknown_name
 NAMES = ("yang2018", "lin2005", "ferro2018", "jayasinghe2015", "sakai2016")
 """As in `steadyrank.papers.reproduce.PAPERS`, which is heavy to import."""
 
-WIDTH = 100
-"""Of a table where nobody is looking."""
-
 NOT_OF_RESULT = frozenset({"out", "output", "form", "quiet", "jobs", "scheduler"})
 """Options that change nothing on the page."""
 
@@ -97,10 +94,8 @@ def command(
     with told_on_stderr(quiet), progress_bar(paper, quiet) as progress:
         tell_if_compiling(quiet)
         data = _data(files, scores_files, runs_in_rows, measures, options)
-        from steadyrank.papers.output import claims_table, reproduction_json, wrapped
+        from steadyrank.papers.output import reproduction_text
         from steadyrank.papers.reproduce import reproduce
-        from steadyrank.present.json import to_json
-        from steadyrank.present.table import render
 
         made = reproduce(
             paper,
@@ -113,13 +108,7 @@ def command(
             command=spelled_command(click.get_current_context()),
             **data,
         )
-        if kind == "json":
-            text = to_json(reproduction_json(made))
-        else:
-            table, looks = claims_table(made, details=kind != "table"), terminal_looks(output)
-            if kind == "table":
-                table = wrapped(table, looks["width"] or WIDTH)
-            text = render(table, kind, **looks)  # type: ignore[arg-type]
+        text = reproduction_text(made, kind, **terminal_looks(output))
     emit(text, output)
 
 

@@ -173,7 +173,16 @@ def as_numbers(values: Iterable[Any], what: str) -> np.ndarray:
 def run_from_dict(
     rankings: Mapping[str, Mapping[str, float]], *, name: str, duplicates: Duplicates = "error"
 ) -> Run:
-    """A run from nested dictionaries, `{topic: {document: score}}`.
+    """A run from nested dictionaries.
+
+    Parameters
+    ----------
+    rankings : mapping
+        `{topic: {document: score}}`.
+    name : str
+        The run's.
+    duplicates : str
+        As in `read_run`.
 
     >>> run_from_dict({"301": {"d1": 2.0, "d2": 3.0}}, name="demo").ranking("301")
     [('d2', 3.0), ('d1', 2.0)]

@@ -24,6 +24,7 @@ from steadyrank.data.read.sources import is_json_lines, is_parquet, open_bytes
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
 from steadyrank.measures.scoring import JudgedRun, find_judged_documents
+from steadyrank.notebook import shown_by
 from steadyrank.words import by_number, counted
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class RunCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@shown_by("studies.check.tables:check_text")
 class CheckResult:
     """What `check` found."""
 
@@ -76,6 +78,14 @@ class CheckResult:
     def is_sound(self) -> bool:
         """Whether nothing was found that would make results wrong."""
         return all(finding.level != "wrong" for finding in self.findings)
+
+    def caption(self) -> str:
+        """How much was looked at, and what was found."""
+        return (
+            f"{counted(len(self.runs), 'run')}, {counted(self.n_topics, 'topic')}, "
+            f"{counted(len(self.findings), 'finding')}, "
+            f"{'nothing wrong' if self.is_sound else 'results would be wrong'}"
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """One row a run."""
@@ -116,6 +126,17 @@ def check(
     progress: Progress | None = None,
 ) -> CheckResult:
     """Look runs and judgments over and report what is wrong or odd with them.
+
+    Parameters
+    ----------
+    runs, qrels : object
+        As `evaluate` takes them.
+    name_from : str
+        A run is named by its "tag" column or by its "file".
+    jobs, executor : optional
+        Threads, or any `concurrent.futures.Executor`.
+    progress : callable, optional
+        Is given (finished, total) runs.
 
     >>> import steadyrank as sr
     >>> qrels = sr.qrels_from_dict({"1": {"d1": 1}})

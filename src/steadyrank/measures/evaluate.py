@@ -102,19 +102,33 @@ def evaluate(
 ) -> Scores:
     """Score every run on every judged topic.
 
-    `runs` are files, globs and folders, which are read, scored and let go one by one, or
-    `Run` objects, or what other tools call a run (`as_run`), named by a dictionary if they
-    have no names; `qrels` are a file, `Qrels`, or what `as_qrels` takes. Runs keep their order,
-    topics stand by name, 2 before 10.
+    Runs keep their order, topics stand by name, 2 before 10.
 
-    A judged topic that a run lacks scores 0 (`missing`: "zero", as trec_eval -c), NaN
-    ("skip"), or is an "error"; a topic without relevant documents scores 0 or, with
-    `no_relevant="skip"`, NaN.
-
-    `ties`: "trec_eval" orders documents of equal score by their ids, "float32" does so
-    for scores rounded to 32 bits, as pytrec_eval, and "average" gives the exact mean over
-    all orders. With `tie_bounds`, `meta["tie_bounds"]` holds the means under the worst and
-    the best order: `{measure: {run: [lowest, highest]}}`.
+    Parameters
+    ----------
+    runs : object
+        Files, globs and folders, which are read, scored and let go one by one, or `Run` objects, or
+        what other tools call a run (`as_run`), named by a dictionary if they have no names.
+    qrels : object
+        A file, `Qrels`, or what `as_qrels` takes.
+    measures : str, Measure or iterable of them
+    missing : str
+        A judged topic that a run lacks scores 0 ("zero", as trec_eval -c), NaN ("skip"), or is an
+        "error".
+    no_relevant : str
+        A topic without relevant documents scores 0 ("zero") or NaN ("skip").
+    ties : str
+        "trec_eval" orders documents of equal score by their ids, "float32" does so for scores
+        rounded to 32 bits, as pytrec_eval, and "average" gives the exact mean over all orders.
+    name_from, duplicates, run_info, team_from, system_from : optional
+        As in `read_runs`.
+    tie_bounds : bool
+        Whether `meta["tie_bounds"]` is to hold the means under the worst and the best order:
+        `{measure: {run: [lowest, highest]}}`.
+    jobs, scheduler, executor : optional
+        Threads; the address of a Dask scheduler; or any `concurrent.futures.Executor`.
+    progress : callable, optional
+        Is given (finished, total) runs.
 
     >>> import steadyrank as sr
     >>> qrels = sr.qrels_from_dict({"301": {"d1": 1, "d2": 0}})

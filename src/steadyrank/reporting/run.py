@@ -104,26 +104,58 @@ def report(
 ) -> ReportResult:
     """Run every study that the data support and write one page about them.
 
-    `runs` and `qrels` as `evaluate` takes them, or `scores`: a `Scores`, a file, several to
-    join, or one wide file per measure, `{"AP": "ap.csv"}`. The first of `measures` ranks the runs.
     What the data do not support is on the page with the reason: several measures are needed for
     `agree`, a column `system` in `run_info` (or `system_from`) for `instances`, columns of a full
-    grid for `components` (all that make one, unless `factors` names them), three teams for
-    `pools`.
+    grid for `components`, three teams for `pools`. The page is written whole or not at all. What
+    studies warn about stands in their sections; warnings are given of what was odd about the data.
 
-    `budget` is a time such as "90s", "2m" or "1h": studies that draw samples draw as many as a
-    model of their costs affords, which depends on the data and the budget alone, never on how
-    fast this machine happens to be. So it is a plan and no limit: a slow machine takes longer.
-    Kernels that compile on first use are not counted. `n_samples` sets the number instead.
-
-    `alpha` is that of tests and intervals, `delta` the margin of equivalence of `instances`,
-    `minimum_difference` what `plan` is to find. `store` names a folder that keeps finished
-    samples: the same call again takes up where it stopped. `announce` is given what is planned,
-    in lines, before it starts; `progress` (what, finished, total) as it goes on. `command` is
-    what the page gives as the way to make it again, this call unless given.
-
-    The page is written whole or not at all. What studies warn about stands in their sections;
-    warnings are given of what was odd about the data.
+    Parameters
+    ----------
+    runs, qrels : object, optional
+        As `evaluate` takes them.
+    scores : Scores or paths, optional
+        Instead: a `Scores`, a file, several to join, or one wide file per measure, `{"AP":
+        "ap.csv"}`.
+    out : path
+        The page.
+    measures : str or sequence of str
+        The first ranks the runs.
+    budget : str or float
+        A time such as "90s", "2m" or "1h": studies that draw samples draw as many as a model of
+        their costs affords, which depends on the data and the budget alone, never on how fast this
+        machine happens to be. So it is a plan and no limit: a slow machine takes longer. Kernels
+        that compile on first use are not counted.
+    n_samples : int, optional
+        Instead of the budget's.
+    title : str, optional
+        Of the page.
+    alpha : float
+        Of tests and intervals.
+    delta : float
+        Margin of equivalence of `instances`.
+    minimum_difference : float
+        What `plan` is to find.
+    pool_depth : int
+        As in `pools`.
+    factors, instance_factors : str or sequence of str
+        As in `components`, where all columns that make a full grid are taken unless given, and in
+        `instances`.
+    missing, no_relevant, ties, name_from, duplicates, run_info, team_from, system_from : optional
+        As in `evaluate`.
+    runs_in_rows : bool
+        As in `read_scores`.
+    command : str
+        What the page gives as the way to make it again; this call unless given.
+    store : path, optional
+        Folder that keeps finished samples: the same call again takes up where it stopped.
+    jobs, scheduler : optional
+        As in `evaluate`.
+    announce : callable, optional
+        Is given what is planned, in lines, before it starts.
+    progress : callable, optional
+        Is given (what, finished, total).
+    rng : int, Generator or None
+        Seed.
 
     >>> import steadyrank as sr, tempfile, os
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)

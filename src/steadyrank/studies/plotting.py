@@ -25,11 +25,18 @@ if TYPE_CHECKING:
 def plot(result: Any, *, kind: str | None = None, ax: Axes | None = None, **options: Any) -> Figure:
     """Draw a result and return the figure, as a matplotlib `Figure`.
 
-    Each class of results has its kinds of plot, the first being the default; the gallery
-    (docs/gallery.md) shows them all, and a kind's options are those of its `draw_…` function.
-    A list of results of one class is drawn on the same axes, as two models of `simulate` or
-    several measures' `discriminative_power`. With `ax` the drawing goes there: a second result
-    beside the first.
+    Parameters
+    ----------
+    result : object
+        A list of results of one class is drawn on the same axes, as two models of `simulate` or
+        several measures' `discriminative_power`.
+    kind : str, optional
+        Each class of results has its kinds of plot, the first being the default; the gallery
+        (docs/gallery.md) shows them all.
+    ax : matplotlib Axes, optional
+        Where to draw: a second result beside the first.
+    **options
+        Those of the kind's `draw_…` function.
 
     >>> import steadyrank as sr
     >>> sr.plot("a result")  # doctest: +ELLIPSIS

@@ -79,12 +79,20 @@ class _Rows:
 def as_run(source: Any, *, name: str | None = None, duplicates: Duplicates = "error") -> Run:
     """A run from what another tool gave: a table, an object, nested dictionaries, records.
 
-    Takes pandas, polars and pyarrow tables with the columns of ir_measures (`query_id,
-    doc_id, score`), PyTerrier (`qid, docno, score`), ranx (`q_id, doc_id, score`) or
-    trectools (`query, docid, score, system`); ranx and trectools runs; dictionaries
-    `{topic: {document: score}}`; and named tuples such as `ir_measures.ScoredDoc`.
-    The run is called `name`, else what the object calls it, else "run". Ranks are
-    ignored: scores decide, and ties go as in trec_eval.
+    Ranks are ignored: scores decide, and ties go as in trec_eval.
+
+    Parameters
+    ----------
+    source : object
+        A pandas, polars or pyarrow table with the columns of ir_measures (`query_id, doc_id,
+        score`), PyTerrier (`qid, docno, score`), ranx (`q_id, doc_id, score`) or trectools (`query,
+        docid, score, system`); a run of ranx or trectools; a dictionary `{topic: {document:
+        score}}`; or named tuples such as `ir_measures.ScoredDoc`.
+    name : str, optional
+        The run's; else what the object calls it, else "run".
+    duplicates : str
+        A document that stands twice in a topic is an "error", or the "first" line or the "best"
+        score is kept.
 
     >>> as_run({"301": {"d1": 2.0, "d2": 3.0}}, name="bm25").ranking("301")
     [('d2', 3.0), ('d1', 2.0)]
@@ -116,8 +124,11 @@ def as_run(source: Any, *, name: str | None = None, duplicates: Duplicates = "er
 def as_qrels(source: Any) -> Qrels:
     """Judgments from what another tool gave; as `as_run`, with grades instead of scores.
 
-    Tables have a column `relevance`, `label`, `rel` or `grade`, or `score` beside ranx's
-    `q_id`. Grades are whole numbers.
+    Parameters
+    ----------
+    source : object
+        As in `as_run`. Tables have a column `relevance`, `label`, `rel` or `grade`, or `score`
+        beside ranx's `q_id`. Grades are whole numbers.
 
     >>> as_qrels({"301": {"d1": 1, "d2": 0}}).judgments("301")
     {'d1': 1, 'd2': 0}
@@ -140,11 +151,16 @@ def as_qrels(source: Any) -> Qrels:
 def as_scores(source: Any, *, name: str | None = None) -> Scores:
     """Scores that another tool computed, topic by topic.
 
-    Takes long tables (`measure, run, topic, value`; PyTerrier's `name, qid, measure,
-    value` of `pt.Experiment(..., perquery=True)`), what `ir_measures.iter_calc` and
-    `calc` return, and pytrec_eval's `{topic: {measure: value}}`, alone or by run. Where
-    the object does not say which run it is about, `name` does. Names of measures are
-    taken as they are. NaN is missing.
+    Names of measures are taken as they are. NaN is missing.
+
+    Parameters
+    ----------
+    source : object
+        A long table (`measure, run, topic, value`; PyTerrier's `name, qid, measure, value` of
+        `pt.Experiment(..., perquery=True)`), what `ir_measures.iter_calc` and `calc` return, or
+        pytrec_eval's `{topic: {measure: value}}`, alone or by run.
+    name : str, optional
+        The run's, where the object does not say which run it is about.
 
     >>> as_scores({"301": {"map": 0.25}, "302": {"map": 0.75}}, name="bm25").mean()
     array([[0.5]])

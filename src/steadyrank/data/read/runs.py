@@ -65,11 +65,17 @@ class RunOptions:
 def read_run(
     path: PathLike, *, name_from: NameFrom = "tag", duplicates: Duplicates = "error"
 ) -> Run:
-    """Read one run: TREC text (plain or gzip), Parquet or JSON lines.
+    """Read one run.
 
-    The run's name is its tag column, or with `name_from="file"` the file's name
-    without `.gz`. A document that stands twice in a topic is an error, unless
-    `duplicates` says to keep the "first" line or the "best" score.
+    Parameters
+    ----------
+    path : path
+        TREC text (plain or gzip), Parquet or JSON lines.
+    name_from : str
+        The run's name is its "tag" column, or the "file"'s name without `.gz`.
+    duplicates : str
+        A document that stands twice in a topic is an "error", or the "first" line or the "best"
+        score is kept.
     """
     run = load_run(Path(path), RunOptions(name_from=name_from, duplicates=duplicates))
     warn_oddities([run])
@@ -88,11 +94,22 @@ def read_runs(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> list[Run]:
-    """Read several runs in parallel: file names, globs, folders, or a mix of them.
+    """Read several runs in parallel.
 
-    `run_info` is a CSV file about the runs; `team_from` and `system_from` are
-    regular expressions whose first group, searched in a run's name, is its team
-    or system.
+    Parameters
+    ----------
+    paths : path or iterable of paths
+        File names, globs, folders, or a mix of them.
+    name_from, duplicates : str
+        As in `read_run`.
+    run_info : path, optional
+        A CSV file about the runs.
+    team_from, system_from : str, optional
+        Regular expressions whose first group, searched in a run's name, is its team or system.
+    jobs, executor : optional
+        Threads, or any `concurrent.futures.Executor`.
+    progress : callable, optional
+        Is given (finished, total) runs.
     """
     options = RunOptions(name_from=name_from, duplicates=duplicates)
     files = find_files(paths)
@@ -107,8 +124,13 @@ def read_runs(
 
 
 def read_qrels(path: PathLike) -> Qrels:
-    """Read judgments: TREC text (plain or gzip), Parquet, JSON lines, or `irds:` and an id
-    of ir_datasets (extra `steadyrank[ir]`).
+    """Read judgments.
+
+    Parameters
+    ----------
+    path : path
+        TREC text (plain or gzip), Parquet, JSON lines, or `irds:` and an id of ir_datasets (extra
+        `steadyrank[ir]`).
     """
     if datasets.is_dataset(path):
         return datasets.load_qrels(str(path))
