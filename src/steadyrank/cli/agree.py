@@ -6,10 +6,16 @@ from typing import Any
 
 import click
 
+from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import load_scores, scores_options
 from steadyrank.cli.options import (
+    STRICTLY_BETWEEN_0_AND_1,
+    choice_option,
+    count_option,
     digits_option,
     measures_option,
+    mode_option,
+    output_option,
     output_options,
     plot_option,
     together,
@@ -46,102 +52,83 @@ study_options = together(
         "--topic-sizes",
         metavar="10,20,…",
         callback=_sizes,
-        help="Topics in a sample [default: 10,20,…,70, as far as there are topics].",
+        help="Sample this many topics [default: 10,20,…,70, as far as there are topics].",
     ),
     click.option(
         "--system-sizes",
         metavar="10,20,…",
         callback=_sizes,
-        help="Systems in a sample [default: 10,20,50,75,…,500, likewise].",
+        help="Sample this many systems [default: 10,20,50,75,…,500, as far as there are systems].",
     ),
-    click.option(
-        "--samples",
-        "n_samples",
-        type=click.IntRange(min=2),
-        default=100,
-        show_default=True,
-        help="Samples of every size.",
-    ),
-    click.option(
+    count_option("--samples", "n_samples", 100, "Draw this many samples of every size.", least=2),
+    choice_option(
         "--coefficient",
-        type=click.Choice(["tau", "tau_ap"]),
+        ["tau", "tau_ap"],
+        "Show this rank correlation in tables; both are computed.",
         default="tau",
-        show_default=True,
-        help="Which the tables show; both are computed.",
     ),
-    click.option(
+    choice_option(
         "--reference",
-        type=click.Choice(["both", "first", "second"]),
+        ["both", "first", "second"],
+        "Average both directions of tau_AP, or take this measure of a pair as the reference.",
         default="both",
-        show_default=True,
-        help="Of tau_AP: mean of both directions, or which measure.",
     ),
-    click.option(
+    choice_option(
         "--tau-ap-ties",
-        "tau_ap_ties",
-        type=click.Choice(["a", "b"]),
+        ["a", "b"],
+        "Treat ties in tau_AP as unknown orders (a), or as equal ranks (b).",
         default="a",
-        show_default=True,
-        help="Ties in tau_AP: unknown orders, or truly equal.",
     ),
-    click.option(
-        "--mode",
-        type=click.Choice(["sound", "paper"]),
-        default="sound",
-        show_default=True,
-        help="Effect sizes with intervals and no tests, or the published F and p.",
-    ),
-    click.option(
+    mode_option("Report effect sizes with intervals and no tests, or the published F and p."),
+    count_option(
         "--resamples",
         "n_resamples",
-        type=click.IntRange(min=0),
-        default=100,
-        show_default=True,
-        help="Resamples of topics and systems for these intervals; 0 for none.",
+        100,
+        "Resample topics and systems this often for these intervals; 0 for none.",
+        least=0,
     ),
-    click.option(
+    choice_option(
         "--strata",
-        type=click.Choice(["none", "sample", "subject"]),
-        help="Errors that F is taken against in mode paper [default: none, as "
-        "published; subject in mode sound, which has no F].",
+        ["none", "sample", "subject"],
+        "Take F against these errors in mode paper [default: none, as published; subject in mode "
+        "sound, which has no F].",
     ),
-    click.option(
+    choice_option(
         "--power",
-        type=click.Choice(["observed", "omega"]),
-        help="Add observed power in mode paper: lambda = df F, or df (F - 1) [default: none].",
+        ["observed", "omega"],
+        "Add observed power in mode paper: lambda = df F, or df (F - 1) [default: none].",
     ),
     click.option(
         "--level",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        type=STRICTLY_BETWEEN_0_AND_1,
         default=0.95,
-        show_default=True,
-        help="Level of intervals.",
+        help="Compute intervals at this level of confidence.",
     ),
 )
 
 showing_options = together(
-    click.option(
+    output_option(
         "--rows",
         type=click.Choice(["anova", "cells", "ranking"]),
         default="anova",
-        show_default=True,
-        help="What CSV holds.",
+        help="Write these rows as CSV.",
     ),
     plot_option(),
-    click.option(
+    output_option(
         "--figure",
         "drawing",
         type=click.Choice(["sizes", "pairs", "measures"]),
         default="sizes",
-        show_default=True,
-        help="What to draw: one pair by sizes, all pairs, or measures by likeness.",
+        help="Draw one pair by sizes, all pairs, or the measures by their similarity.",
     ),
-    click.option("--pair", nargs=2, metavar="M M", help="The pair to draw [default: the first]."),
+    output_option(
+        "--pair", nargs=2, metavar="M M", help="Draw this pair of measures [default: the first]."
+    ),
     digits_option,
 )
 
 
-@click.command("agree")
+@subcommand("agree")
 @scores_options
 @measures_option
 @study_options

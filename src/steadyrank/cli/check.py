@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from steadyrank.cli.options import output_options, qrels_argument, runs_argument
+from steadyrank.cli.command import subcommand
+from steadyrank.cli.options import name_option, output_options, qrels_argument, runs_argument
 from steadyrank.cli.output import (
     choose_format,
     emit,
@@ -17,16 +18,10 @@ from steadyrank.cli.output import (
 )
 
 
-@click.command("check")
+@subcommand("check")
 @qrels_argument
 @runs_argument
-@click.option(
-    "--name-from",
-    type=click.Choice(["tag", "file"]),
-    default="tag",
-    show_default=True,
-    help="Name runs by their tag column or by their files.",
-)
+@name_option
 @output_options
 def command(
     qrels: str,

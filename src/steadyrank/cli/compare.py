@@ -6,8 +6,19 @@ from typing import Any
 
 import click
 
+from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import load_scores, scores_options
-from steadyrank.cli.options import check_level, digits_option, measures_option, output_options
+from steadyrank.cli.options import (
+    STRICTLY_BETWEEN_0_AND_1,
+    alpha_option,
+    check_level,
+    choice_option,
+    count_option,
+    digits_option,
+    measures_option,
+    mode_option,
+    output_options,
+)
 from steadyrank.cli.output import (
     choose_format,
     emit,
@@ -20,58 +31,34 @@ from steadyrank.cli.output import (
 TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey"]
 
 
-@click.command("compare")
+@subcommand("compare")
 @scores_options
 @measures_option
-@click.option(
-    "--test",
-    type=click.Choice(TESTS),
-    default="t",
-    show_default=True,
-    help="The test of each pair.",
-)
-@click.option(
+@choice_option("--test", TESTS, "Compare each pair of runs by this test.", default="t")
+@choice_option(
     "--correction",
-    type=click.Choice(["none", "holm", "bh", "bonferroni", "maxt"]),
-    help="Correct for many comparisons [default: maxt for t tests of all pairs of three or more "
-    "runs; none for the Tukey tests; else holm].",
+    ["none", "holm", "bh", "bonferroni", "maxt"],
+    "Correct for multiple comparisons [default: maxt for t tests of all pairs of three or more "
+    "runs; none for the Tukey tests; otherwise holm].",
 )
-@click.option(
-    "--alpha",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="Level of significance.",
-)
+@alpha_option(type=STRICTLY_BETWEEN_0_AND_1)
 @click.option("--baseline", metavar="RUN", help="Compare every run with this one only.")
-@click.option(
+@choice_option(
     "--interval",
-    type=click.Choice(["t", "percentile", "bca", "studentized"]),
-    help="Kind of interval of the differences [default: the test's own, simultaneous].",
+    ["t", "percentile", "bca", "studentized"],
+    "Compute intervals of the differences this way [default: the test's own, simultaneous].",
 )
-@click.option(
-    "--samples",
-    "n_samples",
-    type=click.IntRange(min=1),
-    default=10_000,
-    show_default=True,
-    help="Samples of the resampling tests and sign flips of maxt.",
+@count_option(
+    "--samples", "n_samples", 10_000, "Draw this many samples in resampling tests and in maxt."
 )
-@click.option(
-    "--mode",
-    type=click.Choice(["sound", "paper"]),
-    default="sound",
-    show_default=True,
-    help="Resampling p-values as (1 + count) / (1 + B), or as the papers' count / B.",
-)
-@click.option(
+@mode_option("Compute resampling p-values as (1 + count) / (1 + B), or as the papers' count / B.")
+@choice_option(
     "--alternative",
-    type=click.Choice(["two-sided", "greater"]),
+    ["two-sided", "greater"],
+    "Test this alternative; one-sided for the bootstrap test only.",
     default="two-sided",
-    show_default=True,
-    help="Of the bootstrap test: one-sided on request.",
 )
-@click.option("--audit", is_flag=True, help="Which test holds its level on these scores?")
+@click.option("--audit", is_flag=True, help="Check which tests hold their level on these scores.")
 @digits_option
 @output_options
 def command(

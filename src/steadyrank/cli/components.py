@@ -6,12 +6,16 @@ from typing import Any
 
 import click
 
+from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import load_scores, scores_options
 from steadyrank.cli.options import (
+    STRICTLY_BETWEEN_0_AND_1,
     check_level,
+    choice_option,
     columns_option,
     digits_option,
     measures_option,
+    mode_option,
     output_options,
     plot_option,
     together,
@@ -29,53 +33,43 @@ from steadyrank.cli.output import (
 from steadyrank.errors import InputError
 
 study_options = together(
-    columns_option(
-        "--factors", "Columns of the run information that name the components.", required=True
-    ),
+    columns_option("--factors", "Take the components from these run-info columns.", required=True),
     click.option(
         "--interactions",
         type=click.IntRange(min=1),
         metavar="K",
-        help="Of at most K factors [default: all].",
+        help="Include interactions of at most K factors [default: all].",
     ),
-    click.option(
-        "--mode",
-        type=click.Choice(["sound", "paper"]),
-        default="sound",
-        show_default=True,
-        help="Choose the default of --strata: topic, or none as published.",
-    ),
-    click.option(
+    mode_option("Choose the default of --strata: topic, or none as published."),
+    choice_option(
         "--strata",
-        type=click.Choice(["none", "topic"]),
-        help="Test against one residual, as published, or against interactions with "
-        "topics [default: topic; none in mode paper or an unbalanced grid].",
+        ["none", "topic"],
+        "Test against one residual, as published, or against interactions with topics "
+        "[default: topic; none in mode paper or an unbalanced grid].",
     ),
-    click.option(
+    choice_option(
         "--unbalanced",
-        type=click.Choice(["refuse", "type3"]),
+        ["refuse", "type3"],
+        "Refuse a grid with gaps, or compute type III sums of squares.",
         default="refuse",
-        show_default=True,
-        help="Refuse a grid with gaps, or take type III sums of squares.",
     ),
-    click.option(
+    choice_option(
         "--power",
-        type=click.Choice(["observed", "omega"]),
-        help="Add observed power: lambda = df F, or df (F - 1) [default: none].",
+        ["observed", "omega"],
+        "Add observed power: lambda = df F, or df (F - 1) [default: none].",
     ),
     click.option(
         "--level",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        type=STRICTLY_BETWEEN_0_AND_1,
         default=0.95,
-        show_default=True,
-        help="Of Tukey's tests.",
+        help="Compute Tukey's tests and intervals at this level of confidence.",
     ),
 )
 
 showing_options = together(plot_option("means with HSD intervals"), digits_option)
 
 
-@click.command("components")
+@subcommand("components")
 @scores_options
 @measures_option
 @study_options

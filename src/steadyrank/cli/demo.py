@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steadyrank.cli.options import measures_option, output_options
+from steadyrank.cli.command import subcommand
+from steadyrank.cli.options import choice_option, folder_option, measures_option, output_options
 from steadyrank.cli.output import choose_format, emit, tell_if_compiling, told_on_stderr
 from steadyrank.cli.report import announce, bars, report_text
 
@@ -18,29 +19,20 @@ MOST = 3
 """Findings that are printed; the page has them all."""
 
 
-@click.command("demo")
-@click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    default="steadyrank-demo",
-    show_default=True,
-    help="The folder for the track and its report.",
-)
-@click.option(
+@subcommand("demo")
+@folder_option("--out", default="steadyrank-demo", help="Write the track and its report to DIR.")
+@choice_option(
     "--data",
-    type=click.Choice(["builtin", "simulated"]),
+    ["builtin", "simulated"],
+    "Take real text, or a simulated track whose truth is known.",
     default="builtin",
-    show_default=True,
-    help="Real text, or a track whose truth is known.",
 )
-@click.option("--data-only", is_flag=True, help="Write the track, report nothing.")
+@click.option("--data-only", is_flag=True, help="Write the track without a report.")
 @click.option(
     "--budget",
     metavar="TIME",
     default="45s",
-    show_default=True,
-    help="Time to plan for: 45s, 2m. More time, more samples.",
+    help="Plan for this much time, such as 45s or 2m; more time, more samples.",
 )
 @measures_option
 @output_options

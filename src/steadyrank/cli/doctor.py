@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import click
-
+from steadyrank.cli.command import subcommand
 from steadyrank.cli.options import output_options
 from steadyrank.cli.output import choose_format, emit, terminal_looks, told_on_stderr
 
 
-@click.command("doctor")
+@subcommand("doctor")
 @output_options
 def command(form: str | None, output: str | None, quiet: bool, **unused: object) -> None:
     """Say what this installation has and check that it computes what it should."""

@@ -6,15 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
-
+from steadyrank.cli.command import subcommand
 from steadyrank.cli.options import (
+    digits_option,
     measures_option,
     missing_options,
+    output_option,
     output_options,
     qrels_argument,
     run_options,
     runs_argument,
+    ties_option,
 )
 from steadyrank.cli.output import (
     choose_format,
@@ -26,19 +28,20 @@ from steadyrank.cli.output import (
 )
 
 
-@click.command("evaluate")
+@subcommand("evaluate")
 @qrels_argument
 @runs_argument
 @measures_option
-@click.option("--per-topic", is_flag=True, help="Table, LaTeX, Markdown: every topic, not means.")
-@click.option("--wide", is_flag=True, help="CSV of one measure: topics down, runs across.")
-@click.option(
-    "--digits",
-    type=click.IntRange(0, 15),
-    default=4,
-    show_default=True,
-    help="Decimals in tables; CSV and JSON have all.",
+@output_option(
+    "--per-topic",
+    is_flag=True,
+    help="Show every topic instead of means in tables, LaTeX and Markdown.",
 )
+@output_option(
+    "--wide", is_flag=True, help="Write CSV of one measure with topics down and runs across."
+)
+@digits_option
+@ties_option
 @missing_options
 @run_options
 @output_options

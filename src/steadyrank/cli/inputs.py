@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steadyrank.cli.options import missing_options, run_options, together
+from steadyrank.cli.options import (
+    missing_options,
+    reading_option,
+    run_options,
+    ties_option,
+    together,
+)
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,16 +24,19 @@ LARGEST_SCORE = 1e100
 
 scores_options = together(
     click.argument("files", type=click.Path(), nargs=-1, metavar="[QRELS RUN...]"),
-    click.option(
+    reading_option(
         "--scores",
         "scores_files",
         metavar="FILE",
         type=click.Path(),
         multiple=True,
-        help="Scores instead of runs: long or wide CSV, or Parquet; repeat to join.",
+        help="Read scores instead of runs: long or wide CSV, or Parquet; repeat to join.",
     ),
-    click.option("--runs-in-rows", is_flag=True, help="Wide CSV with runs down, topics across."),
+    reading_option(
+        "--runs-in-rows", is_flag=True, help="Read a wide CSV with runs down and topics across."
+    ),
     missing_options,
+    ties_option,
     run_options,
 )
 

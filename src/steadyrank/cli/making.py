@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from steadyrank.cli.options import measures_option, once, together
+from steadyrank.cli.options import (
+    count_option,
+    folder_option,
+    measures_option,
+    missing_options,
+    once,
+    together,
+)
 from steadyrank.cli.output import (
     check_folders,
     choose_format,
@@ -64,17 +71,14 @@ def names_option(flag: str, help: str) -> Any:
 
 source_options = together(
     click.argument("corpus", type=click.Path(), metavar="CORPUS"),
-    click.option(
-        "--out",
-        metavar="DIR",
-        type=click.Path(file_okay=False),
-        help="Write runs/NAME.run and run-info.csv into DIR; take up what is there.",
+    folder_option(
+        "--out", help="Write runs/NAME.run and run-info.csv to DIR, keeping runs that are there."
     ),
     once(
         "--topics",
         metavar="FILE",
         type=click.Path(),
-        help="id<TAB>text, or TREC's [default: topics.tsv in CORPUS].",
+        help="Read topics as id<TAB>text or in TREC's format [default: topics.tsv in CORPUS].",
     ),
     once(
         "--qrels",
@@ -88,44 +92,15 @@ source_options = together(
         "scores_file",
         metavar="FILE",
         type=click.Path(dir_okay=False),
-        help="Write all scores into FILE (.parquet keeps the components, too).",
+        help="Write all scores to FILE (.parquet keeps the components, too).",
     ),
 )
 
 keeping_options = together(
-    click.option(
-        "--depth",
-        type=click.IntRange(min=1),
-        default=1000,
-        show_default=True,
-        help="Documents ranked for each topic.",
-    ),
-    click.option(
-        "--missing",
-        type=click.Choice(["zero", "skip", "error"]),
-        default="zero",
-        show_default=True,
-        help="A judged topic for which a run finds nothing.",
-    ),
-    click.option(
-        "--no-relevant",
-        type=click.Choice(["zero", "skip"]),
-        default="zero",
-        show_default=True,
-        help="A topic without relevant documents.",
-    ),
-    click.option(
-        "--store",
-        metavar="DIR",
-        type=click.Path(file_okay=False),
-        help="Keep finished scores in DIR, and take up where it stopped.",
-    ),
-    click.option(
-        "--cache",
-        metavar="DIR",
-        type=click.Path(file_okay=False),
-        help="Keep the collection's word counts in DIR for the next time.",
-    ),
+    count_option("--depth", "depth", 1000, "Rank this many documents for each topic."),
+    missing_options,
+    folder_option("--store", help="Keep finished scores in DIR and resume from them."),
+    folder_option("--cache", help="Keep the collection's word counts in DIR for the next time."),
 )
 
 

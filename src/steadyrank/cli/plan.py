@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import load_scores, scores_options, split_assignment
 from steadyrank.cli.options import (
     digits_option,
@@ -24,6 +25,7 @@ from steadyrank.cli.output import (
     terminal_looks,
     told_on_stderr,
 )
+from steadyrank.cli.planning_options import planning_options
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,73 +37,28 @@ design_options = together(
         "variances",
         multiple=True,
         metavar="[M=]V",
-        help="Of a system's scores over topics, instead of pilot data; "
-        "NAME=V once for each of several measures.",
+        help="Give the variance of a system's scores over topics instead of pilot data; NAME=V "
+        "once for each of several measures.",
     ),
-    click.option(
-        "--minimum-difference",
-        type=float,
-        metavar="D",
-        help="To show: between the best and the worst system, or between two.",
-    ),
-    click.option("--systems", type=int, metavar="M", help="Systems that ANOVA will compare."),
-    click.option(
-        "--method",
-        type=click.Choice(["anova", "ttest", "interval"]),
-        default="anova",
-        show_default=True,
-        help="One-way ANOVA of M systems, a t test or an interval of two.",
-    ),
-    click.option(
-        "--formula",
-        type=click.Choice(["exact", "nagata"]),
-        default="exact",
-        show_default=True,
-        help="Exact distributions, or the published approximations.",
-    ),
-    click.option(
-        "--paired/--unpaired",
-        default=None,
-        help="ttest, interval: do both systems have the same topics? [default: paired]",
-    ),
+    planning_options,
     click.option(
         "--difference-variance",
         metavar="V|pilot|twice",
-        help="Paired: variance of differences by topic; pilot: mean over the pilot's "
-        "pairs of runs; twice: two times the variance "
-        "[default: pilot where it has pairs].",
-    ),
-    click.option("--width", type=float, metavar="W", help="interval: its expected full width."),
-    click.option(
-        "--alpha", type=float, default=0.05, show_default=True, help="Level of significance."
-    ),
-    click.option(
-        "--beta",
-        type=float,
-        default=0.2,
-        show_default=True,
-        help="Chance to miss the minimum difference: 1 - power.",
+        help="Take this variance of paired differences by topic; pilot: the mean over the pilot's "
+        "pairs of runs; twice: two times the variance [default: pilot where it has pairs].",
     ),
     click.option(
         "--comparisons",
         type=int,
         default=1,
-        show_default=True,
         metavar="K",
-        help="ttest, interval: keep alpha over K comparisons.",
+        help="Keep alpha over K comparisons by ttest or interval.",
     ),
     click.option(
         "--topics",
         type=int,
         metavar="N",
         help="Show the power and the smallest difference that N topics buy.",
-    ),
-    click.option(
-        "--confidence",
-        type=float,
-        default=0.95,
-        show_default=True,
-        help="Of the intervals that pilot data give.",
     ),
 )
 
@@ -110,24 +67,24 @@ budget_options = together(
         "--minutes-per-document",
         type=float,
         metavar="T",
-        help="An assessor's time; gives hours and the cheapest measure.",
+        help="Compute assessors' hours and the cheapest measure, at T minutes per document.",
     ),
     click.option(
         "--documents-per-topic",
         multiple=True,
         metavar="[M=]K",
-        help="To judge; M=K for one measure.",
+        help="Judge K documents per topic; M=K for one measure.",
     ),
     click.option(
         "--pool-depth",
         multiple=True,
         metavar="[M=]K",
-        help="Instead: at most systems × K documents a topic.",
+        help="Judge at most systems × K documents per topic instead.",
     ),
 )
 
 
-@click.command("plan")
+@subcommand("plan")
 @scores_options
 @measures_option
 @design_options

@@ -11,8 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import files_by_measure, scores_options, split_assignment
-from steadyrank.cli.options import columns_option, measures_option, output_options, together
+from steadyrank.cli.options import (
+    STRICTLY_BETWEEN_0_AND_1,
+    alpha_option,
+    columns_option,
+    measures_option,
+    output_options,
+    pool_depth_option,
+    store_option,
+    together,
+)
 from steadyrank.cli.output import (
     check_folders,
     choose_format,
@@ -38,71 +48,52 @@ report_options = together(
         metavar="FILE",
         type=click.Path(),
         default="report.html",
-        show_default=True,
-        help="The page, written whole or not at all.",
+        help="Write the page to FILE, whole or not at all.",
     ),
     click.option(
         "--budget",
         metavar="TIME",
         default="2m",
-        show_default=True,
-        help="Time to plan for: 90s, 2m, 1h. More time, more samples.",
+        help="Plan for this much time, such as 90s, 2m or 1h; more time, more samples.",
     ),
     click.option(
         "--samples",
         "n_samples",
         type=click.IntRange(min=2),
         metavar="N",
-        help="Samples of every study, whatever the budget.",
+        help="Draw N samples in every study, whatever the budget.",
     ),
-    click.option("--title", metavar="TEXT", help="Of the page."),
-    click.option(
-        "--store",
-        metavar="DIR",
-        type=click.Path(file_okay=False),
-        help="Keep finished samples in DIR, and take up where it stopped.",
-    ),
+    click.option("--title", metavar="TEXT", help="Give the page this title."),
+    store_option,
 )
 
 study_options = together(
-    click.option(
-        "--alpha",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        default=0.05,
-        show_default=True,
-        help="Level of tests and intervals.",
-    ),
+    alpha_option(type=STRICTLY_BETWEEN_0_AND_1, help="Compute tests and intervals at this level."),
     click.option(
         "--delta",
         type=float,
         default=0.01,
-        show_default=True,
-        help="Margin of equivalence, for systems with instances.",
+        help="Set the margin of equivalence for systems with instances.",
     ),
     click.option(
         "--minimum-difference",
         type=float,
         default=0.05,
-        show_default=True,
         metavar="D",
-        help="The difference that planned topics must show.",
+        help="Plan topics to show this difference.",
     ),
-    click.option(
-        "--pool-depth",
-        type=int,
-        default=10,
-        show_default=True,
-        metavar="N",
-        help="Documents of each run that were pooled.",
+    pool_depth_option,
+    columns_option(
+        "--factors",
+        "Take the components from these run-info columns [default: those that make a full grid].",
     ),
     columns_option(
-        "--factors", "Run-info columns of components [default: those that make a full grid]."
+        "--instance-factors", "Nest instances in these run-info columns, largest first."
     ),
-    columns_option("--instance-factors", "Run-info columns that instances nest in, largest first."),
 )
 
 
-@click.command("report")
+@subcommand("report")
 @scores_options
 @measures_option
 @report_options

@@ -8,8 +8,15 @@ from typing import Any
 
 import click
 
+from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import load_scores, scores_options, split_assignment
-from steadyrank.cli.options import measures_option, output_options, together
+from steadyrank.cli.options import (
+    choice_option,
+    folder_option,
+    measures_option,
+    output_options,
+    together,
+)
 from steadyrank.cli.output import (
     check_folders,
     choose_format,
@@ -38,29 +45,20 @@ def _paper(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 
 budget_options = together(
-    click.option(
-        "--out",
-        metavar="DIR",
-        type=click.Path(file_okay=False),
-        help="Folder for index.html, tables (CSV, LaTeX), figures (SVG), claims.json.",
+    folder_option(
+        "--out", help="Write index.html, tables (CSV, LaTeX), figures (SVG) and claims.json to DIR."
     ),
-    click.option(
-        "--budget",
-        type=click.Choice(["small", "full"]),
-        default="full",
-        show_default=True,
-        help="All of it, or a quick look.",
-    ),
+    choice_option("--budget", ["small", "full"], "Take a quick look, or do all.", default="full"),
     click.option(
         "--samples",
         type=click.IntRange(min=2),
         metavar="N",
-        help="Samples, trials or splits, instead of the budget's.",
+        help="Take N samples, trials or splits instead of the budget's.",
     ),
 )
 
 
-@click.command("reproduce")
+@subcommand("reproduce")
 @click.argument("paper", metavar="PAPER", callback=_paper)
 @scores_options
 @measures_option

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import load_scores, scores_options
 from steadyrank.cli.options import (
     digits_option,
@@ -27,32 +28,37 @@ from steadyrank.cli.output import (
 from steadyrank.errors import InputError
 
 study_options = together(
-    click.option("--topics", metavar="N,N,…", help="Other numbers of topics to look at."),
+    click.option(
+        "--topics", metavar="N,N,…", help="Estimate stability for these numbers of topics."
+    ),
     click.option(
         "--levels",
         metavar="L,L,…",
         default="0.8,0.9,0.95",
-        show_default=True,
-        help="Levels of stability to find topics for.",
+        help="Find the topics that these levels of stability require.",
     ),
     click.option(
         "--facet",
         metavar="COLUMN",
         default="auto",
-        show_default=True,
-        help="Third facet: a column of --run-info whose values all systems have, such as "
+        help="Add a third facet: a run-info column whose values all systems have, such as "
         "assessor; auto: the runs of a system are its instances; none.",
     ),
     click.option(
-        "--instances", metavar="K,K,…", help="Numbers of instances to look at [default: 1,2,5,10]."
+        "--instances",
+        metavar="K,K,…",
+        help="Estimate stability for these numbers of instances [default: 1,2,5,10].",
     ),
     click.option(
-        "--confidence", type=float, default=0.95, show_default=True, help="Of the intervals."
+        "--confidence",
+        type=float,
+        default=0.95,
+        help="Compute intervals at this level of confidence.",
     ),
 )
 
 
-@click.command("stability")
+@subcommand("stability")
 @scores_options
 @measures_option
 @study_options

@@ -6,10 +6,15 @@ from typing import Any
 
 import click
 
+from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import load_scores, scores_options
 from steadyrank.cli.options import (
+    alpha_option,
+    choice_option,
+    count_option,
     digits_option,
     measures_option,
+    output_option,
     output_options,
     plot_option,
     together,
@@ -66,34 +71,22 @@ def _number(word: str) -> int:
 
 
 study_options = together(
-    click.option("--sizes", metavar="5,10,…", help="Of topic sets [default: 5,10,… to half]."),
     click.option(
-        "--trials",
-        type=click.IntRange(min=1),
-        default=1000,
-        show_default=True,
-        help="Random splits of the topics.",
+        "--sizes", metavar="5,10,…", help="Split off this many topics [default: 5,10,… to half]."
     ),
+    count_option("--trials", "trials", 1000, "Split the topics at random this often."),
     click.option(
         "--target",
         type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
         default=0.05,
-        show_default=True,
         help="Count the pairs that are reversed more often than this.",
     ),
-    click.option(
-        "--alpha",
-        type=float,
-        default=0.05,
-        show_default=True,
-        help="Level of significance, of all comparisons together.",
-    ),
+    alpha_option(help="Test at this level of significance over all comparisons together."),
     click.option(
         "--beta",
         type=float,
         default=0.2,
-        show_default=True,
-        help="Chance to miss a difference with the topics needed: 1 - power.",
+        help="Require topics for this chance to miss a difference: 1 - power.",
     ),
     click.option(
         "--comparisons",
@@ -102,23 +95,24 @@ study_options = together(
         help="Keep alpha over K comparisons [default: all pairs shown].",
     ),
     click.option("--baseline", metavar="RUN", help="Show every run against this one only."),
-    click.option(
+    choice_option(
         "--binning",
-        type=click.Choice(["first", "both"]),
+        ["first", "both"],
+        "Take the level of a pair in a split from the first set, or from each in turn.",
         default="first",
-        show_default=True,
-        help="Level of a pair in a split: by the first set, or by each in turn.",
     ),
 )
 
 showing_options = together(
-    click.option("--levels", is_flag=True, help="CSV of rates by level and size, not of pairs."),
+    output_option(
+        "--levels", is_flag=True, help="Write CSV of rates by level and size instead of pairs."
+    ),
     plot_option("error rates against topics"),
     digits_option,
 )
 
 
-@click.command("topics")
+@subcommand("topics")
 @scores_options
 @measures_option
 @study_options
