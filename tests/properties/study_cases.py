@@ -184,7 +184,7 @@ def _report(data: Data, **options: Any) -> Any:
 @contextlib.contextmanager
 def undrawn() -> Iterator[None]:
     """Reports without figures, which show nothing but results, and take the most time."""
-    parts = "steadyrank.present.cells"
+    parts = "steadyrank.studies.plotting"
     with mock.patch(f"{parts}.plot"), mock.patch(f"{parts}.svg_text", return_value="<svg/>"):
         yield
 

@@ -7,57 +7,34 @@ from typing import Any
 import click
 
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import load_scores, scores_options
+from steadyrank.cli.inputs import Inputs, load_scores, scores_options
 from steadyrank.cli.options import (
     STRICTLY_BETWEEN_0_AND_1,
     choice_option,
     count_option,
     digits_option,
-    measures_option,
     mode_option,
+    numbers_option,
     output_option,
     output_options,
     plot_option,
     together,
 )
-from steadyrank.cli.output import (
-    check_files,
-    choose_format,
-    draw,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-    told_on_stderr,
-)
-from steadyrank.errors import InputError
+from steadyrank.cli.output import Output, draw, emit, progress_bar, terminal_looks
 
 MEASURES = ("AP", "P@10", "Rprec", "RBP(p=0.8)", "nDCG", "nDCG@20", "ERR", "Twist")
 """The paper's."""
 
 
-def _sizes(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int] | None:
-    if value is None:
-        return None
-    try:
-        return [int(word) for word in value.split(",")]
-    except ValueError:
-        raise InputError(
-            f"{param.opts[0]} {value}: give whole numbers with commas between, such as 10,20,50"
-        ) from None
-
-
 study_options = together(
-    click.option(
+    numbers_option(
         "--topic-sizes",
         metavar="10,20,…",
-        callback=_sizes,
         help="Sample this many topics [default: 10,20,…,70, as far as there are topics].",
     ),
-    click.option(
+    numbers_option(
         "--system-sizes",
         metavar="10,20,…",
-        callback=_sizes,
         help="Sample this many systems [default: 10,20,50,75,…,500, as far as there are systems].",
     ),
     count_option("--samples", "n_samples", 100, "Draw this many samples of every size.", least=2),
@@ -130,36 +107,20 @@ showing_options = together(
 
 @subcommand("agree")
 @scores_options
-@measures_option
 @study_options
 @showing_options
 @output_options
 def command(
-    files: tuple[str, ...],
-    scores_files: tuple[str, ...],
-    measures: tuple[str, ...],
+    inputs: Inputs,
+    output: Output,
     rows: str,
-    plot: str | None,
     drawing: str,
     pair: tuple[str, str] | None,
     digits: int,
-    form: str | None,
-    output: str | None,
     seed: int,
-    quiet: bool,
     jobs: int | None,
     scheduler: str | None,
     tau_ap_ties: str,
-    topic_sizes: list[int] | None,
-    system_sizes: list[int] | None,
-    n_samples: int,
-    coefficient: Any,
-    reference: Any,
-    mode: Any,
-    n_resamples: int,
-    strata: Any,
-    power: Any,
-    level: float,
     **options: Any,
 ) -> None:
     """Correlate measures on samples of topics and systems, and see what drives it.
@@ -169,49 +130,17 @@ def command(
     the number of topics and the number of systems: effect sizes, with intervals over other
     topics and systems.
     """
-    kind = choose_format(form, output)
-    check_files(output, plot)
-    with (
-        told_on_stderr(quiet),
-        progress_bar("runs", quiet) as reading,
-        progress_bar("blocks of samples", quiet) as progress,
-    ):
-        tell_if_compiling(quiet)
-        scores = load_scores(
-            files,
-            scores_files,
-            measures,
-            default_measures=MEASURES,
-            progress=reading,
-            jobs=jobs,
-            scheduler=scheduler,
-            **options,
-        )
-        from steadyrank.data.scores import position
-        from steadyrank.studies.agree.study import agree
-        from steadyrank.studies.agree.tables import agree_text
+    machine: Any = {"jobs": jobs, "scheduler": scheduler}
+    scores = load_scores(inputs, quiet=output.quiet, default_measures=MEASURES, **machine)
+    from steadyrank.data.scores import position
+    from steadyrank.studies.agree.study import agree
+    from steadyrank.studies.agree.tables import agree_text
 
-        for name in pair or ():
-            position(name, scores.measures, "measure")
-        result = agree(
-            scores,
-            topic_sizes=topic_sizes,
-            system_sizes=system_sizes,
-            n_samples=n_samples,
-            coefficient=coefficient,
-            level=level,
-            reference=reference,
-            ties=tau_ap_ties,
-            mode=mode,
-            n_resamples=n_resamples,
-            strata=strata,
-            power=power,
-            jobs=jobs,
-            scheduler=scheduler,
-            progress=progress,
-            rng=seed,
-        )
-        text = agree_text(result, kind, rows=rows, digits=digits, **terminal_looks(output))
-    emit(text, output)
+    for name in pair or ():
+        position(name, scores.measures, "measure")
+    with progress_bar("blocks of samples", output.quiet) as progress:
+        result = agree(scores, ties=tau_ap_ties, progress=progress, rng=seed, **machine, **options)
+    looks = terminal_looks(output)
+    emit(agree_text(result, output.format, rows=rows, digits=digits, **looks), output.path)
     chosen = {"pair": pair} if drawing == "sizes" and pair else {}
-    draw(result, plot, quiet, kind=drawing, **chosen)
+    draw(result, output, kind=drawing, **chosen)

@@ -7,8 +7,11 @@ reads files, which is the same for all.
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import click
+
+from steadyrank.cli.output import told_on_stderr
 
 HelpRecord = tuple[str, str]
 
@@ -26,6 +29,11 @@ SECTIONS = ("Options", "Output and execution", "Reading")
 
 class Command(click.Command):
     """A command of `steadyrank`."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, with warnings as single lines on stderr."""
+        with told_on_stderr(ctx.params["quiet"]):
+            return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, section by section."""

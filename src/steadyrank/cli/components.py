@@ -7,29 +7,19 @@ from typing import Any
 import click
 
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import load_scores, scores_options
+from steadyrank.cli.inputs import Inputs, load_scores, scores_options
 from steadyrank.cli.options import (
     STRICTLY_BETWEEN_0_AND_1,
     check_level,
     choice_option,
     columns_option,
     digits_option,
-    measures_option,
     mode_option,
     output_options,
     plot_option,
     together,
 )
-from steadyrank.cli.output import (
-    check_files,
-    choose_format,
-    draw,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-    told_on_stderr,
-)
+from steadyrank.cli.output import Output, draw, emit, terminal_looks
 from steadyrank.errors import InputError
 
 study_options = together(
@@ -71,26 +61,16 @@ showing_options = together(plot_option("means with HSD intervals"), digits_optio
 
 @subcommand("components")
 @scores_options
-@measures_option
 @study_options
 @showing_options
 @output_options
 def command(
-    files: tuple[str, ...],
-    scores_files: tuple[str, ...],
-    measures: tuple[str, ...],
-    plot: str | None,
+    inputs: Inputs,
+    output: Output,
     digits: int,
-    form: str | None,
-    output: str | None,
     seed: int,
-    quiet: bool,
-    factors: tuple[str, ...],
-    interactions: int | None,
-    mode: Any,
-    strata: Any,
-    unbalanced: Any,
-    power: Any,
+    jobs: int | None,
+    scheduler: str | None,
     level: float,
     **options: Any,
 ) -> None:
@@ -100,31 +80,14 @@ def command(
     each run is made. Every combination must be there equally often, unless --unbalanced type3
     is given. CSV holds the ANOVA table.
     """
-    kind = choose_format(form, output)
     check_level("--level", level)
-    check_files(output, plot)
-    with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
-        tell_if_compiling(quiet)
-        scores = load_scores(files, scores_files, measures, progress=progress, **options)
-        if plot is not None and len(scores.measures) > 1:
-            raise InputError(f"{plot}: a figure shows one measure: name it with -m")
-        from steadyrank.studies.components.study import components
-        from steadyrank.studies.components.tables import components_text
+    scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
+    if output.plot is not None and len(scores.measures) > 1:
+        raise InputError(f"{output.plot}: a figure shows one measure: name it with -m")
+    from steadyrank.studies.components.study import components
+    from steadyrank.studies.components.tables import components_text
 
-        results = [
-            components(
-                scores,
-                factors=factors,
-                measure=name,
-                interactions=interactions,
-                mode=mode,
-                strata=strata,
-                unbalanced=unbalanced,
-                power=power,
-                level=level,
-            )
-            for name in scores.measures
-        ]
-        text = components_text(results, kind, digits=digits, **terminal_looks(output))
-    emit(text, output)
-    draw(results[0], plot, quiet)
+    results = [components(scores, measure=name, level=level, **options) for name in scores.measures]
+    looks = terminal_looks(output)
+    emit(components_text(results, output.format, digits=digits, **looks), output.path)
+    draw(results[0], output)

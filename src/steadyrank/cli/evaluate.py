@@ -18,14 +18,7 @@ from steadyrank.cli.options import (
     runs_argument,
     ties_option,
 )
-from steadyrank.cli.output import (
-    choose_format,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-    told_on_stderr,
-)
+from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling, terminal_looks
 
 
 @subcommand("evaluate")
@@ -52,10 +45,8 @@ def command(
     per_topic: bool,
     wide: bool,
     digits: int,
-    form: str | None,
-    output: str | None,
+    output: Output,
     seed: int,
-    quiet: bool,
     **options: Any,
 ) -> None:
     """Score runs against judgments, with trec_eval's order and ties.
@@ -64,10 +55,10 @@ def command(
     (plain, gzip, Parquet or JSON lines). A table shows means, best first; CSV and
     JSON hold every topic; -o FILE.parquet keeps the files' hashes and settings too.
     """
-    with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
+    with progress_bar("runs", output.quiet) as progress:
         from steadyrank.measures.evaluate import DEFAULT_MEASURES, evaluate
 
-        tell_if_compiling(quiet)
+        tell_if_compiling(output.quiet)
         scores = evaluate(
             list(runs),
             qrels,
@@ -76,15 +67,15 @@ def command(
             progress=progress,
             **options,
         )
-    if output is not None and output.endswith(".parquet"):
+    if output.path is not None and output.path.endswith(".parquet"):
         from steadyrank.compute.files import check_still_there
         from steadyrank.data.read.score_files import write_scores
 
-        check_still_there(Path(output).parent)
-        write_scores(scores, output)
+        check_still_there(Path(output.path).parent)
+        write_scores(scores, output.path)
         return
-    kind = choose_format(form, output)
-    emit(_text(scores, kind, per_topic, wide, digits, terminal_looks(output)), output)
+    looks = terminal_looks(output)
+    emit(_text(scores, output.format, per_topic, wide, digits, looks), output.path)
 
 
 def _text(

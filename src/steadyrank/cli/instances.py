@@ -8,30 +8,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import load_scores, scores_options
+from steadyrank.cli.inputs import Inputs, load_scores, scores_options
 from steadyrank.cli.options import (
     alpha_option,
     choice_option,
     columns_option,
     count_option,
     digits_option,
-    measures_option,
     mode_option,
     output_option,
     output_options,
     plot_option,
     together,
 )
-from steadyrank.cli.output import (
-    check_files,
-    choose_format,
-    draw,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-    told_on_stderr,
-)
+from steadyrank.cli.output import Output, draw, emit, progress_bar, terminal_looks
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
@@ -121,18 +111,6 @@ plan_options = together(
     click.option("--instances", type=int, metavar="M", help="Plan topics alone, with M instances."),
 )
 
-STUDY = (
-    "a",
-    "b",
-    "delta",
-    "alpha",
-    "sweep",
-    "mode",
-    "posterior",
-    "n_draws",
-    "n_samples",
-    "samples_per_instance",
-)
 PLAN = (
     "claim",
     "difference",
@@ -146,27 +124,21 @@ PLAN = (
 
 @subcommand("instances")
 @scores_options
-@measures_option
 @pair_options
 @sampling_options
 @plan_options
 @showing_options
 @output_options
 def command(
-    files: tuple[str, ...],
-    scores_files: tuple[str, ...],
-    measures: tuple[str, ...],
-    instance_factors: tuple[str, ...],
+    inputs: Inputs,
+    output: Output,
     plan: bool,
-    plot: str | None,
     plot_kind: str,
     digits: int,
-    form: str | None,
-    output: str | None,
     seed: int,
-    quiet: bool,
     jobs: int | None,
-    **options: Any,
+    scheduler: str | None,
+    **study: Any,
 ) -> None:
     """Compare systems whose runs are instances: seeds, samples, approximations.
 
@@ -175,35 +147,27 @@ def command(
     against --b, or of all pairs, corrected by Holm's method. Speaks of other topics and
     other instances. CSV holds one row per comparison, JSON everything.
     """
-    kind = choose_format(form, output)
-    check_files(output, plot)
-    study = {name: options.pop(name) for name in STUDY}
-    asked = {name: value for name in PLAN if (value := options.pop(name)) is not None}
-    _check_plan(plan, plot, study, asked)
-    study |= {"instance_factors": instance_factors, "jobs": jobs, "rng": seed}
-    with told_on_stderr(quiet):
-        with progress_bar("runs", quiet) as progress:
-            tell_if_compiling(quiet)
-            scores = load_scores(
-                files, scores_files, measures, progress=progress, jobs=jobs, **options
-            )
-        if len(scores.measures) > 1 and (plan or plot is not None):
-            raise InputError("--plan and --plot take one measure: name it with -m")
-        with progress_bar("comparisons", quiet) as progress:
-            results = _studied(scores, study, progress)
-        looks = terminal_looks(output)
-        if plan:
-            text = _planned(results[0], asked, kind, looks)
-        else:
-            from steadyrank.studies.instances.tables import instances_text
+    asked = {name: value for name in PLAN if (value := study.pop(name)) is not None}
+    _check_plan(plan, output.plot, study, asked)
+    study |= {"jobs": jobs, "rng": seed}
+    scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
+    if len(scores.measures) > 1 and (plan or output.plot is not None):
+        raise InputError("--plan and --plot take one measure: name it with -m")
+    with progress_bar("comparisons", output.quiet) as progress:
+        results = _studied(scores, study, progress)
+    looks = terminal_looks(output)
+    if plan:
+        text = _planned(results[0], asked, output.format, looks)
+    else:
+        from steadyrank.studies.instances.tables import instances_text
 
-            text = instances_text(results, kind, digits=digits, **looks)
-    emit(text, output)
-    draw(results[0], plot, quiet, kind=plot_kind)
+        text = instances_text(results, output.format, digits=digits, **looks)
+    emit(text, output.path)
+    draw(results[0], output, kind=plot_kind)
 
 
 def _studied(scores: Scores, study: dict[str, Any], progress: Progress | None) -> list[Any]:
-    """One result a measure."""
+    """One result per measure."""
     from steadyrank.studies.instances.study import instances
 
     return [instances(scores, measure=name, progress=progress, **study) for name in scores.measures]

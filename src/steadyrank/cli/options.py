@@ -10,6 +10,7 @@ import click
 
 from steadyrank._version import __version__
 from steadyrank.cli.command import OutputOption, ReadingOption
+from steadyrank.cli.output import gathered_output
 from steadyrank.errors import InputError
 
 SMALLEST_LEVEL = 1e-9
@@ -64,6 +65,21 @@ def columns_option(flag: str, help: str, *, required: bool = False) -> Decorator
     )
 
 
+def numbers_option(
+    flag: str, help: str, *, metavar: str, number: type[int] | type[float] = int, **settings: Any
+) -> Decorator:
+    """An option that takes numbers between commas."""
+    kind = "whole numbers" if number is int else "numbers"
+
+    def convert(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+        try:
+            return None if value is None else [number(text) for text in value.split(",") if text]
+        except ValueError:
+            raise InputError(f"{flag} {value}: give {kind} with commas between") from None
+
+    return click.option(flag, metavar=metavar, callback=convert, help=help, **settings)
+
+
 def plot_option(what: str = "a figure") -> Decorator:
     """--plot FILE, where `what` is drawn."""
     return output_option(
@@ -72,14 +88,6 @@ def plot_option(what: str = "a figure") -> Decorator:
         type=click.Path(dir_okay=False),
         help=f"Draw {what} to FILE (.svg, .png or .pdf).",
     )
-
-
-def _check_output(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Refuse at once a place that cannot be written to when everything is computed."""
-    from steadyrank.cli.output import check_folders
-
-    check_folders(value)
-    return value
 
 
 output_option = partial(click.option, cls=OutputOption)
@@ -110,7 +118,6 @@ output_options = together(
         "output",
         metavar="FILE",
         type=click.Path(dir_okay=False),
-        callback=_check_output,
         help="Write the result to FILE, whole or not at all.",
     ),
     output_option("--seed", type=int, default=0, help="Seed the random numbers with this integer."),
@@ -124,7 +131,9 @@ output_options = together(
     ),
     output_option("--quiet", is_flag=True, help="Hide progress and warnings, but not errors."),
     click.version_option(__version__, prog_name="steadyrank", cls=OutputOption),
+    gathered_output,
 )
+"""They come last, next to the function that is given its `Output`."""
 
 digits_option = output_option(
     "--digits", type=click.IntRange(0, 15), default=4, help="Print this many decimals in tables."

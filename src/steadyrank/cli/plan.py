@@ -7,29 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import load_scores, scores_options, split_assignment
-from steadyrank.cli.options import (
-    digits_option,
-    measures_option,
-    output_options,
-    plot_option,
-    together,
-)
-from steadyrank.cli.output import (
-    check_files,
-    choose_format,
-    draw,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-    told_on_stderr,
-)
+from steadyrank.cli.inputs import Inputs, load_scores, scores_options, split_assignment
+from steadyrank.cli.options import digits_option, output_options, plot_option, together
+from steadyrank.cli.output import Output, draw, emit, terminal_looks
 from steadyrank.cli.planning_options import planning_options
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
-    from steadyrank.data.scores import Scores
+    pass
 
 design_options = together(
     click.option(
@@ -86,39 +71,23 @@ budget_options = together(
 
 @subcommand("plan")
 @scores_options
-@measures_option
 @design_options
 @budget_options
 @plot_option("topics by difference and systems, and power by topics,")
 @digits_option
 @output_options
 def command(
-    files: tuple[str, ...],
-    scores_files: tuple[str, ...],
-    measures: tuple[str, ...],
+    inputs: Inputs,
+    output: Output,
     variances: tuple[str, ...],
-    minimum_difference: float | None,
-    systems: int | None,
-    method: Any,
-    formula: Any,
-    paired: bool | None,
     difference_variance: str | None,
-    width: float | None,
-    alpha: float,
-    beta: float,
-    topics: int | None,
-    comparisons: int,
-    confidence: float,
-    minutes_per_document: float | None,
     documents_per_topic: tuple[str, ...],
     pool_depth: tuple[str, ...],
-    plot: str | None,
     digits: int,
-    form: str | None,
-    output: str | None,
     seed: int,
-    quiet: bool,
-    **options: Any,
+    jobs: int | None,
+    scheduler: str | None,
+    **demands: Any,
 ) -> None:
     """Find how many topics a collection needs.
 
@@ -127,75 +96,48 @@ def command(
     The variance is that of one-way ANOVA and contains the topics' difficulty; an analysis
     that pairs by topic needs fewer topics, which the table shows beside it.
     """
-    kind = choose_format(form, output)
-    check_files(output, plot)
-    with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
-        wanted: dict[str, Any] = {
-            "variance": _named_variances(variances, measures),
-            "difference_variance": _number_or_pilot(difference_variance),
-            "documents_per_topic": _by_name("--documents-per-topic", documents_per_topic),
-            "pool_depth": _by_name("--pool-depth", pool_depth),
-        }
-        scores = _pilot(files, scores_files, measures, wanted, progress=progress, **options)
-        from steadyrank.studies.plan.study import plan
-        from steadyrank.studies.plan.tables import plan_text
+    demands |= {
+        "variance": _named_variances(variances, inputs.measures),
+        "difference_variance": _number_or_pilot(difference_variance),
+        "documents_per_topic": _by_name("--documents-per-topic", documents_per_topic),
+        "pool_depth": _by_name("--pool-depth", pool_depth),
+    }
+    pilot = None
+    if _has_pilot(inputs, demands):
+        pilot = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
+    from steadyrank.studies.plan.study import plan
+    from steadyrank.studies.plan.tables import plan_text
 
-        result = plan(
-            scores,
-            **wanted,
-            minimum_difference=minimum_difference,
-            systems=systems,
-            method=method,
-            formula=formula,
-            paired=paired,
-            width=width,
-            alpha=alpha,
-            beta=beta,
-            topics=topics,
-            comparisons=comparisons,
-            confidence=confidence,
-            minutes_per_document=minutes_per_document,
-        )
-        text = plan_text(result, kind, digits=digits, **terminal_looks(output))
-    emit(text, output)
-    draw(result, plot, quiet)
+    result = plan(pilot, **demands)
+    looks = terminal_looks(output)
+    emit(plan_text(result, output.format, digits=digits, **looks), output.path)
+    draw(result, output)
 
 
-def _pilot(
-    files: tuple[str, ...],
-    scores_files: tuple[str, ...],
-    measures: tuple[str, ...],
-    wanted: dict[str, Any],
-    **options: Any,
-) -> Scores | None:
-    """The pilot data, unless a variance is given instead."""
-    has_pilot = bool(files or scores_files) or any(
-        path for _, path in map(split_assignment, measures)
-    )
-    has_variance = wanted["variance"] is not None
+def _has_pilot(inputs: Inputs, demands: dict[str, Any]) -> bool:
+    """Whether there are pilot data; there must be, unless a variance is given instead."""
+    has_pilot = bool(inputs.files) or inputs.has_scores
+    has_variance = demands["variance"] is not None
     if has_variance and has_pilot:
         raise InputError("give either --variance or pilot data, not both")
-    is_known = isinstance(wanted["difference_variance"], float)
+    is_known = isinstance(demands["difference_variance"], float)
     if not has_pilot and not has_variance and not is_known:
         raise InputError(
             "give --variance V, or pilot data to estimate it: QRELS RUN... or --scores FILE"
         )
-    if not has_pilot:
-        return None
-    tell_if_compiling(quiet=options.get("progress") is None)
-    return load_scores(files, scores_files, measures, **options)
+    return has_pilot
 
 
 def _named_variances(
     texts: tuple[str, ...], measures: tuple[str, ...]
 ) -> float | dict[str, float] | None:
     """As `_by_name`; a single measure may also stand after -m."""
-    found = _by_name("--variance", texts)
-    if found is None or not measures:
-        return found
-    if isinstance(found, dict) or len(measures) > 1:
+    variances = _by_name("--variance", texts)
+    if variances is None or not measures:
+        return variances
+    if isinstance(variances, dict) or len(measures) > 1:
         raise InputError("write --variance NAME=V once for each measure, without -m")
-    return {measures[0]: found}
+    return {measures[0]: variances}
 
 
 def _by_name(option: str, texts: tuple[str, ...]) -> float | dict[str, float] | None:

@@ -7,31 +7,28 @@ from typing import Any
 import click
 
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import split_assignment
+from steadyrank.cli.inputs import names_files, runs_only_options
 from steadyrank.cli.options import (
     digits_option,
     measures_option,
     missing_option,
     mode_option,
     no_relevant_option,
+    numbers_option,
     output_options,
     plot_option,
     pool_depth_option,
-    qrels_argument,
     reading_options,
-    runs_argument,
     team_options,
     together,
 )
 from steadyrank.cli.output import (
-    check_files,
-    choose_format,
+    Output,
     draw,
     emit,
     progress_bar,
     tell_if_compiling,
     terminal_looks,
-    told_on_stderr,
 )
 from steadyrank.cli.planning_options import planning_options
 from steadyrank.errors import InputError
@@ -42,24 +39,7 @@ NO_SCORES = (
 )
 
 
-def _numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int] | None:
-    """Whole numbers between commas."""
-    if value is None:
-        return None
-    try:
-        return [int(text) for text in value.split(",") if text.strip()]
-    except ValueError:
-        message = f"{value!r} is not a list of whole numbers such as 50,25,10."
-        raise click.BadParameter(message, ctx, param) from None
-
-
-def _refuse_scores(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        raise InputError(NO_SCORES)
-
-
 study_options = together(
-    click.option("--scores", hidden=True, expose_value=False, callback=_refuse_scores),
     pool_depth_option,
     click.option(
         "--trials",
@@ -68,17 +48,15 @@ study_options = together(
         metavar="N",
         help="Leave N random sets of teams out, for each k.",
     ),
-    click.option(
+    numbers_option(
         "--ks",
         metavar="K,K,…",
-        callback=_numbers,
         help="Leave this many teams out [default: 1 to all but one, at most 15].",
     ),
     mode_option("Report ranges of the trials, or also the paper's interval of their mean."),
-    click.option(
+    numbers_option(
         "--pilot-topics",
         metavar="N,N,…",
-        callback=_numbers,
         help="Cut the pilot to so many topics, such as 50,25,10 [default: all].",
     ),
     planning_options,
@@ -94,8 +72,7 @@ showing_options = together(plot_option("variances against k"), digits_option)
 
 
 @subcommand("pools")
-@qrels_argument
-@runs_argument
+@runs_only_options(NO_SCORES)
 @measures_option
 @study_options
 @showing_options
@@ -105,12 +82,9 @@ def command(
     qrels: str,
     runs: tuple[str, ...],
     measures: tuple[str, ...],
-    plot: str | None,
+    output: Output,
     digits: int,
-    form: str | None,
-    output: str | None,
     seed: int,
-    quiet: bool,
     **options: Any,
 ) -> None:
     """Leave teams and topics out, and see what the pilot would have said.
@@ -120,19 +94,16 @@ def command(
     the topics that it requires. Also what each run owes to documents of its own team, and how
     alike measures rank runs. CSV holds the variances, JSON everything.
     """
-    kind = choose_format(form, output)
-    if any(path for _, path in map(split_assignment, measures)):
+    if names_files(measures):
         raise InputError(NO_SCORES)
-    check_files(output, plot)
-    with (
-        told_on_stderr(quiet),
-        progress_bar("runs read", quiet) as reading,
-        progress_bar("blocks of trials", quiet) as progress,
-    ):
-        tell_if_compiling(quiet)
-        from steadyrank.studies.pools.study import pools
-        from steadyrank.studies.pools.tables import pools_text
+    tell_if_compiling(output.quiet)
+    from steadyrank.studies.pools.study import pools
+    from steadyrank.studies.pools.tables import pools_text
 
+    with (
+        progress_bar("runs read", output.quiet) as reading,
+        progress_bar("blocks of trials", output.quiet) as progress,
+    ):
         result = pools(
             list(runs),
             qrels,
@@ -142,6 +113,6 @@ def command(
             rng=seed,
             **options,
         )
-        text = pools_text(result, kind, digits=digits, **terminal_looks(output))
-    emit(text, output)
-    draw(result, plot, quiet)
+    looks = terminal_looks(output)
+    emit(pools_text(result, output.format, digits=digits, **looks), output.path)
+    draw(result, output)

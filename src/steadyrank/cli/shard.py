@@ -8,13 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.making import (
-    Maker,
-    keeping_options,
-    make_and_show,
-    source_options,
-    written_caption,
-)
+from steadyrank.cli.make_runs import Maker, make_and_show, written_caption
+from steadyrank.cli.maker_options import keeping_options, source_options
 from steadyrank.cli.options import choice_option, digits_option, output_options, together
 from steadyrank.words import counted
 

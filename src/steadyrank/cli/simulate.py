@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import split_assignment
+from steadyrank.cli.inputs import names_files, runs_only_options
 from steadyrank.cli.options import (
     STRICTLY_BETWEEN_0_AND_1,
     alpha_option,
@@ -21,21 +21,17 @@ from steadyrank.cli.options import (
     output_option,
     output_options,
     plot_option,
-    qrels_argument,
     reading_options,
-    runs_argument,
     store_option,
     together,
 )
 from steadyrank.cli.output import (
-    check_files,
-    choose_format,
+    Output,
     draw,
     emit,
     progress_bar,
     tell_if_compiling,
     terminal_looks,
-    told_on_stderr,
 )
 from steadyrank.errors import InputError
 
@@ -64,18 +60,13 @@ def _word_or(number: type[int] | type[float], *words: str) -> Any:
 
 
 def _one_measure(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str:
-    if any(path for _, path in map(split_assignment, values)):
+    if names_files(values):
         raise InputError(NO_SCORES)
     if len(values) > 1:
         raise InputError(
             f"simulate takes one measure at a time, got {', '.join(values)}: call it once for each"
         )
     return values[0] if values else "AP"
-
-
-def _refuse_scores(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        raise InputError(NO_SCORES)
 
 
 study_options = together(
@@ -90,7 +81,6 @@ study_options = together(
         "relevant from grade 2 on: AP(rel=2), nDCG(rel=2)@10.",
     ),
     mode_option("Use sound defaults, or the paper's."),
-    click.option("--scores", hidden=True, expose_value=False, callback=_refuse_scores),
     choice_option(
         "--model",
         ["bootstrap", "kde"],
@@ -147,8 +137,7 @@ showing_options = together(
 
 
 @subcommand("simulate")
-@qrels_argument
-@runs_argument
+@runs_only_options(NO_SCORES)
 @study_options
 @showing_options
 @missing_option("zero", "error")
@@ -158,15 +147,12 @@ showing_options = together(
 def command(
     qrels: str,
     runs: tuple[str, ...],
+    output: Output,
     top: int | None,
-    plot: str | None,
     digits: int,
     name_from: Any,
     duplicates: Any,
-    form: str | None,
-    output: str | None,
     seed: int,
-    quiet: bool,
     **options: Any,
 ) -> None:
     """Simulate other document collections and see whether the ranking survives.
@@ -176,20 +162,17 @@ def command(
     nDCG the binary version is simulated, and called so. Speaks of other documents, not
     of other topics or judgments. CSV holds one row per run, JSON everything.
     """
-    kind = choose_format(form, output)
-    check_files(output, plot)
     _check_top(runs, top)
-    with (
-        told_on_stderr(quiet),
-        progress_bar("runs read", quiet) as reading,
-        progress_bar("blocks of samples", quiet) as progress,
-    ):
-        from steadyrank.data.read.runs import RunOptions
-        from steadyrank.studies.simulate.sampler_kernels import sample_cells
-        from steadyrank.studies.simulate.study import simulate
-        from steadyrank.studies.simulate.tables import simulate_text
+    from steadyrank.data.read.runs import RunOptions
+    from steadyrank.studies.simulate.sampler_kernels import sample_cells
+    from steadyrank.studies.simulate.study import simulate
+    from steadyrank.studies.simulate.tables import simulate_text
 
-        tell_if_compiling(quiet, sample_cells)
+    tell_if_compiling(output.quiet, sample_cells)
+    with (
+        progress_bar("runs read", output.quiet) as reading,
+        progress_bar("blocks of samples", output.quiet) as progress,
+    ):
         result = simulate(
             list(runs),
             qrels,
@@ -199,9 +182,9 @@ def command(
             rng=seed,
             **options,
         )
-        text = simulate_text(result, kind, top=top, digits=digits, **terminal_looks(output))
-    emit(text, output)
-    draw(result, plot, quiet)
+    looks = terminal_looks(output)
+    emit(simulate_text(result, output.format, top=top, digits=digits, **looks), output.path)
+    draw(result, output)
 
 
 def _check_top(runs: tuple[str, ...], top: int | None) -> None:

@@ -7,28 +7,18 @@ from typing import Any
 import click
 
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import load_scores, scores_options
+from steadyrank.cli.inputs import Inputs, load_scores, scores_options
 from steadyrank.cli.options import (
     alpha_option,
     choice_option,
     count_option,
     digits_option,
-    measures_option,
     output_option,
     output_options,
     plot_option,
     together,
 )
-from steadyrank.cli.output import (
-    check_files,
-    choose_format,
-    draw,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-    told_on_stderr,
-)
+from steadyrank.cli.output import Output, draw, emit, progress_bar, terminal_looks
 from steadyrank.errors import InputError
 
 ELLIPSES = ("…", "...")
@@ -114,31 +104,18 @@ showing_options = together(
 
 @subcommand("topics")
 @scores_options
-@measures_option
 @study_options
 @showing_options
 @output_options
 def command(
-    files: tuple[str, ...],
-    scores_files: tuple[str, ...],
-    measures: tuple[str, ...],
+    inputs: Inputs,
+    output: Output,
     sizes: str | None,
     levels: bool,
-    plot: str | None,
     digits: int,
-    form: str | None,
-    output: str | None,
     seed: int,
-    quiet: bool,
     jobs: int | None,
     scheduler: str | None,
-    trials: int,
-    target: float,
-    alpha: float,
-    beta: float,
-    comparisons: int | None,
-    baseline: str | None,
-    binning: Any,
     **options: Any,
 ) -> None:
     """See how often other topics would put two runs the other way round.
@@ -149,39 +126,13 @@ def command(
     these topics contradict each other. Speaks of other topics, not of other documents or
     judgments.
     """
-    kind = choose_format(form, output)
-    check_files(output, plot)
-    with told_on_stderr(quiet):
-        tell_if_compiling(quiet)
-        with progress_bar("runs", quiet) as reading:
-            scores = load_scores(
-                files,
-                scores_files,
-                measures,
-                progress=reading,
-                jobs=jobs,
-                scheduler=scheduler,
-                **options,
-            )
-        from steadyrank.studies.topics.study import topics
-        from steadyrank.studies.topics.tables import topics_text
+    scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
+    from steadyrank.studies.topics.study import topics
+    from steadyrank.studies.topics.tables import topics_text
 
-        chosen = parse_sizes(sizes, len(scores.topics) // 2) if sizes is not None else None
-        with progress_bar("blocks of splits", quiet) as progress:
-            result = topics(
-                scores,
-                sizes=chosen,
-                trials=trials,
-                target=target,
-                alpha=alpha,
-                beta=beta,
-                comparisons=comparisons,
-                baseline=baseline,
-                binning=binning,
-                jobs=jobs,
-                progress=progress,
-                rng=seed,
-            )
-        text = topics_text(result, kind, levels=levels, digits=digits, **terminal_looks(output))
-    emit(text, output)
-    draw(result, plot, quiet)
+    chosen = parse_sizes(sizes, len(scores.topics) // 2) if sizes is not None else None
+    with progress_bar("blocks of splits", output.quiet) as progress:
+        result = topics(scores, sizes=chosen, jobs=jobs, progress=progress, rng=seed, **options)
+    looks = terminal_looks(output)
+    emit(topics_text(result, output.format, levels=levels, digits=digits, **looks), output.path)
+    draw(result, output)
