@@ -21,6 +21,7 @@ from scipy.stats import gaussian_kde, kendalltau
 import steadyrank as sr
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.studies.simulate import blocks as sample_blocks
 from steadyrank.studies.simulate.profile_kernels import (
     NUMBER,
     ROBUST,
@@ -28,7 +29,6 @@ from steadyrank.studies.simulate.profile_kernels import (
     SILVERMAN,
     bandwidth_of,
 )
-from steadyrank.studies.simulate.study import blocks as sample_blocks
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 N_SAMPLES = 1300

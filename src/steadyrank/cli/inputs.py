@@ -48,7 +48,10 @@ def load_scores(
             raise InputError("give either QRELS RUN... or scores, not both")
         scores = _read(scores_files, named, runs_in_rows)
         _check_size(scores)
-        return _described(scores, options)
+        from steadyrank.data.read.run_info import describe_scores
+
+        about = ("run_info", "team_from", "system_from")
+        return describe_scores(scores, **{key: options.get(key) for key in about})
     if len(files) < 2:
         raise InputError("give QRELS and at least one RUN, or --scores FILE")
     from steadyrank.measures.evaluate import evaluate
@@ -111,14 +114,3 @@ def _check_size(scores: Scores) -> None:
 
     if (np.abs(scores.values) > LARGEST_SCORE).any():
         raise InputError(f"a score is beyond ±{LARGEST_SCORE:g}: are these scores of a measure?")
-
-
-def _described(scores: Scores, options: dict[str, Any]) -> Scores:
-    """The scores with what options say about the runs."""
-    from steadyrank.data.read.runs import describe_runs
-
-    keys = ("run_info", "team_from", "system_from")
-    info = describe_runs(scores.runs, **{key: options.get(key) for key in keys})
-    columns = dict.fromkeys(key for row in info.values() for key in row)
-    added = {key: [info[run].get(key, "") for run in scores.runs] for key in columns}
-    return scores.with_run_info(**added)

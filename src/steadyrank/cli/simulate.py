@@ -195,8 +195,6 @@ def command(
     top: int | None,
     plot: str | None,
     digits: int,
-    name_from: Any,
-    duplicates: Any,
     form: str | None,
     output: str | None,
     seed: int,
@@ -218,20 +216,13 @@ def command(
         progress_bar("runs read", quiet) as reading,
         progress_bar("blocks of samples", quiet) as progress,
     ):
-        from steadyrank.data.read.runs import RunOptions
         from steadyrank.studies.simulate.sampler_kernels import sample_cells
         from steadyrank.studies.simulate.study import simulate
         from steadyrank.studies.simulate.tables import simulate_text
 
         tell_if_compiling(quiet, sample_cells)
         result = simulate(
-            list(runs),
-            qrels,
-            options=RunOptions(name_from=name_from, duplicates=duplicates),
-            reading=reading,
-            progress=progress,
-            rng=seed,
-            **options,
+            list(runs), qrels, reading=reading, progress=progress, rng=seed, **options
         )
         text = simulate_text(result, kind, top=top, digits=digits, **terminal_looks(output))
     emit(text, output)

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 from math import prod
-from pathlib import Path
 
-from steadyrank.data.run import Run
+from steadyrank.data.runs import Runs
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.reporting.budget import Shape
@@ -40,7 +39,7 @@ NO_RUNS = "needs the runs and the judgments; a table of scores was given"
 def why_not(material: Material) -> dict[str, str]:
     """Of each study that the data do not support, what it lacks."""
     found = {
-        "check": "" if material.runs else f"{NO_RUNS}: there are no files of runs to look at",
+        "check": _no_check(material),
         "simulate": _no_simulation(material),
         "agree": _no_agreement(material.scores),
         "instances": _no_instances(material.scores),
@@ -48,6 +47,10 @@ def why_not(material: Material) -> dict[str, str]:
         "pools": _no_pools(material),
     }
     return {study: reason for study, reason in found.items() if reason}
+
+
+def _no_check(material: Material) -> str:
+    return f"{NO_RUNS}: there are no files of runs to look at" if material.runs is None else ""
 
 
 def shape_of(material: Material) -> Shape:
@@ -85,11 +88,12 @@ def _simulated(name: str) -> SimulatedMeasure | None:
         return None
 
 
-def simulated_runs(material: Material) -> list[Run | Path]:
+def simulated_runs(material: Material) -> Runs:
     """The runs to simulate: those that are compared and whose scores are not ranks in disguise."""
-    disguised = set(disguised_runs(material))
-    named = zip(material.compared.runs, material.compared_runs, strict=True)
-    return [run for name, run in named if name not in disguised]
+    if material.runs is None:
+        raise InputError(NO_RUNS)
+    names = set(material.compared.runs) - set(disguised_runs(material))
+    return material.runs.at([r for r, name in enumerate(material.scores.runs) if name in names])
 
 
 def disguised_runs(material: Material) -> list[str]:
@@ -100,7 +104,7 @@ def disguised_runs(material: Material) -> list[str]:
 
 
 def _no_simulation(material: Material) -> str:
-    if not material.runs:
+    if material.runs is None:
         return "needs runs with scores; a table of scores was given"
     if simulated_measure(material) is None:
         return (
@@ -212,7 +216,7 @@ def _teams(scores: Scores) -> set[str]:
 
 
 def _no_pools(material: Material) -> str:
-    if not material.runs:
+    if material.runs is None:
         return NO_RUNS
     teams = _teams(material.scores)
     if not teams:

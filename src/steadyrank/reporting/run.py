@@ -11,14 +11,13 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from steadyrank._version import __version__
 from steadyrank.compute.files import check_still_there, write_whole
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.runs import NameFrom
+from steadyrank.data.read.runs import ReadingOptions, make_reading, read_runs
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.run import Duplicates
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
@@ -103,11 +102,6 @@ def report(
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
     ties: Ties = "trec_eval",
-    name_from: NameFrom = "tag",
-    duplicates: Duplicates = "error",
-    run_info: PathLike | None = None,
-    team_from: str | None = None,
-    system_from: str | None = None,
     runs_in_rows: bool = False,
     command: str = "",
     store: PathLike | None = None,
@@ -116,15 +110,16 @@ def report(
     announce: Callable[[str], None] | None = None,
     progress: Told | None = None,
     rng: Rng = 0,
+    **reading_options: Unpack[ReadingOptions],
 ) -> ReportResult:
     """Run every study that the data support and write one page about them.
 
-    `runs` and `qrels` as `evaluate` takes them, or `scores`: a `Scores`, a file, several to
-    join, or one wide file per measure, `{"AP": "ap.csv"}`. The first of `measures` ranks the runs.
-    What the data do not support is on the page with the reason: several measures are needed for
-    `agree`, a column `system` in `run_info` (or `system_from`) for `instances`, columns of a full
-    grid for `components` (all that make one, unless `factors` names them), three teams for
-    `pools`.
+    `runs` and `qrels` as `evaluate` takes them, with the arguments of `read_runs`, or `scores`:
+    a `Scores`, a file, several to join, or one wide file per measure, `{"AP": "ap.csv"}`. The first
+    of `measures` ranks the runs. What the data do not support is on the page with the reason:
+    several measures are needed for `agree`, a column `system` in `run_info` (or `system_from`) for
+    `instances`, columns of a full grid for `components` (all that make one, unless `factors` names
+    them), three teams for `pools`.
 
     `budget` is a time such as "90s", "2m" or "1h": studies that draw samples draw as many as a
     model of their costs affords, which depends on the data and the budget alone, never on how
@@ -151,6 +146,7 @@ def report(
     'one measure only: name a second with -m'
     """
     seed = seed_from(rng)
+    to_read = None if runs is None else read_runs(runs, **reading_options)
     settings = Settings(
         alpha=alpha,
         delta=delta,
@@ -161,11 +157,7 @@ def report(
         missing=missing,
         no_relevant=no_relevant,
         ties=ties,
-        name_from=name_from,
-        duplicates=duplicates,
-        run_info=run_info,
-        team_from=team_from,
-        system_from=system_from,
+        reading=make_reading(reading_options) if to_read is None else to_read.reading,
         runs_in_rows=runs_in_rows,
         seed=seed,
     )
@@ -185,7 +177,7 @@ def report(
         settings=settings,
     )
     material = read_material(
-        runs, qrels, scores=scores, measures=named, settings=settings, machine=machine
+        to_read, qrels, scores=scores, measures=named, settings=settings, machine=machine
     )
     lacking = why_not(material)
     planned = make_plan(shape_of(material), budget=seconds, why_not=lacking, n_samples=n_samples)

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.read.runs import RunOptions
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.reporting.budget import ReportPlan
 from steadyrank.reporting.headline import some
@@ -158,7 +157,6 @@ def _simulate(job: _Job) -> SimulateResult:
         n_samples=job.plan.samples("simulate"),
         alpha=settings.alpha,
         no_relevant=settings.no_relevant,
-        options=RunOptions(name_from=settings.name_from, duplicates=settings.duplicates),
         store=store,
         scheduler=machine.scheduler,
         reading=machine.progress("runs read"),
@@ -241,17 +239,13 @@ def _components(job: _Job) -> ComponentsResult:
 def _pools(job: _Job) -> PoolsResult:
     material, machine, settings = job.material, job.machine, job.material.settings
     return pools(
-        list(material.runs),
+        material.runs,
         material.qrels,
         measures=material.scores.measures,
         trials=job.plan.samples("pools"),
         pool_depth=settings.pool_depth,
         missing=settings.missing,
         no_relevant=settings.no_relevant,
-        name_from=settings.name_from,
-        duplicates=settings.duplicates,
-        run_info=settings.run_info,
-        team_from=settings.team_from,
         scheduler=machine.scheduler,
         reading=machine.progress("runs read"),
         progress=machine.progress("trials without teams"),
