@@ -5,10 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import pickle
-import sys
-from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from multiprocessing import get_context
 
 import numpy as np
@@ -20,26 +17,6 @@ from steadyrank.data.read.runs import read_runs
 from steadyrank.data.runs import Runs, Source
 
 LINES = "1 Q0 d1 1 3.0 {0}\n1 Q0 d2 2 2.0 {0}\n2 Q0 d1 1 1.0 {0}\n"
-
-_watched: list[Counter[str]] = []
-
-
-def _note(event: str, arguments: tuple[object, ...]) -> None:
-    if event == "open" and _watched:
-        _watched[-1][str(arguments[0])] += 1
-
-
-sys.addaudithook(_note)
-
-
-@contextmanager
-def opened_files():
-    """How often each file is opened, by Python's own account of it."""
-    _watched.append(Counter())
-    try:
-        yield _watched[-1]
-    finally:
-        _watched.pop()
 
 
 @pytest.fixture
@@ -60,7 +37,7 @@ def counts(opened, paths):
     return [opened[str(path)] for path in paths]
 
 
-def test_nothing_is_opened_before_it_is_needed(paths):
+def test_nothing_is_opened_before_it_is_needed(paths, opened_files):
     with opened_files() as opened:
         runs = sr.read_runs(paths[0].parent, team_from="^(.)")
         assert len(runs) == 4
@@ -73,7 +50,7 @@ def test_nothing_is_opened_before_it_is_needed(paths):
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_pass_opens_every_file_once_whatever_its_form(paths, jobs):
+def test_a_pass_opens_every_file_once_whatever_its_form(paths, jobs, opened_files):
     runs = sr.read_runs(paths, jobs=jobs)
     for _ in range(2):
         with opened_files() as opened:
@@ -84,7 +61,7 @@ def test_a_pass_opens_every_file_once_whatever_its_form(paths, jobs):
     assert counts(opened, paths) == [1, 1, 1, 1]
 
 
-def test_reading_goes_no_further_ahead_than_a_few_runs(tmp_path, monkeypatch):
+def test_reading_goes_no_further_ahead_than_a_few_runs(tmp_path, monkeypatch, opened_files):
     monkeypatch.setattr("steadyrank.compute.executors.default_jobs", lambda: 2)
     for place in range(30):
         (tmp_path / f"{place:02d}.run").write_text(LINES.format(f"r{place}"))
@@ -103,7 +80,7 @@ def test_progress_counts_the_runs_of_a_pass(paths):
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)] * 2
 
 
-def test_kept_runs_are_read_once_for_all_passes(paths):
+def test_kept_runs_are_read_once_for_all_passes(paths, opened_files):
     runs = sr.read_runs(paths).keeping()
     with opened_files() as opened:
         first, second = list(runs), list(runs)
@@ -115,7 +92,7 @@ def test_kept_runs_are_read_once_for_all_passes(paths):
     assert runs.digests == {p: hashlib.sha256(p.read_bytes()).hexdigest() for p in paths}
 
 
-def test_beyond_their_memory_kept_runs_are_read_again(paths):
+def test_beyond_their_memory_kept_runs_are_read_again(paths, opened_files):
     one_run = sum(
         column.nbytes
         for run in [sr.read_run(paths[0])]

@@ -176,12 +176,12 @@ class Runs:
         """Some of the runs."""
         return replace(self, sources=tuple(self.sources[place] for place in places))
 
-    def keeping(self, memory: int = MOST_KEPT) -> Runs:
+    def keeping(self, memory: int | None = None) -> Runs:
         """The same runs; what is read of files stays for later passes, up to `memory` bytes.
 
-        Beyond that, files are read again in every pass.
+        Beyond that (a gigabyte unless given), files are read again in every pass.
         """
-        kept = KeptRuns(memory)
+        kept = KeptRuns(MOST_KEPT if memory is None else memory)
         sources = tuple(replace(source, kept=kept) for source in self.sources)
         return replace(self, sources=sources, kept=kept)
 

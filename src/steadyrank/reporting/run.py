@@ -146,6 +146,7 @@ def report(
     'one measure only: name a second with -m'
     """
     seed = seed_from(rng)
+    target = check_target(out)
     to_read = None if runs is None else read_runs(runs, **reading_options)
     settings = Settings(
         alpha=alpha,
@@ -162,7 +163,6 @@ def report(
         seed=seed,
     )
     seconds = _check(settings, budget, n_samples)
-    target = check_target(out)
     machine = Machine(
         jobs=jobs, scheduler=scheduler, store=None if store is None else Path(store), told=progress
     )
