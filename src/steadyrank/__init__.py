@@ -19,6 +19,7 @@ _HOMES = {
     "Measure": "measures.names",
     "Qrels": "data.qrels",
     "Run": "data.run",
+    "Runs": "data.runs",
     "Scores": "data.scores",
     "AgreeResult": "studies.agree.study",
     "agree": "studies.agree.study",
@@ -64,7 +65,7 @@ _HOMES = {
     "shard": "retrieval.makers.shard",
     "write_shards": "retrieval.makers.shard",
     "qrels_from_dict": "data.qrels",
-    "read_qrels": "data.read.runs",
+    "read_qrels": "data.read.qrels",
     "read_run": "data.read.runs",
     "read_runs": "data.read.runs",
     "read_scores": "data.read.score_files",
@@ -135,6 +136,7 @@ __all__ = [
     "ReportResult",
     "Reproduction",
     "Run",
+    "Runs",
     "Scores",
     "ShardResult",
     "SimulateResult",
@@ -223,9 +225,11 @@ if TYPE_CHECKING:
     from steadyrank.data.interop.datasets import read_topics
     from steadyrank.data.interop.objects import as_qrels, as_run, as_scores
     from steadyrank.data.qrels import Qrels, qrels_from_dict
-    from steadyrank.data.read.runs import read_qrels, read_run, read_runs
+    from steadyrank.data.read.qrels import read_qrels
+    from steadyrank.data.read.runs import read_run, read_runs
     from steadyrank.data.read.score_files import read_scores, write_scores
     from steadyrank.data.run import Run, run_from_dict
+    from steadyrank.data.runs import Runs
     from steadyrank.data.scores import Scores, join_scores
     from steadyrank.data.track.model import TrackModel, TrueMeans, true_means
     from steadyrank.data.track.simulated import SimulatedTrack, simulated_track

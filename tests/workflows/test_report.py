@@ -369,6 +369,32 @@ def test_files_of_scores_are_read_and_named(scores, tmp_path, drawn_nowhere):
     assert alone.results["evaluate"].measures == ("AP",)
 
 
+@pytest.mark.parametrize(("memory", "most"), [(1 << 30, 1), (0, 4)])
+def test_every_run_is_opened_once_or_once_per_step_where_memory_is_short(
+    folder, whole, tmp_path, drawn_nowhere, opened_files, monkeypatch, memory, most
+):
+    monkeypatch.setattr("steadyrank.data.runs.MOST_KEPT", memory)
+    with opened_files() as opened, pytest.warns(sr.SteadyrankWarning):
+        again = made(folder, tmp_path / "again.html")
+    assert {opened[str(path)] for path in (folder / "runs").iterdir()} == {most}
+    assert set(again.results) == set(whole[0].results), "evaluate, check, simulate and pools"
+    assert again.page.provenance[0] == whole[0].page.provenance[0], "the same hashes"
+
+
+def test_a_report_of_runs_that_say_how_they_are_read(folder, whole, tmp_path, drawn_nowhere):
+    runs = sr.read_runs(folder / "runs", run_info=folder / "info.csv")
+    with pytest.warns(sr.SteadyrankWarning):
+        again = sr.report(
+            runs,
+            folder / "qrels.txt",
+            out=tmp_path / "again.html",
+            n_samples=60,
+            no_relevant="skip",
+        )
+    assert again.page.provenance == whole[0].page.provenance
+    assert again.findings == whole[0].findings
+
+
 def test_the_library_call_rebuilds_the_page():
     settings = Settings(alpha=0.01, seed=3, factors=("stemmer",))
     call = library_call(

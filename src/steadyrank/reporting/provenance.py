@@ -10,7 +10,6 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 from steadyrank._version import __version__
@@ -65,16 +64,12 @@ def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> PageTable:
 
 
 def _settings_table(material: Material, plan: ReportPlan) -> PageTable:
-    settings = material.settings
     shown: dict[str, Any] = {
         "measures": ", ".join(material.scores.measures),
         "runs": len(material.scores.runs),
         "topics": len(material.scores.topics),
         "budget": duration(plan.budget),
-        **{
-            field.name.replace("_", " "): getattr(settings, field.name)
-            for field in fields(settings)
-        },
+        **{key.replace("_", " "): value for key, value in material.settings.flat().items()},
     }
     rows = [[name(key), Cell(_shown(value))] for key, value in shown.items()]
     return table("settings", "Settings.", ["setting", "value"], rows, shown=50)
@@ -122,11 +117,11 @@ def library_call(
         options["budget"] = budget
     if n_samples is not None:
         options["n_samples"] = n_samples
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        if value != field.default:
-            plain = str(value) if field.name == "run_info" else value
-            options["rng" if field.name == "seed" else field.name] = plain
+    defaults = Settings().flat()
+    for key, value in settings.flat().items():
+        if value != defaults[key]:
+            plain = str(value) if key == "run_info" else value
+            options["rng" if key == "seed" else key] = plain
     given += [f"{key}={value!r}" for key, value in options.items()]
     return f"steadyrank.report({', '.join(given)})"
 

@@ -11,13 +11,12 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from steadyrank.compute.files import check_still_there, write_whole
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.runs import NameFrom
+from steadyrank.data.read.runs import ReadingOptions, make_reading, read_runs
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.run import Duplicates
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
@@ -88,11 +87,6 @@ def report(
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
     ties: Ties = "trec_eval",
-    name_from: NameFrom = "tag",
-    duplicates: Duplicates = "error",
-    run_info: PathLike | None = None,
-    team_from: str | None = None,
-    system_from: str | None = None,
     runs_in_rows: bool = False,
     command: str = "",
     store: PathLike | None = None,
@@ -101,6 +95,7 @@ def report(
     announce: Callable[[str], None] | None = None,
     progress: Told | None = None,
     rng: Rng = 0,
+    **reading_options: Unpack[ReadingOptions],
 ) -> ReportResult:
     """Run every study that the data support and write one page about them.
 
@@ -168,6 +163,8 @@ def report(
     'one measure only: name a second with -m'
     """
     seed = seed_from(rng)
+    target = check_target(out)
+    to_read = None if runs is None else read_runs(runs, **reading_options)
     settings = Settings(
         alpha=alpha,
         delta=delta,
@@ -178,16 +175,11 @@ def report(
         missing=missing,
         no_relevant=no_relevant,
         ties=ties,
-        name_from=name_from,
-        duplicates=duplicates,
-        run_info=run_info,
-        team_from=team_from,
-        system_from=system_from,
+        reading=make_reading(reading_options) if to_read is None else to_read.reading,
         runs_in_rows=runs_in_rows,
         seed=seed,
     )
     seconds = _check(settings, budget, n_samples)
-    target = check_target(out)
     machine = Machine(
         jobs=jobs, scheduler=scheduler, store=None if store is None else Path(store), told=progress
     )
@@ -202,7 +194,7 @@ def report(
         settings=settings,
     )
     material = read_material(
-        runs, qrels, scores=scores, measures=named, settings=settings, machine=machine
+        to_read, qrels, scores=scores, measures=named, settings=settings, machine=machine
     )
     lacking = why_not(material)
     planned = make_plan(shape_of(material), budget=seconds, why_not=lacking, n_samples=n_samples)

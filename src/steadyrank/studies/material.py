@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.runs import NameFrom
-from steadyrank.data.read.sources import PathLike
-from steadyrank.data.run import Duplicates, Run
+from steadyrank.data.read.run_files import Reading
+from steadyrank.data.runs import Runs
 from steadyrank.data.scores import Scores
 from steadyrank.measures.check import CheckResult
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
@@ -41,13 +41,21 @@ class Settings:
     missing: Missing = "zero"
     no_relevant: NoRelevant = "zero"
     ties: Ties = "trec_eval"
-    name_from: NameFrom = "tag"
-    duplicates: Duplicates = "error"
-    run_info: PathLike | None = None
-    team_from: str | None = None
-    system_from: str | None = None
+    reading: Reading = field(default_factory=Reading)
     runs_in_rows: bool = False
     seed: int = 0
+
+    def flat(self) -> dict[str, Any]:
+        """All settings by name, how to read runs among them."""
+        return {
+            key: value
+            for setting in fields(self)
+            for key, value in (
+                asdict(self.reading).items()
+                if setting.name == "reading"
+                else [(setting.name, getattr(self, setting.name))]
+            )
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,8 +92,8 @@ class Material:
 
     scores: Scores
     settings: Settings
-    runs: tuple[Run | Path, ...] = ()
-    """Empty where scores were given instead."""
+    runs: Runs | None = None
+    """In the order of the scores; None where scores were given instead."""
     qrels: Qrels | None = None
     check: CheckResult | None = None
     files: tuple[SourceFile, ...] = ()
@@ -110,12 +118,6 @@ class Material:
             return self.scores
         best = sorted(self.order[:MOST_COMPARED])
         return self.scores.select(runs=[self.scores.runs[run] for run in best])
-
-    @property
-    def compared_runs(self) -> list[Run | Path]:
-        """The runs behind `compared`."""
-        names = set(self.compared.runs)
-        return [run for name, run in zip(self.scores.runs, self.runs, strict=True) if name in names]
 
 
 def named_systems(scores: Scores) -> Groups:

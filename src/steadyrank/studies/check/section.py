@@ -60,7 +60,7 @@ def _check_row(row: RunCheck) -> list[Cell]:
 
 
 def _why_not(material: Material) -> str:
-    return "" if material.runs else f"{NO_RUNS}: there are no files of runs to look at"
+    return "" if material.runs is not None else f"{NO_RUNS}: there are no files of runs to look at"
 
 
 PART = Part(

@@ -17,7 +17,7 @@ LEAST_TEAMS = 3
 
 
 def _why_not(material: Material) -> str:
-    if not material.runs:
+    if material.runs is None:
         return NO_RUNS
     teams = teams_of(material.scores)
     if not teams:
@@ -50,17 +50,13 @@ def _cost(shape: Shape) -> Cost:
 def _run(job: Job) -> PoolsResult:
     material, machine, settings = job.material, job.machine, job.material.settings
     return pools(
-        list(material.runs),
+        material.runs,
         material.qrels,
         measures=material.scores.measures,
         trials=job.n_samples,
         pool_depth=settings.pool_depth,
         missing=settings.missing,
         no_relevant=settings.no_relevant,
-        name_from=settings.name_from,
-        duplicates=settings.duplicates,
-        run_info=settings.run_info,
-        team_from=settings.team_from,
         scheduler=machine.scheduler,
         reading=machine.progress("runs read"),
         progress=machine.progress("trials without teams"),

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from steadyrank.data.read.runs import RunOptions
-from steadyrank.data.run import Run
+from steadyrank.data.runs import Runs
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.present.cells import name, number, percent, table, whole
 from steadyrank.present.page import Cell, PageTable
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.studies.material import Material
+from steadyrank.studies.material import NO_RUNS, Material
 from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
 from steadyrank.studies.simulate.measures import SimulatedMeasure, parse_simulated
 from steadyrank.studies.simulate.result import grades_words
@@ -30,7 +29,7 @@ MOST_PAIRS = 200
 
 
 def _why_not(material: Material) -> str:
-    if not material.runs:
+    if material.runs is None:
         return "needs runs with scores; a table of scores was given"
     if simulated_measure(material) is None:
         return (
@@ -66,11 +65,12 @@ def _simulated(measure: str) -> SimulatedMeasure | None:
         return None
 
 
-def simulated_runs(material: Material) -> list[Run | Path]:
+def simulated_runs(material: Material) -> Runs:
     """The runs to simulate: those that are compared and whose scores are not ranks in disguise."""
-    disguised = set(disguised_runs(material))
-    named = zip(material.compared.runs, material.compared_runs, strict=True)
-    return [run for name, run in named if name not in disguised]
+    if material.runs is None:
+        raise InputError(NO_RUNS)
+    names = set(material.compared.runs) - set(disguised_runs(material))
+    return material.runs.at([r for r, name in enumerate(material.scores.runs) if name in names])
 
 
 def disguised_runs(material: Material) -> list[str]:
@@ -103,7 +103,6 @@ def _run(job: Job) -> SimulateResult:
         n_samples=job.n_samples,
         alpha=settings.alpha,
         no_relevant=settings.no_relevant,
-        options=RunOptions(name_from=settings.name_from, duplicates=settings.duplicates),
         store=store,
         scheduler=machine.scheduler,
         reading=machine.progress("runs read"),

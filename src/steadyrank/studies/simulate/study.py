@@ -15,8 +15,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
@@ -24,10 +23,9 @@ from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.compute.stores import open_store
-from steadyrank.data.interop.objects import runs_and_files
-from steadyrank.data.order import judgments_of
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.runs import MEMORY, RunOptions, check_names, warn_oddities
+from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import prepare
@@ -81,7 +79,6 @@ def simulate(
     alpha: float = 0.05,
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
-    options: RunOptions | None = None,
     device: Device = "cpu",
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
@@ -90,6 +87,7 @@ def simulate(
     reading: Progress | None = None,
     progress: Progress | None = None,
     rng: Rng = 0,
+    **reading_options: Unpack[ReadingOptions],
 ) -> SimulateResult:
     """Simulate other document collections and compare their tables with the real one.
 
@@ -128,8 +126,8 @@ def simulate(
         Level of the t tests in each collection.
     missing, no_relevant : str
         As in `evaluate`.
-    options : RunOptions, optional
-        How run files are read.
+    **reading_options : optional
+        As in `read_runs`.
     device : str
         "cpu", or "cuda", which has numbers of its own.
     store : path, optional
@@ -158,14 +156,14 @@ def simulate(
     _check(n_samples, alpha, missing, no_relevant, device, mode)
     depth = DEFAULTS[mode][0] if depth is None else depth
     denominator = DEFAULTS[mode][1] if denominator is None else denominator
+    to_read = read_runs(runs, **reading_options)
     judged = judgments_of(qrels)
     is_itself = asked.is_itself(judged)
     topics = _topics(judged, asked.level, no_relevant)
     profiles = score_profiles(
-        runs_and_files(runs),
+        to_read,
         judged,
         topics=topics,
-        options=options,
         level=asked.level,
         model=model,
         depth=depth,
@@ -175,6 +173,7 @@ def simulate(
         jobs=jobs,
         progress=reading,
     )
+    to_read.check_headers([profiles.runs[place] for place in profiles.given])
     _report(profiles, missing)
     gain = make_gain(asked.measure, denominator, profiles.cells, longest=profiles.longest)
     study = Study(
@@ -282,8 +281,6 @@ def _topics(qrels: Qrels, level: int, no_relevant: NoRelevant) -> tuple[str, ...
 def _report(profiles: ScoreProfiles, missing: Missing) -> None:
     """Say, in counts, what was done about files that do not quite fit together."""
     runs = profiles.runs
-    check_names([run.name for run in runs], [run.source or Path(MEMORY) for run in runs])
-    warn_oddities([run for run in runs if run.source is not None])
     lacking = np.flatnonzero(profiles.missing)
     if len(lacking) == len(runs) and (profiles.missing == len(profiles.topics)).all():
         raise InputError(
