@@ -208,7 +208,7 @@ GUIDED = [
         "compute.stores",
         "cli.topics",
         "cli.inputs",
-        "cli.making",
+        "cli.maker_options",
     )
 ]
 """Modules without kernels, which must not be changed before Numba sees them."""
@@ -227,7 +227,7 @@ def guided(name: str, seconds: float) -> None:
         sys.modules.pop(module, None)  # loaded again, with its branches told
     with atheris.instrument_imports(include=[*GUIDED, "csv", "json.decoder", "html"]):
         import steadyrank.cli.inputs
-        import steadyrank.cli.making
+        import steadyrank.cli.maker_options
         import steadyrank.cli.topics
         import steadyrank.data.read.score_files
         import steadyrank.retrieval.engine.topics  # noqa: F401

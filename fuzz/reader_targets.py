@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import steadyrank as sr
 from fuzz.mutants import Target, csv_rows, plain_number, raw, unpacked
 from steadyrank.compute.stores import SETTINGS, open_store
-from steadyrank.data.read.run_info import read_run_info
+from steadyrank.data.read.run_info import describe_runs
 from steadyrank.retrieval.engine.collections import read_collection
 from steadyrank.retrieval.engine.stop_lists import stop_words
 from steadyrank.retrieval.engine.topics import read_topics
@@ -177,7 +177,7 @@ def check_parquet_scores(path: Path) -> None:
 def check_run_info(path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = read_run_info(path, ["r1", "r2", "r3"])
+        found = describe_runs(["r1", "r2", "r3"], run_info=path)
     header, *rows = csv_rows(text_of(path), ",")
     rows = [row for row in rows if any(row)]
     names = [*header, *(field for row in rows for field in row)]

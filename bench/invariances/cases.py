@@ -28,9 +28,10 @@ from steadyrank.studies.agree.tables import agree_json
 from steadyrank.studies.compare.tables import compare_json
 from steadyrank.studies.components.tables import components_json
 from steadyrank.studies.instances.tables import instances_json
-from steadyrank.studies.plan.tables import plan_json, stability_json
+from steadyrank.studies.plan.tables import plan_json
 from steadyrank.studies.pools.tables import pools_json
 from steadyrank.studies.simulate.tables import simulate_json
+from steadyrank.studies.stability.tables import stability_json
 from steadyrank.studies.topics.tables import topics_json
 
 
@@ -184,8 +185,7 @@ def _report(data: Data, **options: Any) -> Any:
 @contextlib.contextmanager
 def undrawn() -> Iterator[None]:
     """Reports without figures, which show nothing but results, and take the most time."""
-    parts = "steadyrank.studies.plotting"
-    with mock.patch(f"{parts}.plot"), mock.patch(f"{parts}.svg_text", return_value="<svg/>"):
+    with mock.patch("steadyrank.reporting.page.figure", return_value=[]):
         yield
 
 

@@ -11,7 +11,7 @@ from golden_cases import golden
 
 import steadyrank as sr
 from steadyrank.stats.planning.variance import variance_components
-from steadyrank.studies.plan.tables import stability_json, stability_text
+from steadyrank.studies.stability.tables import stability_json, stability_text
 
 CASE = golden("gtheory_crossed")
 

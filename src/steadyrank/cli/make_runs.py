@@ -1,4 +1,4 @@
-"""What the commands that make runs share: their sources, their folders, and lists of names."""
+"""What `grid` and `shard` do alike: make runs, score or write them, and show what came of it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import click
-
-from steadyrank.cli.options import measures_option, once, together
 from steadyrank.cli.output import (
+    Output,
     check_folders,
-    choose_format,
     emit,
     progress_bar,
     tell_if_compiling,
     terminal_looks,
-    told_on_stderr,
 )
 from steadyrank.errors import InputError
 from steadyrank.words import counted
@@ -36,99 +32,6 @@ class Maker(NamedTuple):
     """The one that takes longest to compile."""
 
 
-def split_names(text: str) -> list[str]:
-    """Names between commas; commas in parentheses belong to a name.
-
-    >>> split_names("BM25(k1=0.9,b=0.4),PL2")
-    ['BM25(k1=0.9,b=0.4)', 'PL2']
-    """
-    names, depth, start = [], 0, 0
-    for place, character in enumerate(text + ","):
-        depth += (character == "(") - (character == ")")
-        if character == "," and (depth <= 0 or place == len(text)):
-            names.append(text[start:place].strip())
-            start = place + 1
-    return [name for name in names if name]
-
-
-def names_option(flag: str, help: str) -> Any:
-    """An option that takes names between commas, and can be repeated."""
-
-    def collect(
-        ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
-    ) -> list[str] | None:
-        return [name for value in values for name in split_names(value)] if values else None
-
-    return click.option(flag, multiple=True, callback=collect, metavar="A,B,…", help=help)
-
-
-source_options = together(
-    click.argument("corpus", type=click.Path(), metavar="CORPUS"),
-    click.option(
-        "--out",
-        metavar="DIR",
-        type=click.Path(file_okay=False),
-        help="Write runs/NAME.run and run-info.csv into DIR; take up what is there.",
-    ),
-    once(
-        "--topics",
-        metavar="FILE",
-        type=click.Path(),
-        help="id<TAB>text, or TREC's [default: topics.tsv in CORPUS].",
-    ),
-    once(
-        "--qrels",
-        metavar="FILE",
-        type=click.Path(),
-        help="Score the runs by these judgments [default: qrels.txt in CORPUS].",
-    ),
-    measures_option,
-    once(
-        "--scores",
-        "scores_file",
-        metavar="FILE",
-        type=click.Path(dir_okay=False),
-        help="Write all scores into FILE (.parquet keeps the components, too).",
-    ),
-)
-
-keeping_options = together(
-    click.option(
-        "--depth",
-        type=click.IntRange(min=1),
-        default=1000,
-        show_default=True,
-        help="Documents ranked for each topic.",
-    ),
-    click.option(
-        "--missing",
-        type=click.Choice(["zero", "skip", "error"]),
-        default="zero",
-        show_default=True,
-        help="A judged topic for which a run finds nothing.",
-    ),
-    click.option(
-        "--no-relevant",
-        type=click.Choice(["zero", "skip"]),
-        default="zero",
-        show_default=True,
-        help="A topic without relevant documents.",
-    ),
-    click.option(
-        "--store",
-        metavar="DIR",
-        type=click.Path(file_okay=False),
-        help="Keep finished scores in DIR, and take up where it stopped.",
-    ),
-    click.option(
-        "--cache",
-        metavar="DIR",
-        type=click.Path(file_okay=False),
-        help="Keep the collection's word counts in DIR for the next time.",
-    ),
-)
-
-
 def make_and_show(
     load: Callable[[], Maker],
     tables: tuple[Callable[[Scores], Table], Callable[[WrittenRuns], Table]],
@@ -142,25 +45,21 @@ def make_and_show(
     missing: str,
     no_relevant: str,
     store: str | None,
-    form: str | None,
-    output: str | None,
-    quiet: bool,
+    output: Output,
     **options: Any,
 ) -> None:
     """Make the runs, and show their scores, or what was written, by one of the two `tables`."""
-    kind = choose_format(form, output)
-    _check_places(out, output, scores_file)
+    _check_places(out, output.path, scores_file)
     scored = _wants_scores(out, qrels, measures, scores_file, store)
     given = {key: value for key, value in options.items() if value is not None}
     with (
-        told_on_stderr(quiet),
-        progress_bar("bytes of documents", quiet) as reading,
-        progress_bar("runs", quiet) as progress,
+        progress_bar("bytes of documents", output.quiet) as reading,
+        progress_bar("runs", output.quiet) as progress,
     ):
         from steadyrank.measures.evaluate import DEFAULT_MEASURES
 
         maker = load()
-        tell_if_compiling(quiet, maker.kernel)
+        tell_if_compiling(output.quiet, maker.kernel)
         given |= {"reading": reading, "progress": progress}
         if scored:
             scores = maker.score(
@@ -180,7 +79,8 @@ def make_and_show(
         else:
             result = maker.write(corpus, topics, out=str(out), **given)
             rows, table = result.rows(), tables[1](result)
-    emit(_text_of_rows(rows, table, kind, out, terminal_looks(output)), output)
+    looks = terminal_looks(output)
+    emit(_text_of_rows(rows, table, output.format, out, looks), output.path)
 
 
 def written_caption(result: WrittenRuns) -> str:
@@ -211,7 +111,7 @@ def _wants_scores(
 
 def _check_places(out: str | None, output: str | None, scores_file: str | None) -> None:
     """Refuse at once what could not be written in the end."""
-    check_folders(output, scores_file)
+    check_folders(scores_file)
     for path in (output, scores_file):
         if out is not None and path is not None and Path(path).absolute() == Path(out).absolute():
             raise InputError(f"{path}: is the folder of --out: name a file")
@@ -236,7 +136,7 @@ def _keep_scores(scores: Scores, scores_file: str) -> None:
 
 
 def _rows_of(scores: Scores) -> list[dict[str, Any]]:
-    """One dictionary a run: what is known of it, and its means."""
+    """One dictionary per run: what is known of it, and its means."""
     means = scores.mean().T.tolist()
     return [
         {
