@@ -94,7 +94,7 @@ def _instances_key(instances: float | None) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@shown_by("studies.plan.tables:stability_text", listed=True)
+@shown_by("studies.stability.tables:stability_text", listed=True)
 class StabilityResult:
     """What `stability` found on one measure."""
 
