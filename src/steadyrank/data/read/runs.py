@@ -204,7 +204,7 @@ def check_names(names: Sequence[str], files: Sequence[Path]) -> None:
     for name, file in zip(names, files, strict=True):
         if name in seen:
             remedy = (
-                "name runs by their files with name-from file"
+                'name runs by their files with name_from="file"'
                 if file.name != MEMORY
                 else "rename one, or give runs as {name: run}"
             )
