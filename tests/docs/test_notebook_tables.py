@@ -11,7 +11,7 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.data.track.model import TrueMeans
-from steadyrank.papers.jayasinghe2015.levels import error_rates
+from steadyrank.papers import error_rates
 
 NASTY = "<script>alert('run')</script>"
 FACTOR = f"{NASTY}model"
