@@ -81,7 +81,7 @@ def duplicate_message(topic: str, document: str, where: str = "") -> str:
     """What to tell about a document that a topic's ranking names twice."""
     return (
         f"document {document!r} stands twice in topic {topic!r}{where}: "
-        "remove one, or keep the first or the better-scored with duplicates first|best"
+        'remove one, or keep the first (duplicates="first") or the best (duplicates="best")'
     )
 
 

@@ -234,7 +234,8 @@ def _report(outcomes: Sequence[_Outcome], job: _Job, missing: Missing) -> None:
         if missing == "error":
             raise InputError(
                 f"{who} judged topics ({first}): "
-                f"complete {by_number(len(lacking), 'it', 'them')}, or choose missing zero or skip"
+                f'complete {by_number(len(lacking), "it", "them")}, or choose missing="zero" or '
+                'missing="skip"'
             )
         zero = by_number(len(lacking), "it scores", "they score") + " 0 there"
         done = zero if missing == "zero" else "these cells are left out"

@@ -294,7 +294,7 @@ def _report(profiles: ScoreProfiles, missing: Missing) -> None:
         if missing == "error":
             raise InputError(
                 f"{who} judged topics ({count}): "
-                f"complete {by_number(len(lacking), 'it', 'them')}, or choose missing zero"
+                f'complete {by_number(len(lacking), "it", "them")}, or choose missing="zero"'
             )
         score = by_number(len(lacking), "it scores", "they score")
         _warn(f"{who} judged topics ({count}): {score} 0 there")
@@ -302,14 +302,14 @@ def _report(profiles: ScoreProfiles, missing: Missing) -> None:
         _warn(
             f"{counted(len(profiles.constant), 'run gives', 'runs give')} all documents of a topic "
             f"one score, first {profiles.constant[0]!r}: their order is random here; "
-            "take ranks for scores with score-source rank"
+            'take ranks for scores with score_source="rank"'
         )
     if profiles.rank_like:
         have = counted(len(profiles.rank_like), "run has", "runs have")
         _warn(
             f"{have} scores that are ranks in disguise ({_some(profiles.rank_like)}), which say in "
             "what order documents stand and nothing else: take ranks for scores with "
-            "--score-source rank, or leave these runs out"
+            'score_source="rank", or leave these runs out'
         )
 
 

@@ -314,7 +314,7 @@ def _numbers(g: Components, asked: Sequence[int] | None) -> list[Any]:
     if asked:
         raise InputError(
             "numbers of instances need systems with several runs each: give run information with a "
-            "column system (--run-info FILE), or --system-from REGEX"
+            "column system (run_info=), or system_from="
         )
     return [None]
 
