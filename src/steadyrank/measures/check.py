@@ -135,6 +135,8 @@ def check(
     progress : callable, optional
         Is given (finished, total) runs.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> qrels = sr.qrels_from_dict({"1": {"d1": 1}})
     >>> result = sr.check(sr.run_from_dict({"1": {"doc1": 2.0, "doc2": 2.0}}, name="a"), qrels)

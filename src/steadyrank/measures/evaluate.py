@@ -115,6 +115,8 @@ def evaluate(
     progress : callable, optional
         Is given (finished, total) runs.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> qrels = sr.qrels_from_dict({"301": {"d1": 1, "d2": 0}})
     >>> run = sr.run_from_dict({"301": {"d1": 2.0, "d2": 3.0}}, name="mine")

@@ -152,6 +152,8 @@ def report(
     rng : int, Generator or None
         Seed.
 
+    Examples
+    --------
     >>> import steadyrank as sr, tempfile, os
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
     >>> scores = sr.evaluate(track.runs, track.complete, "AP")

@@ -139,6 +139,8 @@ def pools(
     been pooled. Says nothing about teams unlike these. Sakai and Shang 2016; unique contributions:
     Zobel 1998, doi:10.1145/290941.291014.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=6, runs_per_team=2, n_topics=20, depth=50, pool_depth=10)
     >>> result = sr.pools(track.runs, track.qrels, measures="nDCG@10", pilot_topics=[20, 10])

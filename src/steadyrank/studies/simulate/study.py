@@ -145,6 +145,8 @@ def simulate(
     Says nothing about other topics, and treats runs as independent although they share documents,
     which overstates how much their differences vary.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
     >>> result = sr.simulate(track.runs, track.qrels, no_relevant="skip", n_samples=500)
