@@ -123,7 +123,7 @@ def pools(
     mode : str
         "paper" adds Student's interval over trials and the first k whose interval misses the
         variance by all teams.
-    missing, no_relevant, name_from, duplicates, run_info, team_from : optional
+    missing, no_relevant : str
         As in `evaluate`.
     jobs, scheduler, executor : optional
         As in `evaluate`.
@@ -131,6 +131,8 @@ def pools(
         Are given (finished, total) runs read and blocks of trials.
     rng : int, Generator or None
         Seed.
+    **reading_options : optional
+        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
     Notes
     -----

@@ -126,8 +126,6 @@ def simulate(
         Level of the t tests in each collection.
     missing, no_relevant : str
         As in `evaluate`.
-    **reading_options : optional
-        As in `read_runs`.
     device : str
         "cpu", or "cuda", which has numbers of its own.
     store : path, optional
@@ -139,6 +137,8 @@ def simulate(
     rng : int, Generator or None
         Seed; the same numbers for any `jobs`, `scheduler` or `executor`, and any order of runs and
         topics.
+    **reading_options : optional
+        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
     Notes
     -----
