@@ -184,8 +184,8 @@ def _report(data: Data, **options: Any) -> Any:
 @contextlib.contextmanager
 def undrawn() -> Iterator[None]:
     """Reports without figures, which show nothing but results, and take the most time."""
-    parts = "steadyrank.present.cells"
-    with mock.patch(f"{parts}.plot"), mock.patch(f"{parts}.svg_text", return_value="<svg/>"):
+    parts = "steadyrank.studies.plotting"
+    with mock.patch(f"{parts}.plot"), mock.patch(f"{parts}.page_svg", return_value="<svg/>"):
         yield
 
 

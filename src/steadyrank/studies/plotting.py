@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.present.figures import Plot
 from steadyrank.present.page import PageFigure
+from steadyrank.present.page_svg import page_svg
 from steadyrank.present.plot_style import tidy
-from steadyrank.present.svg import clean, svg_text
+from steadyrank.present.svg import clean
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,5 +111,5 @@ def figure(id: str, caption: str, result: Any, kind: str, **options: Any) -> lis
             alt = alt_text(result, kind)
         except InputError:
             return []
-        svg = svg_text(drawn, prefix=f"{id}-", alt=alt)
+        svg = page_svg(drawn, prefix=f"{id}-", alt=alt)
     return [PageFigure(id=id, caption=caption, alt=alt, svg=svg)]
