@@ -28,4 +28,4 @@ def command(form: str | None, output: str | None, quiet: bool, **unused: object)
         rows=[[key, str(value)] for key, value in report.items()],
         n_names=2,
     )
-    emit(render(table, kind, **terminal_looks(output)), output)  # type: ignore[arg-type]
+    emit(render(table, kind, **terminal_looks(output)), output)

@@ -99,4 +99,4 @@ def _text(
     table = replace(
         table, caption=f"{table.caption} {ties_sentence(scores, digits=digits)}".strip()
     )
-    return render(table, form, **looks)  # type: ignore[arg-type]
+    return render(table, form, **looks)

@@ -265,4 +265,4 @@ def _text_of_rows(
             for row, mean in zip(rows, means, strict=True)
         ]
         return to_csv(Table(header=header, rows=lines))
-    return render(table, form, **looks)  # type: ignore[arg-type]
+    return render(table, form, **looks)

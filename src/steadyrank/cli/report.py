@@ -245,4 +245,4 @@ def report_text(result: ReportResult, form: str) -> str:
 
     rows = [[str(place), sentence] for place, sentence in enumerate(result.findings, start=1)]
     table = Table(header=["", "finding"], rows=rows, n_names=2, caption=f"{Path(result.path).name}")
-    return render(table, form)  # type: ignore[arg-type]
+    return render(table, form)

@@ -119,7 +119,7 @@ def command(
             table, looks = claims_table(made, details=kind != "table"), terminal_looks(output)
             if kind == "table":
                 table = wrapped(table, looks["width"] or WIDTH)
-            text = render(table, kind, **looks)  # type: ignore[arg-type]
+            text = render(table, kind, **looks)
     emit(text, output)
 
 

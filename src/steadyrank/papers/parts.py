@@ -17,11 +17,10 @@ from steadyrank.papers.model import Claim
 from steadyrank.present.page import Cell, PageFigure, PageTable
 from steadyrank.present.page_svg import page_svg
 from steadyrank.studies.plotting import alt_text, plot
+from steadyrank.words import MISSING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-MISSING = "–"
 
 
 def budgeted(budget: str | int, *, small: int, full: int) -> int:

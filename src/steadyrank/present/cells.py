@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from steadyrank.present.page import Cell, Drilldown, PageTable
+from steadyrank.words import MISSING
+from steadyrank.words import pvalue as pvalue_text
 
-MISSING = "–"
 DIGITS = 4
 
 MOST_ROWS = 1000
@@ -66,7 +67,7 @@ def pvalue(value: float) -> Cell:
     >>> pvalue(0.0123).text, pvalue(1e-9).text
     ('0.0123', '< 0.0001')
     """
-    return Cell("< 0.0001", float(value)) if value < 0.0001 else number(value)
+    return Cell(pvalue_text(value), None if math.isnan(value) else float(value))
 
 
 def span(ends: Sequence[float] | None, form: str = ".4f") -> Cell:

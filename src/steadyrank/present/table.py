@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from steadyrank.data.read.csv_cells import csv_line
 from steadyrank.data.scores import Scores
 from steadyrank.present.visible import escaped, for_terminal
-from steadyrank.words import counted
-
-Format = Literal["table", "csv", "json", "latex", "markdown"]
+from steadyrank.words import counted, exact, figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +40,11 @@ def means_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
     """Mean scores: a row a run, best first by the first measure, a column a measure."""
     means = scores.mean().T
     order = np.lexsort((np.arange(len(means)), -np.nan_to_num(means[:, 0], nan=-np.inf)))
-    means = means[order]
+    means, shown = means[order], f".{digits}f"
     return Table(
         header=["run", *scores.measures],
         rows=[
-            [scores.runs[i], *(_figure(value, digits) for value in row)]
+            [scores.runs[i], *(figure(value, shown) for value in row)]
             for i, row in zip(order, means, strict=True)
         ],
         best=_best(means),
@@ -62,9 +60,9 @@ def topics_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table
     ]
     columns = scores.values.reshape(-1, len(scores.topics))
     figures = np.column_stack([columns, scores.mean().ravel()]).T
-    names = [*scores.topics, "mean"]
+    names, shown = [*scores.topics, "mean"], f".{digits}f"
     rows = [
-        [name, *(_figure(v, digits) for v in row)] for name, row in zip(names, figures, strict=True)
+        [name, *(figure(v, shown) for v in row)] for name, row in zip(names, figures, strict=True)
     ]
     measure = scores.measures[0] if not several else "Scores"
     return Table(header=["topic", *header], rows=rows, caption=caption or f"{measure} by topic.")
@@ -87,10 +85,6 @@ def ties_sentence(scores: Scores, *, digits: int = 4) -> str:
         f"The order of tied documents could move means; most of all {measure} of {run}: "
         f"{low:.{digits}f} to {high:.{digits}f}."
     )
-
-
-def _figure(value: float, digits: int) -> str:
-    return "–" if np.isnan(value) else f"{value:.{digits}f}"
 
 
 def _best(means: np.ndarray) -> frozenset[tuple[int, int]]:
@@ -251,7 +245,7 @@ def to_terminal(table: Table, *, width: int | None = None, colour: bool = False)
     return f"{body}\n{for_terminal(table.caption)}\n" if table.caption else body
 
 
-def render(table: Table, form: Format, *, width: int | None = None, colour: bool = False) -> str:
+def render(table: Table, form: str, *, width: int | None = None, colour: bool = False) -> str:
     """The table in one of the text formats."""
     if form == "csv":
         return to_csv(table)
@@ -260,3 +254,35 @@ def render(table: Table, form: Format, *, width: int | None = None, colour: bool
     if form == "markdown":
         return to_markdown(table)
     return to_terminal(table, width=width, colour=colour)
+
+
+def with_words(
+    answer: Sequence[str], tables: Sequence[Table], notes: Sequence[str], form: str, **looks: Any
+) -> str:
+    """The answer, tables and notes; in LaTeX all words inside the first caption."""
+    if form == "latex":
+        # A sentence outside a table would land in the running text of somebody's paper.
+        caption = " ".join([*answer, tables[0].caption, *notes])
+        first = replace(tables[0], caption=caption)
+        return "\n".join(to_latex(table) for table in [first, *tables[1:]])
+    gap = "\n" if form == "table" else "\n\n"
+    parts = [render(table, form, **looks) for table in tables]
+    before, after = ([gap.join(words) + "\n"] if words else [] for words in (answer, notes))
+    return "\n".join([*before, *parts, *after])
+
+
+def exact_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Every key with every digit; the two ends of an interval in columns of their own."""
+    flat = [_flat(row) for row in rows]
+    header = list(dict.fromkeys(key for row in flat for key in row))
+    return Table(header=header, rows=[[exact(row.get(key)) for key in header] for row in flat])
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in row.items():
+        if key.endswith("interval"):
+            flat[f"{key}_low"], flat[f"{key}_high"] = value or (None, None)
+        else:
+            flat[key] = value
+    return flat

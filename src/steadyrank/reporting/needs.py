@@ -16,10 +16,10 @@ from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.reporting.budget import Shape
-from steadyrank.reporting.headline import some
 from steadyrank.reporting.inputs import Material
 from steadyrank.stats.instances.systems import Groups, systems_of
 from steadyrank.studies.simulate.measures import SimulatedMeasure, parse_simulated
+from steadyrank.words import some
 
 LEAST_RANKED = 5
 """Runs from which on a correlation of rankings says something."""

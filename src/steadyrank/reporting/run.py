@@ -25,7 +25,7 @@ from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.present.page import Page, Section
 from steadyrank.present.page_html import page_html
 from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, ReportPlan, make_plan, parse_budget
-from steadyrank.reporting.headline import counted, lead_sentences, settling_words
+from steadyrank.reporting.headline import lead_sentences, settling_words
 from steadyrank.reporting.inputs import Machine, Material, Settings, Told, read_material
 from steadyrank.reporting.needs import shape_of, why_not
 from steadyrank.reporting.provenance import library_call, provenance
@@ -48,7 +48,7 @@ from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.instances.equivalence import check_delta
 from steadyrank.stats.planning.demands import check_positive
 from steadyrank.studies.pools.study import check_counts
-from steadyrank.words import by_number
+from steadyrank.words import by_number, counted
 
 TITLE = "How far can you trust this leaderboard?"
 
@@ -259,8 +259,9 @@ def make_page(
     return Page(
         title=title,
         subtitle=(
-            f"{counted(len(scores.runs), 'run')}, {counted(len(scores.topics), 'topic')}, "
-            f"{counted(len(scores.measures), 'measure')}; steadyrank {__version__}, seed "
+            f"{counted(len(scores.runs), 'run', form=',')}, "
+            f"{counted(len(scores.topics), 'topic', form=',')}, "
+            f"{counted(len(scores.measures), 'measure', form=',')}; steadyrank {__version__}, seed "
             f"{material.settings.seed}"
         ),
         lead=lead_sentences(found.results),

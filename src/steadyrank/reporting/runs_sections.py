@@ -26,20 +26,13 @@ from steadyrank.present.cells import (
     whole,
 )
 from steadyrank.present.page import Cell, PageFigure, PageTable, Section
-from steadyrank.reporting.headline import (
-    MOST_NAMES,
-    counted,
-    first_words,
-    number_word,
-    some,
-    standing,
-    verdict_words,
-)
+from steadyrank.reporting.headline import first_words, standing, verdict_words
 from steadyrank.reporting.texts import TEXTS
 from steadyrank.stats.run_means import adjusted_means
 from steadyrank.stats.selection import expected_means, intervals_as_picked
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.plotting import figure
+from steadyrank.words import MOST_NAMES, counted, number_word, some
 
 MOST_PAIRS = 500
 """Pairs of runs that a table lists."""
@@ -129,10 +122,10 @@ def _leaderboard_table(scores: Scores, result: CompareResult) -> PageTable:
     first = ["", "run", measure, sure, "expected", "ranks", "differs from"]
     header = [*first, *groups, *scores.measures[1:]]
     caption = (
-        f"Runs by mean {measure} over {counted(matrix.shape[1], 'topic')}. The interval is "
-        "for one run at a time. Expected: the mean to expect on new topics, since the best of many "
-        "runs is partly the luckiest; the interval allows for that. Ranks: those that the run may "
-        f"have, {result.rank_words()}. Differs from: how many of the other runs differ "
+        f"Runs by mean {measure} over {counted(matrix.shape[1], 'topic', form=',')}. The interval "
+        "is for one run at a time. Expected: the mean to expect on new topics, since the best of "
+        "many runs is partly the luckiest; the interval allows for that. Ranks: those that the run "
+        f"may have, {result.rank_words()}. Differs from: how many of the other runs differ "
         "significantly. "
     )
     if with_letters:
@@ -187,8 +180,9 @@ def _pairs_answer(result: CompareResult) -> list[str]:
     smallest = float(np.nanmedian(result.smallest_difference)) if total else math.nan
     if math.isfinite(smallest):
         said.append(
-            f"With these {counted(result.n_topics, 'topic')} and {counted(total, 'comparison')} a "
-            f"t test finds a difference of {smallest:.3f} with power 0.8 (median over pairs)."
+            f"With these {counted(result.n_topics, 'topic', form=',')} and "
+            f"{counted(total, 'comparison', form=',')} a t test finds a difference of "
+            f"{smallest:.3f} with power 0.8 (median over pairs)."
         )
     return said
 
@@ -334,7 +328,7 @@ def _topics_answer(scores: Scores, matrix: np.ndarray) -> list[str]:
     dead = int((np.nan_to_num(matrix, nan=0.0) == 0.0).all(axis=0).sum())
     if dead:
         said.append(
-            f"On {counted(dead, 'topic')} every run scores 0: "
+            f"On {counted(dead, 'topic', form=',')} every run scores 0: "
             f"{'it separates' if dead == 1 else 'they separate'} nothing."
         )
     return said
@@ -349,7 +343,7 @@ def the_files(result: CheckResult, warnings: Sequence[str] = ()) -> Section:
         if wrong
         else "Nothing would make results "
     )
-    tail = f"{counted(odd, 'thing')} {'is' if odd == 1 else 'are'} odd" if odd else "nothing is odd"
+    tail = f"{counted(odd, 'thing is', 'things are', form=',')} odd" if odd else "nothing is odd"
     said += f"wrong; {tail}."
     tables = []
     if result.findings:
@@ -362,9 +356,9 @@ def the_files(result: CheckResult, warnings: Sequence[str] = ()) -> Section:
 def _runs_table(result: CheckResult) -> PageTable:
     rows = [_check_row(row) for row in result.runs]
     caption = (
-        f"{result.n_judgments:,} judgments of {counted(result.n_topics, 'topic')}. Judged: share "
-        "of judged documents among the first. Tied: share of documents whose score another "
-        "document of the topic has too."
+        f"{result.n_judgments:,} judgments of {counted(result.n_topics, 'topic', form=',')}. "
+        "Judged: share of judged documents among the first. Tied: share of documents whose score "
+        "another document of the topic has too."
     )
     header = [
         "run",

@@ -15,7 +15,7 @@ import numpy as np
 from steadyrank.errors import InputError
 from steadyrank.present.cells import name, number, percent, pvalue, span, table, whole
 from steadyrank.present.page import Cell, PageTable, Section
-from steadyrank.reporting.headline import counted, documents_share, standing, topics_to_settle
+from steadyrank.reporting.headline import documents_share, standing, topics_to_settle
 from steadyrank.reporting.runs_sections import MOST_DOTS, section
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.compare.result import CompareResult
@@ -31,8 +31,7 @@ from steadyrank.studies.topics.sentences import needed_figure
 from steadyrank.studies.topics.study import TopicsResult
 from steadyrank.studies.topics.tables import REVERSED, needed_caption
 from steadyrank.studies.topics.tables import answer_sentences as topic_sentences
-from steadyrank.words import counted as counted_as
-from steadyrank.words import level_words
+from steadyrank.words import counted, level_words
 
 MOST_SETTLED = 25
 """Rivals of the leader that a table lists."""
@@ -55,8 +54,7 @@ def documents(result: SimulateResult, *, measure: str, warnings: Sequence[str] =
     ]
     said = [
         *simulation_sentences(result),
-        f"{counted(result.n_samples, 'collection')} {'was' if result.n_samples == 1 else 'were'} "
-        "simulated.",
+        f"{counted(result.n_samples, 'collection was', 'collections were', form=',')} simulated.",
     ]
     if measure not in (result.measure, result.graded_measure):
         # The first sentence says what was found, and stands alone where findings are listed.
@@ -230,9 +228,9 @@ def _levels_table(result: TopicsResult) -> PageTable:
         if level.pairs or level.reversed.any()
     ]
     caption = (
-        f"By the size of the difference, with {counted(size, 'topic')}: the predictive rate, and "
-        f"how often two disjoint sets of {size} of these topics contradicted each other in "
-        f"{counted(result.trials, 'split')}, with its Monte Carlo error."
+        f"By the size of the difference, with {counted(size, 'topic', form=',')}: the predictive "
+        f"rate, and how often two disjoint sets of {size} of these topics contradicted each other "
+        f"in {counted(result.trials, 'split', form=',')}, with its Monte Carlo error."
     )
     header = ["difference", "pairs", "reversed", "in splits", "±"]
     return table("topic-levels", caption, header, rows)
@@ -270,7 +268,8 @@ def _plan_words(result: PlanResult) -> str:
     return (
         f"To find a difference of {demands.minimum_difference:g} mean {first.measure} between two "
         f"runs with power {1 - demands.beta:g} at {level} requires "
-        f"{counted(first.topics, 'topic')} ({result.confidence:.0%} interval {low:,} to {high:,})."
+        f"{counted(first.topics, 'topic', form=',')} ({result.confidence:.0%} interval {low:,} to "
+        f"{high:,})."
     )
 
 
@@ -292,7 +291,7 @@ def _settle_table(compared: CompareResult, topics: TopicsResult) -> PageTable:
     caption = f"{needed_caption(topics)} There are {topics.n_topics} topics."
     left = len(rivals) - len(rows)
     if left > 0:
-        more = counted_as(left, "more run is", "more runs are")
+        more = counted(left, "more run is", "more runs are")
         caption += f" {more} not significantly different from the leader."
     return table("settle", caption, ["leader", "rival", "lead", "p", "topics needed"], rows)
 

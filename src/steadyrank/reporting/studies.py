@@ -18,7 +18,6 @@ import numpy as np
 from steadyrank.data.read.runs import RunOptions
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.reporting.budget import ReportPlan
-from steadyrank.reporting.headline import some
 from steadyrank.reporting.inputs import Machine, Material, kept_warnings
 from steadyrank.reporting.needs import (
     compared_systems,
@@ -39,7 +38,7 @@ from steadyrank.studies.pools.study import pools
 from steadyrank.studies.simulate.study import SimulateResult, simulate
 from steadyrank.studies.stability.study import StabilityResult, stability
 from steadyrank.studies.topics.study import TopicsResult, topics
-from steadyrank.words import counted
+from steadyrank.words import counted, some
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

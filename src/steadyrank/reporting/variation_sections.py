@@ -13,7 +13,7 @@ import numpy as np
 from steadyrank.present.anova import effect_word, source_words
 from steadyrank.present.cells import name, number, percent, pvalue, span, table, whole
 from steadyrank.present.page import Cell, PageTable, Section
-from steadyrank.reporting.headline import counted, systems_words
+from steadyrank.reporting.headline import systems_words
 from steadyrank.reporting.runs_sections import section
 from steadyrank.stats.anova.balanced import Anova
 from steadyrank.studies.agree.study import AgreeResult
@@ -26,6 +26,7 @@ from steadyrank.studies.plotting import figure
 from steadyrank.studies.pools.result import PoolsResult
 from steadyrank.studies.pools.tables import answer_sentences as pool_sentences
 from steadyrank.studies.pools.tables import pools_notes
+from steadyrank.words import counted
 
 
 def measures_section(result: AgreeResult, warnings: Sequence[str] = ()) -> Section:
@@ -66,8 +67,8 @@ def _likeness_table(result: AgreeResult) -> PageTable:
     ]
     caption = (
         f"Kendall's tau between rankings of all {result.n_systems:,} runs on "
-        f"{counted(result.n_topics, 'topic')}; pairs of runs told apart by Tukey's HSD at "
-        f"{like.alpha:g}, and the difference that this takes."
+        f"{counted(result.n_topics, 'topic', form=',')}; pairs of runs told apart by Tukey's HSD "
+        f"at {like.alpha:g}, and the difference that this takes."
     )
     header = ["measure", *result.measures, "told apart", "difference needed"]
     return table("measure-tau", caption, header, rows)

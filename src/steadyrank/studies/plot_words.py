@@ -26,10 +26,6 @@ def _measures(result: Any) -> str:
     return f"{len(result.measures)} measures"
 
 
-def _share(value: float) -> str:
-    return f"{value:.0%}"
-
-
 def _margin(result: Any) -> str:
     found = getattr(result, "comparisons", (result,))
     shown = sum(each.equivalence.non_inferior for each in found)
@@ -98,8 +94,8 @@ WORDS: dict[tuple[str, str], Words] = {
     ),
     ("SimulateResult", "significance"): lambda r: (
         "How often each pair of runs differs significantly in simulated collections, pairs sorted: "
-        f"{_share(r.significance.reliably_share)} of them reliably, "
-        f"{_share(r.significance.rarely_share)} rarely."
+        f"{r.significance.reliably_share:.0%} of them reliably, "
+        f"{r.significance.rarely_share:.0%} rarely."
     ),
     ("CompareResult", "intervals"): lambda r: (
         f"Differences in mean {r.measure} of {len(r.runs) - 1} runs to {r.baseline or _best(r)} "
@@ -107,7 +103,7 @@ WORDS: dict[tuple[str, str], Words] = {
     ),
     ("CompareResult", "differences"): lambda r: (
         f"The p-values of {len(r.pairs):,} pairs of runs against their difference in mean "
-        f"{r.measure}; {_share(r.significant_share)} are significant."
+        f"{r.measure}; {r.significant_share:.0%} are significant."
     ),
     ("CompareResult", "asl"): lambda r: (
         f"The p-values of {len(r.pairs):,} pairs of runs by {r.measure} from the largest down, "
@@ -123,7 +119,7 @@ WORDS: dict[tuple[str, str], Words] = {
     ),
     ("DiscriminativePower", "asl"): lambda r: (
         f"The p-values of {len(r.pvalues):,} pairs of runs by {r.measure} from the largest down; "
-        f"{_share(r.share)} of the pairs are told apart."
+        f"{r.share:.0%} of the pairs are told apart."
     ),
     ("Scores", "means"): lambda r: (
         f"Means of {_runs(r)} over {len(r.topics)} topics with intervals, best first."
@@ -196,12 +192,12 @@ WORDS: dict[tuple[str, str], Words] = {
     ),
     ("SingleInstanceShares", "shares"): lambda r: (
         "Heat map of the share of instances that differ significantly from a baseline, over mean "
-        f"and deviation of the instance effect, from {_share(float(r.share.min()))} to "
-        f"{_share(float(r.share.max()))}."
+        f"and deviation of the instance effect, from {float(r.share.min()):.0%} to "
+        f"{float(r.share.max()):.0%}."
     ),
     ("EquivalenceIntervals", "intervals"): lambda r: (
         "Intervals of a difference that is zero against the number of topics, narrowing towards "
-        f"the margin {r.delta:g}: {_share(float(r.inside.mean()))} lie within it."
+        f"the margin {r.delta:g}: {float(r.inside.mean()):.0%} lie within it."
     ),
     ("MethodPvalues", "agreement"): lambda r: (
         f"The p-values of two tests on {r.pvalues.shape[1]:,} comparisons against each other, with "

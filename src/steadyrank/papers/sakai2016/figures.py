@@ -14,9 +14,9 @@ import numpy as np
 
 from steadyrank.papers.model import Claim, Exhibit
 from steadyrank.papers.parts import claim, increases, page_table, result_figure, share_claim
-from steadyrank.present.anova import listed
 from steadyrank.present.page import PageTable
 from steadyrank.studies.pools.result import PoolsResult
+from steadyrank.words import listed
 
 MEASURES = ("nG@1", "P+", "nERR@10", "nDCG@10", "Q@10")
 ONE_ANSWER, MANY_ANSWERS = MEASURES[:3], MEASURES[3:]

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-import numpy as np
-
 from steadyrank.measures.check import DEPTHS, CheckResult
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Format, Table, render
-from steadyrank.words import counted
+from steadyrank.present.table import Table, render
+from steadyrank.words import counted, figure
 
 
 def check_text(
-    result: CheckResult, form: Format | str, *, width: int | None = None, colour: bool = False
+    result: CheckResult, form: str, *, width: int | None = None, colour: bool = False
 ) -> str:
     """The result in one of the output formats; CSV holds the runs alone."""
     if form == "json":
         return to_json({**asdict(result), "sound": result.is_sound})
-    runs = render(_runs_table(result), form, width=width, colour=colour)  # type: ignore[arg-type]
+    runs = render(_runs_table(result), form, width=width, colour=colour)
     if form == "csv":
         return runs
     if not result.findings:
         return runs + "\nNothing wrong, nothing odd.\n"
-    findings = render(_findings_table(result), form, width=width, colour=colour)  # type: ignore[arg-type]
+    findings = render(_findings_table(result), form, width=width, colour=colour)
     return f"{runs}\n{findings}"
 
 
@@ -40,8 +38,8 @@ def _runs_table(result: CheckResult) -> Table:
                 f"{row.shallowest}–{row.deepest}"
                 if row.shallowest < row.deepest
                 else str(row.deepest),
-                *map(_percent, row.judged),
-                _percent(row.tied),
+                *(figure(share, ".1%") for share in row.judged),
+                figure(row.tied, ".1%"),
             ]
             for row in result.runs
         ],
@@ -60,7 +58,3 @@ def _findings_table(result: CheckResult) -> Table:
         best=frozenset((i, 0) for i, f in enumerate(result.findings) if f.level == "wrong"),
         caption=f"{wrong} wrong, {len(result.findings) - wrong} odd.",
     )
-
-
-def _percent(share: float) -> str:
-    return "–" if np.isnan(share) else f"{share:.1%}"

@@ -13,6 +13,7 @@ from steadyrank.stats.pairs.letters import ALPHABET
 from steadyrank.studies.compare.audit import AuditResult
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.study import DiscriminativePower
+from steadyrank.words import pvalue
 
 MOST_PAIRS = 45
 """Pairs that a terminal, LaTeX or Markdown table lists; more make only the leaderboard."""
@@ -49,13 +50,13 @@ def compare_text(result: CompareResult, form: str, *, digits: int = 4, **looks: 
     if form == "csv":
         return result.to_frame().to_csv(index=False, lineterminator="\n")
     if result.baseline is not None:
-        return render(_baseline_table(result, digits), form, **looks)  # type: ignore[arg-type]
+        return render(_baseline_table(result, digits), form, **looks)
     is_paper = form in ("latex", "markdown") and len(result.runs) <= len(ALPHABET)
     leaderboard = (_paper_table if is_paper else _leaderboard)(result, digits)
-    text = render(leaderboard, form, **looks)  # type: ignore[arg-type]
+    text = render(leaderboard, form, **looks)
     if len(result.pairs) > MOST_PAIRS:
         return text
-    return f"{text}\n{render(_pairs_table(result, digits), form, **looks)}"  # type: ignore[arg-type]
+    return f"{text}\n{render(_pairs_table(result, digits), form, **looks)}"
 
 
 def _leaderboard(result: CompareResult, digits: int) -> Table:
@@ -144,17 +145,11 @@ def _figures(row: dict[str, Any], digits: int) -> list[str]:
     return [
         f"{row['difference']:+.{digits}f}{mark}",
         f"[{low:+.{digits}f}, {high:+.{digits}f}]",
-        _pvalue(row["pvalue"]),
-        _pvalue(row["pvalue_adjusted"]),
+        pvalue(row["pvalue"]),
+        pvalue(row["pvalue_adjusted"]),
         f"{row['effect_size']:+.2f}",
         f"{row['wins']}/{row['ties']}/{row['losses']}",
     ]
-
-
-def _pvalue(value: float) -> str:
-    if np.isnan(value):
-        return "–"
-    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def _baseline_table(result: CompareResult, digits: int) -> Table:
@@ -211,7 +206,7 @@ def power_text(
     table = Table(
         header=["measure", "pairs told apart", "difference needed"], rows=rows, caption=caption
     )
-    return render(table, form, **looks)  # type: ignore[arg-type]
+    return render(table, form, **looks)
 
 
 _OBSERVED_POWER = (
@@ -242,4 +237,4 @@ def audit_text(result: AuditResult, form: str, **looks: Any) -> str:
         f"{_OBSERVED_POWER} Seed {result.seed}."
     )
     header = ["test", "type I, exchangeable", "type I, equal means", "observed power"]
-    return render(Table(header=header, rows=rows, caption=caption), form, **looks)  # type: ignore[arg-type]
+    return render(Table(header=header, rows=rows, caption=caption), form, **looks)

@@ -135,9 +135,9 @@ def _draw_coefficient(result: StabilityResult, ax: Axes, kind: str) -> None:
 def _instances(result: StabilityResult, k: float | None) -> str:
     if k is None or not isinstance(result.components, FacetComponents):
         return ""
-    from steadyrank.studies.stability.study import counted
+    from steadyrank.studies.stability.study import facet_words
 
-    return counted(k, result.components.facet)
+    return facet_words(k, result.components.facet)
 
 
 def _topics_shown(result: StabilityResult) -> np.ndarray:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, render
+from steadyrank.present.table import Table, exact_table, render, with_words
 from steadyrank.stats.planning.pilot import STEADY_PILOT, Pilot
 from steadyrank.stats.planning.variance_facets import FacetComponents
 from steadyrank.studies.plan.measures import MeasurePlan
 from steadyrank.studies.plan.study import PlanResult
-from steadyrank.studies.stability.study import StabilityResult, TopicsNeeded, counted
+from steadyrank.studies.stability.study import StabilityResult, TopicsNeeded, facet_words
+from steadyrank.words import MISSING, figure, interval
 
 Column = tuple[str, list[str]]
 
@@ -44,20 +44,9 @@ def plan_text(result: PlanResult, form: str, *, digits: int = 4, **looks: Any) -
     if form == "json":
         return to_json(plan_json(result))
     if form == "csv":
-        return render(_exact_table(result.rows()), "csv")
+        return render(exact_table(result.rows()), "csv")
     table, notes = _plan_table(result, digits), plan_notes(result, digits)
-    return _with_notes([table], notes, form, **looks)
-
-
-def _with_notes(tables: list[Table], notes: list[str], form: str, **looks: Any) -> str:
-    """Tables and, below, what a reader must know; in LaTeX inside the first caption."""
-    if form == "latex":
-        # A sentence outside a table would land in the running text of somebody's paper.
-        first = replace(tables[0], caption=" ".join([tables[0].caption, *notes]))
-        return "\n".join(render(table, "latex") for table in [first, *tables[1:]])
-    gap = "\n" if form == "table" else "\n\n"
-    parts = [render(table, form, **looks) for table in tables]  # type: ignore[arg-type]
-    return "\n".join([*parts, *([gap.join(notes) + "\n"] if notes else [])])
+    return with_words([], [table], notes, form, **looks)
 
 
 def _plan_table(result: PlanResult, digits: int) -> Table:
@@ -66,10 +55,10 @@ def _plan_table(result: PlanResult, digits: int) -> Table:
     by_interval, asked = result.demands.method == "interval", result.given_topics is not None
 
     def figures(name: str, key: str, form: str) -> Column:
-        return name, [_figure(getattr(plan, key), form) for plan in plans]
+        return name, [figure(getattr(plan, key), form, endless="none") for plan in plans]
 
     def spans(of: str, ends: Sequence[tuple[float, float] | None], form: str) -> Column:
-        return f"{sure} {of}", [_span(pair, form) for pair in ends]
+        return f"{sure} {of}", [interval(pair, form, endless="none") for pair in ends]
 
     shown = f".{digits}f"
     of_differences = [plan.pilot_interval if plan.is_by_differences else None for plan in plans]
@@ -90,7 +79,7 @@ def _plan_table(result: PlanResult, digits: int) -> Table:
         figures("documents", "documents_per_topic", "g"),
         figures("hours", "hours", ",.0f"),
     ]
-    kept = [column for column in columns if any(text != "–" for text in column[1])]
+    kept = [column for column in columns if any(text != MISSING for text in column[1])]
     names = [name for name, _ in kept]
     best = frozenset(
         (i, names.index("hours"))
@@ -231,7 +220,7 @@ def stability_text(
     if form == "json":
         return to_json(stability_json(results))
     if form == "csv":
-        return render(_exact_table([row for result in results for row in result.rows()]), "csv")
+        return render(exact_table([row for result in results for row in result.rows()]), "csv")
     parts = []
     for result in results:
         tables = [
@@ -239,7 +228,7 @@ def stability_text(
             *_decision_tables(result, digits),
             *_influence_tables(result),
         ]
-        parts.append(_with_notes(tables, stability_notes(result), form, **looks))
+        parts.append(with_words([], tables, stability_notes(result), form, **looks))
     return "\n".join(parts)
 
 
@@ -248,8 +237,8 @@ def stability_notes(result: StabilityResult) -> list[str]:
     g, found = result.components, result.coefficients[0]
     notes = [
         f"{_design_words(result, found.topics, found.instances)} order systems like these with "
-        f"E rho² {found.e_rho2:.3f} {_span(found.e_rho2_interval, '.3f')} and measure them with "
-        f"Phi {found.phi:.3f} {_span(found.phi_interval, '.3f')} (1 is perfect)."
+        f"E rho² {found.e_rho2:.3f} {interval(found.e_rho2_interval, '.3f')} and measure them with "
+        f"Phi {found.phi:.3f} {interval(found.phi_interval, '.3f')} (1 is perfect)."
     ]
     notes += _influence_notes(result)
     if isinstance(g, FacetComponents) and g.variance["system"] > 0.0:
@@ -304,7 +293,7 @@ def _influence_tables(result: StabilityResult) -> list[Table]:
 def _facet_notes(g: FacetComponents) -> list[str]:
     """How far topics alone could lead, and what unequal numbers of runs mean."""
     most = {k: g.e_rho2(math.inf, k) for k in dict.fromkeys((1, g.n_instances))}
-    reached = " and ".join(f"{most[k]:.3f} with {counted(k, g.facet)}" for k in most)
+    reached = " and ".join(f"{most[k]:.3f} with {facet_words(k, g.facet)}" for k in most)
     notes = [f"Topics without end would reach E rho² {reached}."]
     if g.n_instances * g.n_systems != g.n_runs:
         notes.append(
@@ -318,7 +307,7 @@ def _design_words(result: StabilityResult, n_topics: int, k: float | None) -> st
     g = result.components
     if k is None or not isinstance(g, FacetComponents):
         return f"{n_topics} topics"
-    return f"{n_topics} topics × {counted(k, g.facet)}"
+    return f"{n_topics} topics × {facet_words(k, g.facet)}"
 
 
 def _components_table(result: StabilityResult, digits: int) -> Table:
@@ -343,25 +332,25 @@ def _decision_tables(result: StabilityResult, digits: int) -> list[Table]:
     rows = [
         [
             _design_words(result, found.topics, found.instances),
-            _figure(found.e_rho2, shown),
-            _span(found.e_rho2_interval, shown),
-            _figure(found.phi, shown),
-            _span(found.phi_interval, shown),
+            figure(found.e_rho2, shown),
+            interval(found.e_rho2_interval, shown),
+            figure(found.phi, shown),
+            interval(found.phi_interval, shown),
         ]
         for found in result.coefficients
     ]
     needed = [
         [
             _level_words(result, needed),
-            _figure(needed.e_rho2, ".0f"),
-            _span(needed.e_rho2_interval, ".0f"),
-            _figure(needed.phi, ".0f"),
-            _span(needed.phi_interval, ".0f"),
+            figure(needed.e_rho2, ".0f", endless="none"),
+            interval(needed.e_rho2_interval, ".0f", endless="none"),
+            figure(needed.phi, ".0f", endless="none"),
+            interval(needed.phi_interval, ".0f", endless="none"),
         ]
         for needed in result.topics_needed
     ]
-    interval = f"{result.confidence:.0%} interval"
-    header = [result.measure, "E rho²", interval, "Phi", interval]
+    sure = f"{result.confidence:.0%} interval"
+    header = [result.measure, "E rho²", sure, "Phi", sure]
     caption = "D-study: E rho² of the order of systems, Phi of their scores"
     if not result.instances:
         caption += "; topics for levels of both."
@@ -377,40 +366,4 @@ def _level_words(result: StabilityResult, needed: TopicsNeeded) -> str:
     words = f"topics for {needed.level:g}"
     if needed.instances is None or not isinstance(g, FacetComponents):
         return words
-    return f"{words}, {counted(needed.instances, g.facet)}"
-
-
-def _figure(value: float | None, form: str) -> str:
-    if value is None or math.isnan(value):
-        return "–"
-    return "none" if math.isinf(value) else format(value, form)
-
-
-def _span(ends: tuple[float, float] | None, form: str) -> str:
-    if ends is None:
-        return "–"
-    return f"[{_figure(ends[0], form)}, {_figure(ends[1], form)}]"
-
-
-def _exact_table(rows: list[dict[str, Any]]) -> Table:
-    """Every key with every digit; the two ends of an interval in columns of their own."""
-    flat = [_flat(row) for row in rows]
-    header = list(dict.fromkeys(key for row in flat for key in row))
-    return Table(header=header, rows=[[row.get(key, "") for key in header] for row in flat])
-
-
-def _flat(row: dict[str, Any]) -> dict[str, str]:
-    cells: dict[str, str] = {}
-    for key, value in row.items():
-        if key.endswith("_interval"):
-            for end, each in zip(("low", "high"), value or (None, None), strict=True):
-                cells[f"{key}_{end}"] = _exact(each)
-        else:
-            cells[key] = _exact(value)
-    return cells
-
-
-def _exact(value: Any) -> str:
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return ""
-    return repr(value) if isinstance(value, float) else str(value)
+    return f"{words}, {facet_words(needed.instances, g.facet)}"

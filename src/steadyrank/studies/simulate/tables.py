@@ -7,17 +7,17 @@ share of significant pairs.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from steadyrank.errors import InputError
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, render
+from steadyrank.present.table import Table, render, with_words
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.simulate.result import grades_words
 from steadyrank.studies.simulate.study import SimulateResult
+from steadyrank.words import exact, figure
 
 TOP = 3
 """The K of "probability of top K", where there are more runs than that."""
@@ -42,14 +42,8 @@ def simulate_text(
     tables = [_leaderboard(result, tops, digits)]
     if result.error_rate.count.any():
         tables.append(_error_table(result))
-    if form == "latex":
-        # A sentence outside a table would land in the running text of somebody's paper.
-        caption = " ".join([*answer, result.caption(), *notes])
-        tables[0] = replace(tables[0], caption=caption)
-        return "\n".join(render(table, "latex") for table in tables)
-    parts = [render(table, form, **looks) for table in tables]  # type: ignore[arg-type]
-    gap = "\n" if form == "table" else "\n\n"
-    return "\n".join([gap.join(answer) + "\n", *parts, gap.join(notes) + "\n"])
+    # Without notes a blank line still ends the text.
+    return with_words(answer, tables, notes or [""], form, **looks)
 
 
 def top_columns(top: int | None, n_runs: int) -> list[int]:
@@ -163,7 +157,9 @@ def answer_sentences(result: SimulateResult, digits: int = 4) -> list[str]:
     start = f"In {result.n_samples} simulated collections"
     if len(result.runs) < 2:
         row = result.rows()[0]
-        mean, spread = (_figure(row[key], digits) for key in ("simulated_mean", "simulated_sd"))
+        mean, spread = (
+            figure(row[key], f".{digits}f") for key in ("simulated_mean", "simulated_sd")
+        )
         return [
             *grades_sentences(result),
             f"{start} the mean {result.measure} is {mean}, give or take {spread}; "
@@ -180,11 +176,11 @@ def answer_sentences(result: SimulateResult, digits: int = 4) -> list[str]:
         kept,
         *grades_sentences(result),
         "The better of two runs there is the worse one here in "
-        f"{_share(result.error_rate.overall)} of comparisons.",
-        f"The t test tells {_share(result.raw_significant_share)} of the pairs apart here; "
-        f"{_share(rates.reliably_share)} are reliably significant (in at least 95% of the "
-        f"simulated collections), {_share(rates.rarely_share)} rarely (in fewer than 5%). "
-        f"It decides there as here in {_share(result.decision_agreement)} of comparisons.",
+        f"{result.error_rate.overall:.1%} of comparisons.",
+        f"The t test tells {result.raw_significant_share:.1%} of the pairs apart here; "
+        f"{rates.reliably_share:.1%} are reliably significant (in at least 95% of the "
+        f"simulated collections), {rates.rarely_share:.1%} rarely (in fewer than 5%). "
+        f"It decides there as here in {result.decision_agreement:.1%} of comparisons.",
     ]
 
 
@@ -229,7 +225,10 @@ def _leaderboard(result: SimulateResult, tops: list[int], digits: int) -> Table:
     rows = [
         [
             row["run"],
-            *(_figure(row[key], digits) for key in ("raw_mean", "simulated_mean", "simulated_sd")),
+            *(
+                figure(row[key], f".{digits}f")
+                for key in ("raw_mean", "simulated_mean", "simulated_sd")
+            ),
             str(row["rank"]),
             f"{row['rank_low']}–{row['rank_high']}",
             *(f"{chance[names[row['run']]]:.3f}" for chance in chances),
@@ -282,22 +281,7 @@ def _csv_table(result: SimulateResult, tops: list[int]) -> Table:
         f"top_{k}": dict(zip(result.runs, result.top_probability(k), strict=True)) for k in tops
     }
     rows = [
-        [*(_exact(row[key]) for key in keys), *(_exact(by[row["run"]]) for by in chances.values())]
+        [*(exact(row[key]) for key in keys), *(exact(by[row["run"]]) for by in chances.values())]
         for row in result.rows()
     ]
     return Table(header=[*keys, *chances], rows=rows)
-
-
-def _exact(value: Any) -> str:
-    """Every digit of a number; nothing where there is none."""
-    if isinstance(value, float):
-        return "" if np.isnan(value) else repr(float(value))
-    return str(value)
-
-
-def _figure(value: float, digits: int) -> str:
-    return "–" if np.isnan(value) else f"{value:.{digits}f}"
-
-
-def _share(value: float) -> str:
-    return f"{value:.1%}"

@@ -29,6 +29,7 @@ from steadyrank.studies.stability.influence import (
     leave_one_out,
 )
 from steadyrank.studies.stability.layouts import Components, study_components
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -158,7 +159,7 @@ class StabilityResult:
             )
         how = "each system's own" if g.design == "nested" else "shared by all systems"
         return (
-            f"{sizes} × {counted(g.n_instances, g.facet)} ({how}), all random; {sure} by "
+            f"{sizes} × {facet_words(g.n_instances, g.facet)} ({how}), all random; {sure} by "
             f"{N_DRAWS:,} generalized pivotal draws, seed {self.seed}; steadyrank {__version__}."
         )
 
@@ -183,16 +184,15 @@ class StabilityTable:
     results: tuple[StabilityResult, ...]
 
 
-def counted(k: float, facet: str) -> str:
+def facet_words(k: float, facet: str) -> str:
     """A number of a facet's levels, in words.
 
-    >>> counted(1, "instance"), counted(2.5, "assessor"), counted(3, "query_variation")
-    ('1 instance', '2.5 assessors', '3 levels of query_variation')
+    >>> [facet_words(*of) for of in ((1, "instance"), (2.5, "assessor"), (3, "query_variation"))]
+    ['1 instance', '2.5 assessors', '3 levels of query_variation']
     """
-    several = "" if k == 1 else "s"
     if facet in ("instance", "assessor", "seed"):
-        return f"{k:.3g} {facet}{several}"
-    return f"{k:.3g} level{several} of {facet}"
+        return counted(k, facet, form=".3g")
+    return counted(k, f"level of {facet}", f"levels of {facet}", form=".3g")
 
 
 def stability(

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, render
+from steadyrank.present.table import Table, with_words
 from steadyrank.studies.topics.levels import TopicLevel
-from steadyrank.studies.topics.sentences import needed_figure, percent
+from steadyrank.studies.topics.sentences import needed_figure
 from steadyrank.studies.topics.study import TopicsResult
-from steadyrank.words import by_number
+from steadyrank.words import MISSING, by_number, figure, percent
 
 MOST_PAIRS = 45
 """Pairs that a terminal, LaTeX or Markdown table lists."""
@@ -98,15 +97,8 @@ def topics_text(
         frame = result.to_frame("levels" if levels else "pairs")
         return frame.to_csv(index=False, lineterminator="\n")
     answer, notes = answer_sentences(result), _notes(result)
-    tables = _tables(result, digits)
-    if form == "latex":
-        # A sentence outside a table would land in the running text of somebody's paper.
-        caption = " ".join([*answer, tables[0].caption, *notes])
-        tables[0] = replace(tables[0], caption=caption)
-        return "\n".join(render(table, "latex") for table in tables)
-    parts = [render(table, form, **looks) for table in tables]  # type: ignore[arg-type]
-    gap = "\n" if form == "table" else "\n\n"
-    return "\n".join([gap.join(answer) + "\n", *parts, gap.join(notes) + "\n"])
+    # Without notes a blank line still ends the text.
+    return with_words(answer, _tables(result, digits), notes or [""], form, **looks)
 
 
 def answer_sentences(result: TopicsResult) -> list[str]:
@@ -156,9 +148,9 @@ def _leaderboard(result: TopicsResult, digits: int) -> Table:
     for run, following in itertools.pairwise(order):
         (row,) = result.rows([result.pair(run, following)])
         lead = row["difference"] if row["a"] == result.runs[run] else -row["difference"]
-        mean = _figure(result.mean[run], digits)
-        rows.append([result.runs[run], mean, _figure(lead, digits), *_outlook(row)])
-    last = _figure(result.mean[order[-1]], digits)
+        mean = figure(result.mean[run], f".{digits}f")
+        rows.append([result.runs[run], mean, figure(lead, f".{digits}f"), *_outlook(row)])
+    last = figure(result.mean[order[-1]], f".{digits}f")
     rows.append([result.runs[order[-1]], last, *[""] * (1 + len(OUTLOOK))])
     header = ["run", result.measure, "lead over next", *OUTLOOK]
     caption = f"{result.caption()} {REVERSED} {needed_caption(result)}"
@@ -170,7 +162,7 @@ def _baseline_table(result: TopicsResult, digits: int) -> Table:
     by_run = {row["a"]: row for row in result.rows()}
     rows = []
     for place in result.order:
-        run, mean = result.runs[place], _figure(result.mean[place], digits)
+        run, mean = result.runs[place], figure(result.mean[place], f".{digits}f")
         if run == result.baseline:
             rows.append([f"{run} (baseline)", mean, *[""] * (4 + len(OUTLOOK))])
         else:
@@ -201,7 +193,7 @@ def _pair_header(difference: str) -> list[str]:
 
 def _figures(row: dict[str, Any], digits: int) -> list[str]:
     rates = (row[key] for key in ("error_rate", "error_rate_independent", "approximation"))
-    return [_figure(row["difference"], digits, "+"), *_outlook(row), *map(_rate, rates)]
+    return [figure(row["difference"], f"+.{digits}f"), *_outlook(row), *map(_rate, rates)]
 
 
 def _outlook(row: dict[str, Any]) -> list[str]:
@@ -217,8 +209,8 @@ def _levels_table(result: TopicsResult) -> Table:
         [
             _span(level),
             str(level.pairs),
-            _tiny(level.variance),
-            _tiny(level.variance_independent),
+            figure(1e4 * level.variance, ".2f"),
+            figure(1e4 * level.variance_independent, ".2f"),
             _rate(level.error_rate[last]),
             _rate(level.predictive[last]),
             _with_error(level.empirical[last], level.empirical_error[last]),
@@ -253,7 +245,7 @@ def _levels_table(result: TopicsResult) -> Table:
 def _fit_figures(level: TopicLevel) -> list[str]:
     fit = level.fit
     if fit is None:
-        return ["–"] * 4
+        return [MISSING] * 4
     return [f"{fit.b1:.3f}", f"{fit.b2:.4f}", *map(_rate, fit.rate[:2].tolist())]
 
 
@@ -269,15 +261,5 @@ def _with_error(rate: float, error: float) -> str:
     return f"{_rate(rate)} ± {error:.3f}"
 
 
-def _tiny(variance: float) -> str:
-    return "–" if math.isnan(variance) else f"{1e4 * variance:.2f}"
-
-
 def _rate(rate: float) -> str:
-    if math.isnan(rate):
-        return "–"
-    return "< 0.001" if 0.0 < rate < 0.001 else f"{rate:.3f}"
-
-
-def _figure(value: float, digits: int, sign: str = "") -> str:
-    return "–" if math.isnan(value) else f"{value:{sign}.{digits}f}"
+    return "< 0.001" if 0.0 < rate < 0.001 else figure(rate, ".3f")
