@@ -21,8 +21,7 @@ from steadyrank.papers.builtin import RATES, Kind, builtin_data
 from steadyrank.papers.data import paper_data, with_measures
 from steadyrank.papers.model import Claim, Exhibit, Reproduction
 from steadyrank.papers.parts import budgeted, cell, increases, page_table
-from steadyrank.present.page import Cell
-from steadyrank.present.table import to_terminal
+from steadyrank.present.table import Cell, to_terminal
 
 
 @pytest.fixture(scope="module")

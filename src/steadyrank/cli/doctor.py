@@ -17,7 +17,7 @@ def command(form: str | None, output: str | None, quiet: bool, **unused: object)
 
         report = examine()
     from steadyrank.present.json import to_json
-    from steadyrank.present.table import Table, render
+    from steadyrank.present.table import Table, render, text_rows
 
     kind = choose_format(form, output)
     if kind == "json":
@@ -25,7 +25,7 @@ def command(form: str | None, output: str | None, quiet: bool, **unused: object)
         return
     table = Table(
         header=["what", "here"],
-        rows=[[key, str(value)] for key, value in report.items()],
+        rows=text_rows([key, str(value)] for key, value in report.items()),
         n_names=2,
     )
     emit(render(table, kind, **terminal_looks(output)), output)

@@ -89,7 +89,8 @@ def _text(
 ) -> str:
     from steadyrank.data.read.score_files import long_csv, wide_csv
     from steadyrank.present.json import scores_json, to_json
-    from steadyrank.present.table import means_table, render, ties_sentence, topics_table
+    from steadyrank.present.score_tables import means_table, ties_sentence, topics_table
+    from steadyrank.present.table import render
 
     if form == "json":
         return to_json(scores_json(scores))

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from steadyrank.present.table import Table
+from steadyrank.present.cells import name, number
+from steadyrank.present.table import Cell, Table
 from steadyrank.stats.anova.balanced import Anova, AnovaSource
 from steadyrank.words import figure, interval, pvalue
 
@@ -50,12 +51,12 @@ def effects_table(
     header = ["source", "SS", "DF", "MS", "omega²", "interval"]
     rows = [
         [
-            source_words(line.source),
+            name(source_words(line.source)),
             anova_figure(line.ss, digits),
-            f"{line.df:,}",
+            number(line.df, ","),
             anova_figure(line.ms, digits),
             anova_figure(line.omega_squared, digits),
-            interval(limits.get(line.source), f".{digits}f", missing=""),
+            Cell(interval(limits.get(line.source), f".{digits}f", missing="")),
         ]
         for line in table.sources
     ]
@@ -74,11 +75,11 @@ def anova_table(table: Anova, caption: str, digits: int = 4) -> Table:
             ends.append(anova_figure(line.power, digits))
         rows.append(
             [
-                source_words(line.source),
+                name(source_words(line.source)),
                 anova_figure(line.ss, digits),
-                f"{line.df:,}",
+                number(line.df, ","),
                 *figures,
-                pvalue(line.pvalue, orders=True, missing=""),
+                Cell(pvalue(line.pvalue, orders=True, missing=""), line.pvalue),
                 *ends,
             ]
         )
@@ -94,6 +95,6 @@ def source_words(source: str) -> str:
     return source.replace("(", " (").replace(":", " × ").replace("_", " ")
 
 
-def anova_figure(value: float, digits: int) -> str:
+def anova_figure(value: float, digits: int) -> Cell:
     """A number of an ANOVA table; nothing where there is none."""
-    return figure(value, f",.{digits}f", missing="", endless="infinite")
+    return Cell(figure(value, f",.{digits}f", missing="", endless="infinite"), value)

@@ -15,7 +15,7 @@ from typing import Any
 
 from steadyrank._version import __version__
 from steadyrank.present.cells import name, table, whole
-from steadyrank.present.page import Cell, PageTable
+from steadyrank.present.table import Cell, Table
 from steadyrank.reporting.budget import DEFAULT_BUDGET, NOUNS, ReportPlan, duration
 from steadyrank.reporting.inputs import Material, Settings
 from steadyrank.reporting.texts import TEXTS
@@ -27,7 +27,7 @@ _SHOWN_FILES = 10
 
 def provenance(
     material: Material, plan: ReportPlan, why_not: Mapping[str, str]
-) -> tuple[PageTable, ...]:
+) -> tuple[Table, ...]:
     """Files, samples, settings and versions."""
     files = [
         [name(file.role), name(file.path), whole(file.size), name(file.sha256)]
@@ -41,7 +41,7 @@ def provenance(
     return tuple(tables)
 
 
-def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> PageTable:
+def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> Table:
     rows = []
     for study, planned in plan.studies.items():
         drawn = f"{planned.n_samples:,} {NOUNS[study]}" if planned.n_samples else ""
@@ -62,7 +62,7 @@ def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> PageTable:
     return table("samples", asked, ["study", "section", "samples"], rows)
 
 
-def _settings_table(material: Material, plan: ReportPlan) -> PageTable:
+def _settings_table(material: Material, plan: ReportPlan) -> Table:
     settings = material.settings
     shown: dict[str, Any] = {
         "measures": ", ".join(material.scores.measures),
@@ -84,7 +84,7 @@ def _shown(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _versions_table() -> PageTable:
+def _versions_table() -> Table:
     versions = {
         "steadyrank": __version__,
         "Python": platform.python_version(),

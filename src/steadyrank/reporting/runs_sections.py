@@ -25,7 +25,8 @@ from steadyrank.present.cells import (
     table,
     whole,
 )
-from steadyrank.present.page import Cell, PageFigure, PageTable, Section
+from steadyrank.present.page import PageFigure, Section
+from steadyrank.present.table import Cell, Table
 from steadyrank.reporting.headline import first_words, standing, verdict_words
 from steadyrank.reporting.texts import TEXTS
 from steadyrank.stats.run_means import adjusted_means
@@ -49,7 +50,7 @@ def section(
     *,
     answer: Iterable[str] = (),
     figures: Iterable[PageFigure] = (),
-    tables: Iterable[PageTable] = (),
+    tables: Iterable[Table] = (),
     warnings: Iterable[str] = (),
     notes: Iterable[str] = (),
 ) -> Section:
@@ -101,7 +102,7 @@ def _group_words(result: CompareResult) -> list[str]:
     return [f"Not significantly worse than {found.leader}: {some(found.group[1:], 10)}."]
 
 
-def _leaderboard_table(scores: Scores, result: CompareResult) -> PageTable:
+def _leaderboard_table(scores: Scores, result: CompareResult) -> Table:
     measure = scores.measures[0]
     matrix = scores.matrix(measure)
     means = np.stack([adjusted_means(scores.matrix(each)) for each in scores.measures])
@@ -187,7 +188,7 @@ def _pairs_answer(result: CompareResult) -> list[str]:
     return said
 
 
-def _pairs_table(result: CompareResult) -> PageTable:
+def _pairs_table(result: CompareResult) -> Table:
     """All pairs of the best runs, and the best run's with all others."""
     order = np.argsort(-np.nan_to_num(result.mean, nan=-np.inf), kind="stable")
     rank = np.argsort(order)
@@ -251,7 +252,7 @@ def _pair_row(result: CompareResult, p: int, rank: np.ndarray) -> list[Cell]:
     ]
 
 
-def _power_table(results: Sequence[CompareResult]) -> PageTable:
+def _power_table(results: Sequence[CompareResult]) -> Table:
     rows = []
     for result in sorted(results, key=lambda each: -each.significant_share):
         alone = np.nan_to_num(result.pvalue, nan=1.0) <= result.alpha
@@ -353,7 +354,7 @@ def the_files(result: CheckResult, warnings: Sequence[str] = ()) -> Section:
     return section("check", answer=[said], tables=tables, warnings=warnings)
 
 
-def _runs_table(result: CheckResult) -> PageTable:
+def _runs_table(result: CheckResult) -> Table:
     rows = [_check_row(row) for row in result.runs]
     caption = (
         f"{result.n_judgments:,} judgments of {counted(result.n_topics, 'topic', form=',')}. "

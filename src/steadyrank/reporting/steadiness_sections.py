@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from steadyrank.errors import InputError
 from steadyrank.present.cells import name, number, percent, pvalue, span, table, whole
-from steadyrank.present.page import Cell, PageTable, Section
+from steadyrank.present.page import Section
+from steadyrank.present.table import Cell, Table
 from steadyrank.reporting.headline import documents_share, standing, topics_to_settle
 from steadyrank.reporting.runs_sections import MOST_DOTS, section
 from steadyrank.stats.pairs.result import all_pairs
@@ -27,9 +27,8 @@ from steadyrank.studies.simulate.result import grades_words
 from steadyrank.studies.simulate.study import SimulateResult
 from steadyrank.studies.simulate.tables import answer_sentences as simulation_sentences
 from steadyrank.studies.stability.study import StabilityResult
-from steadyrank.studies.topics.sentences import needed_figure
 from steadyrank.studies.topics.study import TopicsResult
-from steadyrank.studies.topics.tables import REVERSED, needed_caption
+from steadyrank.studies.topics.tables import REVERSED, needed_caption, needed_cell
 from steadyrank.studies.topics.tables import answer_sentences as topic_sentences
 from steadyrank.words import counted, level_words
 
@@ -78,7 +77,7 @@ def _no_simulation_words(measure: str) -> str:
     return f"{measure} needs grades, which simulated documents do not have"
 
 
-def _simulated_table(result: SimulateResult) -> PageTable:
+def _simulated_table(result: SimulateResult) -> Table:
     rows = [
         [
             whole(row["rank"]),
@@ -106,7 +105,7 @@ def _simulated_table(result: SimulateResult) -> PageTable:
     return table("simulated", caption, header, rows)
 
 
-def _kept_table(result: SimulateResult) -> PageTable:
+def _kept_table(result: SimulateResult) -> Table:
     """Neighbours in the table: how often they keep their order."""
     order = np.argsort(-result.raw_mean, kind="stable").tolist()
     place = {tuple(pair): p for p, pair in enumerate(all_pairs(len(order)).tolist())}
@@ -161,7 +160,7 @@ def topics_section(result: TopicsResult, warnings: Sequence[str] = ()) -> Sectio
     )
 
 
-def _neighbours_table(result: TopicsResult) -> PageTable:
+def _neighbours_table(result: TopicsResult) -> Table:
     rows = []
     for place, (a, b) in enumerate(itertools.pairwise(result.order), start=1):
         (row,) = result.rows([result.pair(a, b)])
@@ -201,14 +200,7 @@ def _neighbours_table(result: TopicsResult) -> PageTable:
     return table("topic-neighbours", caption, header, rows)
 
 
-def needed_cell(row: Mapping[str, Any]) -> Cell:
-    """The topics that a pair requires, with their interval; sorts by the number or its bound."""
-    low = row["topics_needed_interval"][0]
-    known = row["topics_needed"] if row["topics_needed"] is not None else low
-    return Cell(needed_figure(row), known)
-
-
-def _levels_table(result: TopicsResult) -> PageTable:
+def _levels_table(result: TopicsResult) -> Table:
     measured = [s for s in range(len(result.sizes)) if any(v.count[s] for v in result.levels)]
     last = measured[-1] if measured else len(result.sizes) - 1
     size = result.sizes[last]
@@ -273,7 +265,7 @@ def _plan_words(result: PlanResult) -> str:
     )
 
 
-def _settle_table(compared: CompareResult, topics: TopicsResult) -> PageTable:
+def _settle_table(compared: CompareResult, topics: TopicsResult) -> Table:
     """The leader against its rivals, or against the next where there are none."""
     found = standing(compared)
     rivals = list(found.group[1:]) or [found.runner_up]
@@ -296,7 +288,7 @@ def _settle_table(compared: CompareResult, topics: TopicsResult) -> PageTable:
     return table("settle", caption, ["leader", "rival", "lead", "p", "topics needed"], rows)
 
 
-def _plan_table(result: PlanResult) -> PageTable:
+def _plan_table(result: PlanResult) -> Table:
     rows = [
         [
             name(plan.measure),
@@ -346,7 +338,7 @@ def stability_section(results: Sequence[StabilityResult], warnings: Sequence[str
     )
 
 
-def _stability_table(results: Sequence[StabilityResult]) -> PageTable:
+def _stability_table(results: Sequence[StabilityResult]) -> Table:
     highest = max(needed.level for needed in results[0].topics_needed)
     parts = list(results[0].variance_share)
     rows = []
@@ -380,7 +372,7 @@ def _stability_table(results: Sequence[StabilityResult]) -> PageTable:
     return table("stability-measures", results[0].caption(), header, rows)
 
 
-def _influence_table(results: Sequence[StabilityResult]) -> PageTable:
+def _influence_table(results: Sequence[StabilityResult]) -> Table:
     """How far the coefficients rest on single systems, and those of the leading group."""
     rows = []
     for result in results:
@@ -415,7 +407,7 @@ def _influence_table(results: Sequence[StabilityResult]) -> PageTable:
     return table("stability-influence", caption, header, rows)
 
 
-def _d_study_table(result: StabilityResult) -> PageTable:
+def _d_study_table(result: StabilityResult) -> Table:
     with_instances = any(found.instances is not None for found in result.coefficients)
     rows = [
         [

@@ -12,7 +12,8 @@ import numpy as np
 
 from steadyrank.present.anova import effect_word, source_words
 from steadyrank.present.cells import name, number, percent, pvalue, span, table, whole
-from steadyrank.present.page import Cell, PageTable, Section
+from steadyrank.present.page import Section
+from steadyrank.present.table import Cell, Table
 from steadyrank.reporting.headline import systems_words
 from steadyrank.reporting.runs_sections import section
 from steadyrank.stats.anova.balanced import Anova
@@ -54,7 +55,7 @@ def measures_section(result: AgreeResult, warnings: Sequence[str] = ()) -> Secti
     )
 
 
-def _likeness_table(result: AgreeResult) -> PageTable:
+def _likeness_table(result: AgreeResult) -> Table:
     like = result.likeness
     rows = [
         [
@@ -74,7 +75,7 @@ def _likeness_table(result: AgreeResult) -> PageTable:
     return table("measure-tau", caption, header, rows)
 
 
-def _ranking_table(result: AgreeResult) -> PageTable:
+def _ranking_table(result: AgreeResult) -> Table:
     rows = [
         [
             name(f"{row['measure_a']}, {row['measure_b']}"),
@@ -87,7 +88,7 @@ def _ranking_table(result: AgreeResult) -> PageTable:
     return table("measure-pairs", caption, ["measures", "tau", "tau_AP"], rows)
 
 
-def _effects_table(result: AgreeResult, found: Anova) -> PageTable:
+def _effects_table(result: AgreeResult, found: Anova) -> Table:
     """Effect sizes with intervals, and no tests: the samples are all of the same data."""
     rows = [
         [
@@ -107,7 +108,7 @@ def _effects_table(result: AgreeResult, found: Anova) -> PageTable:
     return table("measure-anova", caption, header, rows)
 
 
-def _anova_table(id: str, caption: str, found: Anova) -> PageTable:
+def _anova_table(id: str, caption: str, found: Anova) -> Table:
     rows = [
         [
             name(source_words(line.source)),
@@ -145,7 +146,7 @@ def instances_section(result: InstancesTable, warnings: Sequence[str] = ()) -> S
     )
 
 
-def _instances_table(result: InstancesTable) -> PageTable:
+def _instances_table(result: InstancesTable) -> Table:
     rows = []
     for found in result.comparisons:
         gap, sizes = number(found.difference, "+.4f"), found.n_instances
@@ -183,7 +184,7 @@ def _instances_table(result: InstancesTable) -> PageTable:
     return table("instance-pairs", caption, header, rows)
 
 
-def _variance_table(result: InstancesTable) -> PageTable:
+def _variance_table(result: InstancesTable) -> Table:
     parts = ("system_topic", "instance", "residual")
     rows = [
         [
@@ -217,7 +218,7 @@ def components_section(result: ComponentsResult, warnings: Sequence[str] = ()) -
     )
 
 
-def _factor_table(result: ComponentsResult, factor: str, id: str) -> PageTable:
+def _factor_table(result: ComponentsResult, factor: str, id: str) -> Table:
     half = result.main_effects[factor].half_width
     rows = [
         [name(level), number(mean), span((mean - half, mean + half))]
@@ -255,7 +256,7 @@ def pools_section(result: PoolsResult, warnings: Sequence[str] = ()) -> Section:
     )
 
 
-def _leave_out_table(result: PoolsResult) -> PageTable:
+def _leave_out_table(result: PoolsResult) -> Table:
     rows = []
     variances = {reference.measure: reference.variance for reference in result.references}
     for cell in result.leave_out:
@@ -278,7 +279,7 @@ def _leave_out_table(result: PoolsResult) -> PageTable:
     return table("leave-teams-out", caption, header, rows, shown=16)
 
 
-def _bias_table(result: PoolsResult) -> PageTable:
+def _bias_table(result: PoolsResult) -> Table:
     rows = [
         [
             name(row.run),

@@ -15,7 +15,7 @@ from scipy import special
 from steadyrank.papers.model import Claim
 from steadyrank.papers.parts import cell, claim, page_table, share_claim
 from steadyrank.present.anova import source_words
-from steadyrank.present.page import Cell, PageTable
+from steadyrank.present.table import Cell, Table
 from steadyrank.stats.anova.balanced import Power, observed_power
 from steadyrank.studies.agree.effects import Coefficient
 from steadyrank.studies.agree.samples import SYSTEM_SIZES, TOPIC_SIZES
@@ -104,7 +104,7 @@ def pvalue_cell(value: float | None) -> Cell:
     return Cell(f"{value:.2e}" if small else pvalue(value, orders=True, missing=""), value)
 
 
-def printed_table(number: int, coefficient: Coefficient) -> PageTable:
+def printed_table(number: int, coefficient: Coefficient) -> Table:
     """The printed columns beside those that follow from its sums of squares."""
     error = TABLES[coefficient][-2]
     rows: list[tuple[Any, ...]] = []

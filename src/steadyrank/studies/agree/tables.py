@@ -9,8 +9,9 @@ import numpy as np
 
 from steadyrank.data.scores import mean_of_present
 from steadyrank.present.anova import anova_figure, anova_table, effects_table, power_note, sized
+from steadyrank.present.cells import name, number
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, exact_table, render, with_words
+from steadyrank.present.table import Cell, Table, exact_table, render, with_words
 from steadyrank.stats.anova.balanced import Anova
 from steadyrank.studies.agree.study import AgreeResult
 from steadyrank.words import counted, figure, listed
@@ -204,11 +205,11 @@ def _likeness_table(result: AgreeResult, digits: int) -> Table:
         nearest = int(np.argmax(others[i]))
         rows.append(
             [
-                result.measures[i],
-                result.measures[nearest],
+                name(result.measures[i]),
+                name(result.measures[nearest]),
                 anova_figure(float(others[i, nearest]), digits),
                 anova_figure(float(like.tau_ap[i, nearest]), digits),
-                figure(like.discriminative_power[i], ".1%", missing=""),
+                _told_apart(float(like.discriminative_power[i])),
                 anova_figure(float(like.needed_difference[i]), digits),
             ]
         )
@@ -221,15 +222,19 @@ def _likeness_table(result: AgreeResult, digits: int) -> Table:
     return Table(header=header, rows=rows, caption=caption, n_names=2)
 
 
+def _told_apart(share: float) -> Cell:
+    return Cell(figure(share, ".1%", missing=""), share)
+
+
 def _ranking_table(result: AgreeResult, digits: int) -> Table:
     """Pairs of measures by mean tau, with their ranks by tau_AP: Figure 2."""
     found = result.ranking()
     rows = [
         [
-            f"{row['measure_a']} – {row['measure_b']}",
-            str(row["rank_tau"]),
+            name(f"{row['measure_a']} – {row['measure_b']}"),
+            number(row["rank_tau"], "d"),
             anova_figure(row["tau"], digits),
-            str(row["rank_tau_ap"]),
+            number(row["rank_tau_ap"], "d"),
             anova_figure(row["tau_ap"], digits),
         ]
         for row in found[:MOST_PAIRS]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from steadyrank.measures.check import DEPTHS, CheckResult
+from steadyrank.present.cells import name, number, percent
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, render
-from steadyrank.words import counted, figure
+from steadyrank.present.table import Cell, Table, render, text_rows
+from steadyrank.words import counted
 
 
 def check_text(
@@ -31,15 +32,14 @@ def _runs_table(result: CheckResult) -> Table:
         header=["run", "topics", "missing", "unjudged topics", "depth", *shares, "tied"],
         rows=[
             [
-                row.run,
-                str(row.topics),
-                str(row.missing),
-                str(row.unknown),
-                f"{row.shallowest}–{row.deepest}"
-                if row.shallowest < row.deepest
-                else str(row.deepest),
-                *(figure(share, ".1%") for share in row.judged),
-                figure(row.tied, ".1%"),
+                name(row.run),
+                *(number(count, "d") for count in (row.topics, row.missing, row.unknown)),
+                Cell(
+                    f"{row.shallowest}–{row.deepest}"
+                    if row.shallowest < row.deepest
+                    else str(row.deepest)
+                ),
+                *map(percent, (*row.judged, row.tied)),
             ]
             for row in result.runs
         ],
@@ -53,7 +53,7 @@ def _findings_table(result: CheckResult) -> Table:
     wrong = sum(finding.level == "wrong" for finding in result.findings)
     return Table(
         header=["", "where", "what"],
-        rows=[[f.level, f.where, f.what] for f in result.findings],
+        rows=text_rows([f.level, f.where, f.what] for f in result.findings),
         n_names=3,
         best=frozenset((i, 0) for i, f in enumerate(result.findings) if f.level == "wrong"),
         caption=f"{wrong} wrong, {len(result.findings) - wrong} odd.",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.present.anova import anova_figure, anova_table, power_note, sized, source_words
+from steadyrank.present.cells import interval, name
 from steadyrank.present.json import to_json
 from steadyrank.present.table import Table, exact_table, render, with_words
 from steadyrank.stats.anova.main_effects import MainEffect
@@ -136,9 +137,9 @@ def _levels_table(result: ComponentsResult, factor: str, digits: int) -> Table:
     half = result.main_effects[factor].half_width
     rows = [
         [
-            level,
+            name(level),
             anova_figure(mean, digits),
-            f"[{anova_figure(mean - half, digits)}, {anova_figure(mean + half, digits)}]",
+            interval((mean - half, mean + half), f",.{digits}f"),
         ]
         for level, mean in result.ordered_levels(factor)[:MOST_LEVELS]
     ]

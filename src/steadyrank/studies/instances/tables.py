@@ -6,8 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from steadyrank.present.cells import name, number
+from steadyrank.present.cells import pvalue as pvalue_cell
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, render, with_words
+from steadyrank.present.table import Cell, Table, render, text_rows, with_words
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable, flat
 from steadyrank.studies.instances.sentences import PARTS
 from steadyrank.words import MISSING, counted, exact, figure, interval, pvalue
@@ -76,7 +78,7 @@ def _csv(results: Sequence[Result]) -> str:
     ]
     header = list(dict.fromkeys(key for row in rows for key in row))
     cells = [[exact(row.get(key)) for key in header] for row in rows]
-    return render(Table(header=header, rows=cells), "csv")
+    return render(Table(header=header, rows=text_rows(cells)), "csv")
 
 
 def _figures_table(result: InstancesResult, digits: int) -> Table:
@@ -112,7 +114,7 @@ def _figures_table(result: InstancesResult, digits: int) -> Table:
         [f"p, equivalence at {test.delta:g}", pvalue(test.pvalue_equivalence)],
         [f"p, non-inferiority at {test.delta:g}", pvalue(test.pvalue_non_inferiority)],
     ]
-    return Table(header=["", result.measure], rows=rows, caption=result.caption())
+    return Table(header=["", result.measure], rows=text_rows(rows), caption=result.caption())
 
 
 def _variance_table(result: InstancesResult, digits: int) -> Table | None:
@@ -120,8 +122,8 @@ def _variance_table(result: InstancesResult, digits: int) -> Table | None:
     if result.one_instance:
         return None
     rows = []
-    for key, name in COMPONENTS.items():
-        rows.append(_component(result, name, result.variance[key], key, digits))
+    for key, words in COMPONENTS.items():
+        rows.append(_component(result, words, result.variance[key], key, digits))
         if key == "instance":
             rows += [
                 _component(result, f"· {factor}", value, f"instance factor {factor}", digits)
@@ -131,20 +133,20 @@ def _variance_table(result: InstancesResult, digits: int) -> Table | None:
     caption = (
         "Variance components. Shares are of differences, from which topics' difficulty cancels."
     )
-    return Table(header=header, rows=rows, caption=caption)
+    return Table(header=header, rows=text_rows(rows), caption=caption)
 
 
 def _component(
-    result: InstancesResult, name: str, value: float, key: str, digits: int
+    result: InstancesResult, words: str, value: float, key: str, digits: int
 ) -> list[str]:
     """Variance, standard deviation, interval and share of one component."""
     if math.isnan(value):
-        return [name, MISSING, MISSING, MISSING, MISSING]
+        return [words, MISSING, MISSING, MISSING, MISSING]
     low, high = result.variance_interval.get(key, (math.nan, math.nan))
     total = sum(result.variance[part] for part in PARTS if result.variance[part] > 0.0)
     share = MISSING if key == "topic" or not total > 0.0 else f"{value / total:.1%}"
     return [
-        name,
+        words,
         f"{value:.{digits + 2}f}",
         f"{math.sqrt(value):.{digits}f}",
         MISSING if math.isnan(low) else f"[{math.sqrt(low):.{digits}f}, {_root(high, digits)}]",
@@ -163,17 +165,16 @@ def _many_table(result: InstancesTable, digits: int) -> Table:
         names = [found.a, found.b] if result.baseline is None else [found.a]
         sizes = f"{found.n_instances['a']}/{found.n_instances['b']}"
         mark = "*" if found.significant else ""
-        hpd = interval(found.hpd, signed)
         rows.append(
             [
-                *names,
-                sizes,
-                figure(found.difference, signed) + mark,
-                interval(found.interval, signed),
-                pvalue(found.headline_pvalue),
-                pvalue(found.pvalue_adjusted),
-                hpd,
-                margin(found),
+                *map(name, names),
+                Cell(sizes),
+                Cell(figure(found.difference, signed) + mark, found.difference),
+                Cell(interval(found.interval, signed)),
+                pvalue_cell(found.headline_pvalue),
+                pvalue_cell(found.pvalue_adjusted),
+                Cell(interval(found.hpd, signed)),
+                name(margin(found)),
             ]
         )
     level = f"{1 - result.alpha:.0%}"
@@ -258,7 +259,7 @@ def instance_plan_text(
     figures = [[*row, limit] for row, limit in zip(found.power, found.limit, strict=True)]
     exact = form == "csv"
     rows = [
-        [str(n), *(str(value) if exact else f"{value:.2f}" for value in row)]
+        [number(n, "d"), *(Cell(str(value) if exact else f"{value:.2f}", value) for value in row)]
         for n, row in zip(found.topics, figures, strict=True)
     ]
     enough = frozenset(

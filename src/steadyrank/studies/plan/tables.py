@@ -6,16 +6,17 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from steadyrank.present.cells import interval, name, number, percent
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, exact_table, render, with_words
+from steadyrank.present.table import Cell, Table, exact_table, render, text_rows, with_words
 from steadyrank.stats.planning.pilot import STEADY_PILOT, Pilot
 from steadyrank.stats.planning.variance_facets import FacetComponents
 from steadyrank.studies.plan.measures import MeasurePlan
 from steadyrank.studies.plan.study import PlanResult
 from steadyrank.studies.stability.study import StabilityResult, TopicsNeeded, facet_words
-from steadyrank.words import MISSING, figure, interval
+from steadyrank.words import MISSING
 
-Column = tuple[str, list[str]]
+Column = tuple[str, list[Cell]]
 
 
 def plan_json(result: PlanResult) -> dict[str, Any]:
@@ -54,17 +55,17 @@ def _plan_table(result: PlanResult, digits: int) -> Table:
     plans, sure = result.plans, f"{result.confidence:.0%} interval of"
     by_interval, asked = result.demands.method == "interval", result.given_topics is not None
 
-    def figures(name: str, key: str, form: str) -> Column:
-        return name, [figure(getattr(plan, key), form, endless="none") for plan in plans]
+    def figures(of: str, key: str, form: str) -> Column:
+        return of, [number(getattr(plan, key), form) for plan in plans]
 
     def spans(of: str, ends: Sequence[tuple[float, float] | None], form: str) -> Column:
-        return f"{sure} {of}", [interval(pair, form, endless="none") for pair in ends]
+        return f"{sure} {of}", [interval(pair, form) for pair in ends]
 
     shown = f".{digits}f"
     of_differences = [plan.pilot_interval if plan.is_by_differences else None for plan in plans]
     of_scores = [None if plan.is_by_differences else plan.pilot_interval for plan in plans]
     columns: list[Column] = [
-        ("measure", [plan.measure for plan in plans]),
+        ("measure", [name(plan.measure) for plan in plans]),
         figures("variance", "variance", shown),
         spans("variance", of_scores, shown),
         figures("variance of differences", "difference_variance", shown),
@@ -79,15 +80,15 @@ def _plan_table(result: PlanResult, digits: int) -> Table:
         figures("documents", "documents_per_topic", "g"),
         figures("hours", "hours", ",.0f"),
     ]
-    kept = [column for column in columns if any(text != MISSING for text in column[1])]
-    names = [name for name, _ in kept]
+    kept = [column for column in columns if any(cell.text != MISSING for cell in column[1])]
+    header = [title for title, _ in kept]
     best = frozenset(
-        (i, names.index("hours"))
+        (i, header.index("hours"))
         for i, plan in enumerate(plans)
         if plan.cheapest and len(plans) > 1
     )
-    rows = list(zip(*(texts for _, texts in kept), strict=True))
-    return Table(header=names, rows=rows, best=best, caption=result.caption())
+    rows = list(zip(*(cells for _, cells in kept), strict=True))
+    return Table(header=header, rows=rows, best=best, caption=result.caption())
 
 
 def plan_notes(result: PlanResult, digits: int = 4) -> list[str]:
@@ -235,10 +236,13 @@ def stability_text(
 def stability_notes(result: StabilityResult) -> list[str]:
     """The answer in words, and what was odd."""
     g, found = result.components, result.coefficients[0]
+    e_rho2, phi = (
+        interval(ends, ".3f").text for ends in (found.e_rho2_interval, found.phi_interval)
+    )
     notes = [
         f"{_design_words(result, found.topics, found.instances)} order systems like these with "
-        f"E rho² {found.e_rho2:.3f} {interval(found.e_rho2_interval, '.3f')} and measure them with "
-        f"Phi {found.phi:.3f} {interval(found.phi_interval, '.3f')} (1 is perfect)."
+        f"E rho² {found.e_rho2:.3f} {e_rho2} and measure them with "
+        f"Phi {found.phi:.3f} {phi} (1 is perfect)."
     ]
     notes += _influence_notes(result)
     if isinstance(g, FacetComponents) and g.variance["system"] > 0.0:
@@ -287,7 +291,7 @@ def _influence_tables(result: StabilityResult) -> list[Table]:
         "most; the range without each in turn; and the better half by mean, at most 20."
     )
     header = [result.measure, "E rho²", "Phi"]
-    return [Table(header=header, rows=rows, caption=caption)] if len(rows) > 1 else []
+    return [Table(header=header, rows=text_rows(rows), caption=caption)] if rows[1:] else []
 
 
 def _facet_notes(g: FacetComponents) -> list[str]:
@@ -312,15 +316,15 @@ def _design_words(result: StabilityResult, n_topics: int, k: float | None) -> st
 
 def _components_table(result: StabilityResult, digits: int) -> Table:
     """The G-study."""
-    g, shares = result.components, result.variance_share
+    g, shares, shown = result.components, result.variance_share, f".{digits + 1}f"
     rows = [
         [
-            name,
-            f"{g.variance[name]:.{digits + 1}f}",
-            f"{shares[name]:.1%}",
-            f"{g.mean_squares[name]:.{digits + 1}f}",
+            name(part),
+            number(g.variance[part], shown),
+            percent(shares[part]),
+            number(g.mean_squares[part], shown),
         ]
-        for name in g.variance
+        for part in g.variance
     ]
     header = ["component", "variance", "share", "mean square"]
     return Table(header=header, rows=rows, caption=f"G-study: {result.caption()}")
@@ -331,21 +335,21 @@ def _decision_tables(result: StabilityResult, digits: int) -> list[Table]:
     shown = f".{min(digits, 3)}f"
     rows = [
         [
-            _design_words(result, found.topics, found.instances),
-            figure(found.e_rho2, shown),
+            name(_design_words(result, found.topics, found.instances)),
+            number(found.e_rho2, shown),
             interval(found.e_rho2_interval, shown),
-            figure(found.phi, shown),
+            number(found.phi, shown),
             interval(found.phi_interval, shown),
         ]
         for found in result.coefficients
     ]
     needed = [
         [
-            _level_words(result, needed),
-            figure(needed.e_rho2, ".0f", endless="none"),
-            interval(needed.e_rho2_interval, ".0f", endless="none"),
-            figure(needed.phi, ".0f", endless="none"),
-            interval(needed.phi_interval, ".0f", endless="none"),
+            name(_level_words(result, needed)),
+            number(needed.e_rho2, ".0f"),
+            interval(needed.e_rho2_interval, ".0f"),
+            number(needed.phi, ".0f"),
+            interval(needed.phi_interval, ".0f"),
         ]
         for needed in result.topics_needed
     ]

@@ -8,8 +8,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from steadyrank.present.cells import name, number
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, render, with_words
+from steadyrank.present.table import Cell, Table, render, text_rows, with_words
 from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.studies.pools.result import LeaveOut, PoolBias, PoolsResult, Reference
 from steadyrank.studies.pools.study import misses
@@ -198,9 +199,9 @@ def _reference_table(result: PoolsResult, digits: int) -> Table:
     """All teams: variances by numbers of pilot topics, Table 3 of the paper."""
     rows = [
         [
-            reference.measure,
+            name(reference.measure),
             _variance(reference.variance, reference.topics_needed, digits),
-            _span(reference.variance_interval, digits),
+            Cell(_span(reference.variance_interval, digits)),
             *(
                 _variance(cell.mean, cell.topics_needed, digits)
                 for cell in (result.cell(reference.measure, 0, size) for size in _cut(result))
@@ -234,7 +235,7 @@ def _leave_out_table(result: PoolsResult, size: int, digits: int) -> Table:
     rows, stars = [], {}
     for i, k in enumerate(result.ks):
         cells = [result.cell(measure, k, size) for measure in result.measures]
-        rows.append([str(k), *(_estimate(cell, digits) for cell in cells)])
+        rows.append([number(k, "d"), *(_estimate(cell, digits) for cell in cells)])
         for j, (cell, reference) in enumerate(zip(cells, result.references, strict=True)):
             if misses(cell.interval, reference.variance):
                 stars[i, j + 1] = "*"
@@ -254,10 +255,10 @@ def _similarity_table(result: PoolsResult) -> Table:
     """Table 2 of the paper."""
     rows = [
         [
-            f"{pair.measure_a}, {pair.measure_b}",
-            figure(pair.tau, ".3f"),
-            _span(_ends(pair.published), 3),
-            _span(_ends(pair.bootstrap), 3),
+            name(f"{pair.measure_a}, {pair.measure_b}"),
+            number(pair.tau, ".3f"),
+            Cell(_span(_ends(pair.published), 3)),
+            Cell(_span(_ends(pair.bootstrap), 3)),
         ]
         for pair in result.similarity
     ]
@@ -276,13 +277,13 @@ def _bias_table(result: PoolsResult, digits: int) -> Table:
     order = sorted(by_run.values(), key=lambda rows: -abs(_nothing_if_nan(rows[0].change)))
     rows = [
         [
-            some[0].run,
-            some[0].team,
-            str(some[0].unique),
-            str(some[0].unique_relevant),
-            *(f"{figure(row.score, f'.{digits}f')} {_signed(row.change, digits)}" for row in some),
+            name(biases[0].run),
+            name(biases[0].team),
+            number(biases[0].unique, "d"),
+            number(biases[0].unique_relevant, "d"),
+            *(_score_and_change(bias, digits) for bias in biases),
         ]
-        for some in order[:MOST_RUNS]
+        for biases in order[:MOST_RUNS]
     ]
     which = "" if len(order) <= MOST_RUNS else f" (the {MOST_RUNS} of {len(order)} runs with most)"
     caption = (
@@ -328,10 +329,10 @@ def _csv_table(result: PoolsResult) -> Table:
         ]
         for row in result.leave_out
     ]
-    return Table(header=header, rows=rows)
+    return Table(header=header, rows=text_rows(rows))
 
 
-def _estimate(cell: LeaveOut, digits: int) -> str:
+def _estimate(cell: LeaveOut, digits: int) -> Cell:
     parts = [figure(cell.mean, f".{digits}f")]
     if cell.interval is not None:
         parts.append(_span(cell.interval, digits))
@@ -339,15 +340,17 @@ def _estimate(cell: LeaveOut, digits: int) -> str:
         parts.append("{:.{digits}f} to {:.{digits}f}".format(*cell.extent, digits=digits))
     if cell.topics_needed is not None:
         parts.append(f"({cell.topics_needed})")
-    return " ".join(parts)
+    return Cell(" ".join(parts), cell.mean)
 
 
-def _variance(value: float, topics: int | None, digits: int) -> str:
-    return figure(value, f".{digits}f") + ("" if topics is None else f" ({topics})")
+def _variance(value: float, topics: int | None, digits: int) -> Cell:
+    needed = "" if topics is None else f" ({topics})"
+    return Cell(figure(value, f".{digits}f") + needed, value)
 
 
-def _signed(value: float, digits: int) -> str:
-    return figure(value, f"+.{digits}f").replace("-", "−")
+def _score_and_change(bias: PoolBias, digits: int) -> Cell:
+    change = figure(bias.change, f"+.{digits}f").replace("-", "−")
+    return Cell(f"{figure(bias.score, f'.{digits}f')} {change}", bias.score)
 
 
 def _span(ends: Sequence[float] | None, digits: int) -> str:

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from steadyrank.errors import InputError
+from steadyrank.present.cells import name, number
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, render, with_words
+from steadyrank.present.table import Cell, Table, exact_table, render, with_words
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.simulate.result import grades_words
 from steadyrank.studies.simulate.study import SimulateResult
-from steadyrank.words import exact, figure
+from steadyrank.words import figure
 
 TOP = 3
 """The K of "probability of top K", where there are more runs than that."""
@@ -220,18 +221,15 @@ def _notes(result: SimulateResult, digits: int) -> list[str]:
 
 def _leaderboard(result: SimulateResult, tops: list[int], digits: int) -> Table:
     """Runs by the mean of their rankings as they are."""
-    names = {run: r for r, run in enumerate(result.runs)}
+    places, shown = {run: r for r, run in enumerate(result.runs)}, f".{digits}f"
     chances = [result.top_probability(k) for k in tops]
     rows = [
         [
-            row["run"],
-            *(
-                figure(row[key], f".{digits}f")
-                for key in ("raw_mean", "simulated_mean", "simulated_sd")
-            ),
-            str(row["rank"]),
-            f"{row['rank_low']}–{row['rank_high']}",
-            *(f"{chance[names[row['run']]]:.3f}" for chance in chances),
+            name(row["run"]),
+            *(number(row[key], shown) for key in ("raw_mean", "simulated_mean", "simulated_sd")),
+            number(row["rank"], "d"),
+            Cell(f"{row['rank_low']}–{row['rank_high']}"),
+            *(number(chance[places[row["run"]]], ".3f") for chance in chances),
         ]
         for row in result.rows()
     ]
@@ -252,9 +250,13 @@ def _error_table(result: SimulateResult) -> Table:
     """Error rates by the size of the simulated difference, bins without a pair left out."""
     rows = [
         [
-            f"{row['low']:.2f}–{row['high']:.2f}" if np.isfinite(row["high"]) else "0.20 and above",
-            str(row["count"]),
-            str(row["errors"]),
+            name(
+                f"{row['low']:.2f}–{row['high']:.2f}"
+                if np.isfinite(row["high"])
+                else "0.20 and above"
+            ),
+            number(row["count"], "d"),
+            number(row["errors"], "d"),
             _rate(row),
         ]
         for row in _bins(result)
@@ -268,11 +270,13 @@ def _error_table(result: SimulateResult) -> Table:
     return Table(header=header, rows=rows, caption=caption)
 
 
-def _rate(row: dict[str, Any]) -> str:
+def _rate(row: dict[str, Any]) -> Cell:
     # Without a single error, or with nothing else, the spread of the samples says nothing.
     if row["errors"] in (0, row["count"]):
-        return f"{row['rate']:.4f}"
-    return "< 0.0001" if row["rate"] < 1e-4 else f"{row['rate']:.4f} ± {row['rate_error']:.4f}"
+        return number(row["rate"])
+    if row["rate"] < 1e-4:
+        return Cell("< 0.0001", row["rate"])
+    return Cell(f"{row['rate']:.4f} ± {row['rate_error']:.4f}", row["rate"])
 
 
 def _csv_table(result: SimulateResult, tops: list[int]) -> Table:
@@ -280,8 +284,9 @@ def _csv_table(result: SimulateResult, tops: list[int]) -> Table:
     chances = {
         f"top_{k}": dict(zip(result.runs, result.top_probability(k), strict=True)) for k in tops
     }
-    rows = [
-        [*(exact(row[key]) for key in keys), *(exact(by[row["run"]]) for by in chances.values())]
-        for row in result.rows()
-    ]
-    return Table(header=[*keys, *chances], rows=rows)
+    return exact_table(
+        [
+            {key: row[key] for key in keys} | {top: by[row["run"]] for top, by in chances.items()}
+            for row in result.rows()
+        ]
+    )
