@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import subprocess
 import sys
 
 import pytest
 
 import steadyrank
+from steadyrank import papers
 
 
 def test_public_names_are_exact_and_importable():
@@ -20,8 +23,17 @@ def test_public_names_are_exact_and_importable():
         _ = steadyrank.evaluat
 
 
+def test_figures_of_one_paper_are_public_names_of_their_own():
+    assert list(papers.__all__) == sorted(papers._HOMES) == dir(papers)
+    assert not set(papers.__all__) & set(steadyrank.__all__)
+    for name in papers.__all__:
+        assert getattr(papers, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'method_pvalue'"):
+        _ = papers.method_pvalue
+
+
 def test_importing_the_package_imports_nothing_else():
-    code = "import sys, steadyrank; print({'numpy', 'numba', 'click'} & set(sys.modules))"
+    code = "import sys, steadyrank.papers; print({'numpy', 'numba', 'click'} & set(sys.modules))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "set()"
 
@@ -32,3 +44,19 @@ def test_every_error_has_its_place():
     assert issubclass(steadyrank.InputError, steadyrank.SteadyrankError)
     assert issubclass(steadyrank.MachineError, steadyrank.SteadyrankError)
     assert not issubclass(steadyrank.MachineError, steadyrank.InputError)
+
+
+def documented_parameters(function) -> list[str]:
+    """The names in the Parameters section of a docstring; several may share an entry."""
+    section = inspect.getdoc(function).partition("\nParameters\n----------\n")[2]
+    section = re.split(r"\n\w+\n-{3,}\n|\n>>> ", section)[0]
+    entries = [line.split(" : ")[0] for line in section.split("\n") if line and line[0] != " "]
+    return [name.lstrip("*") for entry in entries for name in entry.split(", ")]
+
+
+def test_every_parameter_of_a_public_function_is_documented():
+    for name in steadyrank.__all__:
+        function = getattr(steadyrank, name)
+        if inspect.isfunction(function):
+            expected = list(inspect.signature(function).parameters)
+            assert documented_parameters(function) == expected, name

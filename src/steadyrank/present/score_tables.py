@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from steadyrank.data.scores import Scores
 from steadyrank.present.cells import name, number
-from steadyrank.present.table import Table
+from steadyrank.present.table import Table, render
 from steadyrank.words import counted
 
 
@@ -41,6 +44,15 @@ def topics_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table
     ]
     measure = scores.measures[0] if not several else "Scores"
     return Table(header=["topic", *header], rows=rows, caption=caption or f"{measure} by topic.")
+
+
+def scores_text(
+    scores: Scores, form: str, *, per_topic: bool = False, digits: int = 4, **looks: Any
+) -> str:
+    """Means, or with `per_topic` every score, and how far ties could move them."""
+    table = (topics_table if per_topic else means_table)(scores, digits=digits)
+    caption = f"{table.caption} {ties_sentence(scores, digits=digits)}".strip()
+    return render(replace(table, caption=caption), form, **looks)
 
 
 def ties_sentence(scores: Scores, *, digits: int = 4) -> str:

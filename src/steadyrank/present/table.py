@@ -179,8 +179,13 @@ def _shown(table: Table, text: str) -> str:
     return "\n".join(map(escaped, lines))
 
 
-def to_terminal(table: Table, *, width: int | None = None, colour: bool = False) -> str:
-    """A table for the terminal, drawn by rich; plain text where colour is off."""
+def to_terminal(
+    table: Table, *, width: int | None = None, colour: bool = False, most_rows: int | None = None
+) -> str:
+    """A table for the terminal, drawn by rich; plain text where colour is off.
+
+    Of a table with more than `most_rows` the middle is left out.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.cells import cell_len
     from rich.console import Console
@@ -195,7 +200,12 @@ def to_terminal(table: Table, *, width: int | None = None, colour: bool = False)
             no_wrap=True,
             overflow="fold",
         )
+    first, last = _kept(len(table.rows), most_rows)
     for i, row in enumerate(table.rows):
+        if first <= i < last:
+            if i == first:
+                drawn.add_row(f"… {last - first} more")
+            continue
         drawn.add_row(
             *(
                 Text(
@@ -227,15 +237,30 @@ def to_terminal(table: Table, *, width: int | None = None, colour: bool = False)
     return f"{body}\n{for_terminal(table.caption)}\n" if table.caption else body
 
 
-def render(table: Table, form: str, *, width: int | None = None, colour: bool = False) -> str:
-    """The table in one of the text formats."""
+def _kept(n_rows: int, most_rows: int | None) -> tuple[int, int]:
+    """The rows from which and up to which a table leaves out its middle: most of the end goes."""
+    if most_rows is None or n_rows <= most_rows:
+        return n_rows, n_rows
+    first = 3 * most_rows // 4
+    return first, n_rows - (most_rows - first - 1)
+
+
+def render(
+    table: Table,
+    form: str,
+    *,
+    width: int | None = None,
+    colour: bool = False,
+    most_rows: int | None = None,
+) -> str:
+    """The table in one of the text formats; `most_rows` in a terminal."""
     if form == "csv":
         return to_csv(table)
     if form == "latex":
         return to_latex(table)
     if form == "markdown":
         return to_markdown(table)
-    return to_terminal(table, width=width, colour=colour)
+    return to_terminal(table, width=width, colour=colour, most_rows=most_rows)
 
 
 def with_words(
@@ -251,6 +276,27 @@ def with_words(
     parts = [render(table, form, **looks) for table in tables]
     before, after = ([gap.join(words) + "\n"] if words else [] for words in (answer, notes))
     return "\n".join([*before, *parts, *after])
+
+
+def frame_text(result: Any, form: str, **looks: Any) -> str:
+    """The frame of a result that has no command of its own, under its caption."""
+    import pandas as pd
+
+    frame = result.to_frame()
+    if not isinstance(frame.index, pd.RangeIndex):
+        frame = frame.reset_index()
+    is_name = [not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
+    table = Table(
+        header=[_short(name) for name in frame.columns],
+        rows=text_rows(map(_short, row) for row in frame.itertuples(index=False)),
+        n_names=[*is_name, False].index(False),
+        caption=result.caption(),
+    )
+    return render(table, form, **looks)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def exact_table(rows: Sequence[Mapping[str, Any]]) -> Table:

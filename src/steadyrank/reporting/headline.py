@@ -18,11 +18,13 @@ from steadyrank.data.scores import Scores
 from steadyrank.measures.check import CheckResult
 from steadyrank.stats.run_means import adjusted_means
 from steadyrank.studies.compare.result import CORRECTIONS, CompareResult
+from steadyrank.studies.instances.section import systems_words
 from steadyrank.studies.instances.study import InstancesTable
+from steadyrank.studies.simulate.section import documents_share
 from steadyrank.studies.simulate.study import SimulateResult
 from steadyrank.studies.topics.sentences import needed_words
 from steadyrank.studies.topics.study import TopicsResult
-from steadyrank.words import chance, counted, listed, number_word, some
+from steadyrank.words import MOST_NAMES, chance, counted, listed, number_word, some
 
 NOTICEABLE = 0.05
 """Share of an interval's width by which a mean must be too high for a sentence to say so."""
@@ -145,12 +147,15 @@ def first_words(result: CompareResult) -> str:
     return f"{sure} the best run is one of {number_word(len(firsts))}: {some(firsts, 10)}."
 
 
-def documents_share(result: SimulateResult, a: str, b: str) -> float | None:
-    """Share of simulated collections in which a is above b, ties counted half."""
-    if a not in result.runs or b not in result.runs:
-        return None
-    one, other = (result.simulated[:, result.runs.index(name)] for name in (a, b))
-    return float(np.mean((one > other) + 0.5 * (one == other)))
+def leaderboard_sentences(result: CompareResult, n_runs: int) -> tuple[str, ...]:
+    """Who leads, who is in the leader's group where that is large, and who could be first."""
+    found = standing(result)
+    group = (
+        [f"Not significantly worse than {found.leader}: {some(found.group[1:], 10)}."]
+        if len(found.group) > MOST_NAMES + 2
+        else []
+    )
+    return (verdict_words(result, n_runs), *group, first_words(result))
 
 
 def topics_share(result: TopicsResult, a: str, b: str) -> float | None:
@@ -256,35 +261,10 @@ def measures_words(scores: Scores) -> str:
     )
 
 
-def systems_words(table: InstancesTable) -> str:
-    """The best system by the mean of its instances, and whether it was shown to be better."""
-    means: dict[str, float] = {}
-    for found in table.comparisons:
-        means |= {found.a: found.pair.a.mean, found.b: found.pair.b.mean}
-    best = max(means, key=lambda name: means[name])
-    with_best = [
-        (found, bool(decided))
-        for found, decided in zip(table.comparisons, table.significant, strict=True)
-        if best in (found.a, found.b)
-    ]
-    beaten = sum(decided for _, decided in with_best)
-    others = len(with_best)
-    lead = f"Of the systems, {best} has the best mean {table.measure} over its instances"
-    tested = "by a mixed model of topics and instances"
-    if others == 1:
-        other = next(name for name in means if name != best)
-        told = f"shown to be better than {other}" if beaten else f"not shown to differ from {other}"
-        return f"{lead}; it is {told} {tested}."
-    if beaten == others:
-        return f"{lead}; it is shown to be better than all {number_word(others)} others {tested}."
-    shown = "none" if not beaten else number_word(beaten)
-    among = f"{shown} of the {number_word(others)} others"
-    return f"{lead}; it is shown to be better than {among} {tested}."
-
-
 def files_words(result: CheckResult | None) -> str:
     """That something about the files would make results wrong."""
-    wrong = [] if result is None else [each for each in result.findings if each.level == "wrong"]
+    findings = () if result is None else result.findings
+    wrong = [finding for finding in findings if finding.level == "wrong"]
     if not wrong:
         return ""
     more = "" if len(wrong) == 1 else f" (and {number_word(len(wrong) - 1)} more)"

@@ -41,11 +41,18 @@ MISTAKEN = {
 
 
 def write_run(run: Run, path: PathLike) -> None:
-    """Write a run as TREC text, whole or not at all; packed if the name ends in `.gz`.
+    """Write a run as TREC text, whole or not at all.
 
-    Lines are `topic Q0 document rank score name`, best first, ranks from 1. A topic
-    without documents leaves no line, which is warned of.
+    Parameters
+    ----------
+    run : Run
+        Lines are `topic Q0 document rank score name`, best first, ranks from 1. A topic without
+        documents leaves no line, which is warned of.
+    path : path
+        Packed if the name ends in `.gz`.
 
+    Examples
+    --------
     >>> import tempfile, pathlib
     >>> from steadyrank.data.run import run_from_dict
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "bm25.run"
@@ -64,10 +71,17 @@ def write_run(run: Run, path: PathLike) -> None:
 
 
 def write_qrels(qrels: Qrels, path: PathLike) -> None:
-    """Write judgments as TREC text, whole or not at all; packed if the name ends in `.gz`.
+    """Write judgments as TREC text, whole or not at all.
 
-    Lines are `topic 0 document grade`.
+    Parameters
+    ----------
+    qrels : Qrels
+        Lines are `topic 0 document grade`.
+    path : path
+        Packed if the name ends in `.gz`.
 
+    Examples
+    --------
     >>> import tempfile, pathlib
     >>> from steadyrank.data.qrels import qrels_from_dict
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "qrels.txt"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 from steadyrank.measures.check import DEPTHS, CheckResult
 from steadyrank.present.cells import name, number, percent
@@ -11,18 +12,16 @@ from steadyrank.present.table import Cell, Table, render, text_rows
 from steadyrank.words import counted
 
 
-def check_text(
-    result: CheckResult, form: str, *, width: int | None = None, colour: bool = False
-) -> str:
+def check_text(result: CheckResult, form: str, **looks: Any) -> str:
     """The result in one of the output formats; CSV holds the runs alone."""
     if form == "json":
         return to_json({**asdict(result), "sound": result.is_sound})
-    runs = render(_runs_table(result), form, width=width, colour=colour)
+    runs = render(_runs_table(result), form, **looks)
     if form == "csv":
         return runs
     if not result.findings:
         return runs + "\nNothing wrong, nothing odd.\n"
-    findings = render(_findings_table(result), form, width=width, colour=colour)
+    findings = render(_findings_table(result), form, **looks)
     return f"{runs}\n{findings}"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from steadyrank.present.cells import name, number
 from steadyrank.present.cells import pvalue as pvalue_cell
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Cell, Table, render, text_rows, with_words
+from steadyrank.present.table import Cell, Table, frame_text, render, text_rows, with_words
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable, flat
 from steadyrank.studies.instances.sentences import PARTS
 from steadyrank.words import MISSING, counted, exact, figure, interval, pvalue
@@ -276,6 +276,17 @@ def instance_plan_text(
     if exact:
         return render(table, "csv")
     return with_words([], [table], instance_plan_words(plans), form, **looks)
+
+
+def one_plan_text(plan: InstancePlan, form: str, **looks: Any) -> str:
+    """A plan that stands by itself: power around the sizes that it found, and words."""
+    topics, instances = plan.topics or plan.given_topics, plan.instances or plan.given_instances
+    around_topics, around_instances = topics or 50, instances or 10
+    found = plan.table(
+        sorted({max(2, around_topics // 2), around_topics, 2 * around_topics}),
+        sorted({max(2, around_instances // 2), max(2, around_instances), 2 * around_instances}),
+    )
+    return f"{frame_text(found, form, **looks)}\n" + "\n".join(plan.words()) + "\n"
 
 
 def _power_table(result: InstancesResult, plans: Sequence[InstancePlan]) -> PowerTable:
