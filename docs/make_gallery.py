@@ -13,7 +13,8 @@ from typing import Any
 
 import steadyrank as sr
 from steadyrank.present.svg import svg_text
-from steadyrank.studies.plotting import all_plots, alt_text
+from steadyrank.studies.plotting import alt_text
+from steadyrank.studies.registry import all_plots
 
 DOCS = Path(__file__).parent
 PICTURES = Path("images") / "gallery"
@@ -341,8 +342,8 @@ INTRODUCTION = """\
 # Gallery
 
 Every kind of figure, on small simulated data: `sr.plot(result)` draws the default of a result's
-class, `sr.plot(result, kind=…)` another; `studies.plotting.save_figure` writes SVG, PNG or
-PDF.
+class, `sr.plot(result, kind=…)` another; `steadyrank.present.figures.save_figure` writes SVG, PNG
+or PDF.
 Papers' figures are drawn on data of our own here: the same computation, not the same numbers.
 Made by `python docs/make_gallery.py`.
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import subprocess
 import sys
 
@@ -42,3 +44,20 @@ def test_every_error_has_its_place():
     assert issubclass(steadyrank.InputError, steadyrank.SteadyrankError)
     assert issubclass(steadyrank.MachineError, steadyrank.SteadyrankError)
     assert not issubclass(steadyrank.MachineError, steadyrank.InputError)
+
+
+def documented_parameters(function) -> list[str]:
+    """The names in the Parameters section of a docstring; several may share an entry."""
+    section = inspect.getdoc(function).partition("\nParameters\n----------\n")[2]
+    section = re.split(r"\n\w+\n-{3,}\n|\n>>> ", section)[0]
+    entries = [line.split(" : ")[0] for line in section.split("\n") if line and line[0] != " "]
+    return [name.lstrip("*") for entry in entries for name in entry.split(", ")]
+
+
+def test_every_parameter_of_a_public_function_is_documented():
+    for room in (steadyrank, papers):
+        for name in room.__all__:
+            function = getattr(room, name)
+            if inspect.isfunction(function):
+                expected = list(inspect.signature(function).parameters)
+                assert documented_parameters(function) == expected, name

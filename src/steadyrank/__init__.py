@@ -20,6 +20,7 @@ _HOMES = {
     "Measure": "measures.names",
     "Qrels": "data.qrels",
     "Run": "data.run",
+    "Runs": "data.runs",
     "Scores": "data.scores",
     "AgreeResult": "studies.agree.study",
     "agree": "studies.agree.study",
@@ -65,7 +66,7 @@ _HOMES = {
     "shard": "retrieval.makers.shard",
     "write_shards": "retrieval.makers.shard",
     "qrels_from_dict": "data.qrels",
-    "read_qrels": "data.read.runs",
+    "read_qrels": "data.read.qrels",
     "read_run": "data.read.runs",
     "read_runs": "data.read.runs",
     "read_scores": "data.read.score_files",
@@ -86,27 +87,39 @@ _HOMES = {
     "correlations": "stats.ranks.correlation",
     "cohen_kappa": "stats.ranks.kappa",
     "rbo": "stats.ranks.overlap",
+    "AuditResult": "studies.compare.audit",
+    "DiscriminativePower": "studies.compare.study",
+    "InstancePlan": "studies.instances.planning",
+    "Interval": "stats.interval",
+    "RankCorrelation": "stats.ranks.correlation",
+    "TrueMeans": "data.track.model",
 }
 
 __all__ = [
     "AgreeResult",
+    "AuditResult",
     "BuiltinCollection",
     "CheckResult",
     "CompareResult",
     "ComponentsResult",
+    "DiscriminativePower",
     "FormatError",
     "GridResult",
     "InputError",
+    "InstancePlan",
     "InstancesResult",
     "InstancesTable",
+    "Interval",
     "MachineError",
     "Measure",
     "PlanResult",
     "PoolsResult",
     "Qrels",
+    "RankCorrelation",
     "ReportResult",
     "Reproduction",
     "Run",
+    "Runs",
     "Scores",
     "ShardResult",
     "SimulateResult",
@@ -116,6 +129,7 @@ __all__ = [
     "SteadyrankWarning",
     "TopicsResult",
     "TrackModel",
+    "TrueMeans",
     "UnknownNameError",
     "__version__",
     "agree",
@@ -186,11 +200,13 @@ if TYPE_CHECKING:
     from steadyrank.data.interop.datasets import read_topics
     from steadyrank.data.interop.objects import as_qrels, as_run, as_scores
     from steadyrank.data.qrels import Qrels, qrels_from_dict
-    from steadyrank.data.read.runs import read_qrels, read_run, read_runs
+    from steadyrank.data.read.qrels import read_qrels
+    from steadyrank.data.read.runs import read_run, read_runs
     from steadyrank.data.read.score_files import read_scores, write_scores
     from steadyrank.data.run import Run, run_from_dict
+    from steadyrank.data.runs import Runs
     from steadyrank.data.scores import Scores, join_scores
-    from steadyrank.data.track.model import TrackModel, true_means
+    from steadyrank.data.track.model import TrackModel, TrueMeans, true_means
     from steadyrank.data.track.simulated import SimulatedTrack, simulated_track
     from steadyrank.data.write.files import write_qrels, write_run
     from steadyrank.errors import (
@@ -212,7 +228,9 @@ if TYPE_CHECKING:
     from steadyrank.retrieval.builtin.runs import builtin_runs
     from steadyrank.retrieval.makers.grid import GridResult, grid, write_grid
     from steadyrank.retrieval.makers.shard import ShardResult, shard, write_shards
+    from steadyrank.stats.interval import Interval
     from steadyrank.stats.ranks.correlation import (
+        RankCorrelation,
         correlations,
         kendall_tau,
         symmetric_tau_ap,
@@ -221,11 +239,11 @@ if TYPE_CHECKING:
     from steadyrank.stats.ranks.kappa import cohen_kappa
     from steadyrank.stats.ranks.overlap import rbo
     from steadyrank.studies.agree.study import AgreeResult, agree
-    from steadyrank.studies.compare.audit import audit_tests
+    from steadyrank.studies.compare.audit import AuditResult, audit_tests
     from steadyrank.studies.compare.result import CompareResult
-    from steadyrank.studies.compare.study import compare, discriminative_power
+    from steadyrank.studies.compare.study import DiscriminativePower, compare, discriminative_power
     from steadyrank.studies.components.study import ComponentsResult, components
-    from steadyrank.studies.instances.planning import plan_instances
+    from steadyrank.studies.instances.planning import InstancePlan, plan_instances
     from steadyrank.studies.instances.study import InstancesResult, InstancesTable, instances
     from steadyrank.studies.plan.study import PlanResult, plan
     from steadyrank.studies.plotting import plot

@@ -21,9 +21,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steadyrank import InputError, Qrels, Run, Scores, SteadyrankWarning, UnknownNameError
-from steadyrank.data.interop.objects import as_qrels, as_run, as_scores, one_by_one
+from steadyrank.data.interop.objects import as_qrels, as_run, as_scores, single_runs
 from steadyrank.data.interop.tool_frames import Tool, qrels_frame, run_frame
 from steadyrank.data.qrels import qrels_from_dict
+from steadyrank.data.read.runs import read_runs
 from steadyrank.data.run import run_from_dict
 from steadyrank.measures.evaluate import evaluate
 
@@ -383,7 +384,7 @@ def test_ranx_takes_our_frames_and_gives_them_back(run: Run, qrels: Qrels) -> No
     assert made.name == "bm25"
     assert same(made, run)
     assert [as_qrels(judgments).judgments(topic) for topic in QRELS] == list(QRELS.values())
-    assert [one.name for one in one_by_one([theirs, run])] == ["bm25", "bm25"]  # type: ignore[union-attr]
+    assert [one for _, one in single_runs([theirs, run])] == [theirs, run]
     with pytest.raises(InputError, match="expected a Run.*; got ranx Qrels"):
         as_run(judgments)
     with pytest.raises(InputError, match="ranx Run: empty: no topics"):
@@ -426,7 +427,7 @@ def test_trectools(tmp_path: Any) -> None:
 def test_nothing_foreign_is_imported() -> None:
     code = (
         "import sys, steadyrank.data.interop.objects as f\n"
-        "list(f.one_by_one(['a.run'])), f.table_of(3)\n"
+        "list(f.single_runs(['a.run'])), f.table_of(3)\n"
         "libraries = {'pandas', 'polars', 'pyarrow', 'ranx', 'ir_measures', 'trectools'}\n"
         "print(sorted(libraries & set(sys.modules)))"
     )
@@ -531,27 +532,30 @@ def test_what_is_no_scores(source: Any, message: str) -> None:
 # One run or several
 
 
-def test_one_by_one(run: Run) -> None:
+def test_one_run_or_several(run: Run) -> None:
     frame = frame_of(RUN, "qid", "docno", "score")
     for single in (run, RUN, frame, scored(), list(scored())):
-        made = list(one_by_one(single))
+        made = read_runs(single)
         assert len(made) == 1
-        assert same(made[0], run)  # type: ignore[arg-type]
-    assert list(one_by_one("a.run")) == ["a.run"]
-    assert list(one_by_one(["a.run", run])) == ["a.run", run]
-    assert [one.name for one in one_by_one({"x": frame, "y": RUN})] == ["x", "y"]  # type: ignore[union-attr]
-    assert [one.name for one in one_by_one({"x": RUN, "y": RUN})] == ["x", "y"]  # type: ignore[union-attr]
-    assert list(one_by_one([])) == []
+        for _ in range(2):  # an iterator of records, too, can be gone through again
+            assert same(made[0], run)
+    assert list(single_runs("a.run")) == [(None, "a.run")]
+    assert list(single_runs(["a.run", run])) == [(None, "a.run"), (None, run)]
+    assert [one.name for one in read_runs({"x": frame, "y": RUN})] == ["x", "y"]
+    assert [one.name for one in read_runs({"x": RUN, "y": RUN})] == ["x", "y"]
+    assert list(single_runs([])) == []
     with pytest.raises(InputError, match="expected a Run"):
-        list(one_by_one(3))
+        read_runs(3)
+    with pytest.raises(InputError, match="read_run reads files"):
+        list(read_runs({"x": "a.run"}))
 
 
 def test_duplicates_reach_every_run() -> None:
     frame = pd.DataFrame({"qid": 1, "docno": ["a", "a"], "score": [1.0, 2.0]})
     for several in (frame, [frame], {"x": frame}):
         with pytest.warns(SteadyrankWarning, match="repeated"):
-            (made,) = one_by_one(several, duplicates="best")
-        assert made.ranking("1") == [("a", 2.0)]  # type: ignore[union-attr]
+            (made,) = read_runs(several, duplicates="best")
+        assert made.ranking("1") == [("a", 2.0)]
 
 
 # Frames out

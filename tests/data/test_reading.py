@@ -251,7 +251,7 @@ def test_two_runs_of_one_name_are_refused_with_a_way_out(write, tmp_path):
     write("one/a.run", RUN)
     write("one/b.run", RUN)
     with pytest.raises(sr.InputError, match="named 'tag'.*name-from file"):
-        sr.read_runs(tmp_path / "one")
+        list(sr.read_runs(tmp_path / "one"))
 
 
 def test_run_information(write):
@@ -263,13 +263,13 @@ def test_run_information(write):
         {"team": "Y", "stemmer": "none"},
     ]
     with pytest.raises(sr.FormatError, match="expected a column 'run'"):
-        sr.read_runs(paths, run_info=write("bad.csv", "name,team\na,X\n"))
+        list(sr.read_runs(paths, run_info=write("bad.csv", "name,team\na,X\n")))
     with pytest.raises(sr.FormatError, match="short.csv:3: expected 2 columns, got 1"):
-        sr.read_runs(paths, run_info=write("short.csv", "run,team\na,X\nb\n"))
+        list(sr.read_runs(paths, run_info=write("short.csv", "run,team\na,X\nb\n")))
     with pytest.raises(sr.InputError, match="has no group"):
-        sr.read_runs(paths, team_from="^.")
+        list(sr.read_runs(paths, team_from="^."))
     with pytest.raises(sr.InputError, match="not a regular expression"):
-        sr.read_runs(paths, team_from="(")
+        list(sr.read_runs(paths, team_from="("))
 
 
 def test_the_first_bad_file_is_named_however_threads_run(write):
@@ -278,7 +278,7 @@ def test_the_first_bad_file_is_named_however_threads_run(write):
         write(f"{i:02d}.run", "oops\n")
     for jobs in (1, 2, 4):
         with pytest.raises(sr.FormatError, match="07.run:1"):
-            sr.read_runs(paths, jobs=jobs)
+            list(sr.read_runs(paths, jobs=jobs))
 
 
 def test_ids_that_are_not_utf8_pass_through(write):

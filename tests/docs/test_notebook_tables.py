@@ -1,17 +1,23 @@
-"""What a notebook shows: every result as a table, and no name as markup."""
+"""What print and a notebook show: every result as a table, and no name as markup."""
 
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
+import typing
 import warnings
 
 import numpy as np
 import pytest
 
 import steadyrank as sr
+from steadyrank import papers
 from steadyrank.data.track.model import TrueMeans
-from steadyrank.papers import error_rates
+from steadyrank.papers.model import Claim, Exhibit
+from steadyrank.present.json import to_json
+from steadyrank.studies.compare.tables import compare_text
+from steadyrank.studies.stability.tables import stability_text
 
 NASTY = "<script>alert('run')</script>"
 FACTOR = f"{NASTY}model"
@@ -80,36 +86,184 @@ def results(scores, tmp_path_factory):
             sr.pools(runs, qrels, measures="AP", trials=2, team_from="(.*)", pool_depth=3),
             sr.stability(scores, measure="AP"),
         ]
+    folder = tmp_path_factory.mktemp("runs")
     made = sr.write_grid(
         {"d1": "river banks", "d2": "old banks"},
         {"1": "banks"},
         stop_lists=["none"],
         lexical=["none"],
         models=["BM25"],
-        out=tmp_path_factory.mktemp("runs") / "made",
+        out=folder / "made",
     )
+    instances = np.random.default_rng(6).random((4, 12))
     effects = {"instance": 0.0004, "system_topic": 0.0064, "residual": 0.0036}
     found += [
         sr.check(runs, qrels),
         found[9].curve("minimum_difference", [0.1, 0.2]),
+        sr.plan_instances(effects, difference=0.05),
         sr.plan_instances(effects, difference=0.05).table(topics=[20], instances=[5]),
-        error_rates(5, 10, components=effects, tests=["mixed"], n_replications=20),
+        sr.audit_tests(scores, measure="AP", n_trials=10),
+        *sr.discriminative_power(scores, test="t"),
+        papers.single_instance_shares(n_instances=3, n_repetitions=2),
+        papers.equivalence_intervals(),
+        papers.contradictions({f"{NASTY}a": instances}, instances[0]),
+        papers.instance_spread({f"{NASTY}a": instances}),
+        papers.method_pvalues(papers.paper_comparisons(30, n_topics=5, n_instances=3), n_samples=5),
+        papers.pool_pvalues(instances, instances[0], sizes=[2, 3], n_pools=4, n_samples=5),
+        sr.kendall_tau([3, 1, 2], [3, 2, 1]),
+        reproduction(),
+        papers.error_rates(5, 10, components=effects, tests=["mixed"], n_replications=20),
         TrueMeans(systems=(f"{NASTY}a", "b"), values=np.array([[0.1, 0.2], [0.3, 0.5]])),
     ]
+    report = sr.ReportResult(
+        page=None,
+        path=folder / "page.html",
+        findings=(f"{NASTY} is first.",),
+        results={},
+        left_out={},
+        n_samples={},
+        seed=0,
+    )
+    found += [made, report]
+    found.append(
+        sr.write_shards(
+            {f"d{i}": f"river banks {i}" for i in range(40)},
+            {"1": "banks"},
+            shards=2,
+            cluster_samples=1,
+            partitions=1,
+            csi=1,
+            top_shards=1,
+            cluster_share=0.5,
+            sample_rate=[0.5],
+            out=folder / "shards",
+        )
+    )
     return {type(result).__name__: result for result in found} | {"WrittenRuns": made}
+
+
+def reproduction():
+    claims = (Claim(text=f"{NASTY} holds", holds=True), Claim(text="fails", holds=False))
+    exhibit = Exhibit(id="table-1", title="A table", claims=claims)
+    return sr.Reproduction(paper="p", reference="P.", data="d", exhibits=(exhibit,))
 
 
 def test_every_result_with_a_frame_has_a_table_of_its_own(results):
     frames = classes_with_frames()
     without = {name for name, kind in frames.items() if not hasattr(kind, "_repr_html_")}
     assert without == WITHOUT_TABLE
-    assert set(frames) - without == set(results)
+    assert set(frames) - without - set(results) == set()
+
+
+PUBLIC = [(room, name) for room in (sr, papers) for name in room.__all__]
+
+
+def returned_classes() -> dict[str, type]:
+    """Every class of the package that a public function returns, alone or in a list."""
+    found: dict[str, type] = {}
+    for room, name in PUBLIC:
+        value = getattr(room, name)
+        if inspect.isfunction(value):
+            pending = [typing.get_type_hints(value, globalns=_names(value)).get("return")]
+            while pending:
+                kind = pending.pop()
+                pending += typing.get_args(kind)
+                if isinstance(kind, type) and kind.__module__.startswith("steadyrank."):
+                    found[kind.__name__] = kind
+    return found
+
+
+def _names(function):
+    """The names of a function's module, and those that it imports for annotations alone."""
+    from concurrent.futures import Executor
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    return {
+        "Executor": Executor,
+        "Axes": Axes,
+        "Figure": Figure,
+        **vars(inspect.getmodule(function)),
+    }
+
+
+def test_an_interval_has_two_ends_and_is_a_list_in_json(results):
+    low, high = interval = sr.Interval(0.1, 0.3)
+    assert (low, high) == (interval.low, interval.high) == (0.1, 0.3)
+    assert to_json({"interval": interval}) == '{"interval": [0.1, 0.3]}\n'
+    intervals = (
+        results["InstancesResult"].interval,
+        results["InstancesResult"].equivalence.interval,
+        results["PlanResult"].plans[0].topics_interval,
+        results["StabilityResult"].coefficients[0].phi_interval,
+        results["SimulateResult"].rank_correlation.interval,
+        results["PoolsResult"].references[0].variance_interval,
+        *results["AgreeResult"].limits.values(),
+    )
+    assert {type(each) for each in intervals} == {sr.Interval}
+
+
+DATA = {"Run", "Qrels", "Measure", "BuiltinCollection", "SimulatedTrack"}
+"""Not results: one line says what they are."""
+
+
+def test_every_class_that_a_public_function_returns_is_public():
+    assert len(returned_classes()) > 20
+    assert set(returned_classes()) - {name for _, name in PUBLIC} == set()
+
+
+def test_every_result_of_a_public_function_prints_as_a_table(results):
+    assert set(returned_classes()) - DATA - set(results) == set()
+    for name, result in results.items():
+        printed, line = str(result), repr(result)
+        assert "array(" not in printed, name
+        assert f"{name}(" not in printed, name
+        assert len(printed.split("\n")) <= 60, name
+        assert line.startswith("<"), name
+        assert "\n" not in line, name
+        assert "array(" not in line, name
+        assert len(line) < 400, name
+
+
+@pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
+def test_printing_shows_what_the_command_prints(scores):
+    result = sr.compare(scores, measure="AP")
+    assert str(result) == compare_text(result, "table").rstrip("\n")
+    stable = sr.stability(scores, measure="AP")
+    assert str(stable) == stability_text([stable], "table").rstrip("\n")
+
+
+def test_long_tables_leave_out_their_middle():
+    runs = [f"run{r:02}" for r in range(50)]
+    values = np.linspace(1.0, 0.0, 50)[None, :, None] * np.ones(4)
+    many = sr.Scores(measures=["AP"], runs=runs, topics=list("1234"), values=values)
+    lines = [line.strip() for line in str(many).split("\n")]
+    assert len(lines) < 30
+    assert any(line.startswith("… 36 more") for line in lines)
+    assert any(line.startswith("run00") for line in lines)
+    assert any(line.startswith("run49") for line in lines)
+
+
+def test_results_of_many_runs_print_on_a_screen_or_two():
+    rng = np.random.default_rng(7)
+    runs, topics = [f"run{r:02}" for r in range(30)], [str(t) for t in range(20)]
+    many = sr.Scores(measures=["AP"], runs=runs, topics=topics, values=rng.random((1, 30, 20)))
+    for result in (
+        sr.compare(many),
+        sr.topics(many, trials=20),
+        sr.compare(many, baseline="run00"),
+    ):
+        assert len(str(result).split("\n")) <= 60
 
 
 def test_tables_hold_names_as_text(results):
     for name, result in results.items():
+        if name == "RankCorrelation":  # a number, and how it was found
+            continue
         shown = result._repr_html_()
-        assert "<table" in shown, name
+        assert ("<table" if hasattr(result, "to_frame") else "<p") in shown, name
         assert "<script" not in shown, name
-        if NASTY in result.to_frame().to_string():
+        text = result.to_frame().to_string() if hasattr(result, "to_frame") else str(result)
+        if NASTY in text:
             assert "&lt;script&gt;" in shown, name

@@ -6,8 +6,7 @@ import importlib.util
 
 import pytest
 
-from steadyrank.compute import kernels
-from steadyrank.compute import numba_cache as machine_code
+from steadyrank.compute import kernels, numba_cache
 
 SOURCE = """
 from steadyrank.compute.kernels import kernel
@@ -45,7 +44,7 @@ def test_killed_between_index_and_code_the_next_process_does_not_run_old_code(so
     for by, moment in ((10, "_save_data"), (100, "_save_index")):
         module = sources(by)
         with monkeypatch.context() as patch:
-            patch.setattr(machine_code.KeptCode, moment, killed)
+            patch.setattr(numba_cache.KeptCode, moment, killed)
             with pytest.raises(KeyboardInterrupt):
                 module.twice(0)
         assert sources(by).twice(0) == 2 * by
@@ -71,7 +70,7 @@ def test_a_full_disk_does_not_stop_kernels(sources, monkeypatch, error):
     def full(self, *rest):
         raise error
 
-    monkeypatch.setattr(machine_code.KeptCode, "_save_data", full)
+    monkeypatch.setattr(numba_cache.KeptCode, "_save_data", full)
     module = sources(1)
     assert module.twice(0) == 2
     assert not kernels.is_kept(module.twice)

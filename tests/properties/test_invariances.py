@@ -12,7 +12,9 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from study_cases import (
+
+import steadyrank as sr
+from bench.invariances.cases import (
     CASES,
     NO_STUDY,
     runs_shuffled,
@@ -21,9 +23,7 @@ from study_cases import (
     topics_shuffled,
     with_ties,
 )
-from telling_apart import by_name, first_difference
-
-import steadyrank as sr
+from bench.invariances.differences import by_name, first_difference
 from steadyrank import papers
 from steadyrank.data import order
 from steadyrank.stats.instances import systems as instance_systems

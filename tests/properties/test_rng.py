@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from study_cases import as_json, complete, small_data, told_fields, undrawn
 
 import steadyrank as sr
+from bench.invariances.cases import as_json, complete, small_data, told_fields, undrawn
 from steadyrank import papers
 from steadyrank.compute.random import seed_from
 from steadyrank.reporting.demo import demo

@@ -14,12 +14,14 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from nasty_page import NASTY, nasty_page
 
 from steadyrank.errors import InputError
-from steadyrank.present.page import Cell, Drilldown, Page, PageTable, Section
+from steadyrank.present.page import Cell, Drilldown, Page, PageFigure, PageTable, Section
 from steadyrank.present.page_html import page_html, visible
-from steadyrank.present.page_svg import inline_svg
+from steadyrank.present.page_svg import inline_svg, page_svg
+from steadyrank.present.svg import svg_text, tell
 
 PARTS = files("steadyrank.present") / "page"
 
@@ -426,6 +428,25 @@ def test_style_cannot_become_a_handler() -> None:
     assert "onload" not in found
     assert "id=" not in found
     assert 'fill="red"' in found
+
+
+def test_a_figure_of_a_page_is_read_and_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = Figure()
+    (line,) = figure.add_subplot().plot([1, 2], [3, 4], "o", label="a & b")
+    figure.axes[0].legend()
+    tell(line, ["<first>", "second"])
+    svg = page_svg(figure, alt="Two <dots>.", prefix="here-")
+    assert svg == inline_svg(svg_text(figure, alt="Two <dots>.", prefix="here-"), alt="Two <dots>.")
+    shown = PageFigure(id="dots", caption="C", alt="Two <dots>.", svg=svg)
+    section = Section(id="s", title="T", question="Q", figures=(shown,))
+    page = Page(title="P", subtitle="", lead=(), sections=(section,))
+    monkeypatch.setattr("steadyrank.present.page_svg._parsed", None)
+    assert svg in page_html(page)
+
+
+def test_text_behind_what_is_left_out_stays() -> None:
+    drawing = "<svg><g>a<script>b</script>c<g/>d<a>e</a>f<![CDATA[g]]><!-- h -->i</g></svg>"
+    assert ">ac<g/>dfi</g></svg>" in inline_svg(drawing, alt="")
 
 
 # What is refused

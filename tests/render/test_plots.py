@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import steadyrank as sr
 from steadyrank.present.figures import save_figure
 from steadyrank.present.plot_style import COLOURS, MOST_NAMES
-from steadyrank.studies.plotting import all_plots
+from steadyrank.studies.registry import all_plots
 
 KINDS = list(all_plots()["SimulateResult"])
 

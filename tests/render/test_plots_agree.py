@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 import steadyrank as sr
 from steadyrank.present.figures import save_figure
-from steadyrank.studies.plotting import all_plots
+from steadyrank.studies.registry import all_plots
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from steadyrank.present.svg import _TOLD, svg_text
-from steadyrank.studies.plotting import all_plots, alt_text
+from steadyrank.studies.plotting import alt_text
+from steadyrank.studies.registry import all_plots
 
 DOCS = Path(__file__).parents[2] / "docs"
 KEYS = [(name, kind) for name, kinds in all_plots().items() for kind in kinds]

@@ -13,14 +13,14 @@ import pytest
 import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.errors import InputError
-from steadyrank.retrieval.builtin.collection import collection as builtin
+from steadyrank.retrieval.builtin import collection as builtin
 from steadyrank.retrieval.builtin.docstrings import DocstringDocument
 from steadyrank.retrieval.engine.collections import collection_digest, read_collection
 from steadyrank.retrieval.engine.topics import read_topics
 from steadyrank.retrieval.makers.options import load_judgments
 from steadyrank.stats.ranks.correlation import bootstrap_tau_interval
 
-DATA = Path(builtin.__file__).with_name("builtin")
+DATA = Path(builtin.__file__).parent
 FEW = [
     DocstringDocument("json.dumps", "json.dumps(obj)", "Serialize an object to a JSON string."),
     DocstringDocument("numpy.sin", "numpy.sin", "Trigonometric sine of angles, by element."),
@@ -159,7 +159,7 @@ def _raise(error):
 
 def test_several_processes_at_once_agree(tmp_path):
     code = (
-        "import sys, json, time; from steadyrank.retrieval import builtin as b;"
+        "import sys, json, time; from steadyrank.retrieval.builtin import collection as b;"
         "from steadyrank.retrieval.builtin.docstrings import DocstringDocument as D;"
         "from pathlib import Path; b.cache_folder = lambda: Path(sys.argv[1]);"
         "b.extract_docstrings = lambda progress=None: ("

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from math import e, exp, log2, pi, sqrt
-from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
+from golden_cases import golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,9 +16,7 @@ from steadyrank.errors import InputError, UnknownNameError
 from steadyrank.retrieval.engine import model_kernels
 from steadyrank.retrieval.engine.models import _RANGES, MODELS, parse_model, weigh
 
-GOLDEN = json.loads(
-    (Path(__file__).parents[1] / "golden" / "retrieval_models.json").read_text("utf-8")
-)
+GOLDEN = golden("retrieval_models")
 
 
 @pytest.mark.parametrize("name", GOLDEN["expected"])

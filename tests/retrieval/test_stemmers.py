@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from pathlib import Path
 
 import pytest
 import Stemmer
+from golden_cases import golden
 
 from steadyrank.errors import MachineError, UnknownNameError
 from steadyrank.retrieval.engine import lovins as rules
 from steadyrank.retrieval.engine.lovins import lovins
 from steadyrank.retrieval.engine.stemmers import STEMMERS, stem_words, weak_porter
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "stems.json").read_text("utf-8"))
+GOLDEN = golden("stems")
 WORDS = [word for word, _, _ in GOLDEN["expected"]]
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import tracemalloc
 from itertools import combinations, product
-from pathlib import Path
 
 import numpy as np
 import pytest
+from golden_cases import golden
 from scipy import stats
 
 from steadyrank.errors import InputError, UnknownNameError
@@ -17,12 +16,6 @@ from steadyrank.stats.anova.main_effects import tukey_main_effect
 from steadyrank.stats.anova.parts import balanced_layout
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tukey import tukey_hsd
-
-GOLDEN = Path(__file__).parents[1] / "golden"
-
-
-def golden(name):
-    return json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
 
 
 def column(table, names, key):

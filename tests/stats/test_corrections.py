@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from golden_cases import golden
 from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
@@ -14,7 +12,7 @@ from statsmodels.stats.multitest import multipletests
 from steadyrank.errors import InputError
 from steadyrank.stats.pairs.corrections import METHODS, adjust
 
-CASE = json.loads((Path(__file__).parents[1] / "golden" / "p_adjust.json").read_text("utf-8"))
+CASE = golden("p_adjust")
 families = st.lists(st.floats(0, 1) | st.just(float("nan")), max_size=40)
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from itertools import permutations, product
 from math import prod
-from pathlib import Path
 
 import numpy as np
 import pytest
+from golden_cases import golden_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -32,15 +31,8 @@ from steadyrank.stats.ranks.correlation import (
 )
 from steadyrank.stats.ranks.overlap import EMPTY_RANKING, rbo
 
-GOLDEN = Path(__file__).parents[1] / "golden"
-
 WORD_BORDERS = [2, 3, 10, 63, 64, 65, 127, 128, 129, 511, 512, 513, 1100]
 """Numbers of systems around the borders of words of bits, and of groups of words."""
-
-
-def golden(name):
-    case = json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
-    return case["inputs"], case["expected"], case["tolerance"]
 
 
 def scores(rng, *shape, decimals=None):
@@ -98,12 +90,12 @@ def defined_tau_ap_b(estimate, reference):
 
 
 def test_tau_of_the_golden_files():
-    inputs, expected, tolerance = golden("kendall_no_ties")
+    inputs, expected, tolerance = golden_case("kendall_no_ties")
     found = kendall_tau(inputs["x"], inputs["y"])
     assert found.value == pytest.approx(expected["tau"], abs=tolerance)
     assert found.counts.concordant == expected["T_concordant"]
     assert found.counts.discordant == expected["n_swaps"]
-    inputs, expected, tolerance = golden("kendall_ties")
+    inputs, expected, tolerance = golden_case("kendall_ties")
     found = kendall_tau(inputs["x"], inputs["y"])
     assert found.value == pytest.approx(expected["tau_b"], abs=tolerance)
     assert found.counts.concordant - found.counts.discordant == expected["S"]
@@ -112,7 +104,7 @@ def test_tau_of_the_golden_files():
 
 
 def test_degenerate_rankings_are_flagged():
-    inputs, expected, _ = golden("kendall_degenerate")
+    inputs, expected, _ = golden_case("kendall_degenerate")
     found = kendall_tau(inputs["x"], inputs["y"])
     assert expected["tau_b"] is None
     assert np.isnan(found.value)
@@ -137,7 +129,7 @@ def test_counts_of_pairs_add_up():
 
 
 def test_mean_tau_of_simulated_scores():
-    inputs, expected, tolerance = golden("krcc_fixed")
+    inputs, expected, tolerance = golden_case("krcc_fixed")
     taus = taus_against(inputs["raw"], inputs["simulated"])
     np.testing.assert_allclose(taus, expected["tau_b"], rtol=0, atol=tolerance)
     assert taus.mean() == pytest.approx(expected["KRCC"], abs=tolerance)
@@ -192,7 +184,7 @@ def test_infinite_scores_are_ranks_like_others():
 
 
 def test_tau_ap_of_the_golden_files():
-    inputs, expected, tolerance = golden("tau_ap_no_ties")
+    inputs, expected, tolerance = golden_case("tau_ap_no_ties")
     truth, estimate = inputs["truth"], inputs["estimate"]
     for ties in "ab":
         found = tau_ap(estimate, truth, ties=ties)
@@ -212,7 +204,7 @@ def test_tau_ap_of_the_golden_files():
 
 
 def test_tau_ap_with_ties_of_the_golden_file():
-    inputs, expected, tolerance = golden("tau_ap_ties")
+    inputs, expected, tolerance = golden_case("tau_ap_ties")
     found = tau_ap(inputs["estimate"], inputs["truth"])
     assert found.value == pytest.approx(expected["tau_ap"], abs=tolerance)
     assert enumerated_tau_ap(inputs["estimate"], inputs["truth"]) == Fraction(expected["fraction"])
@@ -411,7 +403,7 @@ def test_reversing_a_ranking_reverses_tau(drawn):
 
 
 def test_published_intervals():
-    inputs, expected, tolerance = golden("kendall_ci_sakai2016_table2")
+    inputs, expected, tolerance = golden_case("kendall_ci_sakai2016_table2")
     for i, tau in enumerate(inputs["tau"]):
         found = kendall_interval(tau, inputs["n"], level=inputs["conf"])
         assert found.high - tau == pytest.approx(expected["half_width"], abs=1e-12)

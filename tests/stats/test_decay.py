@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from golden_cases import golden
 from scipy.optimize import curve_fit
 from scipy.stats import norm
 
@@ -20,7 +18,7 @@ from steadyrank.stats.planning.exponential_fit import (
 from steadyrank.studies.topics.kernels import REVERSED
 from steadyrank.studies.topics.levels import count_splits
 
-CASE = json.loads((Path(__file__).parents[1] / "golden" / "vb_exponential_fit.json").read_text())
+CASE = golden("vb_exponential_fit")
 SIZES = np.array(CASE["inputs"]["n"], float)
 RATES = np.array([CASE["inputs"]["error_rate"]])
 

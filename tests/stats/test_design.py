@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
+from golden_cases import golden_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
@@ -19,8 +18,6 @@ from steadyrank.errors import InputError
 from steadyrank.stats.planning import design
 from steadyrank.stats.planning.power import t_power
 
-GOLDEN = Path(__file__).parents[1] / "golden"
-
 TABLE_3 = {
     "nG@1": [(0.114, 159), (0.114, 159), (0.118, 164), (0.121, 168), (0.113, 157)],
     "P+": [(0.094, 131), (0.094, 131), (0.095, 132), (0.097, 135), (0.095, 132)],
@@ -29,11 +26,6 @@ TABLE_3 = {
     "Q@10": [(0.029, 41), (0.028, 40), (0.030, 42), (0.029, 41), (0.041, 58)],
 }
 """Sakai & Shang 2016: variances and topics for alpha .05, beta .20, minD .15, m 10."""
-
-
-def golden(name):
-    case = json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
-    return case["inputs"], case["expected"], case["tolerance"]
 
 
 @pytest.mark.parametrize("df1", [1, 2, 9, 99])
@@ -69,7 +61,7 @@ def test_power_of_f_without_noncentrality_is_alpha():
 
 
 def test_noncentral_distributions_of_r():
-    inputs, expected, tolerance = golden("noncentral_distributions")
+    inputs, expected, tolerance = golden_case("noncentral_distributions")
     f = inputs["f"]
     alpha = stats.f.sf(f["q"], f["df1"], f["df2"])
     found = [design.f_power(ncp, f["df1"], f["df2"], alpha) for ncp in f["ncp"]]
@@ -95,7 +87,7 @@ def test_power_of_f_with_few_degrees_of_freedom_and_a_large_noncentrality(noncen
 
 
 def test_anova_sizes_of_r():
-    inputs, expected, tolerance = golden("topicsize_anova_exact")
+    inputs, expected, tolerance = golden_case("topicsize_anova_exact")
     aim = {"systems": inputs["m"], "alpha": inputs["alpha"]}
     for i, variance in enumerate(inputs["sigma2"]):
         rates = {**aim, "beta": inputs["beta"]}
@@ -109,7 +101,7 @@ def test_anova_sizes_of_r():
 
 
 def test_t_sizes_of_r():
-    inputs, expected, _ = golden("topicsize_t_exact")
+    inputs, expected, _ = golden_case("topicsize_t_exact")
     difference, variance = inputs["minD"], inputs["sd"] ** 2
     rates = {"alpha": inputs["alpha"], "beta": inputs["beta"]}
     paired = design.topics_for_range(difference, variance / 2, paired=True, **rates)
@@ -128,7 +120,7 @@ def test_t_sizes_of_r():
 
 
 def test_interval_sizes_of_r():
-    inputs, expected, _ = golden("topicsize_ci_exact")
+    inputs, expected, _ = golden_case("topicsize_ci_exact")
     for i, (width, variance) in enumerate(zip(inputs["delta"], inputs["sigma2_d"], strict=True)):
         alpha = 1 - inputs["conf"]
         assert design.topics_for_width(width, variance / 2, alpha=alpha) == expected["n"][i]
@@ -137,7 +129,7 @@ def test_interval_sizes_of_r():
 
 
 def test_noncentralities_of_nagata():
-    inputs, expected, tolerance = golden("nagata_lambda")
+    inputs, expected, tolerance = golden_case("nagata_lambda")
     for i, (alpha, beta) in enumerate(inputs["alpha_beta"]):
         assert design.NAGATA[alpha, beta] == tuple(inputs["constants"][i])
         for j, phi in enumerate(inputs["phi"]):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
+from golden_cases import golden
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from statsmodels.stats.weightstats import ttost_paired
@@ -15,7 +14,7 @@ from statsmodels.stats.weightstats import ttost_paired
 from steadyrank.errors import InputError
 from steadyrank.stats.instances.equivalence import equivalence_test, t_limits, verdict_of
 
-CASE = json.loads((Path(__file__).parents[1] / "golden/equivalence_tests.json").read_text("utf-8"))
+CASE = golden("equivalence_tests")
 
 
 def test_the_case_of_r():

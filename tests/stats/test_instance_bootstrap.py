@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import json
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
+from golden_cases import golden_case
 from scipy import stats
 
 from steadyrank.errors import InputError
@@ -19,13 +18,6 @@ from steadyrank.stats.instances.bootstrap import (
     algorithm_two,
     two_way_bootstrap,
 )
-
-GOLDEN = Path(__file__).parents[1] / "golden"
-
-
-def golden(name):
-    case = json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
-    return case["inputs"], case["expected"], case["tolerance"]
 
 
 def made(n_instances, n_topics, seed=1, effect=0.03, instance=0.02):
@@ -81,7 +73,7 @@ def listing(d, indices, *, paper, two_sided=True):
 
 
 def test_the_golden_resamples():
-    inputs, expected, tolerance = golden("bootstrap_alg2_fixed_indices")
+    inputs, expected, tolerance = golden_case("bootstrap_alg2_fixed_indices")
     d = np.array(inputs["instances"]) - np.array(inputs["b"])
     assert algorithm_two(d).statistic == pytest.approx(expected["t_obs"], rel=tolerance)
     found, extreme, above = _instances(d), 0, 0
@@ -190,7 +182,7 @@ def test_all_resamples_of_a_tiny_layout():
 
 
 def test_one_instance_is_algorithm_one():
-    inputs, expected, _ = golden("bootstrap_alg1_exact_limit")
+    inputs, expected, _ = golden_case("bootstrap_alg1_exact_limit")
     z = np.array(inputs["z"])
     key = next(name for name in expected if "two_sided" in name)
     test = algorithm_two(z[None, :], n_samples=100_000)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from golden_cases import golden
 from scipy import special
 
 from steadyrank.errors import InputError
@@ -16,7 +14,7 @@ from steadyrank.stats.mixed.model import MixedModel
 from steadyrank.stats.mixed.pooling import combined_mean_squares, pooled_squares
 from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference
 
-CASE = json.loads((Path(__file__).parents[1] / "golden" / "kenward_roger.json").read_text("utf-8"))
+CASE = golden("kenward_roger")
 NAMES = list(CASE["inputs"])
 COMPLETE = [name for name in NAMES if "missing" not in name]
 

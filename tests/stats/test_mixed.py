@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from golden_cases import golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from steadyrank.errors import InputError
+from steadyrank.stats.mixed import model as mixed_model
 from steadyrank.stats.mixed.balanced import Strata, best_of_strata
 from steadyrank.stats.mixed.fit import NO_RESIDUAL, coefficient_intervals, component_intervals, fit
 from steadyrank.stats.mixed.fit import fit as mixed
-from steadyrank.stats.mixed.fit import model as mixed_model
 from steadyrank.stats.mixed.general import Tables, tables_of
 from steadyrank.stats.mixed.model import MixedModel, likelihood_of, scale_of
 from steadyrank.stats.mixed.search import identified, maximise, residual_df, search
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 AXES = ("system", "instance", "topic")
 TERMS = {
     "topic": ("topic",),
@@ -33,10 +31,6 @@ TERMS = {
     "cell": ("instance", "topic"),
 }
 NESTED = {name: TERMS[name] for name in ("topic", "system_topic", "nested")}
-
-
-def golden(name):
-    return json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
 
 
 def golden_model(name):

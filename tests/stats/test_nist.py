@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from nist_sets import GOLDEN, NAMES, OneWay, certified, exact_of_stored, stored
+from golden_cases import golden
 
+from bench.accuracy.nist_sets import NAMES, OneWay, certified, exact_of_stored, stored
 from steadyrank.stats.anova.balanced import anova
 
 PRINTED = {
@@ -35,7 +34,7 @@ def test_nothing_is_lost_of_what_is_stored(name):
 
 @pytest.mark.parametrize("name", ["SiRstv", "AtmWtAg", "SmLs01", "SmLs04", "SmLs07"])
 def test_certified_tables(name):
-    case = json.loads((GOLDEN / f"nist_anova_{name}.json").read_text("utf-8"))
+    case = golden(f"nist_anova_{name}")
     expected, truth = case["expected"], certified(name)
     printed = OneWay(
         between=expected["SS_between"], within=expected["SS_within"], statistic=expected["F"]

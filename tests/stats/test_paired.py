@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import json
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
+from golden_cases import golden_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -21,14 +20,8 @@ from steadyrank.stats.pairs.tests import (
     wilcoxon,
 )
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 ONE = np.array([[0, 1]])
 TESTS = [paired_t, wilcoxon, sign_test, randomization, studentized_bootstrap]
-
-
-def golden(name):
-    case = json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
-    return case["inputs"], case["expected"], case["tolerance"]
 
 
 def scores_of(inputs):
@@ -44,13 +37,13 @@ def simulated(n_runs, n_topics, seed=1, decimals=None):
 
 
 def test_t_of_the_golden_files():
-    inputs, expected, tolerance = golden("t_paired_basic")
+    inputs, expected, tolerance = golden_case("t_paired_basic")
     test = paired_t(scores_of(inputs), ONE)
     assert test.n[0] == expected["n"]
     assert test.difference[0] == pytest.approx(expected["mean_diff"], rel=tolerance)
     assert test.statistic[0] == pytest.approx(expected["t"], rel=tolerance)
     assert test.pvalue[0] == pytest.approx(expected["p_two_sided"], rel=tolerance)
-    inputs, expected, tolerance = golden("t_paired_missing")
+    inputs, expected, tolerance = golden_case("t_paired_missing")
     test = paired_t(scores_of(inputs), ONE)
     assert test.n[0] == expected["n"]
     assert test.difference[0] == pytest.approx(expected["mean_diff"], rel=tolerance)
@@ -60,7 +53,7 @@ def test_t_of_the_golden_files():
 
 @pytest.mark.parametrize("name", ["all_zero", "constant", "single"])
 def test_degenerate_pairs_follow_the_conventions(name):
-    inputs, expected, _ = golden("t_paired_degenerate")
+    inputs, expected, _ = golden_case("t_paired_degenerate")
     test, want = paired_t(scores_of(inputs[name]), ONE), expected[name]
     number = {None: np.nan, "Infinity": np.inf}
     assert test.flag[0] == want["flag"]
@@ -103,29 +96,29 @@ def test_no_pairs_and_no_topics():
 
 
 def test_wilcoxon_of_the_golden_files():
-    inputs, expected, tolerance = golden("wilcoxon_exact")
+    inputs, expected, tolerance = golden_case("wilcoxon_exact")
     exact, normal = (wilcoxon(scores_of(inputs), ONE, exact_up_to=k) for k in (50, 0))
     assert exact.statistic[0] == expected["W_plus"]
     assert exact.pvalue[0] == pytest.approx(expected["p_exact_two_sided"], rel=tolerance)
     assert normal.pvalue[0] == pytest.approx(expected["p_normal_corrected"], rel=tolerance)
-    inputs, expected, tolerance = golden("wilcoxon_ties_zeros")
+    inputs, expected, tolerance = golden_case("wilcoxon_ties_zeros")
     normal = wilcoxon(scores_of(inputs), ONE, exact_up_to=9)
     assert normal.statistic[0] == expected["W_plus"]
     assert normal.pvalue[0] == pytest.approx(expected["p_normal_corrected"], rel=tolerance)
-    inputs, expected, tolerance = golden("wilcoxon_ties_exact_enumeration")
+    inputs, expected, tolerance = golden_case("wilcoxon_ties_exact_enumeration")
     exact = wilcoxon(scores_of(inputs), ONE)
     assert exact.pvalue[0] == pytest.approx(expected["p_two_sided"], rel=tolerance)
 
 
 def test_sign_test_of_the_golden_file():
-    inputs, expected, tolerance = golden("sign_test")
+    inputs, expected, tolerance = golden_case("sign_test")
     test = sign_test(scores_of(inputs), ONE)
     assert test.statistic[0] == expected["n_pos"]
     assert test.pvalue[0] == pytest.approx(expected["p_two_sided"], rel=tolerance)
 
 
 def test_mostly_tied_of_the_golden_file():
-    inputs, expected, tolerance = golden("mostly_tied")
+    inputs, expected, tolerance = golden_case("mostly_tied")
     scores = scores_of(inputs)
     t = paired_t(scores, ONE)
     assert t.statistic[0] == pytest.approx(expected["t"], rel=tolerance)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
+from golden_cases import golden
 from scipy import stats
 
 from steadyrank.errors import InputError
+from steadyrank.stats.mixed import posterior as module
 from steadyrank.stats.mixed.fit import NO_RESIDUAL, fit
-from steadyrank.stats.mixed.fit import posterior as module
 from steadyrank.stats.mixed.model import MixedModel
 from steadyrank.stats.mixed.posterior import posterior
 from steadyrank.stats.mixed.sampling import effective_sample_size, hpd_interval, split_rhat
@@ -23,7 +22,6 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # once a day, of its own successor
     import arviz
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 NESTED = {"topic": "topic", "system_topic": ("system", "topic"), "instance": ("system", "instance")}
 
 
@@ -54,7 +52,7 @@ def autoregressive(correlation, shape, seed=0):
 
 
 def test_shortest_interval_as_by_coda():
-    case = json.loads((GOLDEN / "hpd_interval.json").read_text("utf-8"))
+    case = golden("hpd_interval")
     draws, want = case["inputs"]["draws"], case["expected"]
     assert hpd_interval(draws) == pytest.approx(want["hpd95"], abs=case["tolerance"])
     assert hpd_interval(draws, level=0.9) == pytest.approx(want["hpd90"], abs=case["tolerance"])

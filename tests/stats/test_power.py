@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from golden_cases import golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -14,12 +12,6 @@ from statsmodels.stats.power import TTestPower
 
 from steadyrank.errors import InputError
 from steadyrank.stats.planning.power import smallest_difference, t_power
-
-GOLDEN = Path(__file__).parents[1] / "golden"
-
-
-def golden(name):
-    return json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 50, 249, 1000])

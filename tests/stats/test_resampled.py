@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import json
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
+from golden_cases import golden_case
 from scipy import stats
 
 from steadyrank.errors import InputError
@@ -19,13 +18,7 @@ from steadyrank.stats.pairs.resampled import (
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 ONE = np.array([[0, 1]])
-
-
-def golden(name):
-    case = json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
-    return case["inputs"], case["expected"], case["tolerance"]
 
 
 def against_zero(z):
@@ -43,7 +36,7 @@ def weights_of(indices, n):
 
 
 def test_randomization_of_the_golden_file():
-    inputs, expected, tolerance = golden("randomisation_exact")
+    inputs, expected, tolerance = golden_case("randomisation_exact")
     scores = np.array([inputs["a"], inputs["b"]])
     test = randomization(scores, ONE, exact_up_to=expected["n_permutations"])
     assert test.pvalue[0] == pytest.approx(expected["p_two_sided"], rel=tolerance)
@@ -111,7 +104,7 @@ def test_flips_count_what_a_plain_loop_counts():
 
 
 def test_bootstrap_with_given_resamples_is_the_golden_one():
-    inputs, expected, tolerance = golden("bootstrap_alg1_fixed_indices")
+    inputs, expected, tolerance = golden_case("bootstrap_alg1_fixed_indices")
     z = np.array(inputs["z"])
     weights = weights_of(inputs["indices"], len(z))
     shift = z @ weights.mean(axis=0) / len(z)
@@ -125,7 +118,7 @@ def test_bootstrap_with_given_resamples_is_the_golden_one():
 
 
 def test_bootstrap_over_all_resamples_is_the_golden_limit():
-    inputs, expected, tolerance = golden("bootstrap_alg1_exact_limit")
+    inputs, expected, tolerance = golden_case("bootstrap_alg1_exact_limit")
     z = np.array(inputs["z"])
     weights = weights_of(list(product(range(4), repeat=4)), 4)
     t_star = resampled_statistics(z[None], weights, None)[:, 0]
@@ -141,7 +134,7 @@ def test_bootstrap_over_all_resamples_is_the_golden_limit():
     ("alternative", "name"), [("two-sided", "p_two_sided_abs"), ("greater", "p_one_sided_ge")]
 )
 def test_bootstrap_samples_come_close_to_the_golden_limit(mode, alternative, name):
-    inputs, expected, _ = golden("bootstrap_alg1_exact_limit")
+    inputs, expected, _ = golden_case("bootstrap_alg1_exact_limit")
     test = studentized_bootstrap(
         against_zero(inputs["z"]), ONE, n_samples=40_000, mode=mode, alternative=alternative
     )
@@ -151,7 +144,7 @@ def test_bootstrap_samples_come_close_to_the_golden_limit(mode, alternative, nam
 
 
 def test_resample_means_have_the_golden_moments():
-    inputs, expected, _ = golden("bootstrap_mean_moments")
+    inputs, expected, _ = golden_case("bootstrap_mean_moments")
     z = np.array(inputs["z"])
     weights = np.concatenate([topic_draws(1, (b, 0, 256), 12) for b in range(80)])
     assert (weights.sum(axis=1) == 12).all()

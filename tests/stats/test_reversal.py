@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from golden_cases import golden_case
 from scipy.integrate import quad
 from scipy.special import erf
 from scipy.stats import norm
@@ -23,16 +21,9 @@ from steadyrank.stats.planning.reversal import (
     williams_normal,
 )
 
-GOLDEN = Path(__file__).parents[1] / "golden"
-
-
-def golden(name: str) -> tuple[dict, dict, float]:
-    case = json.loads((GOLDEN / f"{name}.json").read_text())
-    return case["inputs"], case["expected"], case["tolerance"]
-
 
 def test_the_three_forms_are_the_golden_ones():
-    given, expected, tolerance = golden("reer")
+    given, expected, tolerance = golden_case("reer")
     gap, n = given["mu_diff"], given["n"]
     independent = given["var_a"] + given["var_b"]
     paired = independent - 2 * given["cov_ab"]
@@ -46,7 +37,7 @@ def test_the_three_forms_are_the_golden_ones():
 
 
 def test_williams_is_the_golden_one_and_the_misprint_is_not():
-    given, expected, tolerance = golden("williams_erf")
+    given, expected, tolerance = golden_case("williams_erf")
     z = np.array(given["z"])
     np.testing.assert_allclose(williams_normal(z), expected["phi_williams"], atol=tolerance)
     np.testing.assert_allclose(norm.cdf(z), expected["phi_exact"], atol=tolerance)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from golden_cases import golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import studentized_range
@@ -21,8 +20,7 @@ from steadyrank.stats.pairs import studentized_range as studentized
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, all_pairs
 from steadyrank.stats.pairs.tukey import randomized_tukey, tukey_hsd, two_way_anova
 
-PATH = Path(__file__).parents[1] / "golden" / "anova_twoway_tukey.json"
-CASE = json.loads(PATH.read_text("utf-8"))
+CASE = golden("anova_twoway_tukey")
 SCORES = np.array(list(CASE["inputs"]["scores"].values()))
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from golden_cases import golden
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -24,12 +23,6 @@ from steadyrank.stats.mixed.two_way import (
     two_way_difference,
 )
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
-
-GOLDEN = Path(__file__).parents[1] / "golden"
-
-
-def golden(name):
-    return json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
 
 
 def differences(instances, topics, sd_instance, sd_topic, sd_error, seed=0):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from golden_cases import golden_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -24,13 +23,6 @@ from steadyrank.stats.planning.variance import (
     variance_components,
 )
 
-GOLDEN = Path(__file__).parents[1] / "golden"
-
-
-def golden(name):
-    case = json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
-    return case["inputs"], case["expected"], case["tolerance"]
-
 
 def rows(scores):
     return np.array(list(scores.values()), dtype=np.float64)
@@ -43,7 +35,7 @@ def correlated(rng, n_samples, m, n, share):
 
 
 def test_v_e_of_r():
-    inputs, expected, tolerance = golden("anova_oneway_VE")
+    inputs, expected, tolerance = golden_case("anova_oneway_VE")
     found = pooled_variance(rows(inputs["scores"]))
     assert found.value == pytest.approx(expected["V_E"], abs=tolerance)
     assert found.value == pytest.approx(np.mean(expected["per_system_variance"]), abs=tolerance)
@@ -51,7 +43,7 @@ def test_v_e_of_r():
 
 
 def test_v_e_with_missing_cells_and_of_a_single_run():
-    inputs, expected, tolerance = golden("VE_missing_and_single_run")
+    inputs, expected, tolerance = golden_case("VE_missing_and_single_run")
     found = pooled_variance(rows(inputs["scores"]))
     assert found.value == pytest.approx(expected["V_E"], abs=tolerance)
     assert (found.df, found.n_missing) == (expected["df_E"], 11)
@@ -61,7 +53,7 @@ def test_v_e_with_missing_cells_and_of_a_single_run():
 
 
 def test_empty_runs_and_topics_do_not_count():
-    inputs, _, _ = golden("anova_oneway_VE")
+    inputs, _, _ = golden_case("anova_oneway_VE")
     scores = rows(inputs["scores"])
     padded = np.full((6, 15), np.nan)
     padded[1:5, 2:14] = scores
@@ -165,7 +157,7 @@ def test_a_variance_needs_two_topics_and_rounding_is_none():
 
 
 def test_g_study_of_r():
-    inputs, expected, tolerance = golden("gtheory_crossed")
+    inputs, expected, tolerance = golden_case("gtheory_crossed")
     g = variance_components(np.array(inputs["scores"]).T)
     mean_squares = dict(zip(("s", "t", "e"), g.mean_squares.values(), strict=True))
     assert mean_squares == pytest.approx(expected["mean_squares"], abs=tolerance)

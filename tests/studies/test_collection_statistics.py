@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
+from golden_cases import golden_case
 from scipy.stats import kendalltau, rankdata, t
 
 from steadyrank.errors import InputError
@@ -19,16 +17,9 @@ from steadyrank.studies.simulate.statistics import (
     significance_rates,
 )
 
-GOLDEN = Path(__file__).parents[1] / "golden"
-
-
-def golden(name: str) -> tuple[dict, dict]:
-    case = json.loads((GOLDEN / f"{name}.json").read_text())
-    return case["inputs"], case["expected"]
-
 
 def test_error_rate_golden():
-    inputs, expected = golden("error_rate_bins")
+    inputs, expected, _ = golden_case("error_rate_bins")
     found = error_rate(np.array(inputs["raw"]), np.array(inputs["simulated"]))
     assert found.count.tolist() == expected["count"]
     assert found.errors.tolist() == expected["error_count"]
@@ -51,14 +42,14 @@ def test_error_rate_standard_error_covers_the_spread_between_studies():
 
 
 def test_rank_correlation_golden():
-    inputs, expected = golden("krcc_fixed")
+    inputs, expected, _ = golden_case("krcc_fixed")
     found = rank_correlation(np.array(inputs["raw"]), np.array(inputs["simulated"]))
     np.testing.assert_allclose(found.taus, expected["tau_b"], atol=1e-12)
     assert found.mean == pytest.approx(expected["KRCC"], abs=1e-12)
 
 
 def test_significance_and_estimated_difference_golden():
-    inputs, expected = golden("asl_ed_fixed")
+    inputs, expected, _ = golden_case("asl_ed_fixed")
     z = np.array(inputs["z"])
     means = np.stack([z.mean(axis=1), np.zeros(len(z))], axis=1)
     errors = (z.std(axis=1, ddof=1) / np.sqrt(z.shape[1]))[None, :]

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import json
 import math
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
+from golden_cases import golden
 from scipy import integrate, special, stats
 
 from steadyrank.compute.random import block_stream
@@ -71,8 +70,7 @@ def test_batches_of_tests_are_the_tests_one_by_one(n_instances, n_topics):
 
 
 def test_welch_against_r():
-    path = Path(__file__).parents[1] / "golden" / "t_two_sample.json"
-    case = json.loads(path.read_text("utf-8"))
+    case = golden("t_two_sample")
     first, second = (np.array(case["inputs"][name])[:, None] for name in "ab")
     expected = case["expected"]["welch"]["p"]
     assert welch_pvalues(first, second) == pytest.approx(expected, rel=1e-10)

@@ -9,10 +9,10 @@ import statistics
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from golden_cases import golden
 from scipy import stats
 
 import steadyrank as sr
@@ -28,7 +28,6 @@ from steadyrank.studies.pools.trials import (
     team_subsets,
 )
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 DEPTH = 6
 """Less deep than the pool was: some judgments have no contributor here."""
 
@@ -51,10 +50,6 @@ MEASURES = [
 
 def own_share(ranked, judged):
     return (ranked[:10] > 0).sum() / len(judged)
-
-
-def golden(name):
-    return json.loads((GOLDEN / f"{name}.json").read_text("utf-8"))
 
 
 @pytest.fixture(scope="module")

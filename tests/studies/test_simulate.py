@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import signal
@@ -11,16 +10,17 @@ import sys
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
+from golden_cases import golden
 from plain_sampler import average_precision, plain_samples
 from scipy.stats import gaussian_kde, kendalltau
 
 import steadyrank as sr
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.studies.simulate import blocks as sample_blocks
 from steadyrank.studies.simulate.profile_kernels import (
     NUMBER,
     ROBUST,
@@ -28,9 +28,7 @@ from steadyrank.studies.simulate.profile_kernels import (
     SILVERMAN,
     bandwidth_of,
 )
-from steadyrank.studies.simulate.study import blocks as sample_blocks
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 N_SAMPLES = 1300
 """Two blocks and a bit."""
 
@@ -362,7 +360,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(track, result):
 
 
 def test_bandwidths():
-    case = json.loads((GOLDEN / "kde_bandwidth.json").read_text())
+    case = golden("kde_bandwidth")
     x = np.array(case["inputs"]["x"])
     expected = case["expected"]
     assert bandwidth_of(x, SCOTT, 0.0) == pytest.approx(expected["bw_scipy_scott"], rel=1e-10)
@@ -382,7 +380,7 @@ def test_bandwidths():
 
 
 def test_denominators_golden():
-    case = json.loads((GOLDEN / "ap_denominators.json").read_text())
+    case = golden("ap_denominators")
     inputs, expected = case["inputs"], case["expected"]
     ranks = np.flatnonzero(inputs["labels"]) + 1
     sampled = len(ranks)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
+from golden_cases import golden
 
 import steadyrank as sr
 from steadyrank.stats.planning.variance import variance_components
-from steadyrank.studies.plan.tables import stability_json, stability_text
+from steadyrank.studies.stability.tables import stability_json, stability_text
 
-CASE = json.loads((Path(__file__).parents[1] / "golden/gtheory_crossed.json").read_text("utf-8"))
+CASE = golden("gtheory_crossed")
 
 
 def scores_of(matrix, measures=("AP",)):

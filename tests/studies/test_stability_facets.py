@@ -13,7 +13,7 @@ import pytest
 import steadyrank as sr
 from steadyrank.data.track.model import TrackModel, true_means
 from steadyrank.stats.planning.variance_facets import crossed_components, nested_components
-from steadyrank.studies.plan.tables import stability_json, stability_text
+from steadyrank.studies.stability.tables import stability_json, stability_text
 
 
 def scores_of(matrix, **info):

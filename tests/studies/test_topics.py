@@ -13,11 +13,11 @@ from scipy.stats import norm, ttest_rel
 import steadyrank as sr
 from steadyrank.compute.random import block_stream
 from steadyrank.stats.planning import design
+from steadyrank.studies.topics import levels as topic_levels
 from steadyrank.studies.topics.kernels import AGREE, REVERSED, TIED
 from steadyrank.studies.topics.levels import TRIALS_A_BLOCK, count_splits
 from steadyrank.studies.topics.sentences import needed_figure, percent
 from steadyrank.studies.topics.study import default_sizes
-from steadyrank.studies.topics.study import levels as topic_levels
 
 
 def make_scores(n_runs=6, n_topics=30, seed=0, gap=0.02):

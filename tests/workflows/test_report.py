@@ -13,12 +13,12 @@ import pytest
 import steadyrank as sr
 from steadyrank.present import cells as report_parts
 from steadyrank.present.page import Page
-from steadyrank.reporting import runs_sections as report_sections
-from steadyrank.reporting import steadiness_sections as report_steadiness
-from steadyrank.reporting import variation_sections as report_sources
-from steadyrank.reporting.inputs import Settings
+from steadyrank.reporting import page as report_page
 from steadyrank.reporting.provenance import library_call
-from steadyrank.reporting.texts import TEXTS
+from steadyrank.reporting.settling import combined
+from steadyrank.studies import registry
+from steadyrank.studies.material import Material, Settings
+from steadyrank.studies.part import Findings
 
 STUDIES = (
     "check",
@@ -64,8 +64,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def drawn_nowhere(monkeypatch):
     """Leave figures out where they are not at issue: they take most of the time."""
-    for module in (report_sections, report_sources, report_steadiness):
-        monkeypatch.setattr(module, "figure", lambda *args, **options: [])
+    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])
 
 
 @pytest.fixture
@@ -112,7 +111,9 @@ def test_every_study_has_its_section_with_answer_figures_and_tables(whole):
     result, content = whole
     assert not result.left_out
     assert set(result.results) == {"evaluate", *STUDIES}
-    assert [each.id for each in result.page.sections] == list(TEXTS)
+    assert [each.id for each in result.page.sections] == [
+        study.name for study in registry.studies_by_place()
+    ]
     for each in result.page.sections:
         assert each.answer, each.id
         assert each.tables, each.id
@@ -368,6 +369,32 @@ def test_files_of_scores_are_read_and_named(scores, tmp_path, drawn_nowhere):
     assert alone.results["evaluate"].measures == ("AP",)
 
 
+@pytest.mark.parametrize(("memory", "most"), [(1 << 30, 1), (0, 4)])
+def test_every_run_is_opened_once_or_once_per_step_where_memory_is_short(
+    folder, whole, tmp_path, drawn_nowhere, opened_files, monkeypatch, memory, most
+):
+    monkeypatch.setattr("steadyrank.data.runs.MOST_KEPT", memory)
+    with opened_files() as opened, pytest.warns(sr.SteadyrankWarning):
+        again = made(folder, tmp_path / "again.html")
+    assert {opened[str(path)] for path in (folder / "runs").iterdir()} == {most}
+    assert set(again.results) == set(whole[0].results), "evaluate, check, simulate and pools"
+    assert again.page.provenance[0] == whole[0].page.provenance[0], "the same hashes"
+
+
+def test_a_report_of_runs_that_say_how_they_are_read(folder, whole, tmp_path, drawn_nowhere):
+    runs = sr.read_runs(folder / "runs", run_info=folder / "info.csv")
+    with pytest.warns(sr.SteadyrankWarning):
+        again = sr.report(
+            runs,
+            folder / "qrels.txt",
+            out=tmp_path / "again.html",
+            n_samples=60,
+            no_relevant="skip",
+        )
+    assert again.page.provenance == whole[0].page.provenance
+    assert again.findings == whole[0].findings
+
+
 def test_the_library_call_rebuilds_the_page():
     settings = Settings(alpha=0.01, seed=3, factors=("stemmer",))
     call = library_call(
@@ -449,18 +476,25 @@ def test_many_runs_and_topics_make_no_heavy_page(tmp_path):
     many = sr.Scores(
         measures=["AP"], runs=[f"r{i}" for i in range(90)], topics=range(300), values=values
     )
-    compared = sr.compare(many)
-    board = report_sections.leaderboard(many, compared)
+    findings = Findings(
+        material=Material(scores=many, settings=Settings()),
+        results={"evaluate": many, "compare": (sr.compare(many),)},
+        why_not={},
+        warnings={},
+    )
+    board, pairs, hardest = sections = [
+        report_page.make_section(study, findings, combined(findings.results).get(study.name))
+        for study in registry.studies_by_place()
+        if study.name in ("evaluate", "compare", "hardest")
+    ]
     assert [each.id for each in board.figures] == ["ranks", "means"]
-    pairs = report_sections.pairs((compared,))
     assert "pairs-map" not in [each.id for each in pairs.figures]
     listed = pairs.tables[0]
     assert len(listed.rows) == 45 + 80
     assert "3,880 pairs are left out" in listed.caption
-    (topics,) = report_sections.hardest(many).tables
+    (topics,) = hardest.tables
     assert len(topics.drilldown.names) == 90
-    parts = [board, pairs, report_sections.hardest(many)]
-    page = Page(title="t", subtitle="", lead=(), sections=tuple(parts))
+    page = Page(title="t", subtitle="", lead=(), sections=tuple(sections))
     from steadyrank.present.page_html import page_html
 
     assert len(page_html(page)) < 4_000_000

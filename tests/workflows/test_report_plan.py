@@ -7,16 +7,9 @@ import math
 import pytest
 
 from steadyrank.errors import InputError
-from steadyrank.reporting.budget import (
-    MOST_COMPARED,
-    Shape,
-    costs,
-    duration,
-    make_plan,
-    parse_budget,
-    step_down,
-    step_up,
-)
+from steadyrank.reporting.budget import costs, duration, make_plan, parse_budget, step_down, step_up
+from steadyrank.studies.material import MOST_COMPARED
+from steadyrank.studies.part import Shape
 
 SMALL = Shape(n_runs=8, n_topics=20, n_measures=3, n_documents=8000, n_teams=4)
 TRACK = Shape(n_runs=126, n_topics=50, n_measures=3, n_documents=6_300_000, n_teams=42)

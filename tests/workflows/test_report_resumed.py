@@ -10,15 +10,12 @@ import time
 
 import steadyrank as sr
 from steadyrank.cli import run
-from steadyrank.reporting import runs_sections as report_sections
-from steadyrank.reporting import steadiness_sections as report_steadiness
-from steadyrank.reporting import variation_sections as report_sources
+from steadyrank.reporting import page as report_page
 
 
 def test_killed_and_run_again_it_gives_the_same_bytes(tmp_path, monkeypatch, capsys):
     """kill -9 while samples are stored: nothing half-written, and the rest is done later."""
-    for module in (report_sections, report_sources, report_steadiness):
-        monkeypatch.setattr(module, "figure", lambda *args, **options: [])  # slow, not at issue
+    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])  # slow, not at issue
     track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=26, depth=40, pool_depth=20)
     track.write(tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.reporting import runs_sections as report_sections
-from steadyrank.reporting import steadiness_sections as report_steadiness
-from steadyrank.reporting import variation_sections as report_sources
-from steadyrank.reporting.headline import documents_share
+from steadyrank.reporting import page as report_page
+from steadyrank.studies.simulate.section import documents_share
 
 BINARY = "binary nDCG@10 (grade ≥ 1)"
 
@@ -19,8 +17,7 @@ BINARY = "binary nDCG@10 (grade ≥ 1)"
 @pytest.fixture(autouse=True)
 def drawn_nowhere(monkeypatch):
     """Figures are not at issue here, and take most of the time."""
-    for module in (report_sections, report_sources, report_steadiness):
-        monkeypatch.setattr(module, "figure", lambda *args, **options: [])
+    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])
 
 
 @pytest.fixture(scope="module")

@@ -10,16 +10,13 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.reporting import runs_sections as report_sections
-from steadyrank.reporting import steadiness_sections as report_steadiness
-from steadyrank.reporting import variation_sections as report_sources
+from steadyrank.reporting import page as report_page
 from steadyrank.studies.topics.sentences import needed_figure, needed_words
 
 
 @pytest.fixture
 def drawn_nowhere(monkeypatch):
-    for module in (report_sections, report_sources, report_steadiness):
-        monkeypatch.setattr(module, "figure", lambda *args, **options: [])
+    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])
 
 
 def leaderboard(lead, n_runs=18, n_topics=50):

@@ -9,23 +9,21 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.reporting.headline import (
-    chance,
-    counted,
-    documents_share,
     files_words,
     first_words,
     lead_sentences,
     measures_words,
     settle_words,
-    some,
     standing,
     steadiness_words,
-    systems_words,
     topics_share,
     topics_to_settle,
     verdict_words,
 )
+from steadyrank.studies.instances.section import systems_words
+from steadyrank.studies.simulate.section import documents_share
 from steadyrank.studies.topics.sentences import needed_words
+from steadyrank.words import chance, counted, some
 
 
 def scores_of(*means, noise=0.05, n_topics=30, names=None, measures=("AP",), seed=0):
@@ -328,7 +326,7 @@ def test_files_that_would_make_results_wrong_come_first():
 
 
 def test_numbers_are_rounded_to_what_they_are_known_to():
-    assert [counted(n, "topic") for n in (0, 1, 2, 1000)] == [
+    assert [counted(n, "topic", form=",") for n in (0, 1, 2, 1000)] == [
         "0 topics",
         "1 topic",
         "2 topics",

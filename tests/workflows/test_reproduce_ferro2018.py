@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
 import numpy as np
 import pytest
+from golden_cases import golden
 from scipy import stats
 
 import steadyrank as sr
@@ -17,9 +16,7 @@ from steadyrank.papers.data import PaperData
 from steadyrank.papers.ferro2018 import exhibits as ferro
 from steadyrank.papers.ferro2018 import printed
 
-GOLDEN = json.loads(
-    (Path(__file__).parents[1] / "golden" / "ferro2018_tables_omega2.json").read_text()
-)
+GOLDEN = golden("ferro2018_tables_omega2")
 COLUMNS = {"tau": "tau", "tau_ap": "tauap"}
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
 from exhibiting import exhibit
+from golden_cases import golden
 from scipy import stats
 
 import steadyrank as sr
@@ -18,8 +17,7 @@ from steadyrank.papers.data import PaperData
 from steadyrank.papers.lin2005 import exhibits as lin
 from steadyrank.papers.lin2005.theory import rate_by_williams
 
-GOLDEN = Path(__file__).parents[1] / "golden"
-WILLIAMS = json.loads((GOLDEN / "williams_erf.json").read_text())
+WILLIAMS = golden("williams_erf")
 
 
 def collection(n_runs, n_topics, spread, seed):

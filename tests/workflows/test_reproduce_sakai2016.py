@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from exhibiting import values as rows
+from golden_cases import golden
 
 import steadyrank as sr
 from steadyrank.papers.builtin import builtin_data
@@ -17,9 +17,8 @@ from steadyrank.papers.data import PaperData
 from steadyrank.papers.sakai2016 import exhibits as sakai
 from steadyrank.papers.sakai2016 import figures
 
-GOLDEN = Path(__file__).parents[1] / "golden"
-TAU = json.loads((GOLDEN / "kendall_ci_sakai2016_table2.json").read_text())
-EXACT = json.loads((GOLDEN / "topicsize_anova_exact.json").read_text())
+TAU = golden("kendall_ci_sakai2016_table2")
+EXACT = golden("topicsize_anova_exact")
 
 
 @pytest.fixture(scope="module")

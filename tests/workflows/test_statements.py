@@ -18,9 +18,7 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.reporting import runs_sections as report_sections
-from steadyrank.reporting import steadiness_sections as report_steadiness
-from steadyrank.reporting import variation_sections as report_sources
+from steadyrank.reporting import page as report_page
 
 ALPHA = 0.05
 MEASURES = ("AP", "RR")
@@ -79,8 +77,7 @@ def scores_of(case: str) -> sr.Scores:
 
 @pytest.fixture
 def drawn_nowhere(monkeypatch):
-    for module in (report_sections, report_sources, report_steadiness):
-        monkeypatch.setattr(module, "figure", lambda *args, **options: [])
+    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])
 
 
 @pytest.fixture(params=["close", "apart", "gaps", "broken", "hundred"])

@@ -83,7 +83,7 @@ def command(
         text = audit_text(audit_tests(scores, alpha=alpha, rng=seed), form, **looks)
     elif len(scores.measures) > 1:
         powers = discriminative_power(scores, test=test, **common)
-        text = power_text(powers, form, test=test, alpha=alpha, **looks)
+        text = power_text(powers, form, **looks)
     else:
         result = compare(scores, test=test, **common, **options)
         text = compare_text(result, form, digits=digits, **looks)

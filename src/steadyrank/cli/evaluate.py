@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,14 +82,10 @@ def _text(
 ) -> str:
     from steadyrank.data.read.score_files import long_csv, wide_csv
     from steadyrank.present.json import scores_json, to_json
-    from steadyrank.present.table import means_table, render, ties_sentence, topics_table
+    from steadyrank.present.table import scores_text
 
     if form == "json":
         return to_json(scores_json(scores))
     if form == "csv":
         return wide_csv(scores) if wide else long_csv(scores)
-    table = (topics_table if per_topic else means_table)(scores, digits=digits)
-    table = replace(
-        table, caption=f"{table.caption} {ties_sentence(scores, digits=digits)}".strip()
-    )
-    return render(table, form, **looks)  # type: ignore[arg-type]
+    return scores_text(scores, form, per_topic=per_topic, digits=digits, **looks)

@@ -120,7 +120,10 @@ def load_scores(
     if files is not None:
         scores = _read(files, inputs)
         _check_size(scores)
-        return _described(scores, inputs.reading)
+        from steadyrank.data.read.run_info import describe_scores
+
+        about = ("run_info", "team_from", "system_from")
+        return describe_scores(scores, **{key: inputs.reading[key] for key in about})
     qrels, runs = qrels_and_runs(inputs.files)
     from steadyrank.measures.evaluate import evaluate
 
@@ -212,14 +215,3 @@ def _check_size(scores: Scores) -> None:
 
     if (np.abs(scores.values) > LARGEST_SCORE).any():
         raise InputError(f"a score is beyond ±{LARGEST_SCORE:g}: are these scores of a measure?")
-
-
-def _described(scores: Scores, reading: dict[str, Any]) -> Scores:
-    """The scores with what options say about the runs."""
-    from steadyrank.data.read.runs import describe_runs
-
-    keys = ("run_info", "team_from", "system_from")
-    info = describe_runs(scores.runs, **{key: reading[key] for key in keys})
-    columns = dict.fromkeys(key for row in info.values() for key in row)
-    added = {key: [info[run].get(key, "") for run in scores.runs] for key in columns}
-    return scores.with_run_info(**added)

@@ -23,9 +23,6 @@ from steadyrank.errors import InputError, unknown_name
 NAMES = ("yang2018", "lin2005", "ferro2018", "jayasinghe2015", "sakai2016")
 """As in `steadyrank.papers.reproduce.PAPERS`, which is heavy to import."""
 
-WIDTH = 100
-"""Of a table where nobody is looking."""
-
 WITHOUT_EFFECT = frozenset({"out", "output", "form", "quiet", "jobs", "scheduler"})
 """Options that change nothing on the page."""
 
@@ -72,10 +69,8 @@ def command(
     """
     hush_matplotlib(output.quiet)
     data = _data(inputs, {"quiet": output.quiet, "jobs": jobs, "scheduler": scheduler})
-    from steadyrank.papers.output import claims_table, reproduction_json, wrapped
+    from steadyrank.papers.output import reproduction_text
     from steadyrank.papers.reproduce import reproduce
-    from steadyrank.present.json import to_json
-    from steadyrank.present.table import render
 
     tell_if_compiling(output.quiet)
     with progress_bar(paper, output.quiet) as progress:
@@ -88,14 +83,7 @@ def command(
             **options,
             **data,
         )
-    if output.format == "json":
-        text = to_json(reproduction_json(made))
-    else:
-        looks = terminal_looks(output)
-        table = claims_table(made, details=output.format != "table")
-        if output.format == "table":
-            table = wrapped(table, looks["width"] or WIDTH)
-        text = render(table, output.format, **looks)  # type: ignore[arg-type]
+    text = reproduction_text(made, output.format, **terminal_looks(output))
     emit(text, output.path)
 
 

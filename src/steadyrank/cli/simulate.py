@@ -150,8 +150,6 @@ def command(
     output: Output,
     top: int | None,
     digits: int,
-    name_from: Any,
-    duplicates: Any,
     seed: int,
     **options: Any,
 ) -> None:
@@ -163,7 +161,6 @@ def command(
     of other topics or judgments. CSV holds one row per run, JSON everything.
     """
     _check_top(runs, top)
-    from steadyrank.data.read.runs import RunOptions
     from steadyrank.studies.simulate.sampler_kernels import sample_cells
     from steadyrank.studies.simulate.study import simulate
     from steadyrank.studies.simulate.tables import simulate_text
@@ -174,13 +171,7 @@ def command(
         progress_bar("blocks of samples", output.quiet) as progress,
     ):
         result = simulate(
-            list(runs),
-            qrels,
-            options=RunOptions(name_from=name_from, duplicates=duplicates),
-            reading=reading,
-            progress=progress,
-            rng=seed,
-            **options,
+            list(runs), qrels, reading=reading, progress=progress, rng=seed, **options
         )
     looks = terminal_looks(output)
     emit(simulate_text(result, output.format, top=top, digits=digits, **looks), output.path)

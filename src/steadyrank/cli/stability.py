@@ -74,8 +74,8 @@ def command(
     coefficients by number of topics and instances.
     """
     scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
-    from steadyrank.studies.plan.tables import stability_text
     from steadyrank.studies.stability.study import StabilityTable, stability
+    from steadyrank.studies.stability.tables import stability_text
 
     results = tuple(
         stability(scores, measure=name, topics=topics or [], rng=seed, **options)

@@ -265,7 +265,12 @@ def build_qrels(
 
 
 def qrels_from_dict(judgments: Mapping[str, Mapping[str, int]]) -> Qrels:
-    """Judgments from nested dictionaries, `{topic: {document: grade}}`.
+    """Judgments from nested dictionaries.
+
+    Parameters
+    ----------
+    judgments : mapping
+        `{topic: {document: grade}}`.
 
     >>> qrels_from_dict({"301": {"d1": 2, "d2": 0}}).judgments("301")
     {'d1': 2, 'd2': 0}

@@ -40,6 +40,8 @@ class Run:
     """What is known about the run: `team`, `system`, factors."""
     oddities: Mapping[str, int] = field(default_factory=dict)
     """What reading it found odd, counted."""
+    line_steps: tuple[int, int] = (0, 0)
+    """How often scores fall and rise from line to line, near the top of a file of TREC text."""
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -100,6 +102,7 @@ def build_run(
     duplicates: Duplicates = "error",
     source: Path | None = None,
     oddities: Mapping[str, int] | None = None,
+    line_steps: tuple[int, int] = (0, 0),
 ) -> Run:
     """A run from rows in file order: segment k holds topics[k] from row first_rows[k] on.
 
@@ -126,6 +129,7 @@ def build_run(
         scores=scores,
         source=source,
         oddities=odd,
+        line_steps=line_steps,
     )
 
 
@@ -173,7 +177,16 @@ def as_numbers(values: Iterable[Any], what: str) -> np.ndarray:
 def run_from_dict(
     rankings: Mapping[str, Mapping[str, float]], *, name: str, duplicates: Duplicates = "error"
 ) -> Run:
-    """A run from nested dictionaries, `{topic: {document: score}}`.
+    """A run from nested dictionaries.
+
+    Parameters
+    ----------
+    rankings : mapping
+        `{topic: {document: score}}`.
+    name : str
+        The run's.
+    duplicates : str
+        As in `read_run`.
 
     >>> run_from_dict({"301": {"d1": 2.0, "d2": 3.0}}, name="demo").ranking("301")
     [('d2', 3.0), ('d1', 2.0)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steadyrank.errors import InputError, MachineError, unknown_name
+from steadyrank.notebook import shown_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +20,7 @@ AXES = ("measure", "run", "topic")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("present.table:scores_text")
 class Scores:
     """A cube `values[measure, run, topic]`; NaN where there is no score.
 
@@ -215,7 +217,10 @@ class RepeatedCell(InputError):
 def join_scores(*parts: Scores) -> Scores:
     """One cube from several: the union of their measures, runs and topics.
 
-    Cells that no part has are NaN; cells that two parts have must agree.
+    Parameters
+    ----------
+    *parts : Scores
+        Cells that no part has are NaN; cells that two parts have must agree.
     """
     if not parts:
         raise InputError("no scores to join")

@@ -145,6 +145,11 @@ class Measure:
 def parse_measure(text: str | Measure) -> Measure:
     """The measure that a name stands for.
 
+    Parameters
+    ----------
+    text : str or Measure
+        A name of ours, of trec_eval or of ranx.
+
     >>> parse_measure("ndcg_cut_10"), parse_measure("RBP(p=.8)"), parse_measure("mrr")
     (nDCG@10, RBP(p=0.8), RR)
     """

@@ -24,13 +24,17 @@ _FUNCTIONS: dict[str, Function] = {}
 
 
 def register_measure(name: str, function: Function) -> Measure:
-    """Make `function(ranked, judged)` a measure called `name`.
+    """Make a function of grades a measure, and return that.
 
-    `ranked` are the grades of the returned documents in rank order, 0 for unjudged ones;
-    `judged` the grades of all judged documents of the topic, best first; both are integer
-    arrays not to be written to. `name@k` hands over the top k alone. Topics that a run
-    lacks or that have no relevant document never reach the function. Registering a name
-    again replaces the function. Returns the measure.
+    Parameters
+    ----------
+    name : str
+        `name@k` hands over the top k alone. Registering a name again replaces the function.
+    function : callable
+        Of `ranked`, the grades of the returned documents in rank order, 0 for unjudged ones, and
+        `judged`, the grades of all judged documents of the topic, best first; both are integer
+        arrays not to be written to. Topics that a run lacks or that have no relevant document never
+        reach it.
 
     >>> import steadyrank as sr
     >>> def first_is_best(ranked, judged):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from steadyrank.notebook import shown_by
 from steadyrank.present.page import PageFigure, PageTable
 from steadyrank.words import by_number, counted
 
@@ -47,6 +48,7 @@ class Exhibit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@shown_by("papers.output:reproduction_text")
 class Reproduction:
     """All exhibits of one paper."""
 

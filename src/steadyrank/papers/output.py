@@ -21,12 +21,16 @@ from steadyrank.papers.model import Claim, Exhibit, Reproduction, summary
 from steadyrank.present.json import to_json
 from steadyrank.present.page import Cell, Page, PageTable, Section
 from steadyrank.present.page_html import page_html
-from steadyrank.present.table import Table, to_csv, to_latex
+from steadyrank.present.table import Table, render, to_csv, to_latex
 
 HOLDS = {True: "holds", False: "does not hold", None: "cannot tell"}
 
 CLAIMS = "claims.json"
 """The file that tells a folder of a reproduction from any other."""
+
+
+WIDTH = 100
+"""Of a table where nobody is looking."""
 
 
 def reproduction_json(made: Reproduction) -> dict[str, Any]:
@@ -67,6 +71,16 @@ def _exhibit_json(exhibit: Exhibit) -> dict[str, Any]:
 
 def _value(cell: Cell) -> float | str | None:
     return cell.text if cell.value is None and cell.text not in ("–", "") else cell.value
+
+
+def reproduction_text(made: Reproduction, form: str, **looks: Any) -> str:
+    """The claims in one of the output formats; JSON holds all exhibits."""
+    if form == "json":
+        return to_json(reproduction_json(made))
+    table = claims_table(made, details=form != "table")
+    if form == "table":
+        table = wrapped(table, looks.get("width") or WIDTH)
+    return render(table, form, **looks)  # type: ignore[arg-type]
 
 
 def claims_table(made: Reproduction, *, details: bool = False) -> Table:

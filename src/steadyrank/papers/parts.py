@@ -15,7 +15,7 @@ import numpy as np
 from steadyrank.errors import InputError
 from steadyrank.papers.model import Claim
 from steadyrank.present.page import Cell, PageFigure, PageTable
-from steadyrank.present.svg import svg_text
+from steadyrank.present.page_svg import page_svg
 from steadyrank.studies.plotting import alt_text, plot
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def result_figure(name: str, caption: str, result: Any, kind: str, **options: An
 def page_figure(name: str, caption: str, figure: Figure, *, alt: str) -> PageFigure:
     """A figure as SVG; `name` is its id and the name of its file."""
     return PageFigure(
-        id=name, caption=caption, alt=alt, svg=svg_text(figure, prefix=f"{name}-", alt=alt)
+        id=name, caption=caption, alt=alt, svg=page_svg(figure, prefix=f"{name}-", alt=alt)
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.runs import NameFrom
+from steadyrank.data.read.run_files import NameFrom
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Duplicates
 from steadyrank.data.scores import Scores
@@ -76,15 +76,35 @@ def reproduce(
 ) -> Reproduction:
     """Make a paper's tables and figures again.
 
-    `paper` is one of yang2018, lin2005, ferro2018, jayasinghe2015 and sakai2016. Exhibits are made
-    from `runs` with `qrels`, or from `scores`, or from built-in data if nothing is given; what the
-    data cannot support says so. `budget` is "full": on the built-in collection, a few minutes at
-    most; or "small": a look at simulated data. `samples` sets the number of samples or trials
-    instead. Every exhibit has claims: what must agree with the paper, and whether it does. A claim
-    that does not hold on other data is a finding, not an error.
+    Every exhibit has claims: what must agree with the paper, and whether it does. A claim that does
+    not hold on other data is a finding, not an error. What the data cannot support says so.
 
-    With `out`, the folder gets `index.html`, each table as CSV and LaTeX, each figure as SVG, and
-    `claims.json`: all of them or none, and the same bytes for the same `rng` and any `jobs`.
+    Parameters
+    ----------
+    paper : str
+        One of yang2018, lin2005, ferro2018, jayasinghe2015 and sakai2016.
+    out : path, optional
+        Folder for `index.html`, each table as CSV and LaTeX, each figure as SVG, and `claims.json`:
+        all of them or none, and the same bytes for the same `rng` and any `jobs`.
+    runs, qrels, scores : optional
+        As in `report`; built-in data if nothing is given.
+    measures : str or iterable of str
+        Instead of the paper's.
+    samples : int, optional
+        Samples or trials, instead of the budget's.
+    budget : str
+        "full": on the built-in collection, a few minutes at most; or "small": a look at simulated
+        data.
+    missing, no_relevant, ties, name_from, duplicates, run_info, team_from, system_from : optional
+        As in `evaluate`.
+    command : str
+        What the page gives as the way to make it again.
+    jobs : int, optional
+        Threads.
+    progress : callable, optional
+        Is given (finished, total) of the work.
+    rng : int, Generator or None
+        Seed.
 
     >>> import steadyrank as sr
     >>> made = sr.reproduce("lin2005", budget="small")

@@ -60,6 +60,7 @@ class PageFigure:
     caption: str
     alt: str
     svg: str
+    """Ready for a page where `page_svg` made it; any other text is cleaned first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,7 +100,8 @@ def _hash(text: str) -> str:
 def _drawing(figure: PageFigure) -> Markup:
     from markupsafe import Markup
 
-    return Markup(inline_svg(figure.svg, alt=visible(figure.alt)))
+    svg = figure.svg
+    return svg if isinstance(svg, Markup) else inline_svg(svg, alt=figure.alt)
 
 
 def _tables(page: Page) -> Iterator[PageTable]:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from steadyrank.data.read.csv_cells import csv_line
 from steadyrank.data.scores import Scores
 from steadyrank.present.visible import escaped, for_terminal
-from steadyrank.words import counted
+from steadyrank.words import counted, exact
 
 Format = Literal["table", "csv", "json", "latex", "markdown"]
 
@@ -68,6 +68,36 @@ def topics_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table
     ]
     measure = scores.measures[0] if not several else "Scores"
     return Table(header=["topic", *header], rows=rows, caption=caption or f"{measure} by topic.")
+
+
+def scores_text(
+    scores: Scores, form: str, *, per_topic: bool = False, digits: int = 4, **looks: Any
+) -> str:
+    """Means, or with `per_topic` every score, and how far ties could move them."""
+    table = (topics_table if per_topic else means_table)(scores, digits=digits)
+    caption = f"{table.caption} {ties_sentence(scores, digits=digits)}".strip()
+    return render(replace(table, caption=caption), form, **looks)  # type: ignore[arg-type]
+
+
+def frame_text(result: Any, form: str, **looks: Any) -> str:
+    """The frame of a result that has no command of its own, under its caption."""
+    import pandas as pd
+
+    frame = result.to_frame()
+    if not isinstance(frame.index, pd.RangeIndex):
+        frame = frame.reset_index()
+    is_name = [not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
+    table = Table(
+        header=[_short(name) for name in frame.columns],
+        rows=[[_short(value) for value in row] for row in frame.itertuples(index=False)],
+        n_names=[*is_name, False].index(False),
+        caption=result.caption(),
+    )
+    return render(table, form, **looks)  # type: ignore[arg-type]
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def ties_sentence(scores: Scores, *, digits: int = 4) -> str:
@@ -204,8 +234,13 @@ def _shown(table: Table, text: str) -> str:
     return "\n".join(map(escaped, lines))
 
 
-def to_terminal(table: Table, *, width: int | None = None, colour: bool = False) -> str:
-    """A table for the terminal, drawn by rich; plain text where colour is off."""
+def to_terminal(
+    table: Table, *, width: int | None = None, colour: bool = False, most_rows: int | None = None
+) -> str:
+    """A table for the terminal, drawn by rich; plain text where colour is off.
+
+    Of a table with more than `most_rows` the middle is left out.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.cells import cell_len
     from rich.console import Console
@@ -220,7 +255,12 @@ def to_terminal(table: Table, *, width: int | None = None, colour: bool = False)
             no_wrap=True,
             overflow="fold",
         )
+    first, last = _kept(len(table.rows), most_rows)
     for i, row in enumerate(table.rows):
+        if first <= i < last:
+            if i == first:
+                drawn.add_row(f"… {last - first} more")
+            continue
         drawn.add_row(
             *(
                 Text(
@@ -251,12 +291,59 @@ def to_terminal(table: Table, *, width: int | None = None, colour: bool = False)
     return f"{body}\n{for_terminal(table.caption)}\n" if table.caption else body
 
 
-def render(table: Table, form: Format, *, width: int | None = None, colour: bool = False) -> str:
-    """The table in one of the text formats."""
+def _kept(n_rows: int, most_rows: int | None) -> tuple[int, int]:
+    """The rows from which and up to which a table leaves out its middle: most of the end goes."""
+    if most_rows is None or n_rows <= most_rows:
+        return n_rows, n_rows
+    first = 3 * most_rows // 4
+    return first, n_rows - (most_rows - first - 1)
+
+
+def render(
+    table: Table,
+    form: Format,
+    *,
+    width: int | None = None,
+    colour: bool = False,
+    most_rows: int | None = None,
+) -> str:
+    """The table in one of the text formats; `most_rows` in a terminal."""
     if form == "csv":
         return to_csv(table)
     if form == "latex":
         return to_latex(table)
     if form == "markdown":
         return to_markdown(table)
-    return to_terminal(table, width=width, colour=colour)
+    return to_terminal(table, width=width, colour=colour, most_rows=most_rows)
+
+
+def with_words(
+    answer: Sequence[str], tables: Sequence[Table], notes: Sequence[str], form: str, **looks: Any
+) -> str:
+    """The answer, tables and notes; in LaTeX all words inside the first caption."""
+    if form == "latex":
+        # A sentence outside a table would land in the running text of somebody's paper.
+        caption = " ".join([*answer, tables[0].caption, *notes])
+        first = replace(tables[0], caption=caption)
+        return "\n".join(to_latex(table) for table in [first, *tables[1:]])
+    gap = "\n" if form == "table" else "\n\n"
+    parts = [render(table, form, **looks) for table in tables]  # type: ignore[arg-type]
+    before, after = ([gap.join(words) + "\n"] if words else [] for words in (answer, notes))
+    return "\n".join([*before, *parts, *after])
+
+
+def exact_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Every key with every digit; the two ends of an interval in columns of their own."""
+    flat = [_flat(row) for row in rows]
+    header = list(dict.fromkeys(key for row in flat for key in row))
+    return Table(header=header, rows=[[exact(row.get(key)) for key in header] for row in flat])
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in row.items():
+        if key.endswith("interval"):
+            flat[f"{key}_low"], flat[f"{key}_high"] = value or (None, None)
+        else:
+            flat[key] = value
+    return flat

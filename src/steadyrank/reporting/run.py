@@ -11,42 +11,26 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from steadyrank._version import __version__
 from steadyrank.compute.files import check_still_there, write_whole
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.runs import NameFrom
+from steadyrank.data.read.runs import ReadingOptions, make_reading, read_runs
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.run import Duplicates
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
-from steadyrank.present.page import Page, Section
+from steadyrank.present.page import Page
 from steadyrank.present.page_html import page_html
-from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, ReportPlan, make_plan, parse_budget
-from steadyrank.reporting.headline import counted, lead_sentences, settling_words
-from steadyrank.reporting.inputs import Machine, Material, Settings, Told, read_material
-from steadyrank.reporting.needs import shape_of, why_not
-from steadyrank.reporting.provenance import library_call, provenance
-from steadyrank.reporting.runs_sections import hardest, leaderboard, left_out, pairs, the_files
-from steadyrank.reporting.steadiness_sections import (
-    documents,
-    plan_section,
-    stability_section,
-    topics_section,
-)
-from steadyrank.reporting.studies import Findings, run_studies
-from steadyrank.reporting.texts import NOTES, TEXTS
-from steadyrank.reporting.variation_sections import (
-    components_section,
-    instances_section,
-    measures_section,
-    pools_section,
-)
+from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, make_plan, parse_budget
+from steadyrank.reporting.inputs import read_material
+from steadyrank.reporting.page import make_page
+from steadyrank.reporting.provenance import library_call
+from steadyrank.reporting.studies import run_studies, shape_of, why_not
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.instances.equivalence import check_delta
 from steadyrank.stats.planning.demands import check_positive
+from steadyrank.studies.material import Machine, Settings, Told
 from steadyrank.studies.pools.study import check_counts
 from steadyrank.words import by_number
 
@@ -103,11 +87,6 @@ def report(
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
     ties: Ties = "trec_eval",
-    name_from: NameFrom = "tag",
-    duplicates: Duplicates = "error",
-    run_info: PathLike | None = None,
-    team_from: str | None = None,
-    system_from: str | None = None,
     runs_in_rows: bool = False,
     command: str = "",
     store: PathLike | None = None,
@@ -116,29 +95,62 @@ def report(
     announce: Callable[[str], None] | None = None,
     progress: Told | None = None,
     rng: Rng = 0,
+    **reading_options: Unpack[ReadingOptions],
 ) -> ReportResult:
     """Run every study that the data support and write one page about them.
 
-    `runs` and `qrels` as `evaluate` takes them, or `scores`: a `Scores`, a file, several to
-    join, or one wide file per measure, `{"AP": "ap.csv"}`. The first of `measures` ranks the runs.
     What the data do not support is on the page with the reason: several measures are needed for
     `agree`, a column `system` in `run_info` (or `system_from`) for `instances`, columns of a full
-    grid for `components` (all that make one, unless `factors` names them), three teams for
-    `pools`.
+    grid for `components`, three teams for `pools`. The page is written whole or not at all. What
+    studies warn about stands in their sections; warnings are given of what was odd about the data.
 
-    `budget` is a time such as "90s", "2m" or "1h": studies that draw samples draw as many as a
-    model of their costs affords, which depends on the data and the budget alone, never on how
-    fast this machine happens to be. So it is a plan and no limit: a slow machine takes longer.
-    Kernels that compile on first use are not counted. `n_samples` sets the number instead.
-
-    `alpha` is that of tests and intervals, `delta` the margin of equivalence of `instances`,
-    `minimum_difference` what `plan` is to find. `store` names a folder that keeps finished
-    samples: the same call again takes up where it stopped. `announce` is given what is planned,
-    in lines, before it starts; `progress` (what, finished, total) as it goes on. `command` is
-    what the page gives as the way to make it again, this call unless given.
-
-    The page is written whole or not at all. What studies warn about stands in their sections;
-    warnings are given of what was odd about the data.
+    Parameters
+    ----------
+    runs, qrels : object, optional
+        As `evaluate` takes them.
+    scores : Scores or paths, optional
+        Instead: a `Scores`, a file, several to join, or one wide file per measure, `{"AP":
+        "ap.csv"}`.
+    out : path
+        The page.
+    measures : str or sequence of str
+        The first ranks the runs.
+    budget : str or float
+        A time such as "90s", "2m" or "1h": studies that draw samples draw as many as a model of
+        their costs affords, which depends on the data and the budget alone, never on how fast this
+        machine happens to be. So it is a plan and no limit: a slow machine takes longer. Kernels
+        that compile on first use are not counted.
+    n_samples : int, optional
+        Instead of the budget's.
+    title : str, optional
+        Of the page.
+    alpha : float
+        Of tests and intervals.
+    delta : float
+        Margin of equivalence of `instances`.
+    minimum_difference : float
+        What `plan` is to find.
+    pool_depth : int
+        As in `pools`.
+    factors, instance_factors : str or sequence of str
+        As in `components`, where all columns that make a full grid are taken unless given, and in
+        `instances`.
+    missing, no_relevant, ties, name_from, duplicates, run_info, team_from, system_from : optional
+        As in `evaluate`.
+    runs_in_rows : bool
+        As in `read_scores`.
+    command : str
+        What the page gives as the way to make it again; this call unless given.
+    store : path, optional
+        Folder that keeps finished samples: the same call again takes up where it stopped.
+    jobs, scheduler : optional
+        As in `evaluate`.
+    announce : callable, optional
+        Is given what is planned, in lines, before it starts.
+    progress : callable, optional
+        Is given (what, finished, total).
+    rng : int, Generator or None
+        Seed.
 
     >>> import steadyrank as sr, tempfile, os
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
@@ -151,6 +163,8 @@ def report(
     'one measure only: name a second with -m'
     """
     seed = seed_from(rng)
+    target = check_target(out)
+    to_read = None if runs is None else read_runs(runs, **reading_options)
     settings = Settings(
         alpha=alpha,
         delta=delta,
@@ -161,16 +175,11 @@ def report(
         missing=missing,
         no_relevant=no_relevant,
         ties=ties,
-        name_from=name_from,
-        duplicates=duplicates,
-        run_info=run_info,
-        team_from=team_from,
-        system_from=system_from,
+        reading=make_reading(reading_options) if to_read is None else to_read.reading,
         runs_in_rows=runs_in_rows,
         seed=seed,
     )
     seconds = _check(settings, budget, n_samples)
-    target = check_target(out)
     machine = Machine(
         jobs=jobs, scheduler=scheduler, store=None if store is None else Path(store), told=progress
     )
@@ -185,15 +194,15 @@ def report(
         settings=settings,
     )
     material = read_material(
-        runs, qrels, scores=scores, measures=named, settings=settings, machine=machine
+        to_read, qrels, scores=scores, measures=named, settings=settings, machine=machine
     )
     lacking = why_not(material)
     planned = make_plan(shape_of(material), budget=seconds, why_not=lacking, n_samples=n_samples)
     if announce is not None:
         for line in planned.lines():
             announce(line)
-    found = run_studies(material, planned, lacking, machine)
-    page = make_page(material, planned, found, title=title or TITLE, command=call, machine=machine)
+    findings = run_studies(material, planned, lacking, machine)
+    page = make_page(planned, findings, title=title or TITLE, command=call, machine=machine)
     check_still_there(target.parent)
     write_whole(target, page_html(page))
     for sentence in material.warnings:
@@ -202,12 +211,12 @@ def report(
         page=page,
         path=target,
         findings=_findings(page),
-        results=found.results,
-        left_out=found.why_not,
+        results=findings.results,
+        left_out=findings.why_not,
         n_samples={
             name: study.n_samples
             for name, study in planned.studies.items()
-            if study.n_samples and name in found.results
+            if study.n_samples and name in findings.results
         },
         seed=seed,
     )
@@ -236,66 +245,6 @@ def check_target(out: PathLike) -> Path:
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist: make it first")
     return target
-
-
-def make_page(
-    material: Material,
-    planned: ReportPlan,
-    found: Findings,
-    *,
-    title: str,
-    command: str,
-    machine: Machine,
-) -> Page:
-    """The page of what was found."""
-    scores = material.scores
-    names = list(TEXTS)
-    tell = machine.progress("sections")
-    sections = []
-    for place, study in enumerate(names, start=1):
-        sections.append(_section(study, material, found))
-        if tell is not None:
-            tell(place, len(names))
-    return Page(
-        title=title,
-        subtitle=(
-            f"{counted(len(scores.runs), 'run')}, {counted(len(scores.topics), 'topic')}, "
-            f"{counted(len(scores.measures), 'measure')}; steadyrank {__version__}, seed "
-            f"{material.settings.seed}"
-        ),
-        lead=lead_sentences(found.results),
-        sections=tuple(sections),
-        provenance=provenance(material, planned, found.why_not),
-        command=command,
-        notes=NOTES,
-    )
-
-
-def _section(study: str, material: Material, found: Findings) -> Section:
-    if study in found.why_not:
-        return left_out(study, found.why_not[study])
-    results, odd = found.results, found.warnings.get(study, ())
-    made: dict[str, Callable[[], Section]] = {
-        "evaluate": lambda: leaderboard(material.scores, results["compare"][0], odd),
-        "compare": lambda: pairs(results["compare"], odd),
-        "simulate": lambda: documents(results["simulate"], measure=material.measure, warnings=odd),
-        "topics": lambda: topics_section(results["topics"], odd),
-        "agree": lambda: measures_section(results["agree"], odd),
-        "instances": lambda: instances_section(results["instances"], odd),
-        "components": lambda: components_section(results["components"], odd),
-        "plan": lambda: plan_section(
-            results["plan"],
-            results["compare"][0],
-            results.get("topics"),
-            settling=settling_words(results),
-            warnings=odd,
-        ),
-        "stability": lambda: stability_section(results["stability"], odd),
-        "pools": lambda: pools_section(results["pools"], odd),
-        "hardest": lambda: hardest(material.scores),
-        "check": lambda: the_files(results["check"]),
-    }
-    return made[study]()
 
 
 def _findings(page: Page) -> tuple[str, ...]:

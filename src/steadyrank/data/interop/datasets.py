@@ -66,10 +66,14 @@ def load_topics(dataset: str) -> dict[str, str]:
 
 
 def read_topics(source: PathLike) -> dict[str, str]:
-    """Topics, each id with its text: from a file, plain or gzip, or `irds:DATASET`.
+    """Topics, each id with its text.
 
-    A file has lines `id<TAB>text`, or is TREC's: `<top>`, `<num> Number: 301`, `<title>`,
-    closed or not, on one line or several. Without a title the description is taken.
+    Parameters
+    ----------
+    source : path
+        `irds:DATASET`, or a file, plain or gzip: with lines `id<TAB>text`, or TREC's: `<top>`,
+        `<num> Number: 301`, `<title>`, closed or not, on one line or several. Without a title the
+        description is taken.
 
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "topics.txt"

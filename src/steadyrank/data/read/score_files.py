@@ -43,13 +43,22 @@ def read_scores(
 ) -> Scores:
     """Read scores that another tool, or steadyrank itself, has written.
 
-    A file is long (columns measure, run, topic, value; PyTerrier's name, qid,
-    measure, value), as CSV or Parquet, plain or gzip; or wide CSV: topics down,
-    runs across (`runs_in_rows` when it is the other way round), one measure, named
-    by `measure`. Several wide files make a cube: `{"AP": "ap.csv", "RR": "rr.csv"}`;
-    a list of files is joined (`join_scores`). Names of measures are labels here, taken
-    as they are. Empty or nan is missing.
+    Names of measures are labels here, taken as they are. Empty or nan is missing.
 
+    Parameters
+    ----------
+    source : path, sequence or mapping of paths
+        A file is long (columns measure, run, topic, value; PyTerrier's name, qid, measure, value),
+        as CSV or Parquet, plain or gzip; or wide CSV: topics down, runs across, one measure.
+        Several wide files make a cube: `{"AP": "ap.csv", "RR": "rr.csv"}`; a list of files is
+        joined (`join_scores`).
+    measure : str, optional
+        Names the measure of a wide file.
+    runs_in_rows : bool
+        Whether a wide file has runs down and topics across.
+
+    Notes
+    -----
     The first column of a wide file names the topics. Where it holds scores instead, topics are
     numbered 1, 2, … with a warning; a heading such as `topic` says that it holds names.
     """
@@ -170,8 +179,14 @@ def _own_metadata(path: Path, table: Any, n_runs: int) -> dict[str, Any]:
 def write_scores(scores: Scores, path: PathLike, *, wide: bool = False) -> None:
     """Write scores whole or not at all: Parquet if the name ends so, else CSV.
 
-    `wide` writes one measure with topics down and runs across. Parquet keeps what is
-    known about the runs, and the version, settings and hashes of the files behind it.
+    Parameters
+    ----------
+    scores : Scores
+    path : path
+        Parquet keeps what is known about the runs, and the version, settings and hashes of the
+        files behind it.
+    wide : bool
+        Whether to write one measure with topics down and runs across.
     """
     path = Path(path)
     if path.suffix == ".parquet":

@@ -18,6 +18,7 @@ import numpy as np
 
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.errors import InputError
+from steadyrank.notebook import shown_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -301,6 +302,7 @@ def threshold(n_relevant: int, n_candidates: int) -> float:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
 class TrueMeans:
     """The expected average precision of each system, by simulation over fresh topics."""
 
@@ -310,8 +312,9 @@ class TrueMeans:
     seed: int = 0
     """The `rng` that draws the same topics again."""
 
-    def __repr__(self) -> str:
-        return f"<TrueMeans: {len(self.systems)} systems over {self.values.shape[1]} topics>"
+    def caption(self) -> str:
+        """Over how many topics the means are."""
+        return f"{len(self.systems)} systems over {self.values.shape[1]} topics"
 
     @property
     def means(self) -> np.ndarray:
@@ -331,22 +334,25 @@ class TrueMeans:
             {"system": self.systems, "mean": self.means, "standard_error": self.standard_errors}
         )
 
-    def _repr_html_(self) -> str:
-        from steadyrank.notebook import frame_html
-
-        return frame_html(self.to_frame())
-
 
 def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> TrueMeans:
     """The expected average precision of each system under complete judgments.
 
-    The expectation is over the population of topics, interactions, instances and
-    document noise, for rankings cut at the track's depth. It depends on a system by
-    its effect alone, so all systems see the same topics and the same noise: systems
-    come out in the order of their effects, and differences are far more exact than
-    the means. Of the non-relevant documents only the ranks matter; their number above
-    each relevant one is drawn exactly, from the order statistics of a uniform sample.
-    Ties that rounding makes in the runs' scores are left out of account.
+    The expectation is over the population of topics, interactions, instances and document noise,
+    for rankings cut at the track's depth. It depends on a system by its effect alone, so all
+    systems see the same topics and the same noise: systems come out in the order of their effects,
+    and differences are far more exact than the means. Of the non-relevant documents only the ranks
+    matter; their number above each relevant one is drawn exactly, from the order statistics of a
+    uniform sample. Ties that rounding makes in the runs' scores are left out of account.
+
+    Parameters
+    ----------
+    truth : TrackTruth
+        Of a `SimulatedTrack`.
+    n_topics : int
+        Topics to simulate.
+    rng : int, Generator or None
+        Seed.
 
     >>> from steadyrank.data.track.simulated import simulated_track
     >>> truth = simulated_track(n_teams=2, runs_per_team=2, n_topics=2, n_candidates=1000).truth

@@ -116,14 +116,29 @@ def simulated_track(
 ) -> SimulatedTrack:
     """A TREC-like track drawn from a known model.
 
-    Each of `n_teams` teams takes part with `runs_per_team` systems; each system yields
-    one run, or as many as it has `instances` if it is not deterministic, and their
-    `info` names `team` and `system`. A run ranks `depth` documents out of a topic's
-    `n_candidates`, eight times as many unless given. Judged are the documents that the
-    first `pooled_per_team` systems of some team (all of them unless given) have among
-    their top `pool_depth`; a hard topic may so be left without a relevant one. `model`
-    holds effects and noise; its defaults resemble the ad hoc tracks of TREC. More topics
-    leave the first ones as they are.
+    A hard topic may be left without a relevant document in the pool. More topics leave the first
+    ones as they are.
+
+    Parameters
+    ----------
+    n_teams, runs_per_team : int
+        Teams, and the systems of each; their runs' `info` names `team` and `system`.
+    n_topics : int
+        Topics.
+    depth : int
+        Documents that a run ranks for each topic.
+    pool_depth : int
+        Judged are the documents among the top so many of some pooled system.
+    instances : int
+        Runs of each system: more than one if it is not deterministic.
+    pooled_per_team : int, optional
+        Systems of each team that are pooled, from the first; all unless given.
+    n_candidates : int, optional
+        Documents to rank for a topic; eight times `depth` unless given.
+    model : TrackModel, optional
+        Effects and noise; the defaults resemble the ad hoc tracks of TREC.
+    rng : int, Generator or None
+        Seed.
 
     >>> track = simulated_track(n_teams=3, runs_per_team=2, n_topics=5, depth=50, pool_depth=10)
     >>> track.runs[0], track.runs[0].info

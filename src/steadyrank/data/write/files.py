@@ -41,10 +41,15 @@ MISTAKEN = {
 
 
 def write_run(run: Run, path: PathLike) -> None:
-    """Write a run as TREC text, whole or not at all; packed if the name ends in `.gz`.
+    """Write a run as TREC text, whole or not at all.
 
-    Lines are `topic Q0 document rank score name`, best first, ranks from 1. A topic
-    without documents leaves no line, which is warned of.
+    Parameters
+    ----------
+    run : Run
+        Lines are `topic Q0 document rank score name`, best first, ranks from 1. A topic without
+        documents leaves no line, which is warned of.
+    path : path
+        Packed if the name ends in `.gz`.
 
     >>> import tempfile, pathlib
     >>> from steadyrank.data.run import run_from_dict
@@ -64,9 +69,14 @@ def write_run(run: Run, path: PathLike) -> None:
 
 
 def write_qrels(qrels: Qrels, path: PathLike) -> None:
-    """Write judgments as TREC text, whole or not at all; packed if the name ends in `.gz`.
+    """Write judgments as TREC text, whole or not at all.
 
-    Lines are `topic 0 document grade`.
+    Parameters
+    ----------
+    qrels : Qrels
+        Lines are `topic 0 document grade`.
+    path : path
+        Packed if the name ends in `.gz`.
 
     >>> import tempfile, pathlib
     >>> from steadyrank.data.qrels import qrels_from_dict

@@ -10,16 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.errors import InputError, unknown_name
+from steadyrank.notebook import shown_by
 from steadyrank.papers.jayasinghe2015.pitfalls import paper_scores
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.instances.batches import nested_pvalues, t_pvalues, two_way_pvalues
 from steadyrank.stats.instances.bootstrap import algorithm_two
 from steadyrank.stats.pairs.tests import in_threads
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 METHODS = ("t_single", "bootstrap_single", "mixed_paper", "bootstrap", "mixed")
 """Tests of a comparison: a random instance by t and by Algorithm 1; all of them by the paper's
@@ -42,6 +47,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
 class MethodPvalues:
     """Figures 4, 10 and 11: the p-values of several tests on many comparisons."""
 
@@ -51,6 +57,19 @@ class MethodPvalues:
     n_samples: int
     """Resamples of each instance; of a single instance ten times as many."""
     seed: int
+
+    def caption(self) -> str:
+        """How many comparisons, how resampled."""
+        return (
+            f"p-values of {self.pvalues.shape[1]} comparisons by {len(self.methods)} tests, "
+            f"{self.n_samples} resamples of each instance; seed {self.seed}"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per comparison, one column per test."""
+        import pandas as pd
+
+        return pd.DataFrame(self.pvalues.T, columns=list(self.methods))
 
     def of(self, method: str) -> np.ndarray:
         """The p-values of one test."""
@@ -77,6 +96,7 @@ class MethodPvalues:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
 class PoolPvalues:
     """Figure 9: how p-values scatter with the number of instances."""
 
@@ -91,6 +111,29 @@ class PoolPvalues:
     """Topics that some instance, or the baseline, lacks."""
     seed: int
 
+    def caption(self) -> str:
+        """Which pools, on how many topics."""
+        return (
+            f"p-values of {self.pvalues.shape[2]} pools of instances, by test and pool size, on "
+            f"{self.n_topics} topics; seed {self.seed}"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per test and pool size: the quartiles over pools, and p of all instances."""
+        import pandas as pd
+
+        low, median, high = np.quantile(self.pvalues, [0.25, 0.5, 0.75], axis=2)
+        return pd.DataFrame(
+            {
+                "method": np.repeat(np.array(self.methods, object), len(self.sizes)),
+                "instances": np.tile(self.sizes, len(self.methods)),
+                "lower_quartile": low.ravel(),
+                "median": median.ravel(),
+                "upper_quartile": high.ravel(),
+                "all_instances": np.repeat(self.whole, len(self.sizes)),
+            }
+        )
+
     def spread(self, level: float = 0.9) -> np.ndarray:
         """Width of the central interval that holds this share of pools, [method, size]."""
         check_open_unit("level", level)
@@ -103,8 +146,14 @@ def paper_comparisons(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Figure 4's comparisons: systems with mean and variance of the instance effect on (0, 1).
 
-    Each is (scores [instance, topic], scores of a deterministic system [topic]). An iterator
-    records no seed: give an integer as `rng` to have the same comparisons again.
+    Each is (scores [instance, topic], scores of a deterministic system [topic]).
+
+    Parameters
+    ----------
+    n_comparisons, n_topics, n_instances : int
+        Comparisons, and the topics and instances of each.
+    rng : int, Generator or None
+        Seed; an iterator records none: give an integer to have the same comparisons again.
     """
     # Not itself a generator: `rng` is refused, or drawn from, now and not at the first comparison.
     seed = seed_from(rng)
@@ -129,11 +178,23 @@ def method_pvalues(
 ) -> MethodPvalues:
     """Figures 4, 10 and 11: every test of `METHODS` on every comparison.
 
-    A comparison is (scores [instance, topic], scores of a deterministic system [topic]); topics
-    that any instance lacks are left out.
+    Parameters
+    ----------
+    comparisons : iterable of (array, array)
+        Scores [instance, topic] and scores of a deterministic system [topic]; topics that any
+        instance lacks are left out.
+    n_samples : int
+        Resamples of each instance, by Algorithm 2.
+    jobs : int, optional
+        Threads.
+    rng : int, Generator or None
+        Seed.
+
+    Notes
+    -----
     "mixed_paper" is eq. (9) with crossed instances on the number of observations less one: in this
-    layout its statistic is t of the topics' mean differences. Algorithm 2 takes `n_samples`
-    resamples of each instance; both bootstraps are in the paper's mode.
+    layout its statistic is t of the topics' mean differences. Both bootstraps are in the paper's
+    mode.
 
     >>> found = method_pvalues(paper_comparisons(20, n_instances=10))
     >>> found.pvalues.shape, found.agreement("mixed_paper", "bootstrap").correlation > 0.98
@@ -165,10 +226,28 @@ def pool_pvalues(
 ) -> PoolPvalues:
     """Figure 9: p of pools of instances, drawn with replacement, against the pool's size.
 
-    `a` is [instance, topic], `b` a deterministic system [topic] (tests "mixed", "mixed_paper" and
-    "bootstrap") or another [instance, topic] (the first two, nested; pools of both). Topics that
-    any instance lacks are left out. A pool repeats instances, so that its p-values scatter
-    somewhat more than those of as many different ones.
+    Parameters
+    ----------
+    a : array
+        Scores [instance, topic].
+    b : array
+        Of a deterministic system [topic] (tests "mixed", "mixed_paper" and "bootstrap") or of
+        another [instance, topic] (the first two, nested; pools of both).
+    sizes : sequence of int
+        Instances of a pool.
+    n_pools : int
+        Pools of each size.
+    n_samples : int
+        Resamples of each instance, by Algorithm 2.
+    jobs : int, optional
+        Threads.
+    rng : int, Generator or None
+        Seed.
+
+    Notes
+    -----
+    Topics that any instance lacks are left out. A pool repeats instances, so that its p-values
+    scatter somewhat more than those of as many different ones.
 
     >>> rng = np.random.default_rng(0)
     >>> a = rng.normal(0, 0.1, 30) + rng.normal(0, 0.03, (40, 1)) + rng.normal(0, 0.05, (40, 30))

@@ -18,6 +18,7 @@ from scipy import special
 
 from steadyrank.compute.random import Rng, block_stream, blocks_of, seed_from
 from steadyrank.errors import InputError, unknown_name
+from steadyrank.notebook import shown_by
 from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.instances.batches import (
     nested_pvalues,
@@ -47,6 +48,7 @@ BATCH = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
 class ErrorRates:
     """How often each test rejects: its level without a difference, its power with one."""
 
@@ -75,17 +77,20 @@ class ErrorRates:
             raise unknown_name("test", test, self.tests)
         return float(self.rate[self.tests.index(test)])
 
+    def caption(self) -> str:
+        """What was simulated, and how often."""
+        return (
+            f"Rejections at alpha {self.alpha:g} in {self.n_replications} replications of "
+            f"{self.n_instances} instances ({self.design}) × {self.n_topics} topics, true "
+            f"difference {self.difference:g}; seed {self.seed}."
+        )
+
     def to_frame(self) -> pd.DataFrame:
         """One row a test."""
         import pandas as pd
 
         columns = {"rate": self.rate, "rate_error": self.rate_error, "exact": self.exact}
         return pd.DataFrame(columns, index=list(self.tests))
-
-    def _repr_html_(self) -> str:
-        from steadyrank.notebook import frame_html
-
-        return frame_html(self.to_frame(), index=True)
 
 
 def error_rates(

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from scipy import special
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.errors import InputError, unknown_name
+from steadyrank.notebook import shown_by
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.instances.batches import means_and_errors
 from steadyrank.stats.pairs.tests import in_threads, paired_t
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Effects = Literal["instance", "cell"]
 
@@ -28,6 +32,7 @@ GRID = tuple(np.round(np.arange(21) * 0.05, 2).tolist())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
 class SingleInstanceShares:
     """Figure 2: how many instances differ significantly from the same baseline."""
 
@@ -45,8 +50,30 @@ class SingleInstanceShares:
     effects: Effects
     seed: int
 
+    def caption(self) -> str:
+        """What is shared, and of how much."""
+        return (
+            f"Share of {self.n_instances} instances that differ from a baseline on {self.n_topics} "
+            f"topics at alpha {self.alpha:g}, over {self.n_repetitions} repetitions, by mean and "
+            f"standard deviation of the instance effect; seed {self.seed}"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per mean and spread of the instance effect."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "mean": np.repeat(self.means, len(self.spreads)),
+                "spread": np.tile(self.spreads, len(self.means)),
+                "share": self.share.ravel(),
+                "share_error": self.share_error.ravel(),
+            }
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
 class EquivalenceIntervals:
     """Figure 3: intervals of a difference that is 0, against the number of topics."""
 
@@ -60,8 +87,23 @@ class EquivalenceIntervals:
     level: float
     seed: int
 
+    def caption(self) -> str:
+        """Of which differences these are intervals."""
+        return (
+            f"{self.level:.0%} intervals of the mean of differences N(0, {self.sd:g}²), and "
+            f"whether they lie within ±{self.delta:g}; seed {self.seed}"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per number of topics."""
+        import pandas as pd
+
+        keys = {"topics": self.sizes, "low": self.low, "high": self.high, "inside": self.inside}
+        return pd.DataFrame(keys)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
 class Contradictions:
     """Figure 7: instances that differ significantly from a baseline, by direction."""
 
@@ -82,8 +124,30 @@ class Contradictions:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(1.0 - pairs / (whole * (whole - 1)))
 
+    def caption(self) -> str:
+        """What is counted."""
+        return (
+            "Instances that are significantly better or worse than the baseline, by paired t tests"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per system and level."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "system": np.repeat(np.array(self.systems, object), len(self.levels)),
+                "alpha": np.tile(self.levels, len(self.systems)),
+                "instances": np.repeat(self.n_instances, len(self.levels)),
+                "better": self.better.ravel(),
+                "worse": self.worse.ravel(),
+                "disagreement": self.disagreement.ravel(),
+            }
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
 class InstanceSpread:
     """Figures 6 and 8: how instances' means, and each topic's scores, vary between instances."""
 
@@ -92,6 +156,26 @@ class InstanceSpread:
     """Of each system: the mean over topics of each instance."""
     topics: np.ndarray
     """[system, topic, 5]: least, quartiles and largest score over instances."""
+
+    def caption(self) -> str:
+        """What varies."""
+        return f"Means of instances over {self.topics.shape[1]} topics"
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per system: how the means of its instances spread."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "system": system,
+                "instances": len(means),
+                "mean": float(means.mean()),
+                "sd": float(means.std(ddof=1)) if len(means) > 1 else np.nan,
+                "least": float(means.min()),
+                "largest": float(means.max()),
+            }
+            for system, means in zip(self.systems, self.means, strict=True)
+        )
 
 
 def paper_scores(
@@ -134,6 +218,21 @@ def single_instance_shares(
     Each repetition draws a system (`paper_scores`) and a deterministic one whose scores are uniform
     on (0, 1), with topics of its own, and runs a paired t test for every instance. Where the share
     is neither near 0 nor near 1, the conclusion hangs on the instance that one happens to have.
+
+    Parameters
+    ----------
+    means, spreads : sequence of float
+        Means and standard deviations of the instance effect.
+    n_topics, n_instances, n_repetitions : int
+        Topics, instances of a system, and systems drawn for each mean and spread.
+    alpha : float
+        Level of the tests.
+    effects : str
+        One effect for each "instance", or for each of its topics ("cell").
+    jobs : int, optional
+        Threads.
+    rng : int, Generator or None
+        Seed.
 
     >>> found = single_instance_shares(means=[0.45, 0.95], spreads=[0.0, 0.3], n_repetitions=20)
     >>> (found.share[0] < 0.1).tolist(), (found.share[1] > 0.95).tolist()
@@ -182,7 +281,20 @@ def equivalence_intervals(
     """Figure 3: intervals of the mean of n differences N(0, sd²), a new sample for each n.
 
     Only many topics bring the interval within ±delta: few topics find no difference either, but
-    show nothing. The paper does not give its sd.
+    show nothing.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Numbers of topics.
+    sd : float
+        Standard deviation of the differences; the paper does not give its own.
+    delta : float
+        Margin of equivalence.
+    level : float
+        Of the intervals.
+    rng : int, Generator or None
+        Seed.
 
     >>> found = equivalence_intervals([20, 2000])
     >>> found.inside.tolist()
@@ -218,7 +330,14 @@ def contradictions(
 ) -> Contradictions:
     """Figure 7: paired t tests of each instance of each system against one baseline, counted.
 
-    `systems` are scores [instance, topic] by name; NaN where missing.
+    Parameters
+    ----------
+    systems : mapping of str to array
+        Scores [instance, topic] by system; NaN where missing.
+    baseline : array
+        Scores [topic].
+    levels : sequence of float
+        Levels of the tests.
 
     >>> baseline = np.array([0.2, 0.3, 0.5, 0.4])
     >>> shifts = [[-0.1, -0.1, -0.12, -0.1], [0.1, -0.1, 0.1, -0.1], [0.1, 0.12, 0.1, 0.1]]
@@ -250,6 +369,11 @@ def contradictions(
 
 def instance_spread(systems: Mapping[str, np.ndarray]) -> InstanceSpread:
     """Figures 6 and 8: means of instances, and the range of each topic's scores over instances.
+
+    Parameters
+    ----------
+    systems : mapping of str to array
+        Scores [instance, topic] by system; NaN where missing.
 
     >>> instance_spread({"sampled": np.array([[0.2, 0.4], [0.3, 0.8]])}).means[0].round(2).tolist()
     [0.3, 0.55]

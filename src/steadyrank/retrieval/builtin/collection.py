@@ -24,7 +24,7 @@ from typing import Any
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.files import write_whole
 from steadyrank.data.qrels import Qrels, qrels_from_dict
-from steadyrank.data.read.runs import read_qrels
+from steadyrank.data.read.qrels import read_qrels
 from steadyrank.errors import SteadyrankError
 from steadyrank.retrieval.builtin.docstrings import (
     PACKAGES,
@@ -85,13 +85,18 @@ def builtin_collection(*, progress: Progress | None = None) -> BuiltinCollection
     """The collection that comes with steadyrank: documents, topics and judgments.
 
     Documents are the docstrings of Python's standard library, numpy, scipy, pandas and matplotlib
-    in their installed versions, under public names such as `json.dumps`. They are read from
-    source files when this is first called, which takes some seconds, and kept in the user's cache
-    folder (where that cannot be written, they are read each time). `progress` is told of it.
-    Other versions have other documents: `manifest` says which, and `gone` which judged
-    documents are not among them; these are not in `qrels`.
+    in their installed versions, under public names such as `json.dumps`. They are read from source
+    files when this is first called, which takes some seconds, and kept in the user's cache folder
+    (where that cannot be written, they are read each time). Other versions have other documents:
+    `manifest` says which, and `gone` which judged documents are not among them; these are not in
+    `qrels`.
 
     In `grid` and `shard`, the collection's name is `builtin`.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Is given (finished, total) of the reading.
     """
     documents = builtin_documents(progress=progress)
     qrels, gone = _judged("qrels.txt", documents)

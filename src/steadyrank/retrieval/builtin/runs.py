@@ -29,8 +29,15 @@ def builtin_runs(*, depth: int = 1000, progress: Progress | None = None) -> tupl
     """The runs that the judgments of the built-in collection were pooled from.
 
     `info` says each run's team, stop list, stemmer or n-gram, model, and the fields of the topic
-    that it searched for. With other versions of the packages a few documents differ, so that
-    some of the best ten may be unjudged. `progress` is told runs.
+    that it searched for. With other versions of the packages a few documents differ, so that some
+    of the best ten may be unjudged.
+
+    Parameters
+    ----------
+    depth : int
+        Documents per topic.
+    progress : callable, optional
+        Is given (finished, total) runs.
     """
     systems = list(_systems())
     counts = count_words(builtin_documents())

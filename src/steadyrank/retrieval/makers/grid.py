@@ -54,7 +54,7 @@ class GridOptions(MakingOptions, total=False):
     models: str | Model | Iterable[str | Model]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class GridResult(WrittenRuns):
     """The runs that `write_grid` made."""
 
@@ -62,12 +62,13 @@ class GridResult(WrittenRuns):
     lexical: tuple[str, ...]
     models: tuple[str, ...]
 
-    def __repr__(self) -> str:
+    def caption(self) -> str:
+        """Which combinations were made, and where they are."""
         return (
-            f"<GridResult: {counted(len(self.runs), 'run')} of "
+            f"{counted(len(self.runs), 'run')} of "
             f"{counted(len(self.stop_lists), 'stop list')} × "
             f"{counted(len(self.lexical), 'lexical unit')} × "
-            f"{counted(len(self.models), 'model')} in {self.folder}>"
+            f"{counted(len(self.models), 'model')} in {self.folder}"
         )
 
 
@@ -85,14 +86,29 @@ def grid(
 ) -> Scores:
     """Scores of every combination of components; runs need not be written.
 
-    `corpus` and `topics` are what `count_words` and `read_topics` take; a folder with
-    `docs.jsonl`, `topics.tsv` and `qrels.txt`, or `irds:NAME`, holds all three. `run_info` has
-    the components as stop_list, lexical and model; a run is named stoplist_lexical_model.
+    `run_info` has the components as stop_list, lexical and model; a run is named
+    stoplist_lexical_model. The same bytes for any `jobs`, `scheduler` or `executor`.
 
-    `stop_lists`, `lexical` (stemmers and n-grams) and `models` name what to combine, by default
-    all; `depth` documents are ranked for each topic. With `out`, runs are written there, too;
-    `store` keeps finished scores, so that the same call again takes up where it stopped. `cache`
-    keeps the collection's word counts. The same bytes for any `jobs`, `scheduler` or `executor`.
+    Parameters
+    ----------
+    corpus : object
+        What `count_words` takes; a folder with `docs.jsonl`, `topics.tsv` and `qrels.txt`,
+        `irds:NAME`, or `builtin` holds topics and judgments, too.
+    topics : path or mapping, optional
+        Each topic's text, or what `read_topics` takes.
+    qrels : object, optional
+        As in `evaluate`.
+    measures, missing, no_relevant : optional
+        As in `evaluate`.
+    out : path, optional
+        Folder to write the runs into, too.
+    store : path, optional
+        Folder that keeps finished scores, so that the same call again takes up where it stopped.
+    **options
+        `stop_lists`, `lexical` (stemmers and n-grams) and `models`: what to combine, by default
+        all. `depth`: documents ranked for each topic. `cache`: folder that keeps the collection's
+        word counts. `jobs`, `scheduler` and `executor` as in `evaluate`; `reading` is given
+        (finished, total) bytes of documents, `progress` runs.
 
     >>> import steadyrank as sr
     >>> corpus = {"d1": "the rivers of France", "d2": "a river bank", "d3": "banks of France"}
@@ -128,8 +144,17 @@ def write_grid(
 ) -> GridResult:
     """Write a run for every combination of components.
 
-    Takes what `grid` takes. Makes `runs/NAME.run` and `run-info.csv` in the folder `out`; runs
-    that are there already are kept, and the folder of another grid is refused.
+    Makes `runs/NAME.run` and `run-info.csv`; runs that are there already are kept, and the folder
+    of another grid is refused.
+
+    Parameters
+    ----------
+    corpus, topics : object
+        As in `grid`.
+    out : path
+        Folder to write into.
+    **options
+        As in `grid`.
     """
     components, study = _prepare(corpus, topics, **options)
     written = write_runs(_make, partial(_plan, components, study), study, out=out)

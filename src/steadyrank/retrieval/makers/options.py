@@ -18,8 +18,8 @@ import numpy as np
 
 from steadyrank.compute.executors import Progress
 from steadyrank.data.interop.datasets import is_dataset
-from steadyrank.data.order import judgments_of
 from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.sources import PathLike, find_files
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.names import Measure, parse_measures

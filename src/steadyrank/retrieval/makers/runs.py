@@ -24,6 +24,7 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import JudgedRun
+from steadyrank.notebook import shown_by
 from steadyrank.retrieval.engine.search import DEPTH, DocumentOrder, check_depth, find_wanted
 from steadyrank.retrieval.engine.search_kernels import Wanted
 from steadyrank.retrieval.engine.word_counts import WordCounts
@@ -69,6 +70,7 @@ class MakingOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
 class WrittenRuns:
     """Runs in a folder, and of what they were made."""
 
@@ -85,14 +87,15 @@ class WrittenRuns:
         """One dictionary a run, as run-info.csv has it."""
         return [{"run": run, **info} for run, info in zip(self.runs, self.run_info, strict=True)]
 
+    def caption(self) -> str:
+        """How many runs, and where."""
+        return f"{counted(len(self.runs), 'run')} in {self.folder}"
+
     def to_frame(self) -> Any:
         """One row a run, as a pandas frame."""
         import pandas as pd
 
         return pd.DataFrame(self.rows())
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -147,7 +147,7 @@ def _make(plan: _Plan, task: Task) -> Made:
     return keep_and_score(task, plan.evaluation, found)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ShardResult(WrittenRuns):
     """The runs that `write_shards` made: one of exhaustive search, and one an instance."""
 
@@ -157,10 +157,11 @@ class ShardResult(WrittenRuns):
     lexical: str
     seed: int
 
-    def __repr__(self) -> str:
+    def caption(self) -> str:
+        """How many instances were made, of what, and where they are."""
         return (
-            f"<ShardResult: {counted(len(self.runs) - 1, 'instance')} of "
-            f"{counted(self.design.shards, f'{self.design.system} shard')} in {self.folder}>"
+            f"{counted(len(self.runs) - 1, 'instance')} of "
+            f"{counted(self.design.shards, f'{self.design.system} shard')} in {self.folder}"
         )
 
 
@@ -178,21 +179,39 @@ def shard(
 ) -> Scores:
     """Scores of many instances of selective search, and of exhaustive search beside them.
 
-    `corpus` and `topics` are what `count_words` and `read_topics` take; a folder with
-    `docs.jsonl`, `topics.tsv` and `qrels.txt`, or `irds:NAME`, holds all three. `run_info` says
-    of each run its system ("topical", "random" or "exhaustive"), rate, sample, partition and csi,
-    as `instances` needs them. With `out`, runs are written there too; `store` keeps scores.
+    `run_info` says of each run its system ("topical", "random" or "exhaustive"), rate, sample,
+    partition and csi, as `instances` needs them.
 
-    `shards` of the collection are made `cluster_samples` x `partitions` times, by k-means on a
-    `cluster_share` of the documents (`distance` "cosine", or "kl" as Kulkarni & Callan), or at
-    random (`random_shards`). For each, `csi` central samples hold a `sample_rate` (one, or
-    several) of every shard. Of the `csi_depth` best documents of the central sample, ReDDE
-    chooses `top_shards`; their documents are merged by score, `depth` a topic. `statistics`:
-    "global", or every "shard" and central sample its own. A topic for which the central sample
-    has no document gets none.
+    Parameters
+    ----------
+    corpus : object
+        What `count_words` takes; a folder with `docs.jsonl`, `topics.tsv` and `qrels.txt`,
+        `irds:NAME`, or `builtin` holds topics and judgments, too.
+    topics : path or mapping, optional
+        Each topic's text, or what `read_topics` takes.
+    qrels : object, optional
+        As in `evaluate`.
+    measures, missing, no_relevant : optional
+        As in `evaluate`.
+    out : path, optional
+        Folder to write the runs into, too.
+    store : path, optional
+        Folder that keeps finished scores, so that the same call again takes up where it stopped.
+    **options
+        `shards` of the collection are made `cluster_samples` x `partitions` times, by k-means on a
+        `cluster_share` of the documents (`distance` "cosine", or "kl" as Kulkarni & Callan), or at
+        random (`random_shards`). For each, `csi` central samples hold a `sample_rate` (one, or
+        several) of every shard. Of the `csi_depth` best documents of the central sample, ReDDE
+        chooses `top_shards`; their documents are merged by score, `depth` a topic. `statistics`:
+        "global", or every "shard" and central sample its own. `model`, `stop_list` and `lexical`
+        rank the documents. `cache`, `jobs`, `scheduler`, `executor`, `reading` and `progress` as in
+        `grid`; `rng` is the seed.
 
-    What is random in an instance depends on `rng` and its numbers (sample, partition, csi)
-    alone: other rates, `jobs`, or a `scheduler` change nothing.
+    Notes
+    -----
+    What is random in an instance depends on `rng` and its numbers (sample, partition, csi) alone:
+    other rates, `jobs`, or a `scheduler` change nothing. A topic for which the central sample has
+    no document gets none.
 
     >>> import steadyrank as sr
     >>> corpus = {f"d{i}": f"word{i % 7} word{i % 5} river" for i in range(200)}
@@ -235,8 +254,17 @@ def write_shards(
 ) -> ShardResult:
     """Write the runs of many instances of selective search, and of exhaustive search.
 
-    Takes what `shard` takes. Makes `runs/NAME.run` and `run-info.csv` in the folder `out`; runs
-    that are there already are kept, and the folder of another design is refused.
+    Makes `runs/NAME.run` and `run-info.csv`; runs that are there already are kept, and the folder
+    of another design is refused.
+
+    Parameters
+    ----------
+    corpus, topics : object
+        As in `shard`.
+    out : path
+        Folder to write into.
+    **options
+        As in `shard`.
     """
     system, study = _prepare(corpus, topics, **options)
     written = write_runs(_make, partial(_plan, system, study), study, out=out)

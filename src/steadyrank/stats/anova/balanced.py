@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from steadyrank.errors import InputError, unknown_name
+from steadyrank.notebook import shown_by
 from steadyrank.stats.anova.parts import (
     DEPENDS,
     Amount,
@@ -92,6 +93,7 @@ class AnovaSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
 class Anova:
     """An ANOVA table: the effects in their order, the errors, and the total."""
 
@@ -120,14 +122,15 @@ class Anova:
         """One dictionary a source, with the keys that the JSON output has."""
         return [found.row() for found in self.sources]
 
+    def caption(self) -> str:
+        """How many observations, around which mean."""
+        return f"Analysis of variance of {self.n} observations, mean {self.mean:.4g}."
+
     def to_frame(self) -> pd.DataFrame:
         """One row a source."""
         import pandas as pd
 
         return pd.DataFrame(self.rows())
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
 
 
 def anova(

@@ -20,6 +20,7 @@ from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit, check_samples, pair_moments
 from steadyrank.stats.instances.kernels import TOGETHER, extreme_counts, words_of
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import kernels as pair_kernels
 from steadyrank.stats.pairs.result import (
     CONSTANT,
@@ -66,7 +67,7 @@ class TwoWayBootstrap:
     difference: float
     standard_error: float
     """Standard deviation of the resampled differences."""
-    interval: tuple[float, float]
+    interval: Interval
     level: float
     pvalue: float
     pvalue_error: float
@@ -202,7 +203,7 @@ def two_way_bootstrap(
     return TwoWayBootstrap(
         difference=difference,
         standard_error=float(found.std()) if known else np.nan,
-        interval=(low, high),
+        interval=Interval(low, high),
         level=level,
         pvalue=pvalue,
         pvalue_error=error,

@@ -14,6 +14,7 @@ from typing import Literal
 from scipy import special
 
 from steadyrank.errors import InputError
+from steadyrank.stats.interval import Interval
 
 Verdict = Literal["better", "not worse", "worse", "undecided"]
 
@@ -24,7 +25,7 @@ class EquivalenceTest:
 
     delta: float
     alpha: float
-    interval: tuple[float, float]
+    interval: Interval
     """Of level 1 - 2 alpha: the difference is equivalent if it lies inside the margins."""
     equivalent: bool
     non_inferior: bool
@@ -56,14 +57,13 @@ def equivalence_test(
     """
     check_delta(delta)
     check_alpha(alpha)
-    low, high = t_limits(estimate, standard_error, df, 1.0 - 2.0 * alpha)
     below = _tail(-(estimate + delta), standard_error, df)
     above = _tail(estimate - delta, standard_error, df)
     both = max(below, above) if not math.isnan(below + above) else math.nan
     return EquivalenceTest(
         delta=delta,
         alpha=alpha,
-        interval=(low, high),
+        interval=t_limits(estimate, standard_error, df, 1.0 - 2.0 * alpha),
         equivalent=both < alpha,
         non_inferior=below < alpha,
         pvalue_equivalence=both,
@@ -88,17 +88,15 @@ def check_alpha(alpha: float) -> float:
     return float(alpha)
 
 
-def t_limits(
-    estimate: float, standard_error: float, df: float, level: float
-) -> tuple[float, float]:
+def t_limits(estimate: float, standard_error: float, df: float, level: float) -> Interval:
     """estimate ± t(df) standard errors; the estimate itself without spread."""
     if standard_error == 0.0:
-        return estimate, estimate
+        return Interval(estimate, estimate)
     half = float(special.stdtrit(df, 0.5 + 0.5 * level)) * standard_error
-    return estimate - half, estimate + half
+    return Interval(estimate - half, estimate + half)
 
 
-def verdict_of(interval: tuple[float, float], delta: float) -> Verdict:
+def verdict_of(interval: Interval, delta: float) -> Verdict:
     """What an interval of the difference says about its margin.
 
     `better` above 0, `not worse` above -delta, `worse` wholly below -delta, else `undecided`. By a

@@ -15,6 +15,7 @@ from scipy import optimize, special
 
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.balanced import Strata, best_of_strata
 from steadyrank.stats.mixed.general import Tables
 from steadyrank.stats.mixed.kenward_roger import kenward_roger
@@ -139,7 +140,7 @@ def coefficient_intervals(found: MixedFit, *, level: float = 0.95) -> np.ndarray
 
 def component_intervals(
     model: MixedModel, *, level: float = 0.95, reml: bool = True
-) -> dict[str, tuple[float, float]]:
+) -> dict[str, Interval]:
     """Profile likelihood interval of each variance: where 2 log LR stays below chi²(1).
 
     The deviance is minimised over the other components at each trial value. Wide where a term has
@@ -156,7 +157,7 @@ def component_intervals(
     """
     check_open_unit("level", level)
     scale, names = scale_of(model), [*model.random, RESIDUAL]
-    intervals = dict.fromkeys(names, (np.nan, np.nan))
+    intervals = dict.fromkeys(names, Interval(np.nan, np.nan))
     if scale.flag:
         return intervals
     likelihood = likelihood_of(model, scale)
@@ -169,7 +170,7 @@ def component_intervals(
         for k in free.tolist():
             profile.last = best.variances
             low, high = _profile_limits(profile, k, threshold)
-            intervals[names[k]] = (low * scale.spread**2, high * scale.spread**2)
+            intervals[names[k]] = Interval(low * scale.spread**2, high * scale.spread**2)
     return intervals
 
 

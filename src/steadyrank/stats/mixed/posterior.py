@@ -17,6 +17,7 @@ from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.random import block_stream
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.balanced import Strata
 from steadyrank.stats.mixed.fit import NO_RESIDUAL, best_fit, coefficient_names
 from steadyrank.stats.mixed.general import Tables
@@ -62,7 +63,7 @@ class Posterior:
     """Identified random terms, and the residual."""
     deviation_medians: dict[str, float]
     """Standard deviation of each component: median over the draws."""
-    deviation_hpd: dict[str, tuple[float, float]]
+    deviation_hpd: dict[str, Interval]
     draws: np.ndarray
     """Coefficients, [chain, draw, coefficient]."""
     deviation_draws: np.ndarray

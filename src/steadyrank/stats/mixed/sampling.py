@@ -12,11 +12,12 @@ from scipy import fft, special, stats
 
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.interval import Interval
 
 TAILS = (0.05, 0.95)
 
 
-def hpd_interval(draws: ArrayLike, *, level: float = 0.95) -> tuple[float, float]:
+def hpd_interval(draws: ArrayLike, *, level: float = 0.95) -> Interval:
     """The shortest interval between two draws that are round(level n) places apart in order.
 
     Of equally short ones the lowest, as in R's coda. Assumes a law with one peak: where there are
@@ -25,7 +26,7 @@ def hpd_interval(draws: ArrayLike, *, level: float = 0.95) -> tuple[float, float
     Reference: Chen and Shao 1999, doi:10.1080/10618600.1999.10474802.
 
     >>> hpd_interval([0.0, 1.0, 1.1, 1.2, 1.3, 5.0, 9.0], level=0.4)
-    (1.0, 1.3)
+    Interval(low=1.0, high=1.3)
     """
     check_open_unit("level", level)
     ordered = np.sort(np.asarray(draws, dtype=np.float64).reshape(-1))
@@ -33,10 +34,10 @@ def hpd_interval(draws: ArrayLike, *, level: float = 0.95) -> tuple[float, float
     if n < 2:
         raise InputError(f"an interval needs two draws or more, got {n}")
     if np.isnan(ordered[-1]):
-        return float("nan"), float("nan")
+        return Interval(float("nan"), float("nan"))
     gap = max(1, min(n - 1, round(n * level)))
     start = int(np.argmin(ordered[gap:] - ordered[:-gap]))
-    return float(ordered[start]), float(ordered[start + gap])
+    return Interval(float(ordered[start]), float(ordered[start + gap]))
 
 
 def split_rhat(draws: ArrayLike) -> float:

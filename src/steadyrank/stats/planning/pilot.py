@@ -15,6 +15,7 @@ import numpy as np
 
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.variance import pooled_variance, variance_components
 
 STEADY_PILOT = 25
@@ -27,7 +28,7 @@ class Pilot:
 
     variance: float
     """V_E: of a system's scores over topics, pooled over runs."""
-    variance_interval: tuple[float, float]
+    variance_interval: Interval
     n_topics: int
     n_runs: int
     n_missing: int
@@ -38,7 +39,7 @@ class Pilot:
     """Component of the two-way layout that V_E contains; NaN for one run."""
     residual_variance: float
     """What is left when topics' differences in difficulty are taken out; NaN likewise."""
-    residual_interval: tuple[float, float]
+    residual_interval: Interval
     residual_effective_df: float
     """Of the chi-square law behind `residual_interval`, as `effective_df` is of the other."""
 
@@ -48,10 +49,10 @@ class Pilot:
         return 2.0 * self.residual_variance
 
     @property
-    def difference_interval(self) -> tuple[float, float]:
+    def difference_interval(self) -> Interval:
         """Of `difference_variance`."""
         low, high = self.residual_interval
-        return 2.0 * low, 2.0 * high
+        return Interval(2.0 * low, 2.0 * high)
 
 
 def pilot_variance(matrix: np.ndarray, measure: str, *, confidence: float = 0.95) -> Pilot:
@@ -88,7 +89,7 @@ def _components(matrix: np.ndarray, confidence: float) -> dict[str, Any]:
         return {
             "topic_variance": topic,
             "residual_variance": residual,
-            "residual_interval": (low, high),
+            "residual_interval": Interval(low, high),
             "residual_effective_df": df,
         }
 
@@ -107,11 +108,7 @@ def _components(matrix: np.ndarray, confidence: float) -> dict[str, Any]:
 
 
 def warn_if_few_topics(
-    pilot: Pilot,
-    measure: str,
-    ends: tuple[float, float],
-    topics: tuple[int, int] | None,
-    confidence: float,
+    pilot: Pilot, measure: str, ends: Interval, topics: Interval | None, confidence: float
 ) -> None:
     """Say what a small pilot leaves open: the variance, and with it the number of topics."""
     if pilot.n_topics >= STEADY_PILOT:

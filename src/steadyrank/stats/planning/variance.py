@@ -16,6 +16,7 @@ from scipy import special
 
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit, check_scores
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import CONSTANT
 
 RUN_BLOCK = 512
@@ -37,13 +38,13 @@ class PooledVariance:
     n_missing: int
     """Cells of these runs and topics without a score."""
 
-    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+    def interval(self, confidence: float = 0.95) -> Interval:
         """Chi-square interval of the variance: effective_df V_E / chi-square quantiles."""
         tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
         # The regularised incomplete gamma function takes the degrees of freedom as they are.
         half = 0.5 * self.effective_df
         high, low = special.gammaincinv(half, tail), special.gammainccinv(half, tail)
-        return half * self.value / float(low), half * self.value / float(high)
+        return Interval(half * self.value / float(low), half * self.value / float(high))
 
 
 def pooled_variance(scores: ArrayLike) -> PooledVariance:
@@ -159,26 +160,26 @@ class VarianceComponents:
         """The smallest number of topics with Phi >= level; infinite where there is none."""
         return topics_for(self._absolute_ratio(), level)
 
-    def e_rho2_interval(self, n_topics: float, confidence: float = 0.95) -> tuple[float, float]:
+    def e_rho2_interval(self, n_topics: float, confidence: float = 0.95) -> Interval:
         """Feldt's interval, exact for normal effects of systems and residuals."""
         low, high = self.relative_ratio_interval(confidence)
-        return _coefficient(low, n_topics), _coefficient(high, n_topics)
+        return Interval(_coefficient(low, n_topics), _coefficient(high, n_topics))
 
-    def phi_interval(self, n_topics: float, confidence: float = 0.95) -> tuple[float, float]:
+    def phi_interval(self, n_topics: float, confidence: float = 0.95) -> Interval:
         """Approximate interval of Arteaga, Jeyaratnam and Franklin, for normal effects."""
         low, high = self.absolute_ratio_interval(confidence)
-        return _coefficient(low, n_topics), _coefficient(high, n_topics)
+        return Interval(_coefficient(low, n_topics), _coefficient(high, n_topics))
 
-    def relative_ratio_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+    def relative_ratio_interval(self, confidence: float = 0.95) -> Interval:
         """Interval of system / residual variance.
 
         MS_s / MS_e times residual / (residual + n system) follows F with m - 1 and (m - 1)(n - 1)
         degrees of freedom. Feldt, Psychometrika 30(3), 1965, pp. 357-370.
         """
         tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
-        return self._relative_limit(1.0 - tail), self._relative_limit(tail)
+        return Interval(self._relative_limit(1.0 - tail), self._relative_limit(tail))
 
-    def absolute_ratio_interval(self, confidence: float = 0.95) -> tuple[float, float]:
+    def absolute_ratio_interval(self, confidence: float = 0.95) -> Interval:
         """Interval of system / (topic + residual) variance; never above the relative one's.
 
         Arteaga, Jeyaratnam and Franklin, Communications in Statistics: Theory and Methods 11(15),
@@ -187,7 +188,7 @@ class VarianceComponents:
         tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
         low, high = self._absolute_limit(1.0 - tail), self._absolute_limit(tail)
         largest = self._relative_limit(tail)
-        return min(low, largest), min(high, largest)
+        return Interval(min(low, largest), min(high, largest))
 
     def _relative_ratio(self) -> float:
         return _ratio(self.variance["system"], self.variance["residual"])

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit, check_scores
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.variance import not_rounding
 
 Design = Literal["nested", "crossed"]
@@ -121,28 +122,28 @@ class PivotalDraws:
 
     def e_rho2_interval(
         self, n_topics: float, n_instances: float, confidence: float = 0.95
-    ) -> tuple[float, float]:
+    ) -> Interval:
         """Interval of E rho²; for normal effects, approximate."""
         found = _coefficients(self.system, self.relative, n_topics, n_instances)
         return _span(found, self.components.e_rho2(n_topics, n_instances), confidence)
 
     def phi_interval(
         self, n_topics: float, n_instances: float, confidence: float = 0.95
-    ) -> tuple[float, float]:
+    ) -> Interval:
         """Interval of Phi; for normal effects, approximate."""
         found = _coefficients(self.system, self.absolute, n_topics, n_instances)
         return _span(found, self.components.phi(n_topics, n_instances), confidence)
 
     def topics_for_e_rho2_interval(
         self, level: float, n_instances: float, confidence: float = 0.95
-    ) -> tuple[float, float]:
+    ) -> Interval:
         """Interval of the topics that E rho² needs; infinite ends where no number may do."""
         found = _topics_for(self.system, self.relative, level, n_instances)
         return _span(found, self.components.topics_for_e_rho2(level, n_instances), confidence)
 
     def topics_for_phi_interval(
         self, level: float, n_instances: float, confidence: float = 0.95
-    ) -> tuple[float, float]:
+    ) -> Interval:
         """Interval of the topics that Phi needs; infinite ends where no number may do."""
         found = _topics_for(self.system, self.absolute, level, n_instances)
         return _span(found, self.components.topics_for_phi(level, n_instances), confidence)
@@ -367,10 +368,10 @@ def _topics_for(system: Any, parts: Parts, level: float, n_instances: float) -> 
     return np.where(enough, np.maximum(1.0, np.ceil(needed * (1.0 - 1e-12))), np.inf)
 
 
-def _span(found: np.ndarray, estimate: float, confidence: float) -> tuple[float, float]:
+def _span(found: np.ndarray, estimate: float, confidence: float) -> Interval:
     """The central interval of the draws, with the estimate in it."""
     tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
     last = len(found) - 1
     places = round(tail * last), round((1.0 - tail) * last)
     low, high = np.partition(found, places)[list(places)]
-    return min(float(low), estimate), max(float(high), estimate)
+    return Interval(min(float(low), estimate), max(float(high), estimate))

@@ -60,6 +60,10 @@ class RankCorrelation:
     def __float__(self) -> float:
         return self.value
 
+    def __repr__(self) -> str:
+        why = f", {self.flag}" if self.flag else ""
+        return f"<RankCorrelation: {self.value:.4g}, {self.method} of {self.n} systems{why}>"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairCorrelations:
@@ -101,10 +105,19 @@ class TauInterval:
 def kendall_tau(a: ArrayLike, b: ArrayLike, *, variant: str = "b") -> RankCorrelation:
     """Kendall's tau between two score vectors over the same systems.
 
-    With S = concordant - discordant pairs and N = n (n - 1)/2, variant "a" is S / N, and "b" is
-    S / sqrt((N - tied_a)(N - tied_b)), which reaches 1 for equal rankings with ties. A missing
-    score is an error. NaN with a flag for n < 2 and, in variant "b", where all scores of a ranking
-    are equal. Do not read it as agreement on who is best: the bottom ranks weigh as much.
+    Do not read it as agreement on who is best: the bottom ranks weigh as much.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Scores of the same systems; a missing one is an error.
+    variant : str
+        With S = concordant - discordant pairs and N = n (n - 1)/2, "a" is S / N, and "b" is S /
+        sqrt((N - tied_a)(N - tied_b)), which reaches 1 for equal rankings with ties.
+
+    Notes
+    -----
+    NaN with a flag for n < 2 and, in variant "b", where all scores of a ranking are equal.
 
     Reference: Kendall 1945, doi:10.1093/biomet/33.3.239.
 
@@ -174,13 +187,20 @@ def tau_ap(estimate: ArrayLike, reference: ArrayLike, *, ties: str = "a") -> Ran
     """AP correlation: how often a system above another in the estimate rightly is, by rank.
 
     tau_AP = 2/(n - 1) sum over i = 2..n of C(i)/(i - 1), minus 1, where C(i) of the systems above
-    rank i of the estimate are above that system in the reference too. Not symmetric. Ties:
+    rank i of the estimate are above that system in the reference too. Not symmetric.
 
-    - "a": the mean over all orders of systems tied in the estimate; a pair tied in the
-      reference counts one half. Even equal rankings stay below 1 if they have ties.
-    - "b": 2/(n - t) sum of c(i)/(p(i) - 1), minus 1, over the systems below the estimate's top
-      tie group of t; c(i) are strictly above i in both, p(i) is the first rank of i's group.
+    Parameters
+    ----------
+    estimate, reference : array_like
+        Scores of the same systems.
+    ties : str
+        "a": the mean over all orders of systems tied in the estimate; a pair tied in the reference
+        counts one half. Even equal rankings stay below 1 if they have ties. "b": 2/(n - t) sum of
+        c(i)/(p(i) - 1), minus 1, over the systems below the estimate's top tie group of t; c(i) are
+        strictly above i in both, p(i) is the first rank of i's group.
 
+    Notes
+    -----
     NaN with a flag for n < 2 and, with "b", where all systems tie in the estimate.
 
     Reference: Yilmaz, Aslam and Robertson 2008, doi:10.1145/1390334.1390435; ties: Urbano and
@@ -199,7 +219,12 @@ def tau_ap(estimate: ArrayLike, reference: ArrayLike, *, ties: str = "a") -> Ran
 def symmetric_tau_ap(a: ArrayLike, b: ArrayLike, *, ties: str = "a") -> RankCorrelation:
     """The mean of tau_AP in both directions, for rankings neither of which is the reference.
 
-    See `tau_ap` for the formula, the treatment of ties and the references.
+    Parameters
+    ----------
+    a, b : array_like
+        Scores of the same systems.
+    ties : str
+        As in `tau_ap`, which has the formula and the references.
 
     >>> round(symmetric_tau_ap([3, 1, 2, 4], [4, 3, 2, 1]).value, 4)
     -0.2222
@@ -210,11 +235,21 @@ def symmetric_tau_ap(a: ArrayLike, b: ArrayLike, *, ties: str = "a") -> RankCorr
 
 
 def correlations(scores: ArrayLike, *, coefficient: str = "tau", ties: str = "a") -> np.ndarray:
-    """Correlations of all measures, [measure, measure], from scores [measure, system].
+    """Correlations of all measures, [measure, measure].
 
-    `coefficient` is "tau" (tau-b) or "tau_ap" (mean of both directions, `ties` as in `tau_ap`).
-    NaN where `kendall_tau` or `tau_ap` have NaN. The diagonal, too, is computed: with "tau_ap"
-    and ties "a" it is below 1 for a measure with ties.
+    Parameters
+    ----------
+    scores : array_like
+        [measure, system].
+    coefficient : str
+        "tau" (tau-b) or "tau_ap" (mean of both directions).
+    ties : str
+        As in `tau_ap`.
+
+    Notes
+    -----
+    NaN where `kendall_tau` or `tau_ap` have NaN. The diagonal, too, is computed: with "tau_ap" and
+    ties "a" it is below 1 for a measure with ties.
 
     >>> correlations([[0.3, 0.2, 0.1], [0.2, 0.3, 0.1], [0.1, 0.2, 0.3]]).round(2).tolist()
     [[1.0, 0.33, -1.0], [0.33, 1.0, -0.33], [-1.0, -0.33, 1.0]]

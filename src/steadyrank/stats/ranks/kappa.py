@@ -19,12 +19,20 @@ def cohen_kappa(first: Any, second: Any, *, weights: Weights = "none") -> float:
     r"""Cohen's kappa of two judges' grades of the same documents, in the same order.
 
     \(\kappa = 1 - \sum_{ij} w_{ij} o_{ij} / \sum_{ij} w_{ij} e_{ij}\), with the observed counts
-    \(o\), those expected of independent judges \(e\), and \(w_{ij} = 1\) where the grades differ
-    (`none`), \(|i - j|\) (`linear`) or \((i - j)^2\) (`quadratic`), the steps between the grades
-    that occur. 1 is perfect, 0 is chance. It says nothing of whether either judge is right, and
-    it is low where one grade is rare even though the judges seldom differ. NaN where both gave
-    one and the same grade throughout.
+    \(o\) and those expected of independent judges \(e\). 1 is perfect, 0 is chance. It says nothing
+    of whether either judge is right, and it is low where one grade is rare even though the judges
+    seldom differ. NaN where both gave one and the same grade throughout.
 
+    Parameters
+    ----------
+    first, second : array_like
+        Grades by each judge.
+    weights : str
+        \(w_{ij} = 1\) where the grades differ ("none"), \(|i - j|\) ("linear") or \((i - j)^2\)
+        ("quadratic"), the steps between the grades that occur.
+
+    Notes
+    -----
     Cohen (1960), doi:10.1177/001316446002000104; weighted: Cohen (1968), doi:10.1037/h0026256.
 
     >>> round(cohen_kappa([0, 0, 1, 2, 2], [0, 1, 1, 2, 1]), 3)

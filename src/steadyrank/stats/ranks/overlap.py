@@ -21,18 +21,27 @@ def rbo(a: ArrayLike, b: ArrayLike, *, p: float = 0.9, ties: str = "a") -> RankC
     """Rank-biased overlap, extrapolated beyond the ranks that are seen.
 
     (1 - p) sum over depths d of p^(d - 1) A(d), where A(d) is the share of their d best items that
-    both rankings have in common; the nearer `p` is to 1, the deeper it looks. `a` and `b` score the
-    same items, NaN where a ranking does not hold the item, so that rankings may differ in items
-    and in length. An item tied over ranks t to u counts (d - t + 1)/(u - t + 1) at depth d < u,
-    its chance to be among the first d; with c those parts in both rankings, ties are
+    both rankings have in common.
 
-    - "a", not known orders: A = sum(c_a c_b)/d, the mean over all orders of tied items
-    - "b", the same, and equal rankings with ties reach 1: sum(c_a c_b)/sqrt(sum c_a^2 sum c_b^2)
-    - "w", truly equal: an item counts whole from rank t on, A = 2 sum(c_a c_b)/(sum c_a + sum c_b)
+    Parameters
+    ----------
+    a, b : array_like
+        Scores of the same items, NaN where a ranking does not hold the item, so that rankings may
+        differ in items and in length.
+    p : float
+        The nearer to 1, the deeper it looks. Do not compare values of different p.
+    ties : str
+        An item tied over ranks t to u counts (d - t + 1)/(u - t + 1) at depth d < u, its chance to
+        be among the first d; c are those parts in both rankings. "a", not known orders: A = sum(c_a
+        c_b)/d, the mean over all orders of tied items. "b", the same, and equal rankings with ties
+        reach 1: sum(c_a c_b)/sqrt(sum c_a^2 sum c_b^2). "w", truly equal: an item counts whole from
+        rank t on, A = 2 sum(c_a c_b)/(sum c_a + sum c_b).
 
+    Notes
+    -----
     Below the end of the shorter ranking its unseen items are taken to agree as at that end; with
-    ties there, "a" is no longer exactly a mean over orders. Do not compare values of different p.
-    NaN with a flag where a ranking is empty.
+    ties there, "a" is no longer exactly a mean over orders. NaN with a flag where a ranking is
+    empty.
 
     Reference: Webber, Moffat and Zobel 2010, doi:10.1145/1852102.1852106; ties: Corsi and Urbano
     2024, arXiv:2406.07121.

@@ -16,13 +16,13 @@ import numpy as np
 
 from steadyrank.data.scores import mean_of_present
 from steadyrank.stats.anova.balanced import Anova, Power, anova, crossed_strata, without_tests
+from steadyrank.stats.interval import Interval
 from steadyrank.studies.agree.samples import MeasureSamples
 
 Coefficient = Literal["tau", "tau_ap"]
 Reference = Literal["both", "first", "second"]
 Mode = Literal["sound", "paper"]
 Strata = Literal["none", "sample", "subject"]
-Limits = tuple[float, float]
 
 FACTORS = ("measure_pair", "topic_size", "system_size", "subject")
 """The axes of correlations, in this order."""
@@ -96,9 +96,9 @@ def effect_intervals(
     reference: Reference,
     anovas: Mapping[Coefficient, Anova | None],
     level: float,
-) -> dict[Coefficient, dict[str, Limits]]:
+) -> dict[Coefficient, dict[str, Interval]]:
     """Of each coefficient, effect to the interval of its omega squared; empty without resamples."""
-    found: dict[Coefficient, dict[str, Limits]] = {name: {} for name in anovas}
+    found: dict[Coefficient, dict[str, Interval]] = {name: {} for name in anovas}
     if correlations.resampled is None:
         return found
     samples = by_coefficient(correlations, reference)
@@ -111,7 +111,7 @@ def effect_intervals(
 
 def omega_squared_intervals(
     table: Anova, samples: np.ndarray, resampled: np.ndarray, level: float
-) -> dict[str, Limits]:
+) -> dict[str, Interval]:
     """Effect to the interval of its omega squared over other topics and systems.
 
     `samples` is [pair, topic size, system size, sample], `resampled` has the same correlations on
@@ -150,7 +150,7 @@ def omega_squared_intervals(
         surplus = (moved**2).mean(axis=(0, 1, 2)) - line.df * errors / table.n
         shares = np.maximum(surplus, 0.0) / (np.maximum(surplus, 0.0) + errors)
         high = max(float(np.quantile(shares, 0.5 + 0.5 * level)), line.omega_squared)
-        limits[name] = (max(0.0, 2.0 * line.omega_squared - high), high)
+        limits[name] = Interval(max(0.0, 2.0 * line.omega_squared - high), high)
     return limits
 
 

@@ -23,13 +23,14 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.notebook import shown_by
 from steadyrank.stats.anova.balanced import Anova, Power
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.agree.effects import (
     DEFAULT_STRATA,
     Coefficient,
-    Limits,
     Mode,
     Reference,
     Strata,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.agree.tables:agree_text")
 class AgreeResult:
     """What `agree` found: correlations on samples, and what drives them."""
 
@@ -84,7 +86,7 @@ class AgreeResult:
     anovas: Mapping[Coefficient, Anova | None]
     """The table of each coefficient; None where some correlation does not exist, or where one pair
     of measures at one combination of sizes leaves nothing to compare. F and p in mode paper."""
-    omega_squared_intervals: Mapping[Coefficient, Mapping[str, Limits]]
+    omega_squared_intervals: Mapping[Coefficient, Mapping[str, Interval]]
     """Of each coefficient, effect to the interval of its omega squared over other topics and
     systems; empty in mode paper."""
     likeness: MeasureLikeness
@@ -101,7 +103,7 @@ class AgreeResult:
         return self.anovas[self.coefficient]
 
     @property
-    def limits(self) -> Mapping[str, Limits]:
+    def limits(self) -> Mapping[str, Interval]:
         """Effect to the interval of its omega squared, of the chosen coefficient."""
         return self.omega_squared_intervals[self.coefficient]
 
@@ -234,11 +236,8 @@ class AgreeResult:
             f"{self.n_samples} samples; mean {mean_of_present(self.samples.ravel()):.3f}>"
         )
 
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
 
-
-def _listed(limits: Limits | None) -> list[float] | None:
+def _listed(limits: Interval | None) -> list[float] | None:
     return None if limits is None else list(limits)
 
 
@@ -271,27 +270,52 @@ def agree(
 ) -> AgreeResult:
     """Correlate all pairs of measures on samples of topics and systems, and analyse the variance.
 
-    For every topic size and system size `n_samples` samples of each are drawn without
-    replacement; the h-th draw of topics meets the h-th draw of systems of every size, and all
-    pairs of measures see the same draws. In a sample two measures rank the systems by mean score;
-    tau-b and tau_AP of the two rankings are always both computed, and `coefficient` is the one
-    that tables show. Sizes default to the paper's, cut to what the data have.
+    For every topic size and system size samples of each are drawn without replacement; the h-th
+    draw of topics meets the h-th draw of systems of every size, and all pairs of measures see the
+    same draws. In a sample two measures rank the systems by mean score; tau-b and tau_AP of the two
+    rankings are always both computed.
 
-    tau_AP is the mean of both directions, or has the first or the second measure of a pair as
-    its `reference`; `ties` as in `stats.ranks.correlation.tau_ap`. `level` is that of the
-    intervals of means over samples.
+    Parameters
+    ----------
+    scores : Scores
+    topic_sizes, system_sizes : sequence of int, optional
+        Those of the paper, cut to what the data have, unless given.
+    n_samples : int
+        Draws of each size.
+    coefficient : str
+        What tables show: "tau" or "tau_ap".
+    measures : iterable of str, optional
+        Those to correlate; all unless given.
+    level : float
+        Of the intervals of means over samples.
+    reference : str
+        tau_AP has the "first" or the "second" measure of a pair as its reference, or is the mean of
+        "both" directions.
+    ties : str
+        As in `tau_ap`.
+    mode : str
+        "sound" gives effect sizes with intervals and no F or p; "paper" the published F and p,
+        without intervals.
+    strata : str, optional
+        What F is taken against in mode "paper": one residual ("none", as published), samples for
+        the sizes ("sample"), or each effect's interaction with the subject ("subject"). None of
+        them makes the samples independent data.
+    power : str, optional
+        Adds observed power, "observed" or "omega".
+    n_resamples : int
+        Resamples of topics and systems behind the intervals of effect sizes; 0 for none.
+    jobs, scheduler, executor : optional
+        Threads; the address of a Dask scheduler; or any `concurrent.futures.Executor`.
+    progress : callable, optional
+        Is given (finished, total) blocks of samples.
+    rng : int, Generator or None
+        Seed.
 
+    Notes
+    -----
     The ANOVA (eq. 1) has samples as subjects, main effects and two-way interactions of measure
     pair, topic size and system size. All samples are of the same topics and systems, so more of
-    them add no information: F and p grow more extreme with `n_samples` whatever the data are. The
-    default therefore gives effect sizes, with intervals from `n_resamples` resamples of topics and
-    systems (0 for none), and no F or p.
-
-    `mode="paper"` gives the published F and p, without intervals. There `strata` says what F is
-    taken against: one residual ("none", as published), samples for the sizes ("sample"), or each
-    effect's interaction with the subject ("subject"). None of them makes the samples independent
-    data. `power` adds observed power.
-
+    them add no information: F and p grow more extreme with `n_samples` whatever the data are.
     Topics that some system lacks on some measure are left out.
 
     >>> import steadyrank as sr

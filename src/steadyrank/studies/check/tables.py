@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
 from steadyrank.measures.check import DEPTHS, CheckResult
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Format, Table, render
+from steadyrank.present.table import Table, render
 from steadyrank.words import counted
 
 
-def check_text(
-    result: CheckResult, form: Format | str, *, width: int | None = None, colour: bool = False
-) -> str:
+def check_text(result: CheckResult, form: str, **looks: Any) -> str:
     """The result in one of the output formats; CSV holds the runs alone."""
     if form == "json":
         return to_json({**asdict(result), "sound": result.is_sound})
-    runs = render(_runs_table(result), form, width=width, colour=colour)  # type: ignore[arg-type]
+    runs = render(_runs_table(result), form, **looks)  # type: ignore[arg-type]
     if form == "csv":
         return runs
     if not result.findings:
         return runs + "\nNothing wrong, nothing odd.\n"
-    findings = render(_findings_table(result), form, width=width, colour=colour)  # type: ignore[arg-type]
+    findings = render(_findings_table(result), form, **looks)  # type: ignore[arg-type]
     return f"{runs}\n{findings}"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +17,13 @@ from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
+from steadyrank.notebook import shown_by
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import PairTests
 from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RESAMPLES = 1000
 """Of each resampling test within a trial; its p-values are then multiples of 1/1001."""
@@ -46,6 +51,7 @@ class TestAudit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@shown_by("studies.compare.tables:audit_text")
 class AuditResult:
     """What `audit_tests` found."""
 
@@ -55,6 +61,25 @@ class AuditResult:
     n_trials: int
     seed: int
     tests: tuple[TestAudit, ...]
+
+    def caption(self) -> str:
+        """How often what was drawn."""
+        return (
+            f"{self.measure}, {self.n_trials} trials at {self.n_topics} topics, alpha "
+            f"{self.alpha:g}; seed {self.seed}"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per test: its rates, and the Monte Carlo error of each."""
+        import pandas as pd
+
+        rows = []
+        for audit in self.tests:
+            row: dict[str, str | float] = {"test": audit.test}
+            for world in ("exchangeable", "equal_means", "power"):
+                row[world], row[f"{world}_error"] = getattr(audit, world)
+            rows.append(row)
+        return pd.DataFrame(rows)
 
 
 def audit_tests(
@@ -66,18 +91,34 @@ def audit_tests(
     n_trials: int = 2000,
     rng: Rng = 0,
 ) -> AuditResult:
-    """Estimate type I error and observed power of each test at `n_topics`, on these scores.
+    """Estimate type I error and observed power of each test on these scores.
 
-    A rate in `exchangeable` above alpha by more than two errors means that the test
-    exceeds its level even where it should not; in `equal_means`, that skewed differences
-    mislead it. Rates below alpha are discreteness (sign test) or caution. What is found
-    holds for this population of topics and these pairs of runs.
+    A rate in `exchangeable` above alpha by more than two errors means that the test exceeds its
+    level even where it should not; in `equal_means`, that skewed differences mislead it. Rates
+    below alpha are discreteness (sign test) or caution. What is found holds for this population of
+    topics and these pairs of runs.
 
-    `power` compares the tests with each other; it is no power to plan by. It resamples the
-    topics that the differences were estimated from, so their sampling error counts as a
-    difference: at as many topics as there are and alpha .05, it is about .17 for runs that do
-    not differ, and .77 where the true power of the t test is .85. It says nothing that the
-    p-values do not; `plan` says how many topics a study requires.
+    Parameters
+    ----------
+    scores : Scores
+    measure : str, optional
+        Needed where there are several.
+    n_topics : int, optional
+        Topics drawn in each trial; as many as there are unless given.
+    alpha : float
+        Level of the tests.
+    n_trials : int
+        Pairs of runs and samples of topics that are drawn.
+    rng : int, Generator or None
+        Seed.
+
+    Notes
+    -----
+    `power` compares the tests with each other; it is no power to plan by. It resamples the topics
+    that the differences were estimated from, so their sampling error counts as a difference: at as
+    many topics as there are and alpha .05, it is about .17 for runs that do not differ, and .77
+    where the true power of the t test is .85. It says nothing that the p-values do not; `plan` says
+    how many topics a study requires.
     """
     seed = seed_from(rng)
     matrix = scores_in_order(scores, runs=True).matrix(measure)

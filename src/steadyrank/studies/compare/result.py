@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from steadyrank._version import __version__
+from steadyrank.notebook import shown_by
 from steadyrank.stats.pairs.effects import EffectSizes
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ CORRECTIONS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.compare.tables:compare_text")
 class CompareResult:
     """What `compare` found: arrays with one entry per pair, and per run.
 
@@ -205,6 +207,3 @@ class CompareResult:
             }
             for i, run in enumerate(self.runs)
         ]
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))

@@ -188,18 +188,13 @@ def _baseline_table(result: CompareResult, digits: int) -> Table:
     return Table(header=header, rows=rows, best=frozenset({(0, 1)}), caption=caption)
 
 
-def power_text(
-    powers: list[DiscriminativePower], form: str, *, test: str, alpha: float, **looks: Any
-) -> str:
+def power_text(powers: list[DiscriminativePower], form: str, **looks: Any) -> str:
     """Measures by how many pairs they tell apart."""
+    test, alpha = powers[0].test, powers[0].alpha
     if form == "json":
-        return to_json(
-            {
-                "test": test,
-                "alpha": alpha,
-                "discriminative_power": [asdict(power) for power in powers],
-            }
-        )
+        keys = ("measure", "share", "needed_difference", "pvalues", "seed")
+        rows_by_key = [{key: getattr(power, key) for key in keys} for power in powers]
+        return to_json({"test": test, "alpha": alpha, "discriminative_power": rows_by_key})
     rows = [
         [power.measure, f"{power.share:.1%}", f"{power.needed_difference:.4f}"]
         for power in sorted(powers, key=lambda power: -power.share)

@@ -22,6 +22,7 @@ from steadyrank._version import __version__
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.notebook import shown_by
 from steadyrank.stats.anova.balanced import Anova, Power, anova, crossed_strata
 from steadyrank.stats.anova.main_effects import MainEffect, tukey_main_effect
 from steadyrank.stats.anova.parts import balanced_layout
@@ -42,6 +43,7 @@ BLOCK = "topic"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.components.tables:components_text", listed=True)
 class ComponentsResult:
     """What `components` found on one measure."""
 
@@ -99,9 +101,6 @@ class ComponentsResult:
         )
         return f"<ComponentsResult: {self.measure}, omega squared: {shares}>"
 
-    def _repr_html_(self) -> str:
-        return self.anova._repr_html_()
-
 
 def components(
     scores: Scores,
@@ -117,17 +116,33 @@ def components(
 ) -> ComponentsResult:
     """Analyse the variance of one measure by columns of `run_info`, with topics as blocks.
 
-    `factors` are the columns that name the components; runs that agree in all of them are
-    replicates. Every combination of levels must be there equally often; `unbalanced="type3"` takes
-    other grids too, with type III sums of squares (needs statsmodels). The model has topics, the
-    main effects and their interactions up to `interactions` factors (all, unless given).
+    Parameters
+    ----------
+    scores : Scores
+    factors : str or sequence of str
+        Columns that name the components; runs that agree in all of them are replicates.
+    measure : str, optional
+        Needed where there are several.
+    interactions : int, optional
+        Factors in the largest interaction; all unless given.
+    mode : str
+        "paper" tests effects as published, against one residual.
+    strata : str, optional
+        Test each effect against its interaction with topics ("topic"), which speaks of other
+        topics, or against one residual ("none"), as if there were no topics but these. By mode
+        unless given.
+    unbalanced : str
+        "refuse" grids in which some combination of levels occurs more often than another, or take
+        them with type III sums of squares ("type3"; needs statsmodels), tested against one
+        residual.
+    power : str, optional
+        Adds observed power, "observed" or "omega".
+    level : float
+        Of Tukey's tests and intervals.
 
-    Each effect is tested against its interaction with topics, which speaks of other topics
-    (`strata="topic"`). As published (`mode="paper"`, or `strata="none"`), effects are tested
-    against one residual, as if there were no topics but these; an unbalanced grid has no other
-    test. Effect sizes are the same for both. `level` is that of Tukey's tests.
-
-    Topics that some run lacks are left out.
+    Notes
+    -----
+    Effect sizes are the same for both strata. Topics that some run lacks are left out.
 
     >>> import numpy as np, steadyrank as sr
     >>> runs = [f"{stop}-{stem}" for stop in ("none", "smart") for stem in ("none", "porter")]

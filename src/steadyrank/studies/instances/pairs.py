@@ -12,13 +12,13 @@ from steadyrank.errors import SteadyrankWarning
 from steadyrank.stats.instances.equivalence import equivalence_test, t_limits
 from steadyrank.stats.instances.power import Claim, InstanceVariances
 from steadyrank.stats.instances.systems import SystemPair
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.model import RESIDUAL, MixedModel
 from steadyrank.stats.mixed.posterior import Posterior, posterior
 from steadyrank.studies.instances.margins import Layout, harmonic_mean, settling
 from steadyrank.studies.instances.result import InstancesResult, Mode
 from steadyrank.studies.instances.tests import (
     INSTANCE,
-    NOT_KNOWN,
     SYSTEM_TOPIC,
     Difference,
     Inflation,
@@ -125,7 +125,7 @@ def _ratio(value: float, scale: float) -> float:
 
 def _paper(
     pair: SystemPair, model: MixedModel, found: Difference, settings: Settings
-) -> tuple[float, tuple[float, float]]:
+) -> tuple[float, Interval]:
     """The paper's p-value, and the interval of the test that the mode decides by."""
     level = 1.0 - settings.share
     sound = t_limits(found.estimate, found.standard_error, found.df, level)
@@ -140,12 +140,14 @@ def _paper(
 
 
 def _inflation(
-    pair: SystemPair, found: Difference, spans: dict[str, tuple[float, float]], settings: Settings
+    pair: SystemPair, found: Difference, spans: dict[str, Interval], settings: Settings
 ) -> Inflation | None:
     """None where instances are single or their variance is unknown."""
     if math.isnan(found.variances[INSTANCE]) or math.isnan(found.variances[SYSTEM_TOPIC]):
         return None
-    return inflation_of(pair, found, NOT_KNOWN if settings.factors else spans[INSTANCE])
+    return inflation_of(
+        pair, found, Interval(math.nan, math.nan) if settings.factors else spans[INSTANCE]
+    )
 
 
 def _posterior(pair: SystemPair, model: MixedModel, settings: Settings) -> Posterior:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from steadyrank.errors import InputError
+from steadyrank.notebook import shown_by
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.instances.power import Claim, Design, InstanceTest, InstanceVariances
 
@@ -29,6 +30,7 @@ SLACK = 0.03
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
 class PowerTable:
     """Power of a test at numbers of topics and instances."""
 
@@ -39,6 +41,10 @@ class PowerTable:
     limit: np.ndarray
     """[number of topics]: that no number of instances exceeds."""
 
+    def caption(self) -> str:
+        """What the figures are."""
+        return "Power by numbers of topics (rows) and instances; inf: the limit of any number."
+
     def to_frame(self) -> pd.DataFrame:
         """One row a number of topics, one column a number of instances, and their limit."""
         import pandas as pd
@@ -48,13 +54,9 @@ class PowerTable:
         frame[math.inf] = self.limit
         return frame
 
-    def _repr_html_(self) -> str:
-        from steadyrank.notebook import frame_html
-
-        return frame_html(self.to_frame(), index=True)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@shown_by("studies.instances.tables:one_plan_text")
 class InstancePlan:
     """The cheapest numbers of topics and instances for a power, or why there are none."""
 
@@ -96,6 +98,10 @@ class InstancePlan:
             limit=np.array([self.test.topic_limit(n) for n in topics]),
         )
 
+    def caption(self) -> str:
+        """The answer in a sentence."""
+        return self.words()[0]
+
     def words(self) -> list[str]:
         """The plan in sentences: what it takes, and what cannot be made up for."""
         return [*_answer(self), *_floors(self)]
@@ -119,18 +125,36 @@ def plan_instances(
 ) -> InstancePlan:
     """The cheapest numbers of topics N and instances M with which a test has the power asked for.
 
-    `components` are variances: of instances, of system × topic (`system_topic`: for a deterministic
-    baseline that of the differences' topic effects) and of the residual. The design is "crossed"
-    (against a deterministic system: variance of the mean s_a²/M + s_u²/N + s_e²/(M N)) or "nested"
-    (two systems with M instances each: twice that). With `difference`, that true difference is to
-    be found by the two-sided test at alpha. With `delta`, the `claim` "equivalent" (default: both
-    one-sided tests at alpha) or "non_inferior" is to be shown, the true difference being
-    `difference`, or 0. Cost is N cost_per_topic + the number of instances, of both systems if
-    nested, times cost_per_instance. `topics` or `instances` may be given: only the other is sought.
+    Parameters
+    ----------
+    components : mapping of str to float
+        Variances: of `instance`, of system × topic (`system_topic`: for a deterministic baseline
+        that of the differences' topic effects) and of the `residual`.
+    difference : float, optional
+        The true difference to find by the two-sided test at alpha; of a claim about `delta` the
+        true difference, 0 unless given.
+    delta : float, optional
+        Margin of the claim.
+    claim : str, optional
+        With `delta`, "equivalent" (the default: both one-sided tests at alpha) or "non_inferior".
+    alpha, power : float
+        Level of the test, and its power.
+    cost_per_topic, cost_per_instance : float
+        Cost is N cost_per_topic + the number of instances, of both systems if nested, times
+        cost_per_instance.
+    design : str
+        "crossed" (against a deterministic system: variance of the mean s_a²/M + s_u²/N + s_e²/(M
+        N)) or "nested" (two systems with M instances each: twice that).
+    topics, instances : int, optional
+        Give one of them, and only the other is sought.
+    most_topics, most_instances : int
+        How far to look.
 
+    Notes
+    -----
     Assumes normal effects, and that the variances are those of the future: estimates from few
-    instances are far off (`stats.mixed.fit.component_intervals`), so plan with a larger one
-    too. Two instances are the fewest from which one can speak of others.
+    instances are far off (`stats.mixed.fit.component_intervals`), so plan with a larger one too.
+    Two instances are the fewest from which one can speak of others.
 
     >>> pilot = {"instance": 0.02**2, "system_topic": 0.08**2, "residual": 0.06**2}
     >>> plan = plan_instances(pilot, difference=0.03, cost_per_instance=5)

@@ -13,9 +13,11 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.errors import InputError
+from steadyrank.notebook import shown_by
 from steadyrank.stats.instances.equivalence import EquivalenceTest, Verdict, t_limits, verdict_of
 from steadyrank.stats.instances.power import Claim
 from steadyrank.stats.instances.systems import SystemPair
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.posterior import Posterior
 from steadyrank.studies.instances.margins import Settling
 from steadyrank.studies.instances.tests import Inflation
@@ -41,6 +43,7 @@ class FamilyMember:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@shown_by("studies.instances.tables:instances_text", listed=True)
 class InstancesResult:
     """What `instances` found about two systems; the difference is a - b.
 
@@ -57,7 +60,7 @@ class InstancesResult:
     """The mixed model's estimate."""
     standard_error: float
     df: float
-    interval: tuple[float, float]
+    interval: Interval
     """Of level 1 - alpha, in a table 1 - alpha / comparisons; in paper mode by the paper's test."""
     effect_size: float
     """Difference over the residual standard deviation."""
@@ -69,7 +72,7 @@ class InstancesResult:
     """Monte Carlo standard error of those that are sampled."""
     variance: dict[str, float]
     """Of instance, topic, system_topic and residual, by the mixed model; NaN if not identified."""
-    variance_interval: dict[str, tuple[float, float]]
+    variance_interval: dict[str, Interval]
     """Profile likelihood, level 1 - alpha."""
     factor_variance: dict[str, float]
     """Of each instance factor, within the one before it."""
@@ -154,12 +157,11 @@ class InstancesResult:
         return {k: v / total for k, v in parts.items()} if total > 0.0 else {}
 
     @property
-    def hpd(self) -> tuple[float, float] | None:
+    def hpd(self) -> Interval | None:
         """Shortest interval of the posterior."""
         if self.posterior is None:
             return None
-        low, high = self.posterior.hpd[-1].tolist()
-        return low, high
+        return Interval(*self.posterior.hpd[-1].tolist())
 
     @property
     def hpd_verdict(self) -> Verdict | None:
@@ -289,14 +291,12 @@ class InstancesResult:
 
         return sentences(self, digits)
 
-    def __str__(self) -> str:
-        return "\n".join([self.caption(), *self.words()])
-
     def _repr_html_(self) -> str:
         return str(self.to_frame().T.to_html(header=False, float_format="{:.4g}".format))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+@shown_by("studies.instances.tables:instances_text", listed=True)
 class InstancesTable:
     """What `instances` found about several pairs of systems, or the settings of a sweep."""
 
@@ -388,9 +388,6 @@ class InstancesTable:
     def __repr__(self) -> str:
         kind = "all pairs" if self.baseline is None else f"against {self.baseline}"
         return f"<InstancesTable: {self.measure}, {len(self.comparisons)} comparisons, {kind}>"
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
 
 
 def flat(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:

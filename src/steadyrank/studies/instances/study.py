@@ -62,25 +62,51 @@ def instances(
 ) -> InstancesResult | InstancesTable:
     """Compare systems, the runs of one system being its instances (`run_info["system"]`).
 
-    With `a` and `b`: that pair. With one of them: it and every other system; with neither: all
-    pairs; differences, equivalences and non-inferiorities are then each corrected by Holm's method
-    over all comparisons, and intervals hold for all of them at once (Bonferroni). With `sweep`,
-    the name of a numeric column of `run_info`: the runs of each setting (of system `a`, if given)
-    against `b`, a system or a setting, the margin being tested from the largest setting down. A
-    system with one run counts as deterministic.
+    A system with one run counts as deterministic. p-values: `mixed` takes topics and instances as
+    random and has Satterthwaite's degrees of freedom, or Kenward and Roger's with fewer than five
+    instances; `mixed_paper` and `bootstrap` (only against a single run) are the paper's, and too
+    small where instances differ and are few; `two_way_bootstrap` draws topics and instances.
 
-    - p-values: `mixed` takes topics and instances as random and has Satterthwaite's degrees of
-      freedom, or Kenward and Roger's with fewer than five instances; `mixed_paper` and
-      `bootstrap` (only against a single run) are the paper's, and too small where instances differ
-      and are few; `two_way_bootstrap` draws topics and instances.
-    - equivalence and non-inferiority at the margin `delta`, by two one-sided t tests at `alpha`
-      and by the posterior's shortest interval of level 1 - alpha.
-    - `instance_factors`: columns of `run_info`, each nested in the one before, that say how
-      instances were drawn, such as sample, partition, csi.
-    - `mode="paper"` tests by `mixed_paper`, and gives bootstrap p-values as count / B.
+    Parameters
+    ----------
+    scores : Scores
+    a, b : str, optional
+        Compare this pair; with one of them it and every other system; with neither all pairs.
+    sweep : str, optional
+        A numeric column of `run_info`: compare the runs of each setting (of system `a`, if given)
+        with `b`, a system or a setting, the margin being tested from the largest setting down.
+    measure : str, optional
+        Needed where there are several.
+    delta : float
+        Margin of equivalence and non-inferiority, by two one-sided t tests and by the posterior's
+        shortest interval of level 1 - alpha.
+    alpha : float
+        Level of the tests.
+    instance_factors : sequence of str
+        Columns of `run_info`, each nested in the one before, that say how instances were drawn,
+        such as sample, partition, csi.
+    posterior : bool
+        Whether to sample the posterior, which takes seconds where instances lack topics.
+    mode : str
+        "paper" tests by `mixed_paper`, and gives bootstrap p-values as count / B.
+    n_samples : int
+        Resamples of the two-way bootstrap.
+    samples_per_instance : int
+        Resamples of each instance, by Algorithm 2.
+    n_draws : int
+        Draws of the posterior.
+    progress : callable, optional
+        Is given (finished, total) comparisons.
+    jobs : int, optional
+        Threads.
+    rng : int, Generator or None
+        Seed.
 
-    The posterior takes seconds where instances lack topics: `posterior=False` leaves it out. The
-    model assumes effects that are close to normal and alike for both systems.
+    Notes
+    -----
+    Where there are several comparisons, differences, equivalences and non-inferiorities are each
+    corrected by Holm's method over all of them, and intervals hold for all at once (Bonferroni).
+    The model assumes effects that are close to normal and alike for both systems.
 
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, render
+from steadyrank.present.table import Table, frame_text, render
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable, flat
 from steadyrank.studies.instances.sentences import PARTS
 
@@ -287,6 +287,17 @@ def instance_plan_text(
     if exact:
         return render(table, "csv")
     return _with_words([table], instance_plan_words(plans), form, **looks)
+
+
+def one_plan_text(plan: InstancePlan, form: str, **looks: Any) -> str:
+    """A plan that stands by itself: power around the sizes that it found, and words."""
+    topics, instances = plan.topics or plan.given_topics, plan.instances or plan.given_instances
+    around_topics, around_instances = topics or 50, instances or 10
+    found = plan.table(
+        sorted({max(2, around_topics // 2), around_topics, 2 * around_topics}),
+        sorted({max(2, around_instances // 2), max(2, around_instances), 2 * around_instances}),
+    )
+    return f"{frame_text(found, form, **looks)}\n" + "\n".join(plan.words()) + "\n"
 
 
 def _power_table(result: InstancesResult, plans: Sequence[InstancePlan]) -> PowerTable:

@@ -17,6 +17,7 @@ from scipy import special
 from steadyrank.data.scores import mean_of_present
 from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
 from steadyrank.stats.instances.systems import System, SystemPair
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.fit import MixedFit, MixedModel, component_intervals, fit
 from steadyrank.stats.mixed.model import RESIDUAL, Term
 from steadyrank.stats.mixed.pooling import DfMethod, default_df_method
@@ -58,7 +59,7 @@ class Inflation:
     """By how much the variance of the mean is too small where instances are averaged away."""
 
     factor: float
-    interval: tuple[float, float]
+    interval: Interval
 
 
 def mixed_model(pair: SystemPair, factors: Sequence[str] = ()) -> MixedModel:
@@ -161,16 +162,14 @@ def bootstrap_pvalues(
     return answers
 
 
-def variance_intervals(
-    pair: SystemPair, model: MixedModel, *, level: float
-) -> dict[str, tuple[float, float]]:
+def variance_intervals(pair: SystemPair, model: MixedModel, *, level: float) -> dict[str, Interval]:
     """Profile likelihood intervals of the model's variances; none with one instance."""
     if max(len(pair.a.runs), len(pair.b.runs)) == 1:
         return {}
     return component_intervals(model, level=level)
 
 
-def inflation_of(pair: SystemPair, found: Difference, interval: tuple[float, float]) -> Inflation:
+def inflation_of(pair: SystemPair, found: Difference, interval: Interval) -> Inflation:
     """1 + N s_a² / (M s_u² + s_e²), at the estimate and at both ends of the interval of s_a².
 
     The variance of the mean difference over what a test of instance-averaged topic scores takes
@@ -188,7 +187,9 @@ def inflation_of(pair: SystemPair, found: Difference, interval: tuple[float, flo
     if found.factor_variances:
         beyond = found.standard_error**2 * m / len(varied) - rest / n
         instance = max(0.0, beyond)
-    return Inflation(factor=factor(instance), interval=(factor(interval[0]), factor(interval[1])))
+    return Inflation(
+        factor=factor(instance), interval=Interval(factor(interval.low), factor(interval.high))
+    )
 
 
 def groups_of_instances(system: System, factors: Sequence[str]) -> int:

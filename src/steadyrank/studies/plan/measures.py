@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from steadyrank.notebook import shown_by
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.pilot import Pilot
 
 if TYPE_CHECKING:
@@ -33,9 +35,9 @@ class MeasurePlan:
     """That `topics` show with power 1 - beta."""
     expected_width: float
     pilot: Pilot | None = None
-    topics_interval: tuple[int, int] | None = None
+    topics_interval: Interval | None = None
     """Topics at both ends of the interval of the variance used, where topics were asked for."""
-    power_interval: tuple[float, float] | None = None
+    power_interval: Interval | None = None
     """Likewise the power, where topics were given."""
     topics_two_way: int | None = None
     """Topics by the two-way residual, for an analysis that takes topics' difficulty out."""
@@ -50,7 +52,7 @@ class MeasurePlan:
         return self.pilot is not None and self.difference_variance == self.pilot.difference_variance
 
     @property
-    def pilot_interval(self) -> tuple[float, float] | None:
+    def pilot_interval(self) -> Interval | None:
         """Of the variance that the plan rests on: that of differences, or of scores."""
         if self.pilot is None:
             return None
@@ -99,6 +101,7 @@ class MeasurePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by()
 class PlanCurve:
     """Numbers of topics, or the power of given ones, against something that was asked for."""
 
@@ -109,6 +112,10 @@ class PlanCurve:
     """[measure, value]"""
     power: np.ndarray
     """[measure, value]: exact, at these topics."""
+
+    def caption(self) -> str:
+        """What stands against what."""
+        return f"Topics and their power against {self.against.replace('_', ' ')}."
 
     def to_frame(self) -> pd.DataFrame:
         """One row a measure and value."""
@@ -121,8 +128,3 @@ class PlanCurve:
             "power": self.power.ravel(),
         }
         return pd.DataFrame(columns)
-
-    def _repr_html_(self) -> str:
-        from steadyrank.notebook import frame_html
-
-        return frame_html(self.to_frame())

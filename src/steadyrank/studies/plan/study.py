@@ -18,7 +18,9 @@ from steadyrank._version import __version__
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, unknown_name
+from steadyrank.notebook import shown_by
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import (
     Demands,
     Formula,
@@ -48,6 +50,7 @@ NO_MEASURE = "score"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@shown_by("studies.plan.tables:plan_text")
 class PlanResult:
     """What `plan` found: one plan a measure."""
 
@@ -157,9 +160,6 @@ class PlanResult:
 
         return pd.DataFrame(self.rows())
 
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
-
 
 def _changed(demands: Demands, against: Against, value: float) -> Demands:
     if against == "minimum_difference":
@@ -190,23 +190,49 @@ def plan(
     documents_per_topic: float | Mapping[str, float] | None = None,
     pool_depth: float | Mapping[str, float] | None = None,
 ) -> PlanResult:
-    """How many topics a new collection needs, for each measure; or what `topics` of them buy.
+    """How many topics a new collection needs, for each measure; or what a number of them buys.
 
-    The variance of a system's scores over topics is given (a number, or one for each measure), or
-    estimated from pilot `scores` by eq. 1 of Sakai & Shang, with a chi-square interval and the
-    range of topics that follows. `method`: "anova", the topics with which one-way ANOVA of
-    `systems` systems rejects with chance 1 - beta when best and worst are `minimum_difference`
-    apart; "ttest", the same for two systems, `paired` (the default) or not; "interval", the topics
-    whose 1 - alpha interval of a difference has this expected `width`. `formula="nagata"` gives the
-    published approximations instead of exact noncentral distributions.
+    Parameters
+    ----------
+    scores : Scores, optional
+        Pilot data, from which the variance is estimated by eq. 1 of Sakai & Shang, with a
+        chi-square interval and the range of topics that follows.
+    variance : float or mapping, optional
+        Instead of pilot data: of a system's scores over topics, for all or for each measure.
+    difference_variance : float or str, optional
+        Of differences, which a paired design needs: a number; "pilot", the mean over the pilot's
+        pairs of runs, which knows that systems find the same topics hard (the default with two or
+        more runs); or "twice" the variance, as published, which does not.
+    minimum_difference : float, optional
+        To show, between the best and the worst system or between two.
+    systems : int, optional
+        Systems that ANOVA will compare.
+    method : str
+        "anova": one-way ANOVA of `systems` systems rejects with chance 1 - beta when best and worst
+        are `minimum_difference` apart; "ttest", the same for two systems; "interval": the 1 - alpha
+        interval of a difference has the expected `width`.
+    formula : str
+        "exact" noncentral distributions, or the published approximations ("nagata").
+    paired : bool, optional
+        Whether both systems of a t test or interval have the same topics: yes unless given.
+    width : float, optional
+        Expected full width of an interval.
+    alpha, beta : float
+        Level, and chance to miss the minimum difference: 1 - power.
+    comparisons : int
+        t tests or intervals over which alpha is kept, by Bonferroni's bound.
+    topics : int, optional
+        Instead of topics, the power and the smallest difference that so many buy.
+    measures : sequence of str, optional
+        Of the pilot data; all unless given.
+    confidence : float
+        Of the intervals that pilot data give.
+    minutes_per_document, documents_per_topic, pool_depth : optional
+        The budget: an assessor's time, with documents per topic, or with a pool depth, where a
+        topic has at most systems × depth of them; one number, or one for each measure.
 
-    A paired design needs the variance of differences. From pilot data with two or more runs it is
-    "pilot", the mean over the pilot's pairs of runs, which knows that systems find the same topics
-    hard; else "twice" the variance, as published, which does not. `difference_variance` names
-    either, or is a number. With `comparisons`, alpha is kept over so many t tests or intervals, by
-    Bonferroni's bound. Budgets: `minutes_per_document` with
-    `documents_per_topic`, or with `pool_depth`, where a topic has at most systems × depth.
-
+    Notes
+    -----
     Assumes normal scores of one variance in all systems, and that the pilot's topics and systems
     are like the future ones. Sakai 2016, doi:10.1007/s10791-015-9273-z.
 
@@ -367,9 +393,9 @@ def _with_pilot(
         if demands.minimum_difference is None:
             return made
         most_power, least_power = (demands.power(end, topics) for end in ends)
-        return replace(made, power_interval=(least_power, most_power))
+        return replace(made, power_interval=Interval(least_power, most_power))
     fewest, most = (demands.topics(end) for end in ends)
-    made = replace(made, topics_interval=(fewest, most))
+    made = replace(made, topics_interval=Interval(fewest, most))
     if by_residual or demands.minimum_difference is None or not pilot.residual_variance > 0.0:
         return made
     two_way = topics_for_range(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import Demands
 from steadyrank.stats.planning.pilot import Pilot
 from steadyrank.studies.pools.result import LeaveOut
@@ -43,9 +44,7 @@ def with_topics(cells: Sequence[LeaveOut], demands: Demands | None) -> list[Leav
     return made
 
 
-def _planned(
-    cell: LeaveOut, paired: bool
-) -> tuple[tuple[float, ...], float, tuple[float, float] | None]:
+def _planned(cell: LeaveOut, paired: bool) -> tuple[tuple[float, ...], float, Interval | None]:
     """What topics rest on: each trial's variance, their mean, and the ends of an interval.
 
     Of paired designs the paired variance, as in `plan`; twice V_E stands for it where one run is

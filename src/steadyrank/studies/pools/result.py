@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from steadyrank._version import __version__
 from steadyrank.errors import InputError, unknown_name
+from steadyrank.notebook import frame_html, shown_by
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import Demands
 from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.studies.pools.trials import Trial
@@ -34,7 +36,7 @@ class LeaveOut:
     mean: float
     extent: tuple[float, float] | None
     """The smallest and the largest of the trials, a range and no confidence interval."""
-    interval: tuple[float, float] | None
+    interval: Interval | None
     """The paper's: Student's, for the mean over trials. None for a single trial and in sound mode,
     since trials over sets of the same teams are no independent samples."""
     quantiles: dict[str, float]
@@ -87,11 +89,11 @@ class Reference:
 
     measure: str
     variance: float
-    variance_interval: tuple[float, float]
+    variance_interval: Interval
     """Chi-square, for other topics."""
     n_topics: int
     topics_needed: int | None
-    topics_interval: tuple[int, int] | None
+    topics_interval: Interval | None
     """Topics at both ends of the interval of the variance that they rest on."""
     difference_variance: float
     """The 95th percentile over the pairs of runs."""
@@ -136,6 +138,7 @@ class RankSimilarity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.pools.tables:pools_text")
 class PoolsResult:
     """What `pools` found."""
 
@@ -201,5 +204,4 @@ class PoolsResult:
 
     def _repr_html_(self) -> str:
         columns = ["measure", "k", "pilot_topics", "mean", "range", "topics_needed"]
-        frame = self.to_frame()[columns]
-        return str(frame.to_html(index=False, float_format="{:.4g}".format))
+        return frame_html(self.to_frame()[columns])

@@ -11,18 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from typing import Any, get_args
+from typing import Any, Unpack, get_args
 
 import numpy as np
 
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.runs import NameFrom, RunOptions
-from steadyrank.data.read.sources import PathLike
-from steadyrank.data.run import Duplicates
+from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.planning.demands import Demands, Formula, Method, check_demands, check_number
 from steadyrank.stats.planning.design import check_rates
@@ -85,39 +84,60 @@ def pools(
     mode: Mode = "sound",
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
-    name_from: NameFrom = "tag",
-    duplicates: Duplicates = "error",
-    run_info: PathLike | None = None,
-    team_from: str | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
     executor: Executor | None = None,
     reading: Progress | None = None,
     progress: Progress | None = None,
     rng: Rng = 0,
+    **reading_options: Unpack[ReadingOptions],
 ) -> PoolsResult:
     """How far the variance of a pilot depends on the teams and the topics that it happens to have.
 
-    For every k, `trials` times: leave out k teams, take their unique contributions out of the
+    For every k, a number of times: leave out k teams, take their unique contributions out of the
     judgments (documents that one of them at least and no remaining team has within `pool_depth`;
-    what nobody contributed stays), score the remaining runs again, drop topics on which all of
-    them score 0, and estimate V_E. Where there are no more than `trials` sets of k teams, each is
-    taken once. `ks` are all from 1 to the number of teams less one, at most 15, unless given.
-    `pilot_topics` are numbers of topics to cut these matrices down to, nested in each trial.
+    what nobody contributed stays), score the remaining runs again, drop topics on which all of them
+    score 0, and estimate V_E. Also: the change of every run's score without its own team's unique
+    documents, and how alike the measures rank the runs.
 
-    Teams come with the runs (`info["team"]`), from `run_info`, a CSV file, or from `team_from`, a
-    regular expression on run names. With `minimum_difference` and `systems`, or whatever else
-    `plan` takes, each variance comes with the topics that it requires: V_E for ANOVA and unpaired
-    designs, the paired variance of the runs that are left for paired ones, as in `plan`.
+    Parameters
+    ----------
+    runs, qrels : object
+        As `evaluate` takes them. Teams come with the runs (`info["team"]`), or from `run_info` or
+        `team_from`.
+    measures : str, Measure or iterable of them
+    pool_depth : int
+        To which runs were pooled.
+    trials : int
+        Sets of k teams to leave out; where there are no more sets, each is taken once.
+    ks : sequence of int, optional
+        Numbers of teams to leave out: from 1 to the number of teams less one, at most 15, unless
+        given.
+    pilot_topics : sequence of int, optional
+        Numbers of topics to cut these matrices down to, nested in each trial.
+    minimum_difference, systems, method, formula, paired, width, alpha, beta : optional
+        As in `plan`; each variance then comes with the topics that it requires: V_E for ANOVA and
+        unpaired designs, the paired variance of the runs that are left for paired ones.
+    confidence : float
+        Of the intervals.
+    mode : str
+        "paper" adds Student's interval over trials and the first k whose interval misses the
+        variance by all teams.
+    missing, no_relevant, name_from, duplicates, run_info, team_from : optional
+        As in `evaluate`.
+    jobs, scheduler, executor : optional
+        As in `evaluate`.
+    reading, progress : callable, optional
+        Are given (finished, total) runs read and blocks of trials.
+    rng : int, Generator or None
+        Seed.
 
+    Notes
+    -----
     Trials over sets of the same teams are no independent samples, least of all where all sets are
-    taken, so each k has the range of its trials and their quantiles. `mode="paper"` adds Student's
-    interval over trials and the first k whose interval misses the variance by all teams.
-
-    Also: the change of every run's score without its own team's unique documents, and how alike
-    the measures rank the runs. All runs are taken to have been pooled. Says nothing about teams
-    unlike these. Sakai and Shang 2016; unique contributions: Zobel 1998,
-    doi:10.1145/290941.291014.
+    taken, so each k has the range of its trials and their quantiles. All runs are taken to have
+    been pooled. Says nothing about teams unlike these. Sakai and Shang 2016; unique contributions:
+    Zobel 1998, doi:10.1145/290941.291014.
 
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=6, runs_per_team=2, n_topics=20, depth=50, pool_depth=10)
@@ -151,13 +171,11 @@ def pools(
         depth=pool_depth,
         missing=missing,
         no_relevant=no_relevant,
-        options=RunOptions(name_from=name_from, duplicates=duplicates),
-        run_info=run_info,
-        team_from=team_from,
         jobs=jobs,
         scheduler=scheduler,
         executor=executor,
         progress=reading,
+        **reading_options,
     )
     left_out = _ks(ks, len(pool.teams))
     sizes = _sizes(pilot_topics, len(pool.topics))
@@ -326,7 +344,7 @@ def _references(
             variance_interval=pilot.variance_interval,
             n_topics=pilot.n_topics,
             topics_needed=needed[m, 0],
-            topics_interval=None if demands is None else (needed[m, 1], needed[m, 2]),
+            topics_interval=None if demands is None else Interval(needed[m, 1], needed[m, 2]),
             difference_variance=differences,
             difference_topics=needed[m, 3],
             first_miss=_first_misses(name, pilot.variance, cells),
@@ -351,7 +369,7 @@ def _first_misses(
     return found
 
 
-def misses(interval: tuple[float, float] | None, value: float) -> bool:
+def misses(interval: Interval | None, value: float) -> bool:
     """Whether an interval, if there is one, lies beside a value.
 
     >>> misses((0.1, 0.2), 0.3), misses((0.1, 0.2), 0.15), misses(None, 0.3)

@@ -21,6 +21,7 @@ from steadyrank.compute.random import block_stream
 from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import pair_differences, pair_moments
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import means_and_errors
 from steadyrank.stats.planning.variance import pooled_variance, variance_components
@@ -207,7 +208,7 @@ def difference_variance(scores: np.ndarray) -> float:
 
 def mean_and_interval(
     values: Sequence[float], *, confidence: float = 0.95
-) -> tuple[float, tuple[float, float] | None]:
+) -> tuple[float, Interval | None]:
     """Mean over the trials and Student's interval: mean ± t(n - 1) sd / sqrt(n).
 
     As published. It takes trials for independent samples, which sets of the same few teams are not,
@@ -225,4 +226,4 @@ def mean_and_interval(
         return mean, None
     quantile = float(special.stdtrit(n - 1, 0.5 + 0.5 * confidence))
     half_width = quantile * float(known.std(ddof=1)) / math.sqrt(n)
-    return mean, (mean - half_width, mean + half_width)
+    return mean, Interval(mean - half_width, mean + half_width)

@@ -9,6 +9,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.errors import InputError
+from steadyrank.notebook import shown_by
 from steadyrank.stats.ranks.correlation import kendall_tau
 from steadyrank.studies.simulate.measures import Denominator
 from steadyrank.studies.simulate.profiles import Bandwidth, Model, ScoreSource
@@ -46,6 +47,7 @@ class GradedOrder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.simulate.tables:simulate_text")
 class SimulateResult:
     """What `simulate` found. A sample is one simulated collection, in which every run and topic
     has been resampled.
@@ -192,9 +194,6 @@ class SimulateResult:
         import pandas as pd
 
         return pd.DataFrame(self.rows())
-
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
 
 
 def grades_words(result: SimulateResult) -> str:

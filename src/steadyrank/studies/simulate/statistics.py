@@ -14,6 +14,7 @@ from scipy.special import stdtrit
 from scipy.stats import rankdata
 
 from steadyrank.errors import InputError
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import difference_bins as collection_kernels
 from steadyrank.stats.pairs.difference_bins import N_BINS, WIDTH
 from steadyrank.stats.pairs.result import all_pairs
@@ -86,7 +87,7 @@ class CollectionCorrelation:
     mean: float
     mean_error: float
     sd: float
-    interval: tuple[float, float]
+    interval: Interval
     """The middle 95 % of the simulated collections."""
     quantiles: dict[str, float]
     taus: np.ndarray
@@ -112,7 +113,7 @@ def correlation_from(taus: np.ndarray) -> CollectionCorrelation:
         mean=float(known.mean()),
         mean_error=sd / len(known) ** 0.5,
         sd=sd,
-        interval=(float(quantiles[0]), float(quantiles[-1])),
+        interval=Interval(float(quantiles[0]), float(quantiles[-1])),
         quantiles={f"{level:g}": float(q) for level, q in zip(levels, quantiles, strict=True)},
         taus=taus,
     )

@@ -15,8 +15,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
@@ -24,10 +23,9 @@ from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.compute.stores import open_store
-from steadyrank.data.interop.objects import runs_and_files
-from steadyrank.data.order import judgments_of
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.runs import MEMORY, RunOptions, check_names, warn_oddities
+from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import prepare
@@ -81,7 +79,6 @@ def simulate(
     alpha: float = 0.05,
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
-    options: RunOptions | None = None,
     device: Device = "cpu",
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
@@ -90,35 +87,63 @@ def simulate(
     reading: Progress | None = None,
     progress: Progress | None = None,
     rng: Rng = 0,
+    **reading_options: Unpack[ReadingOptions],
 ) -> SimulateResult:
     """Simulate other document collections and compare their tables with the real one.
 
-    In a simulated collection the number of relevant documents that a run retrieves on a topic
-    is Poisson, with the real number as its mean; their scores, and those of the other
-    documents, are drawn from the run's own on that topic: with replacement
-    (`model="bootstrap"`), or from Gaussian kernel densities ("kde") of a `bandwidth`. The
-    ranking has as many documents as were retrieved, or a fixed `depth`. Documents of equal
-    score stand in random order.
+    In a simulated collection the number of relevant documents that a run retrieves on a topic is
+    Poisson, with the real number as its mean; their scores, and those of the other documents, are
+    drawn from the run's own on that topic. Documents of equal score stand in random order.
 
-    Simulated documents are relevant (grade `rel` and above, 1 unless given) or not, and have no
-    grades. AP, P@k, R@k, RR, RBP and Success@k are themselves then. nDCG is not, unless the
-    judgments have but one grade of relevant documents: the result calls it "binary nDCG@10
-    (grade ≥ 1)", and a warning counts the pairs of runs that nDCG@10 orders otherwise.
+    Parameters
+    ----------
+    runs, qrels : object
+        As `evaluate` takes them.
+    measure : str or Measure
+        AP, P@k, R@k, RR, RBP, Success@k or nDCG.
+    rel : int, optional
+        Simulated documents of this grade and above, 1 unless given, are relevant, and have no
+        grades. nDCG is another measure then, unless the judgments have but one grade of relevant
+        documents: the result calls it "binary nDCG@10 (grade ≥ 1)", and a warning counts the pairs
+        of runs that nDCG@10 orders otherwise.
+    mode : str
+        "sound" takes the denominator "poisson" and the depth "retrieved", "paper" the paper's
+        "judged" and 1000; what is given takes precedence.
+    model : str
+        Scores are drawn with replacement ("bootstrap"), or from Gaussian kernel densities ("kde").
+    n_samples : int
+        Simulated collections.
+    depth : int or "retrieved", optional
+        Documents of a ranking: a fixed number, or as many as were retrieved.
+    bandwidth : str or float
+        Of the kernel densities: "scott", "silverman", "robust" or a number.
+    denominator : str, optional
+        The number of relevant documents that AP, R@k and nDCG divide by: sampled + Poisson(R -
+        retrieved) ("poisson"), max(R, sampled) ("judged"), or "sampled".
+    score_source : str
+        "rank" takes ranks for scores, for runs whose scores are constant or ranks in disguise.
+    alpha : float
+        Level of the t tests in each collection.
+    missing, no_relevant : str
+        As in `evaluate`.
+    **reading_options : optional
+        As in `read_runs`.
+    device : str
+        "cpu", or "cuda", which has numbers of its own.
+    store : path, optional
+        Folder that keeps finished blocks of samples: the same call again takes up where it stopped.
+    jobs, scheduler, executor : optional
+        As in `evaluate`.
+    reading, progress : callable, optional
+        Are given (finished, total) runs read and blocks of samples done.
+    rng : int, Generator or None
+        Seed; the same numbers for any `jobs`, `scheduler` or `executor`, and any order of runs and
+        topics.
 
-    `denominator` is the number of relevant documents that AP, R@k and nDCG divide by:
-    sampled + Poisson(R - retrieved) ("poisson"), max(R, sampled) ("judged"), or "sampled".
-    `mode="sound"` takes "poisson" and the depth "retrieved", `mode="paper"` the paper's "judged"
-    and 1000; what is given takes precedence.
-    `score_source="rank"` takes ranks for scores, for runs whose scores are constant or ranks in
-    disguise.
-
-    Says nothing about other topics, and treats runs as independent although they share
-    documents, which overstates how much their differences vary.
-
-    `reading` is told how many runs have been read, `progress` how many blocks of samples are
-    done. `store` names a folder that keeps finished blocks of samples: the same call again takes up
-    where it stopped. The same `rng` gives the same numbers for any `jobs`, `scheduler` or
-    `executor`, and any order of runs and topics; `device="cuda"` has numbers of its own.
+    Notes
+    -----
+    Says nothing about other topics, and treats runs as independent although they share documents,
+    which overstates how much their differences vary.
 
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
@@ -131,14 +156,14 @@ def simulate(
     _check(n_samples, alpha, missing, no_relevant, device, mode)
     depth = DEFAULTS[mode][0] if depth is None else depth
     denominator = DEFAULTS[mode][1] if denominator is None else denominator
+    to_read = read_runs(runs, **reading_options)
     judged = judgments_of(qrels)
     is_itself = asked.is_itself(judged)
     topics = _topics(judged, asked.level, no_relevant)
     profiles = score_profiles(
-        runs_and_files(runs),
+        to_read,
         judged,
         topics=topics,
-        options=options,
         level=asked.level,
         model=model,
         depth=depth,
@@ -148,6 +173,7 @@ def simulate(
         jobs=jobs,
         progress=reading,
     )
+    to_read.check_headers([profiles.runs[place] for place in profiles.given])
     _report(profiles, missing)
     gain = make_gain(asked.measure, denominator, profiles.cells, longest=profiles.longest)
     study = Study(
@@ -255,8 +281,6 @@ def _topics(qrels: Qrels, level: int, no_relevant: NoRelevant) -> tuple[str, ...
 def _report(profiles: ScoreProfiles, missing: Missing) -> None:
     """Say, in counts, what was done about files that do not quite fit together."""
     runs = profiles.runs
-    check_names([run.name for run in runs], [run.source or Path(MEMORY) for run in runs])
-    warn_oddities([run for run in runs if run.source is not None])
     lacking = np.flatnonzero(profiles.missing)
     if len(lacking) == len(runs) and (profiles.missing == len(profiles.topics)).all():
         raise InputError(

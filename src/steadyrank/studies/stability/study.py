@@ -18,7 +18,9 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.notebook import shown_by
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import check_number
 from steadyrank.stats.planning.variance import VarianceComponents, topics_for
 from steadyrank.stats.planning.variance_facets import N_DRAWS, FacetComponents, PivotalDraws
@@ -29,6 +31,7 @@ from steadyrank.studies.stability.influence import (
     leave_one_out,
 )
 from steadyrank.studies.stability.layouts import Components, study_components
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,9 +49,9 @@ class Coefficients:
 
     topics: int
     e_rho2: float
-    e_rho2_interval: tuple[float, float]
+    e_rho2_interval: Interval
     phi: float
-    phi_interval: tuple[float, float]
+    phi_interval: Interval
     instances: float | None = None
 
     def row(self) -> dict[str, Any]:
@@ -69,9 +72,9 @@ class TopicsNeeded:
 
     level: float
     e_rho2: float
-    e_rho2_interval: tuple[float, float]
+    e_rho2_interval: Interval
     phi: float
-    phi_interval: tuple[float, float]
+    phi_interval: Interval
     instances: float | None = None
 
     def row(self) -> dict[str, Any]:
@@ -91,6 +94,7 @@ def _instances_key(instances: float | None) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+@shown_by("studies.stability.tables:stability_text", listed=True)
 class StabilityResult:
     """What `stability` found on one measure."""
 
@@ -158,7 +162,7 @@ class StabilityResult:
             )
         how = "each system's own" if g.design == "nested" else "shared by all systems"
         return (
-            f"{sizes} × {counted(g.n_instances, g.facet)} ({how}), all random; {sure} by "
+            f"{sizes} × {facet_words(g.n_instances, g.facet)} ({how}), all random; {sure} by "
             f"{N_DRAWS:,} generalized pivotal draws, seed {self.seed}; steadyrank {__version__}."
         )
 
@@ -172,9 +176,6 @@ class StabilityResult:
 
         return pd.DataFrame(self.rows())
 
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StabilityTable:
@@ -183,16 +184,15 @@ class StabilityTable:
     results: tuple[StabilityResult, ...]
 
 
-def counted(k: float, facet: str) -> str:
+def facet_words(k: float, facet: str) -> str:
     """A number of a facet's levels, in words.
 
-    >>> counted(1, "instance"), counted(2.5, "assessor"), counted(3, "query_variation")
-    ('1 instance', '2.5 assessors', '3 levels of query_variation')
+    >>> [facet_words(*of) for of in ((1, "instance"), (2.5, "assessor"), (3, "query_variation"))]
+    ['1 instance', '2.5 assessors', '3 levels of query_variation']
     """
-    several = "" if k == 1 else "s"
     if facet in ("instance", "assessor", "seed"):
-        return f"{k:.3g} {facet}{several}"
-    return f"{k:.3g} level{several} of {facet}"
+        return counted(k, facet, form=".3g")
+    return counted(k, f"level of {facet}", f"levels of {facet}", form=".3g")
 
 
 def stability(
@@ -210,21 +210,39 @@ def stability(
 
     E rho² = system / (system + residual / n): how well n topics keep the systems' order. Phi =
     system / (system + (topic + residual) / n): how well they keep the scores themselves.
-    `topics`: other numbers of topics to look at; `levels`: of stability to find topics for.
 
-    Where `run_info["system"]` says that runs are instances of systems, these are a third facet:
-    E rho² = system / (system + system_topic / n + instance / k + residual / (n k)), and Phi has
-    topic / n in its error as well. `facet`: "auto"; "none", to take every run for a system; or a
-    column of `run_info`, such as `assessor`, whose values every system has: then system_assessor
-    stands for instance, and Phi's error also has assessor / k and topic_assessor / (n k).
-    `instances`: numbers of them to look at, 1, 2, 5 and 10 unless given.
+    Where `run_info["system"]` says that runs are instances of systems, these are a third facet: E
+    rho² = system / (system + system_topic / n + instance / k + residual / (n k)), and Phi has topic
+    / n in its error as well.
 
+    Parameters
+    ----------
+    scores : Scores
+    measure : str, optional
+        Needed where there are several.
+    topics : sequence of int
+        Other numbers of topics to look at.
+    levels : sequence of float
+        Stability to find topics for.
+    facet : str
+        "auto"; "none", to take every run for a system; or a column of `run_info`, such as
+        `assessor`, whose values every system has: then system_assessor stands for instance, and
+        Phi's error also has assessor / k and topic_assessor / (n k).
+    instances : sequence of int, optional
+        Numbers of instances to look at; 1, 2, 5 and 10 unless given.
+    confidence : float
+        Of the intervals, which assume normal effects.
+    rng : int, Generator or None
+        Seed of the draws behind intervals, where systems have instances.
+
+    Notes
+    -----
     Systems, topics and instances all count as random samples: the answer is about other systems
-    like these. Close systems make it low although each score is known well, and one system far
-    from all others makes it high although the others cannot be ordered: `leave_one_out` has the
-    coefficients without each system, `leading_group` those of the better half. Intervals assume
-    normal effects. A component that comes out negative is kept as it is in the others' equations,
-    counts as 0 in coefficients, and is warned of. Topics that some run lacks are left out.
+    like these. Close systems make it low although each score is known well, and one system far from
+    all others makes it high although the others cannot be ordered: `leave_one_out` has the
+    coefficients without each system, `leading_group` those of the better half. A component that
+    comes out negative is kept as it is in the others' equations, counts as 0 in coefficients, and
+    is warned of. Topics that some run lacks are left out.
 
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=4, runs_per_team=2, n_topics=30, depth=50, pool_depth=25)
@@ -349,7 +367,7 @@ def _needed(g: VarianceComponents, level: float, confidence: float) -> TopicsNee
     return TopicsNeeded(
         level=level,
         e_rho2=g.topics_for_e_rho2(level),
-        e_rho2_interval=(topics_for(relative[1], level), topics_for(relative[0], level)),
+        e_rho2_interval=Interval(topics_for(relative.high, level), topics_for(relative.low, level)),
         phi=g.topics_for_phi(level),
-        phi_interval=(topics_for(absolute[1], level), topics_for(absolute[0], level)),
+        phi_interval=Interval(topics_for(absolute.high, level), topics_for(absolute.low, level)),
     )

@@ -23,6 +23,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.notebook import shown_by
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.planning.demands import check_comparisons, check_number
 from steadyrank.stats.planning.design import check_rates
@@ -56,6 +57,7 @@ _RATES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.topics.tables:topics_text")
 class TopicsResult:
     """What `topics` found: arrays with one entry a pair, and levels of the difference."""
 
@@ -214,9 +216,6 @@ class TopicsResult:
             frame.insert(place, f"topics_needed_{end}", list(values))
         return frame
 
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().to_html(index=False, float_format="{:.4g}".format))
-
 
 def topics(
     scores: Scores,
@@ -236,23 +235,49 @@ def topics(
 ) -> TopicsResult:
     """Say how often other topics would put two runs the other way round.
 
-    For every pair of runs, or of every run with a `baseline`: the error rate of its difference,
-    with the variance of paired scores and with that of independent ones, its closed approximation,
-    and the predictive rate, which is what may be said of an observed difference: with as many
-    topics, and with endless ones (it does not go to 0, since the first experiment stays what it
-    was). And the topics with which a paired t test shows the difference with power 1 - `beta`, with
-    a 95 % interval (`steadyrank.stats.planning.needed_topics`), at the level that suffices for all
-    comparisons together, `alpha` over `comparisons`: the number of pairs unless given. Pairs above
-    `target`, a predictive rate, are counted. Missing scores are left out pair by pair.
+    For every pair of runs: the error rate of its difference, with the variance of paired scores and
+    with that of independent ones, its closed approximation, and the predictive rate, which is what
+    may be said of an observed difference: with as many topics, and with endless ones (it does not
+    go to 0, since the first experiment stays what it was). And the topics with which a paired t
+    test shows the difference, with a 95 % interval (`steadyrank.stats.planning.needed_topics`).
 
-    For levels of the difference, .01 wide: the variance, the same rates at each of `sizes`, and
-    the empirical rate over `trials` random splits. One split serves all sizes: the first n topics
-    of a random order against the last n, for n up to half the topics that every run has (larger
-    sizes get theory only). A pair counts in the level of its difference in the first set; with
-    `binning="both"` a second time with the sets exchanged. Sizes are 5, 10, … unless given.
+    For levels of the difference, .01 wide: the variance, the same rates at each of `sizes`, and the
+    empirical rate over random splits. One split serves all sizes: the first n topics of a random
+    order against the last n, for n up to half the topics that every run has (larger sizes get
+    theory only).
 
-    The same `rng` gives the same numbers for any `jobs`. Says nothing about other documents,
-    judgments or random instances of the runs.
+    Parameters
+    ----------
+    scores : Scores
+    measure : str, optional
+        Needed where there are several.
+    sizes : sequence of int, optional
+        Of topic sets; 5, 10, … unless given.
+    trials : int
+        Random splits.
+    target : float
+        Pairs with a predictive rate above it are counted.
+    alpha, beta : float
+        The t test has power 1 - beta at the level that suffices for all comparisons together, alpha
+        over `comparisons`.
+    comparisons : int, optional
+        The number of pairs unless given.
+    baseline : str, optional
+        Pair every run with this one only.
+    binning : str
+        A pair counts in the level of its difference in the "first" set; with "both" a second time
+        with the sets exchanged.
+    jobs : int, optional
+        Threads.
+    progress : callable, optional
+        Is given (finished, total) blocks of splits.
+    rng : int, Generator or None
+        Seed; the same numbers for any `jobs`.
+
+    Notes
+    -----
+    Missing scores are left out pair by pair. Says nothing about other documents, judgments or
+    random instances of the runs.
 
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=2, n_topics=40, depth=50, pool_depth=25)
