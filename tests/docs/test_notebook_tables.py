@@ -204,7 +204,7 @@ def test_an_interval_has_two_ends_and_is_a_list_in_json(results):
     assert {type(each) for each in intervals} == {sr.Interval}
 
 
-DATA = {"Run", "Qrels", "Measure", "BuiltinCollection", "SimulatedTrack"}
+DATA = {"Run", "Runs", "Qrels", "Measure", "BuiltinCollection", "SimulatedTrack"}
 """Not results: one line says what they are."""
 
 

@@ -177,7 +177,7 @@ def tell_if_compiling(quiet: bool, kernel: Any = None) -> None:
 
     `kernel` is the one that takes longest, where it is not the one that ranks documents.
     """
-    from steadyrank.compute.kernels import is_kept
+    from steadyrank.compute.numba_cache import is_kept
     from steadyrank.data.read.blocks import rank_blocks
 
     if not quiet and sys.stderr.isatty() and not is_kept(kernel or rank_blocks):

@@ -188,6 +188,8 @@ def run_from_dict(
     duplicates : str
         As in `read_run`.
 
+    Examples
+    --------
     >>> run_from_dict({"301": {"d1": 2.0, "d2": 3.0}}, name="demo").ranking("301")
     [('d2', 3.0), ('d1', 2.0)]
     """

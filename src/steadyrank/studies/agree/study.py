@@ -318,6 +318,8 @@ def agree(
     them add no information: F and p grow more extreme with `n_samples` whatever the data are.
     Topics that some system lacks on some measure are left out.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=10, runs_per_team=2, n_topics=30, depth=100)
     >>> scores = sr.evaluate(track.runs, track.complete, ["AP", "nDCG@10", "P@10"])

@@ -144,6 +144,8 @@ def components(
     -----
     Effect sizes are the same for both strata. Topics that some run lacks are left out.
 
+    Examples
+    --------
     >>> import numpy as np, steadyrank as sr
     >>> runs = [f"{stop}-{stem}" for stop in ("none", "smart") for stem in ("none", "porter")]
     >>> values = np.random.default_rng(0).random((1, 4, 20)) / 2

@@ -126,8 +126,6 @@ def simulate(
         Level of the t tests in each collection.
     missing, no_relevant : str
         As in `evaluate`.
-    **reading_options : optional
-        As in `read_runs`.
     device : str
         "cpu", or "cuda", which has numbers of its own.
     store : path, optional
@@ -139,12 +137,16 @@ def simulate(
     rng : int, Generator or None
         Seed; the same numbers for any `jobs`, `scheduler` or `executor`, and any order of runs and
         topics.
+    **reading_options : optional
+        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
     Notes
     -----
     Says nothing about other topics, and treats runs as independent although they share documents,
     which overstates how much their differences vary.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
     >>> result = sr.simulate(track.runs, track.qrels, no_relevant="skip", n_samples=500)

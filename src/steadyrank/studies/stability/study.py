@@ -244,6 +244,8 @@ def stability(
     comes out negative is kept as it is in the others' equations, counts as 0 in coefficients, and
     is warned of. Topics that some run lacks are left out.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=4, runs_per_team=2, n_topics=30, depth=50, pool_depth=25)
     >>> scores = sr.evaluate(track.runs, track.complete, "AP", no_relevant="skip")
