@@ -55,8 +55,9 @@ def documented_parameters(function) -> list[str]:
 
 
 def test_every_parameter_of_a_public_function_is_documented():
-    for name in steadyrank.__all__:
-        function = getattr(steadyrank, name)
-        if inspect.isfunction(function):
-            expected = list(inspect.signature(function).parameters)
-            assert documented_parameters(function) == expected, name
+    for room in (steadyrank, papers):
+        for name in room.__all__:
+            function = getattr(room, name)
+            if inspect.isfunction(function):
+                expected = list(inspect.signature(function).parameters)
+                assert documented_parameters(function) == expected, name

@@ -9,6 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 _HOMES = {
+    "Contradictions": "pitfalls",
+    "EquivalenceIntervals": "pitfalls",
+    "ErrorRates": "levels",
+    "InstanceSpread": "pitfalls",
+    "MethodPvalues": "agreement",
+    "PoolPvalues": "agreement",
+    "SingleInstanceShares": "pitfalls",
     "contradictions": "pitfalls",
     "equivalence_intervals": "pitfalls",
     "error_rates": "levels",
@@ -20,6 +27,13 @@ _HOMES = {
 }
 
 __all__ = [
+    "Contradictions",
+    "EquivalenceIntervals",
+    "ErrorRates",
+    "InstanceSpread",
+    "MethodPvalues",
+    "PoolPvalues",
+    "SingleInstanceShares",
     "contradictions",
     "equivalence_intervals",
     "error_rates",
@@ -45,12 +59,18 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from steadyrank.papers.jayasinghe2015.agreement import (
+        MethodPvalues,
+        PoolPvalues,
         method_pvalues,
         paper_comparisons,
         pool_pvalues,
     )
-    from steadyrank.papers.jayasinghe2015.levels import error_rates
+    from steadyrank.papers.jayasinghe2015.levels import ErrorRates, error_rates
     from steadyrank.papers.jayasinghe2015.pitfalls import (
+        Contradictions,
+        EquivalenceIntervals,
+        InstanceSpread,
+        SingleInstanceShares,
         contradictions,
         equivalence_intervals,
         instance_spread,
