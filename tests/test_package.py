@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import steadyrank
+from steadyrank import papers
 
 
 def test_public_names_are_exact_and_importable():
@@ -22,8 +23,17 @@ def test_public_names_are_exact_and_importable():
         _ = steadyrank.evaluat
 
 
+def test_figures_of_one_paper_are_public_names_of_their_own():
+    assert list(papers.__all__) == sorted(papers._HOMES) == dir(papers)
+    assert not set(papers.__all__) & set(steadyrank.__all__)
+    for name in papers.__all__:
+        assert getattr(papers, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'method_pvalue'"):
+        _ = papers.method_pvalue
+
+
 def test_importing_the_package_imports_nothing_else():
-    code = "import sys, steadyrank; print({'numpy', 'numba', 'click'} & set(sys.modules))"
+    code = "import sys, steadyrank.papers; print({'numpy', 'numba', 'click'} & set(sys.modules))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "set()"
 

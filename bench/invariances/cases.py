@@ -504,7 +504,13 @@ NO_STUDY = {
         "takes arrays, whose rows and columns have no names to go by",
     ),
     **dict.fromkeys(
-        ("equivalence_intervals", "paper_comparisons", "simulated_track", "single_instance_shares"),
+        (
+            "equivalence_intervals",
+            "error_rates",
+            "paper_comparisons",
+            "simulated_track",
+            "single_instance_shares",
+        ),
         "draws its data itself",
     ),
     **dict.fromkeys(("builtin_collection", "builtin_runs"), "comes with the package"),

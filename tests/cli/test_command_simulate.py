@@ -287,7 +287,7 @@ def test_odd_data_are_told_unless_quiet(capsys, files, tmp_path):
     assert call(capsys, *told, "--quiet") == (0, out, "")
     code, out, err = call(capsys, *told, "--missing", "error")
     assert (code, out) == (2, "")
-    assert "complete it, or choose missing zero" in err
+    assert "complete it, or choose --missing zero" in err
     qrels = tmp_path / "qrels.txt"
     qrels.write_text(files[0].read_text() + f"zzz 0 {lines[0].split()[2]} 0\n")
     assert result_of(capsys, qrels, *files[1:])["topics"][-1] == "zzz"
@@ -427,7 +427,7 @@ def test_progress_is_told_in_lines_where_nobody_watches(capsys, files, monkeypat
 
 
 def test_whoever_watches_is_told_of_compiling(capsys, monkeypatch):
-    monkeypatch.setattr("steadyrank.compute.kernels.is_kept", lambda kernel: False)
+    monkeypatch.setattr("steadyrank.compute.numba_cache.is_kept", lambda kernel: False)
     tell_if_compiling(False, object())
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

@@ -15,6 +15,7 @@ import click
 import pytest
 
 import steadyrank as sr
+from steadyrank import papers
 from steadyrank.cli import COMMANDS, group, run
 
 ROOT = Path(__file__).parents[2]
@@ -104,7 +105,8 @@ def test_every_command_is_shown_and_its_keys_are_told(name):
 
 def test_every_public_name_is_in_the_reference():
     listed = re.findall(r"^\.\. (?:auto\w+|py:data):: (\w+)$", (DOCS / "api.md").read_text(), re.M)
-    assert sorted(listed) == sorted(sr.__all__), "docs/api.md lists every public name, once"
+    public = sorted([*sr.__all__, *papers.__all__])
+    assert sorted(listed) == public, "docs/api.md lists every public name, once"
 
 
 def test_the_reference_of_commands_is_current():
@@ -139,6 +141,7 @@ def test_the_site_builds_without_warnings(tmp_path):
     assert built.returncode == 0, built.stderr
     reference = (tmp_path / "site" / "api.html").read_text()
     assert all(f'id="steadyrank.{name}"' in reference for name in sr.__all__)
+    assert all(f'id="steadyrank.papers.{name}"' in reference for name in papers.__all__)
     assert (tmp_path / "site" / "index.html").exists()
 
 

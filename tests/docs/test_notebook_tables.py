@@ -13,11 +13,11 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.data.track.model import TrueMeans
-from steadyrank.papers.jayasinghe2015.levels import error_rates
+from steadyrank.papers import error_rates
 from steadyrank.papers.model import Claim, Exhibit
 from steadyrank.present.json import to_json
 from steadyrank.studies.compare.tables import compare_text
-from steadyrank.studies.plan.tables import stability_text
+from steadyrank.studies.stability.tables import stability_text
 
 NASTY = "<script>alert('run')</script>"
 FACTOR = f"{NASTY}model"

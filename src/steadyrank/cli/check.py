@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import click
 
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.options import name_option, output_options, qrels_argument, runs_argument
-from steadyrank.cli.output import (
-    Output,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-    told_on_stderr,
-)
+from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling, terminal_looks
 
 
 @subcommand("check")
@@ -38,7 +32,8 @@ def command(
     code 2 if something would make results wrong.
     """
     # What reading warns about is among the results.
-    with told_on_stderr(quiet=True), progress_bar("runs", output.quiet) as progress:
+    with warnings.catch_warnings(), progress_bar("runs", output.quiet) as progress:
+        warnings.simplefilter("ignore")
         from steadyrank.measures.check import check
 
         tell_if_compiling(output.quiet)

@@ -12,6 +12,8 @@ from typing import Any
 import click
 
 from steadyrank.cli.output import told_on_stderr
+from steadyrank.cli.wording import in_options
+from steadyrank.errors import InputError
 
 HelpRecord = tuple[str, str]
 
@@ -31,9 +33,13 @@ class Command(click.Command):
     """A command of `steadyrank`."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command, with warnings as single lines on stderr."""
-        with told_on_stderr(ctx.params["quiet"]):
-            return super().invoke(ctx)
+        """Run the command: warnings and errors are single lines that speak of its options."""
+        with told_on_stderr(ctx.params["quiet"], self):
+            try:
+                return super().invoke(ctx)
+            except InputError as error:
+                error.args = (in_options(str(error), self),)
+                raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, section by section."""

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
+
+from steadyrank.cli.wording import in_options
 from steadyrank.compute.executors import Progress
 from steadyrank.errors import InputError, MachineError, SteadyrankWarning
 from steadyrank.present.visible import for_terminal, one_line
@@ -155,13 +158,17 @@ def terminal_looks(output: Output) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def told_on_stderr(quiet: bool) -> Iterator[None]:
-    """Warnings as single lines on stderr, or none at all."""
+def told_on_stderr(quiet: bool, command: click.Command) -> Iterator[None]:
+    """Warnings as single lines on stderr, in the words of a command, or none at all."""
+
+    def show(message: Warning | str, *rest: Any, **more: Any) -> None:
+        tell(f"warning: {in_options(str(message), command)}")
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if not quiet:
             warnings.filterwarnings("always", category=SteadyrankWarning)
-        warnings.showwarning = _show_warning
+        warnings.showwarning = show
         yield
 
 
@@ -170,16 +177,12 @@ def tell_if_compiling(quiet: bool, kernel: Any = None) -> None:
 
     `kernel` is the one that takes longest, where it is not the one that ranks documents.
     """
-    from steadyrank.compute.kernels import is_kept
+    from steadyrank.compute.numba_cache import is_kept
     from steadyrank.data.read.blocks import rank_blocks
 
     if not quiet and sys.stderr.isatty() and not is_kept(kernel or rank_blocks):
         how_long = "up to a minute" if kernel else "some seconds"
         tell(f"compiling kernels, once; this takes {how_long}")
-
-
-def _show_warning(message: Warning | str, *rest: Any, **more: Any) -> None:
-    tell(f"warning: {message}")
 
 
 @contextlib.contextmanager

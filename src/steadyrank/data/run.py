@@ -81,7 +81,7 @@ def duplicate_message(topic: str, document: str, where: str = "") -> str:
     """What to tell about a document that a topic's ranking names twice."""
     return (
         f"document {document!r} stands twice in topic {topic!r}{where}: "
-        "remove one, or keep the first or the better-scored with duplicates first|best"
+        'remove one, or keep the first (duplicates="first") or the best (duplicates="best")'
     )
 
 
@@ -188,6 +188,8 @@ def run_from_dict(
     duplicates : str
         As in `read_run`.
 
+    Examples
+    --------
     >>> run_from_dict({"301": {"d1": 2.0, "d2": 3.0}}, name="demo").ranking("301")
     [('d2', 3.0), ('d1', 2.0)]
     """

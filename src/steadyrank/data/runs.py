@@ -239,7 +239,7 @@ def _note_name(run: Run, seen: dict[str, Run]) -> None:
         remedy = (
             "rename one, or give runs as {name: run}"
             if run.source is None
-            else "name runs by their files with name-from file"
+            else 'name runs by their files with name_from="file"'
         )
         first = seen[run.name].source or MEMORY
         raise InputError(

@@ -128,13 +128,15 @@ def check(
     ----------
     runs, qrels : object
         As `evaluate` takes them.
-    name_from : str
-        A run is named by its "tag" column or by its "file".
     jobs, executor : optional
         Threads, or any `concurrent.futures.Executor`.
     progress : callable, optional
         Is given (finished, total) runs.
+    **reading_options : optional
+        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> qrels = sr.qrels_from_dict({"1": {"d1": 1}})
     >>> result = sr.check(sr.run_from_dict({"1": {"doc1": 2.0, "doc2": 2.0}}, name="a"), qrels)

@@ -105,8 +105,6 @@ def evaluate(
     ties : str
         "trec_eval" orders documents of equal score by their ids, "float32" does so for scores
         rounded to 32 bits, as pytrec_eval, and "average" gives the exact mean over all orders.
-    name_from, duplicates, run_info, team_from, system_from : optional
-        As in `read_runs`.
     tie_bounds : bool
         Whether `meta["tie_bounds"]` is to hold the means under the worst and the best order:
         `{measure: {run: [lowest, highest]}}`.
@@ -114,7 +112,11 @@ def evaluate(
         Threads; the address of a Dask scheduler; or any `concurrent.futures.Executor`.
     progress : callable, optional
         Is given (finished, total) runs.
+    **reading_options : optional
+        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> qrels = sr.qrels_from_dict({"301": {"d1": 1, "d2": 0}})
     >>> run = sr.run_from_dict({"301": {"d1": 2.0, "d2": 3.0}}, name="mine")
@@ -234,7 +236,8 @@ def _report(outcomes: Sequence[_Outcome], job: _Job, missing: Missing) -> None:
         if missing == "error":
             raise InputError(
                 f"{who} judged topics ({first}): "
-                f"complete {by_number(len(lacking), 'it', 'them')}, or choose missing zero or skip"
+                f'complete {by_number(len(lacking), "it", "them")}, or choose missing="zero" or '
+                'missing="skip"'
             )
         zero = by_number(len(lacking), "it scores", "they score") + " 0 there"
         done = zero if missing == "zero" else "these cells are left out"

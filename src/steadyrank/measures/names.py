@@ -150,6 +150,8 @@ def parse_measure(text: str | Measure) -> Measure:
     text : str or Measure
         A name of ours, of trec_eval or of ranx.
 
+    Examples
+    --------
     >>> parse_measure("ndcg_cut_10"), parse_measure("RBP(p=.8)"), parse_measure("mrr")
     (nDCG@10, RBP(p=0.8), RR)
     """

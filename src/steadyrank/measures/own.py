@@ -36,6 +36,8 @@ def register_measure(name: str, function: Function) -> Measure:
         arrays not to be written to. Topics that a run lacks or that have no relevant document never
         reach it.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> def first_is_best(ranked, judged):
     ...     return 1.0 if len(ranked) > 0 and ranked[0] == judged[0] else 0.0

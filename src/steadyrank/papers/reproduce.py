@@ -106,6 +106,8 @@ def reproduce(
     rng : int, Generator or None
         Seed.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> made = sr.reproduce("lin2005", budget="small")
     >>> [exhibit.id for exhibit in made.exhibits]

@@ -135,7 +135,7 @@ def report(
     factors, instance_factors : str or sequence of str
         As in `components`, where all columns that make a full grid are taken unless given, and in
         `instances`.
-    missing, no_relevant, ties, name_from, duplicates, run_info, team_from, system_from : optional
+    missing, no_relevant, ties : str
         As in `evaluate`.
     runs_in_rows : bool
         As in `read_scores`.
@@ -151,7 +151,11 @@ def report(
         Is given (what, finished, total).
     rng : int, Generator or None
         Seed.
+    **reading_options : optional
+        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
+    Examples
+    --------
     >>> import steadyrank as sr, tempfile, os
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
     >>> scores = sr.evaluate(track.runs, track.complete, "AP")

@@ -39,6 +39,8 @@ def plot(result: Any, *, kind: str | None = None, ax: Axes | None = None, **opti
     **options
         Those of the kind's `draw_…` function.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> sr.plot("a result")  # doctest: +ELLIPSIS
     Traceback (most recent call last):

@@ -75,6 +75,8 @@ def read_topics(source: PathLike) -> dict[str, str]:
         `<num> Number: 301`, `<title>`, closed or not, on one line or several. Without a title the
         description is taken.
 
+    Examples
+    --------
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "topics.txt"
     >>> _ = file.write_text("<top>\\n<num> Number: 301\\n<title> organized crime\\n</top>\\n")

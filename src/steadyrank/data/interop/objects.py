@@ -92,6 +92,8 @@ def as_run(source: Any, *, name: str | None = None, duplicates: Duplicates = "er
         A document that stands twice in a topic is an "error", or the "first" line or the "best"
         score is kept.
 
+    Examples
+    --------
     >>> as_run({"301": {"d1": 2.0, "d2": 3.0}}, name="bm25").ranking("301")
     [('d2', 3.0), ('d1', 2.0)]
     >>> import pandas as pd
@@ -135,6 +137,8 @@ def as_qrels(source: Any) -> Qrels:
         As in `as_run`. Tables have a column `relevance`, `label`, `rel` or `grade`, or `score`
         beside ranx's `q_id`. Grades are whole numbers.
 
+    Examples
+    --------
     >>> as_qrels({"301": {"d1": 1, "d2": 0}}).judgments("301")
     {'d1': 1, 'd2': 0}
     """
@@ -167,6 +171,8 @@ def as_scores(source: Any, *, name: str | None = None) -> Scores:
     name : str, optional
         The run's, where the object does not say which run it is about.
 
+    Examples
+    --------
     >>> as_scores({"301": {"map": 0.25}, "302": {"map": 0.75}}, name="bm25").mean()
     array([[0.5]])
     """

@@ -354,6 +354,8 @@ def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> True
     rng : int, Generator or None
         Seed.
 
+    Examples
+    --------
     >>> from steadyrank.data.track.simulated import simulated_track
     >>> truth = simulated_track(n_teams=2, runs_per_team=2, n_topics=2, n_candidates=1000).truth
     >>> means = true_means(truth, n_topics=100).means

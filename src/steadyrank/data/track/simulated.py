@@ -140,6 +140,8 @@ def simulated_track(
     rng : int, Generator or None
         Seed.
 
+    Examples
+    --------
     >>> track = simulated_track(n_teams=3, runs_per_team=2, n_topics=5, depth=50, pool_depth=10)
     >>> track.runs[0], track.runs[0].info
     (<Run 'team1-s1': 5 topics, 250 documents>, {'team': 'team1', 'system': 'team1-s1'})

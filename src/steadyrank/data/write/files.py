@@ -51,6 +51,8 @@ def write_run(run: Run, path: PathLike) -> None:
     path : path
         Packed if the name ends in `.gz`.
 
+    Examples
+    --------
     >>> import tempfile, pathlib
     >>> from steadyrank.data.run import run_from_dict
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "bm25.run"
@@ -78,6 +80,8 @@ def write_qrels(qrels: Qrels, path: PathLike) -> None:
     path : path
         Packed if the name ends in `.gz`.
 
+    Examples
+    --------
     >>> import tempfile, pathlib
     >>> from steadyrank.data.qrels import qrels_from_dict
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "qrels.txt"

@@ -196,6 +196,8 @@ def method_pvalues(
     layout its statistic is t of the topics' mean differences. Both bootstraps are in the paper's
     mode.
 
+    Examples
+    --------
     >>> found = method_pvalues(paper_comparisons(20, n_instances=10))
     >>> found.pvalues.shape, found.agreement("mixed_paper", "bootstrap").correlation > 0.98
     ((5, 20), True)
@@ -249,6 +251,8 @@ def pool_pvalues(
     Topics that any instance lacks are left out. A pool repeats instances, so that its p-values
     scatter somewhat more than those of as many different ones.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> a = rng.normal(0, 0.1, 30) + rng.normal(0, 0.03, (40, 1)) + rng.normal(0, 0.05, (40, 30))
     >>> spread = pool_pvalues(a, np.full(30, -0.04), sizes=[2, 40]).spread()

@@ -40,7 +40,7 @@ class SingleInstanceShares:
     spreads: np.ndarray
     """Mean and standard deviation of the instance effect."""
     share: np.ndarray
-    """[mean, spread]: of the instances, on average; near 0 and near 1 they agree."""
+    """Of the instances, on average, [mean, spread]; near 0 and near 1 they agree."""
     share_error: np.ndarray
     """Monte Carlo standard error: repetitions are independent, instances of one are not."""
     n_topics: int
@@ -234,6 +234,8 @@ def single_instance_shares(
     rng : int, Generator or None
         Seed.
 
+    Examples
+    --------
     >>> found = single_instance_shares(means=[0.45, 0.95], spreads=[0.0, 0.3], n_repetitions=20)
     >>> (found.share[0] < 0.1).tolist(), (found.share[1] > 0.95).tolist()
     ([True, False], [True, False])
@@ -296,6 +298,8 @@ def equivalence_intervals(
     rng : int, Generator or None
         Seed.
 
+    Examples
+    --------
     >>> found = equivalence_intervals([20, 2000])
     >>> found.inside.tolist()
     [False, True]
@@ -339,6 +343,8 @@ def contradictions(
     levels : sequence of float
         Levels of the tests.
 
+    Examples
+    --------
     >>> baseline = np.array([0.2, 0.3, 0.5, 0.4])
     >>> shifts = [[-0.1, -0.1, -0.12, -0.1], [0.1, -0.1, 0.1, -0.1], [0.1, 0.12, 0.1, 0.1]]
     >>> found = contradictions({"sampled": baseline + np.array(shifts)}, baseline)
@@ -375,6 +381,8 @@ def instance_spread(systems: Mapping[str, np.ndarray]) -> InstanceSpread:
     systems : mapping of str to array
         Scores [instance, topic] by system; NaN where missing.
 
+    Examples
+    --------
     >>> instance_spread({"sampled": np.array([[0.2, 0.4], [0.3, 0.8]])}).means[0].round(2).tolist()
     [0.3, 0.55]
     """

@@ -110,6 +110,8 @@ def grid(
         word counts. `jobs`, `scheduler` and `executor` as in `evaluate`; `reading` is given
         (finished, total) bytes of documents, `progress` runs.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> corpus = {"d1": "the rivers of France", "d2": "a river bank", "d3": "banks of France"}
     >>> scores = sr.grid(

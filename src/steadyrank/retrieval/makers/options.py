@@ -74,7 +74,7 @@ def load_topics(corpus: Any, topics: PathLike | Mapping[str, str] | None) -> dic
         source = corpus if _is_named(corpus) else _at_home(corpus, "topics")
     if source is None:
         _check_there(corpus)
-        raise InputError("name the topics (--topics FILE): no file topics.tsv is in the collection")
+        raise InputError("name the topics (topics=): no file topics.tsv is in the collection")
     found = read_topics(source)
     if not found:
         raise InputError("there are no topics")
@@ -88,7 +88,7 @@ def load_judgments(corpus: Any, qrels: Any) -> Qrels:
         source = corpus if _is_named(corpus) else _at_home(corpus, "judgments")
     if source is None:
         _check_there(corpus)
-        raise InputError("name the judgments (--qrels FILE): no qrels.txt is in the collection")
+        raise InputError("name the judgments (qrels=): no qrels.txt is in the collection")
     if is_builtin(source):
         return builtin_qrels()
     judged = judgments_of(source)

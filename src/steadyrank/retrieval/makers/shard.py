@@ -213,6 +213,8 @@ def shard(
     other rates, `jobs`, or a `scheduler` change nothing. A topic for which the central sample has
     no document gets none.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> corpus = {f"d{i}": f"word{i % 7} word{i % 5} river" for i in range(200)}
     >>> scores = sr.shard(

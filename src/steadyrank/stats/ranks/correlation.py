@@ -121,6 +121,8 @@ def kendall_tau(a: ArrayLike, b: ArrayLike, *, variant: str = "b") -> RankCorrel
 
     Reference: Kendall 1945, doi:10.1093/biomet/33.3.239.
 
+    Examples
+    --------
     >>> tau = kendall_tau([0.3, 0.2, 0.2, 0.1], [0.5, 0.3, 0.4, 0.1])
     >>> round(tau.value, 4), tau.counts.concordant, tau.counts.tied_a
     (0.9129, 5, 1)
@@ -206,6 +208,8 @@ def tau_ap(estimate: ArrayLike, reference: ArrayLike, *, ties: str = "a") -> Ran
     Reference: Yilmaz, Aslam and Robertson 2008, doi:10.1145/1390334.1390435; ties: Urbano and
     Marrero 2017, doi:10.1145/3121050.3121106.
 
+    Examples
+    --------
     >>> round(tau_ap([3, 4, 2, 1], [4, 3, 2, 1]).value, 4)
     0.3333
     >>> round(tau_ap([4, 3, 1, 2], [4, 3, 2, 1]).value, 4)
@@ -226,6 +230,8 @@ def symmetric_tau_ap(a: ArrayLike, b: ArrayLike, *, ties: str = "a") -> RankCorr
     ties : str
         As in `tau_ap`, which has the formula and the references.
 
+    Examples
+    --------
     >>> round(symmetric_tau_ap([3, 1, 2, 4], [4, 3, 2, 1]).value, 4)
     -0.2222
     """
@@ -251,6 +257,8 @@ def correlations(scores: ArrayLike, *, coefficient: str = "tau", ties: str = "a"
     NaN where `kendall_tau` or `tau_ap` have NaN. The diagonal, too, is computed: with "tau_ap" and
     ties "a" it is below 1 for a measure with ties.
 
+    Examples
+    --------
     >>> correlations([[0.3, 0.2, 0.1], [0.2, 0.3, 0.1], [0.1, 0.2, 0.3]]).round(2).tolist()
     [[1.0, 0.33, -1.0], [0.33, 1.0, -0.33], [-1.0, -0.33, 1.0]]
     """

@@ -35,6 +35,8 @@ def cohen_kappa(first: Any, second: Any, *, weights: Weights = "none") -> float:
     -----
     Cohen (1960), doi:10.1177/001316446002000104; weighted: Cohen (1968), doi:10.1037/h0026256.
 
+    Examples
+    --------
     >>> round(cohen_kappa([0, 0, 1, 2, 2], [0, 1, 1, 2, 1]), 3)
     0.444
     """

@@ -46,6 +46,8 @@ def rbo(a: ArrayLike, b: ArrayLike, *, p: float = 0.9, ties: str = "a") -> RankC
     Reference: Webber, Moffat and Zobel 2010, doi:10.1145/1852102.1852106; ties: Corsi and Urbano
     2024, arXiv:2406.07121.
 
+    Examples
+    --------
     >>> round(rbo([4, 3, 2, 1], [3, 4, 2, 1]).value, 4), round(rbo([4, 3, 2], [4, 3, 2]).value, 4)
     (0.9, 1.0)
     """

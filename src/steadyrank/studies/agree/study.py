@@ -318,6 +318,8 @@ def agree(
     them add no information: F and p grow more extreme with `n_samples` whatever the data are.
     Topics that some system lacks on some measure are left out.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=10, runs_per_team=2, n_topics=30, depth=100)
     >>> scores = sr.evaluate(track.runs, track.complete, ["AP", "nDCG@10", "P@10"])
@@ -406,7 +408,7 @@ def _check_choices(coefficient: Any, reference: Any, mode: Any, strata: Any, pow
         if value not in choices:
             raise unknown_name(what, str(value), choices)
     if mode == "sound" and power is not None:
-        raise InputError("power restates p, which mode sound does not give: take mode paper")
+        raise InputError('power restates p, which mode="sound" does not give: take mode="paper"')
     if mode == "sound" and strata not in (None, DEFAULT_STRATA[mode]):
         _warn(f"strata {strata} choose among the F tests of mode paper; mode sound makes no tests")
 

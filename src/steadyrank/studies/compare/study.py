@@ -108,6 +108,8 @@ def compare(
     every two runs are compared on the topics that both have. A test that speaks for the run with
     the lower mean is not counted as a decision.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
     >>> scores = sr.evaluate(track.runs, track.complete, "AP", no_relevant="skip")

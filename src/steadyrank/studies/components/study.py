@@ -144,6 +144,8 @@ def components(
     -----
     Effect sizes are the same for both strata. Topics that some run lacks are left out.
 
+    Examples
+    --------
     >>> import numpy as np, steadyrank as sr
     >>> runs = [f"{stop}-{stem}" for stop in ("none", "smart") for stem in ("none", "porter")]
     >>> values = np.random.default_rng(0).random((1, 4, 20)) / 2
@@ -198,7 +200,7 @@ def _check_factors(
         raise InputError(f"give at least one factor, each once, got {', '.join(names) or 'none'}")
     if not scores.run_info:
         raise InputError(
-            "nothing is known about the runs: give a table of their components (run-info), or "
+            "nothing is known about the runs: give a table of their components with run_info=, or "
             "add columns with scores.with_run_info"
         )
     for name in names:
@@ -294,7 +296,7 @@ def _type_three(
 ) -> Analysed:
     if strata != "none":
         raise InputError(
-            f"strata {strata} need a balanced grid: take strata none with unbalanced type3"
+            f'strata {strata} need a balanced grid: take strata="none" with unbalanced="type3"'
         )
     n_runs, n_topics = matrix.shape
     columns: dict[str, Any] = {name: np.repeat(scores.run_info[name], n_topics) for name in names}

@@ -156,6 +156,8 @@ def plan_instances(
     instances are far off (`stats.mixed.fit.component_intervals`), so plan with a larger one too.
     Two instances are the fewest from which one can speak of others.
 
+    Examples
+    --------
     >>> pilot = {"instance": 0.02**2, "system_topic": 0.08**2, "residual": 0.06**2}
     >>> plan = plan_instances(pilot, difference=0.03, cost_per_instance=5)
     >>> plan.topics, plan.instances, round(plan.power, 3), plan.fewest_topics

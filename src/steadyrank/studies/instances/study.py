@@ -108,6 +108,8 @@ def instances(
     corrected by Holm's method over all of them, and intervals hold for all at once (Bonferroni).
     The model assumes effects that are close to normal and alike for both systems.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(
     ...     n_teams=2, runs_per_team=1, instances=5, n_topics=20, depth=50, pool_depth=25

@@ -236,6 +236,8 @@ def plan(
     Assumes normal scores of one variance in all systems, and that the pilot's topics and systems
     are like the future ones. Sakai 2016, doi:10.1007/s10791-015-9273-z.
 
+    Examples
+    --------
     >>> result = plan(variance=0.114, minimum_difference=0.15, systems=10)
     >>> result.plans[0].topics, round(result.plans[0].power, 3)
     (160, 0.802)

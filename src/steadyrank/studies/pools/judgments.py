@@ -35,8 +35,8 @@ NoRelevant = Literal["zero", "skip"]
 WORD_BITS = 64
 
 NO_TEAMS = (
-    "no run has a team: give run information with the columns run and team (run-info FILE), or "
-    "a regular expression whose first group is the team in a run's name (team-from REGEX)"
+    "no run has a team: give run information with the columns run and team (run_info=), or "
+    "a regular expression whose first group is the team in a run's name (team_from=)"
 )
 
 
@@ -366,7 +366,8 @@ def _report(parts: Sequence[_RunPart], qrels: Qrels, missing: Missing) -> None:
         if missing == "error":
             raise InputError(
                 f"{who} judged topics ({first}): "
-                f"complete {by_number(len(lacking), 'it', 'them')}, or choose missing zero or skip"
+                f'complete {by_number(len(lacking), "it", "them")}, or choose missing="zero" or '
+                'missing="skip"'
             )
         zero = by_number(len(lacking), "it scores", "they score") + " 0 there"
         done = zero if missing == "zero" else "these cells are left out"

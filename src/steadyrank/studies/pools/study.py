@@ -123,7 +123,7 @@ def pools(
     mode : str
         "paper" adds Student's interval over trials and the first k whose interval misses the
         variance by all teams.
-    missing, no_relevant, name_from, duplicates, run_info, team_from : optional
+    missing, no_relevant : str
         As in `evaluate`.
     jobs, scheduler, executor : optional
         As in `evaluate`.
@@ -131,6 +131,8 @@ def pools(
         Are given (finished, total) runs read and blocks of trials.
     rng : int, Generator or None
         Seed.
+    **reading_options : optional
+        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
     Notes
     -----
@@ -139,6 +141,8 @@ def pools(
     been pooled. Says nothing about teams unlike these. Sakai and Shang 2016; unique contributions:
     Zobel 1998, doi:10.1145/290941.291014.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=6, runs_per_team=2, n_topics=20, depth=50, pool_depth=10)
     >>> result = sr.pools(track.runs, track.qrels, measures="nDCG@10", pilot_topics=[20, 10])

@@ -126,8 +126,6 @@ def simulate(
         Level of the t tests in each collection.
     missing, no_relevant : str
         As in `evaluate`.
-    **reading_options : optional
-        As in `read_runs`.
     device : str
         "cpu", or "cuda", which has numbers of its own.
     store : path, optional
@@ -139,12 +137,16 @@ def simulate(
     rng : int, Generator or None
         Seed; the same numbers for any `jobs`, `scheduler` or `executor`, and any order of runs and
         topics.
+    **reading_options : optional
+        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
     Notes
     -----
     Says nothing about other topics, and treats runs as independent although they share documents,
     which overstates how much their differences vary.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
     >>> result = sr.simulate(track.runs, track.qrels, no_relevant="skip", n_samples=500)
@@ -294,7 +296,7 @@ def _report(profiles: ScoreProfiles, missing: Missing) -> None:
         if missing == "error":
             raise InputError(
                 f"{who} judged topics ({count}): "
-                f"complete {by_number(len(lacking), 'it', 'them')}, or choose missing zero"
+                f'complete {by_number(len(lacking), "it", "them")}, or choose missing="zero"'
             )
         score = by_number(len(lacking), "it scores", "they score")
         _warn(f"{who} judged topics ({count}): {score} 0 there")
@@ -302,14 +304,14 @@ def _report(profiles: ScoreProfiles, missing: Missing) -> None:
         _warn(
             f"{counted(len(profiles.constant), 'run gives', 'runs give')} all documents of a topic "
             f"one score, first {profiles.constant[0]!r}: their order is random here; "
-            "take ranks for scores with score-source rank"
+            'take ranks for scores with score_source="rank"'
         )
     if profiles.rank_like:
         have = counted(len(profiles.rank_like), "run has", "runs have")
         _warn(
             f"{have} scores that are ranks in disguise ({_some(profiles.rank_like)}), which say in "
             "what order documents stand and nothing else: take ranks for scores with "
-            "--score-source rank, or leave these runs out"
+            'score_source="rank", or leave these runs out'
         )
 
 

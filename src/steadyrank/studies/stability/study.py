@@ -94,7 +94,7 @@ def _instances_key(instances: float | None) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@shown_by("studies.plan.tables:stability_text", listed=True)
+@shown_by("studies.stability.tables:stability_text", listed=True)
 class StabilityResult:
     """What `stability` found on one measure."""
 
@@ -244,6 +244,8 @@ def stability(
     comes out negative is kept as it is in the others' equations, counts as 0 in coefficients, and
     is warned of. Topics that some run lacks are left out.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=4, runs_per_team=2, n_topics=30, depth=50, pool_depth=25)
     >>> scores = sr.evaluate(track.runs, track.complete, "AP", no_relevant="skip")
@@ -314,7 +316,7 @@ def _numbers(g: Components, asked: Sequence[int] | None) -> list[Any]:
     if asked:
         raise InputError(
             "numbers of instances need systems with several runs each: give run information with a "
-            "column system (--run-info FILE), or --system-from REGEX"
+            "column system (run_info=), or system_from="
         )
     return [None]
 

@@ -279,6 +279,8 @@ def topics(
     Missing scores are left out pair by pair. Says nothing about other documents, judgments or
     random instances of the runs.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=2, n_topics=40, depth=50, pool_depth=25)
     >>> scores = sr.evaluate(track.runs, track.complete, "AP")

@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 import steadyrank as sr
+from steadyrank import papers
 from steadyrank.present.plot_style import COLOURS, MARKERS
 from steadyrank.present.svg import svg_text
 from steadyrank.stats.run_means import adjusted_means
@@ -387,7 +388,7 @@ def test_effects_are_omega_squared(known):
 
 def test_spread_shows_means_and_topics(known):
     setting = known["setting"]
-    result = sr.instance_spread(setting)
+    result = papers.instance_spread(setting)
     ax = only(sr.plot(result))
     dots = [line for line in ax.lines if line.get_marker() == "o"]
     for line, scores in zip(dots, setting.values(), strict=True):
@@ -401,7 +402,7 @@ def test_spread_shows_means_and_topics(known):
 
 
 def test_directions_count_instances_at_every_level(known):
-    result = sr.contradictions(known["setting"], known["baseline"])
+    result = papers.contradictions(known["setting"], known["baseline"])
     ax = only(sr.plot(result))
     drawn = {bars.get_label(): [bar.get_width() for bar in bars] for bars in ax.containers}
     for k, level in enumerate(result.levels):
@@ -413,7 +414,7 @@ def test_directions_count_instances_at_every_level(known):
 
 
 def test_shares_are_cells_of_mean_and_spread():
-    result = sr.single_instance_shares(
+    result = papers.single_instance_shares(
         means=[0.2, 0.5, 0.8], spreads=[0.0, 0.3], n_topics=10, n_instances=8, n_repetitions=4
     )
     figure = sr.plot(result)
@@ -424,7 +425,7 @@ def test_shares_are_cells_of_mean_and_spread():
 
 
 def test_rates_of_tests_stand_beside_the_level():
-    from steadyrank.papers.jayasinghe2015.levels import error_rates
+    error_rates = papers.error_rates
 
     variances = {"instance": 1e-4, "system_topic": 1e-3, "residual": 1e-3}
     result = error_rates(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
+from steadyrank import papers
 
 rng = np.random.default_rng(0)
 SCORES = rng.normal(0.3, 0.1, (6, 20)) + rng.normal(0, 0.05, (6, 1))
@@ -13,17 +14,17 @@ BASELINE = rng.normal(0.3, 0.1, 20)
 
 
 def few_comparisons():
-    return sr.paper_comparisons(4, n_topics=10, n_instances=4)
+    return papers.paper_comparisons(4, n_topics=10, n_instances=4)
 
 
 RESULTS = {
-    "shares": lambda: sr.single_instance_shares(
+    "shares": lambda: papers.single_instance_shares(
         means=[0.3, 0.5], spreads=[0.0, 0.2], n_topics=10, n_instances=5, n_repetitions=3
     ),
-    "intervals": lambda: sr.equivalence_intervals([10, 20, 40]),
-    "methods": lambda: sr.method_pvalues(few_comparisons(), n_samples=50),
-    "directions": lambda: sr.contradictions({"mine": SCORES, "yours": SCORES + 0.1}, BASELINE),
-    "pools": lambda: sr.pool_pvalues(SCORES, BASELINE, sizes=[2, 4], n_pools=5),
+    "intervals": lambda: papers.equivalence_intervals([10, 20, 40]),
+    "methods": lambda: papers.method_pvalues(few_comparisons(), n_samples=50),
+    "directions": lambda: papers.contradictions({"mine": SCORES, "yours": SCORES + 0.1}, BASELINE),
+    "pools": lambda: papers.pool_pvalues(SCORES, BASELINE, sizes=[2, 4], n_pools=5),
     "plan": lambda: sr.plan(
         variance={"AP": 0.04, "P@10": 0.06}, minimum_difference=0.1, systems=5
     ).curve("minimum_difference", [0.05, 0.1, 0.2]),
@@ -40,7 +41,7 @@ def test_every_figure_has_labelled_axes(name):
 
 
 def test_what_is_drawn_is_what_was_found():
-    found = sr.method_pvalues(few_comparisons(), n_samples=50)
+    found = papers.method_pvalues(few_comparisons(), n_samples=50)
     points = sr.plot(found).axes[0].lines[-1]
     np.testing.assert_array_equal(points.get_xdata(), found.of("mixed_paper"))
     np.testing.assert_array_equal(points.get_ydata(), found.of("bootstrap"))

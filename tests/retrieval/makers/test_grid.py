@@ -266,9 +266,9 @@ def test_a_folder_with_usual_names_is_a_collection(write, corpus):
     here = sr.grid(folder, **options)
     named = sr.grid(folder / "docs.jsonl", {"1": "rivers"}, qrels={"1": {"d3": 1}}, **options)
     assert np.array_equal(here.values, named.values)
-    with pytest.raises(InputError, match="name the topics .--topics FILE"):
+    with pytest.raises(InputError, match="name the topics .topics="):
         sr.grid(folder / "docs.jsonl", qrels={"1": {"d3": 1}}, **options)
-    with pytest.raises(InputError, match="name the judgments .--qrels FILE"):
+    with pytest.raises(InputError, match="name the judgments .qrels="):
         sr.grid(folder / "docs.jsonl", {"1": "rivers"}, **options)
 
 

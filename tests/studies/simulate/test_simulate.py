@@ -194,7 +194,7 @@ def test_ranks_in_disguise_are_told(track):
         sr.simulate([steps, inverse, track.runs[2]], track.complete, n_samples=20)
     (message,) = [str(warning.message) for warning in told]
     assert "(inverse, steps)" in message
-    assert "--score-source rank" in message
+    assert 'score_source="rank"' in message
     # Warnings are errors here.
     runs = [steps, inverse, track.runs[2]]
     sr.simulate(runs, track.complete, n_samples=20, score_source="rank")
@@ -490,7 +490,7 @@ def test_a_run_without_real_scores_is_told(track):
         },
         name="flat",
     )
-    with pytest.warns(SteadyrankWarning, match="score-source rank"):
+    with pytest.warns(SteadyrankWarning, match='score_source="rank"'):
         sr.simulate([flat, track.runs[1]], track.qrels, n_samples=20)
 
 
