@@ -1,7 +1,7 @@
 """Numbers and names in sentences and in cells of tables: one way to say each, for every layer.
 
-A number that is not known is a dash, unless `missing` says otherwise; small chances are said to be
-small, not rounded to nothing.
+A number that is not known is a dash, unless `missing` says otherwise; small p-values and chances
+are said to be small, not rounded to nothing.
 """
 
 from __future__ import annotations
@@ -91,6 +91,17 @@ def level_words(alpha: float, comparisons: int = 1) -> str:
     return f"alpha {alpha:g}" + (f" over {comparisons:,} comparisons" if comparisons > 1 else "")
 
 
+def percent(rate: float) -> str:
+    """A rate with two digits, in percent.
+
+    >>> percent(0.183), percent(0.0312), percent(0.0002)
+    ('18%', '3.1%', 'less than 0.1%')
+    """
+    if rate < 0.001:
+        return "less than 0.1%"
+    return f"{rate:.0%}" if rate >= 0.0995 else f"{100 * rate:.2g}%"
+
+
 def chance(share: float) -> str:
     """A probability in percent: whole, but for the ends, which are never quite reached.
 
@@ -104,24 +115,55 @@ def chance(share: float) -> str:
     return f"{share:.1%}" if share >= 0.985 or share < 0.015 else f"{share:.0%}"
 
 
-def figure(value: float | None, form: str, *, missing: str = MISSING, endless: str = "none") -> str:
-    """A number in a table.
+def pvalue_words(value: float) -> str:
+    """A p-value in a sentence, with two digits.
+
+    >>> pvalue_words(0.0123), pvalue_words(1e-9)
+    ('p = 0.012', 'p < 0.0001')
+    """
+    return "p < 0.0001" if value < 0.0001 else f"p = {value:.2g}"
+
+
+def pvalue(value: float, *, orders: bool = False, missing: str = MISSING) -> str:
+    """A p-value in a table, with four decimals; with `orders`, small ones by their order.
+
+    >>> [pvalue(p) for p in (0.25, 3.64e-85, float("nan"))]
+    ['0.2500', '< 0.0001', '–']
+    >>> [pvalue(p, orders=True) for p in (0.25, 3.64e-85, 0.0)]
+    ['0.2500', '3.64e-85', '< 1e-300']
+    """
+    if math.isnan(value):
+        return missing
+    least = 1e-300 if orders else 1e-4
+    if value < least:
+        return f"< {least:g}"
+    return f"{value:.4f}" if value >= 1e-4 else f"{value:.2e}"
+
+
+def figure(
+    value: float | None, form: str, *, missing: str = MISSING, endless: str | None = None
+) -> str:
+    """A number in a table; `endless` says what stands for one that is infinite.
 
     >>> figure(0.12345, ".4f"), figure(0.5, ".1%"), figure(float("nan"), ".4f"), figure(None, "d")
     ('0.1235', '50.0%', '–', '–')
     """
     if value is None or math.isnan(value):
         return missing
-    return endless if math.isinf(value) else format(value, form)
+    return endless if endless is not None and math.isinf(value) else format(value, form)
 
 
-def interval(ends: Sequence[float] | None, form: str, *, missing: str = MISSING) -> str:
+def interval(
+    ends: Sequence[float] | None, form: str, *, missing: str = MISSING, endless: str | None = None
+) -> str:
     """An interval in a table.
 
-    >>> interval((0.0, 0.25), ".2f"), interval((51, math.inf), "d"), interval(None, ".2f")
-    ('[0.00, 0.25]', '[51, none]', '–')
+    >>> interval((0.0, 0.25), ".2f"), interval((51, math.inf), "d", endless="none")
+    ('[0.00, 0.25]', '[51, none]')
     """
-    return missing if ends is None else f"[{', '.join(figure(end, form) for end in ends)}]"
+    if ends is None:
+        return missing
+    return f"[{', '.join(figure(end, form, endless=endless) for end in ends)}]"
 
 
 def exact(value: Any) -> str:

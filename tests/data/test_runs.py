@@ -174,9 +174,9 @@ def test_duplicates(tmp_path):
 def test_names_must_differ(paths, tmp_path):
     (tmp_path / "again.run").write_text(LINES.format("x_a"))
     named = sr.read_runs([paths[0], tmp_path / "again.run"])
-    with pytest.raises(sr.InputError, match=r"again.run: the run is named 'x_a'.*name-from file"):
+    with pytest.raises(sr.InputError, match=r"again.run: the run is named 'x_a'.*name_from="):
         list(named)
-    with pytest.raises(sr.InputError, match=r"again.run: the run is named 'x_a'.*name-from file"):
+    with pytest.raises(sr.InputError, match=r"again.run: the run is named 'x_a'.*name_from="):
         sr.simulate(named, {"1": {"d1": 1}}, n_samples=2)
     here = sr.run_from_dict({"1": {"d": 1.0}}, name="a")
     with pytest.raises(sr.InputError, match="rename one, or give runs as"):

@@ -59,6 +59,18 @@ def anchors(page: Path) -> frozenset[str]:
     return frozenset(text.replace(" ", "-") for text in plain)
 
 
+def test_walks_pass_through_files_and_functions_that_are_there():
+    text = (DOCS / "walks.md").read_text()
+    source = ROOT / "src" / "steadyrank"
+    for path in set(re.findall(r"`((?:\w+/)+\w+\.py)`", text)):
+        assert (source / path).exists() or (ROOT / path).exists(), path
+    stations = re.findall(r"^\| `([\w/]+\.py)` \| `(\w+)` \|", text, re.MULTILINE)
+    assert len(stations) > 40
+    for path, name in stations:
+        defined = rf"^(def {name}\(|class {name}\b|{name} = )"
+        assert re.search(defined, (source / path).read_text(), re.MULTILINE), (path, name)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_links_lead_somewhere(page):
     for target in LINK.findall(prose(page)):

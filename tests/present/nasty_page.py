@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from steadyrank.present.page import Cell, Drilldown, Page, PageFigure, PageTable, Section
+from steadyrank.present.page import Page, PageFigure, Section
+from steadyrank.present.table import Cell, Drilldown, Table
 
 NASTY = (
     "<script>window.hacked = 1</script>",
@@ -52,11 +53,11 @@ def figure(name: str) -> PageFigure:
     return PageFigure(id=name, caption=NASTY[0], alt=NASTY[1], svg=SVG.replace("{prefix}", name))
 
 
-def runs_table() -> PageTable:
+def runs_table() -> Table:
     """A table whose numbers are -inf, small, missing, equal and large, in no order."""
     numbers = [0.25, None, float("nan"), 3.0, float("-inf"), 1e-9, 0.25, float("inf"), -12.5, 10.0]
     values = [numbers[i % len(numbers)] for i in range(len(NASTY))]
-    return PageTable(
+    return Table(
         id="runs",
         caption=NASTY[3],
         header=("run", "AP", "=note"),
@@ -72,9 +73,9 @@ def runs_table() -> PageTable:
     )
 
 
-def topics_table() -> PageTable:
+def topics_table() -> Table:
     names = (NASTY[0], "$& $1 `${window.hacked = 7}`", *NASTY[2:6], NASTY[0])
-    return PageTable(
+    return Table(
         id="topics",
         caption="Topics; open one for its runs.",
         header=("topic", "mean"),
@@ -90,7 +91,7 @@ def topics_table() -> PageTable:
 
 
 def nasty_page() -> Page:
-    wide = PageTable(
+    wide = Table(
         id="wide",
         caption="Many columns.",
         header=("name", *(f"column {i}" for i in range(40))),
@@ -114,9 +115,7 @@ def nasty_page() -> Page:
             ),
             Section(id="second", title="Nothing", question=NASTY[1], why_not=NASTY[4]),
         ),
-        provenance=(
-            PageTable(id="files", caption="Files.", header=("file",), rows=((Cell("a"),),)),
-        ),
+        provenance=(Table(id="files", caption="Files.", header=("file",), rows=((Cell("a"),),)),),
         command="steadyrank report '</script>' \\\n  --out x.html",
         notes={"tau": NASTY[1], "topic": 'a "need" <b>', "AP": "average precision"},
     )

@@ -15,7 +15,7 @@ from nasty_page import NASTY
 import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.data.read.csv_cells import armed, is_formula
-from steadyrank.present.table import Table, render
+from steadyrank.present.table import Table, render, text_rows
 
 NAMES = (
     *NASTY,
@@ -45,7 +45,7 @@ HIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029\ud800
 
 
 def nasty_table() -> Table:
-    rows = [[name, name, "-0.5"] for name in NAMES]
+    rows = text_rows([name, name, "-0.5"] for name in NAMES)
     return Table(header=["run", "=header", "AP"], rows=rows, caption=" ".join(NAMES), n_names=2)
 
 

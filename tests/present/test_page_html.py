@@ -18,10 +18,11 @@ from matplotlib.figure import Figure
 from nasty_page import NASTY, nasty_page
 
 from steadyrank.errors import InputError
-from steadyrank.present.page import Cell, Drilldown, Page, PageFigure, PageTable, Section
+from steadyrank.present.page import Page, PageFigure, Section
 from steadyrank.present.page_html import page_html, visible
 from steadyrank.present.page_svg import inline_svg, page_svg
 from steadyrank.present.svg import svg_text, tell
+from steadyrank.present.table import Cell, Drilldown, Table, render
 
 PARTS = files("steadyrank.present") / "page"
 
@@ -78,7 +79,7 @@ def data(read: Read) -> dict[str, dict]:
     return json.loads(found)
 
 
-def table_page(table: PageTable) -> Page:
+def table_page(table: Table) -> Page:
     section = Section(id="s", title="S", question="?", tables=(table,))
     return Page(title="T", subtitle="", lead=("L.",), sections=(section,))
 
@@ -334,7 +335,7 @@ def test_cells_carry_what_they_sort_by() -> None:
         (Cell("a"), Cell("x", "x"), Cell("inf", float("inf"))),
         (Cell("c"), Cell("1,000", np.int64(1000)), Cell("-", float("nan"))),
     )
-    table = PageTable(id="t", caption="C", header=("a", "b", "c"), rows=rows)
+    table = Table(id="t", caption="C", header=("a", "b", "c"), rows=rows)
     found = Read(page_html(table_page(table)))
     cells = [
         (attributes.get("data-v"), attributes.get("class"))
@@ -371,7 +372,7 @@ def test_rows_with_numbers_have_an_address(read: Read, data: dict[str, dict]) ->
 def test_long_tables_can_be_filtered_and_opened() -> None:
     def table(n: int) -> str:
         rows = tuple((Cell(f"r{i}"),) for i in range(n))
-        return page_html(table_page(PageTable(id="t", caption="C", header=("a",), rows=rows)))
+        return page_html(table_page(Table(id="t", caption="C", header=("a",), rows=rows)))
 
     assert '<input type="search"' not in table(20)
     assert '<input type="search"' in table(21)
@@ -381,7 +382,7 @@ def test_long_tables_can_be_filtered_and_opened() -> None:
 
 def test_only_long_cells_break_and_buttons_have_names() -> None:
     rows = ((Cell("x" * 24), Cell("x" * 25)), (Cell("1" * 25), Cell("2", 2.0)))
-    table = PageTable(id="t", caption="C", header=("", "b"), rows=rows)
+    table = Table(id="t", caption="C", header=("", "b"), rows=rows)
     found = Read(page_html(table_page(table)))
     looks = [attributes.get("class") for attributes, _ in found.all("td")]
     assert [attributes.get("class") for attributes, _ in found.all("th", scope="row")] == [
@@ -390,6 +391,27 @@ def test_only_long_cells_break_and_buttons_have_names() -> None:
     ]
     assert looks == ["n long", "n"]
     assert found.all("button", **{"aria-label": "Column 1"})
+
+
+def test_a_page_shows_the_table_of_a_command() -> None:
+    rows = [[Cell("a", "a"), Cell("-0.5", -0.5)], [Cell("-b", "-b"), Cell("0.25", 0.25)]]
+    table = Table(
+        id="t",
+        caption="C",
+        header=("run", "AP"),
+        rows=rows,
+        best=frozenset({(1, 1)}),
+        marks={(0, 1): "<*>"},
+    )
+    assert render(table, "csv") == "run,AP\na,-0.5\n'-b,0.25\n"
+    assert "a & -0.5\\textsuperscript{<*>} " in render(table, "latex")
+    text = page_html(table_page(table))
+    # A minus before a number is no hyphen; before a name it is.
+    assert '<td class="n" data-v="-0.5">−0.5<sup>&lt;*&gt;</sup></td>' in text
+    assert '<th scope="row">-b</th><td class="n"><strong>0.25</strong></td>' in text
+    head = json.loads(re.search(r'type="application/json"[^>]*>(.*?)</script>', text)[1])
+    assert head["tables"]["t"]["csv"]["rows"] == ["a,-0.5\n", "'-b,0.25\n"]
+    assert head["tables"]["t"]["latex"]["rows"][1] == "-b & \\textbf{0.25} \\\\\n"
 
 
 # Drawings
@@ -461,7 +483,7 @@ def test_ids_must_be_good_and_unique(name: str) -> None:
 
 
 def test_tables_must_fit_together() -> None:
-    table = PageTable(id="t", caption="C", header=("a", "b"), rows=((Cell("x"),),))
+    table = Table(id="t", caption="C", header=("a", "b"), rows=((Cell("x"),),))
     with pytest.raises(InputError, match="1 cells under 2 headers"):
         page_html(table_page(table))
     lost = replace(table, rows=((Cell("x"), Cell("y", link="nowhere")),))

@@ -6,7 +6,8 @@ import numpy as np
 
 import steadyrank as sr
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, means_table, render, topics_table
+from steadyrank.present.score_tables import means_table, topics_table
+from steadyrank.present.table import Cell, Table, render, text_rows
 
 TRICKY = r"50%_of & $x$ #1 {~^\} |*`<b>"
 
@@ -20,8 +21,8 @@ def scores():
 
 def test_best_means_come_first_and_ties_for_the_best_are_all_bold():
     table = means_table(scores(), digits=2)
-    assert [row[0] for row in table.rows] == ["plain", TRICKY]
-    assert table.rows[0] == ["plain", "0.90", "0.25"]
+    assert [row[0].text for row in table.rows] == ["plain", TRICKY]
+    assert table.rows[0] == [Cell("plain", "plain"), Cell("0.90", 0.9), Cell("0.25", 0.25)]
     assert table.best == {(0, 1), (0, 2), (1, 2)}
 
 
@@ -41,7 +42,9 @@ def test_markdown_cells_stay_cells():
 
 def test_the_terminal_shows_every_column_in_full():
     names = [f"a-rather-long-run-name-{i:02d}" for i in range(12)]
-    table = Table(header=["topic", *names], rows=[["301", *["0.1234"] * 12]], caption="c" * 300)
+    table = Table(
+        header=["topic", *names], rows=text_rows([["301", *["0.1234"] * 12]]), caption="c" * 300
+    )
     text = render(table, "table", width=40)
     assert all(name in text for name in names)
     assert text.count("0.1234") == 12
@@ -50,13 +53,14 @@ def test_the_terminal_shows_every_column_in_full():
 
 
 def test_wide_characters_are_not_cut():
-    table = Table(header=["run", "AP"], rows=[["日本語システム", "0.1"], ["é", "0.2"]])
+    table = Table(header=["run", "AP"], rows=text_rows([["日本語システム", "0.1"], ["é", "0.2"]]))
     assert "日本語システム" in render(table, "table")
 
 
 def test_topics_come_with_their_mean():
     table = topics_table(scores().select(measures="AP"), digits=1)
-    assert table.rows == [["1", "0.5", "0.9"], ["2", "0.7", "–"], ["mean", "0.6", "0.9"]]
+    texts = [[cell.text for cell in row] for row in table.rows]
+    assert texts == [["1", "0.5", "0.9"], ["2", "0.7", "–"], ["mean", "0.6", "0.9"]]
     assert topics_table(scores()).header[1:] == [
         f"{TRICKY} AP",
         "plain AP",
@@ -70,11 +74,11 @@ def test_all_missing_columns_have_no_best():
     empty = sr.Scores(measures=("m",), runs=("a", "b"), topics=("1",), values=values)
     table = means_table(empty)
     assert table.best == frozenset()
-    assert [row[1] for row in table.rows] == ["–", "–"]
+    assert [row[1] for row in table.rows] == [Cell("–"), Cell("–")]
 
 
 def test_csv_quotes_what_needs_quotes():
-    table = Table(header=["run", "x"], rows=[['a,"b"', "1"]])
+    table = Table(header=["run", "x"], rows=text_rows([['a,"b"', "1"]]))
     assert render(table, "csv") == 'run,x\n"a,""b""",1\n'
 
 

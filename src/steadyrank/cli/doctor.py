@@ -12,7 +12,7 @@ from steadyrank.cli.output import Output, emit, terminal_looks
 def command(output: Output, **unused: object) -> None:
     """Say what this installation has and check that it computes what it should."""
     from steadyrank.present.json import to_json
-    from steadyrank.present.table import Table, render
+    from steadyrank.present.table import Table, render, text_rows
     from steadyrank.reporting.doctor import examine
 
     report = examine()
@@ -21,8 +21,8 @@ def command(output: Output, **unused: object) -> None:
         return
     table = Table(
         header=["what", "here"],
-        rows=[[key, str(value)] for key, value in report.items()],
+        rows=text_rows([key, str(value)] for key, value in report.items()),
         n_names=2,
     )
-    text = render(table, output.format, **terminal_looks(output))  # type: ignore[arg-type]
+    text = render(table, output.format, **terminal_looks(output))
     emit(text, output.path)

@@ -82,7 +82,7 @@ def _text(
 ) -> str:
     from steadyrank.data.read.score_files import long_csv, wide_csv
     from steadyrank.present.json import scores_json, to_json
-    from steadyrank.present.table import scores_text
+    from steadyrank.present.score_tables import scores_text
 
     if form == "json":
         return to_json(scores_json(scores))

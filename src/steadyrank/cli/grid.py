@@ -66,11 +66,12 @@ def _means(scores: Scores, top: int, digits: int) -> Table:
     """The best runs, their components apart."""
     from dataclasses import replace
 
-    from steadyrank.present.table import means_table
+    from steadyrank.present.cells import name
+    from steadyrank.present.score_tables import means_table
 
     table = means_table(scores, digits=digits)
     info = dict(zip(scores.runs, zip(*scores.run_info.values(), strict=True), strict=True))
-    rows = [[*info[row[0]], *row[1:]] for row in table.rows[:top]]
+    rows = [[*map(name, info[row[0].text]), *row[1:]] for row in table.rows[:top]]
     n_runs = len(scores.runs)
     shown = f"the best {top} of {n_runs} runs" if top < n_runs else counted(n_runs, "run")
     return replace(
@@ -85,12 +86,12 @@ def _means(scores: Scores, top: int, digits: int) -> Table:
 
 def _written(result: WrittenRuns) -> Table:
     """How many components of each kind were combined."""
-    from steadyrank.present.table import Table
+    from steadyrank.present.table import Table, text_rows
 
     levels = {name: dict.fromkeys(row[name] for row in result.run_info) for name in COMPONENTS}
     return Table(
         header=["component", "number", "names"],
-        rows=[[name, str(len(names)), ", ".join(names)] for name, names in levels.items()],
+        rows=text_rows([name, str(len(names)), ", ".join(names)] for name, names in levels.items()),
         n_names=3,
         caption=written_caption(result),
     )

@@ -122,16 +122,16 @@ def _check_places(out: str | None, output: str | None, scores_file: str | None) 
 def _keep_scores(scores: Scores, scores_file: str) -> None:
     """Write the scores; beside a CSV, which has no room for them, the components."""
     from steadyrank.compute.files import check_still_there, write_whole
+    from steadyrank.data.read.csv_cells import csv_line
     from steadyrank.data.read.score_files import write_scores
-    from steadyrank.present.table import Table, to_csv
 
     path = Path(scores_file)
     check_still_there(path.parent)
     write_scores(scores, scores_file)
     if path.suffix == ".csv":
         columns = list(scores.run_info)
-        rows = list(zip(scores.runs, *scores.run_info.values(), strict=True))
-        info = to_csv(Table(header=["run", *columns], rows=rows))
+        rows = zip(scores.runs, *scores.run_info.values(), strict=True)
+        info = "".join(map(csv_line, [["run", *columns], *rows]))
         write_whole(path.with_name(f"{path.stem}.run-info.csv"), info)
 
 
@@ -152,8 +152,9 @@ def _text_of_rows(
     rows: list[dict[str, Any]], table: Table, form: str, out: str | None, looks: dict[str, Any]
 ) -> str:
     """The result: a table for people, all runs for programs."""
+    from steadyrank.data.read.csv_cells import csv_line
     from steadyrank.present.json import to_json
-    from steadyrank.present.table import Table, render, to_csv
+    from steadyrank.present.table import render
 
     if form == "json":
         return to_json({"runs": rows, "out": out})
@@ -164,5 +165,5 @@ def _text_of_rows(
             [*row.values(), *map(repr, mean.values())]
             for row, mean in zip(rows, means, strict=True)
         ]
-        return to_csv(Table(header=header, rows=lines))
-    return render(table, form, **looks)  # type: ignore[arg-type]
+        return "".join(map(csv_line, [header, *lines]))
+    return render(table, form, **looks)

@@ -140,8 +140,9 @@ def report_text(result: ReportResult, form: str) -> str:
                 "command": result.page.command,
             }
         )
-    from steadyrank.present.table import Table, render
+    from steadyrank.present.table import Table, render, text_rows
 
-    rows = [[str(place), sentence] for place, sentence in enumerate(result.findings, start=1)]
+    findings = enumerate(result.findings, start=1)
+    rows = text_rows([str(place), sentence] for place, sentence in findings)
     table = Table(header=["", "finding"], rows=rows, n_names=2, caption=f"{Path(result.path).name}")
-    return render(table, form)  # type: ignore[arg-type]
+    return render(table, form)

@@ -144,7 +144,7 @@ def _summary(scores: Scores, digits: int) -> Table:
     """Means of each system's and rate's instances, and how far they spread."""
     import numpy as np
 
-    from steadyrank.present.table import Table
+    from steadyrank.present.table import Table, text_rows
 
     means = scores.mean()
     groups: dict[tuple[str, str], list[int]] = {}
@@ -160,7 +160,7 @@ def _summary(scores: Scores, digits: int) -> Table:
     figures = [text for measure in scores.measures for text in (measure, "sd")]
     return Table(
         header=["system", "rate", "instances", *figures],
-        rows=rows,
+        rows=text_rows(rows),
         caption=(
             f"Means over {counted(len(scores.topics), 'topic')} and all instances of a rate; sd: "
             "between instances."
@@ -172,11 +172,13 @@ def _written(result: WrittenRuns) -> Table:
     """How many runs there are of each system and rate."""
     from collections import Counter
 
-    from steadyrank.present.table import Table
+    from steadyrank.present.table import Table, text_rows
 
     counts = Counter((info["system"], info["rate"]) for info in result.run_info)
     return Table(
         header=["system", "rate", "instances"],
-        rows=[[system, rate or "–", str(count)] for (system, rate), count in counts.items()],
+        rows=text_rows(
+            [system, rate or "–", str(count)] for (system, rate), count in counts.items()
+        ),
         caption=written_caption(result),
     )

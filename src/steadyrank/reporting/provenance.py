@@ -14,7 +14,7 @@ from typing import Any
 
 from steadyrank._version import __version__
 from steadyrank.present.cells import name, table, whole
-from steadyrank.present.page import Cell, PageTable
+from steadyrank.present.table import Cell, Table
 from steadyrank.reporting.budget import DEFAULT_BUDGET, ReportPlan, duration
 from steadyrank.studies import registry
 from steadyrank.studies.material import Material, Settings
@@ -25,7 +25,7 @@ PACKAGES = ("numpy", "scipy", "numba", "matplotlib")
 _SHOWN_FILES = 10
 
 
-def provenance(plan: ReportPlan, findings: Findings) -> tuple[PageTable, ...]:
+def provenance(plan: ReportPlan, findings: Findings) -> tuple[Table, ...]:
     """Files, samples, settings and versions."""
     material = findings.material
     files = [
@@ -44,7 +44,7 @@ def provenance(plan: ReportPlan, findings: Findings) -> tuple[PageTable, ...]:
     return tuple(tables)
 
 
-def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> PageTable:
+def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> Table:
     titles = {study.name: study.part.title for study in registry.STUDIES}
     rows = [
         [
@@ -63,7 +63,7 @@ def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> PageTable:
     return table("samples", asked, ["study", "section", "samples"], rows)
 
 
-def _settings_table(material: Material, plan: ReportPlan) -> PageTable:
+def _settings_table(material: Material, plan: ReportPlan) -> Table:
     shown: dict[str, Any] = {
         "measures": ", ".join(material.scores.measures),
         "runs": len(material.scores.runs),
@@ -81,7 +81,7 @@ def _shown(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _versions_table() -> PageTable:
+def _versions_table() -> Table:
     versions = {
         "steadyrank": __version__,
         "Python": platform.python_version(),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from steadyrank.present.cells import name, number, pvalue, table
-from steadyrank.present.page import PageTable
+from steadyrank.present.table import Table
 from steadyrank.reporting.headline import (
     leaderboard_sentences,
     settling_words,
@@ -19,9 +19,8 @@ from steadyrank.reporting.headline import (
 )
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.part import Body, Drawing
-from steadyrank.studies.topics.section import needed_cell
 from steadyrank.studies.topics.study import TopicsResult
-from steadyrank.studies.topics.tables import needed_caption
+from steadyrank.studies.topics.tables import needed_caption, needed_cell
 from steadyrank.words import counted
 
 MOST_SETTLED = 25
@@ -45,7 +44,7 @@ def combined(results: Mapping[str, Any]) -> dict[str, Body]:
     }
 
 
-def _settle_table(compared: CompareResult, topics: TopicsResult) -> PageTable:
+def _settle_table(compared: CompareResult, topics: TopicsResult) -> Table:
     """The leader against its rivals, or against the next where there are none."""
     found = standing(compared)
     rivals = list(found.group[1:]) or [found.runner_up]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from steadyrank.present.page import PageTable
+from steadyrank.present.table import Table
 from steadyrank.studies.material import MOST_COMPARED, Machine, Material
 
 MOST_DOTS = 2000
@@ -116,7 +116,7 @@ class Body:
 
     answer: tuple[str, ...] = ()
     figures: tuple[Drawing, ...] = ()
-    tables: tuple[PageTable, ...] = ()
+    tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
     """Sentences that say more about what the answer means."""
     repeated: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ import numpy as np
 
 from steadyrank.present.anova import effect_word, source_words
 from steadyrank.present.cells import name, number, percent, span, table
-from steadyrank.present.page import Cell, PageTable
+from steadyrank.present.table import Cell, Table
 from steadyrank.stats.anova.balanced import Anova
 from steadyrank.studies.agree.samples import DRAWS, RESAMPLES, SYSTEM_SIZES, TOPIC_SIZES
 from steadyrank.studies.agree.study import AgreeResult, agree
@@ -85,7 +85,7 @@ def _body(result: AgreeResult, findings: Findings) -> Body:
     )
 
 
-def _likeness_table(result: AgreeResult) -> PageTable:
+def _likeness_table(result: AgreeResult) -> Table:
     like = result.likeness
     rows = [
         [
@@ -105,7 +105,7 @@ def _likeness_table(result: AgreeResult) -> PageTable:
     return table("measure-tau", caption, header, rows)
 
 
-def _ranking_table(result: AgreeResult) -> PageTable:
+def _ranking_table(result: AgreeResult) -> Table:
     rows = [
         [
             name(f"{row['measure_a']}, {row['measure_b']}"),
@@ -118,7 +118,7 @@ def _ranking_table(result: AgreeResult) -> PageTable:
     return table("measure-pairs", caption, ["measures", "tau", "tau_AP"], rows)
 
 
-def _effects_table(result: AgreeResult, anova: Anova) -> PageTable:
+def _effects_table(result: AgreeResult, anova: Anova) -> Table:
     """Effect sizes with intervals, and no tests: the samples are all of the same data."""
     rows = [
         [

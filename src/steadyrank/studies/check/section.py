@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steadyrank.measures.check import DEPTHS, CheckResult, RunCheck
 from steadyrank.present.cells import name, percent, table, whole
-from steadyrank.present.page import Cell, PageTable
+from steadyrank.present.table import Cell, Table
 from steadyrank.studies.material import NO_RUNS, Material
 from steadyrank.studies.part import Body, Findings, Part
 from steadyrank.words import counted, number_word
@@ -29,7 +29,7 @@ def _body(result: CheckResult, findings: Findings) -> Body:
     return Body(answer=(said,), tables=tuple(tables))
 
 
-def _runs_table(result: CheckResult) -> PageTable:
+def _runs_table(result: CheckResult) -> Table:
     rows = [_check_row(row) for row in result.runs]
     caption = (
         f"{result.n_judgments:,} judgments of {counted(result.n_topics, 'topic', form=',')}. "

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from steadyrank.present.cells import MOST_CELLS, name, number, percent, pvalue, span, table, whole
-from steadyrank.present.page import Cell, PageTable
+from steadyrank.present.table import Cell, Table
 from steadyrank.stats.run_means import best_first
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.study import compare
@@ -83,7 +83,7 @@ def _answer(result: CompareResult) -> list[str]:
     return said
 
 
-def _pairs_table(result: CompareResult) -> PageTable:
+def _pairs_table(result: CompareResult) -> Table:
     """All pairs of the best runs, and the best run's with all others."""
     rank = np.argsort(best_first(result.mean))
     low, high = np.sort(rank[result.pairs], axis=1).T
@@ -146,7 +146,7 @@ def _pair_row(result: CompareResult, p: int, rank: np.ndarray) -> list[Cell]:
     ]
 
 
-def _power_table(results: Sequence[CompareResult]) -> PageTable:
+def _power_table(results: Sequence[CompareResult]) -> Table:
     rows = []
     for result in sorted(results, key=lambda result: -result.significant_share):
         alone = np.nan_to_num(result.pvalue, nan=1.0) <= result.alpha

@@ -11,7 +11,7 @@ from math import prod
 from steadyrank.data.scores import Scores
 from steadyrank.present.anova import effect_word, source_words
 from steadyrank.present.cells import name, number, pvalue, span, table, whole
-from steadyrank.present.page import Cell, PageTable
+from steadyrank.present.table import Cell, Table
 from steadyrank.studies.components.study import ComponentsResult, components
 from steadyrank.studies.components.tables import components_notes, components_sentences
 from steadyrank.studies.material import Material, named_systems
@@ -103,7 +103,7 @@ def _body(result: ComponentsResult, findings: Findings) -> Body:
     )
 
 
-def _anova_table(result: ComponentsResult) -> PageTable:
+def _anova_table(result: ComponentsResult) -> Table:
     rows = [
         [
             name(source_words(line.source)),
@@ -121,7 +121,7 @@ def _anova_table(result: ComponentsResult) -> PageTable:
     return table("component-anova", result.caption(), header, rows)
 
 
-def _factor_table(result: ComponentsResult, factor: str, id: str) -> PageTable:
+def _factor_table(result: ComponentsResult, factor: str, id: str) -> Table:
     half = result.main_effects[factor].half_width
     rows = [
         [name(level), number(mean), span((mean - half, mean + half))]

@@ -8,7 +8,7 @@ import numpy as np
 
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.present.cells import drilldown, name, number, table, whole
-from steadyrank.present.page import Cell
+from steadyrank.present.table import Cell
 from steadyrank.stats.run_means import adjusted_means, best_first
 from steadyrank.studies.part import Body, Findings, Part
 from steadyrank.words import counted

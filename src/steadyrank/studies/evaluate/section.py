@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 
 from steadyrank.data.scores import Scores
 from steadyrank.present.cells import MOST_CELLS, name, number, span, table, whole
-from steadyrank.present.page import Cell, PageTable
+from steadyrank.present.table import Cell, Table
 from steadyrank.stats.run_means import adjusted_means
 from steadyrank.stats.selection import expected_means, intervals_as_picked
 from steadyrank.studies.part import Body, Drawing, Findings, Part
@@ -47,7 +47,7 @@ def _body(scores: Scores, findings: Findings) -> Body:
     return Body(figures=tuple(figures), tables=(_leaderboard_table(scores, comparison),))
 
 
-def _leaderboard_table(scores: Scores, result: Comparison) -> PageTable:
+def _leaderboard_table(scores: Scores, result: Comparison) -> Table:
     measure = scores.measures[0]
     matrix = scores.matrix(measure)
     means = np.stack([adjusted_means(values) for values in scores.values])

@@ -9,7 +9,7 @@ import numpy as np
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError
 from steadyrank.present.cells import name, number, percent, pvalue, span, table
-from steadyrank.present.page import Cell, PageTable
+from steadyrank.present.table import Cell, Table
 from steadyrank.stats.instances.systems import systems_of
 from steadyrank.studies.instances.study import InstancesTable, instances
 from steadyrank.studies.instances.tables import margin
@@ -139,7 +139,7 @@ def systems_words(table: InstancesTable) -> str:
     return f"{lead}; it is shown to be better than {among} {tested}."
 
 
-def _instances_table(result: InstancesTable) -> PageTable:
+def _instances_table(result: InstancesTable) -> Table:
     rows = []
     for found in result.comparisons:
         gap, sizes = number(found.difference, "+.4f"), found.n_instances
@@ -177,7 +177,7 @@ def _instances_table(result: InstancesTable) -> PageTable:
     return table("instance-pairs", caption, header, rows)
 
 
-def _variance_table(result: InstancesTable) -> PageTable:
+def _variance_table(result: InstancesTable) -> Table:
     parts = ("system_topic", "instance", "residual")
     rows = [
         [

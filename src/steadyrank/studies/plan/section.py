@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from steadyrank.present.cells import name, number, span, table, whole
-from steadyrank.present.page import PageTable
+from steadyrank.present.table import Table
 from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
 from steadyrank.studies.plan.study import PlanResult, plan
 from steadyrank.studies.plan.tables import plan_notes
@@ -51,7 +51,7 @@ def _plan_words(result: PlanResult) -> str:
     )
 
 
-def _plan_table(result: PlanResult) -> PageTable:
+def _plan_table(result: PlanResult) -> Table:
     rows = [
         [
             name(plan.measure),

@@ -6,14 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from steadyrank.present.cells import interval, name, number
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, exact_table, render, with_words
+from steadyrank.present.table import Cell, Table, exact_table, render, with_words
 from steadyrank.stats.planning.pilot import STEADY_PILOT, Pilot
 from steadyrank.studies.plan.measures import MeasurePlan
 from steadyrank.studies.plan.study import PlanResult
-from steadyrank.words import MISSING, figure, interval
+from steadyrank.words import MISSING
 
-Column = tuple[str, list[str]]
+Column = tuple[str, list[Cell]]
 
 
 def plan_json(result: PlanResult) -> dict[str, Any]:
@@ -52,8 +53,8 @@ def _plan_table(result: PlanResult, digits: int) -> Table:
     plans, sure = result.plans, f"{result.confidence:.0%} interval of"
     by_interval, asked = result.demands.method == "interval", result.given_topics is not None
 
-    def figures(name: str, key: str, form: str) -> Column:
-        return name, [figure(getattr(plan, key), form) for plan in plans]
+    def figures(of: str, key: str, form: str) -> Column:
+        return of, [number(getattr(plan, key), form) for plan in plans]
 
     def spans(of: str, ends: Sequence[tuple[float, float] | None], form: str) -> Column:
         return f"{sure} {of}", [interval(pair, form) for pair in ends]
@@ -62,7 +63,7 @@ def _plan_table(result: PlanResult, digits: int) -> Table:
     of_differences = [plan.pilot_interval if plan.is_by_differences else None for plan in plans]
     of_scores = [None if plan.is_by_differences else plan.pilot_interval for plan in plans]
     columns: list[Column] = [
-        ("measure", [plan.measure for plan in plans]),
+        ("measure", [name(plan.measure) for plan in plans]),
         figures("variance", "variance", shown),
         spans("variance", of_scores, shown),
         figures("variance of differences", "difference_variance", shown),
@@ -77,15 +78,15 @@ def _plan_table(result: PlanResult, digits: int) -> Table:
         figures("documents", "documents_per_topic", "g"),
         figures("hours", "hours", ",.0f"),
     ]
-    kept = [column for column in columns if any(text != MISSING for text in column[1])]
-    names = [name for name, _ in kept]
+    kept = [column for column in columns if any(cell.text != MISSING for cell in column[1])]
+    header = [title for title, _ in kept]
     best = frozenset(
-        (i, names.index("hours"))
+        (i, header.index("hours"))
         for i, plan in enumerate(plans)
         if plan.cheapest and len(plans) > 1
     )
-    rows = list(zip(*(texts for _, texts in kept), strict=True))
-    return Table(header=names, rows=rows, best=best, caption=result.caption())
+    rows = list(zip(*(cells for _, cells in kept), strict=True))
+    return Table(header=header, rows=rows, best=best, caption=result.caption())
 
 
 def plan_notes(result: PlanResult, digits: int = 4) -> list[str]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from steadyrank.data.scores import Scores
 from steadyrank.present.cells import name, number, span, table, whole
-from steadyrank.present.page import PageTable
+from steadyrank.present.table import Table
 from steadyrank.studies.material import NO_RUNS, Material
 from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
 from steadyrank.studies.pools.result import PoolsResult
@@ -79,7 +79,7 @@ def _body(result: PoolsResult, findings: Findings) -> Body:
     )
 
 
-def _leave_out_table(result: PoolsResult) -> PageTable:
+def _leave_out_table(result: PoolsResult) -> Table:
     rows = []
     variances = {reference.measure: reference.variance for reference in result.references}
     for cell in result.leave_out:
@@ -102,7 +102,7 @@ def _leave_out_table(result: PoolsResult) -> PageTable:
     return table("leave-teams-out", caption, header, rows, shown=16)
 
 
-def _bias_table(result: PoolsResult) -> PageTable:
+def _bias_table(result: PoolsResult) -> Table:
     rows = [
         [
             name(row.run),

@@ -12,7 +12,7 @@ import numpy as np
 from steadyrank.data.runs import Runs
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.present.cells import name, number, percent, table, whole
-from steadyrank.present.page import Cell, PageTable
+from steadyrank.present.table import Cell, Table
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.material import NO_RUNS, Material
 from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
@@ -162,7 +162,7 @@ def _no_simulation_words(measure: str) -> str:
     return f"{measure} needs grades, which simulated documents do not have"
 
 
-def _simulated_table(result: SimulateResult) -> PageTable:
+def _simulated_table(result: SimulateResult) -> Table:
     rows = [
         [
             whole(row["rank"]),
@@ -190,7 +190,7 @@ def _simulated_table(result: SimulateResult) -> PageTable:
     return table("simulated", caption, header, rows)
 
 
-def _kept_table(result: SimulateResult) -> PageTable:
+def _kept_table(result: SimulateResult) -> Table:
     """Neighbours in the table: how often they keep their order."""
     order = np.argsort(-result.raw_mean, kind="stable").tolist()
     place = {tuple(pair): p for p, pair in enumerate(all_pairs(len(order)).tolist())}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from steadyrank.present.cells import name, number, percent, span, table, whole
-from steadyrank.present.page import PageTable
+from steadyrank.present.table import Table
 from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
 from steadyrank.studies.stability.study import StabilityResult, stability
 from steadyrank.studies.stability.tables import stability_notes
@@ -36,7 +36,7 @@ def _body(results: Sequence[StabilityResult], findings: Findings) -> Body:
     )
 
 
-def _stability_table(results: Sequence[StabilityResult]) -> PageTable:
+def _stability_table(results: Sequence[StabilityResult]) -> Table:
     highest = max(needed.level for needed in results[0].topics_needed)
     parts = list(results[0].variance_share)
     rows = []
@@ -70,7 +70,7 @@ def _stability_table(results: Sequence[StabilityResult]) -> PageTable:
     return table("stability-measures", results[0].caption(), header, rows)
 
 
-def _influence_table(results: Sequence[StabilityResult]) -> PageTable:
+def _influence_table(results: Sequence[StabilityResult]) -> Table:
     """How far the coefficients rest on single systems, and those of the leading group."""
     rows = []
     for result in results:
@@ -105,7 +105,7 @@ def _influence_table(results: Sequence[StabilityResult]) -> PageTable:
     return table("stability-influence", caption, header, rows)
 
 
-def _d_study_table(result: StabilityResult) -> PageTable:
+def _d_study_table(result: StabilityResult) -> Table:
     with_instances = any(found.instances is not None for found in result.coefficients)
     rows = [
         [

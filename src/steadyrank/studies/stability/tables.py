@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from steadyrank.present.cells import interval, name, number, percent
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, exact_table, render, with_words
+from steadyrank.present.table import Table, exact_table, render, text_rows, with_words
 from steadyrank.stats.planning.variance_facets import FacetComponents
 from steadyrank.studies.stability.study import StabilityResult, TopicsNeeded, facet_words
-from steadyrank.words import figure, interval
 
 
 def stability_json(results: Sequence[StabilityResult]) -> dict[str, Any]:
@@ -71,18 +71,20 @@ def stability_text(
 def stability_notes(result: StabilityResult) -> list[str]:
     """The answer in words, and what was odd."""
     g, found = result.components, result.coefficients[0]
+    ends = found.e_rho2_interval, found.phi_interval
+    e_rho2, phi = (interval(pair, ".3f").text for pair in ends)
     notes = [
         f"{_design_words(result, found.topics, found.instances)} order systems like these with "
-        f"E rho² {found.e_rho2:.3f} {interval(found.e_rho2_interval, '.3f')} and measure them "
-        f"with Phi {found.phi:.3f} {interval(found.phi_interval, '.3f')} (1 is perfect)."
+        f"E rho² {found.e_rho2:.3f} {e_rho2} and measure them "
+        f"with Phi {found.phi:.3f} {phi} (1 is perfect)."
     ]
     notes += _influence_notes(result)
     if isinstance(g, FacetComponents) and g.variance["system"] > 0.0:
         notes += _facet_notes(g)
     notes += [
-        f"The {name} component came out as {value:.3g} and counts as 0: it is too small to be seen "
+        f"The {part} component came out as {value:.3g} and counts as 0: it is too small to be seen "
         "here."
-        for name, value in g.raw.items()
+        for part, value in g.raw.items()
         if value < 0.0
     ]
     if g.variance["system"] == 0.0:
@@ -123,7 +125,7 @@ def _influence_tables(result: StabilityResult) -> list[Table]:
         "most; the range without each in turn; and the better half by mean, at most 20."
     )
     header = [result.measure, "E rho²", "Phi"]
-    return [Table(header=header, rows=rows, caption=caption)] if len(rows) > 1 else []
+    return [Table(header=header, rows=text_rows(rows), caption=caption)] if rows[1:] else []
 
 
 def _facet_notes(g: FacetComponents) -> list[str]:
@@ -148,15 +150,15 @@ def _design_words(result: StabilityResult, n_topics: int, k: float | None) -> st
 
 def _components_table(result: StabilityResult, digits: int) -> Table:
     """The G-study."""
-    g, shares = result.components, result.variance_share
+    g, shares, shown = result.components, result.variance_share, f".{digits + 1}f"
     rows = [
         [
-            name,
-            f"{g.variance[name]:.{digits + 1}f}",
-            f"{shares[name]:.1%}",
-            f"{g.mean_squares[name]:.{digits + 1}f}",
+            name(part),
+            number(g.variance[part], shown),
+            percent(shares[part]),
+            number(g.mean_squares[part], shown),
         ]
-        for name in g.variance
+        for part in g.variance
     ]
     header = ["component", "variance", "share", "mean square"]
     return Table(header=header, rows=rows, caption=f"G-study: {result.caption()}")
@@ -167,20 +169,20 @@ def _decision_tables(result: StabilityResult, digits: int) -> list[Table]:
     shown = f".{min(digits, 3)}f"
     rows = [
         [
-            _design_words(result, found.topics, found.instances),
-            figure(found.e_rho2, shown),
+            name(_design_words(result, found.topics, found.instances)),
+            number(found.e_rho2, shown),
             interval(found.e_rho2_interval, shown),
-            figure(found.phi, shown),
+            number(found.phi, shown),
             interval(found.phi_interval, shown),
         ]
         for found in result.coefficients
     ]
     needed = [
         [
-            _level_words(result, needed),
-            figure(needed.e_rho2, ".0f"),
+            name(_level_words(result, needed)),
+            number(needed.e_rho2, ".0f"),
             interval(needed.e_rho2_interval, ".0f"),
-            figure(needed.phi, ".0f"),
+            number(needed.phi, ".0f"),
             interval(needed.phi_interval, ".0f"),
         ]
         for needed in result.topics_needed

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from steadyrank.present.cells import name, number, percent, table, whole
-from steadyrank.present.page import Cell, PageTable
+from steadyrank.present.table import Table
 from steadyrank.studies.part import MOST_DOTS, Body, Cost, Drawing, Findings, Job, Part, Shape
-from steadyrank.studies.topics.sentences import needed_figure
 from steadyrank.studies.topics.study import TopicsResult, default_sizes, topics
-from steadyrank.studies.topics.tables import REVERSED, answer_sentences, needed_caption
+from steadyrank.studies.topics.tables import REVERSED, answer_sentences, needed_caption, needed_cell
 from steadyrank.words import counted
 
 
@@ -56,7 +53,7 @@ def _body(result: TopicsResult, findings: Findings) -> Body:
     )
 
 
-def _neighbours_table(result: TopicsResult) -> PageTable:
+def _neighbours_table(result: TopicsResult) -> Table:
     rows = []
     for place, (a, b) in enumerate(itertools.pairwise(result.order), start=1):
         (row,) = result.rows([result.pair(a, b)])
@@ -96,14 +93,7 @@ def _neighbours_table(result: TopicsResult) -> PageTable:
     return table("topic-neighbours", caption, header, rows)
 
 
-def needed_cell(row: Mapping[str, Any]) -> Cell:
-    """The topics that a pair requires, with their interval; sorts by the number or its bound."""
-    low = row["topics_needed_interval"][0]
-    known = row["topics_needed"] if row["topics_needed"] is not None else low
-    return Cell(needed_figure(row), known)
-
-
-def _levels_table(result: TopicsResult) -> PageTable:
+def _levels_table(result: TopicsResult) -> Table:
     measured = [s for s in range(len(result.sizes)) if any(v.count[s] for v in result.levels)]
     last = measured[-1] if measured else len(result.sizes) - 1
     size = result.sizes[last]
