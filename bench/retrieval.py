@@ -29,7 +29,7 @@ from steadyrank.retrieval.engine.search import order_documents, search_all
 from steadyrank.retrieval.engine.stop_lists import STOP_LISTS, stop_words
 from steadyrank.retrieval.engine.tokens import split_words
 from steadyrank.retrieval.engine.word_counts import WordCounts, count_words
-from steadyrank.retrieval.makers.options import load_counts, load_topics
+from steadyrank.retrieval.makers.inputs import load_counts, load_topics
 
 DEPTH = 1000
 SAMPLES = (("none", "none"), ("smart", "porter"), ("lucene", "4grams"), ("fox", "7grams"))

@@ -62,12 +62,12 @@ def _collection() -> tuple[str, dict[str, Any]]:
     """The collection in words, and the versions that its documents depend on."""
     from steadyrank.retrieval.builtin.collection import builtin_collection
 
-    found = builtin_collection()
+    collection = builtin_collection()
     words = (
-        f"the built-in collection ({len(found.documents):,} docstrings, {len(found.topics)} "
-        f"topics, {len(found.qrels):,} judgments)"
+        f"the built-in collection ({len(collection.documents):,} docstrings, "
+        f"{len(collection.topics)} topics, {len(collection.qrels):,} judgments)"
     )
-    versions = {**found.manifest["versions"], "digest": found.manifest["digest"]}
+    versions = {**collection.manifest["versions"], "digest": collection.manifest["digest"]}
     return words, {"built-in collection": versions}
 
 
@@ -103,7 +103,7 @@ def _titles_and_descriptions(**options: Any) -> PaperData:
 
     parts = []
     for field in ("title", "description"):
-        found = grid(
+        scores = grid(
             BUILTIN,
             builtin_topics([field]),
             measures="AP",
@@ -111,7 +111,7 @@ def _titles_and_descriptions(**options: Any) -> PaperData:
             lexical=UNITS,
             **options,
         )
-        parts.append(_as_collection(found, f"AP, {field}s", field))
+        parts.append(_as_collection(scores, f"AP, {field}s", field))
     words = (
         f"AP of {len(parts[0].runs)} systems ({len(UNITS)} lexical units by "
         f"{len(parts[0].runs) // len(UNITS)} models), once on the topics' titles and once on their "
@@ -225,8 +225,8 @@ def _simulated_scores() -> PaperData:
             model=model,
             rng=SEED + place,
         )
-        found = evaluate(track.runs, track.qrels, "AP")
-        parts.append(_as_collection(found, f"AP, {name} track", name))
+        scores = evaluate(track.runs, track.qrels, "AP")
+        parts.append(_as_collection(scores, f"AP, {name} track", name))
     n_runs, n_topics = len(parts[0].runs), len(parts[0].topics)
     words = (
         f"two tracks of {n_runs} runs and {n_topics} topics, the second with twice the spread of "

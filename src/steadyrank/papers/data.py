@@ -88,9 +88,9 @@ def paper_data(
     if scores is not None:
         if runs is not None:
             raise InputError("give either runs and qrels or scores, not both")
-        found = scores if isinstance(scores, Scores) else read_scores(scores)
-        found = scores_in_order(describe_scores(found, **about))
-        return with_measures(PaperData(words=_scores_words(found), given=found), measures)
+        given = scores if isinstance(scores, Scores) else read_scores(scores)
+        given = scores_in_order(describe_scores(given, **about))
+        return with_measures(PaperData(words=_scores_words(given), given=given), measures)
     if runs is None:
         return None
     judged = judgments_of(qrels)

@@ -234,8 +234,8 @@ def check_folder(folder: PathLike) -> set[str]:
     if not root.exists() or not any(_others(root)):
         return set()
     try:
-        found = json.loads((root / CLAIMS).read_text(encoding="utf-8"))
-        listed = {str(name) for name in found["files"]}
+        claims = json.loads((root / CLAIMS).read_text(encoding="utf-8"))
+        listed = {str(name) for name in claims["files"]}
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(
             f"{root}: the folder holds other files: name a new one, or empty it"

@@ -36,10 +36,10 @@ class Paper:
 
     def maker(self, name: str) -> Callable[..., Reproduction]:
         """The function that makes its exhibits, imported now."""
-        found: Callable[..., Reproduction] = getattr(
+        maker: Callable[..., Reproduction] = getattr(
             import_module(f"steadyrank.papers.{name}.exhibits"), name
         )
-        return found
+        return maker
 
 
 PAPERS = {

@@ -15,8 +15,13 @@ from scipy import optimize, stats
 from steadyrank.errors import InputError
 from steadyrank.stats.mixed import model as mixed_model
 from steadyrank.stats.mixed.balanced import Strata, best_of_strata
-from steadyrank.stats.mixed.fit import NO_RESIDUAL, coefficient_intervals, component_intervals, fit
-from steadyrank.stats.mixed.fit import fit as mixed
+from steadyrank.stats.mixed.fit import (
+    NO_RESIDUAL,
+    _satterthwaite,
+    coefficient_intervals,
+    component_intervals,
+    fit,
+)
 from steadyrank.stats.mixed.general import Tables, tables_of
 from steadyrank.stats.mixed.model import MixedModel, likelihood_of, scale_of
 from steadyrank.stats.mixed.search import identified, maximise, residual_df, search
@@ -196,9 +201,7 @@ def test_closed_form_is_the_maximum_that_the_search_finds(layout, reml):
     assert closed.value == pytest.approx(searched.value, abs=1e-7)
     np.testing.assert_allclose(closed.variances, searched.variances, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(closed.estimates, searched.estimates, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(
-        mixed._satterthwaite(closed), mixed._satterthwaite(searched), rtol=1e-3
-    )
+    np.testing.assert_allclose(_satterthwaite(closed), _satterthwaite(searched), rtol=1e-3)
     # No component at 0 may have a downhill slope.
     at_zero = free[closed.variances[free] == 0.0]
     assert (tables.slopes(closed.variances, reml).gradient[at_zero] > -1e-6).all()

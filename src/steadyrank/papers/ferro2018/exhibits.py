@@ -100,8 +100,8 @@ def _fitting(sizes: Sequence[int], n: int) -> list[int]:
     >>> _fitting((10, 20, 30), 25), _fitting((10, 20), 9)
     ([10, 20], [2, 4, 6])
     """
-    found = [size for size in sizes if size < n]
-    return found if len(found) > 1 else sorted({max(2, n * part // 4) for part in (1, 2, 3)})
+    smaller = [size for size in sizes if size < n]
+    return smaller if len(smaller) > 1 else sorted({max(2, n * part // 4) for part in (1, 2, 3)})
 
 
 def _figure_1(result: AgreeResult) -> Exhibit:
@@ -113,7 +113,7 @@ def _figure_1(result: AgreeResult) -> Exhibit:
         mean, ends = (each[pair] for each in result.means_and_intervals(key))
         means[key], widths[key] = mean, ends[..., 1] - ends[..., 0]
     rows = [
-        (topics, systems, *(found[key][t, s] for key in SYMBOLS for found in (means, widths)))
+        (topics, systems, *(figures[key][t, s] for key in SYMBOLS for figures in (means, widths)))
         for t, topics in enumerate(result.topic_sizes)
         for s, systems in enumerate(result.system_sizes)
     ]
@@ -217,29 +217,29 @@ def _steps(values: np.ndarray) -> str:
 def _table_exhibit(result: AgreeResult, coefficient: Coefficient) -> Exhibit:
     """An ANOVA table of the data at hand, the printed one, and what follows from its columns."""
     number = 1 if coefficient == "tau" else 2
-    found = result.anovas[coefficient]
+    anova = result.anovas[coefficient]
     tables = [printed_table(number, coefficient)]
     claims = [*printed_claims(coefficient)]
-    if found is not None:
-        tables.insert(0, _own_table(number, result, coefficient, found))
-        claims += _effect_claims(result, coefficient, found)
+    if anova is not None:
+        tables.insert(0, _own_table(number, result, coefficient, anova))
+        claims += _effect_claims(result, coefficient, anova)
     return Exhibit(
         id=f"table-{number}",
         title=f"What moves {SYMBOLS[coefficient]}, analysis of variance",
         tables=tuple(tables),
         claims=tuple(claims),
         explanation=f"{PRINT_NOTES[coefficient]} {POWER_NOTE} {STRATA_NOTE}",
-        results={"anova": found},
+        results={"anova": anova},
     )
 
 
-def _own_table(number: int, result: AgreeResult, coefficient: Coefficient, found: Anova) -> Table:
+def _own_table(number: int, result: AgreeResult, coefficient: Coefficient, own: Anova) -> Table:
     samples = result.tau if coefficient == "tau" else result.tau_ap
     sound = anova(samples, factors=FACTORS, block="subject", strata=STRATA["subject"])
     printed = {line.source: line for line in TABLES[coefficient]}
     by_source = {line.source: line for line in sound.sources}
     rows = []
-    for line in found.sources:
+    for line in own.sources:
         strict = by_source.get(line.source)
         tested = strict is not None and bool(strict.tested_against) and line.source != "subject"
         rows.append(
@@ -273,13 +273,13 @@ def _own_table(number: int, result: AgreeResult, coefficient: Coefficient, found
     )
 
 
-def _effect_claims(result: AgreeResult, coefficient: Coefficient, found: Anova) -> list[Claim]:
+def _effect_claims(result: AgreeResult, coefficient: Coefficient, anova: Anova) -> list[Claim]:
     """The order and size of the effects."""
     names = ("measure_pair", "topic_size", "system_size")
-    sizes = {name: found.source(name).omega_squared for name in names}
+    sizes = {name: anova.source(name).omega_squared for name in names}
     pair, topics, systems = sizes.values()
     shown = ", ".join(f"{source_words(name)} {size:.4f}" for name, size in sizes.items())
-    both = found.source("measure_pair:system_size")
+    both = anova.source("measure_pair:system_size")
     claims = [
         claim("The pair of measures is the largest effect", pair > max(topics, systems), shown),
         claim("Topic size is a larger effect than system size", topics > systems, shown),

@@ -197,9 +197,9 @@ def printed_claims(coefficient: Coefficient) -> list[Claim]:
 
 def _lines_claim(text: str, lines: Sequence[Printed], agree: Iterable[bool]) -> Claim:
     """A claim about lines of a table, which names those that do not agree."""
-    found = list(agree)
-    off = [source_words(line.source) for line, ok in zip(lines, found, strict=True) if not ok]
-    return share_claim(text, found, f"not {listed(off)}" if off else "", of="lines")
+    agreeing = list(agree)
+    off = [source_words(line.source) for line, ok in zip(lines, agreeing, strict=True) if not ok]
+    return share_claim(text, agreeing, f"not {listed(off)}" if off else "", of="lines")
 
 
 def _df_agree(lines: Sequence[Printed]) -> list[bool]:
@@ -244,8 +244,8 @@ def _tail(f: float, df: int, df_error: int) -> float:
 
 def _nearest_power(line: Printed, error: Printed) -> float:
     """How far the printed power is from the nearer of two definitions."""
-    found = [
+    powers = [
         observed_power(line.f or 0.0, line.df, error.df, convention=convention)
         for convention in CONVENTIONS
     ]
-    return min(abs(each - (line.power or 0.0)) for each in found)
+    return min(abs(each - (line.power or 0.0)) for each in powers)

@@ -198,8 +198,8 @@ def method_pvalues(
 
     Examples
     --------
-    >>> found = method_pvalues(paper_comparisons(20, n_instances=10))
-    >>> found.pvalues.shape, found.agreement("mixed_paper", "bootstrap").correlation > 0.98
+    >>> tested = method_pvalues(paper_comparisons(20, n_instances=10))
+    >>> tested.pvalues.shape, tested.agreement("mixed_paper", "bootstrap").correlation > 0.98
     ((5, 20), True)
     """
     seed = seed_from(rng)
@@ -209,10 +209,10 @@ def method_pvalues(
         number, (scores, baseline) = task
         return _all_methods(_differences(scores, baseline), n_samples, seed, number)
 
-    tasks, found = enumerate(comparisons), []
+    tasks, rows = enumerate(comparisons), []
     while some := list(islice(tasks, TOGETHER)):
-        found += in_threads(test, some, jobs=jobs)
-    pvalues = np.array(found).reshape(-1, len(METHODS)).T
+        rows += in_threads(test, some, jobs=jobs)
+    pvalues = np.array(rows).reshape(-1, len(METHODS)).T
     return MethodPvalues(methods=METHODS, pvalues=pvalues, n_samples=n_samples, seed=seed)
 
 
@@ -273,12 +273,12 @@ def pool_pvalues(
     def test(pool: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
         return _pool_tests(*pool, deterministic=b.ndim == 1, n_samples=n_samples, seed=seed)
 
-    found = in_threads(test, [(first[None], second[None]), *pools], jobs=jobs)
+    rows = in_threads(test, [(first[None], second[None]), *pools], jobs=jobs)
     return PoolPvalues(
         sizes=tuple(sizes),
         methods=methods,
-        pvalues=np.stack(found[1:], axis=1),
-        whole=found[0][:, 0],
+        pvalues=np.stack(rows[1:], axis=1),
+        whole=rows[0][:, 0],
         n_topics=first.shape[1],
         n_topics_dropped=dropped,
         seed=seed,

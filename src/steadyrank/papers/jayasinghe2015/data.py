@@ -62,10 +62,10 @@ class InstanceData:
             kept = {*self.varied, baseline}
             scores = _among(scores, lambda run, system: (system or run) in kept)
         with _quietly():
-            found = instances(
+            table = instances(
                 scores, a=first, b=baseline, measure=measure, sweep=self.sweep, **options
             )
-        return cast(InstancesTable, found)
+        return cast(InstancesTable, table)
 
     def halves(self, runs: tuple[str, ...], measure: str, **options: Any) -> InstancesResult | None:
         """Every other run of a system against the rest; nothing if there are too few."""
@@ -74,14 +74,14 @@ class InstanceData:
         chosen = self.scores.select(runs=runs)
         sides = [("first half", "second half")[place % 2] for place in range(len(runs))]
         with _quietly():
-            found = instances(
+            result = instances(
                 chosen.with_run_info(system=sides),
                 a="first half",
                 b="second half",
                 measure=measure,
                 **options,
             )
-        return cast(InstancesResult, found)
+        return cast(InstancesResult, result)
 
 
 @contextmanager
@@ -124,14 +124,14 @@ def instance_data(data: PaperData, *, jobs: int | None) -> InstanceData:
 
 def _varied(scores: Scores) -> Groups:
     """The systems with several runs."""
-    found = {name: places for name, places in systems_of(scores).items() if len(places) > 1}
-    if not found:
+    systems = {name: places for name, places in systems_of(scores).items() if len(places) > 1}
+    if not systems:
         raise InputError(
             "no system has two runs or more, apart from one that is deterministic: this paper is "
             "about systems that answer differently every time; say which runs are instances of "
             "one system with run_info= or system_from="
         )
-    return found
+    return systems
 
 
 def _without_lonely(scores: Scores, places: Iterable[int]) -> Scores:
@@ -213,8 +213,8 @@ def simulated_sweep(
 
 def pools(table: InstancesTable, *, sizes: tuple[int, ...], number: int, seed: int) -> Pools:
     """Instances of each setting drawn with replacement, beside the deterministic system."""
-    for place, found in enumerate(table.comparisons):
-        scores, baseline = found.pair.a.scores, found.pair.b.scores[0]
+    for place, comparison in enumerate(table.comparisons):
+        scores, baseline = comparison.pair.a.scores, comparison.pair.b.scores[0]
         stream = block_stream(seed, "pools of a setting", place)
         for size in sizes:
             for chosen in stream.integers(len(scores), size=(number, size)):

@@ -122,7 +122,9 @@ def _observed(
         for measure in chosen.scores.measures
     }
     main = tables[chosen.measure]
-    sizes = _up_to(min(len(found.pair.a.runs) for found in main.comparisons), effort.sizes)
+    sizes = _up_to(
+        min(len(comparison.pair.a.runs) for comparison in main.comparisons), effort.sizes
+    )
     drawing: dict[str, Any] = {"sizes": sizes, "number": effort.pools, "seed": seed, "jobs": jobs}
     yield observed.figure_6(main)
     yield observed.figure_7(main)
@@ -133,7 +135,7 @@ def _observed(
     yield observed.figure_11(tested)
     yield margins.figure_12(tables)
     yield margins.equation_8(tables)
-    reference = max(main.comparisons, key=lambda found: found.pair.a.mean)
+    reference = max(main.comparisons, key=lambda comparison: comparison.pair.a.mean)
     if chosen.sweep:
         reference = main.comparisons[-1]
     others = None

@@ -43,12 +43,12 @@ def _levels(rows: Rows, design: Design, tests: tuple[str, ...], **options: Any) 
     ]
 
 
-def _level_table(name: str, rows: Rows, found: list[ErrorRates]) -> Table:
-    tests = found[0].tests
+def _level_table(name: str, rows: Rows, results: list[ErrorRates]) -> Table:
+    tests = results[0].tests
     header = ("instances", "topics", "s_a", *(test.replace("_", " ") for test in tests))
-    made = [(*row, *each.rate) for row, each in zip(rows, found, strict=True)]
+    made = [(*row, *each.rate) for row, each in zip(rows, results, strict=True)]
     caption = (
-        f"How often each test rejects at 0.05 without a difference, {found[0].n_replications} "
+        f"How often each test rejects at 0.05 without a difference, {results[0].n_replications} "
         "simulated comparisons"
     )
     return page_table(name, caption, header, made, digits=3)
@@ -57,15 +57,15 @@ def _level_table(name: str, rows: Rows, found: list[ErrorRates]) -> Table:
 def algorithm_2(*, replications: int, seed: int, jobs: int | None) -> Exhibit:
     """Whether the paper's tests against a deterministic system keep their level."""
     tests = ("t_single", "mixed_paper", "bootstrap", "mixed")
-    found = _levels(CROSSED, "crossed", tests, n_replications=replications, rng=seed, jobs=jobs)
-    by_row = dict(zip(CROSSED, found, strict=True))
+    results = _levels(CROSSED, "crossed", tests, n_replications=replications, rng=seed, jobs=jobs)
+    by_row = dict(zip(CROSSED, results, strict=True))
     worst, plain = by_row[10, 150, 0.02], by_row[3, 50, 0.0]
     noise = 3 * np.sqrt(0.05 * 0.95 / replications)
-    sound = [each.of("mixed") for each in found]
+    sound = [each.of("mixed") for each in results]
     return Exhibit(
         id="algorithm-2",
         title="Does Algorithm 2 keep its level?",
-        tables=(_level_table("algorithm-2", CROSSED, found),),
+        tables=(_level_table("algorithm-2", CROSSED, results),),
         claims=(
             claim(
                 "Algorithm 2 rejects in 5% of comparisons without a difference where instances do "
@@ -93,14 +93,14 @@ def algorithm_2(*, replications: int, seed: int, jobs: int | None) -> Exhibit:
 def section_3_2(*, replications: int, seed: int, jobs: int | None) -> Exhibit:
     """Whether the nested model of two non-deterministic systems keeps its level."""
     tests = ("t_on_means", "mixed_paper", "mixed", "welch")
-    found = _levels(NESTED, "nested", tests, n_replications=replications, rng=seed, jobs=jobs)
+    results = _levels(NESTED, "nested", tests, n_replications=replications, rng=seed, jobs=jobs)
     noise = 3 * np.sqrt(0.05 * 0.95 / replications)
-    rates = {test: [each.of(test) for each in found] for test in tests}
+    rates = {test: [each.of(test) for each in results] for test in tests}
     shown = {test: ", ".join(f"{rate:.3f}" for rate in each) for test, each in rates.items()}
     return Exhibit(
         id="section-3.2",
         title="Does the nested model keep its level?",
-        tables=(_level_table("section-3-2", NESTED, found),),
+        tables=(_level_table("section-3-2", NESTED, results),),
         claims=(
             claim(
                 "Nested in systems, instances count in the standard error: the paper's model stays "
@@ -134,15 +134,15 @@ def section_3_2(*, replications: int, seed: int, jobs: int | None) -> Exhibit:
 def equation_9(*, fits: int, seed: int) -> Exhibit:
     """What the crossed model of eq. (9) makes of the instances' variance."""
     m, n, s_a = 20, 50, 0.05
-    found = []
+    ratios = []
     for place in range(fits):
         stream = block_stream(seed, "crossed model", place)
         d = s_a * stream.normal(size=(m, 1)) + SPREADS["system_topic"] * stream.normal(size=n)
         d = d + SPREADS["residual"] * stream.normal(size=(m, n))
-        found.append(_crossed(d, stream.normal(0.4, 0.2, size=n)))
-    paper, sound, error, whole = np.mean(found, axis=0)
+        ratios.append(_crossed(d, stream.normal(0.4, 0.2, size=n)))
+    paper, sound, error, whole = np.mean(ratios, axis=0)
     paper, sound = paper / s_a**2, sound / s_a**2
-    furthest = max(abs(each[2] - 1.0) for each in found)
+    furthest = max(abs(each[2] - 1.0) for each in ratios)
     rows = [
         ("instance variance of eq. (9), over s_a²", paper),
         ("instance variance of two-way random effects, over s_a²", sound),

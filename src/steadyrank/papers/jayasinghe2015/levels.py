@@ -139,8 +139,8 @@ def error_rates(
         Seed.
 
     >>> pilot = {"instance": 0.02**2, "system_topic": 0.08**2, "residual": 0.06**2}
-    >>> found = error_rates(3, 50, components=pilot, tests=("t_on_means", "mixed"))
-    >>> found.exact.round(3).tolist(), (abs(found.rate - found.exact) < 0.03).tolist()
+    >>> rates = error_rates(3, 50, components=pilot, tests=("t_on_means", "mixed"))
+    >>> rates.exact.round(3).tolist(), (abs(rates.rate - rates.exact) < 0.03).tolist()
     ([0.149, 0.056], [True, True])
     """
     seed = seed_from(rng)
@@ -201,22 +201,22 @@ def exact_rates(n_instances: int, n_topics: int, test: InstanceTest) -> dict[str
     >>> {name: round(rate, 3) for name, rate in rates.items()}
     {'mixed': 0.051, 't_on_means': 0.152, 'mixed_paper': 0.156, 't_single': 0.456}
     """
-    found = {
+    rates = {
         "mixed": test.power(n_topics, n_instances),
         "t_on_means": _averaged_rate(test, n_instances, n_topics, n_topics - 1.0),
     }
     if test.design == "crossed":
         observations = 2.0 * n_instances * n_topics
-        found["mixed_paper"] = _averaged_rate(test, n_instances, n_topics, observations - 1.0)
-        found["t_single"] = _averaged_rate(test, 1, n_topics, n_topics - 1.0)
-    return found
+        rates["mixed_paper"] = _averaged_rate(test, n_instances, n_topics, observations - 1.0)
+        rates["t_single"] = _averaged_rate(test, 1, n_topics, n_topics - 1.0)
+    return rates
 
 
 def _averaged_rate(test: InstanceTest, m: int, n: int, df: float) -> float:
     """P(|T| > critical value), T from topics' means over m instances; t taken on `df`."""
-    found, alpha = test.variances, test.alpha
-    by_topic = m * found.system_topic + found.residual
-    whole = n * found.instance + by_topic
+    variances, alpha = test.variances, test.alpha
+    by_topic = m * variances.system_topic + variances.residual
+    whole = n * variances.instance + by_topic
     if by_topic == 0.0:
         return math.nan
     error = math.sqrt(test.systems * whole / (m * n))
@@ -232,15 +232,15 @@ def _systems(
     stream: np.random.Generator, test: InstanceTest, size: tuple[int, int, int], effects: Effects
 ) -> list[np.ndarray]:
     """Scores [replication, instance, topic] of the first system, and of the second if it varies."""
-    found = []
+    systems = []
     for k in range(test.systems):
         scores = math.sqrt(test.variances.instance) * _drawn(stream, (*size[:2], 1), effects)
         scores = scores + math.sqrt(test.variances.system_topic) * _drawn(
             stream, (size[0], 1, size[2]), effects
         )
         scores += math.sqrt(test.variances.residual) * _drawn(stream, size, effects)
-        found.append(scores + (test.difference if k == 0 else 0.0))
-    return found
+        systems.append(scores + (test.difference if k == 0 else 0.0))
+    return systems
 
 
 def _drawn(stream: np.random.Generator, size: tuple[int, ...], effects: Effects) -> np.ndarray:

@@ -35,13 +35,13 @@ def _interval_table(name: str, table: InstancesTable) -> Table:
     rows = [
         (
             label,
-            found.difference,
-            found.hpd or found.interval,
-            found.hpd_verdict,
-            found.pvalue["mixed"],
-            found.pvalue["mixed_paper"],
+            comparison.difference,
+            comparison.hpd or comparison.interval,
+            comparison.hpd_verdict,
+            comparison.pvalue["mixed"],
+            comparison.pvalue["mixed_paper"],
         )
-        for label, found in named(table)
+        for label, comparison in named(table)
     ]
     caption = f"{table.measure}, difference to {table.baseline}; margin {table.delta:g}"
     return page_table(name, caption, header, rows)
@@ -50,7 +50,7 @@ def _interval_table(name: str, table: InstancesTable) -> Table:
 def figure_12(tables: Tables) -> Exhibit:
     """Intervals of the difference to the deterministic system, with the margin."""
     main = next(iter(tables.values()))
-    verdicts = [found.hpd_verdict for found in main.comparisons]
+    verdicts = [comparison.hpd_verdict for comparison in main.comparisons]
     good = [verdict in ("better", "not worse") for verdict in verdicts]
     return Exhibit(
         id="figure-12",
@@ -85,7 +85,7 @@ def figure_12(tables: Tables) -> Exhibit:
 
 
 def _rising_claim(measure: str, table: InstancesTable) -> Claim:
-    lows = [(found.hpd or found.interval)[0] for found in table.comparisons]
+    lows = [(comparison.hpd or comparison.interval)[0] for comparison in table.comparisons]
     text = f"The interval's lower end rises with the rate ({measure})."
     return claim(text, rises(table, lows), listed(lows, 4))
 
@@ -101,8 +101,8 @@ def equation_8(tables: Tables) -> Exhibit:
     """Two effect sizes that the paper calls by one name."""
     rows, both = [], []
     for measure, table in tables.items():
-        for name, found in named(table):
-            pair = (found.effect_size_paired, found.effect_size)
+        for name, comparison in named(table):
+            pair = (comparison.effect_size_paired, comparison.effect_size)
             both.append(pair)
             rows.append((measure, name, *pair, *(size_word(each) for each in pair)))
     apart = max(abs(one - two) for one, two in both)
@@ -183,7 +183,7 @@ def figure_13(
 
 
 def _nested_claims(table: InstancesTable) -> list[Claim]:
-    gaps = [abs(found.difference) for found in table.comparisons]
+    gaps = [abs(comparison.difference) for comparison in table.comparisons]
     last = table.comparisons[-1]
     low, high = last.hpd or last.interval
     return [

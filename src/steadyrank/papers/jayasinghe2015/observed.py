@@ -34,7 +34,7 @@ Tables = Mapping[str, InstancesTable]
 
 def names_of(table: InstancesTable) -> list[str]:
     """The settings, or the systems, of a table."""
-    return list(table.settings or (found.a for found in table.comparisons))
+    return list(table.settings or (comparison.a for comparison in table.comparisons))
 
 
 def rises(table: InstancesTable, values: list[float]) -> bool | None:
@@ -44,7 +44,7 @@ def rises(table: InstancesTable, values: list[float]) -> bool | None:
 
 def figure_6(table: InstancesTable) -> Exhibit:
     """Means of instances by setting."""
-    means = [found.pair.a.instance_means for found in table.comparisons]
+    means = [comparison.pair.a.instance_means for comparison in table.comparisons]
     deviations = [float(each.std(ddof=1)) for each in means]
     rows: list[tuple[Any, ...]] = [
         (name, len(each), float(each.mean()), deviation, float(each.min()), float(each.max()))
@@ -86,38 +86,38 @@ def named(table: InstancesTable) -> list[tuple[str, InstancesResult]]:
 def figure_7(table: InstancesTable) -> Exhibit:
     """Each instance alone against the deterministic system."""
     first = table.comparisons[0].pair
-    same = [found for found in named(table) if found[1].pair.topics == first.topics]
-    found = contradictions({name: each.pair.a.scores for name, each in same}, first.b.scores[0])
-    level = found.levels[0]
+    same = [entry for entry in named(table) if entry[1].pair.topics == first.topics]
+    counts = contradictions({name: each.pair.a.scores for name, each in same}, first.b.scores[0])
+    level = counts.levels[0]
     rows = [
         (name, whole, *np.stack([worse, better], axis=1).ravel(), apart)
         for name, whole, worse, better, apart in zip(
-            found.systems,
-            found.n_instances,
-            found.worse,
-            found.better,
-            found.disagreement[:, 0],
+            counts.systems,
+            counts.n_instances,
+            counts.worse,
+            counts.better,
+            counts.disagreement[:, 0],
             strict=True,
         )
     ]
     header = (
         table.sweep or "system",
         "instances",
-        *(f"{what}, {at:g}" for at in found.levels for what in ("worse", "better")),
+        *(f"{what}, {at:g}" for at in counts.levels for what in ("worse", "better")),
         "chance that two disagree",
     )
-    shares_worse = (found.worse[:, 0] / found.n_instances).tolist()
-    shares_better = (found.better[:, 0] / found.n_instances).tolist()
-    split = int((found.disagreement[:, 0] > 0).sum())
+    shares_worse = (counts.worse[:, 0] / counts.n_instances).tolist()
+    shares_better = (counts.better[:, 0] / counts.n_instances).tolist()
+    split = int((counts.disagreement[:, 0] > 0).sum())
     caption = f"Significant instances, {table.measure}"
     return Exhibit(
         id="figure-7",
         title="Instances that differ significantly from the deterministic system",
         figures=tuple(
             result_figure(
-                f"figure-7-{place}", f"{caption}, level {at:g}", found, "directions", level=at
+                f"figure-7-{place}", f"{caption}, level {at:g}", counts, "directions", level=at
             )
-            for place, at in enumerate(found.levels)
+            for place, at in enumerate(counts.levels)
         ),
         tables=(page_table("figure-7-data", caption, header, rows, digits=2),),
         claims=(
@@ -156,22 +156,22 @@ def printed_counts() -> Claim:
 def figure_8(table: InstancesTable) -> Exhibit:
     """How much instances differ from topic to topic."""
     place = len(table.comparisons) // 2
-    found = table.comparisons[place]
-    scores = found.pair.a.scores
+    comparison = table.comparisons[place]
+    scores = comparison.pair.a.scores
     ranges = np.nanmax(scores, axis=0) - np.nanmin(scores, axis=0)
     order = np.argsort(-ranges, kind="stable")
     known = np.ma.masked_invalid(scores)
     deviations = known.std(axis=0, ddof=1).filled(np.nan)
     header = ("topic", "median", "range", "sd")
     rows = [
-        (found.pair.topics[n], float(np.nanmedian(scores[:, n])), ranges[n], deviations[n])
+        (comparison.pair.topics[n], float(np.nanmedian(scores[:, n])), ranges[n], deviations[n])
         for n in order
     ]
-    caption = f"{table.measure} of {len(scores)} instances of {found.a}"
+    caption = f"{table.measure} of {len(scores)} instances of {comparison.a}"
     return Exhibit(
         id="figure-8",
         title="Effectiveness topic by topic over instances",
-        figures=(result_figure("figure-8", caption, table, "topics", system=found.a),),
+        figures=(result_figure("figure-8", caption, table, "topics", system=comparison.a),),
         tables=(page_table("figure-8-data", caption, header, rows),),
         claims=(
             claim(
@@ -191,10 +191,10 @@ def figure_9(
     shown = sorted({round(k) for k in np.linspace(0, len(table.comparisons) - 1, 4)})
     figures, rows, widths = [], [], []
     for k in shown:
-        name, found = named(table)[k]
+        name, comparison = named(table)[k]
         result = pool_pvalues(
-            found.pair.a.scores,
-            found.pair.b.scores[0],
+            comparison.pair.a.scores,
+            comparison.pair.b.scores[0],
             sizes=sizes,
             n_pools=number,
             rng=seed,
@@ -244,11 +244,11 @@ def pool_tests(
     }
 
 
-def figure_10(found: Mapping[str, MethodPvalues]) -> Exhibit:
+def figure_10(pvalues: Mapping[str, MethodPvalues]) -> Exhibit:
     """p-values of each test from the largest down."""
     shares = {
         measure: {method: float((each.of(method) < 0.05).mean()) for method in each.methods}
-        for measure, each in found.items()
+        for measure, each in pvalues.items()
     }
     single = [max(each["t_single"], each["bootstrap_single"]) for each in shares.values()]
     paper = [(each["mixed_paper"], each["bootstrap"]) for each in shares.values()]
@@ -259,7 +259,7 @@ def figure_10(found: Mapping[str, MethodPvalues]) -> Exhibit:
     return Exhibit(
         id="figure-10",
         title="p-values from the largest down",
-        figures=_drawn("figure-10", found, "descending"),
+        figures=_drawn("figure-10", pvalues, "descending"),
         tables=(
             page_table(
                 "figure-10-data", "Share of comparisons with p < 0.05", header, rows, digits=3
@@ -286,27 +286,27 @@ def figure_10(found: Mapping[str, MethodPvalues]) -> Exhibit:
     )
 
 
-def figure_11(found: Mapping[str, MethodPvalues]) -> Exhibit:
+def figure_11(pvalues: Mapping[str, MethodPvalues]) -> Exhibit:
     """p-values of the paper's two tests against each other."""
     return Exhibit(
         id="figure-11",
         title="p-values of the bootstrap and of the mixed model, on these systems",
-        figures=_drawn("figure-11", found, "agreement", first="mixed_paper", second="bootstrap"),
-        tables=(agreement_table("figure-11-data", found),),
+        figures=_drawn("figure-11", pvalues, "agreement", first="mixed_paper", second="bootstrap"),
+        tables=(agreement_table("figure-11-data", pvalues),),
         claims=tuple(
-            agreement_claim(each, f" ({measure})", least=0.95) for measure, each in found.items()
+            agreement_claim(each, f" ({measure})", least=0.95) for measure, each in pvalues.items()
         ),
         explanation=OMISSION,
     )
 
 
 def _drawn(
-    name: str, found: Mapping[str, MethodPvalues], kind: str, **options: str
+    name: str, pvalues: Mapping[str, MethodPvalues], kind: str, **options: str
 ) -> tuple[PageFigure, ...]:
     """One figure for each measure."""
     return tuple(
         result_figure(
             f"{name}-{k}", f"{measure}, {each.pvalues.shape[1]} comparisons", each, kind, **options
         )
-        for k, (measure, each) in enumerate(found.items())
+        for k, (measure, each) in enumerate(pvalues.items())
     )

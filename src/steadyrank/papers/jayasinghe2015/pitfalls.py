@@ -236,8 +236,8 @@ def single_instance_shares(
 
     Examples
     --------
-    >>> found = single_instance_shares(means=[0.45, 0.95], spreads=[0.0, 0.3], n_repetitions=20)
-    >>> (found.share[0] < 0.1).tolist(), (found.share[1] > 0.95).tolist()
+    >>> shares = single_instance_shares(means=[0.45, 0.95], spreads=[0.0, 0.3], n_repetitions=20)
+    >>> (shares.share[0] < 0.1).tolist(), (shares.share[1] > 0.95).tolist()
     ([True, False], [True, False])
     """
     seed = seed_from(rng)
@@ -256,8 +256,8 @@ def single_instance_shares(
         significant = (np.abs(difference) > critical * error).mean(axis=1)
         return float(significant.mean()), float(significant.std() / np.sqrt(n_repetitions))
 
-    found = np.array(in_threads(shares, range(len(cells)), jobs=jobs))
-    share, error = found.T.reshape(2, len(means), len(spreads))
+    pairs = np.array(in_threads(shares, range(len(cells)), jobs=jobs))
+    share, error = pairs.T.reshape(2, len(means), len(spreads))
     return SingleInstanceShares(
         means=np.asarray(means, dtype=np.float64),
         spreads=np.asarray(spreads, dtype=np.float64),
@@ -300,8 +300,8 @@ def equivalence_intervals(
 
     Examples
     --------
-    >>> found = equivalence_intervals([20, 2000])
-    >>> found.inside.tolist()
+    >>> intervals = equivalence_intervals([20, 2000])
+    >>> intervals.inside.tolist()
     [False, True]
     """
     seed = seed_from(rng)
@@ -347,8 +347,8 @@ def contradictions(
     --------
     >>> baseline = np.array([0.2, 0.3, 0.5, 0.4])
     >>> shifts = [[-0.1, -0.1, -0.12, -0.1], [0.1, -0.1, 0.1, -0.1], [0.1, 0.12, 0.1, 0.1]]
-    >>> found = contradictions({"sampled": baseline + np.array(shifts)}, baseline)
-    >>> found.worse.tolist(), found.better.tolist(), found.disagreement.tolist()
+    >>> counts = contradictions({"sampled": baseline + np.array(shifts)}, baseline)
+    >>> counts.worse.tolist(), counts.better.tolist(), counts.disagreement.tolist()
     ([[1, 1]], [[1, 1]], [[1.0, 1.0]])
     """
     for level in levels:

@@ -50,7 +50,7 @@ OMISSION = (
 def figure_2(*, repetitions: int, step: int, seed: int, jobs: int | None) -> Exhibit:
     """Instances tested one by one, under both readings of the simulation."""
     grid = GRID[::step]
-    found = {
+    shares = {
         effects: single_instance_shares(
             means=grid,
             spreads=grid,
@@ -71,13 +71,13 @@ def figure_2(*, repetitions: int, step: int, seed: int, jobs: int | None) -> Exh
                 result,
                 "shares",
             )
-            for effects, result in found.items()
+            for effects, result in shares.items()
         ),
-        tables=tuple(_shares_table(effects, result) for effects, result in found.items()),
+        tables=tuple(_shares_table(effects, result) for effects, result in shares.items()),
         claims=(
-            *(_rarely_below_half(effects, result) for effects, result in found.items()),
-            _disagreement(found["cell"]),
-            _agreement_at_ends(found["cell"]),
+            *(_rarely_below_half(effects, result) for effects, result in shares.items()),
+            _disagreement(shares["cell"]),
+            _agreement_at_ends(shares["cell"]),
             _expected_score(),
         ),
         explanation="The text does not say whether an instance has one random effect or one on "
@@ -153,35 +153,35 @@ def _expected_score() -> Claim:
 
 def figure_3(*, seed: int, delta: float) -> Exhibit:
     """Intervals of a difference that is 0, against the number of topics."""
-    found = equivalence_intervals(delta=delta, rng=seed)
-    widths = found.high - found.low
-    needed = special.ndtri(0.975) * found.sd / delta
-    inside = found.sizes[found.inside]
+    intervals = equivalence_intervals(delta=delta, rng=seed)
+    sizes, widths = intervals.sizes, intervals.high - intervals.low
+    needed = special.ndtri(0.975) * intervals.sd / delta
+    inside = sizes[intervals.inside]
     return Exhibit(
         id="figure-3",
         title="Intervals of a difference that is 0, against the number of topics",
         figures=(
             result_figure(
-                "figure-3", f"95% intervals and the margin ±{delta:g}", found, "intervals"
+                "figure-3", f"95% intervals and the margin ±{delta:g}", intervals, "intervals"
             ),
         ),
         claims=(
             claim(
                 "Intervals narrow as topics are added.",
                 widths[-10:].mean() < 0.5 * widths[:10].mean(),
-                f"mean width {widths[:10].mean():.3f} for {found.sizes[0]} to {found.sizes[9]} "
-                f"topics, {widths[-10:].mean():.4f} for {found.sizes[-10]} to {found.sizes[-1]}",
+                f"mean width {widths[:10].mean():.3f} for {sizes[0]} to {sizes[9]} topics, "
+                f"{widths[-10:].mean():.4f} for {sizes[-10]} to {sizes[-1]}",
             ),
             claim(
                 "With many topics they fit within the margin, with few they do not.",
-                found.inside[-10:].any() and not found.inside[:20].any(),
+                intervals.inside[-10:].any() and not intervals.inside[:20].any(),
                 f"first at {inside[0]} topics; the width alone allows it from "
                 f"{int(np.ceil(needed**2))} on"
                 if len(inside)
                 else "none does",
             ),
         ),
-        explanation=f"The paper does not give its standard deviation; here it is {found.sd:g}.",
+        explanation=f"The paper does not give its standard deviation; here it is {intervals.sd:g}.",
     )
 
 
@@ -248,13 +248,13 @@ def table_1(*, samples: int, seed: int, delta: float) -> Exhibit:
 
 def figure_4(*, comparisons: int, seed: int, jobs: int | None) -> Exhibit:
     """The paper's two tests on its own simulation."""
-    found: dict[Effects, MethodPvalues] = {
+    pvalues: dict[Effects, MethodPvalues] = {
         "instance": method_pvalues(paper_comparisons(comparisons, rng=seed), rng=seed, jobs=jobs),
         "cell": method_pvalues(
             _cell_comparisons(max(40, comparisons // 5), seed), rng=seed, jobs=jobs
         ),
     }
-    by_reading = {READINGS[kind]: each for kind, each in found.items()}
+    by_reading = {READINGS[kind]: each for kind, each in pvalues.items()}
     return Exhibit(
         id="figure-4",
         title="p-values of the bootstrap and of the mixed model, simulated",
@@ -267,19 +267,19 @@ def figure_4(*, comparisons: int, seed: int, jobs: int | None) -> Exhibit:
                 first="mixed_paper",
                 second="bootstrap",
             )
-            for kind, result in found.items()
+            for kind, result in pvalues.items()
         ),
         tables=(agreement_table("figure-4-data", by_reading),),
         claims=tuple(
             agreement_claim(result, f" ({READINGS[kind]})", least=0.99)
-            for kind, result in found.items()
+            for kind, result in pvalues.items()
         ),
         explanation=OMISSION,
     )
 
 
-def _caption(found: MethodPvalues, reading: str) -> str:
-    return f"{found.pvalues.shape[1]:,} comparisons, {reading}"
+def _caption(result: MethodPvalues, reading: str) -> str:
+    return f"{result.pvalues.shape[1]:,} comparisons, {reading}"
 
 
 def _cell_comparisons(number: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -291,10 +291,10 @@ def _cell_comparisons(number: int, seed: int) -> Iterator[tuple[np.ndarray, np.n
         yield scores, stream.random(50)
 
 
-def agreement_table(name: str, found: Mapping[str, MethodPvalues]) -> Table:
+def agreement_table(name: str, pvalues: Mapping[str, MethodPvalues]) -> Table:
     """How far the paper's two tests, and the sound one, say the same."""
     rows = []
-    for label, result in found.items():
+    for label, result in pvalues.items():
         for second in ("bootstrap", "mixed"):
             each = result.agreement("mixed_paper", second)
             rows.append(
@@ -310,9 +310,9 @@ def agreement_table(name: str, found: Mapping[str, MethodPvalues]) -> Table:
     return page_table(name, "Agreement of p-values", header, rows)
 
 
-def agreement_claim(found: MethodPvalues, where: str, *, least: float) -> Claim:
+def agreement_claim(pvalues: MethodPvalues, where: str, *, least: float) -> Claim:
     """The paper's claim that its two tests agree."""
-    each = found.agreement("mixed_paper", "bootstrap")
+    each = pvalues.agreement("mixed_paper", "bootstrap")
     return claim(
         f"The bootstrap and the mixed model give similar p-values{where}: their correlation is "
         f"above {least:g}, or their mean distance below {1 - least:.2g}.",

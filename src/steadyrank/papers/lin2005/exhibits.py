@@ -63,7 +63,7 @@ def lin2005(
     """Table 1, eq. 8 with experiment, eq. 9 with its fits, eqs. 12 and 13."""
     trials = budgeted(budget, small=50, full=1000)
     scores = data.scores(("AP",), jobs=jobs, progress=progress)
-    found = {
+    results = {
         name: topics(
             _collection(scores, name), trials=trials, jobs=jobs, progress=progress, rng=rng
         )
@@ -73,9 +73,9 @@ def lin2005(
         paper="lin2005",
         reference=REFERENCE,
         data=data.words,
-        exhibits=(_table_1(found), _equation_8(found), _equation_9(found), equation_13()),
+        exhibits=(_table_1(results), _equation_8(results), _equation_9(results), equation_13()),
         settings={
-            "collections": {name: _sizes(each) for name, each in found.items()},
+            "collections": {name: _sizes(each) for name, each in results.items()},
             "splits": trials,
             "steadyrank": __version__,
         },
@@ -84,13 +84,13 @@ def lin2005(
 
 def _collection(scores: Scores, name: str) -> Scores:
     """The runs and topics that a column of Table 1 stands for."""
-    found = without_empty(scores, name)
-    if len(found.runs) < 2 or len(found.topics) < 4:
+    usable = without_empty(scores, name)
+    if len(usable.runs) < 2 or len(usable.topics) < 4:
         raise InputError(
             f"{name}: lin2005 holds disjoint sets of topics against each other, which takes at "
-            f"least 2 runs and 4 topics, got {len(found.runs)} and {len(found.topics)}"
+            f"least 2 runs and 4 topics, got {len(usable.runs)} and {len(usable.topics)}"
         )
-    return found
+    return usable
 
 
 def _sizes(result: TopicsResult) -> str:
@@ -111,13 +111,13 @@ def _at_fifty(result: TopicsResult, variance: float) -> float:
     return variance * result.n_topics / TOPICS
 
 
-def _table_1(found: Mapping[str, TopicsResult]) -> Exhibit:
+def _table_1(results: Mapping[str, TopicsResult]) -> Exhibit:
     """Variances of mean differences by level."""
     return Exhibit(
         id="table-1",
         title="Variances of the mean difference, by its level",
-        tables=(_variance_table(found), _printed_rates()),
-        claims=(*printed_claims(), *_variance_claims(found)),
+        tables=(_variance_table(results), _printed_rates()),
+        claims=(*printed_claims(), *_variance_claims(results)),
         explanation=(
             "The paper does not say how Table 1 was estimated. By eq. 3, which takes the two runs "
             "of a pair for independent, variances come out several times too large; the mean over "
@@ -125,15 +125,15 @@ def _table_1(found: Mapping[str, TopicsResult]) -> Exhibit:
             "gives the printed size. So the table is of paired differences, against eq. 3. Figures "
             "here are brought to 50 topics, as many as TREC-3 and TREC-6 have."
         ),
-        results={"topics": dict(found)},
+        results={"topics": dict(results)},
     )
 
 
-def _variance_table(found: Mapping[str, TopicsResult]) -> Table:
+def _variance_table(results: Mapping[str, TopicsResult]) -> Table:
     rows: list[tuple[object, ...]] = []
     for place, (low, printed) in enumerate(PRINTED.items()):
         level_name = f"{low:.2f}–{low + 0.01:.2f}"
-        for name, result in found.items():
+        for name, result in results.items():
             level = _levels(result)[place]
             both = (level.variance, level.variance_independent)
             here = (scientific(_at_fifty(result, each)) for each in both)
@@ -174,10 +174,10 @@ def printed_claims() -> list[Claim]:
     ]
 
 
-def _variance_claims(found: Mapping[str, TopicsResult]) -> list[Claim]:
+def _variance_claims(results: Mapping[str, TopicsResult]) -> list[Claim]:
     printed = _log_mean([value for row in PRINTED.values() for value in row.values()])
     claims = []
-    for name, result in found.items():
+    for name, result in results.items():
         levels = [level for level in _levels(result) if level.pairs]
         paired, independent = (
             _log_mean([_at_fifty(result, getattr(level, key)) for level in levels])
@@ -201,7 +201,7 @@ def _variance_claims(found: Mapping[str, TopicsResult]) -> list[Claim]:
                 of="levels",
             )
         )
-    return [*claims, *_two_collections(found)]
+    return [*claims, *_two_collections(results)]
 
 
 def _log_mean(values: Sequence[float]) -> float:
@@ -209,11 +209,11 @@ def _log_mean(values: Sequence[float]) -> float:
         return float(np.mean(np.log(values))) if values else math.nan
 
 
-def _two_collections(found: Mapping[str, TopicsResult]) -> list[Claim]:
+def _two_collections(results: Mapping[str, TopicsResult]) -> list[Claim]:
     """Where eq. 8 has more reversals, so have splits: what TREC-6 was to TREC-3."""
-    if len(found) < 2:
+    if len(results) < 2:
         return []
-    (one, first), (other, second) = list(found.items())[:2]
+    (one, first), (other, second) = list(results.items())[:2]
     shared = sorted(set(first.sizes) & set(second.sizes))
     places = [result.sizes.index(shared[-1]) for result in (first, second)] if shared else []
     agrees, shown = [], []
@@ -235,11 +235,11 @@ def _two_collections(found: Mapping[str, TopicsResult]) -> list[Claim]:
     return [share_claim(text, agrees, "; ".join(shown), of="levels")]
 
 
-def _equation_8(found: Mapping[str, TopicsResult]) -> Exhibit:
+def _equation_8(results: Mapping[str, TopicsResult]) -> Exhibit:
     """The error rate by theory and by splits of the topics."""
     tables, figures, claims = [], [], []
-    for number, (name, result) in enumerate(found.items(), 1):
-        mark = f"-{number}" if len(found) > 1 else ""
+    for number, (name, result) in enumerate(results.items(), 1):
+        mark = f"-{number}" if len(results) > 1 else ""
         tables.append(_rates_table(f"equation-8{mark}", name, result))
         figures.append(
             result_figure(
@@ -332,10 +332,10 @@ def _distance(levels: Sequence[TopicLevel], kind: str) -> float:
     return sum(gaps) / sum(counts) if sum(counts) else math.nan
 
 
-def _equation_9(found: Mapping[str, TopicsResult]) -> Exhibit:
+def _equation_9(results: Mapping[str, TopicsResult]) -> Exhibit:
     """The exponential law, fitted."""
     rows, claims = [], []
-    for name, result in found.items():
+    for name, result in results.items():
         fitted = [
             level for level in result.levels if level.fit is not None and _known(level).sum() > 2
         ]

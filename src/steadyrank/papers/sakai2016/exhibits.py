@@ -72,9 +72,9 @@ def sakai2016(
     if data.given is None:
         scores = replace(scores, measures=shown)
     sizes = [len(scores.topics), *(n for n in PILOTS if n < len(scores.topics))]
-    found = None
+    pooled = None
     if data.has_teams and len({run.info["team"] for run in data.runs or ()}) > 1:
-        found = _renamed(
+        pooled = _renamed(
             pools(
                 data.runs,
                 data.qrels,
@@ -97,9 +97,9 @@ def sakai2016(
         data=data.words,
         exhibits=(
             _table_2(scores, rng, jobs),
-            pool_figure(found, 1, sizes[0]),
+            pool_figure(pooled, 1, sizes[0]),
             _table_3(draws),
-            pool_figure(found, 2, sizes[-1]),
+            pool_figure(pooled, 2, sizes[-1]),
         ),
         settings={
             "measures": list(asked if data.given is None else scores.measures),
@@ -119,14 +119,14 @@ def _measures(data: PaperData) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(name.format(gains) for name in SPELLED), MEASURES
 
 
-def _renamed(found: PoolsResult, names: Sequence[str]) -> PoolsResult:
+def _renamed(result: PoolsResult, names: Sequence[str]) -> PoolsResult:
     """The same result with measures under their short names."""
-    short = dict(zip(found.measures, names, strict=True))
+    short = dict(zip(result.measures, names, strict=True))
     return replace(
-        found,
+        result,
         measures=tuple(names),
-        references=tuple(replace(row, measure=short[row.measure]) for row in found.references),
-        leave_out=tuple(replace(row, measure=short[row.measure]) for row in found.leave_out),
+        references=tuple(replace(row, measure=short[row.measure]) for row in result.references),
+        leave_out=tuple(replace(row, measure=short[row.measure]) for row in result.leave_out),
     )
 
 
@@ -203,7 +203,7 @@ def tau_claims() -> list[Claim]:
 
 
 def _own_tau_claims(pairs: Sequence[tuple[str, str, TauInterval]]) -> list[Claim]:
-    known = {(a, b): found for a, b, found in pairs if not math.isnan(found.tau)}
+    known = {(a, b): tau for a, b, tau in pairs if not math.isnan(tau.tau)}
     claims = []
     best = sorted(known, key=lambda pair: -known[pair].tau)[:2]
     comparable = set(PRINTED_TAU) <= set(known)
@@ -214,8 +214,8 @@ def _own_tau_claims(pairs: Sequence[tuple[str, str, TauInterval]]) -> list[Claim
             "here " + " and ".join(f"{a} with {b} {known[a, b].tau:.3f}" for a, b in best),
         )
     )
-    widths = [found.high - found.low for found in known.values() if not math.isnan(found.low)]
-    normal = [2.0 * (kendall_interval(0.0, found.n).high) for found in known.values()]
+    widths = [tau.high - tau.low for tau in known.values() if not math.isnan(tau.low)]
+    normal = [2.0 * (kendall_interval(0.0, tau.n).high) for tau in known.values()]
     claims.append(
         claim(
             "Resampling topics gives narrower intervals than the formula",
@@ -237,7 +237,7 @@ class _Draws:
 
 def _draw_variances(scores: Scores, sizes: Sequence[int], n_draws: int, seed: int) -> _Draws:
     trials = draw_trials(1, len(scores.topics), (), n_draws, sizes=[1], seed=seed)
-    found = np.array(
+    variances = np.array(
         [
             [
                 [
@@ -249,7 +249,7 @@ def _draw_variances(scores: Scores, sizes: Sequence[int], n_draws: int, seed: in
             for trial in trials
         ]
     )
-    return _Draws(measures=scores.measures, sizes=tuple(sizes), variances=found)
+    return _Draws(measures=scores.measures, sizes=tuple(sizes), variances=variances)
 
 
 def _demands(formula: str = "nagata") -> Demands:

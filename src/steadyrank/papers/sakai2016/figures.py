@@ -40,10 +40,10 @@ NEAR, ROUGHLY = 0.10, 0.25
 """How far, relatively, variances may be apart that a pilot should tell alike."""
 
 
-def pool_figure(found: PoolsResult | None, number: int, size: int) -> Exhibit:
+def pool_figure(pools: PoolsResult | None, number: int, size: int) -> Exhibit:
     """Variances against the number of teams left out: Figure 1 or 2."""
     title = f"Variances with k teams left out, {size} topics"
-    if found is None:
+    if pools is None:
         return Exhibit(
             id=f"figure-{number}",
             title=title,
@@ -52,17 +52,17 @@ def pool_figure(found: PoolsResult | None, number: int, size: int) -> Exhibit:
                 "RUN... with --run-info FILE or --team-from REGEX."
             ),
         )
-    claims = _pool_claims(found, size) if number == 1 else _few_topics_claims(found, size)
+    claims = _pool_claims(pools, size) if number == 1 else _few_topics_claims(pools, size)
     return Exhibit(
         id=f"figure-{number}",
         title=title,
-        tables=(_misses_table(found, number, size), _cells_table(found, number, size)),
+        tables=(_misses_table(pools, number, size), _cells_table(pools, number, size)),
         figures=(
             result_figure(
                 f"figure-{number}",
-                f"Variance by the remaining teams, mean and 95% interval over {found.trials} "
+                f"Variance by the remaining teams, mean and 95% interval over {pools.trials} "
                 "trials; dashed, by all teams and topics",
-                replace(found, pilot_topics=(size,)),
+                replace(pools, pilot_topics=(size,)),
                 "variance",
             ),
         ),
@@ -73,29 +73,29 @@ def pool_figure(found: PoolsResult | None, number: int, size: int) -> Exhibit:
             "mean over trials: more trials narrow it, so the first k whose interval misses says "
             "more about their number than about teams."
         ),
-        results={"pools": found},
+        results={"pools": pools},
     )
 
 
-def _misses_table(found: PoolsResult, number: int, size: int) -> Table:
+def _misses_table(pools: PoolsResult, number: int, size: int) -> Table:
     rows = []
-    for row in found.references:
+    for row in pools.references:
         printed = PRINTED_PLANS.get(row.measure, ((math.nan, 0),))[0][0]
         miss = PRINTED_MISSES.get(row.measure) if number == 1 else None
         rows.append((row.measure, row.variance, printed, row.first_miss.get(size), miss))
     return page_table(
         f"figure-{number}-first-miss",
-        f"Variance by all {len(found.teams)} teams, and the first k whose interval misses it "
+        f"Variance by all {len(pools.teams)} teams, and the first k whose interval misses it "
         "(printed: 16 teams)",
         ("measure", "variance", "variance printed", "first k", "first k printed"),
         rows,
     )
 
 
-def _cells_table(found: PoolsResult, number: int, size: int) -> Table:
+def _cells_table(pools: PoolsResult, number: int, size: int) -> Table:
     rows = [
         (cell.measure, cell.k, cell.mean, cell.interval, len(cell.variances), min(cell.topics_left))
-        for cell in found.leave_out
+        for cell in pools.leave_out
         if cell.pilot_topics == size
     ]
     return page_table(
@@ -106,23 +106,23 @@ def _cells_table(found: PoolsResult, number: int, size: int) -> Table:
     )
 
 
-def _widths(found: PoolsResult, size: int) -> dict[str, list[float]]:
+def _widths(pools: PoolsResult, size: int) -> dict[str, list[float]]:
     """Of the intervals by measure, a figure for each k."""
-    widths: dict[str, list[float]] = {name: [] for name in found.measures}
-    for cell in found.leave_out:
+    widths: dict[str, list[float]] = {name: [] for name in pools.measures}
+    for cell in pools.leave_out:
         if cell.pilot_topics == size and cell.k > 0:
             low, high = cell.interval or (math.nan, math.nan)
             widths[cell.measure].append(high - low)
     return widths
 
 
-def _pool_claims(found: PoolsResult, size: int) -> list[Claim]:
-    widths = _widths(found, size)
-    variance = {row.measure: row.variance for row in found.references}
-    half = len(found.teams) // 2
-    means = {name: found.cell(name, half, size).mean / variance[name] for name in found.measures}
-    last = max(found.ks)
-    alone = {name: found.cell(name, last, size).mean / variance[name] for name in found.measures}
+def _pool_claims(pools: PoolsResult, size: int) -> list[Claim]:
+    widths = _widths(pools, size)
+    variance = {row.measure: row.variance for row in pools.references}
+    half = len(pools.teams) // 2
+    means = {name: pools.cell(name, half, size).mean / variance[name] for name in pools.measures}
+    last = max(pools.ks)
+    alone = {name: pools.cell(name, last, size).mean / variance[name] for name in pools.measures}
     widest = [w[-1] == np.nanmax(w) for w in widths.values()]
     return [
         share_claim(
@@ -132,14 +132,14 @@ def _pool_claims(found: PoolsResult, size: int) -> list[Claim]:
         ),
         share_claim("The interval is widest with the fewest teams", widest, of="measures"),
         share_claim(
-            f"Without {half} of {len(found.teams)} teams, variances are nearly the same "
+            f"Without {half} of {len(pools.teams)} teams, variances are nearly the same "
             "(within 10%)",
             [abs(ratio - 1.0) <= NEAR for ratio in means.values()],
             _ratios(means),
             of="measures",
         ),
         share_claim(
-            f"With {len(found.teams) - last} team{'s' * (len(found.teams) - last > 1)} left, "
+            f"With {len(pools.teams) - last} team{'s' * (len(pools.teams) - last > 1)} left, "
             "variances are overestimated",
             [ratio > 1.0 for ratio in alone.values()],
             _ratios(alone),
@@ -180,16 +180,16 @@ def _kind_claims(
     ]
 
 
-def _few_topics_claims(found: PoolsResult, size: int) -> list[Claim]:
-    most = max(found.pilot_topics)
+def _few_topics_claims(pools: PoolsResult, size: int) -> list[Claim]:
+    most = max(pools.pilot_topics)
     if size == most:
         return [claim("With few topics variances are less stable", None, "there are no fewer")]
-    many, few = _widths(found, most), _widths(found, size)
+    many, few = _widths(pools, most), _widths(pools, size)
     wider = {name: float(np.nanmean(few[name]) / np.nanmean(many[name])) for name in few}
-    half = len(found.teams) // 2
+    half = len(pools.teams) // 2
     means = {
-        name: found.cell(name, half, size).mean / found.cell(name, 0, size).mean
-        for name in found.measures
+        name: pools.cell(name, half, size).mean / pools.cell(name, 0, size).mean
+        for name in pools.measures
     }
     return [
         share_claim(
@@ -199,7 +199,7 @@ def _few_topics_claims(found: PoolsResult, size: int) -> list[Claim]:
             of="measures",
         ),
         share_claim(
-            f"Without {half} of {len(found.teams)} teams, they are still roughly the same "
+            f"Without {half} of {len(pools.teams)} teams, they are still roughly the same "
             "(within 25%)",
             [abs(ratio - 1.0) <= ROUGHLY for ratio in means.values()],
             _ratios(means),

@@ -17,7 +17,7 @@ from steadyrank.papers.parts import budgeted, claim, listed, page_figure, page_t
 from steadyrank.papers.yang2018.significance import (
     MODELS,
     TABLE_1,
-    Found,
+    Simulations,
     algorithm_3,
     algorithm_4,
     raw_share,
@@ -61,10 +61,10 @@ def yang2018(
         "bandwidth": "scott",
         "denominator": "judged",
     }
-    found: dict[Model, SimulateResult] = {}
+    results: dict[Model, SimulateResult] = {}
     for place, model in enumerate(MODELS):
         told = _part(progress, place, len(MODELS))
-        found[model] = simulate(
+        results[model] = simulate(
             data.runs,
             data.qrels,
             mode="paper",
@@ -76,11 +76,11 @@ def yang2018(
             **_kept(data),
         )
     exhibits = (
-        figure_1(found),
-        figure_2(found),
-        table_1(found),
-        algorithm_3(found["bootstrap"]),
-        algorithm_4(found),
+        figure_1(results),
+        figure_2(results),
+        table_1(results),
+        algorithm_3(results["bootstrap"]),
+        algorithm_4(results),
     )
     return _reproduction(data, exhibits, **settings)
 
@@ -105,12 +105,12 @@ def _part(progress: Progress | None, place: int, parts: int) -> Progress | None:
     return lambda done, total: progress(place * total + done, parts * total)
 
 
-def figure_1(found: Found) -> Exhibit:
+def figure_1(results: Simulations) -> Exhibit:
     """Simulated scores against raw ones: of the best run drawn, of all runs in numbers."""
-    best = found["bootstrap"]
+    best = results["bootstrap"]
     run, high = best.runs[int(np.argmax(best.raw_mean))], best.raw > np.median(best.raw)
     rows = []
-    for model, result in found.items():
+    for model, result in results.items():
         off = np.abs(result.cell_mean - result.raw)
         halves = (float(off[part].mean()) if part.any() else np.nan for part in (~high, high))
         rows.append((MODELS[model], float(off.mean()), *halves, float(result.cell_sd.mean())))
@@ -128,7 +128,7 @@ def figure_1(found: Found) -> Exhibit:
                 "topics",
                 run=run,
             )
-            for model, result in found.items()
+            for model, result in results.items()
         ),
         tables=(page_table("figure-1-data", caption, header, rows),),
         claims=(
@@ -153,9 +153,9 @@ def figure_1(found: Found) -> Exhibit:
     )
 
 
-def figure_2(found: Found) -> Exhibit:
+def figure_2(results: Simulations) -> Exhibit:
     """The error rate in 21 bins of the simulated difference."""
-    rates = [result.error_rate for result in found.values()]
+    rates = [result.error_rate for result in results.values()]
     rows = [
         (f"{low:.2f}", *(each for rate in rates for each in (rate.count[k], rate.rate[k])))
         for k, low in enumerate(rates[0].low)
@@ -168,21 +168,26 @@ def figure_2(found: Found) -> Exhibit:
     return Exhibit(
         id="figure-2",
         title="Error rate by the size of the simulated difference",
-        figures=(_error_figure(found),),
+        figures=(_error_figure(results),),
         tables=(page_table("figure-2-data", caption, header, rows),),
-        claims=(_falls(found), _vanishes(found), _higher_bootstrap(found), _from_tau(found)),
-        explanation=_figure_2_words(found),
+        claims=(
+            _falls(results),
+            _vanishes(results),
+            _higher_bootstrap(results),
+            _from_tau(results),
+        ),
+        explanation=_figure_2_words(results),
     )
 
 
-def _error_figure(found: Found) -> PageFigure:
+def _error_figure(results: Simulations) -> PageFigure:
     """Both models on the same axes."""
     from steadyrank.studies.plotting import plot
 
-    figure = plot(found["bootstrap"], kind="error_rate")
-    plot(found["kde"], kind="error_rate", ax=figure.axes[0])
+    figure = plot(results["bootstrap"], kind="error_rate")
+    plot(results["kde"], kind="error_rate", ax=figure.axes[0])
     first, last = (
-        ", ".join(f"{MODELS[m]} {float(r.error_rate.rate[k]):.3f}" for m, r in found.items())
+        ", ".join(f"{MODELS[m]} {float(r.error_rate.rate[k]):.3f}" for m, r in results.items())
         for k in (0, 10)
     )
     alt = f"Error rates that fall with the difference: {first} below 0.01; {last} at 0.1."
@@ -190,10 +195,10 @@ def _error_figure(found: Found) -> PageFigure:
     return page_figure("figure-2", caption, figure, alt=alt)
 
 
-def _falls(found: Found) -> Claim:
+def _falls(results: Simulations) -> Claim:
     """Of neighbouring bins the second has the lower rate."""
     steps, shown = [], []
-    for model, result in found.items():
+    for model, result in results.items():
         rate = result.error_rate
         known = np.flatnonzero(rate.count > 0)
         error = rate.rate_error[known]
@@ -207,8 +212,8 @@ def _falls(found: Found) -> Claim:
     )
 
 
-def _vanishes(found: Found) -> Claim:
-    last = np.concatenate([result.error_rate.rate[-FIRST:] for result in found.values()])
+def _vanishes(results: Simulations) -> Claim:
+    last = np.concatenate([result.error_rate.rate[-FIRST:] for result in results.values()])
     known = last[~np.isnan(last)]
     return claim(
         "The error rate is close to 0 in the last seven bins (below 0.02).",
@@ -217,8 +222,8 @@ def _vanishes(found: Found) -> Claim:
     )
 
 
-def _higher_bootstrap(found: Found) -> Claim:
-    one, two = (found[model].error_rate.rate[:FIRST] for model in MODELS)
+def _higher_bootstrap(results: Simulations) -> Claim:
+    one, two = (results[model].error_rate.rate[:FIRST] for model in MODELS)
     return claim(
         "BST has the higher error rate in the first seven bins (printed for Robust 2004).",
         None if np.isnan(one + two).any() else (one > two).all(),
@@ -226,9 +231,9 @@ def _higher_bootstrap(found: Found) -> Claim:
     )
 
 
-def _from_tau(found: Found) -> Claim:
+def _from_tau(results: Simulations) -> Claim:
     """The share of swapped pairs, from the bins and from tau."""
-    pairs = [(r.error_rate.overall, (1 - r.rank_correlation.mean) / 2) for r in found.values()]
+    pairs = [(r.error_rate.overall, (1 - r.rank_correlation.mean) / 2) for r in results.values()]
     return claim(
         "Over all bins the error rate is (1 − KRCC) / 2, as it must be where nothing ties.",
         max(abs(one - two) for one, two in pairs) < 0.002,
@@ -236,12 +241,12 @@ def _from_tau(found: Found) -> Claim:
     )
 
 
-def _figure_2_words(found: Found) -> str:
+def _figure_2_words(results: Simulations) -> str:
     implied = "; ".join(
         f"{name} {' and '.join(f'{(1 - printed[m].correlation) / 2:.3f}' for m in MODELS)}"
         for name, printed in TABLE_1.items()
     )
-    near = [r.error_rate.count[:3].sum() / r.error_rate.count.sum() for r in found.values()]
+    near = [r.error_rate.count[:3].sum() / r.error_rate.count.sum() for r in results.values()]
     return (
         "The paper bins by d_i; a negative one would have no bin, so bins are of |d_i|. A "
         "comparison is wrong where the pair is discordant, so the rate over all bins follows from "

@@ -55,7 +55,7 @@ TOO_NEAR = 0.001
 MODELS: Mapping[Model, str] = {"bootstrap": "BST", "kde": "KDE"}
 RARE, RELIABLE = 0.05, 0.95
 
-Found = Mapping[Model, SimulateResult]
+Simulations = Mapping[Model, SimulateResult]
 """What was simulated, by model."""
 
 READING = (
@@ -68,7 +68,7 @@ READING = (
 )
 
 
-def table_1(found: Found) -> Exhibit:
+def table_1(results: Simulations) -> Exhibit:
     """Rank correlation, PCT and estimated difference, here and as printed."""
     here = {
         model: Printed(
@@ -76,9 +76,9 @@ def table_1(found: Found) -> Exhibit:
             result.significance.rarely_share,
             result.significance.estimated_difference,
         )
-        for model, result in found.items()
+        for model, result in results.items()
     }
-    raw = found["bootstrap"].raw_significant_share
+    raw = results["bootstrap"].raw_significant_share
     return Exhibit(
         id="table-1",
         title="Rank correlation, share of ASL < 0.05, and estimated difference",
@@ -91,7 +91,7 @@ def table_1(found: Found) -> Exhibit:
                 f"{raw:.4f} against {listed((each.rare_share for each in here.values()), 4)}",
             ),
             printed_shares_are_counts(),
-            _own_figures(found["bootstrap"], here),
+            _own_figures(results["bootstrap"], here),
         ),
         explanation="The text and the table write ACL for ASL. " + READING,
     )
@@ -237,7 +237,7 @@ def _rate_figure(rate: np.ndarray, significant: np.ndarray) -> PageFigure:
     return page_figure("algorithm-3", caption, figure, alt=alt)
 
 
-def algorithm_4(found: Found) -> Exhibit:
+def algorithm_4(results: Simulations) -> Exhibit:
     """What the estimated difference estimates."""
     rows = [
         (
@@ -247,10 +247,10 @@ def algorithm_4(found: Found) -> Exhibit:
             result.significance.estimated_difference_recentred,
             _undecided_gap(result),
         )
-        for model, result in found.items()
+        for model, result in results.items()
     ]
     _, printed, gap, recentred, undecided = (np.array(column) for column in zip(*rows, strict=True))
-    raw_gap = float(np.ptp(found["bootstrap"].raw_mean))
+    raw_gap = float(np.ptp(results["bootstrap"].raw_mean))
     header = (
         "model",
         "as printed",

@@ -165,24 +165,24 @@ def package_files(package: str) -> dict[str, Path]:
 
 def folder_files(folder: Path, package: str) -> dict[str, Path]:
     """The source files below a package's folder, by module; without its tests."""
-    found = {}
+    files = {}
     for path in sorted(folder.rglob("*.py")):
         parts = path.relative_to(folder).with_suffix("").parts
         if _TESTS.isdisjoint(parts):
             own = parts[:-1] if parts[-1] == "__init__" else parts
-            found[".".join((package, *own) if package else own)] = path
-    return found
+            files[".".join((package, *own) if package else own)] = path
+    return files
 
 
 def _standard_files() -> dict[str, Path]:
     folder = Path(sysconfig.get_path("stdlib"))
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for name in sorted(sys.stdlib_module_names - _LEFT_OUT):
         if (folder / f"{name}.py").is_file():
-            found[name] = folder / f"{name}.py"
+            files[name] = folder / f"{name}.py"
         elif (folder / name / "__init__.py").is_file():
-            found |= folder_files(folder / name, name)
-    return found
+            files |= folder_files(folder / name, name)
+    return files
 
 
 def _is_public(module: str) -> bool:
@@ -203,23 +203,23 @@ def _entries(library: Library, progress: Progress | None) -> Iterator[Entry]:
         shown = _KNOWN_AS.get(home, home)
         if module is not None and module.doc and not is_deprecated(module.doc):
             yield Entry(shown, "", module.doc)
-        for name, found in _public_names(library, home):
+        for name, origin in _public_names(library, home):
             public_name = f"{shown}.{name}"
-            if isinstance(found, Definition):
-                best = names.get(id(found))
-                if best is None or _rank(public_name, found) < _rank(best[0], found):
-                    names[id(found)] = (public_name, found)
+            if isinstance(origin, Definition):
+                best = names.get(id(origin))
+                if best is None or _rank(public_name, origin) < _rank(best[0], origin):
+                    names[id(origin)] = (public_name, origin)
             else:
-                best_name = compiled.get(found)
-                if best_name is None or _asked_rank(public_name, found) < _asked_rank(
-                    best_name, found
+                best_name = compiled.get(origin)
+                if best_name is None or _asked_rank(public_name, origin) < _asked_rank(
+                    best_name, origin
                 ):
-                    compiled[found] = public_name
+                    compiled[origin] = public_name
         if progress is not None:
             progress(done + 1, len(public) + 1)
     # A private class may be known under a public one's attribute, such as pandas.Series.str.
-    for name, found in names.values():
-        yield from _documented(library, name, found, names)
+    for name, origin in names.values():
+        yield from _documented(library, name, origin, names)
     if not sys.stdlib_module_names.isdisjoint(library.files):
         yield from compiled_standard(compiled, _LEFT_OUT)
     yield from compiled_entries(compiled)
@@ -233,15 +233,15 @@ def _order(name: str) -> tuple[int, int, int, str]:
     return name.count("."), rank, len(name), name
 
 
-def _rank(name: str, found: Definition) -> tuple[Any, ...]:
+def _rank(name: str, definition: Definition) -> tuple[Any, ...]:
     """A name's order; before it, whether the definition is in the package that offers it."""
     home = name.rpartition(".")[0]
-    return not f"{found.module}.".startswith(f"{home}."), _order(name)
+    return not f"{definition.module}.".startswith(f"{home}."), _order(name)
 
 
-def _asked_rank(name: str, found: tuple[str, str]) -> tuple[Any, ...]:
+def _asked_rank(name: str, origin: tuple[str, str]) -> tuple[Any, ...]:
     """A name's order; before it, whether the module is the compiled one's own: struct, _struct."""
-    return name.rpartition(".")[0] != found[0].lstrip("_"), _order(name)
+    return name.rpartition(".")[0] != origin[0].lstrip("_"), _order(name)
 
 
 def _public_names(
@@ -259,12 +259,12 @@ def _public_names(
         own = passes_on or name in module.definitions or name in starred
         if name.startswith("_") or name.endswith(MAKER) or not own:
             continue
-        found = library.find(home, name)
-        if found is None:
+        origin = library.find(home, name)
+        if origin is None:
             continue
-        source = found.module if isinstance(found, Definition) else found[0]
+        source = origin.module if isinstance(origin, Definition) else origin[0]
         if _belongs(source, top):
-            yield name, found
+            yield name, origin
 
 
 def _belongs(module: str, top: str) -> bool:
@@ -279,24 +279,24 @@ def _belongs(module: str, top: str) -> bool:
 def _documented(
     library: Library,
     name: str,
-    found: Definition,
+    definition: Definition,
     names: dict[int, tuple[str, Definition]],
     seen: frozenset[int] = frozenset(),
 ) -> Iterator[Entry]:
     """A definition and, of a class, its public members and those of its private bases."""
-    templated = found.is_templated and name.startswith("pandas.")
-    doc = (asked_doc(name) if templated else None) or found.doc
-    if found.deprecated or (doc and is_deprecated(doc)) or id(found) in seen:
+    templated = definition.is_templated and name.startswith("pandas.")
+    doc = (asked_doc(name) if templated else None) or definition.doc
+    if definition.deprecated or (doc and is_deprecated(doc)) or id(definition) in seen:
         return
     if doc:
-        yield Entry(name, _signature(found), doc)
-    if not found.is_class:
+        yield Entry(name, _signature(definition), doc)
+    if not definition.is_class:
         return
-    seen = seen | {id(found)}
-    for member in _members(library, found, names).values():
+    seen = seen | {id(definition)}
+    for member in _members(library, definition, names).values():
         if not member.name.startswith("_"):
             yield from _documented(library, f"{name}.{member.name}", member, names, seen)
-    for owner in _lineage(library, found, names):
+    for owner in _lineage(library, definition, names):
         for attribute, of_class in owner.accessors.items():
             target = library.look_up(owner.module, of_class)
             if isinstance(target, Definition) and not attribute.startswith("_"):
@@ -304,20 +304,20 @@ def _documented(
 
 
 def _members(
-    library: Library, found: Definition, names: dict[int, tuple[str, Definition]]
+    library: Library, definition: Definition, names: dict[int, tuple[str, Definition]]
 ) -> dict[str, Definition]:
     members: dict[str, Definition] = {}
-    for owner in _lineage(library, found, names):
+    for owner in _lineage(library, definition, names):
         for name, member in owner.members.items():
             members.setdefault(name, member)
     return members
 
 
 def _lineage(
-    library: Library, found: Definition, names: dict[int, tuple[str, Definition]]
+    library: Library, definition: Definition, names: dict[int, tuple[str, Definition]]
 ) -> list[Definition]:
     """A class and the bases that have no public name of their own, nearest first."""
-    lineage, ahead = [found], [found]
+    lineage, ahead = [definition], [definition]
     while ahead:
         owner = ahead.pop(0)
         for base in owner.bases:
@@ -330,10 +330,10 @@ def _lineage(
     return lineage
 
 
-def _signature(found: Definition) -> str:
-    arguments = found.arguments
-    if found.is_class:
-        made = found.members.get("__init__")
+def _signature(definition: Definition) -> str:
+    arguments = definition.arguments
+    if definition.is_class:
+        made = definition.members.get("__init__")
         arguments = None if made is None else made.arguments
     if arguments is None:
         return ""

@@ -47,7 +47,7 @@ class Definition:
     """Attributes that stand for an object of another class, such as `str` of pandas' Series."""
 
 
-Found = Definition | tuple[str, str] | None
+Origin = Definition | tuple[str, str] | None
 """A definition; or, from a module without a source, the module and the name there; or nothing."""
 
 
@@ -96,9 +96,9 @@ def _read(statement: ast.stmt, module: Module, *, only_new: bool = False) -> Non
     """Take in one statement; in a second branch, only names that the first left undefined."""
     if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
         if not (only_new and statement.name in module.definitions):
-            found = _definition(statement, module.name)
-            if found is not None:
-                module.definitions[found.name] = found
+            definition = _definition(statement, module.name)
+            if definition is not None:
+                module.definitions[definition.name] = definition
     elif isinstance(statement, (ast.Import, ast.ImportFrom)):
         _read_import(statement, module, only_new=only_new)
     elif isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
@@ -130,7 +130,7 @@ def _definition(node: _Function | ast.ClassDef, module: str) -> Definition | Non
     decorators = {_last(_dotted(each)) for each in node.decorator_list}
     if decorators & _NOT_DOCUMENTED:
         return None
-    found = Definition(
+    definition = Definition(
         name=node.name,
         module=module,
         doc=ast.get_docstring(node, clean=False),
@@ -139,20 +139,20 @@ def _definition(node: _Function | ast.ClassDef, module: str) -> Definition | Non
         is_templated=bool(decorators & _DOC_WRITERS),
     )
     if isinstance(node, ast.ClassDef):
-        found.is_class = True
-        found.bases = tuple(filter(None, map(_dotted, node.bases)))
+        definition.is_class = True
+        definition.bases = tuple(filter(None, map(_dotted, node.bases)))
         for statement in node.body:
-            _read_member(statement, found)
+            _read_member(statement, definition)
     elif not any(name.endswith("property") for name in decorators):
-        found.arguments = node.args
-    return found
+        definition.arguments = node.args
+    return definition
 
 
 def _read_member(statement: ast.stmt, owner: Definition) -> None:
     if isinstance(statement, (*_FUNCTIONS, ast.ClassDef)):
-        found = _definition(statement, owner.module)
-        if found is not None:
-            owner.members[found.name] = found
+        definition = _definition(statement, owner.module)
+        if definition is not None:
+            owner.members[definition.name] = definition
     elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
         call = statement.value
         if _last(_dotted(call)) in _ACCESSORS and len(call.args) == 2:
@@ -260,7 +260,7 @@ class Library:
     """What a module without a source offers to `import *`."""
     _parsed: dict[str, Module | None] = field(default_factory=dict)
     _offers: dict[str, dict[str, None]] = field(default_factory=dict)
-    _found: dict[tuple[str, str], Found] = field(default_factory=dict)
+    _origins: dict[tuple[str, str], Origin] = field(default_factory=dict)
 
     def module(self, name: str) -> Module | None:
         """A module, if its source is there and is Python."""
@@ -276,9 +276,9 @@ class Library:
         self._offers[name] = {}  # for circles of stars
         module = self.module(name)
         if module is None:
-            found = {} if name in self.files else dict.fromkeys(self.ask(name))
+            offers = {} if name in self.files else dict.fromkeys(self.ask(name))
         elif module.exported is not None:
-            found = dict.fromkeys(module.exported)
+            offers = dict.fromkeys(module.exported)
         else:
             own: list[Iterable[str]] = [module.definitions, module.aliases, module.makers]
             # A private module that computes its `__all__` lists what it makes, not what it uses.
@@ -288,19 +288,19 @@ class Library:
             for star in module.stars:
                 every |= self.offered(star)
             hidden = module.deleted
-            found = {n: None for n in every if not n.startswith("_") and n not in hidden}
-        self._offers[name] = found
-        return found
+            offers = {n: None for n in every if not n.startswith("_") and n not in hidden}
+        self._offers[name] = offers
+        return offers
 
-    def find(self, home: str, name: str) -> Found:
+    def find(self, home: str, name: str) -> Origin:
         """What `name` is in the module `home`."""
         key = (home, name)
-        if key not in self._found:
-            self._found[key] = None  # for circles of imports
-            self._found[key] = self._find(home, name)
-        return self._found[key]
+        if key not in self._origins:
+            self._origins[key] = None  # for circles of imports
+            self._origins[key] = self._find(home, name)
+        return self._origins[key]
 
-    def _find(self, home: str, name: str) -> Found:
+    def _find(self, home: str, name: str) -> Origin:
         module = self.module(home)
         if module is None:
             return None if home in self.files else (home, name)
@@ -318,15 +318,15 @@ class Library:
             return made if is_maker else None
         return self._find_in_stars(module, name)
 
-    def _find_in_stars(self, module: Module, name: str) -> Found:
+    def _find_in_stars(self, module: Module, name: str) -> Origin:
         for star in module.stars:
             if name in self.offered(star):
                 return self.find(star, name)
         # A computed `__all__` may say less than there is when it is read.
-        found = (self.find(star, name) for star in module.stars if star in self.files)
-        return next((each for each in found if each is not None), None)
+        origins = (self.find(star, name) for star in module.stars if star in self.files)
+        return next((each for each in origins if each is not None), None)
 
-    def look_up(self, home: str, dotted: str) -> Found:
+    def look_up(self, home: str, dotted: str) -> Origin:
         """What a name such as `Base` or `package.module.Base` stands for inside a module."""
         first, _, rest = dotted.partition(".")
         if not rest:

@@ -34,7 +34,7 @@ class Document(NamedTuple):
     text: str
 
 
-class _Found(NamedTuple):
+class _SourceDocument(NamedTuple):
     """A document as it was found: where, and in how many bytes."""
 
     id: Any
@@ -79,8 +79,8 @@ def read_collection(source: Source, *, progress: Progress | None = None) -> Iter
     if is_builtin(source):
         source = builtin_documents(progress=progress)
     if isinstance(source, Mapping):
-        found: Iterator[_Found] = (_Found(*item) for item in source.items())
-        return _distinct(_watched(found, len(source), progress))
+        documents: Iterator[_SourceDocument] = (_SourceDocument(*item) for item in source.items())
+        return _distinct(_watched(documents, len(source), progress))
     if is_dataset(source):
         return _distinct(_dataset_documents(str(source), progress))
     return _distinct(_file_documents(source, progress))
@@ -113,15 +113,15 @@ def _feed(digest: Any, *parts: bytes) -> None:
         digest.update(len(part).to_bytes(8, "little") + part)
 
 
-def _distinct(documents: Iterator[_Found]) -> Iterator[Document]:
+def _distinct(documents: Iterator[_SourceDocument]) -> Iterator[Document]:
     """The documents with usable ids, each once."""
     seen: set[str] = set()
-    for found in documents:
-        name = found.id if isinstance(found.id, str) else str(found.id)
-        if name in seen or not _is_usable(name) or not isinstance(found.text, str):
-            raise _defect(found, name, seen)
+    for document in documents:
+        name = document.id if isinstance(document.id, str) else str(document.id)
+        if name in seen or not _is_usable(name) or not isinstance(document.text, str):
+            raise _defect(document, name, seen)
         seen.add(name)
-        yield Document(name, found.text)
+        yield Document(name, document.text)
     if not seen:
         raise InputError(f"the collection holds no documents: {_EXPECTED}")
 
@@ -136,26 +136,28 @@ def _is_usable(name: str) -> bool:
         return False
 
 
-def _defect(found: _Found, name: str, seen: set[str]) -> InputError:
+def _defect(document: _SourceDocument, name: str, seen: set[str]) -> InputError:
     if name in seen:
         message = f"the document {name!r} stands twice: remove one"
-    elif not isinstance(found.text, str):
-        message = f"expected text for the document {name!r}, got {found.text!r:.40}"
+    elif not isinstance(document.text, str):
+        message = f"expected text for the document {name!r}, got {document.text!r:.40}"
     else:
         message = f"expected a document id without blanks, got {name[:40]!r}: runs name it"
     return (
-        InputError(message) if found.path is None else FormatError(found.path, message, found.line)
+        InputError(message)
+        if document.path is None
+        else FormatError(document.path, message, document.line)
     )
 
 
 def _watched(
-    documents: Iterator[_Found],
+    documents: Iterator[_SourceDocument],
     size: int,
     progress: Progress | None,
     *,
     before: int = 0,
     total: int | None = None,
-) -> Iterator[_Found]:
+) -> Iterator[_SourceDocument]:
     """The same documents, `size` in all; `progress` is told every hundredth of `total`.
 
     What is packed takes fewer bytes than come out of it: the rest of it is told when it ends.
@@ -165,9 +167,9 @@ def _watched(
         return
     total = size if total is None else total
     done = told = before
-    for found in documents:
-        yield found
-        done += found.size
+    for document in documents:
+        yield document
+        done += document.size
         if done - told >= total // 100 and done < before + size:
             told = done
             progress(done, total)
@@ -192,7 +194,7 @@ def _folder(source: PathLike | Iterable[PathLike]) -> Path | None:
 
 def _file_documents(
     source: PathLike | Iterable[PathLike], progress: Progress | None
-) -> Iterator[_Found]:
+) -> Iterator[_SourceDocument]:
     files = _files(source)
     read = _reader(files[0], _folder(source))
     sizes = [path.stat().st_size for path in files]
@@ -202,7 +204,7 @@ def _file_documents(
         before += size
 
 
-def _reader(first: Path, folder: Path | None) -> Callable[[Path], Iterator[_Found]]:
+def _reader(first: Path, folder: Path | None) -> Callable[[Path], Iterator[_SourceDocument]]:
     """How to read files like `first`."""
     with open_bytes(first) as stream:
         head = stream.read(4096).removeprefix(_BOM)
@@ -215,7 +217,7 @@ def _reader(first: Path, folder: Path | None) -> Callable[[Path], Iterator[_Foun
     return lambda path: _text_document(path, folder)
 
 
-def _json_documents(path: Path) -> Iterator[_Found]:
+def _json_documents(path: Path) -> Iterator[_SourceDocument]:
     with open_bytes(path) as stream:
         for line, raw in enumerate(stream, start=1):
             content = raw.removeprefix(_BOM) if line == 1 else raw
@@ -229,7 +231,7 @@ def _json_documents(path: Path) -> Iterator[_Found]:
                 got = content[:40].decode("utf-8", "replace")
                 raise FormatError(path, f"expected a JSON object in UTF-8, got {got!r}", line)
             name, text = _json_id(record, path, line), _json_text(record, path, line)
-            yield _Found(name, text, path, line, len(raw))
+            yield _SourceDocument(name, text, path, line, len(raw))
 
 
 def _json_id(record: dict[str, Any], path: Path, line: int) -> str | int:
@@ -260,7 +262,7 @@ def _lacking(field: str, record: dict[str, Any], path: Path, line: int) -> Forma
     return FormatError(path, f"expected a field {field}, got fields {got}", line)
 
 
-def _sgml_documents(path: Path) -> Iterator[_Found]:
+def _sgml_documents(path: Path) -> Iterator[_SourceDocument]:
     line = 1
     for block in _sgml_blocks(path):
         opened = _OPEN_DOC.search(block)
@@ -271,7 +273,7 @@ def _sgml_documents(path: Path) -> Iterator[_Found]:
         if opened:
             first = line + block.count(b"\n", 0, start)
             name, text = _sgml_document(block[opened.end() :], path, first)
-            yield _Found(name, text, path, first, len(block))
+            yield _SourceDocument(name, text, path, first, len(block))
         line += block.count(b"\n")
 
 
@@ -333,12 +335,12 @@ def _pieces(stream: BinaryIO) -> Iterator[bytes]:
         yield piece
 
 
-def _text_document(path: Path, folder: Path) -> Iterator[_Found]:
+def _text_document(path: Path, folder: Path) -> Iterator[_SourceDocument]:
     with open_bytes(path) as stream:
         raw = stream.read()
     below = path.relative_to(folder).with_name(base_name(path).removesuffix(".txt"))
     text = _decoded(raw.removeprefix(_BOM))
-    yield _Found(below.as_posix(), text, path, 1, len(raw))
+    yield _SourceDocument(below.as_posix(), text, path, 1, len(raw))
 
 
 def _decoded(raw: bytes) -> str:
@@ -365,11 +367,13 @@ def _dataset(dataset: str) -> Any:
     return held
 
 
-def _dataset_documents(dataset: str, progress: Progress | None) -> Iterator[_Found]:
+def _dataset_documents(dataset: str, progress: Progress | None) -> Iterator[_SourceDocument]:
     held = _dataset(dataset)
-    found = (_Found(document.doc_id, _text_of(document)) for document in held.docs_iter())
+    documents = (
+        _SourceDocument(document.doc_id, _text_of(document)) for document in held.docs_iter()
+    )
     try:
-        yield from _watched(found, held.docs_count(), progress)
+        yield from _watched(documents, held.docs_count(), progress)
     except Exception as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         message = f"{dataset}: ir_datasets could not give its documents: {reason}"

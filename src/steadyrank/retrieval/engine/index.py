@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steadyrank.errors import InputError
-from steadyrank.retrieval.engine import index_kernels as k
+from steadyrank.retrieval.engine import index_kernels
 from steadyrank.retrieval.engine.lexical import UnitMap, map_units
 from steadyrank.retrieval.engine.stop_lists import stop_words
 from steadyrank.retrieval.engine.tokens import split_words
@@ -138,7 +138,7 @@ def _is_asked(asked: list[list[tuple[int, int]]], used: UnitMap) -> np.ndarray:
 
 def _lengths(counts: WordCounts, weight: np.ndarray) -> np.ndarray:
     lengths = np.empty(len(counts.documents))
-    k.weighted_lengths(counts.starts, counts.word, counts.count, weight, lengths)
+    index_kernels.weighted_lengths(counts.starts, counts.word, counts.count, weight, lengths)
     return lengths
 
 
@@ -153,7 +153,7 @@ def _postings(
     starts = np.zeros(len(used.units) + 1, np.int64)
     document, count = np.empty(most, np.int32), np.empty(most, np.int32)
     n_documents = len(counts.documents)
-    k.merge_postings(
+    index_kernels.merge_postings(
         word_starts,
         by_word,
         word_count,
@@ -173,9 +173,9 @@ def _queries(
     asked: list[list[tuple[int, int]]], place: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The topics' units, those left out that occur in no document."""
-    found = [[(int(place[u]), qtf) for u, qtf in query if place[u] >= 0] for query in asked]
-    starts = np.concatenate([[0], np.cumsum([len(query) for query in found])]).astype(np.int64)
-    pairs = np.array([pair for query in found for pair in query], np.int32).reshape(-1, 2)
+    known = [[(int(place[u]), qtf) for u, qtf in query if place[u] >= 0] for query in asked]
+    starts = np.concatenate([[0], np.cumsum([len(query) for query in known])]).astype(np.int64)
+    pairs = np.array([pair for query in known for pair in query], np.int32).reshape(-1, 2)
     return starts, np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
 
 

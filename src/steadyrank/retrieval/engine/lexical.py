@@ -99,11 +99,11 @@ def _gram_entries(
     words: Sequence[str], size: int, place: Mapping[str, int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Every n-gram that is in `place`: its word's number and its own."""
-    found = [
+    places = [
         (w, place[gram])
         for w, word in enumerate(words)
         for i in range(max(len(word) - size, 0) + 1)
         if (gram := word[i : i + size]) in place
     ]
-    entries = np.array(found, np.int64).reshape(-1, 2)
+    entries = np.array(places, np.int64).reshape(-1, 2)
     return entries[:, 0], entries[:, 1]

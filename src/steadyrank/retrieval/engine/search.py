@@ -22,10 +22,10 @@ from steadyrank.data.qrels import Qrels
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
 from steadyrank.measures.scoring import JudgedRun
-from steadyrank.retrieval.engine import search_kernels as k
+from steadyrank.retrieval.engine import search_kernels
 from steadyrank.retrieval.engine.index import Index
 from steadyrank.retrieval.engine.models import MODELS, Model, parse_model
-from steadyrank.retrieval.engine.vector_kernels import EIGHT
+from steadyrank.retrieval.engine.simd_scores import EIGHT
 
 DEPTH = 1000
 FEW = 3
@@ -63,26 +63,28 @@ class Ranking:
     """The best documents of every topic by one model.
 
     The upper half of a key is the score, the lower half the document's place among all ids;
-    `keys[topic, :found[topic]]` are in any order.
+    `keys[topic, :n_ranked[topic]]` are in any order.
     """
 
     model: Model
     topics: tuple[str, ...]
     keys: np.ndarray
-    found: np.ndarray
+    n_ranked: np.ndarray
     order: DocumentOrder
 
     def to_run(self, name: str) -> Run:
         """As a run; topics without documents are left out."""
-        blocks = np.concatenate([[0], np.cumsum(self.found)]).astype(np.int64)
+        blocks = np.concatenate([[0], np.cumsum(self.n_ranked)]).astype(np.int64)
         keys = np.empty(int(blocks[-1]), np.uint64)
         for topic, (start, stop) in enumerate(pairwise(blocks.tolist())):
             keys[start:stop] = np.sort(self.keys[topic, : stop - start])[::-1]
         return run_of_keys(keys, blocks, self.topics, self.order, name=name)
 
-    def judged(self, wanted: k.Wanted) -> JudgedRun:
+    def judged(self, wanted: search_kernels.Wanted) -> JudgedRun:
         """Where judged documents stand."""
-        return JudgedRun(*k.find_ranks(self.keys, self.found, wanted, len(self.order)))
+        return JudgedRun(
+            *search_kernels.find_ranks(self.keys, self.n_ranked, wanted, len(self.order))
+        )
 
 
 def run_of_keys(
@@ -134,8 +136,8 @@ def search_all(
     shape = (len(index.topics), max(1, min(depth, len(index.documents))))
     for group in _groups(chosen):
         keys = np.empty((len(group), *shape), np.uint64)
-        found = np.empty((len(group), shape[0]), np.int64)
-        searching = k.search_one if len(group) == 1 else k.search_eight
+        n_ranked = np.empty((len(group), shape[0]), np.int64)
+        searching = search_kernels.search_one if len(group) == 1 else search_kernels.search_eight
         searching(
             weights.terms,
             weights.postings,
@@ -143,11 +145,11 @@ def search_all(
             order.rank,
             len(group),
             keys,
-            found,
+            n_ranked,
         )
-        for model, its_keys, its_found in zip(group, keys, found, strict=True):
+        for model, its_keys, its_sizes in zip(group, keys, n_ranked, strict=True):
             yield Ranking(
-                model=model, topics=index.topics, keys=its_keys, found=its_found, order=order
+                model=model, topics=index.topics, keys=its_keys, n_ranked=its_sizes, order=order
             )
 
 
@@ -178,8 +180,8 @@ def _groups(models: list[Model]) -> Iterator[list[Model]]:
 class Weights:
     """The distinct pairs of tf and length of each unit, of which a model makes weights."""
 
-    terms: k.Terms
-    postings: k.Postings
+    terms: search_kernels.Terms
+    postings: search_kernels.Postings
     term_count: np.ndarray
     unit_rows: np.ndarray
     tf: np.ndarray
@@ -220,29 +222,29 @@ class Weights:
 @functools.cache
 def weights_kernel(model: str) -> Any:
     """The compiled weights of one model; only models in use are ever compiled."""
-    return specialised(k.fill_weights, f"weights_{model}", weight=MODELS[model].kernel)
+    return specialised(search_kernels.fill_weights, f"weights_{model}", weight=MODELS[model].kernel)
 
 
 def prepare_weights(index: Index) -> Weights:
     """Find what the postings of an index have in common."""
     lengths, length_code = np.unique(index.lengths, return_inverse=True)
-    seen = np.full((k.SHARED_COUNTS, len(lengths)), -1, np.int64)
+    seen = np.full((search_kernels.SHARED_COUNTS, len(lengths)), -1, np.int64)
     row = np.empty(len(index.document), np.int32)
     row_posting = np.empty(len(index.document), np.int64)
     unit_rows = np.empty(len(index.units) + 1, np.int64)
-    n_rows = k.number_rows(
+    n_rows = search_kernels.number_rows(
         index.starts, index.document, index.count, length_code, seen, row, row_posting, unit_rows
     )
     example = row_posting[:n_rows]
     terms, unit, count = _terms(index)
     return Weights(
-        terms=k.Terms(
+        terms=search_kernels.Terms(
             starts=index.query_starts,
             term=terms,
             unit=unit,
             rows=np.concatenate([[0], np.cumsum(np.diff(unit_rows)[unit])]).astype(np.int64),
         ),
-        postings=k.Postings(starts=index.starts, document=index.document, row=row),
+        postings=search_kernels.Postings(starts=index.starts, document=index.document, row=row),
         term_count=count,
         unit_rows=unit_rows,
         tf=index.count[example].astype(np.float64),
@@ -274,7 +276,7 @@ def _terms(index: Index) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def find_wanted(
     qrels: Qrels, topics: Sequence[str], order: DocumentOrder, *, relevant_only: bool = True
-) -> k.Wanted:
+) -> search_kernels.Wanted:
     """The judged documents of a collection, topic by topic; others can never be retrieved."""
     place = {order.ids.raw(i): i for i in range(len(order))}
     position = {topic: q for q, topic in enumerate(topics)}
@@ -289,7 +291,7 @@ def find_wanted(
                 ranks.append(rank)
                 rows.append(row)
         sizes.append(len(rows) - size)
-    return k.Wanted(
+    return search_kernels.Wanted(
         topic=np.array([position.get(topic, -1) for topic in qrels.topics], np.int64),
         starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         id_rank=np.array(ranks, np.int64),

@@ -21,7 +21,7 @@ from steadyrank.compute.kernels import (
     specialised,
     trailing_zeros,
 )
-from steadyrank.retrieval.engine.vector_kernels import (
+from steadyrank.retrieval.engine.simd_scores import (
     EIGHT,
     add_eight,
     add_one,
@@ -257,10 +257,10 @@ def _search_topic(topic, terms, postings, table, id_rank, depth, places, block, 
             block.touched[:] = 0
 
 
-def _search_topics(terms, postings, table, id_rank, n_models, keys, found):
+def _search_topics(terms, postings, table, id_rank, n_models, keys, n_ranked):
     """The best documents of each topic by each model, in any order.
 
-    Writes their keys to keys[model, topic, :depth] and their number to found[model, topic].
+    Writes their keys to keys[model, topic, :depth] and their number to n_ranked[model, topic].
     """
     n_topics, depth = keys.shape[1], keys.shape[2]
     capacity = 2 * max(depth, 512)
@@ -286,7 +286,7 @@ def _search_topics(terms, postings, table, id_rank, n_models, keys, found):
             if best.sizes[lane] > depth:
                 keep_largest(best.keys[lane], best.sizes[lane], depth, best.spare)
             size = min(depth, best.sizes[lane])
-            found[lane, topic] = size
+            n_ranked[lane, topic] = size
             keys[lane, topic, :size] = best.keys[lane, :size]
 
 
@@ -329,10 +329,10 @@ def _rank_of(key, keys):
 
 
 @kernel
-def find_ranks(keys, found, wanted, n_documents):
+def find_ranks(keys, n_ranked, wanted, n_documents):
     """Where the judged documents stand: blocks, ranks, rows and lengths of a `JudgedRun`.
 
-    `keys[topic, :found[topic]]` are in any order: only judged documents need a rank, and
+    `keys[topic, :n_ranked[topic]]` are in any order: only judged documents need a rank, and
     counting the keys above each is less work than sorting all.
     """
     n_topics = len(wanted.topic)
@@ -345,11 +345,11 @@ def find_ranks(keys, found, wanted, n_documents):
     n = 0
     for t in range(n_topics):
         topic = wanted.topic[t]
-        if topic >= 0 and found[topic] > 0:
-            lengths[t] = found[topic]
+        if topic >= 0 and n_ranked[topic] > 0:
+            lengths[t] = n_ranked[topic]
             for j in range(wanted.starts[t], wanted.starts[t + 1]):
                 marks[wanted.id_rank[j]] = j + 1
-            here = keys[topic, : found[topic]]
+            here = keys[topic, : n_ranked[topic]]
             for i in range(len(here)):
                 mark = marks[np.int64(here[i] & _LOW)]
                 if mark > 0:

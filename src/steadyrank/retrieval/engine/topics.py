@@ -82,5 +82,5 @@ def _trec_texts(path: Path, fields: tuple[str, ...]) -> Iterable[str]:
     if not starts:
         raise FormatError(path, "topics of id<TAB>text have no desc or narr: ask for title alone")
     for start, stop in zip(starts, [*starts[1:], len(text)], strict=True):
-        found = (re.search(_FIELD.format(field), text[start:stop], re.I) for field in fields)
-        yield " ".join(" ".join(match[1].split()) for match in found if match)
+        matches = (re.search(_FIELD.format(field), text[start:stop], re.I) for field in fields)
+        yield " ".join(" ".join(match[1].split()) for match in matches if match)

@@ -18,7 +18,7 @@ from steadyrank.compute.stores import Arrays, open_store
 from steadyrank.data.ids import PADDING
 from steadyrank.data.read.sources import CHUNK
 from steadyrank.errors import InputError
-from steadyrank.retrieval.engine import token_kernels as k
+from steadyrank.retrieval.engine import token_kernels
 from steadyrank.retrieval.engine.collections import (
     Document,
     Source,
@@ -46,8 +46,8 @@ class WordCounts:
     count: np.ndarray
 
     def __repr__(self) -> str:
-        found = counted(len(self.documents), "document"), counted(len(self.words), "word")
-        return f"<WordCounts: {', '.join(found)}>"
+        sizes = counted(len(self.documents), "document"), counted(len(self.words), "word")
+        return f"<WordCounts: {', '.join(sizes)}>"
 
 
 def count_words(
@@ -130,7 +130,7 @@ class _Words:
 
     @property
     def n_pairs(self) -> int:
-        return int(self.state[k.PAIRS])
+        return int(self.state[token_kernels.PAIRS])
 
     def count(self, data: bytes) -> tuple[np.ndarray, np.ndarray]:
         """The pairs of a batch (words above, counts below), and each document's last of them."""
@@ -140,7 +140,7 @@ class _Words:
         ends = np.empty(data.count(b"\n"), np.int64)
         pairs = np.empty((2, most), np.int32)
         padded = np.frombuffer(data + bytes(PADDING), np.uint8)
-        k.count_batch(
+        token_kernels.count_batch(
             padded,
             len(data),
             self.arena,
@@ -157,12 +157,12 @@ class _Words:
 
     def texts(self) -> list[str]:
         """All words, in the order in which they were met."""
-        bounds = self.offsets[: int(self.state[k.WORDS]) + 1].tolist()
+        bounds = self.offsets[: int(self.state[token_kernels.WORDS]) + 1].tolist()
         raw = self.arena[: bounds[-1]].tobytes()
         return [raw[a:b].decode() for a, b in zip(bounds, bounds[1:], strict=False)]
 
     def _make_room(self, n_words: int, n_bytes: int) -> None:
-        known = int(self.state[k.WORDS])
+        known = int(self.state[token_kernels.WORDS])
         self.arena = _grown(self.arena, int(self.offsets[known]) + n_bytes + PADDING)
         self.offsets = _grown(self.offsets, known + n_words + 1)
         self.hashes = _grown(self.hashes, known + n_words)
@@ -170,7 +170,7 @@ class _Words:
         if len(self.slots) < 2 * (known + n_words):
             size = 1 << (4 * (known + n_words)).bit_length()
             self.slots = np.full(size, -1, np.int32)
-            k.fill_slots(self.hashes, known, self.slots)
+            token_kernels.fill_slots(self.hashes, known, self.slots)
 
 
 def _grown(array: np.ndarray, size: int) -> np.ndarray:
@@ -209,7 +209,9 @@ def _transposed(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     column_starts = np.zeros(n_columns + 1, np.int64)
     rows, counts = np.empty(len(column), np.int32), np.empty(len(column), np.int32)
-    k.transpose(starts, column, np.ascontiguousarray(count), column_starts, rows, counts)
+    token_kernels.transpose(
+        starts, column, np.ascontiguousarray(count), column_starts, rows, counts
+    )
     return column_starts, rows, counts
 
 

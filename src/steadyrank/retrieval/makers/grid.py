@@ -29,7 +29,7 @@ from steadyrank.retrieval.engine.search import DocumentOrder, order_documents, s
 from steadyrank.retrieval.engine.search_kernels import Wanted
 from steadyrank.retrieval.engine.stop_lists import STOP_LISTS, stop_words
 from steadyrank.retrieval.engine.word_counts import WordCounts
-from steadyrank.retrieval.makers.options import Evaluation, Missing, NoRelevant
+from steadyrank.retrieval.makers.inputs import Evaluation, Missing, NoRelevant
 from steadyrank.retrieval.makers.run_folders import Info, Made, Task
 from steadyrank.retrieval.makers.runs import (
     MakingOptions,
@@ -263,8 +263,8 @@ def _make(plan: _Plan, task: Task) -> Made:
     if not task.score:
         asked = {run: model for run, model in asked.items() if run in task.write}
     rankings = search_all(index, asked.values(), depth=plan.depth, order=plan.order)
-    found = (  # Nobody asks where judged documents stand unless there are judgments.
+    runs = (  # Nobody asks where judged documents stand unless there are judgments.
         (run, partial(ranking.to_run, run), partial(ranking.judged, plan.wanted))  # type: ignore[arg-type]
         for run, ranking in zip(asked, rankings, strict=True)
     )
-    return keep_and_score(task, plan.evaluation, found)
+    return keep_and_score(task, plan.evaluation, runs)

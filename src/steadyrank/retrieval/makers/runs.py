@@ -28,7 +28,7 @@ from steadyrank.notebook import shown_by
 from steadyrank.retrieval.engine.search import DEPTH, DocumentOrder, check_depth, find_wanted
 from steadyrank.retrieval.engine.search_kernels import Wanted
 from steadyrank.retrieval.engine.word_counts import WordCounts
-from steadyrank.retrieval.makers.options import (
+from steadyrank.retrieval.makers.inputs import (
     Evaluation,
     Missing,
     NoRelevant,
@@ -53,7 +53,7 @@ Maker = Callable[[Any, Task], Made]
 """Makes the runs of a task by a plan."""
 Planner = Callable[[Evaluation | None], Any]
 """Makes the plan: all that the tasks depend on, and what judgments ask of them."""
-Found = tuple[str, Callable[[], Run], Callable[[], JudgedRun]]
+MadeRun = tuple[str, Callable[[], Run], Callable[[], JudgedRun]]
 """A run's name, the run, and where judged documents stand in it, the latter two on demand."""
 
 
@@ -206,11 +206,11 @@ def wanted_by(
     return find_wanted(evaluation.qrels, list(topics), order, relevant_only=only)
 
 
-def keep_and_score(task: Task, evaluation: Evaluation | None, found: Iterable[Found]) -> Made:
+def keep_and_score(task: Task, evaluation: Evaluation | None, runs: Iterable[MadeRun]) -> Made:
     """Write the runs that the task asks for, and score all of them if it asks for that."""
     made = Made()
     values, lacking = [], []
-    for name, to_run, judge in found:
+    for name, to_run, judge in runs:
         if name in task.write:
             made.keep(task, to_run())
         if task.score and evaluation is not None:

@@ -26,7 +26,7 @@ from steadyrank.retrieval.engine.index import build_index
 from steadyrank.retrieval.engine.models import Model, parse_model
 from steadyrank.retrieval.engine.search import order_documents, spelled
 from steadyrank.retrieval.engine.stop_lists import stop_words
-from steadyrank.retrieval.makers.options import Evaluation, Missing, NoRelevant
+from steadyrank.retrieval.makers.inputs import Evaluation, Missing, NoRelevant
 from steadyrank.retrieval.makers.run_folders import Info, Made, Task
 from steadyrank.retrieval.makers.runs import (
     MakingOptions,
@@ -136,7 +136,7 @@ def _make(plan: _Plan, task: Task) -> Made:
             )
             for rate, csi in plan.design.instances
         ]
-    found = (
+    runs = (
         (
             name,
             partial(run_of, plan.engine, shards, chosen, depth=plan.depth, name=name),
@@ -144,7 +144,7 @@ def _make(plan: _Plan, task: Task) -> Made:
         )
         for name, chosen in zip(task.runs, choices, strict=True)
     )
-    return keep_and_score(task, plan.evaluation, found)
+    return keep_and_score(task, plan.evaluation, runs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -18,7 +18,7 @@ import numpy as np
 from steadyrank.compute.random import block_stream
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.retrieval.engine.word_counts import WordCounts
-from steadyrank.retrieval.shards import kernels as k
+from steadyrank.retrieval.shards import kernels
 from steadyrank.words import counted
 
 Distance = Literal["cosine", "kl"]
@@ -203,8 +203,8 @@ def sample_size(n_documents: int, sample_share: float) -> int:
 def check_sample(n_documents: int, design: ShardDesign) -> None:
     """Refuse a cluster sample without a document for every shard."""
     if design.shards > n_documents:
-        found = counted(n_documents, "document")
-        raise InputError(f"{found} cannot make {design.shards} shards: make fewer")
+        documents = counted(n_documents, "document")
+        raise InputError(f"{documents} cannot make {design.shards} shards: make fewer")
     size = sample_size(n_documents, design.cluster_share)
     if size < design.shards and not design.random_shards:
         need = math.ceil(design.shards / n_documents * 1000) / 1000
@@ -229,9 +229,9 @@ def _rows_of_words(vectors: Vectors, documents: np.ndarray) -> np.ndarray:
     """For each word its row in matrices of centroids, -1 for words in none of `documents`."""
     sampled = np.zeros(vectors.n_documents, np.bool_)
     sampled[documents] = True
-    found = np.zeros(vectors.n_words, np.bool_)
-    found[vectors.word[np.repeat(sampled, np.diff(vectors.starts))]] = True
-    return np.where(found, np.cumsum(found) - 1, -1).astype(np.int32)
+    is_sampled = np.zeros(vectors.n_words, np.bool_)
+    is_sampled[vectors.word[np.repeat(sampled, np.diff(vectors.starts))]] = True
+    return np.where(is_sampled, np.cumsum(is_sampled) - 1, -1).astype(np.int32)
 
 
 Centroids = tuple[np.ndarray, ...]
@@ -242,7 +242,9 @@ def _centroids(
     vectors: Vectors, members: np.ndarray, cluster: np.ndarray, row_of: np.ndarray, n_shards: int
 ) -> Centroids:
     sums = np.zeros((max(1, int(row_of.max()) + 1), n_shards))
-    k.add_members(members, cluster, vectors.starts, vectors.word, vectors.values, row_of, sums)
+    kernels.add_members(
+        members, cluster, vectors.starts, vectors.word, vectors.values, row_of, sums
+    )
     if vectors.distance == "cosine":
         norms = np.sqrt((sums**2).sum(axis=0))
         return ((sums / np.where(norms > 0, norms, 1.0)).astype(np.float32),)
@@ -265,11 +267,11 @@ def _nearest(
     nearest = np.empty(len(documents), np.int32)
     bags = (documents, vectors.starts, vectors.word, vectors.values)
     if vectors.distance == "cosine":
-        k.nearest_by_cosine(*bags, row_of, *centroids, elsewhere, nearest)
+        kernels.nearest_by_cosine(*bags, row_of, *centroids, elsewhere, nearest)
     else:
         shares, logs, background = centroids
         places = np.where(background[row_of] > 0, row_of, -1)
-        k.nearest_by_divergence(
+        kernels.nearest_by_divergence(
             *bags, places, shares, logs, background, SMOOTHING, elsewhere, nearest
         )
     return nearest
@@ -300,5 +302,5 @@ def central_sample(
     rng = block_stream(seed, f"central samples of partition {partition} of sample {sample}", csi)
     member = np.empty(len(part.shard_of), np.bool_)
     order = rng.permutation(len(part.shard_of))
-    k.draw_members(order, part.shard_of, quota.copy(), member)
+    kernels.draw_members(order, part.shard_of, quota.copy(), member)
     return CentralSample(member=member, sizes=quota)

@@ -19,7 +19,7 @@ from steadyrank.measures.scoring import JudgedRun
 from steadyrank.retrieval.engine.index import Index
 from steadyrank.retrieval.engine.search import DocumentOrder, run_of_keys, search_all
 from steadyrank.retrieval.engine.search_kernels import Wanted
-from steadyrank.retrieval.shards import kernels as k
+from steadyrank.retrieval.shards import kernels
 from steadyrank.retrieval.shards.partition import CentralSample, Partition, Statistics
 
 
@@ -41,8 +41,8 @@ def full_rankings(parts: Iterable[tuple[Index, DocumentOrder]], model: str) -> F
     for index, order in parts:
         (ranking,) = search_all(index, [model], depth=max(1, len(order)), order=order)
         lists = lists or [[] for _ in index.topics]
-        for found, keys, merged in zip(ranking.found, ranking.keys, lists, strict=True):
-            merged.append(keys[:found])
+        for n_ranked, keys, merged in zip(ranking.n_ranked, ranking.keys, lists, strict=True):
+            merged.append(keys[:n_ranked])
     ordered = [np.sort(np.concatenate(merged))[::-1] for merged in lists]
     keys = np.concatenate(ordered)
     return FullRankings(
@@ -85,7 +85,7 @@ class Engine:
     """Of exhaustive search."""
     wanted: Wanted | None
     """Judged documents, where instances are to be scored."""
-    judged: k.Judged | None
+    judged: kernels.Judged | None
     """Where they stand in exhaustive search."""
 
     def part(self, kept: np.ndarray) -> tuple[Index, DocumentOrder]:
@@ -99,10 +99,10 @@ class Shards:
 
     partition: Partition
     rankings: FullRankings
-    ranked: k.Ranked
+    ranked: kernels.Ranked
     matches: np.ndarray
     """[topic, shard]: documents found."""
-    judged: k.Judged | None
+    judged: kernels.Judged | None
 
 
 def make_engine(
@@ -139,9 +139,9 @@ def make_shards(engine: Engine, partition: Partition) -> Shards:
             judged = find_judged(rankings, engine.wanted, len(engine.order))
     shard_of = np.empty_like(partition.shard_of)
     shard_of[engine.order.rank] = partition.shard_of
-    ranked = k.Ranked(rankings.starts, rankings.document, shard_of[rankings.document])
+    ranked = kernels.Ranked(rankings.starts, rankings.document, shard_of[rankings.document])
     matches = np.empty((len(engine.index.topics), partition.n_shards), np.int64)
-    k.count_matches(ranked, matches)
+    kernels.count_matches(ranked, matches)
     return Shards(
         partition=replace(partition, shard_of=shard_of),
         rankings=rankings,
@@ -151,7 +151,7 @@ def make_shards(engine: Engine, partition: Partition) -> Shards:
     )
 
 
-def find_judged(rankings: FullRankings, wanted: Wanted, n_documents: int) -> k.Judged:
+def find_judged(rankings: FullRankings, wanted: Wanted, n_documents: int) -> kernels.Judged:
     """Where judged documents stand in full rankings; those that are not there are left out."""
     position = np.full(n_documents, -1, np.int64)
     starts, places, rows = [0], [np.empty(0, np.int64)], [np.empty(0, np.int32)]
@@ -167,7 +167,7 @@ def find_judged(rankings: FullRankings, wanted: Wanted, n_documents: int) -> k.J
         places.append(place[order])
         rows.append(wanted.row[mine][order])
         starts.append(starts[-1] + len(order))
-    return k.Judged(
+    return kernels.Judged(
         wanted.topic, np.array(starts, np.int64), np.concatenate(places), np.concatenate(rows)
     )
 
@@ -185,12 +185,12 @@ def choose_shards(
     if engine.statistics == "shard":
         sampled = full_rankings([engine.part(csi.member[engine.order.rank])], engine.model)
         its_shards = shards.partition.shard_of[sampled.document]
-        ranked = k.Ranked(sampled.starts, sampled.document, its_shards)
+        ranked = kernels.Ranked(sampled.starts, sampled.document, its_shards)
     votes, firsts = np.empty((2, *shards.matches.shape), np.int64)
-    k.vote(ranked, csi.member, csi_depth, votes, firsts)
+    kernels.vote(ranked, csi.member, csi_depth, votes, firsts)
     chosen = np.empty(shards.matches.shape, np.uint8)
     scale = shards.partition.sizes / np.maximum(csi.sizes, 1)
-    k.choose_shards(votes, firsts, scale, top_shards, chosen)
+    kernels.choose_shards(votes, firsts, scale, top_shards, chosen)
     return chosen
 
 
@@ -204,12 +204,12 @@ def run_of(engine: Engine, shards: Shards, chosen: np.ndarray, *, depth: int, na
     n_topics = len(engine.index.topics)
     kept = np.empty(n_topics * min(depth, len(engine.order)) + 1, np.int64)
     blocks = np.empty(n_topics + 1, np.int64)
-    k.keep_chosen(shards.ranked, chosen, depth, kept, blocks)
+    kernels.keep_chosen(shards.ranked, chosen, depth, kept, blocks)
     keys = shards.rankings.keys[kept[: blocks[-1]]]
     return run_of_keys(keys, blocks, engine.index.topics, engine.order, name=name)
 
 
 def judge(shards: Shards, chosen: np.ndarray, *, depth: int) -> JudgedRun:
     """Where the judged documents stand among those of the chosen shards."""
-    found = k.ranks_in_chosen(shards.ranked, shards.judged, chosen, shards.matches, depth)
-    return JudgedRun(*found)
+    judged = kernels.ranks_in_chosen(shards.ranked, shards.judged, chosen, shards.matches, depth)
+    return JudgedRun(*judged)

@@ -113,14 +113,14 @@ class Anova:
 
     def source(self, name: str) -> AnovaSource:
         """The line of that name."""
-        for found in self.sources:
-            if found.source == name:
-                return found
-        raise unknown_name("source", name, [found.source for found in self.sources])
+        for line in self.sources:
+            if line.source == name:
+                return line
+        raise unknown_name("source", name, [line.source for line in self.sources])
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary a source, with the keys that the JSON output has."""
-        return [found.row() for found in self.sources]
+        return [line.row() for line in self.sources]
 
     def caption(self) -> str:
         """How many observations, around which mean."""
@@ -354,15 +354,15 @@ def table_lines(
 
 def _line(name: str, split: Split, *, is_block: bool) -> AnovaSource:
     effect, against = split.effects[name], split.home[name]
-    found: dict[str, Any] = {"source": name, "ss": effect.ss, "df": effect.df, "ms": effect.ms}
+    fields: dict[str, Any] = {"source": name, "ss": effect.ss, "df": effect.df, "ms": effect.ms}
     if effect.df and split.errors[against].df:
         error = split.errors[against]
         f = _ratio(effect.ms, error.ms)
         pvalue = float(special.fdtrc(effect.df, error.df, f)) if np.isfinite(f) else 0.0
-        found |= {"statistic": f, "pvalue": pvalue, "tested_against": against}
+        fields |= {"statistic": f, "pvalue": pvalue, "tested_against": against}
     if effect.df and not is_block:
-        found |= _effect_sizes(effect, split)
-    return AnovaSource(**found)
+        fields |= _effect_sizes(effect, split)
+    return AnovaSource(**fields)
 
 
 def _ratio(numerator: float, denominator: float) -> float:
@@ -393,5 +393,5 @@ def _with_power(line: AnovaSource, split: Split, power: Power, alpha: float) -> 
     if np.isnan(line.omega_squared) or not line.tested_against:
         return line
     df_error = split.errors[line.tested_against].df
-    found = observed_power(line.statistic, line.df, df_error, convention=power, alpha=alpha)
-    return replace(line, power=found)
+    observed = observed_power(line.statistic, line.df, df_error, convention=power, alpha=alpha)
+    return replace(line, power=observed)

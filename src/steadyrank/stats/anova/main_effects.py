@@ -14,7 +14,7 @@ import numpy as np
 from steadyrank.errors import unknown_name
 from steadyrank.stats.anova.balanced import NAN, ROUNDING, Anova
 from steadyrank.stats.inputs import check_open_unit
-from steadyrank.stats.pairs import studentized_range as studentized
+from steadyrank.stats.pairs import studentized_range
 from steadyrank.stats.pairs.result import all_pairs
 
 
@@ -97,5 +97,5 @@ def _ranges(
         differs = np.abs(difference) > ROUNDING * np.abs(means).max()
         return np.where(differs, np.inf, 0.0), np.where(differs, 0.0, 1.0), 0.0
     q = np.abs(difference) / scale
-    width = studentized.critical_value(1.0 - level, means.size, error.df) * scale
-    return q, studentized.survival_many(q, means.size, error.df), width
+    width = studentized_range.critical_value(1.0 - level, means.size, error.df) * scale
+    return q, studentized_range.survival_many(q, means.size, error.df), width

@@ -27,7 +27,7 @@ from steadyrank.stats.anova.balanced import (
 from steadyrank.stats.anova.main_effects import MainEffect
 from steadyrank.stats.anova.parts import Amount, Axes, Split
 from steadyrank.stats.inputs import check_open_unit
-from steadyrank.stats.pairs import studentized_range as studentized
+from steadyrank.stats.pairs import studentized_range
 from steadyrank.stats.pairs.result import ZERO_VARIANCE, all_pairs
 
 if TYPE_CHECKING:
@@ -192,10 +192,10 @@ def _table(fitted: _Fitted, block: str | None, power: Power | None, alpha: float
 def _split(fitted: _Fitted) -> Split:
     from statsmodels.stats.anova import anova_lm
 
-    found = anova_lm(fitted.model, typ=3)
+    table = anova_lm(fitted.model, typ=3)
     amounts = {
         frozenset(map(int, re.findall(r"f(\d+)", str(row)))): Amount(float(ss), round(df))
-        for row, ss, df in zip(found.index, found["sum_sq"], found["df"], strict=True)
+        for row, ss, df in zip(table.index, table["sum_sq"], table["df"], strict=True)
         if str(row).startswith("C(")
     }
     rounding = ROUNDING * float(np.abs(fitted.values).max())
@@ -231,12 +231,12 @@ def _tukey_kramer(fitted: _Fitted, table: Anova, factor: str, level: float) -> M
     scale = _standard_errors(fitted, factor, pairs) / np.sqrt(2.0)
     if error.ms > 0.0:
         statistic = np.abs(difference) / scale
-        pvalue = studentized.survival_many(statistic, means.size, error.df)
+        pvalue = studentized_range.survival_many(statistic, means.size, error.df)
     else:
         differs = np.abs(difference) > ROUNDING * np.abs(means).max()
         scale = np.zeros_like(scale)
         statistic, pvalue = np.where(differs, np.inf, 0.0), np.where(differs, 0.0, 1.0)
-    width = studentized.critical_value(1.0 - level, means.size, error.df) * scale
+    width = studentized_range.critical_value(1.0 - level, means.size, error.df) * scale
     return MainEffect(
         factor=factor,
         means=means,

@@ -103,9 +103,11 @@ def _random_pvalues(
     size = np.max([np.abs(scores).max(axis=(-2, -1)) for scores in systems], axis=0)
     tiny = np.square(CONSTANT * np.maximum(1.0, size))
     pooled = pooled_squares(*(np.where(each <= tiny, 0.0, each) for each in squares), free=free)
-    combined, found = combined_mean_squares(pooled, free=free, df_method=default_df_method(m))
+    combined, satterthwaite = combined_mean_squares(
+        pooled, free=free, df_method=default_df_method(m)
+    )
     error = np.sqrt(len(systems) / (m * n) * combined)
-    return _pvalues(mean, error, found if df is None else df, size)
+    return _pvalues(mean, error, satterthwaite if df is None else df, size)
 
 
 def _pvalues(

@@ -21,7 +21,7 @@ from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit, check_samples, pair_moments
 from steadyrank.stats.instances.kernels import TOGETHER, extreme_counts, words_of
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.pairs import kernels as pair_kernels
+from steadyrank.stats.pairs.kernels import topic_weights
 from steadyrank.stats.pairs.result import (
     CONSTANT,
     NO_DIFFERENCE,
@@ -118,13 +118,13 @@ def algorithm_two(
     _check_choice("mode", mode, ("sound", "paper"))
     _check_choice("alternative", alternative, ("two-sided", "greater"))
     difference, t, n_topics, flag = _student(_topic_means(d))
-    found = _instances(d)
-    counts = np.zeros(len(found.places), np.int64)
+    instances = _instances(d)
+    counts = np.zeros(len(instances.places), np.int64)
     pvalue, error = (1.0, 0.0) if flag == NO_DIFFERENCE else (np.nan, np.nan)
     if flag not in (NO_DIFFERENCE, TOO_FEW) and counts.size:
         two_sided = alternative == "two-sided"
         counts = _extreme_counts(
-            found,
+            instances,
             _limit(t, two_sided),
             n_samples=n_samples,
             seed=seed,
@@ -142,7 +142,7 @@ def algorithm_two(
         pvalue_error=error,
         counts=counts,
         n_samples=n_samples,
-        n_instances=len(found.places),
+        n_instances=len(instances.places),
         n_topics=n_topics,
         mode=mode,
         seed=seed,
@@ -194,21 +194,21 @@ def two_way_bootstrap(
         lambda block: _drawn_differences(systems, seed, block), blocks_of(n_samples), jobs=jobs
     )
     resampled = np.concatenate(drawn)
-    found = resampled[~np.isnan(resampled)]
-    flag, tiny = _spread_flag(found, difference, n_topics)
+    defined = resampled[~np.isnan(resampled)]
+    flag, tiny = _spread_flag(defined, difference, n_topics)
     known = flag != TOO_FEW
-    pvalue, error = _two_sided(found, tiny) if known else (np.nan, np.nan)
+    pvalue, error = _two_sided(defined, tiny) if known else (np.nan, np.nan)
     ends = [0.5 - 0.5 * level, 0.5 + 0.5 * level]
-    low, high = np.quantile(found, ends).tolist() if known else (np.nan, np.nan)
+    low, high = np.quantile(defined, ends).tolist() if known else (np.nan, np.nan)
     return TwoWayBootstrap(
         difference=difference,
-        standard_error=float(found.std()) if known else np.nan,
+        standard_error=float(defined.std()) if known else np.nan,
         interval=Interval(low, high),
         level=level,
         pvalue=pvalue,
         pvalue_error=error,
         n_samples=n_samples,
-        n_undefined=n_samples - found.size,
+        n_undefined=n_samples - defined.size,
         n_instances=(len(first), len(second)),
         n_topics=n_topics,
         seed=seed,
@@ -247,7 +247,7 @@ def _instances(d: np.ndarray) -> _Instances:
 
 
 def _extreme_counts(
-    found: _Instances,
+    instances: _Instances,
     limit: float,
     *,
     n_samples: int,
@@ -257,7 +257,7 @@ def _extreme_counts(
     jobs: int | None,
 ) -> np.ndarray:
     """How many t* reach the limit, for each instance."""
-    key, n_instances = _key(seed), len(found.places)
+    key, n_instances = _key(seed), len(instances.places)
     # An instance whose resamples are counted in one go needs no sweep to find their mean.
     at_once = paper and n_samples <= CHUNK
     tasks = [
@@ -270,7 +270,7 @@ def _extreme_counts(
         counts, totals = np.zeros(n_instances, np.int64), np.zeros(n_instances)
 
         def count(task: tuple[slice, int, int]) -> tuple[np.ndarray, np.ndarray]:
-            some, span = found.some(task[0]), task[1:]
+            some, span = instances.some(task[0]), task[1:]
             return _count(some, shifts[task[0]], span, key, limit, two_sided, at_once)
 
         with workers(jobs=jobs if len(tasks) > 1 else 1) as threads:
@@ -285,7 +285,7 @@ def _extreme_counts(
 
 
 def _count(
-    found: _Instances,
+    instances: _Instances,
     shifts: np.ndarray,
     span: tuple[int, int],
     key: int,
@@ -295,18 +295,18 @@ def _count(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Of some instances and a span of resamples: extreme t*, and the sum of the resample means."""
     counts, totals = np.zeros(len(shifts), np.int64), np.zeros(len(shifts))
-    size = TOGETHER * words_of(int(found.n_topics.max()))
+    size = TOGETHER * words_of(int(instances.n_topics.max()))
     words, positions = np.empty((2, size), np.uint64)
     sums, squares = np.empty((2, span[1] - span[0]))
     extreme_counts(
         np.uint64(key),
         span[0],
-        found.places,
-        found.n_topics,
-        found.entries,
+        instances.places,
+        instances.n_topics,
+        instances.entries,
         shifts,
         recentred,
-        found.largest,
+        instances.largest,
         limit,
         two_sided,
         words,
@@ -365,12 +365,12 @@ def _systems(first: np.ndarray, second: np.ndarray) -> list[_Present]:
     """Both systems, each with a stream that stays with it when they are swapped."""
     swapped = (first.shape, first.tobytes()) > (second.shape, second.tobytes())
     streams = ["instances of one system", "instances of the other"]
-    found = []
+    systems = []
     for scores, stream in zip((first, second), streams[:: -1 if swapped else 1], strict=True):
         there = ~np.isnan(scores)
         some = None if there.all() else there.astype(np.float64)
-        found.append(_Present(np.where(there, scores, 0.0), some, stream))
-    return found
+        systems.append(_Present(np.where(there, scores, 0.0), some, stream))
+    return systems
 
 
 def _drawn_differences(
@@ -406,7 +406,7 @@ def _drawn_weights(seed: int, purpose: str, block: tuple[int, int, int], size: i
     number, first, stop = block
     stream = block_stream(seed, purpose, number)
     weights = np.empty((stop - first, size))
-    pair_kernels.topic_weights(stream.integers(0, size, weights.shape, np.uint32), weights)
+    topic_weights(stream.integers(0, size, weights.shape, np.uint32), weights)
     return weights
 
 
@@ -417,22 +417,22 @@ def _topic_means(scores: np.ndarray) -> np.ndarray:
         return np.asarray(np.where(there, scores, 0.0).sum(axis=0) / there.sum(axis=0))
 
 
-def _spread_flag(found: np.ndarray, difference: float, n_topics: int) -> tuple[str, float]:
+def _spread_flag(differences: np.ndarray, difference: float, n_topics: int) -> tuple[str, float]:
     """The flag of resampled differences, and the size below which one counts as 0."""
-    if n_topics < 2 or not found.size:
+    if n_topics < 2 or not differences.size:
         return TOO_FEW, 0.0
-    tiny = CONSTANT * max(1.0, float(np.abs(found).max()))
-    if float(np.ptp(found)) > tiny:
+    tiny = CONSTANT * max(1.0, float(np.abs(differences).max()))
+    if float(np.ptp(differences)) > tiny:
         return "", tiny
     return (NO_DIFFERENCE if abs(difference) <= tiny else ZERO_VARIANCE), tiny
 
 
-def _two_sided(found: np.ndarray, tiny: float) -> tuple[float, float]:
+def _two_sided(differences: np.ndarray, tiny: float) -> tuple[float, float]:
     """p-value and Monte Carlo error from resampled differences."""
-    extreme = min(int((found <= tiny).sum()), int((found >= -tiny).sum()))
-    share = extreme / found.size
-    error = 2.0 * np.sqrt(share * (1.0 - share) / found.size)
-    return min(1.0, 2.0 * (1 + extreme) / (1 + found.size)), float(error)
+    extreme = min(int((differences <= tiny).sum()), int((differences >= -tiny).sum()))
+    share = extreme / differences.size
+    error = 2.0 * np.sqrt(share * (1.0 - share) / differences.size)
+    return min(1.0, 2.0 * (1 + extreme) / (1 + differences.size)), float(error)
 
 
 def _matrix(name: str, values: ArrayLike) -> np.ndarray:

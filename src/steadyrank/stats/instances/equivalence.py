@@ -51,8 +51,8 @@ def equivalence_test(
 
     Reference: Schuirmann 1987, doi:10.1007/BF01068419.
 
-    >>> found = equivalence_test(0.004, 0.0035, df=148, delta=0.01)
-    >>> found.equivalent, round(found.pvalue_equivalence, 5), round(found.interval[1], 5)
+    >>> test = equivalence_test(0.004, 0.0035, df=148, delta=0.01)
+    >>> test.equivalent, round(test.pvalue_equivalence, 5), round(test.interval[1], 5)
     (True, 0.04428, 0.00979)
     """
     check_delta(delta)

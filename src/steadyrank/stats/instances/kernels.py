@@ -72,8 +72,8 @@ def add_entries(
                 for position, total in zip((lower, upper), totals[2 * k :], strict=False):
                     pointer = builder.gep(data(0), [position], source_etype=real)
                     pointer = builder.bitcast(pointer, entry.as_pointer())
-                    found = builder.load(pointer, align=8, typ=entry)
-                    builder.store(builder.fadd(builder.load(total, typ=entry), found), total)
+                    value = builder.load(pointer, align=8, typ=entry)
+                    builder.store(builder.fadd(builder.load(total, typ=entry), value), total)
         parts = [builder.load(total, typ=entry) for total in totals]
         while len(parts) > 1:
             parts = [builder.fadd(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]

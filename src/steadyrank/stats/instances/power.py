@@ -181,10 +181,10 @@ class _Layout(NamedTuple):
 
     @classmethod
     def of(cls, test: InstanceTest, topics: int, instances: int) -> _Layout:
-        found, error = test.variances, test.variances.residual
+        variances, error = test.variances, test.variances.residual
         by_instance, by_topic = (
-            topics * found.instance + error,
-            instances * found.system_topic + error,
+            topics * variances.instance + error,
+            instances * variances.system_topic + error,
         )
         own = test.systems * (instances - 1)
         variance = test.systems * (by_instance + by_topic - error) / (topics * instances)

@@ -66,12 +66,12 @@ class Strata:
         """The same with first and second derivatives."""
         squares, df, loads = _effective(self, reml)
         spread = loads @ variances
-        known, found = df / spread**2, squares / spread**3
+        known, observed = df / spread**2, squares / spread**3
         return Slopes(
             point=self.point(variances, reml),
-            gradient=loads.T @ (known * spread - found * spread),
+            gradient=loads.T @ (known * spread - observed * spread),
             fisher=(loads.T * known) @ loads,
-            hessian=(loads.T * (2.0 * found - known)) @ loads,
+            hessian=(loads.T * (2.0 * observed - known)) @ loads,
             covariance_slopes=np.tensordot(self.fixed_loads.T, self.fixed_shapes, 1),
             # Each fixed effect lies in one stratum, which P leaves without it.
             leverage=np.zeros((*2 * loads.shape[1:], *self.fixed_shapes.shape[1:])),
@@ -144,12 +144,12 @@ def best_of_strata(strata: Strata, reml: bool, free: np.ndarray) -> Optimum:
     exact = _pooled(strata, free) if reml else None
     if exact is not None and (exact.variances[free[:-1]] > 0.0).all():
         return exact
-    found = maximise(strata, reml, free)
+    optimum = maximise(strata, reml, free)
     if not reml:
-        return found
-    exact = _pooled(strata, np.flatnonzero(found.variances > 0.0))
+        return optimum
+    exact = _pooled(strata, np.flatnonzero(optimum.variances > 0.0))
     if exact is None or (exact.variances < 0.0).any():
-        return found
+        return optimum
     return exact
 
 

@@ -97,8 +97,8 @@ def fit(model: MixedModel, *, reml: bool = True, df_method: DfMethod = "satterth
 
     >>> y = np.array([[0.3, 0.5, 0.1, 0.6], [0.4, 0.5, 0.2, 0.8], [0.2, 0.6, 0.1, 0.7]])
     >>> terms = {"instance": "instance", "topic": "topic"}
-    >>> found = fit(MixedModel(y, axes=("instance", "topic"), random=terms))
-    >>> round(found.variances["topic"], 4), found.df.round(4).tolist(), found.dropped
+    >>> fitted = fit(MixedModel(y, axes=("instance", "topic"), random=terms))
+    >>> round(fitted.variances["topic"], 4), fitted.df.round(4).tolist(), fitted.dropped
     (0.0608, [3.1631], ())
     """
     _check_df_method(df_method, reml)
@@ -126,16 +126,16 @@ def _check_df_method(df_method: DfMethod, reml: bool) -> None:
         raise InputError("Kenward and Roger's adjustment is of REML estimates: fit with reml=True")
 
 
-def coefficient_intervals(found: MixedFit, *, level: float = 0.95) -> np.ndarray:
+def coefficient_intervals(fitted: MixedFit, *, level: float = 0.95) -> np.ndarray:
     """Low and high limit of each coefficient, [coefficient, 2]: estimate ± t(df) standard errors.
 
     Assumes what `fit` assumes.
     """
     check_open_unit("level", level)
-    zero = found.standard_errors == 0.0
-    quantile = special.stdtrit(np.where(zero, 1.0, found.df), 0.5 + 0.5 * level)
-    half = np.where(zero, 0.0, quantile * found.standard_errors)
-    return np.stack([found.estimates - half, found.estimates + half], axis=1)
+    zero = fitted.standard_errors == 0.0
+    quantile = special.stdtrit(np.where(zero, 1.0, fitted.df), 0.5 + 0.5 * level)
+    half = np.where(zero, 0.0, quantile * fitted.standard_errors)
+    return np.stack([fitted.estimates - half, fitted.estimates + half], axis=1)
 
 
 def component_intervals(
@@ -339,8 +339,8 @@ def _profile_limits(profile: _Profile, k: int, threshold: float) -> tuple[float,
 
     def limit(low: float, high: float) -> float:
         # On these scales the profile is close to a straight line.
-        found = optimize.brentq(excess, np.log(low), np.log(high), xtol=1e-7)
-        return float(np.exp(found))
+        log_limit = optimize.brentq(excess, np.log(low), np.log(high), xtol=1e-7)
+        return float(np.exp(log_limit))
 
     best, low = profile.best.variances, 0.0
     top = max(float(best[k]), 1e-3 * float(best[-1]))

@@ -53,8 +53,8 @@ def pooled_squares(
     Mathematical Statistics 33(1), 1962).
 
     >>> one, both = np.array(0.2), np.array(0.9)
-    >>> found = pooled_squares(one, both, np.array(1.0), free=(4, 4, 16))
-    >>> float(found.residual.round(4)), bool(found.has_instance), bool(found.has_topic)
+    >>> pooled = pooled_squares(one, both, np.array(1.0), free=(4, 4, 16))
+    >>> float(pooled.residual.round(4)), bool(pooled.has_instance), bool(pooled.has_topic)
     (0.84, False, True)
     """
     instance_first = instance <= topic

@@ -104,8 +104,8 @@ def posterior(
 
     >>> y = np.random.default_rng(0).normal(0.1, 1.0, (5, 40))
     >>> terms = {"instance": "instance", "topic": "topic"}
-    >>> found = posterior(MixedModel(y, axes=("instance", "topic"), random=terms))
-    >>> found.converged, found.draws.shape, found.acceptance
+    >>> sampled = posterior(MixedModel(y, axes=("instance", "topic"), random=terms))
+    >>> sampled.converged, sampled.draws.shape, sampled.acceptance
     (True, (4, 1000, 1), 1.0)
     """
     check_open_unit("level", level)

@@ -147,15 +147,15 @@ def maximise(likelihood: Likelihood, reml: bool, free: np.ndarray) -> Optimum:
     variances[free] = 1.0 / len(free)
     variances, converged = search(likelihood, reml, free, variances)
     variances = _without_negligible(likelihood, reml, variances)
-    found, bounded = likelihood.slopes(variances, reml), bool(variances[-1] > FLOOR)
+    slopes, bounded = likelihood.slopes(variances, reml), bool(variances[-1] > FLOOR)
     return Optimum(
         variances=variances,
-        uncertainty=_uncertainty(found.hessian, variances, bounded),
-        value=found.point.value,
+        uncertainty=_uncertainty(slopes.hessian, variances, bounded),
+        value=slopes.point.value,
         bounded=bounded,
-        estimates=found.point.estimates,
-        covariance=found.point.covariance,
-        covariance_slopes=found.covariance_slopes,
+        estimates=slopes.point.estimates,
+        covariance=slopes.point.covariance,
+        covariance_slopes=slopes.covariance_slopes,
         converged=converged,
     )
 
@@ -194,14 +194,14 @@ def _uncertainty(hessian: np.ndarray, variances: np.ndarray, bounded: bool) -> n
     A residual variance at its floor is taken as known.
     """
     inside = np.flatnonzero(variances > 0.0)[: None if bounded else -1]
-    found = np.full(hessian.shape, np.nan)
+    covariance = np.full(hessian.shape, np.nan)
     root, scale = _root(hessian[np.ix_(inside, inside)])
     if root is not None:
         back = solve_triangular(root, np.eye(len(inside)), check_finite=False) / scale[:, None]
-        found[np.ix_(inside, inside)] = 2.0 * back @ back.T
+        covariance[np.ix_(inside, inside)] = 2.0 * back @ back.T
     if not bounded:
-        found[np.append(inside, -1), -1] = found[-1, np.append(inside, -1)] = 0.0
-    return found
+        covariance[np.append(inside, -1), -1] = covariance[-1, np.append(inside, -1)] = 0.0
+    return covariance
 
 
 def _halved(
@@ -242,9 +242,9 @@ def _best_nearby(
     if root is None or not len(moving):
         return variances
     pull = solve_triangular(root, here.gradient[moving] / scale, trans=1, check_finite=False)
-    found, _ = nnls(root, root @ ((variances - lowest)[moving] * scale) - pull)
+    step, _ = nnls(root, root @ ((variances - lowest)[moving] * scale) - pull)
     target = variances.copy()
-    target[moving] = lowest[moving] + found / scale
+    target[moving] = lowest[moving] + step / scale
     return target
 
 

@@ -167,5 +167,5 @@ def _fitted_layout(loads: np.ndarray, states: np.ndarray, values: np.ndarray) ->
     columns = root * (columns - weight @ columns / weight.sum())
     target = root[:, 0] * (values - weight @ values / weight.sum())
     scale = np.sqrt((columns**2).sum(axis=0))
-    found, _ = nnls(columns / scale, target)
-    return np.ascontiguousarray((found / scale).reshape(2, -1).T)
+    weights, _ = nnls(columns / scale, target)
+    return np.ascontiguousarray((weights / scale).reshape(2, -1).T)

@@ -268,8 +268,8 @@ def _variances(
     pool = [error, *(named[name] for name in dropped)]
     residual = sum(part.ss for part in pool) / sum(part.df for part in pool)
     others = {"instance": shape[1], "topic": shape[0]}
-    found = {
+    variances = {
         name: 0.0 if name in dropped else (part.ms - residual) / others[name]
         for name, part in named.items()
     }
-    return {**found, "residual": residual}
+    return {**variances, "residual": residual}

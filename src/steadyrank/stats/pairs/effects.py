@@ -63,8 +63,8 @@ def effect_sizes(scores: ArrayLike, pairs: ArrayLike) -> EffectSizes:
     Reference: Jayasinghe et al. 2015, doi:10.1016/j.ipm.2015.06.005; Cliff 1993,
     doi:10.1037/0033-2909.114.3.494; Cohen 1988, doi:10.4324/9780203771587.
 
-    >>> found = effect_sizes([[0.5, 0.7, 0.6], [0.4, 0.5, 0.6]], [[0, 1]])
-    >>> found.paired_d.round(6).tolist(), found.reading.tolist(), found.wins.tolist()
+    >>> sizes = effect_sizes([[0.5, 0.7, 0.6], [0.4, 0.5, 0.6]], [[0, 1]])
+    >>> sizes.paired_d.round(6).tolist(), sizes.reading.tolist(), sizes.wins.tolist()
     ([1.0], ['large'], [2])
     """
     matrix, chosen = _check(scores, pairs)

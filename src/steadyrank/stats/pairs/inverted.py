@@ -15,7 +15,7 @@ from scipy.special import bdtr, ndtri
 
 from steadyrank.compute.random import blocks_of
 from steadyrank.stats.inputs import check_open_unit
-from steadyrank.stats.pairs import kernels as pair_kernels
+from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.resampled import (
     n_shared,
     resampled_statistics,
@@ -46,7 +46,7 @@ def hodges_lehmann_limits(
     check_open_unit("alpha", alpha)
     limits = np.empty((len(pairs), 2))
     for part, z, tolerance in differences(scores, pairs):
-        pair_kernels.signed_rank_limits(
+        kernels.signed_rank_limits(
             z, tolerance, exact_up_to, alpha, float(-ndtri(alpha / 2.0)), limits[part]
         )
     return limits

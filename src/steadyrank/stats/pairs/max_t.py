@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 from steadyrank.compute.random import blocks_of
 from steadyrank.data.scores import mean_of_present
 from steadyrank.stats.inputs import check_open_unit, check_samples
-from steadyrank.stats.pairs import kernels as pair_kernels
+from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.resampled import Block, sign_patterns
 from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW, ZERO_VARIANCE
 from steadyrank.stats.pairs.tests import Moments, checked, differences, in_threads, moments
@@ -91,18 +91,18 @@ def max_t(
     scores, pairs = checked(scores, pairs)
     check_samples(n_samples)
     check_open_unit("alpha", alpha)
-    found = moments(scores, pairs)
-    family = _family(scores, pairs, found)
+    differences = moments(scores, pairs)
+    family = _family(scores, pairs, differences)
     counts, largest, n_patterns, exact = _count(
         scores, family, n_samples=n_samples, seed=seed, jobs=jobs
     )
-    pvalue = np.where(found.flag == TOO_FEW, np.nan, 1.0)
+    pvalue = np.where(differences.flag == TOO_FEW, np.nan, 1.0)
     stepped = np.maximum.accumulate((1.0 + counts) / (1.0 + n_patterns))
     pvalue[family.place] = np.minimum(1.0, stepped)
     limit = _order_statistic(largest, alpha, n_patterns)
     return MaxT(
         pvalue=pvalue,
-        critical=family.scale.to_t(limit, found.n),
+        critical=family.scale.to_t(limit, differences.n),
         n_patterns=n_patterns,
         exact=exact,
     )
@@ -151,12 +151,12 @@ class _Family:
     scale: _Scale
 
 
-def _family(scores: np.ndarray, pairs: np.ndarray, found: Moments) -> _Family:
-    tested = (found.flag == "") | (found.flag == ZERO_VARIANCE)
-    tested &= (found.n >= FEWEST_SHARED) | (found.n == scores.shape[1])
+def _family(scores: np.ndarray, pairs: np.ndarray, differences: Moments) -> _Family:
+    tested = (differences.flag == "") | (differences.flag == ZERO_VARIANCE)
+    tested &= (differences.n >= FEWEST_SHARED) | (differences.n == scores.shape[1])
     place = np.flatnonzero(tested)
-    n, mean, sd = found.n[place], found.mean[place], found.sd[place]
-    constant = found.flag[place] == ZERO_VARIANCE
+    n, mean, sd = differences.n[place], differences.mean[place], differences.sd[place]
+    constant = differences.flag[place] == ZERO_VARIANCE
     weight = np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, sd * np.sqrt(n * (n - 1.0))))
     with np.errstate(invalid="ignore"):
         t = np.where(constant, np.inf, np.abs(mean) / np.where(constant, 1.0, sd) * np.sqrt(n))
@@ -166,7 +166,7 @@ def _family(scores: np.ndarray, pairs: np.ndarray, found: Moments) -> _Family:
     observed = r
     if len(scale.sizes):
         observed = np.empty_like(r)
-        pair_kernels.look_up(r[None, :], size, scale.table, observed[None, :])
+        kernels.look_up(r[None, :], size, scale.table, observed[None, :])
     observed = np.where(constant, np.inf, observed)
     order = np.lexsort((place, -observed))
     better = np.where((mean < 0.0)[:, None], pairs[place][:, ::-1], pairs[place])[order]
@@ -220,7 +220,7 @@ def _count(
         for first in range(0, len(signs), at_once):
             part = slice(first, first + at_once)
             values = _statistics(sums[part], family, signs[part])
-            pair_kernels.step_counts(values, family.observed, counts, largest[part])
+            kernels.step_counts(values, family.observed, counts, largest[part])
         return counts, largest
 
     answers: Sequence[tuple[np.ndarray, np.ndarray]] = in_threads(count, blocks, jobs=jobs)
@@ -234,11 +234,11 @@ def _count(
 def _statistics(sums: np.ndarray, family: _Family, signs: np.ndarray) -> np.ndarray:
     """The comparable statistics of all pairs under each pattern, [pattern, pair]."""
     values = np.empty((len(signs), len(family.place)))
-    pair_kernels.signed_differences(sums, family.pairs, family.weight, values)
+    kernels.signed_differences(sums, family.pairs, family.weight, values)
     if len(family.with_gaps):
         values[:, family.with_gaps] = signs @ family.gap_differences
     if len(family.scale.sizes):
-        pair_kernels.look_up(values, family.size, family.scale.table, values)
+        kernels.look_up(values, family.size, family.scale.table, values)
     return values
 
 

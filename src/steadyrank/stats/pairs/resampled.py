@@ -15,7 +15,7 @@ import numpy as np
 from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_samples, pair_differences
-from steadyrank.stats.pairs import kernels as pair_kernels
+from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, PairTests
 from steadyrank.stats.pairs.tests import add_up, checked, differences, in_threads, paired_t, slices
 
@@ -134,7 +134,7 @@ def _all_flips(scores: np.ndarray, pairs: np.ndarray, *, jobs: int | None) -> np
 
     def enumerate_flips(part: slice) -> None:
         for inner, z, tolerance in differences(scores, pairs[part]):
-            pair_kernels.exact_flips(z, tolerance, pvalue[part][inner])
+            kernels.exact_flips(z, tolerance, pvalue[part][inner])
 
     in_threads(enumerate_flips, slices(len(pairs), 64), jobs=jobs)
     return pvalue
@@ -153,20 +153,18 @@ def _drawn_flips(
     shared, partial = np.flatnonzero(whole), np.flatnonzero(~whole)
 
     def count(blocks: Sequence[Block]) -> np.ndarray:
-        found = np.zeros(len(pairs), np.int64)
+        counts = np.zeros(len(pairs), np.int64)
         for block in blocks:
             signs = sign_patterns(seed, block, scores.shape[1])
             extreme = np.zeros(len(shared), np.int64)
-            pair_kernels.count_run_differences(
-                runs @ signs.T, pairs[shared], limit[shared], extreme
-            )
-            found[shared] += extreme
+            kernels.count_run_differences(runs @ signs.T, pairs[shared], limit[shared], extreme)
+            counts[shared] += extreme
             for part, z, _ in differences(scores, pairs[partial]):
                 at = partial[part]
                 extreme = np.zeros(len(at), np.int64)
-                pair_kernels.count_extreme(signs @ np.nan_to_num(z).T, limit[at], True, extreme)
-                found[at] += extreme
-        return found
+                kernels.count_extreme(signs @ np.nan_to_num(z).T, limit[at], True, extreme)
+                counts[at] += extreme
+        return counts
 
     return add_up(count, blocks_of(n_samples), len(pairs), jobs=jobs)
 
@@ -213,7 +211,7 @@ def _resampled_counts(
     limit = t * (1.0 - CONSTANT * np.sign(t))
 
     def count(some: Sequence[Block]) -> np.ndarray:
-        found = np.zeros(len(pairs), np.int64)
+        counts = np.zeros(len(pairs), np.int64)
         for block in some:
             for n, members in groups.items():
                 weights = topic_draws(seed, block, n)
@@ -223,9 +221,9 @@ def _resampled_counts(
                         shared_differences(scores, pairs[at], n), weights, share.get(n)
                     )
                     extreme = np.zeros(len(at), np.int64)
-                    pair_kernels.count_extreme(t_star, limit[at], two_sided, extreme)
-                    found[at] += extreme
-        return found
+                    kernels.count_extreme(t_star, limit[at], two_sided, extreme)
+                    counts[at] += extreme
+        return counts
 
     return add_up(count, blocks, len(pairs), jobs=jobs)
 
@@ -243,7 +241,7 @@ def resampled_statistics(
     shift = np.zeros(len(z)) if mean_weights is None else centred @ mean_weights / n
     largest = np.abs(z).max(axis=1)
     t: np.ndarray = weights @ centred.T
-    pair_kernels.resampled_t(t, weights @ np.square(centred).T, float(n), shift, largest)
+    kernels.resampled_t(t, weights @ np.square(centred).T, float(n), shift, largest)
     return t
 
 
@@ -265,7 +263,7 @@ def topic_draws(seed: int, block: Block, n_topics: int) -> np.ndarray:
     number, first, stop = block
     stream = block_stream(seed, "topics", number)
     weights = np.empty((stop - first, n_topics))
-    pair_kernels.topic_weights(
+    kernels.topic_weights(
         stream.integers(0, n_topics, size=weights.shape, dtype=np.uint32), weights
     )
     return weights
@@ -285,10 +283,10 @@ def _mean_weights(
 
 
 def _nonzero(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    found = np.empty(len(pairs), np.int64)
+    counts = np.empty(len(pairs), np.int64)
     for part, z, tolerance in differences(scores, pairs):
-        found[part] = (np.abs(z) > tolerance[:, None]).sum(axis=1)
-    return found
+        counts[part] = (np.abs(z) > tolerance[:, None]).sum(axis=1)
+    return counts
 
 
 def _most_flipped(exact_up_to: int) -> int:

@@ -48,12 +48,12 @@ def survival_many(q: np.ndarray, n_means: int, df: float) -> np.ndarray:
     largest = _last_followed(float(values[-1]), n_means, df)
     inside = np.minimum(values, largest)
     if values.size <= DIRECT:
-        found = survival(inside, n_means, df)
+        chances = survival(inside, n_means, df)
     else:
         # How BLAS splits a product over processors may change the last bits.
         with threadpool_limits(1, user_api="blas"):
-            found = _interpolated(inside, largest, n_means, df)
-    tails: np.ndarray = np.clip(found, 0.0, 1.0)[place.reshape(np.shape(q))]
+            chances = _interpolated(inside, largest, n_means, df)
+    tails: np.ndarray = np.clip(chances, 0.0, 1.0)[place.reshape(np.shape(q))]
     return tails
 
 
@@ -122,8 +122,8 @@ def _interpolated(q: np.ndarray, largest: float, n_means: int, df: float) -> np.
         worst = np.abs(polynomial(finer_nodes) - finer_logs).max()
         nodes, logs, size = finer_nodes, finer_logs, 2 * size
         if worst < AGREEMENT or size >= 1024:
-            found: np.ndarray = np.exp(_polynomial(nodes, logs)(np.log1p(q)))
-            return found
+            chances: np.ndarray = np.exp(_polynomial(nodes, logs)(np.log1p(q)))
+            return chances
 
 
 def _chebyshev(size: int, end: float, n_means: int, df: float) -> tuple[np.ndarray, np.ndarray]:

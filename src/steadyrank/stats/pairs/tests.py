@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_pairs, check_scores
-from steadyrank.stats.pairs import kernels as pair_kernels
+from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.result import (
     CONSTANT,
     NO_DIFFERENCE,
@@ -57,13 +57,15 @@ def paired_t(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
     (2.3238, 0.1027)
     """
     scores, pairs = checked(scores, pairs)
-    found = moments(scores, pairs)
+    differences = moments(scores, pairs)
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = found.mean / (found.sd / np.sqrt(found.n))
-        t[found.flag == ZERO_VARIANCE] = np.inf * np.sign(found.mean[found.flag == ZERO_VARIANCE])
-        t[(found.flag == NO_DIFFERENCE) | (found.flag == TOO_FEW)] = np.nan
-        pvalue = np.minimum(1.0, 2.0 * stdtr(found.n - 1.0, -np.abs(t)))
-    return _result("t", found, t, pvalue, "Student's paired t, two-sided")
+        t = differences.mean / (differences.sd / np.sqrt(differences.n))
+        t[differences.flag == ZERO_VARIANCE] = np.inf * np.sign(
+            differences.mean[differences.flag == ZERO_VARIANCE]
+        )
+        t[(differences.flag == NO_DIFFERENCE) | (differences.flag == TOO_FEW)] = np.nan
+        pvalue = np.minimum(1.0, 2.0 * stdtr(differences.n - 1.0, -np.abs(t)))
+    return _result("t", differences, t, pvalue, "Student's paired t, two-sided")
 
 
 def significant_counts(
@@ -116,7 +118,7 @@ def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) ->
     w_plus, ties = np.empty(len(pairs)), np.empty(len(pairs))
     n, pvalue = np.empty(len(pairs), np.int64), np.full(len(pairs), np.nan)
     for part, z, tolerance in differences(scores, pairs):
-        pair_kernels.signed_ranks(
+        kernels.signed_ranks(
             z, tolerance, exact_up_to, w_plus[part], n[part], ties[part], pvalue[part]
         )
     normal = n > exact_up_to
@@ -247,7 +249,7 @@ def _from_gram(
         n_topics,
         means[first] - means[second],
         sd,
-        (squares <= pair_kernels.CANCELLED * total) | (sd <= tiny),
+        (squares <= kernels.CANCELLED * total) | (sd <= tiny),
     )
 
 
@@ -272,7 +274,7 @@ def means_and_errors(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
     means = values.mean(axis=2)
     centred = values - means[:, :, None]
     gram = centred @ centred.transpose(0, 2, 1)
-    pair_kernels.standard_errors(centred, gram, errors)
+    kernels.standard_errors(centred, gram, errors)
     return np.asarray(means)
 
 
@@ -280,7 +282,7 @@ def _block_t(values: np.ndarray) -> np.ndarray:
     errors = np.empty((len(values), values.shape[1] * (values.shape[1] - 1) // 2))
     means = means_and_errors(values, errors)
     t = np.empty_like(errors)
-    pair_kernels.replicate_t(means, errors, t)
+    kernels.replicate_t(means, errors, t)
     return t
 
 
@@ -295,21 +297,21 @@ def _check_replicates(values: np.ndarray) -> None:
 
 def _result(
     test: str,
-    found: Moments,
+    differences: Moments,
     statistic: np.ndarray,
     pvalue: np.ndarray,
     method: str,
     direction: np.ndarray | None = None,
 ) -> PairTests:
-    pvalue[found.flag == NO_DIFFERENCE] = 1.0
-    pvalue[found.flag == TOO_FEW] = np.nan
+    pvalue[differences.flag == NO_DIFFERENCE] = 1.0
+    pvalue[differences.flag == TOO_FEW] = np.nan
     return PairTests(
         test=test,
-        n=found.n,
-        difference=found.mean,
+        n=differences.n,
+        difference=differences.mean,
         statistic=statistic,
         pvalue=pvalue,
-        flag=found.flag,
+        flag=differences.flag,
         method=method,
         direction=direction,
     )

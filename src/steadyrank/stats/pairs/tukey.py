@@ -24,7 +24,7 @@ from steadyrank.stats.inputs import (
     check_samples,
     check_scores,
 )
-from steadyrank.stats.pairs import studentized_range as studentized
+from steadyrank.stats.pairs import studentized_range
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, PairTests
 from steadyrank.stats.pairs.tukey_kernels import permuted_ranges
 
@@ -121,8 +121,8 @@ def tukey_hsd(scores: ArrayLike, pairs: ArrayLike, *, level: float = 0.95) -> Tu
     if anova.flag == "":
         scale = np.sqrt(anova.error.ms / anova.n_topics)
         statistic = np.abs(difference) / scale
-        pvalue = studentized.survival_many(statistic, anova.n_runs, anova.error.df)
-        critical = studentized.critical_value(1.0 - level, anova.n_runs, anova.error.df)
+        pvalue = studentized_range.survival_many(statistic, anova.n_runs, anova.error.df)
+        critical = studentized_range.critical_value(1.0 - level, anova.n_runs, anova.error.df)
         half_width = critical * scale
         statistic[flag == NO_DIFFERENCE], pvalue[flag == NO_DIFFERENCE] = 0.0, 1.0
     elif anova.flag != TOO_FEW:

@@ -97,8 +97,8 @@ def needed_topics(
 
     Examples
     --------
-    >>> found = needed_topics([0.02, 0.05], 0.025, 50)
-    >>> found.topics.tolist(), found.low.tolist(), found.high.tolist()
+    >>> needed = needed_topics([0.02, 0.05], 0.025, 50)
+    >>> needed.topics.tolist(), needed.low.tolist(), needed.high.tolist()
     ([493.0, 81.0], [51.0, 24.0], [inf, 8404.0])
     """
     check_rates(alpha, beta)
@@ -145,13 +145,13 @@ def _sizes(standardised: np.ndarray, alpha: float, beta: float) -> np.ndarray:
     """The smallest n >= 2 with which each standardised difference is shown; infinite for 0."""
     sizes, noncentrality = _noncentralities(alpha, beta)
     smallest = noncentrality[: SMALL - 1] / np.sqrt(sizes[: SMALL - 1])
-    found = np.full(standardised.shape, np.nan)
-    found[standardised == 0.0] = np.inf
+    n_topics = np.full(standardised.shape, np.nan)
+    n_topics[standardised == 0.0] = np.inf
     few = standardised >= smallest[-1]
-    found[few] = 2.0 + np.searchsorted(-smallest, -standardised[few])
+    n_topics[few] = 2.0 + np.searchsorted(-smallest, -standardised[few])
     many = (standardised > 0.0) & ~few
-    found[many] = _interpolated(standardised[many], sizes, noncentrality, alpha, beta)
-    return found
+    n_topics[many] = _interpolated(standardised[many], sizes, noncentrality, alpha, beta)
+    return n_topics
 
 
 def _interpolated(
@@ -186,12 +186,12 @@ def _noncentralities(alpha: float, beta: float) -> tuple[np.ndarray, np.ndarray]
     rising = SMALL * STEP ** np.arange(1, math.ceil(math.log(FAR / SMALL, STEP)) + 1)
     sizes = np.concatenate([np.arange(2.0, SMALL + 1), np.ceil(rising), [np.inf]])
     critical = -float(special.ndtri(alpha / 2.0))
-    found = np.empty(len(sizes))
+    noncentralities = np.empty(len(sizes))
     start = critical - float(special.ndtri(beta))
     # From many topics to few: each solution is where the next search starts.
     for place in range(len(sizes) - 1, -1, -1):
-        start = found[place] = _noncentrality(float(sizes[place]), alpha, beta, start)
-    return sizes, found
+        start = noncentralities[place] = _noncentrality(float(sizes[place]), alpha, beta, start)
+    return sizes, noncentralities
 
 
 def _noncentrality(n: float, alpha: float, beta: float, start: float) -> float:

@@ -126,8 +126,8 @@ class PairVariances:
 def pair_variances(scores: ArrayLike, pairs: ArrayLike) -> PairVariances:
     """Means, variances (ddof 1) and covariance of pairs of rows of scores [run, topic].
 
-    >>> found = pair_variances([[0.3, 0.5, 0.4], [0.2, 0.5, 0.3]], [[0, 1]])
-    >>> found.covariance.round(4).tolist(), found.variance.round(4).tolist()
+    >>> variances = pair_variances([[0.3, 0.5, 0.4], [0.2, 0.5, 0.3]], [[0, 1]])
+    >>> variances.covariance.round(4).tolist(), variances.variance.round(4).tolist()
     ([0.015], [0.0033])
     """
     matrix = check_scores(scores)

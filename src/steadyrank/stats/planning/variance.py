@@ -110,7 +110,7 @@ def _squared_covariances(centred: np.ndarray, present: np.ndarray) -> float:
     T is the trace of the product of the two runs' centring matrices: n - 1 where all topics are
     there, and otherwise c (1 - 1/n_i - 1/n_j) + c² / (n_i n_j) for c common topics.
     """
-    found = 0.0
+    total = 0.0
     share = 1.0 / present.sum(axis=1)
     for start in range(0, len(share), RUN_BLOCK):
         block = slice(start, start + RUN_BLOCK)
@@ -119,8 +119,8 @@ def _squared_covariances(centred: np.ndarray, present: np.ndarray) -> float:
         expects = common * (1.0 - share[block, None] - share)
         expects += common**2 * share[block, None] * share
         known = expects > 1e-9
-        found += float((products[known] ** 2 / expects[known]).sum())
-    return found
+        total += float((products[known] ** 2 / expects[known]).sum())
+    return total
 
 
 def not_rounding(squares: float, df: int, values: np.ndarray) -> float:

@@ -124,29 +124,29 @@ class PivotalDraws:
         self, n_topics: float, n_instances: float, confidence: float = 0.95
     ) -> Interval:
         """Interval of E rho²; for normal effects, approximate."""
-        found = _coefficients(self.system, self.relative, n_topics, n_instances)
-        return _span(found, self.components.e_rho2(n_topics, n_instances), confidence)
+        draws = _coefficients(self.system, self.relative, n_topics, n_instances)
+        return _span(draws, self.components.e_rho2(n_topics, n_instances), confidence)
 
     def phi_interval(
         self, n_topics: float, n_instances: float, confidence: float = 0.95
     ) -> Interval:
         """Interval of Phi; for normal effects, approximate."""
-        found = _coefficients(self.system, self.absolute, n_topics, n_instances)
-        return _span(found, self.components.phi(n_topics, n_instances), confidence)
+        draws = _coefficients(self.system, self.absolute, n_topics, n_instances)
+        return _span(draws, self.components.phi(n_topics, n_instances), confidence)
 
     def topics_for_e_rho2_interval(
         self, level: float, n_instances: float, confidence: float = 0.95
     ) -> Interval:
         """Interval of the topics that E rho² needs; infinite ends where no number may do."""
-        found = _topics_for(self.system, self.relative, level, n_instances)
-        return _span(found, self.components.topics_for_e_rho2(level, n_instances), confidence)
+        draws = _topics_for(self.system, self.relative, level, n_instances)
+        return _span(draws, self.components.topics_for_e_rho2(level, n_instances), confidence)
 
     def topics_for_phi_interval(
         self, level: float, n_instances: float, confidence: float = 0.95
     ) -> Interval:
         """Interval of the topics that Phi needs; infinite ends where no number may do."""
-        found = _topics_for(self.system, self.absolute, level, n_instances)
-        return _span(found, self.components.topics_for_phi(level, n_instances), confidence)
+        draws = _topics_for(self.system, self.absolute, level, n_instances)
+        return _span(draws, self.components.topics_for_phi(level, n_instances), confidence)
 
 
 def nested_components(
@@ -188,15 +188,15 @@ def nested_components(
     means /= sizes[:, None]
     within = centred - means[codes]
     by_instance = within.mean(axis=1)
-    found = {
+    sums = {
         "system": (k * _swept(means, "s"), m - 1),
         "topic": (k * _swept(means, "t"), n - 1),
         facet: (n * float((by_instance**2).sum()), own),
         "system_topic": (k * _swept(means, "st"), (m - 1) * (n - 1)),
         "residual": (float(((within - by_instance[:, None]) ** 2).sum()), own * (n - 1)),
     }
-    squares = {name: not_rounding(total, df, matrix) / df for name, (total, df) in found.items()}
-    df = {name: df for name, (_, df) in found.items()}
+    squares = {name: not_rounding(total, df, matrix) / df for name, (total, df) in sums.items()}
+    df = {name: df for name, (_, df) in sums.items()}
     return _components("nested", facet, squares, df, (m, n, k), len(codes), n_dropped)
 
 
@@ -368,10 +368,10 @@ def _topics_for(system: Any, parts: Parts, level: float, n_instances: float) -> 
     return np.where(enough, np.maximum(1.0, np.ceil(needed * (1.0 - 1e-12))), np.inf)
 
 
-def _span(found: np.ndarray, estimate: float, confidence: float) -> Interval:
+def _span(draws: np.ndarray, estimate: float, confidence: float) -> Interval:
     """The central interval of the draws, with the estimate in it."""
     tail = (1.0 - check_open_unit("confidence", confidence)) / 2.0
-    last = len(found) - 1
+    last = len(draws) - 1
     places = round(tail * last), round((1.0 - tail) * last)
-    low, high = np.partition(found, places)[list(places)]
+    low, high = np.partition(draws, places)[list(places)]
     return Interval(min(float(low), estimate), max(float(high), estimate))

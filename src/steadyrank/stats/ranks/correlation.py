@@ -21,7 +21,7 @@ from steadyrank.errors import InputError, unknown_name
 from steadyrank.stats.inputs import check_open_unit, check_samples, check_scores
 from steadyrank.stats.pairs.kernels import topic_weights
 from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW, all_pairs
-from steadyrank.stats.ranks import kernels as correlation_kernels
+from steadyrank.stats.ranks import kernels
 
 TOO_FEW_SYSTEMS, ALL_TIED = "too_few_systems", "all_tied"
 """Why a correlation is NaN: fewer than two systems, or a ranking without any order."""
@@ -131,9 +131,7 @@ def kendall_tau(a: ArrayLike, b: ArrayLike, *, variant: str = "b") -> RankCorrel
     first, second = _two_rankings(a, b)
     n, order = first.size, np.argsort(second)
     first, second = first[order], second[order]
-    concordant, only_b, tied_a, tied_b = correlation_kernels.count_pair(
-        second, first, np.argsort(first)
-    )
+    concordant, only_b, tied_a, tied_b = kernels.count_pair(second, first, np.argsort(first))
     total, tied_both = n * (n - 1) // 2, tied_b - only_b
     discordant = total - tied_a - only_b - concordant
     scale = total if variant == "a" else np.sqrt(float(total - tied_a) * float(total - tied_b))
@@ -176,7 +174,7 @@ def taus_against(
     def fill(block: slice) -> None:
         # With its systems in the order of the reference, a row's order is what the walk needs.
         part = rows[block].take(order, axis=1)
-        correlation_kernels.taus_against(sorted_scores, part, part.argsort(axis=1), taus[block])
+        kernels.taus_against(sorted_scores, part, part.argsort(axis=1), taus[block])
 
     step = max(1, CELLS // max(n, 1))
     blocks = [slice(first, first + step) for first in range(0, n_samples, step)]
@@ -216,8 +214,8 @@ def tau_ap(estimate: ArrayLike, reference: ArrayLike, *, ties: str = "a") -> Ran
     0.7778
     """
     rows = _two_rankings(estimate, reference)
-    found = pairwise_tau_and_tau_ap(rows, ties=ties)
-    return _ap_result(rows, found.tau_ap_first, f"tau_AP of the estimate, ties {ties!r}")
+    pairwise = pairwise_tau_and_tau_ap(rows, ties=ties)
+    return _ap_result(rows, pairwise.tau_ap_first, f"tau_AP of the estimate, ties {ties!r}")
 
 
 def symmetric_tau_ap(a: ArrayLike, b: ArrayLike, *, ties: str = "a") -> RankCorrelation:
@@ -236,8 +234,8 @@ def symmetric_tau_ap(a: ArrayLike, b: ArrayLike, *, ties: str = "a") -> RankCorr
     -0.2222
     """
     rows = _two_rankings(a, b)
-    found = pairwise_tau_and_tau_ap(rows, ties=ties)
-    return _ap_result(rows, found.tau_ap, f"tau_AP, mean of both directions, ties {ties!r}")
+    pairwise = pairwise_tau_and_tau_ap(rows, ties=ties)
+    return _ap_result(rows, pairwise.tau_ap, f"tau_AP, mean of both directions, ties {ties!r}")
 
 
 def correlations(scores: ArrayLike, *, coefficient: str = "tau", ties: str = "a") -> np.ndarray:
@@ -264,11 +262,11 @@ def correlations(scores: ArrayLike, *, coefficient: str = "tau", ties: str = "a"
     """
     check_choice("coefficient", coefficient, COEFFICIENTS)
     rows = _check_complete("scores", scores, 2)
-    found = pairwise_tau_and_tau_ap(rows, ties=ties)
+    pairwise = pairwise_tau_and_tau_ap(rows, ties=ties)
     own = pairwise_tau_and_tau_ap(np.stack([rows, rows], axis=1), ties=ties)
     matrix = np.empty((len(rows), len(rows)))
     first, second = all_pairs(len(rows)).T
-    matrix[first, second] = matrix[second, first] = getattr(found, coefficient)
+    matrix[first, second] = matrix[second, first] = getattr(pairwise, coefficient)
     np.fill_diagonal(matrix, getattr(own, coefficient))
     return matrix
 
@@ -279,8 +277,8 @@ def pairwise_tau_and_tau_ap(values: ArrayLike, *, ties: str = "a") -> PairCorrel
     Each measure is ranked once; one walk through a pair gives tau and both directions of tau_AP.
     Leading axes are independent samples. Releases the GIL, so that threads can take samples.
 
-    >>> found = pairwise_tau_and_tau_ap([[4, 3, 2, 1], [3, 4, 2, 1], [4, 3, 1, 2]])
-    >>> found.tau.round(4).tolist(), found.tau_ap.round(4).tolist()
+    >>> pairwise = pairwise_tau_and_tau_ap([[4, 3, 2, 1], [3, 4, 2, 1], [4, 3, 1, 2]])
+    >>> pairwise.tau.round(4).tolist(), pairwise.tau_ap.round(4).tolist()
     ([0.6667, 0.6667, 0.3333], [0.3333, 0.7778, 0.1111])
     """
     check_choice("treatment of ties", ties, AP_TIES)
@@ -291,9 +289,7 @@ def pairwise_tau_and_tau_ap(values: ArrayLike, *, ties: str = "a") -> PairCorrel
     stack = array.reshape(prod(lead), n_measures, n)
     pairs = n_measures * (n_measures - 1) // 2
     tau, forward, backward = np.empty((3, len(stack), pairs))
-    correlation_kernels.pair_correlations(
-        stack, _orders(stack), int(ties == "a"), tau, forward, backward
-    )
+    kernels.pair_correlations(stack, _orders(stack), int(ties == "a"), tau, forward, backward)
     return PairCorrelations(
         tau=tau.reshape(*lead, pairs),
         tau_ap_first=forward.reshape(*lead, pairs),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steadyrank.stats.inputs import check_open_unit
-from steadyrank.stats.ranks import kernels as correlation_kernels
+from steadyrank.stats.ranks import kernels
 from steadyrank.stats.ranks.correlation import RankCorrelation, check_array, check_choice, pair_of
 
 EMPTY_RANKING = "empty_ranking"
@@ -69,7 +69,7 @@ def _extrapolated(rows: np.ndarray, short: int, long: int, p: float, ties: str) 
     """Rank-biased overlap of two rankings [2, item], the shorter first."""
     overlap, visible, own = np.zeros(long), np.zeros(long), np.zeros((2, long))
     first, stop = _tie_bounds(rows, long)
-    correlation_kernels.overlaps(first, stop, short, ties == "w", overlap, own, visible)
+    kernels.overlaps(first, stop, short, ties == "w", overlap, own, visible)
     depth = np.arange(1.0, long + 1.0)
     own[0, short:] = depth[short:]
     at_end = _agreement(overlap, own, depth, ties)[short - 1]

@@ -75,10 +75,10 @@ def load_topics(corpus: Any, topics: PathLike | Mapping[str, str] | None) -> dic
     if source is None:
         _check_there(corpus)
         raise InputError("name the topics (topics=): no file topics.tsv is in the collection")
-    found = read_topics(source)
-    if not found:
+    texts = read_topics(source)
+    if not texts:
         raise InputError("there are no topics")
-    return found
+    return texts
 
 
 def load_judgments(corpus: Any, qrels: Any) -> Qrels:
