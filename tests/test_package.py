@@ -50,3 +50,14 @@ def test_every_parameter_of_a_public_function_is_documented():
         if inspect.isfunction(function):
             expected = list(inspect.signature(function).parameters)
             assert documented_parameters(function) == expected, name
+
+
+def test_one_word_has_one_meaning():
+    """`confidence` is that of an interval, `n_…` counts, and `topics` are never a number."""
+    for name in steadyrank.__all__:
+        function = getattr(steadyrank, name)
+        if inspect.isfunction(function):
+            parameters = inspect.signature(function).parameters
+            assert not {"level", "trials", "samples", "seed"} & set(parameters), name
+            if "topics" in parameters:
+                assert "int" not in parameters["topics"].annotation, name

@@ -212,7 +212,7 @@ def command(
             system_sizes=system_sizes,
             n_samples=n_samples,
             coefficient=coefficient,
-            level=level,
+            confidence=level,
             reference=reference,
             ties=tau_ap_ties,
             mode=mode,

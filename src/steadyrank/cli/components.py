@@ -127,7 +127,7 @@ def command(
                 strata=strata,
                 unbalanced=unbalanced,
                 power=power,
-                level=level,
+                confidence=level,
             )
             for name in scores.measures
         ]

@@ -125,8 +125,12 @@ plan_options = together(
     click.option("--power", type=float, help="To plan for [default: 0.8]."),
     click.option("--cost-per-topic", type=float, metavar="C", help="[default: 1]"),
     click.option("--cost-per-instance", type=float, metavar="C", help="[default: 1]"),
-    click.option("--topics", type=int, metavar="N", help="Given: plan instances alone."),
-    click.option("--instances", type=int, metavar="M", help="Given: plan topics alone."),
+    click.option(
+        "--topics", "n_topics", type=int, metavar="N", help="Given: plan instances alone."
+    ),
+    click.option(
+        "--instances", "n_instances", type=int, metavar="M", help="Given: plan topics alone."
+    ),
 )
 
 STUDY = (
@@ -147,8 +151,8 @@ PLAN = (
     "power",
     "cost_per_topic",
     "cost_per_instance",
-    "topics",
-    "instances",
+    "n_topics",
+    "n_instances",
 )
 
 
@@ -221,7 +225,7 @@ def _check_plan(plan: bool, plot: str | None, study: dict[str, Any], asked: dict
     """Refuse what a plan cannot use, and options that only a plan does; plan without sampling."""
     if not plan:
         if asked:
-            option = "--" + next(iter(asked)).replace("_", "-")
+            option = "--" + next(iter(asked)).removeprefix("n_").replace("_", "-")
             raise InputError(f"{option} belongs to --plan: give that as well")
         return
     if study["a"] is None or study["b"] is None or study["sweep"] is not None:

@@ -194,7 +194,7 @@ def command(
             width=width,
             alpha=alpha,
             beta=beta,
-            topics=topics,
+            n_topics=topics,
             comparisons=comparisons,
             confidence=confidence,
             minutes_per_document=minutes_per_document,

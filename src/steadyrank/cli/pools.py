@@ -75,6 +75,7 @@ study_options = together(
     ),
     click.option(
         "--trials",
+        "n_trials",
         type=int,
         default=10,
         show_default=True,

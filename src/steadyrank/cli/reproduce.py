@@ -100,7 +100,7 @@ def command(
         made = reproduce(
             paper,
             out=out,
-            samples=samples,
+            n_samples=samples,
             budget=budget,
             jobs=jobs,
             progress=progress,

@@ -87,9 +87,9 @@ def command(
     kind = choose_format(form, output)
     check_files(output, plot)
     wanted: dict[str, Any] = {
-        "topics": [] if topics is None else _numbers("--topics", topics, int),
+        "n_topics": [] if topics is None else _numbers("--topics", topics, int),
         "levels": _numbers("--levels", levels, float),
-        "instances": None if instances is None else _numbers("--instances", instances, int),
+        "n_instances": None if instances is None else _numbers("--instances", instances, int),
     }
     with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
         tell_if_compiling(quiet)

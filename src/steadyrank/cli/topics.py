@@ -69,6 +69,7 @@ study_options = together(
     click.option("--sizes", metavar="5,10,…", help="Of topic sets [default: 5,10,… to half]."),
     click.option(
         "--trials",
+        "n_trials",
         type=click.IntRange(min=1),
         default=1000,
         show_default=True,
@@ -138,7 +139,7 @@ def command(
     quiet: bool,
     jobs: int | None,
     scheduler: str | None,
-    trials: int,
+    n_trials: int,
     target: float,
     alpha: float,
     beta: float,
@@ -177,7 +178,7 @@ def command(
             result = topics(
                 scores,
                 sizes=chosen,
-                trials=trials,
+                n_trials=n_trials,
                 target=target,
                 alpha=alpha,
                 beta=beta,

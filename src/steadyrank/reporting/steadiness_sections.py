@@ -232,7 +232,7 @@ def _levels_table(result: TopicsResult) -> PageTable:
     caption = (
         f"By the size of the difference, with {counted(size, 'topic')}: the predictive rate, and "
         f"how often two disjoint sets of {size} of these topics contradicted each other in "
-        f"{counted(result.trials, 'split')}, with its Monte Carlo error."
+        f"{counted(result.n_trials, 'split')}, with its Monte Carlo error."
     )
     header = ["difference", "pairs", "reversed", "in splits", "±"]
     return table("topic-levels", caption, header, rows)

@@ -115,7 +115,7 @@ def _stability(job: _Job) -> tuple[StabilityResult, ...]:
     sizes = sorted({max(1, n // 4), max(1, n // 2), 2 * n, 4 * n} - {n})
     seed = job.material.settings.seed
     return tuple(
-        stability(scores, measure=name, topics=sizes, rng=seed) for name in scores.measures
+        stability(scores, measure=name, n_topics=sizes, rng=seed) for name in scores.measures
     )
 
 
@@ -139,7 +139,7 @@ def _topics(job: _Job) -> TopicsResult:
     return topics(
         job.material.compared,
         measure=job.material.measure,
-        trials=job.plan.samples("topics"),
+        n_trials=job.plan.samples("topics"),
         alpha=job.material.settings.alpha,
         comparisons=_comparisons(job),
         progress=job.machine.progress("splits of topics"),
@@ -244,7 +244,7 @@ def _pools(job: _Job) -> PoolsResult:
         list(material.runs),
         material.qrels,
         measures=material.scores.measures,
-        trials=job.plan.samples("pools"),
+        n_trials=job.plan.samples("pools"),
         pool_depth=settings.pool_depth,
         missing=settings.missing,
         no_relevant=settings.no_relevant,

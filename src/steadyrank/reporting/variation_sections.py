@@ -98,7 +98,7 @@ def _effects_table(result: AgreeResult, found: Anova) -> PageTable:
         for line in found.sources
         if not math.isnan(line.omega_squared)
     ]
-    header = ["source", "omega squared", f"{result.level:.0%} interval", "effect"]
+    header = ["source", "omega squared", f"{result.confidence:.0%} interval", "effect"]
     caption = (
         f"{result.caption()} Intervals: {result.n_resamples} resamples of topics and runs; one "
         "that begins at 0 is compatible with no effect."
@@ -224,7 +224,7 @@ def _factor_table(result: ComponentsResult, factor: str, id: str) -> PageTable:
     ]
     caption = (
         f"Means over all other components and topics. Two levels differ by Tukey's HSD "
-        f"({result.level:.0%}) where their intervals do not overlap."
+        f"({result.confidence:.0%}) where their intervals do not overlap."
     )
     return table(id, caption, [source_words(factor), result.measure, "interval"], rows)
 

@@ -60,7 +60,7 @@ def pool_figure(found: PoolsResult | None, number: int, size: int) -> Exhibit:
         figures=(
             result_figure(
                 f"figure-{number}",
-                f"Variance by the remaining teams, mean and 95% interval over {found.trials} "
+                f"Variance by the remaining teams, mean and 95% interval over {found.n_trials} "
                 "trials; dashed, by all teams and topics",
                 replace(found, pilot_topics=(size,)),
                 "variance",
