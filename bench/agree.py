@@ -1,6 +1,6 @@
 """Agreement of measures: steadyrank against scipy, NumPy and statsmodels.
 
-    pip install -e '.[bench]' statsmodels && python bench/agree.py
+    pip install -e '.[bench]' statsmodels && python -m bench.agree
 
 The size of the published study: 8 measures, 1,326 systems, 149 topics; 7 topic sizes × 10 system
 sizes × 100 samples × 28 pairs of measures, 196,000 correlations of each kind. Peers are timed on a
@@ -15,10 +15,10 @@ import tracemalloc
 import warnings
 
 import numpy as np
-from _timing import report, seconds, taken
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
+from bench._timing import report, seconds, taken
 from steadyrank.stats.anova.balanced import anova
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.agree.effects import FACTORS

@@ -1,6 +1,6 @@
 """What a cluster costs, measured on a local one, and what 1,000 processors would do with it.
 
-    pip install -e '.[dask]' && python bench/cluster.py [--workers 2]
+    pip install -e '.[dask]' && python -m bench.cluster [--workers 2]
 
 Measures what Dask takes for an empty task, for a megabyte of results and for the study's data; what
 a block of `simulate` takes on one processor, and what comes before and after the blocks. From these
@@ -24,8 +24,8 @@ import numpy as np
 
 import steadyrank as sr
 from steadyrank.compute.executors import shared
+from steadyrank.studies.simulate import blocks as sample_blocks
 from steadyrank.studies.simulate.blocks import LARGEST_BLOCK
-from steadyrank.studies.simulate.study import blocks as sample_blocks
 
 RUNS, TOPICS, DEPTH = 110, 249, 1000
 FEW, MANY = 1, 4

@@ -1,6 +1,6 @@
 """Testing all pairs of runs: steadyrank against scipy and ranx.
 
-    pip install -e '.[bench]' && python bench/compare.py
+    pip install -e '.[bench]' && python -m bench.compare
 
 110 runs × 249 topics, the size of TREC 2004 Robust: 5,995 pairs. Peers that would take
 hours are timed on a sample of their work and scaled up; the table says so. Everything runs in
@@ -13,10 +13,10 @@ import argparse
 import warnings
 
 import numpy as np
-from _timing import report, seconds
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
+from bench._timing import report, seconds
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t, replicate_t

@@ -1,6 +1,6 @@
 """Reading and evaluating TREC runs: steadyrank against pytrec_eval, ir_measures and ranx.
 
-    pip install -e '.[bench]' && python bench/evaluate.py
+    pip install -e '.[bench]' && python -m bench.evaluate
 
 Makes runs of 249 topics × 1000 documents (the size of TREC 2004 Robust) with 1,250
 judged documents a topic, lets every tool read and score them with the same thirteen

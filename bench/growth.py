@@ -1,6 +1,6 @@
 """How cost grows with each dimension: exponents fitted at four sizes, for docs/scale.md.
 
-    pip install -e . && python bench/growth.py [--only simulate] [--turns 5]
+    pip install -e . && python -m bench.growth [--only simulate] [--turns 5]
 
 Each study runs in this process on one thread at four sizes of one dimension, each twice the last,
 the others held. Cost is processor seconds, the least of some turns, after a turn that compiles. The
@@ -17,10 +17,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from _inputs import made_scores
-from _timing import seconds
 
 import steadyrank as sr
+from bench._inputs import made_scores
+from bench._timing import seconds
 
 Work = Callable[[], object]
 MEASURES = tuple(f"M{place}" for place in range(16))

@@ -1,6 +1,6 @@
 """Mixed models: steadyrank against R's lme4 and lmerTest, and against statsmodels.
 
-    pip install -e '.[test]' && python bench/mixed.py
+    pip install -e '.[test]' && python -m bench.mixed
     apt-get install r-base-core r-cran-lme4 r-cran-lmertest      # the peer in R, optional
 
 Two systems × 100 instances × 150 topics, 30,000 rows: REML with Satterthwaite's degrees of freedom,
@@ -22,9 +22,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from _timing import seconds, taken
 from threadpoolctl import threadpool_limits
 
+from bench._timing import seconds, taken
 from steadyrank.stats.mixed.fit import MixedFit, component_intervals, fit
 from steadyrank.stats.mixed.model import MixedModel
 from steadyrank.stats.mixed.posterior import posterior

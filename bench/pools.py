@@ -1,6 +1,6 @@
 """Leaving teams out: steadyrank against pandas and ir_measures as one would write it.
 
-    pip install -e '.[bench]' && python bench/pools.py
+    pip install -e '.[bench]' && python -m bench.pools
 
 60 runs × 50 topics × 1000 documents of 20 teams, pooled to depth 100, five measures. Both read
 the same files and do the same trials, a few of them (`--ks`), in this process, one after the
@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from _timing import seconds, taken
 
 import steadyrank as sr
+from bench._timing import seconds, taken
 
 warnings.simplefilter("ignore")
 

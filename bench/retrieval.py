@@ -1,7 +1,7 @@
 """Making runs against engines that pip installs, on a collection of your own.
 
-    python bench/retrieval.py CORPUS            # a folder with docs.jsonl, topics.tsv, qrels.txt
-    python bench/retrieval.py CORPUS --large    # and how cost grows to 100,000 documents
+    python -m bench.retrieval CORPUS            # a folder with docs.jsonl, topics.tsv, qrels.txt
+    python -m bench.retrieval CORPUS --large    # and how cost grows to 100,000 documents
 
 bm25s and tantivy get units that are made already, index them and search: cutting text, stemming
 and evaluation are left out of their time and are part of ours. They have one of the seventeen
@@ -19,9 +19,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from _timing import seconds
 
 import steadyrank as sr
+from bench._timing import seconds
 from steadyrank.retrieval.engine.index import Index, build_index
 from steadyrank.retrieval.engine.lexical import UNITS, units_of
 from steadyrank.retrieval.engine.models import MODELS

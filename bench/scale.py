@@ -1,6 +1,6 @@
 """Every study at full size, through the command: time and peak memory, the table of docs/scale.md.
 
-    pip install -e . && python bench/scale.py [--only compare] [--jobs N]
+    pip install -e . && python -m bench.scale [--only compare] [--jobs N]
 
 Inputs are made first, outside the time, in a temporary folder or in the one that --keep names. Each
 command then runs in a process of its own: seconds on the wall, processor seconds, and the largest
@@ -19,9 +19,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from _inputs import made_scores, write_grid_info
-
 import steadyrank as sr
+from bench._inputs import made_scores, write_grid_info
 
 MEASURES = ("AP", "P@10", "Rprec", "RBP", "nDCG", "nDCG@20", "ERR@20", "RR", "R@1000")
 GRID = {"stop": 6, "stem": 6, "model": 119}

@@ -1,8 +1,8 @@
 """Simulated collections against what one would write by hand, on fresh cells, one core.
 
-    python bench/simulate.py            # ratios: NumPy, sorting in Numba, counting in Numba
-    python bench/simulate.py --full     # 110 runs x 249 topics x 10,000 samples, all comparisons
-    python bench/simulate.py --gpu      # the same on a GPU
+    python -m bench.simulate            # ratios: NumPy, sorting in Numba, counting in Numba
+    python -m bench.simulate --full     # 110 runs x 249 topics x 10,000 samples, all comparisons
+    python -m bench.simulate --gpu      # the same on a GPU
 
 Every peer is timed in the same process, interleaved with ours: processor time, median of five.
 """
@@ -18,9 +18,9 @@ from collections.abc import Callable
 
 import numba
 import numpy as np
-from _timing import taken
 
 import steadyrank as sr
+from bench._timing import taken
 from steadyrank.measures.names import parse_measure
 from steadyrank.studies.simulate.measures import make_gain
 from steadyrank.studies.simulate.profile_kernels import SCOTT, bandwidth_of

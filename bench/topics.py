@@ -1,6 +1,6 @@
 """Splits of the topics for all pairs of runs: steadyrank against NumPy.
 
-    python bench/topics.py
+    python -m bench.topics
 
 110 runs × 249 topics, the size of TREC 2004 Robust: 5,995 pairs, sizes 5, 10, …, 120, 1,000 splits.
 Peers do the same counts, on the same splits, and are held against ours on a sample of their work,
@@ -13,10 +13,10 @@ import argparse
 from collections.abc import Callable
 
 import numpy as np
-from _timing import seconds
 from threadpoolctl import threadpool_limits
 
 import steadyrank as sr
+from bench._timing import seconds
 from steadyrank.compute.random import block_stream
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.topics.levels import TRIALS_A_BLOCK, count_splits

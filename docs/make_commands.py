@@ -6,11 +6,13 @@ python docs/make_commands.py
 from __future__ import annotations
 
 import inspect
+from itertools import chain
 from pathlib import Path
 
 import click
 
 from steadyrank.cli import COMMANDS, group
+from steadyrank.cli.command import HelpRecord
 
 PAGE = Path(__file__).with_name("commands.md")
 
@@ -46,19 +48,18 @@ Exit codes: 0 done; 2 bad input or usage; 1 the machine failed us; 130 interrupt
 wrong is told in one line on stderr, and no half-written file is left behind.
 """
 
-Record = tuple[str, str]
 HELP = ("--help", "Show this message and exit.")
 
 
 def page() -> str:
     """The whole page."""
-    commands = {name: _context(name) for name in COMMANDS}
-    records = {name: _records(context) for name, context in commands.items()}
-    shared = [each for each in records["evaluate"] if all(each in r for r in records.values())]
-    parts = [HEAD, "## Options of every command\n\n" + _options([*shared, HELP])]
-    for name, context in commands.items():
-        own = [each for each in records[name] if each not in shared]
-        parts.append(_section(name, context, own))
+    contexts = {name: _context(name) for name in COMMANDS}
+    options = {name: _options_of(context) for name, context in contexts.items()}
+    everywhere = set.intersection(*({*chain(*each.values())} for each in options.values()))
+    shared = [option for option in chain(*options["evaluate"].values()) if option in everywhere]
+    parts = [HEAD, "## Options of every command\n\n" + _listed([*shared, HELP])]
+    for name, context in contexts.items():
+        parts.append(_section(name, context, options[name], everywhere))
     return "\n".join(parts)
 
 
@@ -66,34 +67,39 @@ def _context(name: str) -> click.Context:
     command = group.get_command(click.Context(group), name)
     if command is None:
         raise LookupError(name)
-    return click.Context(command, info_name=f"steadyrank {name}")
+    return command.make_context(f"steadyrank {name}", [], resilient_parsing=True)
 
 
-def _records(context: click.Context) -> list[Record]:
-    """Option and help, as click would list them; arguments stand in the usage."""
-    options = (
-        each
-        for each in context.command.get_params(context)
-        # How --help is spelled depends on what else was asked for in the same process.
-        if isinstance(each, click.Option) and "--help" not in each.opts
-    )
-    found = (option.get_help_record(context) for option in options)
-    return [record for record in found if record is not None]
+def _options_of(context: click.Context) -> dict[str, list[HelpRecord]]:
+    """Options and help by the sections of --help."""
+    # How --help is spelled depends on what else was asked for in the same process.
+    return {
+        title: [option for option in options if "--help" not in option[0]]
+        for title, options in context.command.help_sections(context).items()
+    }
 
 
-def _section(name: str, context: click.Context, own: list[Record]) -> str:
+def _section(
+    name: str,
+    context: click.Context,
+    options: dict[str, list[HelpRecord]],
+    everywhere: set[HelpRecord],
+) -> str:
     usage = " ".join(context.command.collect_usage_pieces(context))
     text = inspect.cleandoc(context.command.help or "")
     links = f"[More]({TUTORIALS[name]}) · [JSON keys](json.md#{name})"
-    options = f"\n{_options(own)}" if own else ""
+    lists = ""
+    for title, listed in options.items():
+        own = [option for option in listed if option not in everywhere]
+        lists += f"\n{title}:\n\n{_listed(own)}" if own else ""
     return (
         f"## {name}\n\n*{COMMANDS[name][0].upper()}{COMMANDS[name][1:]}*\n\n"
-        f"```text\nsteadyrank {name} {usage}\n```\n\n{_plain(text)}\n{options}\n{links}\n"
+        f"```text\nsteadyrank {name} {usage}\n```\n\n{_plain(text)}\n{lists}\n{links}\n"
     )
 
 
-def _options(records: list[Record]) -> str:
-    return "".join(f"- `{names}`: {_plain(' '.join(text.split()))}\n" for names, text in records)
+def _listed(options: list[HelpRecord]) -> str:
+    return "".join(f"- `{names}`: {_plain(' '.join(text.split()))}\n" for names, text in options)
 
 
 def _plain(text: str) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gzip
 import pickle
-from collections.abc import Callable
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,30 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write_file
+
+
+_watched: list[Counter[str]] = []
+
+
+def _note_opening(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "open" and _watched:
+        _watched[-1][str(arguments[0])] += 1
+
+
+@contextmanager
+def _counted_openings() -> Iterator[Counter[str]]:
+    _watched.append(Counter())
+    try:
+        yield _watched[-1]
+    finally:
+        _watched.pop()
+
+
+@pytest.fixture(scope="session")
+def opened_files() -> Callable[[], AbstractContextManager[Counter[str]]]:
+    """Counts how often each file is opened in a block, by Python's own audit events."""
+    sys.addaudithook(_note_opening)
+    return _counted_openings
 
 
 class Elsewhere(Executor):

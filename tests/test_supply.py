@@ -47,7 +47,7 @@ FORBIDDEN = {
     },
     "other programs": {"subprocess", "pty", "ctypes", "multiprocessing"},
 }
-JUSTIFIED = {("machine_code.py", "pickle")}
+JUSTIFIED = {("numba_cache.py", "pickle")}
 """For the name of the error that Numba's own files of machine code can give."""
 
 CALLS = {

@@ -1,6 +1,7 @@
 """steadyrank: how far can you trust this leaderboard?
 
-Public names live here and nowhere else; each is imported when it is first used.
+Public names live here, and figures of one paper in `steadyrank.papers`; each is imported when it is
+first used.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ _HOMES = {
     "Measure": "measures.names",
     "Qrels": "data.qrels",
     "Run": "data.run",
+    "Runs": "data.runs",
     "Scores": "data.scores",
     "AgreeResult": "studies.agree.study",
     "agree": "studies.agree.study",
@@ -64,7 +66,7 @@ _HOMES = {
     "shard": "retrieval.makers.shard",
     "write_shards": "retrieval.makers.shard",
     "qrels_from_dict": "data.qrels",
-    "read_qrels": "data.read.runs",
+    "read_qrels": "data.read.qrels",
     "read_run": "data.read.runs",
     "read_runs": "data.read.runs",
     "read_scores": "data.read.score_files",
@@ -78,13 +80,6 @@ _HOMES = {
     "write_qrels": "data.write.files",
     "write_run": "data.write.files",
     "write_scores": "data.read.score_files",
-    "single_instance_shares": "papers.jayasinghe2015.pitfalls",
-    "equivalence_intervals": "papers.jayasinghe2015.pitfalls",
-    "contradictions": "papers.jayasinghe2015.pitfalls",
-    "instance_spread": "papers.jayasinghe2015.pitfalls",
-    "method_pvalues": "papers.jayasinghe2015.agreement",
-    "paper_comparisons": "papers.jayasinghe2015.agreement",
-    "pool_pvalues": "papers.jayasinghe2015.agreement",
     "plan_instances": "studies.instances.planning",
     "kendall_tau": "stats.ranks.correlation",
     "tau_ap": "stats.ranks.correlation",
@@ -93,16 +88,10 @@ _HOMES = {
     "cohen_kappa": "stats.ranks.kappa",
     "rbo": "stats.ranks.overlap",
     "AuditResult": "studies.compare.audit",
-    "Contradictions": "papers.jayasinghe2015.pitfalls",
     "DiscriminativePower": "studies.compare.study",
-    "EquivalenceIntervals": "papers.jayasinghe2015.pitfalls",
     "InstancePlan": "studies.instances.planning",
-    "InstanceSpread": "papers.jayasinghe2015.pitfalls",
     "Interval": "stats.interval",
-    "MethodPvalues": "papers.jayasinghe2015.agreement",
-    "PoolPvalues": "papers.jayasinghe2015.agreement",
     "RankCorrelation": "stats.ranks.correlation",
-    "SingleInstanceShares": "papers.jayasinghe2015.pitfalls",
     "TrueMeans": "data.track.model",
 }
 
@@ -113,33 +102,28 @@ __all__ = [
     "CheckResult",
     "CompareResult",
     "ComponentsResult",
-    "Contradictions",
     "DiscriminativePower",
-    "EquivalenceIntervals",
     "FormatError",
     "GridResult",
     "InputError",
     "InstancePlan",
-    "InstanceSpread",
     "InstancesResult",
     "InstancesTable",
     "Interval",
     "MachineError",
     "Measure",
-    "MethodPvalues",
     "PlanResult",
-    "PoolPvalues",
     "PoolsResult",
     "Qrels",
     "RankCorrelation",
     "ReportResult",
     "Reproduction",
     "Run",
+    "Runs",
     "Scores",
     "ShardResult",
     "SimulateResult",
     "SimulatedTrack",
-    "SingleInstanceShares",
     "StabilityResult",
     "SteadyrankError",
     "SteadyrankWarning",
@@ -159,23 +143,17 @@ __all__ = [
     "cohen_kappa",
     "compare",
     "components",
-    "contradictions",
     "correlations",
     "discriminative_power",
-    "equivalence_intervals",
     "evaluate",
     "grid",
-    "instance_spread",
     "instances",
     "join_scores",
     "kendall_tau",
-    "method_pvalues",
-    "paper_comparisons",
     "parse_measure",
     "plan",
     "plan_instances",
     "plot",
-    "pool_pvalues",
     "pools",
     "qrels_from_dict",
     "rbo",
@@ -191,7 +169,6 @@ __all__ = [
     "shard",
     "simulate",
     "simulated_track",
-    "single_instance_shares",
     "stability",
     "symmetric_tau_ap",
     "tau_ap",
@@ -223,9 +200,11 @@ if TYPE_CHECKING:
     from steadyrank.data.interop.datasets import read_topics
     from steadyrank.data.interop.objects import as_qrels, as_run, as_scores
     from steadyrank.data.qrels import Qrels, qrels_from_dict
-    from steadyrank.data.read.runs import read_qrels, read_run, read_runs
+    from steadyrank.data.read.qrels import read_qrels
+    from steadyrank.data.read.runs import read_run, read_runs
     from steadyrank.data.read.score_files import read_scores, write_scores
     from steadyrank.data.run import Run, run_from_dict
+    from steadyrank.data.runs import Runs
     from steadyrank.data.scores import Scores, join_scores
     from steadyrank.data.track.model import TrackModel, TrueMeans, true_means
     from steadyrank.data.track.simulated import SimulatedTrack, simulated_track
@@ -242,23 +221,6 @@ if TYPE_CHECKING:
     from steadyrank.measures.evaluate import evaluate
     from steadyrank.measures.names import Measure, parse_measure
     from steadyrank.measures.own import register_measure
-    from steadyrank.papers.jayasinghe2015.agreement import (
-        MethodPvalues,
-        PoolPvalues,
-        method_pvalues,
-        paper_comparisons,
-        pool_pvalues,
-    )
-    from steadyrank.papers.jayasinghe2015.pitfalls import (
-        Contradictions,
-        EquivalenceIntervals,
-        InstanceSpread,
-        SingleInstanceShares,
-        contradictions,
-        equivalence_intervals,
-        instance_spread,
-        single_instance_shares,
-    )
     from steadyrank.papers.model import Reproduction
     from steadyrank.papers.reproduce import reproduce
     from steadyrank.reporting.run import ReportResult, report

@@ -1,15 +1,85 @@
-"""Numbers in sentences, for whoever reads a warning, an error or a caption."""
+"""Numbers and names in sentences and in cells of tables: one way to say each, for every layer.
+
+A number that is not known is a dash, unless `missing` says otherwise; small p-values and chances
+are said to be small, not rounded to nothing.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from typing import Any
 
-def by_number(number: int, one: str, many: str) -> str:
+MISSING = "–"
+"""What stands where a number is not known."""
+
+MOST_NAMES = 4
+"""Names in a sentence; of more, the first and how many others."""
+
+_NUMBERS = (
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
+
+
+def by_number(number: float, one: str, many: str) -> str:
     """The words for one, or for any other number.
 
     >>> f"1 of 3 topics {by_number(1, 'has', 'have')} no relevant document"
     '1 of 3 topics has no relevant document'
     """
     return one if number == 1 else many
+
+
+def counted(number: float, one: str, many: str | None = None, *, form: str = "d") -> str:
+    """A number and what it counts; `many` where an s at the end does not do.
+
+    >>> counted(1, "run"), counted(0, "run"), counted(1326, "run"), counted(1326, "run", form=",")
+    ('1 run', '0 runs', '1326 runs', '1,326 runs')
+    >>> counted(1, "run lacks", "runs lack"), counted(2, "run lacks", "runs lack")
+    ('1 run lacks', '2 runs lack')
+    """
+    return f"{number:{form}} {by_number(number, one, many or one + 's')}"
+
+
+def number_word(number: int) -> str:
+    """Small numbers as words.
+
+    >>> number_word(3), number_word(40), number_word(1200)
+    ('three', '40', '1,200')
+    """
+    return _NUMBERS[number] if number < len(_NUMBERS) else f"{number:,}"
+
+
+def listed(parts: Sequence[str], last: str = "and") -> str:
+    """Parts of a sentence, the last one after "and", or after another word.
+
+    >>> listed(["a", "b", "c"]), listed(["a", "b"], "or")
+    ('a, b and c', 'a or b')
+    """
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+
+
+def some(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """Names in a row, cut where they are many.
+
+    >>> some(["a", "b"]), some(["a", "b", "c", "d", "e", "f"], 3)
+    ('a and b', 'a, b, c and 3 others')
+    """
+    if len(names) <= most + 1:
+        return listed(names)
+    return listed([*names[:most], f"{len(names) - most:,} others"])
 
 
 def level_words(alpha: float, comparisons: int = 1) -> str:
@@ -21,12 +91,87 @@ def level_words(alpha: float, comparisons: int = 1) -> str:
     return f"alpha {alpha:g}" + (f" over {comparisons:,} comparisons" if comparisons > 1 else "")
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """A number and what it counts; `many` where an s at the end does not do.
+def percent(rate: float) -> str:
+    """A rate with two digits, in percent.
 
-    >>> counted(1, "run"), counted(0, "run"), counted(1326, "run")
-    ('1 run', '0 runs', '1326 runs')
-    >>> counted(1, "run lacks", "runs lack"), counted(2, "run lacks", "runs lack")
-    ('1 run lacks', '2 runs lack')
+    >>> percent(0.183), percent(0.0312), percent(0.0002)
+    ('18%', '3.1%', 'less than 0.1%')
     """
-    return f"{number} {by_number(number, one, many or one + 's')}"
+    if rate < 0.001:
+        return "less than 0.1%"
+    return f"{rate:.0%}" if rate >= 0.0995 else f"{100 * rate:.2g}%"
+
+
+def chance(share: float) -> str:
+    """A probability in percent: whole, but for the ends, which are never quite reached.
+
+    >>> [chance(share) for share in (0.5, 0.943, 0.9962, 0.99999, 1.0, 0.004, 0.0)]
+    ['50%', '94%', '99.6%', 'more than 99.9%', 'more than 99.9%', '0.4%', 'less than 0.1%']
+    """
+    if share > 0.9990:
+        return "more than 99.9%"
+    if share < 0.0010:
+        return "less than 0.1%"
+    return f"{share:.1%}" if share >= 0.985 or share < 0.015 else f"{share:.0%}"
+
+
+def pvalue_words(value: float) -> str:
+    """A p-value in a sentence, with two digits.
+
+    >>> pvalue_words(0.0123), pvalue_words(1e-9)
+    ('p = 0.012', 'p < 0.0001')
+    """
+    return "p < 0.0001" if value < 0.0001 else f"p = {value:.2g}"
+
+
+def pvalue(value: float, *, orders: bool = False, missing: str = MISSING) -> str:
+    """A p-value in a table, with four decimals; with `orders`, small ones by their order.
+
+    >>> [pvalue(p) for p in (0.25, 3.64e-85, float("nan"))]
+    ['0.2500', '< 0.0001', '–']
+    >>> [pvalue(p, orders=True) for p in (0.25, 3.64e-85, 0.0)]
+    ['0.2500', '3.64e-85', '< 1e-300']
+    """
+    if math.isnan(value):
+        return missing
+    least = 1e-300 if orders else 1e-4
+    if value < least:
+        return f"< {least:g}"
+    return f"{value:.4f}" if value >= 1e-4 else f"{value:.2e}"
+
+
+def figure(
+    value: float | None, form: str, *, missing: str = MISSING, endless: str | None = None
+) -> str:
+    """A number in a table; `endless` says what stands for one that is infinite.
+
+    >>> figure(0.12345, ".4f"), figure(0.5, ".1%"), figure(float("nan"), ".4f"), figure(None, "d")
+    ('0.1235', '50.0%', '–', '–')
+    """
+    if value is None or math.isnan(value):
+        return missing
+    return endless if endless is not None and math.isinf(value) else format(value, form)
+
+
+def interval(
+    ends: Sequence[float] | None, form: str, *, missing: str = MISSING, endless: str | None = None
+) -> str:
+    """An interval in a table.
+
+    >>> interval((0.0, 0.25), ".2f"), interval((51, math.inf), "d", endless="none")
+    ('[0.00, 0.25]', '[51, none]')
+    """
+    if ends is None:
+        return missing
+    return f"[{', '.join(figure(end, form, endless=endless) for end in ends)}]"
+
+
+def exact(value: Any) -> str:
+    """A value in CSV: every digit of a number, and nothing where there is none.
+
+    >>> exact(0.1), exact(12), exact(float("nan")), exact("AP")
+    ('0.1', '12', '', 'AP')
+    """
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    return repr(float(value)) if isinstance(value, float) else str(value)

@@ -17,7 +17,7 @@ playwright = pytest.importorskip(
     "playwright.sync_api", reason="Playwright is not installed: pip install 'steadyrank[test]'"
 )
 
-NASTY_PAGE = runpy.run_path(str(Path(__file__).parents[1] / "render" / "nasty_page.py"))
+NASTY_PAGE = runpy.run_path(str(Path(__file__).parents[1] / "present" / "nasty_page.py"))
 NASTY: tuple[str, ...] = tuple(map(visible, NASTY_PAGE["NASTY"]))
 ARGUMENTS = [
     "--no-sandbox",

@@ -227,8 +227,8 @@ def test_defaults_are_cut_with_a_warning(capsys, long):
         (("--plot", "nowhere/figure.svg"), "the folder nowhere does not exist"),
         (("--plot", "x.svg", "-o", "x.svg"), "the figure would overwrite the result"),
         (("--coefficient", "rho"), "'--coefficient'"),
-        (("--power", "omega"), "power restates p, which mode sound does not give: take mode paper"),
-        (("--resamples", "7"), "n_resamples must be a whole number from 20 on, or 0"),
+        (("--power", "omega"), "which --mode sound does not give: take --mode paper"),
+        (("--resamples", "7"), "--resamples must be a whole number from 20 on, or 0"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(capsys, long, arguments, message):

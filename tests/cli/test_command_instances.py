@@ -11,7 +11,7 @@ import pytest
 from commanding import call
 
 import steadyrank as sr
-from steadyrank.studies.plotting import all_plots
+from steadyrank.studies.registry import all_plots
 
 QUICK = ("--samples", "200", "--samples-per-instance", "50")
 PAIR = ("--a", "rerank", "--b", "bm25")

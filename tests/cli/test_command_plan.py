@@ -173,7 +173,7 @@ def test_a_small_pilot_is_told_on_stderr_unless_quiet(capsys, pilot, write):
         (("--variance", ".1", "--minimum-difference", "-1"), "minimum difference must be"),
         (("--variance", ".1", "--systems", "1"), "systems must be a whole number from 2 on"),
         (("--variance", ".1", "--topics", "1"), "topics must be a whole number from 2 on"),
-        (("--variance", ".1", "--formula", "nagata", "--beta", ".3"), "take formula exact"),
+        (("--variance", ".1", "--formula", "nagata", "--beta", ".3"), "take --formula exact"),
         (("--variance", "1e30"), "more than 1e+15 topics would be needed"),
         (("--variance", ".1", "--paired"), "one-way ANOVA has no pairs"),
         (("--variance", ".1", "q", "r"), "either --variance or pilot data, not both"),

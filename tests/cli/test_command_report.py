@@ -12,9 +12,7 @@ import pytest
 from commanding import call
 
 import steadyrank as sr
-from steadyrank.reporting import runs_sections as report_sections
-from steadyrank.reporting import steadiness_sections as report_steadiness
-from steadyrank.reporting import variation_sections as report_sources
+from steadyrank.reporting import page as report_page
 
 QUICK = ("--samples", "30", "--quiet")
 
@@ -34,8 +32,7 @@ def track(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def drawn_nowhere(monkeypatch):
     """Figures take most of the time, and are not at issue here."""
-    for module in (report_sections, report_sources, report_steadiness):
-        monkeypatch.setattr(module, "figure", lambda *args, **options: [])
+    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])
 
 
 @pytest.fixture

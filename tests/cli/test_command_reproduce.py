@@ -49,7 +49,9 @@ def test_json_and_the_folder_say_the_same(capsys, files, tmp_path):
     assert shown["claims"]["do_not_hold"] > 0, "a finding, not a failure"
     assert (shown["settings"]["seed"], shown["settings"]["splits"]) == (4, 10)
     page = (out / "index.html").read_text()
-    command = f"steadyrank reproduce lin2005 --scores {files / 'wide.csv'} -m AP --samples 10"
+    command = (
+        f"steadyrank reproduce lin2005 --scores {files / 'wide.csv'} --measure AP --samples 10"
+    )
     assert f"{command} --seed 4 --out DIR" in page
 
 

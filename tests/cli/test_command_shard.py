@@ -143,7 +143,10 @@ def test_every_option_changes_the_instances(capsys, corpus, options):
         (("-m", "AP", "--shards", 40, "--sample", 0.1), "cannot make 40 shards: cluster at least"),
         (("-m", "AP", "--shards", 200), "100 documents cannot make 200 shards: make fewer"),
         (("-m", "AP", "--sample-rate", "lots"), "'lots' is not a list of rates"),
-        (("-m", "AP", "--sample-rate", "0"), "sample_rate must be above 0 and at most 1, got 0.0"),
+        (
+            ("-m", "AP", "--sample-rate", "0"),
+            "--sample-rate must be above 0 and at most 1, got 0.0",
+        ),
         (("-m", "AP", "--shards", 3, "--top-shards", 4), "cannot search 4 of 3 shards"),
         (
             ("-m", "AP", "--shards", 3, "--sample", 0.1, "--top-shards", 1, "--model", "BM52"),

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from golden_cases import golden
 
 from steadyrank.cli import run
 
-CASE = json.loads((Path(__file__).parents[1] / "golden/gtheory_crossed.json").read_text("utf-8"))
+CASE = golden("gtheory_crossed")
 
 
 def call(capsys, *arguments):

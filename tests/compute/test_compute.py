@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.compute import kernels
+from steadyrank.compute import kernels, numba_cache
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.files import whole_file, write_whole
 
@@ -24,7 +24,7 @@ def test_without_a_place_to_keep_them_kernels_still_work(monkeypatch):
     monkeypatch.setattr(numba.core.dispatcher.Dispatcher, "enable_caching", nowhere)
     double = kernels.kernel(lambda x: 2 * x)
     assert double(21) == 42
-    assert not kernels.is_kept(double)
+    assert not numba_cache.is_kept(double)
 
 
 def test_other_failures_of_the_cache_are_not_swallowed(monkeypatch):
@@ -42,15 +42,14 @@ def test_which_sources_are_behind_kernels(tmp_path):
         "from steadyrank import b\n",
         "steadyrank.b": "from steadyrank.c.d import LIMIT\n",
         "steadyrank.c.d": "",
-        "steadyrank.e": "from steadyrank.compute.kernels import is_kept\n"
-        "from steadyrank import a\n",
+        "steadyrank.e": "from steadyrank.compute.kernels import WORD\nfrom steadyrank import a\n",
         "steadyrank.compute.kernels": "",
     }
     sources = {}
     for name, text in texts.items():
         sources[name] = tmp_path / name
         sources[name].write_text(text)
-    assert kernels._compiled(sources) == {
+    assert numba_cache._behind_kernels(sources) == {
         "steadyrank.a",
         "steadyrank.b",
         "steadyrank.c.d",
@@ -59,7 +58,7 @@ def test_which_sources_are_behind_kernels(tmp_path):
 
 
 def test_a_change_in_a_source_behind_kernels_makes_them_stale():
-    stamp = kernels._sources_stamp()
+    stamp = numba_cache._sources_stamp()
     assert len(stamp) == 64
     assert kernels.kernel(lambda x: x)._cache._cache_file._source_stamp == stamp
 

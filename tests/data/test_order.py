@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 import steadyrank as sr
 from steadyrank.data.order import (
-    judgments_of,
     natural_key,
     order_by_name,
     places_by_name,
     qrels_in_order,
     scores_in_order,
 )
+from steadyrank.data.read.qrels import judgments_of
 
 NAMES = st.lists(st.text(alphabet="ab01²9-", max_size=5), unique=True)
 

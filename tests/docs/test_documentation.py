@@ -15,6 +15,7 @@ import click
 import pytest
 
 import steadyrank as sr
+from steadyrank import papers
 from steadyrank.cli import COMMANDS, group, run
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +57,18 @@ def anchors(page: Path) -> frozenset[str]:
     headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text()), re.MULTILINE)
     plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
     return frozenset(text.replace(" ", "-") for text in plain)
+
+
+def test_walks_pass_through_files_and_functions_that_are_there():
+    text = (DOCS / "walks.md").read_text()
+    source = ROOT / "src" / "steadyrank"
+    for path in set(re.findall(r"`((?:\w+/)+\w+\.py)`", text)):
+        assert (source / path).exists() or (ROOT / path).exists(), path
+    stations = re.findall(r"^\| `([\w/]+\.py)` \| `(\w+)` \|", text, re.MULTILINE)
+    assert len(stations) > 40
+    for path, name in stations:
+        defined = rf"^(def {name}\(|class {name}\b|{name} = )"
+        assert re.search(defined, (source / path).read_text(), re.MULTILINE), (path, name)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
@@ -104,7 +117,8 @@ def test_every_command_is_shown_and_its_keys_are_told(name):
 
 def test_every_public_name_is_in_the_reference():
     listed = re.findall(r"^\.\. (?:auto\w+|py:data):: (\w+)$", (DOCS / "api.md").read_text(), re.M)
-    assert sorted(listed) == sorted(sr.__all__), "docs/api.md lists every public name, once"
+    public = sorted([*sr.__all__, *papers.__all__])
+    assert sorted(listed) == public, "docs/api.md lists every public name, once"
 
 
 def test_the_reference_of_commands_is_current():
@@ -139,6 +153,7 @@ def test_the_site_builds_without_warnings(tmp_path):
     assert built.returncode == 0, built.stderr
     reference = (tmp_path / "site" / "api.html").read_text()
     assert all(f'id="steadyrank.{name}"' in reference for name in sr.__all__)
+    assert all(f'id="steadyrank.papers.{name}"' in reference for name in papers.__all__)
     assert (tmp_path / "site" / "index.html").exists()
 
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
+from steadyrank import papers
 from steadyrank.data.track.model import TrueMeans
-from steadyrank.papers.jayasinghe2015.levels import error_rates
 from steadyrank.papers.model import Claim, Exhibit
 from steadyrank.present.json import to_json
 from steadyrank.studies.compare.tables import compare_text
-from steadyrank.studies.plan.tables import stability_text
+from steadyrank.studies.stability.tables import stability_text
 
 NASTY = "<script>alert('run')</script>"
 FACTOR = f"{NASTY}model"
@@ -104,15 +104,15 @@ def results(scores, tmp_path_factory):
         sr.plan_instances(effects, difference=0.05).table(n_topics=[20], n_instances=[5]),
         sr.audit_tests(scores, measure="AP", n_trials=10),
         *sr.discriminative_power(scores, test="t"),
-        sr.single_instance_shares(n_instances=3, n_trials=2),
-        sr.equivalence_intervals(),
-        sr.contradictions({f"{NASTY}a": instances}, instances[0]),
-        sr.instance_spread({f"{NASTY}a": instances}),
-        sr.method_pvalues(sr.paper_comparisons(30, n_topics=5, n_instances=3), n_samples=5),
-        sr.pool_pvalues(instances, instances[0], sizes=[2, 3], n_pools=4, n_samples=5),
+        papers.single_instance_shares(n_instances=3, n_trials=2),
+        papers.equivalence_intervals(),
+        papers.contradictions({f"{NASTY}a": instances}, instances[0]),
+        papers.instance_spread({f"{NASTY}a": instances}),
+        papers.method_pvalues(papers.paper_comparisons(30, n_topics=5, n_instances=3), n_samples=5),
+        papers.pool_pvalues(instances, instances[0], sizes=[2, 3], n_pools=4, n_samples=5),
         sr.kendall_tau([3, 1, 2], [3, 2, 1]),
         reproduction(),
-        error_rates(5, 10, components=effects, tests=["mixed"], n_replications=20),
+        papers.error_rates(5, 10, components=effects, tests=["mixed"], n_replications=20),
         TrueMeans(systems=(f"{NASTY}a", "b"), values=np.array([[0.1, 0.2], [0.3, 0.5]])),
     ]
     report = sr.ReportResult(
@@ -155,11 +155,14 @@ def test_every_result_with_a_frame_has_a_table_of_its_own(results):
     assert set(frames) - without - set(results) == set()
 
 
+PUBLIC = [(room, name) for room in (sr, papers) for name in room.__all__]
+
+
 def returned_classes() -> dict[str, type]:
     """Every class of the package that a public function returns, alone or in a list."""
     found: dict[str, type] = {}
-    for name in sr.__all__:
-        value = getattr(sr, name)
+    for room, name in PUBLIC:
+        value = getattr(room, name)
         if inspect.isfunction(value):
             pending = [typing.get_type_hints(value, globalns=_names(value)).get("return")]
             while pending:
@@ -201,13 +204,13 @@ def test_an_interval_has_two_ends_and_is_a_list_in_json(results):
     assert {type(each) for each in intervals} == {sr.Interval}
 
 
-DATA = {"Run", "Qrels", "Measure", "BuiltinCollection", "SimulatedTrack"}
+DATA = {"Run", "Runs", "Qrels", "Measure", "BuiltinCollection", "SimulatedTrack"}
 """Not results: one line says what they are."""
 
 
 def test_every_class_that_a_public_function_returns_is_public():
     assert len(returned_classes()) > 20
-    assert set(returned_classes()) - set(sr.__all__) == set()
+    assert set(returned_classes()) - {name for _, name in PUBLIC} == set()
 
 
 def test_every_result_of_a_public_function_prints_as_a_table(results):

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from fault_trials import contents, write_inputs
 
+from bench.faults.trials import contents, write_inputs
 from steadyrank.cli import run
 from steadyrank.compute import stores
 from steadyrank.compute.stores import SETTINGS, open_store

@@ -16,14 +16,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fault_trials import write_inputs
 
 import steadyrank as sr
+from bench.faults.trials import write_inputs
 from steadyrank.cli import run
 from steadyrank.cli.output import emit
 from steadyrank.compute.files import whole_file, write_whole
 from steadyrank.compute.stores import Store, open_store
-from steadyrank.studies.simulate.study import blocks as sample_blocks
+from steadyrank.studies.simulate import blocks as sample_blocks
 
 resource = pytest.importorskip("resource")
 

@@ -11,8 +11,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from fault_trials import write_inputs
 
+from bench.faults.trials import write_inputs
 from steadyrank import cli
 from steadyrank.cli import run
 from steadyrank.compute.executors import map_in_order, workers

@@ -6,8 +6,7 @@ import importlib.util
 
 import pytest
 
-from steadyrank.compute import kernels
-from steadyrank.compute import numba_cache as machine_code
+from steadyrank.compute import numba_cache
 
 SOURCE = """
 from steadyrank.compute.kernels import kernel
@@ -25,7 +24,7 @@ def sources(tmp_path, monkeypatch):
     """Writes a module of two kernels, one compiled into the other, and imports it anew."""
 
     def load(by):
-        monkeypatch.setattr(kernels, "_sources_stamp", lambda: f"sources with {by}")
+        monkeypatch.setattr(numba_cache, "_sources_stamp", lambda: f"sources with {by}")
         path = tmp_path / "made_kernels.py"
         path.write_text(SOURCE.format(by=by))
         spec = importlib.util.spec_from_file_location("made_kernels", path)
@@ -45,7 +44,7 @@ def test_killed_between_index_and_code_the_next_process_does_not_run_old_code(so
     for by, moment in ((10, "_save_data"), (100, "_save_index")):
         module = sources(by)
         with monkeypatch.context() as patch:
-            patch.setattr(machine_code.KeptCode, moment, killed)
+            patch.setattr(numba_cache.KeptCode, moment, killed)
             with pytest.raises(KeyboardInterrupt):
                 module.twice(0)
         assert sources(by).twice(0) == 2 * by
@@ -54,7 +53,7 @@ def test_killed_between_index_and_code_the_next_process_does_not_run_old_code(so
 def test_kept_code_is_used_and_old_code_goes(sources, tmp_path):
     assert sources(1).twice(0) == 2
     again = sources(1)
-    assert kernels.is_kept(again.twice)
+    assert numba_cache.is_kept(again.twice)
     assert again.twice(0) == 2
     assert again.twice.stats.cache_hits
     assert sources(1).twice(0.5) == 2.5
@@ -71,10 +70,10 @@ def test_a_full_disk_does_not_stop_kernels(sources, monkeypatch, error):
     def full(self, *rest):
         raise error
 
-    monkeypatch.setattr(machine_code.KeptCode, "_save_data", full)
+    monkeypatch.setattr(numba_cache.KeptCode, "_save_data", full)
     module = sources(1)
     assert module.twice(0) == 2
-    assert not kernels.is_kept(module.twice)
+    assert not numba_cache.is_kept(module.twice)
 
 
 @pytest.mark.parametrize("content", [b"", b"half an index"])
@@ -83,5 +82,5 @@ def test_damaged_code_is_compiled_anew(sources, tmp_path, content):
     for path in (tmp_path / "__pycache__").glob("*.nb?"):
         path.write_bytes(content)
     module = sources(1)
-    assert not kernels.is_kept(module.twice)
+    assert not numba_cache.is_kept(module.twice)
     assert module.twice(0) == 2

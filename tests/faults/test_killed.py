@@ -1,4 +1,4 @@
-"""Commands that are killed, and what they leave; `bench/faults.py` tries all of them, often."""
+"""Commands that are killed, and what they leave; `bench.faults` tries all of them, often."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import random
 import time
 
 import pytest
-from fault_trials import try_killing, unfinished_in, write_inputs
 
+from bench.faults.trials import try_killing, unfinished_in, write_inputs
 from steadyrank.compute.files import STALE, UNFINISHED, is_unfinished, sweep, write_whole
 from steadyrank.compute.stores import open_store
 from steadyrank.data.read.sources import find_files

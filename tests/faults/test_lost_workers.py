@@ -12,14 +12,12 @@ import time
 
 import numpy as np
 import pytest
-from fault_trials import contents, write_inputs
 
 import steadyrank as sr
+from bench.faults.trials import contents, write_inputs
 from steadyrank.cli import run
 from steadyrank.compute.clusters import Cluster
-from steadyrank.reporting import runs_sections as report_sections
-from steadyrank.reporting import steadiness_sections as report_steadiness
-from steadyrank.reporting import variation_sections as report_sources
+from steadyrank.reporting import page as report_page
 from steadyrank.studies.pools.tables import pools_text
 
 distributed = pytest.importorskip("distributed")
@@ -147,8 +145,7 @@ def test_a_worker_that_dies_and_one_that_joins_change_nothing(data, cluster, tmp
 
 @pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
 def test_a_report_that_loses_a_worker_is_the_same_page(data, cluster, tmp_path, monkeypatch):
-    for module in (report_sections, report_sources, report_steadiness):
-        monkeypatch.setattr(module, "figure", lambda *args, **options: [])  # slow, not at issue
+    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])  # slow, not at issue
     progress, killed = kill_one(cluster)
 
     def in_the_middle(what, done, total):

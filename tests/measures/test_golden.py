@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
+from golden_cases import golden
 
 import steadyrank as sr
 
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "measures.json").read_text("utf-8"))
+GOLDEN = golden("measures")
 
 OUR_NAMES = {
     "nG@1 (gains 0,1,3)": "nG(gains=(0,1,3))@1",

@@ -8,9 +8,9 @@ import json
 import shutil
 
 import pytest
-from command_cases import ONCE, case, run_case, told, write_files
-from mutants import BUDGET
 
+from fuzz.command_cases import ONCE, case, run_case, told, write_files
+from fuzz.mutants import BUDGET
 from steadyrank import cli
 
 SHARE = {command: 1 if command in ONCE else 4 for command in cli.COMMANDS}

@@ -9,9 +9,9 @@ from __future__ import annotations
 import warnings
 
 import pytest
-import reader_targets
-import text_targets
-from mutants import BUDGET, mutant, outcome
+
+from fuzz import reader_targets, text_targets
+from fuzz.mutants import BUDGET, mutant, outcome
 
 TARGETS = {**reader_targets.TARGETS, **text_targets.TARGETS}
 EACH = max(1, int(BUDGET * 0.65) // len(TARGETS))

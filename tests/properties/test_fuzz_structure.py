@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from mutants import BUDGET, csv_rows
-from reader_targets import FORMULA, NUMBER
 
 import steadyrank as sr
-from steadyrank.data.read.run_info import read_run_info
-from steadyrank.present.table import Table, to_csv
+from fuzz.mutants import BUDGET, csv_rows
+from fuzz.reader_targets import FORMULA, NUMBER
+from steadyrank.data.read.run_info import describe_runs
+from steadyrank.present.table import Table, text_rows, to_csv
 from steadyrank.retrieval.engine.collections import read_collection
 
 examples = settings(
@@ -129,9 +129,9 @@ def test_run_information_reads_back(runs: list[str], data: st.DataObject) -> Non
     with tempfile.TemporaryDirectory() as place, warnings.catch_warnings():
         warnings.simplefilter("error")
         path = Path(place) / "run-info.csv"
-        table = Table(header=["run", "team"], rows=list(zip(runs, teams, strict=True)))
+        table = Table(header=["run", "team"], rows=text_rows(zip(runs, teams, strict=True)))
         path.write_bytes(to_csv(table).encode("utf-8", "surrogateescape"))
-        found = read_run_info(path, runs)
+        found = describe_runs(runs, run_info=path)
         assert found == {r: {"team": t} for r, t in zip(runs, teams, strict=True)}
 
 

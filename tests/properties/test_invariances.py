@@ -12,7 +12,9 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from study_cases import (
+
+import steadyrank as sr
+from bench.invariances.cases import (
     CASES,
     NO_STUDY,
     runs_shuffled,
@@ -21,9 +23,8 @@ from study_cases import (
     topics_shuffled,
     with_ties,
 )
-from telling_apart import by_name, first_difference
-
-import steadyrank as sr
+from bench.invariances.differences import by_name, first_difference
+from steadyrank import papers
 from steadyrank.data import order
 from steadyrank.stats.instances import systems as instance_systems
 
@@ -183,7 +184,8 @@ def test_a_cluster_changes_nothing(name, data, expected, cluster):
 
 
 def test_every_public_function_is_here_or_says_why_not():
-    public = {name for name in sr.__all__ if inspect.isfunction(getattr(sr, name))}
+    named = {name: getattr(room, name) for room in (sr, papers) for name in room.__all__}
+    public = {name for name, value in named.items() if inspect.isfunction(value)}
     studied = {case.study for case in CASES.values()}
     assert studied | NO_STUDY.keys() == public
     assert not studied & NO_STUDY.keys()

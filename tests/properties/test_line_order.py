@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from study_cases import small_data, undrawn
 
 import steadyrank as sr
+from bench.invariances.cases import small_data, undrawn
 from steadyrank import cli
 
 FEW = ["--seed", "3", "--jobs", "1", "--quiet", "--format", "json"]

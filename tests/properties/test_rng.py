@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from study_cases import as_json, complete, small_data, told_fields, undrawn
 
 import steadyrank as sr
+from bench.invariances.cases import as_json, complete, small_data, told_fields, undrawn
+from steadyrank import papers
 from steadyrank.compute.random import seed_from
 from steadyrank.reporting.demo import demo
 
@@ -42,7 +43,7 @@ def names_taken(function: Any) -> set[str]:
 
 def functions_with(parameter: str) -> set[str]:
     """The public functions that take a parameter of this name."""
-    named = {name: getattr(sr, name) for name in sr.__all__}
+    named = {name: getattr(room, name) for room in (sr, papers) for name in room.__all__}
     functions = {name: value for name, value in named.items() if inspect.isfunction(value)}
     return {name for name, function in functions.items() if parameter in names_taken(function)}
 
@@ -108,7 +109,7 @@ def _truth() -> Any:
 
 
 def _comparisons(rng: Any) -> Any:
-    return sr.paper_comparisons(2, n_topics=8, n_instances=4, rng=rng)
+    return papers.paper_comparisons(2, n_topics=8, n_instances=4, rng=rng)
 
 
 CALLS: dict[str, Call] = {
@@ -116,7 +117,16 @@ CALLS: dict[str, Call] = {
     "audit_tests": _on_scores("audit_tests", measure="AP", n_trials=10),
     "compare": _on_scores("compare", measure="AP", test="randomization", n_samples=99),
     "discriminative_power": _on_scores("discriminative_power", n_samples=50),
-    "equivalence_intervals": lambda rng, _: sr.equivalence_intervals([10, 20], rng=rng),
+    "equivalence_intervals": lambda rng, _: papers.equivalence_intervals([10, 20], rng=rng),
+    "error_rates": lambda rng, _: papers.error_rates(
+        3,
+        6,
+        components={"instance": 0.01, "system_topic": 0.01, "residual": 0.01},
+        n_replications=3,
+        n_samples=5,
+        n_two_way_samples=5,
+        rng=rng,
+    ),
     "instances": _on_scores(
         "instances",
         measure="AP",
@@ -126,8 +136,8 @@ CALLS: dict[str, Call] = {
         samples_per_instance=20,
         posterior=False,
     ),
-    "method_pvalues": lambda rng, _: sr.method_pvalues(_comparisons(1), n_samples=20, rng=rng),
-    "pool_pvalues": lambda rng, _: sr.pool_pvalues(
+    "method_pvalues": lambda rng, _: papers.method_pvalues(_comparisons(1), n_samples=20, rng=rng),
+    "pool_pvalues": lambda rng, _: papers.pool_pvalues(
         *next(_comparisons(1)), sizes=[2], n_pools=3, n_samples=20, rng=rng
     ),
     "pools": _on_runs("pools", measures="AP", n_trials=2, ks=[1]),
@@ -136,7 +146,7 @@ CALLS: dict[str, Call] = {
     "shard": _shard,
     "simulate": _on_runs("simulate", n_samples=40),
     "simulated_track": _track,
-    "single_instance_shares": lambda rng, _: sr.single_instance_shares(
+    "single_instance_shares": lambda rng, _: papers.single_instance_shares(
         means=[0.5], spreads=[0.2], n_topics=10, n_instances=5, n_trials=5, rng=rng
     ),
     "stability": _on_scores("stability", measure="AP", facet="none"),

@@ -1,8 +1,8 @@
 """Every test that is offered keeps its level where it promises to, and none is left out.
 
-`bench/levels.py` prints the whole table; here a part of it, on 4,000 trials and fewer. A band is
-exact binomial and so wide that all rows of a test together give a false alarm once in 10,000
-suites; seeds are fixed. STEADYRANK_CELLS=10 takes ten times the trials.
+`python -m bench.levels` prints the whole table; here a part of it, on 4,000 trials and fewer.
+A band is exact binomial and so wide that all rows of a test together give a false alarm once in
+10,000 suites; seeds are fixed. STEADYRANK_CELLS=10 takes ten times the trials.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ import re
 from pathlib import Path
 
 import click
-import level_pvalues as run
-import level_trials as levels
 import numpy as np
 import pytest
-from null_data import INSTANCE, RESIDUAL, SYSTEM_TOPIC
 from scipy import stats
 
 import steadyrank as sr
+from bench.levels import pvalues as run
+from bench.levels import trials as levels
+from bench.levels.null_data import INSTANCE, RESIDUAL, SYSTEM_TOPIC
+from steadyrank import papers as papers_room
 from steadyrank import stats as stats_room
 from steadyrank import studies as studies_room
 from steadyrank.cli import group
@@ -78,8 +79,8 @@ def test_every_test_that_a_command_offers_has_its_level_measured():
 
 def pvalue_fields():
     """Class.field of every p-value that a result of the library has."""
-    for room in (stats_room, studies_room):
-        for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
+    for room in (stats_room, studies_room, papers_room):
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
             for found in vars(importlib.import_module(module.name)).values():
                 if dataclasses.is_dataclass(found) and isinstance(found, type):
                     for field in dataclasses.fields(found):

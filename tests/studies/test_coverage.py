@@ -1,4 +1,4 @@
-"""Do intervals hold the truth as often as they say? `bench/coverage.py` asks this of all, often.
+"""Do intervals hold the truth as often as they say? `bench.coverage` asks this of all, often.
 
 A band is where the number of intervals that hold the truth lies but for one case in a million if
 the nominal level is right, by the exact binomial law; with fewer than a hundred bands the tests
@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from coverage_claims import Claim, Experiment, Setting, Tally, measure
-from coverage_registry import EXPERIMENTS, NO_CLAIM, NO_FIELDS, claims, interval_fields
-from coverage_worlds import components_of, flat_bank, fresh_collection, nested_components_of
 from scipy import stats
 
 import steadyrank as sr
+from bench.coverage.claims import Claim, Experiment, Setting, Tally, measure
+from bench.coverage.registry import EXPERIMENTS, NO_CLAIM, NO_FIELDS, claims, interval_fields
+from bench.coverage.worlds import components_of, flat_bank, fresh_collection, nested_components_of
 from steadyrank.cli import COMMANDS, run
 from steadyrank.stats.planning.variance import variance_components
 from steadyrank.stats.planning.variance_facets import crossed_components

@@ -20,19 +20,10 @@ import click
 
 from steadyrank._version import __version__
 from steadyrank.errors import InputError, SteadyrankError
+from steadyrank.studies.registry import STUDIES
 
 COMMANDS = {
-    "check": "what is wrong or odd with these files",
-    "evaluate": "scores of every run on every topic",
-    "compare": "who beats whom, how surely, by how much",
-    "simulate": "would another document collection change it?",
-    "topics": "would other topics change it? error rate against topic set size",
-    "agree": "do the measures agree, at which numbers of topics and systems?",
-    "components": "which component of a grid matters, by how much",
-    "instances": "compare non-deterministic systems; equivalence",
-    "plan": "how many topics, for which power; how safe is the pilot?",
-    "pools": "leave teams out, leave topics out: would the pilot say the same?",
-    "stability": "generalizability theory: how stable is this collection",
+    **{study.name: study.question for study in STUDIES if study.is_command},
     "grid": "make runs from every combination of components",
     "shard": "make instances of a selective-search system",
     "report": "all of it on one page",

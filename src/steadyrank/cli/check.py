@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import click
 
-from steadyrank.cli.options import output_options, qrels_argument, runs_argument
-from steadyrank.cli.output import (
-    choose_format,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-    told_on_stderr,
-)
+from steadyrank.cli.command import subcommand
+from steadyrank.cli.options import name_option, output_options, qrels_argument, runs_argument
+from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling, terminal_looks
 
 
-@click.command("check")
+@subcommand("check")
 @qrels_argument
 @runs_argument
-@click.option(
-    "--name-from",
-    type=click.Choice(["tag", "file"]),
-    default="tag",
-    show_default=True,
-    help="Name runs by their tag column or by their files.",
-)
+@name_option
 @output_options
 def command(
     qrels: str,
     runs: tuple[str, ...],
     name_from: Any,
-    form: str | None,
-    output: str | None,
+    output: Output,
     jobs: int | None,
-    quiet: bool,
     **unused: Any,
 ) -> None:
     """Look runs and judgments over before computing with them.
@@ -44,13 +31,15 @@ def command(
     judged documents at 10 and 100, and tied scores; then what is wrong or odd. Exit
     code 2 if something would make results wrong.
     """
-    with told_on_stderr(True), progress_bar("runs", quiet) as progress:
+    # What reading warns about is among the results.
+    with warnings.catch_warnings(), progress_bar("runs", output.quiet) as progress:
+        warnings.simplefilter("ignore")
         from steadyrank.measures.check import check
 
-        tell_if_compiling(quiet)
+        tell_if_compiling(output.quiet)
         result = check(list(runs), qrels, name_from=name_from, jobs=jobs, progress=progress)
     from steadyrank.studies.check.tables import check_text
 
-    emit(check_text(result, choose_format(form, output), **terminal_looks(output)), output)
+    emit(check_text(result, output.format, **terminal_looks(output)), output.path)
     if not result.is_sound:
         click.get_current_context().exit(2)

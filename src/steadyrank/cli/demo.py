@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steadyrank.cli.options import measures_option, output_options
-from steadyrank.cli.output import choose_format, emit, tell_if_compiling, told_on_stderr
-from steadyrank.cli.report import announce, bars, report_text
+from steadyrank.cli.command import subcommand
+from steadyrank.cli.options import choice_option, folder_option, measures_option, output_options
+from steadyrank.cli.output import Output, bars, emit, tell, tell_if_compiling
+from steadyrank.cli.report import report_text
 
 if TYPE_CHECKING:
     from steadyrank.reporting.run import ReportResult
@@ -18,29 +19,20 @@ MOST = 3
 """Findings that are printed; the page has them all."""
 
 
-@click.command("demo")
-@click.option(
-    "--out",
-    metavar="DIR",
-    type=click.Path(file_okay=False),
-    default="steadyrank-demo",
-    show_default=True,
-    help="The folder for the track and its report.",
-)
-@click.option(
+@subcommand("demo")
+@folder_option("--out", default="steadyrank-demo", help="Write the track and its report to DIR.")
+@choice_option(
     "--data",
-    type=click.Choice(["builtin", "simulated"]),
+    ["builtin", "simulated"],
+    "Take real text, or a simulated track whose truth is known.",
     default="builtin",
-    show_default=True,
-    help="Real text, or a track whose truth is known.",
 )
-@click.option("--data-only", is_flag=True, help="Write the track, report nothing.")
+@click.option("--data-only", is_flag=True, help="Write the track without a report.")
 @click.option(
     "--budget",
     metavar="TIME",
     default="45s",
-    show_default=True,
-    help="Time to plan for: 45s, 2m. More time, more samples.",
+    help="Plan for this much time, such as 45s or 2m; more time, more samples.",
 )
 @measures_option
 @output_options
@@ -50,10 +42,8 @@ def command(
     data_only: bool,
     budget: str,
     measures: tuple[str, ...],
-    form: str | None,
-    output: str | None,
+    output: Output,
     seed: int,
-    quiet: bool,
     jobs: int | None,
     **unused: Any,
 ) -> None:
@@ -62,12 +52,11 @@ def command(
     The track is eighteen runs of six teams on the built-in collection: docstrings of Python's
     libraries, sixty topics, and judgments. Try any other command on the files.
     """
-    kind = choose_format(form, output)
-    with told_on_stderr(quiet), bars(quiet) as progress:
+    with bars(output.quiet) as progress:
         from steadyrank.reporting.demo import demo
         from steadyrank.studies.simulate.sampler_kernels import sample_cells
 
-        tell_if_compiling(quiet, sample_cells)
+        tell_if_compiling(output.quiet, sample_cells)
         result = demo(
             out=out,
             data=data,
@@ -75,14 +64,14 @@ def command(
             budget=budget,
             data_only=data_only,
             jobs=jobs,
-            announce=None if quiet else announce,
+            announce=None if output.quiet else tell,
             progress=progress,
             rng=seed,
         )
     if result is None:
-        emit(f"The track: {Path(out) / 'qrels.txt'}, {Path(out) / 'runs'}\n", output)
+        emit(f"The track: {Path(out) / 'qrels.txt'}, {Path(out) / 'runs'}\n", output.path)
     else:
-        emit(_text(result, kind), output)
+        emit(_text(result, output.format), output.path)
 
 
 def _text(result: ReportResult, form: str) -> str:

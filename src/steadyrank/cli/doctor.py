@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import click
-
+from steadyrank.cli.command import subcommand
 from steadyrank.cli.options import output_options
-from steadyrank.cli.output import choose_format, emit, terminal_looks, told_on_stderr
+from steadyrank.cli.output import Output, emit, terminal_looks
 
 
-@click.command("doctor")
+@subcommand("doctor")
 @output_options
-def command(form: str | None, output: str | None, quiet: bool, **unused: object) -> None:
+def command(output: Output, **unused: object) -> None:
     """Say what this installation has and check that it computes what it should."""
-    with told_on_stderr(quiet):
-        from steadyrank.reporting.doctor import examine
-
-        report = examine()
     from steadyrank.present.json import to_json
-    from steadyrank.present.table import Table, render
+    from steadyrank.present.table import Table, render, text_rows
+    from steadyrank.reporting.doctor import examine
 
-    kind = choose_format(form, output)
-    if kind == "json":
-        emit(to_json(report), output)
+    report = examine()
+    if output.format == "json":
+        emit(to_json(report), output.path)
         return
     table = Table(
         header=["what", "here"],
-        rows=[[key, str(value)] for key, value in report.items()],
+        rows=text_rows([key, str(value)] for key, value in report.items()),
         n_names=2,
     )
-    emit(render(table, kind, **terminal_looks(output)), output)  # type: ignore[arg-type]
+    text = render(table, output.format, **terminal_looks(output))
+    emit(text, output.path)

@@ -5,39 +5,35 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import click
-
+from steadyrank.cli.command import subcommand
 from steadyrank.cli.options import (
+    digits_option,
     measures_option,
     missing_options,
+    output_option,
     output_options,
     qrels_argument,
     run_options,
     runs_argument,
+    ties_option,
 )
-from steadyrank.cli.output import (
-    choose_format,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-    told_on_stderr,
-)
+from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling, terminal_looks
 
 
-@click.command("evaluate")
+@subcommand("evaluate")
 @qrels_argument
 @runs_argument
 @measures_option
-@click.option("--per-topic", is_flag=True, help="Table, LaTeX, Markdown: every topic, not means.")
-@click.option("--wide", is_flag=True, help="CSV of one measure: topics down, runs across.")
-@click.option(
-    "--digits",
-    type=click.IntRange(0, 15),
-    default=4,
-    show_default=True,
-    help="Decimals in tables; CSV and JSON have all.",
+@output_option(
+    "--per-topic",
+    is_flag=True,
+    help="Show every topic instead of means in tables, LaTeX and Markdown.",
 )
+@output_option(
+    "--wide", is_flag=True, help="Write CSV of one measure with topics down and runs across."
+)
+@digits_option
+@ties_option
 @missing_options
 @run_options
 @output_options
@@ -48,10 +44,8 @@ def command(
     per_topic: bool,
     wide: bool,
     digits: int,
-    form: str | None,
-    output: str | None,
+    output: Output,
     seed: int,
-    quiet: bool,
     **options: Any,
 ) -> None:
     """Score runs against judgments, with trec_eval's order and ties.
@@ -60,10 +54,10 @@ def command(
     (plain, gzip, Parquet or JSON lines). A table shows means, best first; CSV and
     JSON hold every topic; -o FILE.parquet keeps the files' hashes and settings too.
     """
-    with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
+    with progress_bar("runs", output.quiet) as progress:
         from steadyrank.measures.evaluate import DEFAULT_MEASURES, evaluate
 
-        tell_if_compiling(quiet)
+        tell_if_compiling(output.quiet)
         scores = evaluate(
             list(runs),
             qrels,
@@ -72,15 +66,15 @@ def command(
             progress=progress,
             **options,
         )
-    if output is not None and output.endswith(".parquet"):
+    if output.path is not None and output.path.endswith(".parquet"):
         from steadyrank.compute.files import check_still_there
         from steadyrank.data.read.score_files import write_scores
 
-        check_still_there(Path(output).parent)
-        write_scores(scores, output)
+        check_still_there(Path(output.path).parent)
+        write_scores(scores, output.path)
         return
-    kind = choose_format(form, output)
-    emit(_text(scores, kind, per_topic, wide, digits, terminal_looks(output)), output)
+    looks = terminal_looks(output)
+    emit(_text(scores, output.format, per_topic, wide, digits, looks), output.path)
 
 
 def _text(
@@ -88,7 +82,7 @@ def _text(
 ) -> str:
     from steadyrank.data.read.score_files import long_csv, wide_csv
     from steadyrank.present.json import scores_json, to_json
-    from steadyrank.present.table import scores_text
+    from steadyrank.present.score_tables import scores_text
 
     if form == "json":
         return to_json(scores_json(scores))

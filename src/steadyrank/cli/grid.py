@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steadyrank.cli.making import (
-    Maker,
-    keeping_options,
-    make_and_show,
-    names_option,
-    source_options,
-    written_caption,
-)
-from steadyrank.cli.options import digits_option, output_options
+from steadyrank.cli.command import subcommand
+from steadyrank.cli.make_runs import Maker, make_and_show, written_caption
+from steadyrank.cli.maker_options import keeping_options, names_option, source_options
+from steadyrank.cli.options import digits_option, output_option, output_options
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
@@ -26,21 +21,25 @@ if TYPE_CHECKING:
 COMPONENTS = ("stop_list", "lexical", "model")
 
 
-@click.command("grid")
+@subcommand("grid")
 @source_options
-@names_option("--stop-lists", "Of none, lucene, snowball, smart, fox, ranksnl, or files.")
 @names_option(
-    "--lexical", "Of none, krovetz, lovins, porter, english, weakporter, 4grams … 10grams."
+    "--stop-lists",
+    "Combine these stop lists: none, lucene, snowball, smart, fox, ranksnl, or files.",
 )
-@names_option("--models", "Such as BM25, PL2 or 'BM25(k1=0.9,b=0.4)'.")
+@names_option(
+    "--lexical",
+    "Combine these lexical units: none, krovetz, lovins, porter, english, weakporter, 4grams … "
+    "10grams.",
+)
+@names_option("--models", "Combine these models, such as BM25, PL2 or 'BM25(k1=0.9,b=0.4)'.")
 @keeping_options
-@click.option(
+@output_option(
     "--top",
     type=click.IntRange(min=1),
     default=20,
-    show_default=True,
     metavar="K",
-    help="Table, LaTeX, Markdown: the best K runs; CSV and JSON have all.",
+    help="Show the best K runs in tables, LaTeX and Markdown; CSV and JSON have all.",
 )
 @digits_option
 @output_options
@@ -67,11 +66,12 @@ def _means(scores: Scores, top: int, digits: int) -> Table:
     """The best runs, their components apart."""
     from dataclasses import replace
 
-    from steadyrank.present.table import means_table
+    from steadyrank.present.cells import name
+    from steadyrank.present.score_tables import means_table
 
     table = means_table(scores, digits=digits)
     info = dict(zip(scores.runs, zip(*scores.run_info.values(), strict=True), strict=True))
-    rows = [[*info[row[0]], *row[1:]] for row in table.rows[:top]]
+    rows = [[*map(name, info[row[0].text]), *row[1:]] for row in table.rows[:top]]
     n_runs = len(scores.runs)
     shown = f"the best {top} of {n_runs} runs" if top < n_runs else counted(n_runs, "run")
     return replace(
@@ -86,12 +86,12 @@ def _means(scores: Scores, top: int, digits: int) -> Table:
 
 def _written(result: WrittenRuns) -> Table:
     """How many components of each kind were combined."""
-    from steadyrank.present.table import Table
+    from steadyrank.present.table import Table, text_rows
 
     levels = {name: dict.fromkeys(row[name] for row in result.run_info) for name in COMPONENTS}
     return Table(
         header=["component", "number", "names"],
-        rows=[[name, str(len(names)), ", ".join(names)] for name, names in levels.items()],
+        rows=text_rows([name, str(len(names)), ", ".join(names)] for name, names in levels.items()),
         n_names=3,
         caption=written_caption(result),
     )

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from steadyrank.cli.options import missing_options, run_options, together
+from steadyrank.cli.options import (
+    Decorator,
+    measures_option,
+    missing_options,
+    qrels_argument,
+    reading_option,
+    run_options,
+    runs_argument,
+    ties_option,
+    together,
+)
+from steadyrank.cli.output import progress_bar, tell_if_compiling
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,44 +29,138 @@ if TYPE_CHECKING:
 LARGEST_SCORE = 1e100
 """Squares of larger ones would be infinite."""
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """The arguments of a study command that say what it works on."""
+
+    files: tuple[str, ...]
+    scores_files: tuple[str, ...]
+    measures: tuple[str, ...]
+    reading: dict[str, Any]
+    """The options that say how these are read, but for --runs-in-rows."""
+    runs_in_rows: bool
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether files of scores are named, by --scores or by -m NAME=FILE."""
+        return bool(self.scores_files) or names_files(self.measures)
+
+
+def gathered_inputs(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command what it works on as one `Inputs`."""
+
+    @functools.wraps(function)
+    def command(**options: Any) -> Any:
+        reading = {name: options.pop(name) for name in READING}
+        names = ("files", "scores_files", "measures", "runs_in_rows")
+        given: Any = {name: options.pop(name) for name in names}
+        return function(inputs=Inputs(reading=reading, **given), **options)
+
+    return command
+
+
+READING = (
+    "missing",
+    "no_relevant",
+    "ties",
+    "name_from",
+    "duplicates",
+    "run_info",
+    "team_from",
+    "system_from",
+)
+
 scores_options = together(
     click.argument("files", type=click.Path(), nargs=-1, metavar="[QRELS RUN...]"),
-    click.option(
+    reading_option(
         "--scores",
         "scores_files",
         metavar="FILE",
         type=click.Path(),
         multiple=True,
-        help="Scores instead of runs: long or wide CSV, or Parquet; repeat to join.",
+        help="Read scores instead of runs: long or wide CSV, or Parquet; repeat to join.",
     ),
-    click.option("--runs-in-rows", is_flag=True, help="Wide CSV with runs down, topics across."),
+    reading_option(
+        "--runs-in-rows", is_flag=True, help="Read a wide CSV with runs down and topics across."
+    ),
     missing_options,
+    ties_option,
     run_options,
+    measures_option,
+    gathered_inputs,
 )
 
 
+def runs_only_options(refusal: str) -> Decorator:
+    """QRELS RUN... of a command that answers --scores with a refusal."""
+
+    def refuse(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            raise InputError(refusal)
+
+    return together(
+        qrels_argument,
+        runs_argument,
+        click.option("--scores", hidden=True, expose_value=False, callback=refuse),
+    )
+
+
 def load_scores(
-    files: tuple[str, ...],
-    scores_files: tuple[str, ...],
-    measures: tuple[str, ...],
+    inputs: Inputs,
     *,
-    runs_in_rows: bool,
+    quiet: bool,
+    jobs: int | None,
+    scheduler: str | None,
     default_measures: tuple[str, ...] = ("AP",),
-    **options: Any,
 ) -> Scores:
     """The scores that the arguments of a study command stand for."""
-    named = [split_assignment(measure) for measure in measures]
-    if scores_files or any(path for _, path in named):
-        if files:
-            raise InputError("give either QRELS RUN... or scores, not both")
-        scores = _read(scores_files, named, runs_in_rows)
+    tell_if_compiling(quiet)
+    files = score_files(inputs)
+    if files is not None:
+        scores = _read(files, inputs)
         _check_size(scores)
-        return _described(scores, options)
-    if len(files) < 2:
-        raise InputError("give QRELS and at least one RUN, or --scores FILE")
+        from steadyrank.data.read.run_info import describe_scores
+
+        about = ("run_info", "team_from", "system_from")
+        return describe_scores(scores, **{key: inputs.reading[key] for key in about})
+    qrels, runs = qrels_and_runs(inputs.files)
     from steadyrank.measures.evaluate import evaluate
 
-    return evaluate(list(files[1:]), files[0], measures or default_measures, **options)
+    with progress_bar("runs", quiet) as progress:
+        return evaluate(
+            runs,
+            qrels,
+            inputs.measures or default_measures,
+            progress=progress,
+            jobs=jobs,
+            scheduler=scheduler,
+            **inputs.reading,
+        )
+
+
+def qrels_and_runs(files: tuple[str, ...], least: str = "one RUN") -> tuple[str, list[str]]:
+    """The files of judgments and of runs; at least as many as the words `least` say."""
+    if len(files) < 2:
+        raise InputError(f"give QRELS and at least {least}, or --scores FILE")
+    return files[0], list(files[1:])
+
+
+def score_files(inputs: Inputs) -> dict[str, str] | tuple[str, ...] | None:
+    """The files of scores, by measure where -m names them; None for QRELS RUN..."""
+    if not inputs.has_scores:
+        return None
+    if inputs.files:
+        raise InputError("give either QRELS RUN... or scores, not both")
+    by_measure = files_by_measure(inputs.measures)
+    if by_measure and inputs.scores_files:
+        raise InputError("give either --scores FILE or -m NAME=FILE, not both")
+    return by_measure or inputs.scores_files
+
+
+def names_files(measures: Sequence[str]) -> bool:
+    """Whether a measure comes with its file, as NAME=FILE."""
+    return any(path for _, path in map(split_assignment, measures))
 
 
 def split_assignment(text: str) -> tuple[str, str | None]:
@@ -70,39 +177,36 @@ def split_assignment(text: str) -> tuple[str, str | None]:
     return text, None
 
 
-def files_by_measure(named: Sequence[tuple[str, str | None]]) -> dict[str, str]:
+def files_by_measure(measures: Sequence[str]) -> dict[str, str]:
     """The files of `-m NAME=FILE`; refused where one name has two, of which one would be lost."""
     files: dict[str, str] = {}
-    for name, path in named:
+    bare: list[str] = []
+    for name, path in map(split_assignment, measures):
         if path is None:
-            continue
-        if name in files:
+            bare.append(name)
+        elif name in files:
             raise InputError(
                 f"-m {name} names two files: join them with --scores {files[name]} --scores {path} "
                 f"-m {name}"
             )
-        files[name] = path
+        else:
+            files[name] = path
+    if files and bare:
+        raise InputError(f"-m {bare[0]} names no file: write -m {bare[0]}=FILE for each measure")
     return files
 
 
-def _read(
-    scores_files: tuple[str, ...], named: list[tuple[str, str | None]], runs_in_rows: bool
-) -> Scores:
+def _read(files: dict[str, str] | tuple[str, ...], inputs: Inputs) -> Scores:
     from steadyrank.data.read.score_files import DEFAULT_MEASURE, read_scores
 
-    files = files_by_measure(named)
-    if not scores_files:
-        if len(files) < len(named):
-            bare = next(name for name, path in named if path is None)
-            raise InputError(f"-m {bare} names no file: write -m {bare}=FILE for each measure")
-        return read_scores(files, runs_in_rows=runs_in_rows)
-    if files:
-        raise InputError("give either --scores FILE or -m NAME=FILE, not both")
-    label = named[0][0] if len(named) == 1 else None
-    scores = read_scores(scores_files, measure=label, runs_in_rows=runs_in_rows)
-    if not named or scores.measures == (label or DEFAULT_MEASURE,):
+    if isinstance(files, dict):
+        return read_scores(files, runs_in_rows=inputs.runs_in_rows)
+    measures = inputs.measures
+    label = measures[0] if len(measures) == 1 else None
+    scores = read_scores(files, measure=label, runs_in_rows=inputs.runs_in_rows)
+    if not measures or scores.measures == (label or DEFAULT_MEASURE,):
         return scores
-    return scores.select(measures=[name for name, _ in named])
+    return scores.select(measures=list(measures))
 
 
 def _check_size(scores: Scores) -> None:
@@ -111,14 +215,3 @@ def _check_size(scores: Scores) -> None:
 
     if (np.abs(scores.values) > LARGEST_SCORE).any():
         raise InputError(f"a score is beyond ±{LARGEST_SCORE:g}: are these scores of a measure?")
-
-
-def _described(scores: Scores, options: dict[str, Any]) -> Scores:
-    """The scores with what options say about the runs."""
-    from steadyrank.data.read.runs import describe_runs
-
-    keys = ("run_info", "team_from", "system_from")
-    info = describe_runs(scores.runs, **{key: options.get(key) for key in keys})
-    columns = dict.fromkeys(key for row in info.values() for key in row)
-    added = {key: [info[run].get(key, "") for run in scores.runs] for key in columns}
-    return scores.with_run_info(**added)

@@ -7,25 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steadyrank.cli.inputs import load_scores, scores_options
+from steadyrank.cli.command import subcommand
+from steadyrank.cli.inputs import Inputs, load_scores, scores_options
 from steadyrank.cli.options import (
+    alpha_option,
+    choice_option,
     columns_option,
+    count_option,
     digits_option,
-    measures_option,
+    mode_option,
+    output_option,
     output_options,
     plot_option,
     together,
 )
-from steadyrank.cli.output import (
-    check_files,
-    choose_format,
-    draw,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-    told_on_stderr,
-)
+from steadyrank.cli.output import Output, draw, emit, progress_bar, terminal_looks
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,74 +29,53 @@ if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
 
 pair_options = together(
-    click.option("--a", metavar="SYSTEM", help="The first system; its runs are its instances."),
-    click.option("--b", metavar="SYSTEM", help="The second system; alone: every other against it."),
     click.option(
-        "--delta",
-        type=float,
-        default=0.01,
-        show_default=True,
-        help="Margin: the smallest difference that matters.",
+        "--a", metavar="SYSTEM", help="Compare this system, whose runs are its instances."
     ),
     click.option(
-        "--alpha", type=float, default=0.05, show_default=True, help="Level of significance."
+        "--b", metavar="SYSTEM", help="Compare with this system: --a, or else every other system."
     ),
+    click.option(
+        "--delta", type=float, default=0.01, help="Set the smallest difference that matters."
+    ),
+    alpha_option(),
     click.option(
         "--sweep",
         metavar="FACTOR",
-        help="Compare each setting of a run-info column with b; find the smallest that "
-        "is not worse by delta.",
+        help="Compare each setting of a run-info column with b, and find the smallest that is not "
+        "worse by delta.",
     ),
-    columns_option("--instance-factors", "Run-info columns that instances nest in, largest first."),
-    click.option(
-        "--mode",
-        type=click.Choice(["sound", "paper"]),
-        default="sound",
-        show_default=True,
-        help="Decide by the sound mixed model, or by the paper's.",
+    columns_option(
+        "--instance-factors", "Nest instances in these run-info columns, largest first."
     ),
+    mode_option("Decide by the sound mixed model, or by the paper's."),
 )
 
 sampling_options = together(
     click.option(
         "--posterior/--no-posterior",
         default=True,
-        show_default=True,
-        help="Takes seconds where instances lack topics.",
+        help="Sample the posterior; takes seconds where instances lack topics.",
     ),
-    click.option(
-        "--draws",
-        "n_draws",
-        type=click.IntRange(min=100),
-        default=4000,
-        show_default=True,
-        help="Of the posterior.",
+    count_option("--draws", "n_draws", 4000, "Draw this often from the posterior.", least=100),
+    count_option(
+        "--samples", "n_samples", 10_000, "Draw this many samples in the two-way bootstrap."
     ),
-    click.option(
-        "--samples",
-        "n_samples",
-        type=click.IntRange(min=1),
-        default=10_000,
-        show_default=True,
-        help="Of the two-way bootstrap.",
-    ),
-    click.option(
+    count_option(
         "--samples-per-instance",
-        type=click.IntRange(min=1),
-        default=1000,
-        show_default=True,
-        help="Of the paper's bootstrap (Algorithm 2).",
+        "samples_per_instance",
+        1000,
+        "Draw this many samples per instance in the paper's bootstrap (Algorithm 2).",
     ),
 )
 
 showing_options = together(
     plot_option(),
-    click.option(
+    output_option(
         "--plot-kind",
         type=click.Choice(["margin", "means", "topics"]),
         default="margin",
-        show_default=True,
-        help="Differences and margin, instances' means, or spread by topic.",
+        help="Draw differences and margin, means of instances, or spread by topic.",
     ),
     digits_option,
 )
@@ -109,42 +84,41 @@ plan_options = together(
     click.option(
         "--plan",
         is_flag=True,
-        help="How many topics and instances would do, by the variances of a and b?",
+        help="Plan how many topics and instances are required, by the variances of a and b.",
     ),
-    click.option(
+    choice_option(
         "--claim",
-        type=click.Choice(["equivalent", "non_inferior", "different"]),
-        help="To plan for [default: equivalent, at delta].",
+        ["equivalent", "non_inferior", "different"],
+        "Plan to show this [default: equivalent, at delta].",
     ),
     click.option(
         "--difference",
         type=float,
         metavar="D",
-        help="The true one to plan for [default: 0; needed to show that it is there].",
+        help="Plan for this true difference [default: 0; required to plan for different].",
     ),
-    click.option("--power", type=float, help="To plan for [default: 0.8]."),
-    click.option("--cost-per-topic", type=float, metavar="C", help="[default: 1]"),
-    click.option("--cost-per-instance", type=float, metavar="C", help="[default: 1]"),
+    click.option("--power", type=float, help="Plan for this power [default: 0.8]."),
     click.option(
-        "--topics", "n_topics", type=int, metavar="N", help="Given: plan instances alone."
+        "--cost-per-topic", type=float, metavar="C", help="Count this cost per topic [default: 1]."
     ),
     click.option(
-        "--instances", "n_instances", type=int, metavar="M", help="Given: plan topics alone."
+        "--cost-per-instance",
+        type=float,
+        metavar="C",
+        help="Count this cost per instance [default: 1].",
+    ),
+    click.option(
+        "--topics", "n_topics", type=int, metavar="N", help="Plan instances alone, with N topics."
+    ),
+    click.option(
+        "--instances",
+        "n_instances",
+        type=int,
+        metavar="M",
+        help="Plan topics alone, with M instances.",
     ),
 )
 
-STUDY = (
-    "a",
-    "b",
-    "delta",
-    "alpha",
-    "sweep",
-    "mode",
-    "posterior",
-    "n_draws",
-    "n_samples",
-    "samples_per_instance",
-)
 PLAN = (
     "claim",
     "difference",
@@ -156,66 +130,52 @@ PLAN = (
 )
 
 
-@click.command("instances")
+@subcommand("instances")
 @scores_options
-@measures_option
 @pair_options
 @sampling_options
 @plan_options
 @showing_options
 @output_options
 def command(
-    files: tuple[str, ...],
-    scores_files: tuple[str, ...],
-    measures: tuple[str, ...],
-    instance_factors: tuple[str, ...],
+    inputs: Inputs,
+    output: Output,
     plan: bool,
-    plot: str | None,
     plot_kind: str,
     digits: int,
-    form: str | None,
-    output: str | None,
     seed: int,
-    quiet: bool,
     jobs: int | None,
-    **options: Any,
+    scheduler: str | None,
+    **study: Any,
 ) -> None:
     """Compare systems whose runs are instances: seeds, samples, approximations.
 
     Takes QRELS RUN... or --scores FILE; --run-info or --system-from say which runs are
     instances of which system. With --a and --b that pair, else a table of all systems
     against --b, or of all pairs, corrected by Holm's method. Speaks of other topics and
-    other instances. CSV holds one row a comparison, JSON everything.
+    other instances. CSV holds one row per comparison, JSON everything.
     """
-    kind = choose_format(form, output)
-    check_files(output, plot)
-    study = {name: options.pop(name) for name in STUDY}
-    asked = {name: value for name in PLAN if (value := options.pop(name)) is not None}
-    _check_plan(plan, plot, study, asked)
-    study |= {"instance_factors": instance_factors, "jobs": jobs, "rng": seed}
-    with told_on_stderr(quiet):
-        with progress_bar("runs", quiet) as progress:
-            tell_if_compiling(quiet)
-            scores = load_scores(
-                files, scores_files, measures, progress=progress, jobs=jobs, **options
-            )
-        if len(scores.measures) > 1 and (plan or plot is not None):
-            raise InputError("--plan and --plot take one measure: name it with -m")
-        with progress_bar("comparisons", quiet) as progress:
-            results = _studied(scores, study, progress)
-        looks = terminal_looks(output)
-        if plan:
-            text = _planned(results[0], asked, kind, looks)
-        else:
-            from steadyrank.studies.instances.tables import instances_text
+    asked = {name: value for name in PLAN if (value := study.pop(name)) is not None}
+    _check_plan(plan, output.plot, study, asked)
+    study |= {"jobs": jobs, "rng": seed}
+    scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
+    if len(scores.measures) > 1 and (plan or output.plot is not None):
+        raise InputError("--plan and --plot take one measure: name it with -m")
+    with progress_bar("comparisons", output.quiet) as progress:
+        results = _studied(scores, study, progress)
+    looks = terminal_looks(output)
+    if plan:
+        text = _planned(results[0], asked, output.format, looks)
+    else:
+        from steadyrank.studies.instances.tables import instances_text
 
-            text = instances_text(results, kind, digits=digits, **looks)
-    emit(text, output)
-    draw(results[0], plot, quiet, kind=plot_kind)
+        text = instances_text(results, output.format, digits=digits, **looks)
+    emit(text, output.path)
+    draw(results[0], output, kind=plot_kind)
 
 
 def _studied(scores: Scores, study: dict[str, Any], progress: Progress | None) -> list[Any]:
-    """One result a measure."""
+    """One result per measure."""
     from steadyrank.studies.instances.study import instances
 
     return [instances(scores, measure=name, progress=progress, **study) for name in scores.measures]

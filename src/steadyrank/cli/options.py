@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import click
 
 from steadyrank._version import __version__
+from steadyrank.cli.command import OutputOption, ReadingOption
+from steadyrank.cli.output import gathered_output
 from steadyrank.errors import InputError
 
 SMALLEST_LEVEL = 1e-9
 FORMATS = ("table", "csv", "json", "latex", "markdown")
+STRICTLY_BETWEEN_0_AND_1 = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -39,6 +43,16 @@ def once(*names: str, **settings: Any) -> Decorator:
     return click.option(*names, multiple=True, callback=only_one, **settings)
 
 
+def choice_option(flag: str, choices: Sequence[str], help: str, **settings: Any) -> Decorator:
+    """An option that takes one of a few words."""
+    return click.option(flag, type=click.Choice(choices), help=help, **settings)
+
+
+def count_option(flag: str, name: str, default: int, help: str, *, least: int = 1) -> Decorator:
+    """An option that takes a number of samples, trials or draws."""
+    return click.option(flag, name, type=click.IntRange(min=least), default=default, help=help)
+
+
 def columns_option(flag: str, help: str, *, required: bool = False) -> Decorator:
     """Names of run-info columns between commas; given twice, those of both."""
 
@@ -51,101 +65,174 @@ def columns_option(flag: str, help: str, *, required: bool = False) -> Decorator
     )
 
 
-def _check_output(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Refuse at once a place that cannot be written to when everything is computed."""
-    from steadyrank.cli.output import check_folders
+def numbers_option(
+    flag: str,
+    *names: str,
+    help: str,
+    metavar: str,
+    number: type[int] | type[float] = int,
+    **settings: Any,
+) -> Decorator:
+    """An option that takes numbers between commas."""
+    kind = "whole numbers" if number is int else "numbers"
 
-    check_folders(value)
-    return value
+    def convert(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+        try:
+            return None if value is None else [number(text) for text in value.split(",") if text]
+        except ValueError:
+            raise InputError(f"{flag} {value}: give {kind} with commas between") from None
 
+    return click.option(flag, *names, metavar=metavar, callback=convert, help=help, **settings)
+
+
+def plot_option(what: str = "a figure") -> Decorator:
+    """--plot FILE, where `what` is drawn."""
+    return output_option(
+        "--plot",
+        metavar="FILE",
+        type=click.Path(dir_okay=False),
+        help=f"Draw {what} to FILE (.svg, .png or .pdf).",
+    )
+
+
+output_option = partial(click.option, cls=OutputOption)
+reading_option = partial(click.option, cls=ReadingOption)
+folder_option = partial(click.option, metavar="DIR", type=click.Path(file_okay=False))
+mode_option = partial(choice_option, "--mode", ["sound", "paper"], default="sound")
+alpha_option = partial(
+    click.option, "--alpha", type=float, default=0.05, help="Test at this level of significance."
+)
+store_option = folder_option("--store", help="Keep finished samples in DIR and resume from them.")
+pool_depth_option = click.option(
+    "--pool-depth",
+    type=int,
+    default=10,
+    metavar="N",
+    help="Assume that the first N documents of each run were pooled.",
+)
 
 output_options = together(
-    click.option(
+    output_option(
         "--format",
         "form",
         type=click.Choice(FORMATS),
-        help="How to print the result [default: table, or what the name after -o says].",
+        help="Print the result in this format [default: table, or by the extension of -o FILE].",
     ),
-    click.option(
+    output_option(
         "-o",
         "output",
         metavar="FILE",
         type=click.Path(dir_okay=False),
-        callback=_check_output,
-        help="Write the result into FILE, whole or not at all.",
+        help="Write the result to FILE, whole or not at all.",
     ),
-    click.option("--seed", type=int, default=0, show_default=True, help="Seed of random numbers."),
-    click.option("--jobs", type=click.IntRange(min=1), help="Threads [default: all processors]."),
-    click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler, tcp://host:8786."),
-    click.option("--quiet", is_flag=True, help="No progress and no warnings; errors stay."),
-    click.version_option(__version__, prog_name="steadyrank"),
+    output_option("--seed", type=int, default=0, help="Seed the random numbers with this integer."),
+    output_option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        help="Use this many threads [default: all processors].",
+    ),
+    output_option(
+        "--scheduler", metavar="ADDRESS", help="Use a Dask scheduler, such as tcp://host:8786."
+    ),
+    output_option("--quiet", is_flag=True, help="Hide progress and warnings, but not errors."),
+    click.version_option(__version__, prog_name="steadyrank", cls=OutputOption),
+    gathered_output,
+)
+"""They come last, next to the function that is given its `Output`."""
+
+digits_option = output_option(
+    "--digits", type=click.IntRange(0, 15), default=4, help="Print this many decimals in tables."
+)
+
+name_option = reading_option(
+    "--name-from",
+    type=click.Choice(["tag", "file"]),
+    default="tag",
+    help="Name runs by their tag column or by their files.",
 )
 
 reading_options = together(
-    click.option(
-        "--name-from",
-        type=click.Choice(["tag", "file"]),
-        default="tag",
-        show_default=True,
-        help="Name runs by their tag column or by their files.",
-    ),
-    click.option(
+    name_option,
+    reading_option(
         "--duplicates",
         type=click.Choice(["error", "first", "best"]),
         default="error",
-        show_default=True,
-        help="A document twice in a topic: which line to keep.",
+        help="Refuse a document listed twice for a topic, or keep its first or its best line.",
+    ),
+)
+
+team_options = together(
+    once(
+        "--run-info",
+        cls=ReadingOption,
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False),
+        help="Read what is known of the runs from a CSV with a column run and any of team, "
+        "system, factors.",
+    ),
+    once(
+        "--team-from",
+        cls=ReadingOption,
+        metavar="REGEX",
+        help="Take a run's team from its name, by the first group of REGEX.",
     ),
 )
 
 run_options = together(
     reading_options,
+    team_options,
     once(
-        "--run-info",
-        metavar="FILE",
-        type=click.Path(exists=True, dir_okay=False),
-        help="CSV with a column run and any of team, system, factors.",
+        "--system-from",
+        cls=ReadingOption,
+        metavar="REGEX",
+        help="Take a run's system from its name, by the first group of REGEX.",
     ),
-    once("--team-from", metavar="REGEX", help="Team: first group, searched in the name."),
-    once("--system-from", metavar="REGEX", help="System: likewise."),
 )
 
-missing_options = together(
-    click.option(
+ties_option = reading_option(
+    "--ties",
+    type=click.Choice(["trec_eval", "float32", "average"]),
+    default="trec_eval",
+    help="Break ties by document id, by id after rounding scores to 32 bits as pytrec_eval does, "
+    "or average over all orders.",
+)
+
+
+def missing_option(*choices: str) -> Decorator:
+    """--missing, of those `choices` that a command has."""
+    skip = ", skip them" if "skip" in choices else ""
+    return reading_option(
         "--missing",
-        type=click.Choice(["zero", "skip", "error"]),
+        type=click.Choice(choices),
         default="zero",
-        show_default=True,
-        help="A judged topic that a run lacks.",
-    ),
-    click.option(
+        help=f"Score judged topics that a run lacks as 0{skip}, or stop with an error.",
+    )
+
+
+def no_relevant_option(where: str = "") -> Decorator:
+    """--no-relevant, in all that a command does or only `where` it says."""
+    return reading_option(
         "--no-relevant",
         type=click.Choice(["zero", "skip"]),
         default="zero",
-        show_default=True,
-        help="A topic without relevant documents.",
-    ),
-    click.option(
-        "--ties",
-        type=click.Choice(["trec_eval", "float32", "average"]),
-        default="trec_eval",
-        show_default=True,
-        help="Equal scores: order by id, compare in 32 bits as pytrec_eval, or mean over orders.",
-    ),
-)
+        help=f"Score topics without relevant documents as 0, or skip them{where}.",
+    )
+
+
+missing_options = together(missing_option("zero", "skip", "error"), no_relevant_option())
 
 
 def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Names of measures for the shell's completion."""
     from steadyrank.measures.names import KINDS
 
-    shown = [
+    names = [
         f"{name}@{1 if kind.cutoff == 'one' else 10}"
         if kind.cutoff in ("required", "one")
         else name
         for name, kind in KINDS.items()
     ]
-    return [name for name in shown if name.lower().startswith(incomplete.lower())]
+    return [name for name in names if name.lower().startswith(incomplete.lower())]
 
 
 measures_option = click.option(
@@ -155,29 +242,16 @@ measures_option = click.option(
     multiple=True,
     metavar="M",
     shell_complete=complete_measure,
-    help="A measure, such as AP, nDCG@10 or AP(rel=2); repeat for more.",
+    help="Compute this measure, such as AP, nDCG@10 or AP(rel=2); repeat for more.",
 )
-
-digits_option = click.option(
-    "--digits", type=click.IntRange(0, 15), default=4, show_default=True, help="Decimals in tables."
-)
-
-
-def plot_option(what: str = "") -> Decorator:
-    """--plot FILE, where `what` is drawn."""
-    drawn = f"{what} " if what else ""
-    return click.option(
-        "--plot",
-        metavar="FILE",
-        type=click.Path(dir_okay=False),
-        help=f"Draw {drawn}into FILE (.svg, .png or .pdf).",
-    )
 
 
 def check_level(option: str, level: float) -> None:
     """Refuse levels so close to 0 or 1 that Tukey's critical values cannot be found."""
     if not SMALLEST_LEVEL <= level <= 1 - SMALLEST_LEVEL:
-        raise InputError(f"{option} {level!r}: give a level from {SMALLEST_LEVEL} on, up to 1 - it")
+        raise InputError(
+            f"{option} must lie between {SMALLEST_LEVEL} and 1 - {SMALLEST_LEVEL}, got {level!r}"
+        )
 
 
 qrels_argument = click.argument("qrels", type=click.Path(), metavar="QRELS")

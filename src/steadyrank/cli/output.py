@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import logging
 import os
@@ -10,10 +11,14 @@ import shutil
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import click
+
+from steadyrank.cli.wording import in_options
 from steadyrank.compute.executors import Progress
 from steadyrank.errors import InputError, MachineError, SteadyrankWarning
 from steadyrank.present.visible import for_terminal, one_line
@@ -22,6 +27,30 @@ PATIENCE = 2.0
 """Seconds of silence before progress is shown."""
 
 _BY_SUFFIX = {".csv": "csv", ".json": "json", ".tex": "latex", ".md": "markdown"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """Where a command's result and figure go, and in which format."""
+
+    format: str
+    path: str | None
+    plot: str | None
+    quiet: bool
+
+
+def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command its output options as one `Output`, after they were checked."""
+
+    @functools.wraps(function)
+    def command(
+        *, form: str | None, output: str | None, quiet: bool, plot: str | None = None, **rest: Any
+    ) -> Any:
+        check_files(output, plot)
+        given = Output(format=choose_format(form, output), path=output, plot=plot, quiet=quiet)
+        return function(output=given, **rest)
+
+    return command
 
 
 def choose_format(form: str | None, output: str | None) -> str:
@@ -64,13 +93,13 @@ def check_files(output: str | None, plot: str | None) -> None:
         raise InputError(f"{plot}: the figure would overwrite the result: name two files")
 
 
-def emit(text: str, output: str | None) -> None:
+def emit(text: str, path: str | None) -> None:
     """The result, to stdout or whole into a file."""
-    if output is not None:
+    if path is not None:
         from steadyrank.compute.files import check_still_there, write_whole
 
-        check_still_there(Path(output).parent)
-        write_whole(output, text)
+        check_still_there(Path(path).parent)
+        write_whole(path, text)
     elif sys.stdout is None:
         raise MachineError("stdout is closed: name a file for the result with -o")
     else:
@@ -102,37 +131,44 @@ def tell(line: str) -> None:
         print(f"steadyrank: {one_line(line)}", file=sys.stderr, flush=True)
 
 
-def draw(result: Any, path: str | None, quiet: bool, **options: Any) -> None:
+def draw(result: Any, output: Output, **options: Any) -> None:
     """Draw a result into a file, if there is to be one."""
-    if path is None:
+    if output.plot is None:
         return
     from steadyrank.compute.files import check_still_there
     from steadyrank.present.figures import save_figure
     from steadyrank.studies.plotting import plot
 
-    check_still_there(Path(path).parent)
+    check_still_there(Path(output.plot).parent)
+    hush_matplotlib(output.quiet)
+    save_figure(plot(result, **options), output.plot)
+
+
+def hush_matplotlib(quiet: bool) -> None:
+    """Hide what matplotlib has to say about its caches: it goes through logging, not warnings."""
     if quiet:
-        # What matplotlib has to say about its caches goes through logging, not warnings.
         logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    with told_on_stderr(quiet):
-        save_figure(plot(result, **options), path)
 
 
-def terminal_looks(output: str | None) -> dict[str, Any]:
+def terminal_looks(output: Output) -> dict[str, Any]:
     """Width and colour for a table: plain unless a person is looking."""
-    if output is not None or sys.stdout is None or not sys.stdout.isatty():
+    if output.path is not None or sys.stdout is None or not sys.stdout.isatty():
         return {"width": None, "colour": False}
     return {"width": shutil.get_terminal_size().columns, "colour": True}
 
 
 @contextlib.contextmanager
-def told_on_stderr(quiet: bool) -> Iterator[None]:
-    """Warnings as single lines on stderr, or none at all."""
+def told_on_stderr(quiet: bool, command: click.Command) -> Iterator[None]:
+    """Warnings as single lines on stderr, in the words of a command, or none at all."""
+
+    def show(message: Warning | str, *rest: Any, **more: Any) -> None:
+        tell(f"warning: {in_options(str(message), command)}")
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if not quiet:
             warnings.filterwarnings("always", category=SteadyrankWarning)
-        warnings.showwarning = _show_warning
+        warnings.showwarning = show
         yield
 
 
@@ -141,16 +177,12 @@ def tell_if_compiling(quiet: bool, kernel: Any = None) -> None:
 
     `kernel` is the one that takes longest, where it is not the one that ranks documents.
     """
-    from steadyrank.compute.kernels import is_kept
+    from steadyrank.compute.numba_cache import is_kept
     from steadyrank.data.read.blocks import rank_blocks
 
     if not quiet and sys.stderr.isatty() and not is_kept(kernel or rank_blocks):
         how_long = "up to a minute" if kernel else "some seconds"
         tell(f"compiling kernels, once; this takes {how_long}")
-
-
-def _show_warning(message: Warning | str, *rest: Any, **more: Any) -> None:
-    tell(f"warning: {message}")
 
 
 @contextlib.contextmanager
@@ -169,6 +201,26 @@ def progress_bar(
         yield shown
     finally:
         shown.close()
+
+
+@contextlib.contextmanager
+def bars(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
+    """One bar at a time, a new one whenever something else is being done."""
+    if quiet:
+        yield None
+        return
+    with contextlib.ExitStack() as alive:
+        now: dict[str, Any] = {"what": None, "bar": None}
+        began = time.monotonic()
+
+        def show(what: str, finished: int, total: int) -> None:
+            if what != now["what"]:
+                alive.close()
+                now["bar"] = alive.enter_context(progress_bar(what, quiet, since=began))
+                now["what"] = what
+            now["bar"](finished, total)
+
+        yield show
 
 
 class _Bar:

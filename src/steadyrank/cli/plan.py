@@ -6,28 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steadyrank.cli.inputs import load_scores, scores_options, split_assignment
-from steadyrank.cli.options import (
-    digits_option,
-    measures_option,
-    output_options,
-    plot_option,
-    together,
-)
-from steadyrank.cli.output import (
-    check_files,
-    choose_format,
-    draw,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-    told_on_stderr,
-)
+from steadyrank.cli.command import subcommand
+from steadyrank.cli.inputs import Inputs, load_scores, scores_options, split_assignment
+from steadyrank.cli.options import digits_option, output_options, plot_option, together
+from steadyrank.cli.output import Output, draw, emit, terminal_looks
+from steadyrank.cli.planning_options import planning_options
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
-    from steadyrank.data.scores import Scores
+    pass
 
 design_options = together(
     click.option(
@@ -35,73 +22,29 @@ design_options = together(
         "variances",
         multiple=True,
         metavar="[M=]V",
-        help="Of a system's scores over topics, instead of pilot data; "
-        "NAME=V once for each of several measures.",
+        help="Give the variance of a system's scores over topics instead of pilot data; NAME=V "
+        "once for each of several measures.",
     ),
-    click.option(
-        "--minimum-difference",
-        type=float,
-        metavar="D",
-        help="To show: between the best and the worst system, or between two.",
-    ),
-    click.option("--systems", type=int, metavar="M", help="Systems that ANOVA will compare."),
-    click.option(
-        "--method",
-        type=click.Choice(["anova", "ttest", "interval"]),
-        default="anova",
-        show_default=True,
-        help="One-way ANOVA of M systems, a t test or an interval of two.",
-    ),
-    click.option(
-        "--formula",
-        type=click.Choice(["exact", "nagata"]),
-        default="exact",
-        show_default=True,
-        help="Exact distributions, or the published approximations.",
-    ),
-    click.option(
-        "--paired/--unpaired",
-        default=None,
-        help="ttest, interval: do both systems have the same topics? [default: paired]",
-    ),
+    planning_options,
     click.option(
         "--difference-variance",
         metavar="V|pilot|twice",
-        help="Paired: variance of differences by topic; pilot: mean over the pilot's "
-        "pairs of runs; twice: two times the variance "
-        "[default: pilot where it has pairs].",
-    ),
-    click.option("--width", type=float, metavar="W", help="interval: its expected full width."),
-    click.option(
-        "--alpha", type=float, default=0.05, show_default=True, help="Level of significance."
-    ),
-    click.option(
-        "--beta",
-        type=float,
-        default=0.2,
-        show_default=True,
-        help="Chance to miss the minimum difference: 1 - power.",
+        help="Take this variance of paired differences by topic; pilot: the mean over the pilot's "
+        "pairs of runs; twice: two times the variance [default: pilot where it has pairs].",
     ),
     click.option(
         "--comparisons",
         type=int,
         default=1,
-        show_default=True,
         metavar="K",
-        help="ttest, interval: keep alpha over K comparisons.",
+        help="Keep alpha over K comparisons by ttest or interval.",
     ),
     click.option(
         "--topics",
+        "n_topics",
         type=int,
         metavar="N",
         help="Show the power and the smallest difference that N topics buy.",
-    ),
-    click.option(
-        "--confidence",
-        type=float,
-        default=0.95,
-        show_default=True,
-        help="Of the intervals that pilot data give.",
     ),
 )
 
@@ -110,58 +53,42 @@ budget_options = together(
         "--minutes-per-document",
         type=float,
         metavar="T",
-        help="An assessor's time; gives hours and the cheapest measure.",
+        help="Compute assessors' hours and the cheapest measure, at T minutes per document.",
     ),
     click.option(
         "--documents-per-topic",
         multiple=True,
         metavar="[M=]K",
-        help="To judge; M=K for one measure.",
+        help="Judge K documents per topic; M=K for one measure.",
     ),
     click.option(
         "--pool-depth",
         multiple=True,
         metavar="[M=]K",
-        help="Instead: at most systems × K documents a topic.",
+        help="Judge at most systems × K documents per topic instead.",
     ),
 )
 
 
-@click.command("plan")
+@subcommand("plan")
 @scores_options
-@measures_option
 @design_options
 @budget_options
 @plot_option("topics by difference and systems, and power by topics,")
 @digits_option
 @output_options
 def command(
-    files: tuple[str, ...],
-    scores_files: tuple[str, ...],
-    measures: tuple[str, ...],
+    inputs: Inputs,
+    output: Output,
     variances: tuple[str, ...],
-    minimum_difference: float | None,
-    systems: int | None,
-    method: Any,
-    formula: Any,
-    paired: bool | None,
     difference_variance: str | None,
-    width: float | None,
-    alpha: float,
-    beta: float,
-    topics: int | None,
-    comparisons: int,
-    confidence: float,
-    minutes_per_document: float | None,
     documents_per_topic: tuple[str, ...],
     pool_depth: tuple[str, ...],
-    plot: str | None,
     digits: int,
-    form: str | None,
-    output: str | None,
     seed: int,
-    quiet: bool,
-    **options: Any,
+    jobs: int | None,
+    scheduler: str | None,
+    **demands: Any,
 ) -> None:
     """Find how many topics a collection needs.
 
@@ -170,75 +97,48 @@ def command(
     The variance is that of one-way ANOVA and contains the topics' difficulty; an analysis
     that pairs by topic needs fewer topics, which the table shows beside it.
     """
-    kind = choose_format(form, output)
-    check_files(output, plot)
-    with told_on_stderr(quiet), progress_bar("runs", quiet) as progress:
-        wanted: dict[str, Any] = {
-            "variance": _named_variances(variances, measures),
-            "difference_variance": _number_or_pilot(difference_variance),
-            "documents_per_topic": _by_name("--documents-per-topic", documents_per_topic),
-            "pool_depth": _by_name("--pool-depth", pool_depth),
-        }
-        scores = _pilot(files, scores_files, measures, wanted, progress=progress, **options)
-        from steadyrank.studies.plan.study import plan
-        from steadyrank.studies.plan.tables import plan_text
+    demands |= {
+        "variance": _named_variances(variances, inputs.measures),
+        "difference_variance": _number_or_pilot(difference_variance),
+        "documents_per_topic": _by_name("--documents-per-topic", documents_per_topic),
+        "pool_depth": _by_name("--pool-depth", pool_depth),
+    }
+    pilot = None
+    if _has_pilot(inputs, demands):
+        pilot = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
+    from steadyrank.studies.plan.study import plan
+    from steadyrank.studies.plan.tables import plan_text
 
-        result = plan(
-            scores,
-            **wanted,
-            minimum_difference=minimum_difference,
-            systems=systems,
-            method=method,
-            formula=formula,
-            paired=paired,
-            width=width,
-            alpha=alpha,
-            beta=beta,
-            n_topics=topics,
-            comparisons=comparisons,
-            confidence=confidence,
-            minutes_per_document=minutes_per_document,
-        )
-        text = plan_text(result, kind, digits=digits, **terminal_looks(output))
-    emit(text, output)
-    draw(result, plot, quiet)
+    result = plan(pilot, **demands)
+    looks = terminal_looks(output)
+    emit(plan_text(result, output.format, digits=digits, **looks), output.path)
+    draw(result, output)
 
 
-def _pilot(
-    files: tuple[str, ...],
-    scores_files: tuple[str, ...],
-    measures: tuple[str, ...],
-    wanted: dict[str, Any],
-    **options: Any,
-) -> Scores | None:
-    """The pilot data, unless a variance is given instead."""
-    has_pilot = bool(files or scores_files) or any(
-        path for _, path in map(split_assignment, measures)
-    )
-    has_variance = wanted["variance"] is not None
+def _has_pilot(inputs: Inputs, demands: dict[str, Any]) -> bool:
+    """Whether there are pilot data; there must be, unless a variance is given instead."""
+    has_pilot = bool(inputs.files) or inputs.has_scores
+    has_variance = demands["variance"] is not None
     if has_variance and has_pilot:
         raise InputError("give either --variance or pilot data, not both")
-    is_known = isinstance(wanted["difference_variance"], float)
+    is_known = isinstance(demands["difference_variance"], float)
     if not has_pilot and not has_variance and not is_known:
         raise InputError(
             "give --variance V, or pilot data to estimate it: QRELS RUN... or --scores FILE"
         )
-    if not has_pilot:
-        return None
-    tell_if_compiling(quiet=options.get("progress") is None)
-    return load_scores(files, scores_files, measures, **options)
+    return has_pilot
 
 
 def _named_variances(
     texts: tuple[str, ...], measures: tuple[str, ...]
 ) -> float | dict[str, float] | None:
     """As `_by_name`; a single measure may also stand after -m."""
-    found = _by_name("--variance", texts)
-    if found is None or not measures:
-        return found
-    if isinstance(found, dict) or len(measures) > 1:
+    variances = _by_name("--variance", texts)
+    if variances is None or not measures:
+        return variances
+    if isinstance(variances, dict) or len(measures) > 1:
         raise InputError("write --variance NAME=V once for each measure, without -m")
-    return {measures[0]: found}
+    return {measures[0]: variances}
 
 
 def _by_name(option: str, texts: tuple[str, ...]) -> float | dict[str, float] | None:

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import logging
-import shlex
 from typing import Any
 
 import click
 
-from steadyrank.cli.inputs import load_scores, scores_options, split_assignment
-from steadyrank.cli.options import measures_option, output_options, together
+from steadyrank.cli.again import same_command
+from steadyrank.cli.command import subcommand
+from steadyrank.cli.inputs import Inputs, load_scores, qrels_and_runs, scores_options
+from steadyrank.cli.options import choice_option, folder_option, output_options, together
 from steadyrank.cli.output import (
-    check_folders,
-    choose_format,
+    Output,
     emit,
+    hush_matplotlib,
     progress_bar,
     tell_if_compiling,
     terminal_looks,
-    told_on_stderr,
 )
 from steadyrank.errors import InputError, unknown_name
 
 NAMES = ("yang2018", "lin2005", "ferro2018", "jayasinghe2015", "sakai2016")
 """As in `steadyrank.papers.reproduce.PAPERS`, which is heavy to import."""
 
-NOT_OF_RESULT = frozenset({"out", "output", "form", "quiet", "jobs", "scheduler"})
+WITHOUT_EFFECT = frozenset({"out", "output", "form", "quiet", "jobs", "scheduler"})
 """Options that change nothing on the page."""
 
 
@@ -35,47 +34,30 @@ def _paper(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 
 budget_options = together(
-    click.option(
-        "--out",
-        metavar="DIR",
-        type=click.Path(file_okay=False),
-        help="Folder for index.html, tables (CSV, LaTeX), figures (SVG), claims.json.",
+    folder_option(
+        "--out", help="Write index.html, tables (CSV, LaTeX), figures (SVG) and claims.json to DIR."
     ),
-    click.option(
-        "--budget",
-        type=click.Choice(["small", "full"]),
-        default="full",
-        show_default=True,
-        help="All of it, or a quick look.",
-    ),
+    choice_option("--budget", ["small", "full"], "Take a quick look, or do all.", default="full"),
     click.option(
         "--samples",
+        "n_samples",
         type=click.IntRange(min=2),
         metavar="N",
-        help="Samples, trials or splits, instead of the budget's.",
+        help="Take N samples, trials or splits instead of the budget's.",
     ),
 )
 
 
-@click.command("reproduce")
+@subcommand("reproduce")
 @click.argument("paper", metavar="PAPER", callback=_paper)
 @scores_options
-@measures_option
 @budget_options
 @output_options
 def command(
     paper: str,
-    files: tuple[str, ...],
-    scores_files: tuple[str, ...],
-    runs_in_rows: bool,
-    measures: tuple[str, ...],
-    out: str | None,
-    budget: str,
-    samples: int | None,
-    form: str | None,
-    output: str | None,
+    inputs: Inputs,
+    output: Output,
     seed: int,
-    quiet: bool,
     jobs: int | None,
     scheduler: str | None,
     **options: Any,
@@ -86,68 +68,35 @@ def command(
     QRELS RUN... or scores of your own. Prints what must agree with the paper and whether it does;
     a claim that does not hold on other data is a finding. Open DIR/index.html for the rest.
     """
-    kind = choose_format(form, output)
-    check_folders(output)
-    if quiet:
-        # What matplotlib has to say about its caches goes through logging, not warnings.
-        logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    with told_on_stderr(quiet), progress_bar(paper, quiet) as progress:
-        tell_if_compiling(quiet)
-        data = _data(files, scores_files, runs_in_rows, measures, options)
-        from steadyrank.papers.output import reproduction_text
-        from steadyrank.papers.reproduce import reproduce
+    hush_matplotlib(output.quiet)
+    data = _data(inputs, {"quiet": output.quiet, "jobs": jobs, "scheduler": scheduler})
+    from steadyrank.papers.output import reproduction_text
+    from steadyrank.papers.reproduce import reproduce
 
+    tell_if_compiling(output.quiet)
+    with progress_bar(paper, output.quiet) as progress:
         made = reproduce(
             paper,
-            out=out,
-            n_samples=samples,
-            budget=budget,
             jobs=jobs,
             progress=progress,
             rng=seed,
-            command=spelled_command(click.get_current_context()),
+            command=same_command(WITHOUT_EFFECT, "--out", "DIR"),
+            **options,
             **data,
         )
-        text = reproduction_text(made, kind, **terminal_looks(output))
-    emit(text, output)
+    text = reproduction_text(made, output.format, **terminal_looks(output))
+    emit(text, output.path)
 
 
-def _data(
-    files: tuple[str, ...],
-    scores_files: tuple[str, ...],
-    runs_in_rows: bool,
-    measures: tuple[str, ...],
-    options: dict[str, Any],
-) -> dict[str, Any]:
+def _data(inputs: Inputs, loading: dict[str, Any]) -> dict[str, Any]:
     """What `reproduce` takes for these arguments: scores, runs and judgments, or nothing."""
-    if scores_files or any(path for _, path in map(split_assignment, measures)):
-        scores = load_scores(files, scores_files, measures, runs_in_rows=runs_in_rows, **options)
-        return {"scores": scores}
-    if len(files) == 1:
-        raise InputError("give QRELS and at least one RUN, or --scores FILE, or neither")
-    if not files:
+    if inputs.has_scores:
+        return {"scores": load_scores(inputs, **loading)}
+    if not inputs.files:
         for name in ("run_info", "team_from", "system_from"):
-            if options[name]:
-                shown = name.replace("_", "-")
-                raise InputError(f"--{shown} describes runs: give QRELS RUN... or --scores FILE")
-        return {"measures": measures}
-    return {"runs": list(files[1:]), "qrels": files[0], "measures": measures, **options}
-
-
-def spelled_command(ctx: click.Context) -> str:
-    """The command that makes the same page: arguments and options that were given."""
-    words = ["steadyrank", str(ctx.info_name)]
-    for param in ctx.command.params:
-        name = str(param.name)
-        given = ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-        if not given or name in NOT_OF_RESULT:
-            continue
-        value = ctx.params[name]
-        several = list(value) if isinstance(value, tuple) else [value]
-        if isinstance(param, click.Argument):
-            words += [str(each) for each in several]
-        elif isinstance(param, click.Option) and param.is_flag:
-            words += [param.opts[-1]]
-        else:
-            words += [word for each in several for word in (param.opts[0], str(each))]
-    return f"{shlex.join(words)} --out DIR"
+            if inputs.reading[name]:
+                option = name.replace("_", "-")
+                raise InputError(f"--{option} describes runs: give QRELS RUN... or --scores FILE")
+        return {"measures": inputs.measures}
+    qrels, runs = qrels_and_runs(inputs.files)
+    return {"runs": runs, "qrels": qrels, "measures": inputs.measures, **inputs.reading}

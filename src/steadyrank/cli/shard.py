@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steadyrank.cli.making import (
-    Maker,
-    keeping_options,
-    make_and_show,
-    source_options,
-    written_caption,
-)
-from steadyrank.cli.options import digits_option, output_options, together
+from steadyrank.cli.command import subcommand
+from steadyrank.cli.make_runs import Maker, make_and_show, written_caption
+from steadyrank.cli.maker_options import keeping_options, source_options
+from steadyrank.cli.options import choice_option, digits_option, output_options, together
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
@@ -46,12 +42,7 @@ def _rates(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
 
 design_options = together(
     click.option(
-        "--shards",
-        type=int,
-        default=50,
-        show_default=True,
-        metavar="K",
-        help="Shards of the collection.",
+        "--shards", type=int, default=50, metavar="K", help="Split the collection into K shards."
     ),
     click.option(
         "--sample-rate",
@@ -59,79 +50,73 @@ design_options = together(
         default=("0.01",),
         callback=_rates,
         metavar="R,…",
-        help="Share of each shard in a central sample [default: 0.01].",
+        help="Put this share of each shard into a central sample.",
     ),
     click.option(
         "--cluster-samples",
         type=int,
         default=2,
-        show_default=True,
         metavar="S",
-        help="Samples of documents that are clustered.",
+        help="Cluster S samples of the documents.",
     ),
     click.option(
         "--partitions",
         type=int,
         default=5,
-        show_default=True,
         metavar="P",
-        help="Partitions into shards by each of them.",
+        help="Partition the collection P times by each of these samples.",
     ),
     click.option(
         "--csi",
         type=int,
         default=10,
-        show_default=True,
         metavar="C",
-        help="Central samples of each partition and rate.",
+        help="Draw C central samples per partition and rate.",
     ),
     click.option(
         "--sample",
         "cluster_share",
         callback=_share,
         default="1%",
-        show_default=True,
         metavar="SHARE",
-        help="Share of the documents in a sample that is clustered.",
+        help="Cluster this share of the documents in a sample.",
     ),
     click.option(
         "--top-shards",
         type=int,
         default=5,
-        show_default=True,
         metavar="T",
-        help="Shards searched for a topic, at most.",
+        help="Search at most T shards for a topic.",
     ),
     click.option(
         "--csi-depth",
         type=int,
         default=50,
-        show_default=True,
         metavar="N",
-        help="Best documents of a central sample that choose the shards.",
+        help="Select shards by the best N documents of a central sample.",
     ),
-    click.option(
+    choice_option(
         "--distance",
-        type=click.Choice(["cosine", "kl"]),
+        ["cosine", "kl"],
+        "Cluster by this distance between documents and centres.",
         default="cosine",
-        show_default=True,
-        help="Of documents from the centres of clusters.",
     ),
-    click.option("--random-shards", is_flag=True, help="Shards at random, for contrast."),
     click.option(
-        "--statistics",
-        type=click.Choice(["global", "shard"]),
-        default="global",
-        show_default=True,
-        help="Of the collection, or of each shard by itself.",
+        "--random-shards", is_flag=True, help="Assign documents to shards at random, for contrast."
     ),
-    click.option("--model", default="BM25", show_default=True, help="What ranks the documents."),
-    click.option("--stop-list", default="lucene", show_default=True, help="A name or a file."),
-    click.option("--lexical", default="porter", show_default=True, help="Stemmer or n-grams."),
+    choice_option(
+        "--statistics",
+        ["global", "shard"],
+        "Take term statistics from the whole collection, or from each shard.",
+        default="global",
+    ),
+    click.option("--model", default="BM25", help="Rank documents by this model."),
+    click.option("--stop-list", default="lucene", help="Remove the words of this list or file."),
+    click.option("--lexical", default="porter", help="Reduce words by this stemmer or to n-grams."),
 )
 
 
-@click.command("shard")
+@subcommand("shard")
 @source_options
 @design_options
 @keeping_options
@@ -143,7 +128,7 @@ def command(digits: int, seed: int, **options: Any) -> None:
     CORPUS is a file of JSON lines (id, title, text) or of TREC's <DOC>, a folder of
     them or of text files, a folder with docs.jsonl, topics.tsv and qrels.txt,
     irds:NAME, or builtin. Documents are clustered into shards; ReDDE picks those that are searched
-    for a topic. S × P × C instances a rate; `steadyrank instances` compares them.
+    for a topic. S × P × C instances per rate; `steadyrank instances` compares them.
     """
     make_and_show(_maker, (partial(_summary, digits=digits), _written), rng=seed, **options)
 
@@ -159,7 +144,7 @@ def _summary(scores: Scores, digits: int) -> Table:
     """Means of each system's and rate's instances, and how far they spread."""
     import numpy as np
 
-    from steadyrank.present.table import Table
+    from steadyrank.present.table import Table, text_rows
 
     means = scores.mean()
     groups: dict[tuple[str, str], list[int]] = {}
@@ -175,7 +160,7 @@ def _summary(scores: Scores, digits: int) -> Table:
     figures = [text for measure in scores.measures for text in (measure, "sd")]
     return Table(
         header=["system", "rate", "instances", *figures],
-        rows=rows,
+        rows=text_rows(rows),
         caption=(
             f"Means over {counted(len(scores.topics), 'topic')} and all instances of a rate; sd: "
             "between instances."
@@ -187,11 +172,13 @@ def _written(result: WrittenRuns) -> Table:
     """How many runs there are of each system and rate."""
     from collections import Counter
 
-    from steadyrank.present.table import Table
+    from steadyrank.present.table import Table, text_rows
 
     counts = Counter((info["system"], info["rate"]) for info in result.run_info)
     return Table(
         header=["system", "rate", "instances"],
-        rows=[[system, rate or "–", str(count)] for (system, rate), count in counts.items()],
+        rows=text_rows(
+            [system, rate or "–", str(count)] for (system, rate), count in counts.items()
+        ),
         caption=written_caption(result),
     )

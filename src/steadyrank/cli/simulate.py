@@ -6,26 +6,32 @@ from typing import Any
 
 import click
 
-from steadyrank.cli.inputs import split_assignment
+from steadyrank.cli.command import subcommand
+from steadyrank.cli.inputs import names_files, runs_only_options
 from steadyrank.cli.options import (
+    STRICTLY_BETWEEN_0_AND_1,
+    alpha_option,
+    choice_option,
     complete_measure,
+    count_option,
     digits_option,
+    missing_option,
+    mode_option,
+    no_relevant_option,
+    output_option,
     output_options,
     plot_option,
-    qrels_argument,
     reading_options,
-    runs_argument,
+    store_option,
     together,
 )
 from steadyrank.cli.output import (
-    check_files,
-    choose_format,
+    Output,
     draw,
     emit,
     progress_bar,
     tell_if_compiling,
     terminal_looks,
-    told_on_stderr,
 )
 from steadyrank.errors import InputError
 
@@ -54,18 +60,13 @@ def _word_or(number: type[int] | type[float], *words: str) -> Any:
 
 
 def _one_measure(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str:
-    if any(path for _, path in map(split_assignment, values)):
+    if names_files(values):
         raise InputError(NO_SCORES)
     if len(values) > 1:
         raise InputError(
             f"simulate takes one measure at a time, got {', '.join(values)}: call it once for each"
         )
     return values[0] if values else "AP"
-
-
-def _refuse_scores(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        raise InputError(NO_SCORES)
 
 
 study_options = together(
@@ -76,101 +77,55 @@ study_options = together(
         callback=_one_measure,
         metavar="M",
         shell_complete=complete_measure,
-        help="AP (default), P@k, R@k, RR, RBP, Success@k, or nDCG in its binary "
-        "version; relevant from grade 2 on: AP(rel=2), nDCG(rel=2)@10.",
+        help="Simulate AP (default), P@k, R@k, RR, RBP, Success@k, or nDCG in its binary version; "
+        "relevant from grade 2 on: AP(rel=2), nDCG(rel=2)@10.",
     ),
-    click.option(
-        "--mode",
-        type=click.Choice(["sound", "paper"]),
-        default="sound",
-        show_default=True,
-        help="Use sound defaults, or the paper's.",
-    ),
-    click.option("--scores", hidden=True, expose_value=False, callback=_refuse_scores),
-    click.option(
+    mode_option("Use sound defaults, or the paper's."),
+    choice_option(
         "--model",
-        type=click.Choice(["bootstrap", "kde"]),
+        ["bootstrap", "kde"],
+        "Resample a run's scores, or sample them from kernel densities.",
         default="bootstrap",
-        show_default=True,
-        help="Draw a run's scores again, or from smooth densities.",
     ),
-    click.option(
-        "--samples",
-        "n_samples",
-        type=click.IntRange(min=1),
-        default=10_000,
-        show_default=True,
-        help="Simulated collections.",
-    ),
+    count_option("--samples", "n_samples", 10_000, "Simulate this many collections."),
     click.option(
         "--depth",
         metavar="retrieved|N",
         callback=_word_or(int, "retrieved"),
         show_default="retrieved; 1000 with --mode paper",
-        help="Documents of a simulated ranking.",
+        help="Rank this many documents in a simulated ranking.",
     ),
     click.option(
         "--bandwidth",
         metavar="scott|silverman|robust|NUMBER",
         callback=_word_or(float, "scott", "silverman", "robust"),
         default="scott",
-        show_default=True,
-        help="Kernel bandwidth.",
+        help="Set the kernel bandwidth.",
     ),
-    click.option(
+    choice_option(
         "--denominator",
-        type=click.Choice(["judged", "sampled", "poisson"]),
+        ["judged", "sampled", "poisson"],
+        "Divide AP, R@k and nDCG by this number of relevant documents.",
         show_default="poisson; judged with --mode paper",
-        help="Relevant documents that AP, R@k and nDCG divide by.",
     ),
-    click.option(
+    choice_option(
         "--score-source",
-        type=click.Choice(["score", "rank"]),
+        ["score", "rank"],
+        "Sample scores, or ranks for runs whose scores mean nothing.",
         default="score",
-        show_default=True,
-        help="rank: for runs whose scores mean nothing.",
     ),
-    click.option(
-        "--alpha",
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
-        default=0.05,
-        show_default=True,
-        help="Level of the t tests.",
-    ),
-    click.option(
+    alpha_option(type=STRICTLY_BETWEEN_0_AND_1),
+    choice_option(
         "--device",
-        type=click.Choice(["cpu", "cuda"]),
+        ["cpu", "cuda"],
+        "Sample on this device; CPU and GPU use different random streams.",
         default="cpu",
-        show_default=True,
-        help="Device to sample on; CPU and GPU use different random streams.",
     ),
-    click.option(
-        "--store",
-        metavar="DIR",
-        type=click.Path(file_okay=False),
-        help="Keep finished samples in DIR, and take up where it stopped.",
-    ),
-)
-
-missing_options = together(
-    click.option(
-        "--missing",
-        type=click.Choice(["zero", "error"]),
-        default="zero",
-        show_default=True,
-        help="A judged topic that a run lacks.",
-    ),
-    click.option(
-        "--no-relevant",
-        type=click.Choice(["zero", "skip"]),
-        default="zero",
-        show_default=True,
-        help="A topic without relevant documents.",
-    ),
+    store_option,
 )
 
 showing_options = together(
-    click.option(
+    output_option(
         "--top",
         type=click.IntRange(min=1),
         metavar="K",
@@ -181,26 +136,21 @@ showing_options = together(
 )
 
 
-@click.command("simulate")
-@qrels_argument
-@runs_argument
+@subcommand("simulate")
+@runs_only_options(NO_SCORES)
 @study_options
 @showing_options
-@missing_options
+@missing_option("zero", "error")
+@no_relevant_option()
 @reading_options
 @output_options
 def command(
     qrels: str,
     runs: tuple[str, ...],
+    output: Output,
     top: int | None,
-    plot: str | None,
     digits: int,
-    name_from: Any,
-    duplicates: Any,
-    form: str | None,
-    output: str | None,
     seed: int,
-    quiet: bool,
     **options: Any,
 ) -> None:
     """Simulate other document collections and see whether the ranking survives.
@@ -210,32 +160,22 @@ def command(
     nDCG the binary version is simulated, and called so. Speaks of other documents, not
     of other topics or judgments. CSV holds one row per run, JSON everything.
     """
-    kind = choose_format(form, output)
-    check_files(output, plot)
     _check_top(runs, top)
-    with (
-        told_on_stderr(quiet),
-        progress_bar("runs read", quiet) as reading,
-        progress_bar("blocks of samples", quiet) as progress,
-    ):
-        from steadyrank.data.read.runs import RunOptions
-        from steadyrank.studies.simulate.sampler_kernels import sample_cells
-        from steadyrank.studies.simulate.study import simulate
-        from steadyrank.studies.simulate.tables import simulate_text
+    from steadyrank.studies.simulate.sampler_kernels import sample_cells
+    from steadyrank.studies.simulate.study import simulate
+    from steadyrank.studies.simulate.tables import simulate_text
 
-        tell_if_compiling(quiet, sample_cells)
+    tell_if_compiling(output.quiet, sample_cells)
+    with (
+        progress_bar("runs read", output.quiet) as reading,
+        progress_bar("blocks of samples", output.quiet) as progress,
+    ):
         result = simulate(
-            list(runs),
-            qrels,
-            options=RunOptions(name_from=name_from, duplicates=duplicates),
-            reading=reading,
-            progress=progress,
-            rng=seed,
-            **options,
+            list(runs), qrels, reading=reading, progress=progress, rng=seed, **options
         )
-        text = simulate_text(result, kind, top=top, digits=digits, **terminal_looks(output))
-    emit(text, output)
-    draw(result, plot, quiet)
+    looks = terminal_looks(output)
+    emit(simulate_text(result, output.format, top=top, digits=digits, **looks), output.path)
+    draw(result, output)
 
 
 def _check_top(runs: tuple[str, ...], top: int | None) -> None:

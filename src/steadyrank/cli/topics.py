@@ -6,24 +6,19 @@ from typing import Any
 
 import click
 
-from steadyrank.cli.inputs import load_scores, scores_options
+from steadyrank.cli.command import subcommand
+from steadyrank.cli.inputs import Inputs, load_scores, scores_options
 from steadyrank.cli.options import (
+    alpha_option,
+    choice_option,
+    count_option,
     digits_option,
-    measures_option,
+    output_option,
     output_options,
     plot_option,
     together,
 )
-from steadyrank.cli.output import (
-    check_files,
-    choose_format,
-    draw,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-    told_on_stderr,
-)
+from steadyrank.cli.output import Output, draw, emit, progress_bar, terminal_looks
 from steadyrank.errors import InputError
 
 ELLIPSES = ("…", "...")
@@ -66,35 +61,22 @@ def _number(word: str) -> int:
 
 
 study_options = together(
-    click.option("--sizes", metavar="5,10,…", help="Of topic sets [default: 5,10,… to half]."),
     click.option(
-        "--trials",
-        "n_trials",
-        type=click.IntRange(min=1),
-        default=1000,
-        show_default=True,
-        help="Random splits of the topics.",
+        "--sizes", metavar="5,10,…", help="Split off this many topics [default: 5,10,… to half]."
     ),
+    count_option("--trials", "n_trials", 1000, "Split the topics at random this often."),
     click.option(
         "--target",
         type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
         default=0.05,
-        show_default=True,
         help="Count the pairs that are reversed more often than this.",
     ),
-    click.option(
-        "--alpha",
-        type=float,
-        default=0.05,
-        show_default=True,
-        help="Level of significance, of all comparisons together.",
-    ),
+    alpha_option(help="Test at this level of significance over all comparisons together."),
     click.option(
         "--beta",
         type=float,
         default=0.2,
-        show_default=True,
-        help="Chance to miss a difference with the topics needed: 1 - power.",
+        help="Require topics for this chance to miss a difference: 1 - power.",
     ),
     click.option(
         "--comparisons",
@@ -103,49 +85,37 @@ study_options = together(
         help="Keep alpha over K comparisons [default: all pairs shown].",
     ),
     click.option("--baseline", metavar="RUN", help="Show every run against this one only."),
-    click.option(
+    choice_option(
         "--binning",
-        type=click.Choice(["first", "both"]),
+        ["first", "both"],
+        "Take the level of a pair in a split from the first set, or from each in turn.",
         default="first",
-        show_default=True,
-        help="Level of a pair in a split: by the first set, or by each in turn.",
     ),
 )
 
 showing_options = together(
-    click.option("--levels", is_flag=True, help="CSV of rates by level and size, not of pairs."),
+    output_option(
+        "--levels", is_flag=True, help="Write CSV of rates by level and size instead of pairs."
+    ),
     plot_option("error rates against topics"),
     digits_option,
 )
 
 
-@click.command("topics")
+@subcommand("topics")
 @scores_options
-@measures_option
 @study_options
 @showing_options
 @output_options
 def command(
-    files: tuple[str, ...],
-    scores_files: tuple[str, ...],
-    measures: tuple[str, ...],
+    inputs: Inputs,
+    output: Output,
     sizes: str | None,
     levels: bool,
-    plot: str | None,
     digits: int,
-    form: str | None,
-    output: str | None,
     seed: int,
-    quiet: bool,
     jobs: int | None,
     scheduler: str | None,
-    n_trials: int,
-    target: float,
-    alpha: float,
-    beta: float,
-    comparisons: int | None,
-    baseline: str | None,
-    binning: Any,
     **options: Any,
 ) -> None:
     """See how often other topics would put two runs the other way round.
@@ -156,39 +126,13 @@ def command(
     these topics contradict each other. Speaks of other topics, not of other documents or
     judgments.
     """
-    kind = choose_format(form, output)
-    check_files(output, plot)
-    with told_on_stderr(quiet):
-        tell_if_compiling(quiet)
-        with progress_bar("runs", quiet) as reading:
-            scores = load_scores(
-                files,
-                scores_files,
-                measures,
-                progress=reading,
-                jobs=jobs,
-                scheduler=scheduler,
-                **options,
-            )
-        from steadyrank.studies.topics.study import topics
-        from steadyrank.studies.topics.tables import topics_text
+    scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
+    from steadyrank.studies.topics.study import topics
+    from steadyrank.studies.topics.tables import topics_text
 
-        chosen = parse_sizes(sizes, len(scores.topics) // 2) if sizes is not None else None
-        with progress_bar("blocks of splits", quiet) as progress:
-            result = topics(
-                scores,
-                sizes=chosen,
-                n_trials=n_trials,
-                target=target,
-                alpha=alpha,
-                beta=beta,
-                comparisons=comparisons,
-                baseline=baseline,
-                binning=binning,
-                jobs=jobs,
-                progress=progress,
-                rng=seed,
-            )
-        text = topics_text(result, kind, levels=levels, digits=digits, **terminal_looks(output))
-    emit(text, output)
-    draw(result, plot, quiet)
+    chosen = parse_sizes(sizes, len(scores.topics) // 2) if sizes is not None else None
+    with progress_bar("blocks of splits", output.quiet) as progress:
+        result = topics(scores, sizes=chosen, jobs=jobs, progress=progress, rng=seed, **options)
+    looks = terminal_looks(output)
+    emit(topics_text(result, output.format, levels=levels, digits=digits, **looks), output.path)
+    draw(result, output)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from typing import Any, TypeVar
 
@@ -96,6 +97,32 @@ def map_in_order(
             future.cancel()
         raise
     return [future.result() for future in futures]
+
+
+def stream_in_order(
+    function: Callable[[Task], Answer],
+    tasks: Sequence[Task],
+    executor: Executor,
+    *,
+    progress: Progress | None = None,
+) -> Iterator[Answer]:
+    """As `map_in_order`, one answer at a time: no more are made ahead than there are processors."""
+    ahead = 1 if isinstance(executor, _Here) else default_jobs() + 1
+    waiting: deque[Future[Answer]] = deque()
+    try:
+        for place, task in enumerate(tasks):
+            if len(waiting) == ahead:
+                yield waiting.popleft().result()
+                if progress is not None:
+                    progress(place - ahead + 1, len(tasks))
+            waiting.append(executor.submit(function, task))
+        while waiting:
+            yield waiting.popleft().result()
+            if progress is not None:
+                progress(len(tasks) - len(waiting), len(tasks))
+    finally:
+        for future in waiting:
+            future.cancel()
 
 
 def _map_here(

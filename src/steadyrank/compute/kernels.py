@@ -9,53 +9,42 @@ uncached.
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import re
 from collections.abc import Callable
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from steadyrank.compute.numba_cache import harmless, keep_code
-
-NO_CACHE_PLACE = "no locator available"
-
+from steadyrank.compute.numba_cache import NO_ENTRANCE, UNCOUNTED, compiled
 
 _OPTIONS = {"nogil": True, "error_model": "numpy"}
-
-# Without Numba's run time no reference is counted: an atomic operation for every
-# array handed to a helper, which in the innermost loops costs more than the work.
-_LEAN_OPTIONS = {**_OPTIONS, "_nrt": False}
-_PART_OPTIONS = {**_LEAN_OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_LEAN_OPTIONS = {**_OPTIONS, **UNCOUNTED}
+_PART_OPTIONS = {**_LEAN_OPTIONS, **NO_ENTRANCE}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` for use without the GIL, cached on disk where possible."""
-    return _compile(function, _OPTIONS)
+    return compiled(function, _OPTIONS)
 
 
 def lean_kernel(function: Callable[..., Any]) -> Any:
     """A kernel that makes no arrays of its own: the caller brings what it writes to."""
-    return _compile(function, _LEAN_OPTIONS)
+    return compiled(function, _LEAN_OPTIONS)
 
 
 def part(function: Callable[..., Any]) -> Any:
     """A lean kernel that only other kernels call; without an entrance from Python it compiles
     in half the time.
     """
-    return _compile(function, _PART_OPTIONS)
+    return compiled(function, _PART_OPTIONS)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """A small part that is copied into the kernels that call it."""
-    return _compile(function, {**_PART_OPTIONS, "forceinline": True})
+    return compiled(function, {**_PART_OPTIONS, "forceinline": True})
 
 
 def specialised(
@@ -71,69 +60,6 @@ def specialised(
     function.__qualname__ = name
     function.__module__ = template.__module__
     return how(function)
-
-
-def _compile(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    dispatcher = numba.njit(**options)(function)
-    try:
-        dispatcher.enable_caching()
-    except RuntimeError as error:
-        if NO_CACHE_PLACE not in str(error):
-            raise
-    else:
-        # Numba takes a kernel as fresh while its own file is unchanged, although the
-        # kernels it calls are compiled into it: here every source behind a kernel counts.
-        keep_code(dispatcher, _sources_stamp())
-    return dispatcher
-
-
-def is_kept(dispatcher: Any) -> bool:
-    """Whether a kernel's machine code is on disk, so that it need not be compiled."""
-    file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    with harmless():
-        return file is not None and bool(file._load_index())
-    return False
-
-
-@functools.cache
-def _sources_stamp() -> str:
-    """A hash over every source that can end up in machine code."""
-    package = Path(__file__).parents[1]
-    sources = {
-        path.relative_to(package.parent).with_suffix("").as_posix().replace("/", "."): path
-        for path in sorted(package.rglob("*.py"))
-    }
-    digest = hashlib.sha256()
-    for name in sorted(_compiled(sources)):
-        digest.update(name.encode())
-        digest.update(sources[name].read_bytes())
-    return digest.hexdigest()
-
-
-def _compiled(sources: dict[str, Path]) -> set[str]:
-    """The modules that make kernels, and all that they import, directly or not."""
-    statements = {name: _IMPORT.findall(path.read_text("utf-8")) for name, path in sources.items()}
-    reached = {
-        name
-        for name, found in statements.items()
-        if any(home == __name__ and _MAKERS & set(_WORDS(names)) for home, names in found)
-    }
-    new = reached | {__name__}
-    while new:
-        reached = reached | new
-        named = {
-            module
-            for name in new
-            for home, names in statements[name]
-            for module in (home, *(f"{home}.{each}" for each in _WORDS(names)))
-        }
-        new = (named & sources.keys()) - reached
-    return reached
-
-
-_MAKERS = {"kernel", "lean_kernel", "part", "inlined", "specialised"}
-_WORDS = re.compile(r"\w+").findall
-_IMPORT = re.compile(r"^\s*from\s+(steadyrank[\w.]*)\s+import\s+(\([^)]*\)|.*)", re.MULTILINE)
 
 
 @intrinsic

@@ -1,21 +1,97 @@
-"""Where kernels' machine code is kept between processes, and what happens when that goes wrong.
+"""All that steadyrank takes from Numba's inside: where machine code is kept, and two options.
 
-Numba writes a kernel's index before its code, under a number that earlier code may still have.
-A process that is killed in between, a full disk, or another process at the same time would leave
-an index that names code of other sources. Here code comes first, under a name of its own.
+Numba's own cache writes a kernel's index before its code, under a number that earlier code may
+still have. A process that is killed in between, a full disk, or another process at the same time
+would leave an index that names code of other sources. It also takes a kernel as fresh while the
+kernel's own file is unchanged, although the kernels that it calls are compiled into it. Here code
+comes first, under a name of its own, and every source behind a kernel counts.
+
+This rests on private parts of Numba, as they are in the versions of `TESTED`. In any other version,
+or where a part is missing, Numba's own cache does the work: kernels compile and run all the same.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import pickle
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import IndexDataCacheFile
+import numba
 
-_HARMLESS = (OSError, EOFError, pickle.UnpicklingError)
+try:
+    from numba.core.caching import IndexDataCacheFile
+except ImportError:
+    IndexDataCacheFile = object  # type: ignore[assignment, misc]
+try:
+    from numba.core.cpu import CPUTargetOptions
+except ImportError:
+    CPUTargetOptions = None  # type: ignore[assignment, misc]
+
+TESTED = (0, 61), (0, 68)
+"""The first and the last version of Numba whose private parts were found as they are used here."""
+
+_OF_CACHE = ("_cache_file", "_cache_path", "_impl", "_guard_against_spurious_io_errors")
+_OF_FILE = (
+    "_cache_path",
+    "_data_name_pattern",
+    "_load_index",
+    "_save_data",
+    "_save_index",
+    "_source_stamp",
+)
+
+NO_CACHE_PLACE = "no locator available"
+
+
+def _known(**options: Any) -> dict[str, Any]:
+    """Those of the options that this Numba has; without them kernels are slower, not wrong."""
+    return {name: value for name, value in options.items() if hasattr(CPUTargetOptions, name)}
+
+
+# Without Numba's run time no reference is counted: an atomic operation for every
+# array handed to a helper, which in the innermost loops costs more than the work.
+UNCOUNTED = _known(_nrt=False)
+
+# Kernels that only kernels call need no entrance from Python or C.
+NO_ENTRANCE = _known(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """A kernel that Numba compiles when it is first called, kept on disk where there is a place."""
+    try:
+        dispatcher = numba.njit(cache=True, **options)(function)
+    except RuntimeError as error:
+        if NO_CACHE_PLACE not in str(error):
+            raise
+        return numba.njit(**options)(function)
+    cache: Any = getattr(dispatcher, "_cache", None)
+    if _as_tested(cache):
+        cache._cache_file = KeptCode(
+            cache_path=cache._cache_path,
+            filename_base=cache._impl.filename_base,
+            source_stamp=_sources_stamp(),
+        )
+        cache._guard_against_spurious_io_errors = _harmless
+    return dispatcher
+
+
+def _as_tested(cache: Any) -> bool:
+    """Whether this is a Numba whose private parts are known, and a cache that has them."""
+    version = re.match(r"(\d+)\.(\d+)", numba.__version__)
+    first, last = TESTED
+    return (
+        version is not None
+        and first <= (int(version[1]), int(version[2])) <= last
+        and issubclass(KeptCode, type(getattr(cache, "_cache_file", None)))
+        and all(hasattr(cache, name) for name in _OF_CACHE)
+        and all(hasattr(cache._cache_file, name) for name in _OF_FILE)
+        and hasattr(cache._impl, "filename_base")
+    )
 
 
 class KeptCode(IndexDataCacheFile):
@@ -38,15 +114,57 @@ class KeptCode(IndexDataCacheFile):
                 path.unlink(missing_ok=True)
 
 
-def keep_code(dispatcher: Any, stamp: str) -> None:
-    """Keep a kernel's code as long as `stamp` stays the same; go on without where that fails."""
-    cache = dispatcher._cache
-    cache._cache_file = KeptCode(
-        cache_path=cache._cache_path, filename_base=cache._impl.filename_base, source_stamp=stamp
-    )
-    cache._guard_against_spurious_io_errors = harmless
+def is_kept(dispatcher: Any) -> bool:
+    """Whether a kernel's machine code is on disk, so that it need not be compiled."""
+    file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+    load_index = getattr(file, "_load_index", dict)
+    with _harmless():
+        return bool(load_index())
+    return False
 
 
-def harmless() -> contextlib.AbstractContextManager[None]:
+def _harmless() -> contextlib.AbstractContextManager[None]:
     """Swallows what goes wrong when code cannot be kept, or was damaged: it is compiled anew."""
-    return contextlib.suppress(*_HARMLESS)
+    return contextlib.suppress(OSError, EOFError, pickle.UnpicklingError)
+
+
+@functools.cache
+def _sources_stamp() -> str:
+    """A hash over every source that can end up in machine code."""
+    package = Path(__file__).parents[1]
+    sources = {
+        path.relative_to(package.parent).with_suffix("").as_posix().replace("/", "."): path
+        for path in sorted(package.rglob("*.py"))
+    }
+    digest = hashlib.sha256()
+    for name in sorted(_behind_kernels(sources)):
+        digest.update(name.encode())
+        digest.update(sources[name].read_bytes())
+    return digest.hexdigest()
+
+
+def _behind_kernels(sources: dict[str, Path]) -> set[str]:
+    """The modules that make kernels, and all that they import, directly or not."""
+    statements = {name: _IMPORT.findall(path.read_text("utf-8")) for name, path in sources.items()}
+    reached = {
+        name
+        for name, imports in statements.items()
+        if any(home == _KERNELS and _MAKERS & set(_WORDS(names)) for home, names in imports)
+    }
+    new = reached | {_KERNELS}
+    while new:
+        reached = reached | new
+        named = {
+            module
+            for name in new
+            for home, names in statements[name]
+            for module in (home, *(f"{home}.{word}" for word in _WORDS(names)))
+        }
+        new = (named & sources.keys()) - reached
+    return reached
+
+
+_KERNELS = "steadyrank.compute.kernels"
+_MAKERS = {"kernel", "lean_kernel", "part", "inlined", "specialised"}
+_WORDS = re.compile(r"\w+").findall
+_IMPORT = re.compile(r"^\s*from\s+(steadyrank[\w.]*)\s+import\s+(\([^)]*\)|.*)", re.MULTILINE)

@@ -7,17 +7,13 @@ they are taken: with an order of our own, neither can change a result.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from steadyrank.data.interop.objects import as_qrels
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.runs import read_qrels
 from steadyrank.data.scores import Scores
 
 _NUMBERS = re.compile(r"([0-9]+)")
@@ -83,12 +79,6 @@ def qrels_in_order(qrels: Qrels) -> Qrels:
         documents=qrels.documents.take(rows),
         grades=qrels.grades[rows],
     )
-
-
-def judgments_of(source: Any) -> Qrels:
-    """The judgments in a file, or in whatever `as_qrels` takes, with topics in order."""
-    is_file = isinstance(source, (str, os.PathLike))
-    return qrels_in_order(read_qrels(source) if is_file else as_qrels(source))
 
 
 def _is_sorted(order: np.ndarray) -> bool:

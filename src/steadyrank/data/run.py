@@ -40,6 +40,8 @@ class Run:
     """What is known about the run: `team`, `system`, factors."""
     oddities: Mapping[str, int] = field(default_factory=dict)
     """What reading it found odd, counted."""
+    line_steps: tuple[int, int] = (0, 0)
+    """How often scores fall and rise from line to line, near the top of a file of TREC text."""
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -79,7 +81,7 @@ def duplicate_message(topic: str, document: str, where: str = "") -> str:
     """What to tell about a document that a topic's ranking names twice."""
     return (
         f"document {document!r} stands twice in topic {topic!r}{where}: "
-        "remove one, or keep the first or the better-scored with duplicates first|best"
+        'remove one, or keep the first (duplicates="first") or the best (duplicates="best")'
     )
 
 
@@ -100,6 +102,7 @@ def build_run(
     duplicates: Duplicates = "error",
     source: Path | None = None,
     oddities: Mapping[str, int] | None = None,
+    line_steps: tuple[int, int] = (0, 0),
 ) -> Run:
     """A run from rows in file order: segment k holds topics[k] from row first_rows[k] on.
 
@@ -126,6 +129,7 @@ def build_run(
         scores=scores,
         source=source,
         oddities=odd,
+        line_steps=line_steps,
     )
 
 

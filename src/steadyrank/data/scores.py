@@ -20,7 +20,7 @@ AXES = ("measure", "run", "topic")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by("present.table:scores_text")
+@shown_by("present.score_tables:scores_text")
 class Scores:
     """A cube `values[measure, run, topic]`; NaN where there is no score.
 

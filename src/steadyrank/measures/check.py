@@ -11,17 +11,16 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
 from steadyrank.compute.executors import Progress, map_in_order, workers
-from steadyrank.data.interop.objects import runs_and_files
-from steadyrank.data.order import judgments_of
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.runs import NameFrom, RunOptions, load_run
-from steadyrank.data.read.sources import is_json_lines, is_parquet, open_bytes
+from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.run import Run
+from steadyrank.data.runs import Source
 from steadyrank.errors import InputError
 from steadyrank.measures.scoring import JudgedRun, find_judged_documents
 from steadyrank.notebook import shown_by
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEPTHS = (10, 100)
-SAMPLE = 3000
-"""Lines of a file that are looked at for the order in which they stand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,10 +117,10 @@ def check(
     runs: Any,
     qrels: Any,
     *,
-    name_from: NameFrom = "tag",
     jobs: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    **reading_options: Unpack[ReadingOptions],
 ) -> CheckResult:
     """Look runs and judgments over and report what is wrong or odd with them.
 
@@ -131,12 +128,12 @@ def check(
     ----------
     runs, qrels : object
         As `evaluate` takes them.
-    name_from : str
-        A run is named by its "tag" column or by its "file".
     jobs, executor : optional
         Threads, or any `concurrent.futures.Executor`.
     progress : callable, optional
         Is given (finished, total) runs.
+    **reading_options : optional
+        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
     Examples
     --------
@@ -147,10 +144,10 @@ def check(
     (False, ['wrong', 'wrong', 'odd'])
     """
     judged = judgments_of(qrels)
-    tasks = runs_and_files(runs)
-    one = partial(_check_one, qrels=judged, options=RunOptions(name_from=name_from))
+    sources = read_runs(runs, **reading_options).sources
     with workers(jobs=jobs, executor=executor) as pool:
-        outcomes = map_in_order(one, tasks, pool, progress=progress)
+        one = partial(_check_one, qrels=judged)
+        outcomes = map_in_order(one, sources, pool, progress=progress)
     rows = [row for row, _ in outcomes if row is not None]
     findings = [finding for _, found in outcomes for finding in found]
     findings += [*_check_qrels(judged), *_check_together(rows)]
@@ -162,17 +159,15 @@ def check(
     )
 
 
-def _check_one(
-    task: Run | Path, *, qrels: Qrels, options: RunOptions
-) -> tuple[RunCheck | None, list[Finding]]:
-    if isinstance(task, Run):
-        return _check_run(task, qrels)
+def _check_one(source: Source, *, qrels: Qrels) -> tuple[RunCheck | None, list[Finding]]:
     try:
-        run = load_run(task, options)
+        with source.opened() as run:
+            return _check_run(run, qrels)
     except InputError as error:
-        return None, [Finding(level="wrong", where=str(task), what=_without_name(error, task))]
-    row, findings = _check_run(run, qrels)
-    return row, findings + list(_check_order(run.name, task))
+        path = source.given
+        if not isinstance(path, Path):
+            raise
+        return None, [Finding(level="wrong", where=str(path), what=_without_name(error, path))]
 
 
 def _without_name(error: InputError, path: Path) -> str:
@@ -195,7 +190,7 @@ def _check_run(run: Run, qrels: Qrels) -> tuple[RunCheck, list[Finding]]:
         rank_like=is_rank_like(run),
     )
     found = [*_odd_reading(run), *_odd_topics(run, row, qrels), *_odd_scores(run, row)]
-    found += _odd_documents(run, row, qrels)
+    found += [*_odd_documents(run, row, qrels), *_odd_lines(run)]
     return row, [Finding(level=level, where=run.name, what=what) for level, what in found]
 
 
@@ -293,34 +288,15 @@ def is_rank_like(run: Run) -> bool:
     return checked
 
 
-def _check_order(name: str, path: Path) -> Iterator[Finding]:
+def _odd_lines(run: Run) -> Iterator[Found]:
     """Lines that stand in the opposite order of their scores, as distances would."""
-    if is_parquet(path) or is_json_lines(path):
-        return
-    falling, rising = _steps(path)
+    falling, rising = run.line_steps
     if rising > 10 and rising > 9 * falling:
-        what = (
+        yield (
+            "wrong",
             "scores rise from line to line, but larger is better: "
-            "are they distances or ranks? then negate them"
+            "are they distances or ranks? then negate them",
         )
-        yield Finding(level="wrong", where=name, what=what)
-
-
-def _steps(path: Path) -> tuple[int, int]:
-    """How often scores fall and rise between neighbouring lines of a topic."""
-    falling = rising = 0
-    last: tuple[bytes, float] | None = None
-    with open_bytes(path) as stream:
-        for _, line in zip(range(SAMPLE), stream, strict=False):
-            fields = line.split()
-            if len(fields) < 6 or fields[0].startswith(b"#"):
-                continue
-            topic, score = fields[0], float(fields[4])
-            if last is not None and last[0] == topic:
-                falling += score < last[1]
-                rising += score > last[1]
-            last = (topic, score)
-    return falling, rising
 
 
 def _check_qrels(qrels: Qrels) -> Iterator[Finding]:

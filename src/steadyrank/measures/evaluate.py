@@ -11,30 +11,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from steadyrank._version import __version__
-from steadyrank.compute.executors import Progress, map_in_order, workers
+from steadyrank.compute.executors import Progress
 from steadyrank.data.ids import Ids
-from steadyrank.data.interop.objects import runs_and_files
-from steadyrank.data.order import judgments_of
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.blocks import rank_blocks
-from steadyrank.data.read.runs import (
-    MEMORY,
-    NameFrom,
-    RunOptions,
-    check_names,
-    describe_runs,
-    emptied,
-    opened_run,
-    warn_oddities,
-)
-from steadyrank.data.read.sources import PathLike
-from steadyrank.data.run import Duplicates, Run
+from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_info import info_columns
+from steadyrank.data.read.runs import ReadingOptions, read_runs
+from steadyrank.data.run import Run
+from steadyrank.data.runs import header_of
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.names import Measure, parse_measures
@@ -65,7 +55,6 @@ class _Job:
     ties: Ties
     missing: float
     no_relevant: float
-    options: RunOptions
     with_bounds: bool
 
 
@@ -89,16 +78,12 @@ def evaluate(
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
     ties: Ties = "trec_eval",
-    name_from: NameFrom = "tag",
-    duplicates: Duplicates = "error",
-    run_info: PathLike | None = None,
-    team_from: str | None = None,
-    system_from: str | None = None,
     tie_bounds: bool = False,
     jobs: int | None = None,
     scheduler: str | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    **reading_options: Unpack[ReadingOptions],
 ) -> Scores:
     """Score every run on every judged topic.
 
@@ -120,8 +105,6 @@ def evaluate(
     ties : str
         "trec_eval" orders documents of equal score by their ids, "float32" does so for scores
         rounded to 32 bits, as pytrec_eval, and "average" gives the exact mean over all orders.
-    name_from, duplicates, run_info, team_from, system_from : optional
-        As in `read_runs`.
     tie_bounds : bool
         Whether `meta["tie_bounds"]` is to hold the means under the worst and the best order:
         `{measure: {run: [lowest, highest]}}`.
@@ -129,6 +112,8 @@ def evaluate(
         Threads; the address of a Dask scheduler; or any `concurrent.futures.Executor`.
     progress : callable, optional
         Is given (finished, total) runs.
+    **reading_options : optional
+        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
     Examples
     --------
@@ -142,7 +127,7 @@ def evaluate(
     _check_choice("way to treat missing topics", missing, ("zero", "skip", "error"))
     _check_choice("way to treat topics without relevant documents", no_relevant, ("zero", "skip"))
     _check_choice("way to break ties", ties, ("trec_eval", "float32", "average"))
-    tasks = runs_and_files(runs, duplicates=duplicates)
+    to_read = read_runs(runs, **reading_options)
     judged = judgments_of(qrels)
     if len(judged) == 0:
         raise InputError("the qrels hold no judgments")
@@ -152,35 +137,36 @@ def evaluate(
         ties=ties,
         missing=0.0 if missing == "zero" else np.nan,
         no_relevant=0.0 if no_relevant == "zero" else np.nan,
-        options=RunOptions(name_from=name_from, duplicates=duplicates),
         with_bounds=tie_bounds,
     )
     if ties == "average":
         check_expectations(job.recipes)
-    with workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool:
-        outcomes = map_in_order(partial(_evaluate_one, job=job), tasks, pool, progress=progress)
-    names = [outcome.run.name for outcome in outcomes]
-    check_names(names, [outcome.run.source or Path(MEMORY) for outcome in outcomes])
-    _report(outcomes, job, missing)
-    described = describe_runs(
-        names, run_info=run_info, team_from=team_from, system_from=system_from
+    outcomes = to_read.map(
+        partial(_evaluate_run, job=job),
+        jobs=jobs,
+        scheduler=scheduler,
+        executor=executor,
+        progress=progress,
     )
+    headers = [outcome.run for outcome in outcomes]
+    to_read.check_headers(headers)
+    _report(outcomes, job, missing)
     return Scores(
         measures=tuple(map(str, parsed)),
-        runs=tuple(names),
+        runs=tuple(run.name for run in headers),
         topics=judged.topics,
         values=np.stack([outcome.values for outcome in outcomes], axis=1),
-        run_info=_info_columns([{**o.run.info, **described[o.run.name]} for o in outcomes]),
+        run_info=info_columns(to_read.info(headers)),
         meta={
             "steadyrank": __version__,
             "settings": {
                 "missing": missing,
                 "no_relevant": no_relevant,
                 "ties": ties,
-                "duplicates": duplicates,
+                "duplicates": to_read.reading.duplicates,
             },
             "qrels": None if judged.source is None else str(judged.source),
-            "files": {o.run.name: str(o.run.source) for o in outcomes if o.run.source},
+            "files": {run.name: str(run.source) for run in headers if run.source},
             **({"tie_bounds": _bounds_by_name(parsed, outcomes)} if tie_bounds else {}),
         },
     )
@@ -189,11 +175,6 @@ def evaluate(
 def _check_choice(what: str, value: str, choices: Sequence[str]) -> None:
     if value not in choices:
         raise unknown_name(what, value, choices)
-
-
-def _evaluate_one(task: Run | Path, *, job: _Job) -> _Outcome:
-    with opened_run(task, job.options) as run:
-        return _evaluate_run(run, job)
 
 
 def _evaluate_run(run: Run, job: _Job) -> _Outcome:
@@ -208,7 +189,7 @@ def _evaluate_run(run: Run, job: _Job) -> _Outcome:
         values = score_topics(judged, job.qrels, job.recipes, **without)
     common = len(set(run.topics) & job.qrels.position.keys())
     return _Outcome(
-        run=emptied(run),
+        run=header_of(run),
         values=values,
         lacking=len(job.qrels.topics) - common,
         unknown=len(run.topics) - common,
@@ -245,14 +226,8 @@ def rounded_to_float32(run: Run) -> Run:
     return replace(run, documents=documents, scores=scores)
 
 
-def _info_columns(rows: Sequence[Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
-    columns = dict.fromkeys(key for row in rows for key in row)
-    return {key: tuple(row.get(key, "") for row in rows) for key in columns}
-
-
 def _report(outcomes: Sequence[_Outcome], job: _Job, missing: Missing) -> None:
     """Say, in counts, what was done about files that do not quite fit together."""
-    warn_oddities([outcome.run for outcome in outcomes if outcome.run.source is not None])
     n_topics = len(job.qrels.topics)
     lacking = [o for o in outcomes if o.lacking]
     if lacking:
@@ -261,7 +236,8 @@ def _report(outcomes: Sequence[_Outcome], job: _Job, missing: Missing) -> None:
         if missing == "error":
             raise InputError(
                 f"{who} judged topics ({first}): "
-                f"complete {by_number(len(lacking), 'it', 'them')}, or choose missing zero or skip"
+                f'complete {by_number(len(lacking), "it", "them")}, or choose missing="zero" or '
+                'missing="skip"'
             )
         zero = by_number(len(lacking), "it scores", "they score") + " 0 there"
         done = zero if missing == "zero" else "these cells are left out"

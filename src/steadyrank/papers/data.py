@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from steadyrank.compute.executors import Progress
-from steadyrank.data.interop.objects import runs_and_files
-from steadyrank.data.order import judgments_of, scores_in_order
+from steadyrank.data.order import scores_in_order
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.runs import MEMORY, check_names, describe_runs, read_runs
+from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_info import describe_scores
+from steadyrank.data.read.runs import read_runs
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
@@ -80,17 +80,25 @@ def paper_data(
     """The user's data, or None where there are none."""
     if (runs is None) != (qrels is None):
         raise InputError("give runs and qrels together, or scores, or nothing for built-in data")
-    about = {"run_info": run_info, "team_from": team_from, "system_from": system_from}
+    about: dict[str, Any] = {
+        "run_info": run_info,
+        "team_from": team_from,
+        "system_from": system_from,
+    }
     if scores is not None:
         if runs is not None:
             raise InputError("give either runs and qrels or scores, not both")
         found = scores if isinstance(scores, Scores) else read_scores(scores)
-        found = scores_in_order(_described(found, about))
+        found = scores_in_order(describe_scores(found, **about))
         return with_measures(PaperData(words=_scores_words(found), given=found), measures)
     if runs is None:
         return None
     judged = judgments_of(qrels)
-    loaded = _loaded(runs, about, name_from, duplicates, jobs, progress)
+    loaded = tuple(
+        read_runs(
+            runs, name_from=name_from, duplicates=duplicates, jobs=jobs, progress=progress, **about
+        )
+    )
     return PaperData(
         words=f"{len(loaded)} runs on {len(judged.topics)} judged topics",
         runs=loaded,
@@ -107,37 +115,6 @@ def with_measures(data: PaperData, measures: Iterable[str]) -> PaperData:
         return data
     given = data.given if data.given is None else data.given.select(measures=asked)
     return replace(data, measures=asked, given=given)
-
-
-def _loaded(
-    runs: Any,
-    about: Mapping[str, Any],
-    name_from: Any,
-    duplicates: Any,
-    jobs: int | None,
-    progress: Progress | None,
-) -> tuple[Run, ...]:
-    """Runs that are here already, and runs read from files, with what is known of them."""
-    found = runs_and_files(runs, duplicates=duplicates)
-    here = [run for run in found if isinstance(run, Run)]
-    files = [path for path in found if not isinstance(path, Run)]
-    read = (
-        read_runs(files, name_from=name_from, duplicates=duplicates, jobs=jobs, progress=progress)
-        if files
-        else []
-    )
-    every = [*here, *read]
-    check_names([run.name for run in every], [run.source or Path(MEMORY) for run in every])
-    known = describe_runs([run.name for run in every], **about)
-    return tuple(replace(run, info={**run.info, **known[run.name]}) for run in every)
-
-
-def _described(scores: Scores, about: Mapping[str, Any]) -> Scores:
-    known = describe_runs(scores.runs, **about)
-    columns = dict.fromkeys(key for row in known.values() for key in row)
-    return scores.with_run_info(
-        **{key: [known[run].get(key, "") for run in scores.runs] for key in columns}
-    )
 
 
 def _scores_words(scores: Scores) -> str:

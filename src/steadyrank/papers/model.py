@@ -12,7 +12,8 @@ from itertools import chain
 from typing import Any
 
 from steadyrank.notebook import shown_by
-from steadyrank.present.page import PageFigure, PageTable
+from steadyrank.present.page import PageFigure
+from steadyrank.present.table import Table
 from steadyrank.words import by_number, counted
 
 
@@ -35,7 +36,7 @@ class Exhibit:
     id: str
     """As the paper calls it: "table-3", "figure-1"."""
     title: str
-    tables: tuple[PageTable, ...] = ()
+    tables: tuple[Table, ...] = ()
     """What the data at hand give, beside what is printed where the two are comparable."""
     figures: tuple[PageFigure, ...] = ()
     claims: tuple[Claim, ...] = ()

@@ -19,9 +19,9 @@ from steadyrank.data.read.sources import PathLike
 from steadyrank.errors import InputError
 from steadyrank.papers.model import Claim, Exhibit, Reproduction, summary
 from steadyrank.present.json import to_json
-from steadyrank.present.page import Cell, Page, PageTable, Section
+from steadyrank.present.page import Page, Section
 from steadyrank.present.page_html import page_html
-from steadyrank.present.table import Table, render, to_csv, to_latex
+from steadyrank.present.table import Cell, Table, render, text_rows, to_csv, to_latex
 
 HOLDS = {True: "holds", False: "does not hold", None: "cannot tell"}
 
@@ -80,7 +80,7 @@ def reproduction_text(made: Reproduction, form: str, **looks: Any) -> str:
     table = claims_table(made, details=form != "table")
     if form == "table":
         table = wrapped(table, looks.get("width") or WIDTH)
-    return render(table, form, **looks)  # type: ignore[arg-type]
+    return render(table, form, **looks)
 
 
 def claims_table(made: Reproduction, *, details: bool = False) -> Table:
@@ -92,7 +92,7 @@ def claims_table(made: Reproduction, *, details: bool = False) -> Table:
             rows.append([exhibit.id, HOLDS[one.holds], one.text, *([one.detail] * details)])
     return Table(
         header=["exhibit", "outcome", "claim", *(["figures"] * details)],
-        rows=rows,
+        rows=text_rows(rows),
         caption=f"{made.reference} Data: {made.data}. Claims: {summary(made.claims)}.",
         n_names=4,
     )
@@ -100,9 +100,10 @@ def claims_table(made: Reproduction, *, details: bool = False) -> Table:
 
 def wrapped(table: Table, width: int) -> Table:
     """The table for a terminal so wide: its last column and its caption in several lines."""
-    names = zip(*(row[:-1] for row in (table.header, *table.rows)), strict=True)
+    texts = [[cell.text for cell in row] for row in table.rows]
+    names = zip(*(row[:-1] for row in (table.header, *texts)), strict=True)
     left = max(30, width - 1 - sum(max(map(len, column)) + 3 for column in names))
-    rows = [[*row[:-1], textwrap.fill(row[-1], left)] for row in table.rows]
+    rows = text_rows([*row[:-1], textwrap.fill(row[-1], left)] for row in texts)
     return replace(table, rows=rows, caption=textwrap.fill(table.caption, width), wrapped=True)
 
 
@@ -149,8 +150,8 @@ def _title(exhibit: Exhibit) -> str:
     return exhibit.id.replace("-", " ").capitalize()
 
 
-def _claims(exhibit: Exhibit) -> PageTable:
-    return PageTable(
+def _claims(exhibit: Exhibit) -> Table:
+    return Table(
         id=f"{exhibit.id}-claims",
         caption="What must agree with the paper, and whether it does",
         header=("claim", "outcome", "figures"),
@@ -160,9 +161,9 @@ def _claims(exhibit: Exhibit) -> PageTable:
     )
 
 
-def _settings(made: Reproduction) -> PageTable:
+def _settings(made: Reproduction) -> Table:
     known = {"data": made.data, **made.settings}
-    return PageTable(
+    return Table(
         id="settings",
         caption="What this page was made from",
         header=("setting", "value"),
@@ -191,14 +192,14 @@ def reproduction_files(made: Reproduction, *, command: str = "") -> dict[str, st
     return {**files, CLAIMS: to_json(listed)}
 
 
-def _plain(table: PageTable, *, exact: bool) -> Table:
+def _plain(table: Table, *, exact: bool) -> Table:
     names = [
         not any(isinstance(row[j].value, float) for row in table.rows)
         for j in range(len(table.header))
     ]
     n_names = names.index(False) if False in names else len(names)
-    rows = [[_exact(cell) if exact else cell.text for cell in row] for row in table.rows]
-    return Table(header=table.header, rows=rows, caption=table.caption, n_names=max(1, n_names))
+    rows = text_rows((_exact(cell) if exact else cell.text for cell in row) for row in table.rows)
+    return replace(table, rows=rows, n_names=max(1, n_names))
 
 
 def _exact(cell: Cell) -> str:

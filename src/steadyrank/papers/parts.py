@@ -14,14 +14,14 @@ import numpy as np
 
 from steadyrank.errors import InputError
 from steadyrank.papers.model import Claim
-from steadyrank.present.page import Cell, PageFigure, PageTable
-from steadyrank.present.svg import svg_text
+from steadyrank.present.page import PageFigure
+from steadyrank.present.page_svg import page_svg
+from steadyrank.present.table import Cell, Table
 from steadyrank.studies.plotting import alt_text, plot
+from steadyrank.words import MISSING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-MISSING = "–"
 
 
 def budgeted(budget: str | int, *, small: int, full: int) -> int:
@@ -73,10 +73,10 @@ def page_table(
     rows: Iterable[Sequence[Any]],
     *,
     digits: int = 4,
-) -> PageTable:
+) -> Table:
     """A table of plain values and ready cells; `name` is its id and the name of its files."""
     made = tuple(tuple(cell(value, digits) for value in row) for row in rows)
-    return PageTable(id=name, caption=caption, header=tuple(header), rows=made)
+    return Table(id=name, caption=caption, header=tuple(header), rows=made)
 
 
 def result_figure(name: str, caption: str, result: Any, kind: str, **options: Any) -> PageFigure:
@@ -88,7 +88,7 @@ def result_figure(name: str, caption: str, result: Any, kind: str, **options: An
 def page_figure(name: str, caption: str, figure: Figure, *, alt: str) -> PageFigure:
     """A figure as SVG; `name` is its id and the name of its file."""
     return PageFigure(
-        id=name, caption=caption, alt=alt, svg=svg_text(figure, prefix=f"{name}-", alt=alt)
+        id=name, caption=caption, alt=alt, svg=page_svg(figure, prefix=f"{name}-", alt=alt)
     )
 
 

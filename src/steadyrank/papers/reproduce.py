@@ -16,7 +16,7 @@ from typing import Any
 
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.runs import NameFrom
+from steadyrank.data.read.run_files import NameFrom
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Duplicates
 from steadyrank.data.scores import Scores

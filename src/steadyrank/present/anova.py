@@ -6,18 +6,14 @@ thresholds (Cohen's, as in Rutherford 2011): 0.14 large, 0.06 medium, 0.01 small
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping
 
-import numpy as np
-
-from steadyrank.present.table import Table, render
+from steadyrank.present.cells import name, number
+from steadyrank.present.table import Cell, Table
 from steadyrank.stats.anova.balanced import Anova, AnovaSource
+from steadyrank.words import figure, interval, pvalue
 
 POWER = {"observed": "lambda = df F", "omega": "lambda = max(0, df (F − 1))"}
-
-Row = dict[str, Any]
 
 
 def power_note(table: Anova | None, more: str = "") -> list[str]:
@@ -48,15 +44,6 @@ def sized(line: AnovaSource) -> str:
     return f"{line.omega_squared:.3f}, {effect_word(line.omega_squared)}"
 
 
-def listed(parts: Sequence[str]) -> str:
-    """Parts of a sentence, the last one after "and".
-
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
 def effects_table(
     table: Anova, limits: Mapping[str, tuple[float, float]], caption: str, digits: int = 4
 ) -> Table:
@@ -64,25 +51,16 @@ def effects_table(
     header = ["source", "SS", "DF", "MS", "omega²", "interval"]
     rows = [
         [
-            source_words(line.source),
-            figure(line.ss, digits),
-            f"{line.df:,}",
-            figure(line.ms, digits),
-            figure(line.omega_squared, digits),
-            interval_text(limits.get(line.source), digits),
+            name(source_words(line.source)),
+            anova_figure(line.ss, digits),
+            number(line.df, ","),
+            anova_figure(line.ms, digits),
+            anova_figure(line.omega_squared, digits),
+            Cell(interval(limits.get(line.source), f".{digits}f", missing="")),
         ]
         for line in table.sources
     ]
     return Table(header=header, rows=rows, caption=caption)
-
-
-def interval_text(limits: tuple[float, float] | None, digits: int) -> str:
-    """An interval for a table; nothing where there is none.
-
-    >>> interval_text((0.0, 0.25), 2), interval_text(None, 2)
-    ('[0.00, 0.25]', '')
-    """
-    return "" if limits is None else f"[{limits[0]:.{digits}f}, {limits[1]:.{digits}f}]"
 
 
 def anova_table(table: Anova, caption: str, digits: int = 4) -> Table:
@@ -91,17 +69,17 @@ def anova_table(table: Anova, caption: str, digits: int = 4) -> Table:
     header = ["source", "SS", "DF", "MS", "F", "p", "omega²", *(["power"] if with_power else [])]
     rows = []
     for line in table.sources:
-        figures = [figure(x, digits) for x in (line.ms, line.statistic)]
-        ends = [figure(line.omega_squared, digits)]
+        figures = [anova_figure(x, digits) for x in (line.ms, line.statistic)]
+        ends = [anova_figure(line.omega_squared, digits)]
         if with_power:
-            ends.append(figure(line.power, digits))
+            ends.append(anova_figure(line.power, digits))
         rows.append(
             [
-                source_words(line.source),
-                figure(line.ss, digits),
-                f"{line.df:,}",
+                name(source_words(line.source)),
+                anova_figure(line.ss, digits),
+                number(line.df, ","),
                 *figures,
-                pvalue_text(line.pvalue),
+                Cell(pvalue(line.pvalue, orders=True, missing=""), line.pvalue),
                 *ends,
             ]
         )
@@ -117,60 +95,6 @@ def source_words(source: str) -> str:
     return source.replace("(", " (").replace(":", " × ").replace("_", " ")
 
 
-def pvalue_text(value: float) -> str:
-    """A p-value; small ones by their order.
-
-    >>> [pvalue_text(p) for p in (0.25, 3.64e-85, 0.0)]
-    ['0.2500', '3.64e-85', '< 1e-300']
-    """
-    if np.isnan(value):
-        return ""
-    if value < 1e-300:
-        return "< 1e-300"
-    return f"{value:.4f}" if value >= 1e-4 else f"{value:.2e}"
-
-
-def figure(value: float, digits: int) -> str:
-    """A number for a table; nothing where there is none."""
-    if np.isnan(value):
-        return ""
-    return "infinite" if np.isinf(value) else f"{value:,.{digits}f}"
-
-
-def with_words(
-    answer: list[str], tables: list[Table], notes: list[str], form: str, **looks: Any
-) -> str:
-    """The answer, tables and notes; in LaTeX all words inside the first caption."""
-    if form == "latex":
-        # A sentence outside a table would land in the running text of somebody's paper.
-        caption = " ".join([*answer, tables[0].caption, *notes])
-        tables = [replace(tables[0], caption=caption), *tables[1:]]
-        return "\n".join(render(table, "latex") for table in tables)
-    gap = "\n" if form == "table" else "\n\n"
-    parts = [render(table, form, **looks) for table in tables]  # type: ignore[arg-type]
-    after = [gap.join(notes) + "\n"] if notes else []
-    return "\n".join([gap.join(answer) + "\n", *parts, *after])
-
-
-def exact_table(rows: list[Row]) -> Table:
-    """Every key with every digit; the two ends of an interval in columns of their own."""
-    flat: list[Row] = [
-        {
-            name: each
-            for key, value in row.items()
-            for name, each in (
-                zip((f"{key}_low", f"{key}_high"), value or (None, None), strict=True)
-                if key.endswith("interval")
-                else [(key, value)]
-            )
-        }
-        for row in rows
-    ]
-    header = list(flat[0]) if flat else []
-    return Table(header=header, rows=[[_exact(row[key]) for key in header] for row in flat])
-
-
-def _exact(value: Any) -> str:
-    if value is None or (isinstance(value, float) and not np.isfinite(value)):
-        return ""
-    return repr(value) if isinstance(value, float) else str(value)
+def anova_figure(value: float, digits: int) -> Cell:
+    """A number of an ANOVA table; nothing where there is none."""
+    return Cell(figure(value, f",.{digits}f", missing="", endless="infinite"), value)

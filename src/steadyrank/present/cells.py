@@ -1,7 +1,7 @@
-"""Small pieces that sections of a report are put together from: cells, tables and figures.
+"""Small pieces that tables are put together from, for commands and for pages alike.
 
-A cell shows a number rounded and sorts and copies by all its digits. Figures that would be too
-large to look at are left out; tables are cut and say what they leave out.
+A cell shows a number rounded and sorts and copies by all its digits. Tables of a page that would
+be too long are cut and say what they leave out.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from steadyrank.present.page import Cell, Drilldown, PageTable
+from steadyrank.present.table import Cell, Drilldown, Table
+from steadyrank.words import MISSING
+from steadyrank.words import interval as interval_text
+from steadyrank.words import pvalue as pvalue_text
 
-MISSING = "–"
 DIGITS = 4
 
 MOST_ROWS = 1000
@@ -26,18 +28,17 @@ MOST_NUMBERS = 100_000
 """Numbers behind the rows of a table."""
 
 
-def number(value: float, form: str = ".4f") -> Cell:
-    """A number as a table shows it.
+def number(value: float | None, form: str = ".4f") -> Cell:
+    """A number as a table shows it; a page sets a proper minus before it.
 
-    >>> number(0.123456).text, number(float("nan")).text, number(0.02, "+.3f").text
-    ('0.1235', '–', '+0.020')
+    >>> number(0.123456).text, number(float("nan")).text, number(-0.02, "+.3f").text
+    ('0.1235', '–', '-0.020')
     """
-    value = float(value)
-    if math.isnan(value):
+    if value is None or math.isnan(value):
         return Cell(MISSING)
     if math.isinf(value):
-        return Cell("none", None)
-    return Cell(format(value, form).replace("-", "−"), value)
+        return Cell("none")
+    return Cell(format(value, form), float(value))
 
 
 def whole(value: float | None) -> Cell:
@@ -46,8 +47,6 @@ def whole(value: float | None) -> Cell:
     >>> whole(1200).text, whole(None).text
     ('1,200', '–')
     """
-    if value is None:
-        return Cell(MISSING)
     return number(value, ",.0f")
 
 
@@ -66,11 +65,11 @@ def pvalue(value: float) -> Cell:
     >>> pvalue(0.0123).text, pvalue(1e-9).text
     ('0.0123', '< 0.0001')
     """
-    return Cell("< 0.0001", float(value)) if value < 0.0001 else number(value)
+    return Cell(pvalue_text(value), None if math.isnan(value) else float(value))
 
 
 def span(ends: Sequence[float] | None, form: str = ".4f") -> Cell:
-    """An interval.
+    """An interval, as a page shows it.
 
     >>> span((0.1, 0.25), ".2f").text, span((0.1, math.inf), ".2f").text, span(None).text
     ('0.10 to 0.25', '0.10 to ∞', '–')
@@ -85,7 +84,16 @@ def _end(value: float, form: str) -> Cell:
     if math.isinf(value):
         endless = "∞" if value > 0 else "−∞"
         return Cell(endless, endless)
-    return number(value, form)
+    return Cell(format(value, form).replace("-", "−"), float(value))
+
+
+def interval(ends: Sequence[float] | None, form: str) -> Cell:
+    """An interval in brackets, as commands print it.
+
+    >>> interval((0.1, 0.25), ".2f").text
+    '[0.10, 0.25]'
+    """
+    return Cell(interval_text(ends, form, endless="none"))
 
 
 def name(text: str, hover: str = "") -> Cell:
@@ -102,13 +110,13 @@ def table(
     shown: int = 25,
     drilldown: Drilldown | None = None,
     most: int = MOST_ROWS,
-) -> PageTable:
+) -> Table:
     """A table of cells; of too many rows the first, and the caption says so."""
     made = [tuple(row) for row in rows]
     if len(made) > most:
         caption = f"{caption} The first {most:,} of {len(made):,} rows."
         made = made[:most]
-    return PageTable(
+    return Table(
         id=id,
         caption=caption,
         header=tuple(header),

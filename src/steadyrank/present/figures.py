@@ -32,10 +32,13 @@ SETTINGS: dict[Any, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """One way to draw a result, and the inches that it needs."""
+    """One way to draw a result."""
 
     draw: Callable[..., None]
     size: Callable[[Any], tuple[float, float]]
+    """The inches that it needs."""
+    words: Callable[[Any], str]
+    """What the figure shows, in a sentence with the main numbers, for those who do not see it."""
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:

@@ -9,47 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One cell of a table: what is shown, what it sorts and copies by, and what hovering tells.
-
-    `link` is the id of something on the page. A `value` of None is a missing number.
-    """
-
-    text: str
-    value: float | str | None = None
-    hover: str = ""
-    link: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drilldown:
-    """The numbers behind a table's rows: one list of `names` for each row, best first when shown.
-
-    Row i of the table opens `values[i]`, the figures of `names` (the runs of a topic, say).
-    """
-
-    names: tuple[str, ...]
-    values: tuple[tuple[float | None, ...], ...]
-    title: str
-    """With `{row}` for the row's first cell: "Runs on topic {row}"."""
-    header: tuple[str, str] = ("run", "score")
-    """What stands above the names and above their figures."""
-    digits: int = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageTable:
-    """A table of a page. `id` is unique on the page."""
-
-    id: str
-    caption: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    drilldown: Drilldown | None = None
-    shown: int = 25
-    """Rows that are open at first; the others open on a click, and print."""
+from steadyrank.present.table import Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +20,7 @@ class PageFigure:
     caption: str
     alt: str
     svg: str
+    """Ready for a page where `page_svg` made it; any other text is cleaned first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +37,7 @@ class Section:
     means: str = ""
     means_not: str = ""
     figures: tuple[PageFigure, ...] = ()
-    tables: tuple[PageTable, ...] = ()
+    tables: tuple[Table, ...] = ()
     warnings: tuple[str, ...] = ()
     why_not: str = ""
 
@@ -89,7 +50,7 @@ class Page:
     subtitle: str
     lead: tuple[str, ...]
     sections: tuple[Section, ...]
-    provenance: tuple[PageTable, ...] = ()
+    provenance: tuple[Table, ...] = ()
     command: str = ""
     """The command that rebuilds the page."""
     notes: Mapping[str, str] = field(default_factory=dict)

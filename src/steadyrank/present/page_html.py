@@ -14,16 +14,18 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from importlib.resources import files
 from itertools import takewhile
 from numbers import Real
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from steadyrank.data.read.csv_cells import csv_line
 from steadyrank.errors import InputError
-from steadyrank.present.page import Cell, Drilldown, Page, PageFigure, PageTable
+from steadyrank.present.page import Page, PageFigure
 from steadyrank.present.page_svg import inline_svg
-from steadyrank.present.table import Table, to_csv, to_latex
+from steadyrank.present.table import Cell, Drilldown, Table, to_latex
 from steadyrank.present.visible import visible
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ def page_html(page: Page) -> str:
         number_columns=_number_columns,
         row_links=_row_links,
         sort_key=_sort_key,
+        typeset=_typeset,
     )
     return environment.from_string(_part("page.html.j2")).render(
         page=page,
@@ -100,10 +103,11 @@ def _hash(text: str) -> str:
 def _drawing(figure: PageFigure) -> Markup:
     from markupsafe import Markup
 
-    return Markup(inline_svg(figure.svg, alt=visible(figure.alt)))
+    svg = figure.svg
+    return svg if isinstance(svg, Markup) else inline_svg(svg, alt=figure.alt)
 
 
-def _tables(page: Page) -> Iterator[PageTable]:
+def _tables(page: Page) -> Iterator[Table]:
     for section in page.sections:
         yield from section.tables
     yield from page.provenance
@@ -149,7 +153,7 @@ def _term_pattern(term: str) -> str:
 # What tables sort by and where their rows lead
 
 
-def _number_columns(table: PageTable) -> tuple[bool, ...]:
+def _number_columns(table: Table) -> tuple[bool, ...]:
     """A column with one number in it is one of numbers; what else stands there is missing."""
     return tuple(
         any(isinstance(row[column].value, Real) for row in table.rows)
@@ -173,6 +177,13 @@ def _number(value: float | str | None) -> str:
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 
 
+def _typeset(cell: Cell) -> str:
+    """What a cell shows; before a number a minus, which is no hyphen."""
+    if isinstance(cell.value, Real) and cell.text.startswith("-"):
+        return f"−{cell.text[1:]}"
+    return cell.text
+
+
 def _look(cell: Cell, is_number: bool) -> Markup:
     """Figures stand to the right; only long texts may break, so that rows stay lines."""
     from markupsafe import Markup
@@ -181,7 +192,7 @@ def _look(cell: Cell, is_number: bool) -> Markup:
     return Markup(' class="{}"').format(" ".join(names)) if names else Markup()
 
 
-def _row_links(table: PageTable) -> list[str]:
+def _row_links(table: Table) -> list[str]:
     """The address of every row's numbers: `#table/row`, with a count behind a repeated name."""
     if table.drilldown is None:
         return [""] * len(table.rows)
@@ -225,11 +236,12 @@ def _data(page: Page) -> str:
     return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
 
 
-def _latex_parts(table: PageTable) -> dict[str, str | list[str]]:
+def _latex_parts(table: Table) -> dict[str, str | list[str]]:
     """A booktabs table in lines, so that rows can be copied in the order they are shown in."""
-    plain = Table(
+    plain = replace(
+        table,
         header=[visible(name) for name in table.header],
-        rows=[[visible(cell.text) for cell in row] for row in table.rows],
+        rows=[[Cell(visible(_typeset(cell))) for cell in row] for row in table.rows],
         caption=visible(table.caption),
         n_names=max(
             1, len(list(takewhile(lambda is_number: not is_number, _number_columns(table))))
@@ -240,21 +252,17 @@ def _latex_parts(table: PageTable) -> dict[str, str | list[str]]:
     return {"head": "".join(lines[:start]), "rows": lines[start:end], "foot": "".join(lines[end:])}
 
 
-def _csv_parts(table: PageTable) -> dict[str, str | list[str]]:
+def _csv_parts(table: Table) -> dict[str, str | list[str]]:
     numbers = _number_columns(table)
     rows = [
         [_csv_cell(cell, is_number) for cell, is_number in zip(row, numbers, strict=True)]
         for row in table.rows
     ]
     return {
-        "head": _csv_line([visible(name) for name in table.header]),
-        "rows": [_csv_line(row) for row in rows],
+        "head": csv_line([visible(name) for name in table.header]),
+        "rows": [csv_line(row) for row in rows],
         "foot": "",
     }
-
-
-def _csv_line(texts: list[str]) -> str:
-    return to_csv(Table(header=texts, rows=[]))
 
 
 def _csv_cell(cell: Cell, is_number: bool) -> str:
@@ -300,7 +308,7 @@ def _ids(page: Page) -> Iterator[str]:
     yield from (table.id for table in _tables(page))
 
 
-def _check_table(table: PageTable, ids: Mapping[str, int]) -> None:
+def _check_table(table: Table, ids: Mapping[str, int]) -> None:
     for row in table.rows:
         if len(row) != len(table.header):
             raise InputError(

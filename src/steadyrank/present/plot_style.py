@@ -44,8 +44,6 @@ TALLEST_BAR = 5.0
 """Inches of a heat map's bar of colours."""
 
 Size = Callable[[Any], tuple[float, float]]
-Drawing = tuple[Callable[..., None], Size]
-"""What draws a kind of plot, and the inches that it needs."""
 
 
 def look(place: int) -> dict[str, Any]:

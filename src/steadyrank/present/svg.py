@@ -100,17 +100,25 @@ def svg_text(figure: Figure, *, alt: str = "", prefix: str = "", background: str
     >>> svg_text(figure, alt="A line that rises.", prefix="rise-")[:48]
     '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xl'
     """
+    drawing = svg_tree(figure, alt=alt, prefix=prefix, background=background)
+    return ElementTree.tostring(drawing, encoding="unicode")
+
+
+def svg_tree(
+    figure: Figure, *, alt: str = "", prefix: str = "", background: str = "none"
+) -> ElementTree.Element:
+    """The figure as `svg_text` writes it, for whoever has more to do before it is text."""
     root = _parsed(figure)
-    for found in list(root):
-        if found.tag in ("metadata", f"{_SVG}metadata"):
-            root.remove(found)
+    for child in list(root):
+        if child.tag in ("metadata", f"{_SVG}metadata"):
+            root.remove(child)
     _tell_all(root, figure)
     for element in root.iter():
         _lighten(element)
     for group in root.iter("g"):
         _share(group)
     _name_ids(root, prefix)
-    return ElementTree.tostring(_framed(root, alt, background), encoding="unicode")
+    return _framed(root, alt, background)
 
 
 def clean(text: str) -> str:

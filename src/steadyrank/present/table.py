@@ -1,151 +1,92 @@
-"""One table, four ways to show it: terminal, CSV, LaTeX, Markdown.
+"""One table for terminal, CSV, LaTeX, Markdown and a page: what its cells show, and which are best.
 
-A table holds text, already formatted, and which cells are best; whoever makes it
-decides on digits, whoever prints it on the looks.
+Whoever makes a table decides on digits (`cells` has the usual ones), whoever prints it on the
+looks. A page shows the same table with what only a page has: numbers behind its rows, and rows
+that open on a click.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
-
-import numpy as np
+from typing import Any
 
 from steadyrank.data.read.csv_cells import csv_line
-from steadyrank.data.scores import Scores
 from steadyrank.present.visible import escaped, for_terminal
-from steadyrank.words import counted
+from steadyrank.words import exact
 
-Format = Literal["table", "csv", "json", "latex", "markdown"]
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a table: what is shown, what it sorts and copies by, and what hovering tells.
+
+    `link` is the id of something on the page. A `value` of None is a missing number, or a text
+    that stands for itself.
+    """
+
+    text: str
+    value: float | str | None = None
+    hover: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drilldown:
+    """The numbers behind a table's rows: one list of `names` for each row, best first when shown.
+
+    Row i of the table opens `values[i]`, the figures of `names` (the runs of a topic, say).
+    """
+
+    names: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+    title: str
+    """With `{row}` for the row's first cell: "Runs on topic {row}"."""
+    header: tuple[str, str] = ("run", "score")
+    """What stands above the names and above their figures."""
+    digits: int = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Rows of text under a header."""
+    """Rows of cells under a header."""
 
     header: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[Cell]]
+    caption: str = ""
+    id: str = ""
+    """Unique on its page."""
     best: frozenset[tuple[int, int]] = field(default_factory=frozenset)
     """(row, column) of the cells to set in bold."""
-    caption: str = ""
     marks: Mapping[tuple[int, int], str] = field(default_factory=dict)
     """(row, column) to what stands raised behind the cell."""
     n_names: int = 1
     """How many columns, from the first, are names and stand to the left; the rest are figures."""
     wrapped: bool = False
     """Whether line breaks in cells are meant, for a terminal; elsewhere they are a name's own."""
+    drilldown: Drilldown | None = None
+    shown: int = 25
+    """Rows that are open at first on a page; the others open on a click, and print."""
 
 
-def means_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
-    """Mean scores: a row a run, best first by the first measure, a column a measure."""
-    means = scores.mean().T
-    order = np.lexsort((np.arange(len(means)), -np.nan_to_num(means[:, 0], nan=-np.inf)))
-    means = means[order]
-    return Table(
-        header=["run", *scores.measures],
-        rows=[
-            [scores.runs[i], *(_figure(value, digits) for value in row)]
-            for i, row in zip(order, means, strict=True)
-        ],
-        best=_best(means),
-        caption=caption or f"Means over {counted(len(scores.topics), 'topic')}.",
-    )
-
-
-def topics_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
-    """Every score: a row a topic, a column a run and measure, and the means at the end."""
-    several = len(scores.measures) > 1
-    header = [
-        f"{run} {measure}" if several else run for measure in scores.measures for run in scores.runs
-    ]
-    columns = scores.values.reshape(-1, len(scores.topics))
-    figures = np.column_stack([columns, scores.mean().ravel()]).T
-    names = [*scores.topics, "mean"]
-    rows = [
-        [name, *(_figure(v, digits) for v in row)] for name, row in zip(names, figures, strict=True)
-    ]
-    measure = scores.measures[0] if not several else "Scores"
-    return Table(header=["topic", *header], rows=rows, caption=caption or f"{measure} by topic.")
-
-
-def scores_text(
-    scores: Scores, form: str, *, per_topic: bool = False, digits: int = 4, **looks: Any
-) -> str:
-    """Means, or with `per_topic` every score, and how far ties could move them."""
-    table = (topics_table if per_topic else means_table)(scores, digits=digits)
-    caption = f"{table.caption} {ties_sentence(scores, digits=digits)}".strip()
-    return render(replace(table, caption=caption), form, **looks)  # type: ignore[arg-type]
-
-
-def frame_text(result: Any, form: str, **looks: Any) -> str:
-    """The frame of a result that has no command of its own, under its caption."""
-    import pandas as pd
-
-    frame = result.to_frame()
-    if not isinstance(frame.index, pd.RangeIndex):
-        frame = frame.reset_index()
-    is_name = [not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
-    table = Table(
-        header=[_short(name) for name in frame.columns],
-        rows=[[_short(value) for value in row] for row in frame.itertuples(index=False)],
-        n_names=[*is_name, False].index(False),
-        caption=result.caption(),
-    )
-    return render(table, form, **looks)  # type: ignore[arg-type]
-
-
-def _short(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def ties_sentence(scores: Scores, *, digits: int = 4) -> str:
-    """How far the order of tied documents could move a mean, where `evaluate` found out."""
-    spans = [
-        (high - low, measure, run, low, high)
-        for measure, runs in scores.meta.get("tie_bounds", {}).items()
-        for run, (low, high) in runs.items()
-        if high > low
-    ]
-    if not spans:
-        return ""
-    _, measure, run, low, high = max(spans)
-    if round(high - low, digits) == 0:
-        return f"Ties could move no mean by {10.0**-digits:.{digits}f}."
-    return (
-        f"The order of tied documents could move means; most of all {measure} of {run}: "
-        f"{low:.{digits}f} to {high:.{digits}f}."
-    )
-
-
-def _figure(value: float, digits: int) -> str:
-    return "–" if np.isnan(value) else f"{value:.{digits}f}"
-
-
-def _best(means: np.ndarray) -> frozenset[tuple[int, int]]:
-    """The largest mean of every column, unless there is nothing to choose from."""
-    if len(means) < 2:
-        return frozenset()
-    return frozenset(
-        (int(row), column + 1)
-        for column in range(means.shape[1])
-        for row in np.flatnonzero(means[:, column] == np.nanmax(means[:, column], initial=-np.inf))
-    )
+def text_rows(rows: Iterable[Iterable[str]]) -> list[list[Cell]]:
+    """Cells of ready texts."""
+    return [[Cell(text) for text in row] for row in rows]
 
 
 def to_csv(table: Table) -> str:
     """Comma-separated, header first; what a spreadsheet would compute, behind an apostrophe."""
-    return "".join(map(csv_line, [table.header, *table.rows]))
+    rows = [[cell.text for cell in row] for row in table.rows]
+    return "".join(map(csv_line, [table.header, *rows]))
 
 
 def to_markdown(table: Table) -> str:
     """A pipe table with the best in bold and the caption below."""
     rows = [
         [
-            _bold_markdown(_escape_markdown(text), (i, j) in table.best)
+            _bold_markdown(_escape_markdown(cell.text), (i, j) in table.best)
             + _raised(table, i, j, "<sup>{}</sup>")
-            for j, text in enumerate(row)
+            for j, cell in enumerate(row)
         ]
         for i, row in enumerate(table.rows)
     ]
@@ -200,13 +141,17 @@ def escape_latex(text: str) -> str:
     return escaped(" ".join(text.split())).translate(_LATEX)
 
 
+def _bold_latex(text: str, bold: bool) -> str:
+    return rf"\textbf{{{text}}}" if bold else text
+
+
 def to_latex(table: Table) -> str:
     """A booktabs table, ready to paste."""
     rows = [
         " & ".join(
-            (rf"\textbf{{{escape_latex(text)}}}" if (i, j) in table.best else escape_latex(text))
+            _bold_latex(escape_latex(cell.text), (i, j) in table.best)
             + _raised(table, i, j, r"\textsuperscript{{{}}}")
-            for j, text in enumerate(row)
+            for j, cell in enumerate(row)
         )
         + r" \\"
         for i, row in enumerate(table.rows)
@@ -264,18 +209,19 @@ def to_terminal(
         drawn.add_row(
             *(
                 Text(
-                    _shown(table, text) + _raised(table, i, j, " {}"),
+                    _shown(table, cell.text) + _raised(table, i, j, " {}"),
                     style="bold" if (i, j) in table.best else "",
                 )
-                for j, text in enumerate(row)
+                for j, cell in enumerate(row)
             )
         )
     longest_mark = max(map(len, table.marks.values()), default=-1) + 1
+    texts = [[cell.text for cell in row] for row in table.rows]
     needed = 1 + sum(
         max(cell_len(line) for text in column for line in _shown(table, text).split("\n"))
         + 3
         + longest_mark
-        for column in zip(table.header, *table.rows, strict=True)
+        for column in zip(table.header, *texts, strict=True)
     )
     out = io.StringIO()
     console = Console(
@@ -301,7 +247,7 @@ def _kept(n_rows: int, most_rows: int | None) -> tuple[int, int]:
 
 def render(
     table: Table,
-    form: Format,
+    form: str,
     *,
     width: int | None = None,
     colour: bool = False,
@@ -315,3 +261,57 @@ def render(
     if form == "markdown":
         return to_markdown(table)
     return to_terminal(table, width=width, colour=colour, most_rows=most_rows)
+
+
+def with_words(
+    answer: Sequence[str], tables: Sequence[Table], notes: Sequence[str], form: str, **looks: Any
+) -> str:
+    """The answer, tables and notes; in LaTeX all words inside the first caption."""
+    if form == "latex":
+        # A sentence outside a table would land in the running text of somebody's paper.
+        caption = " ".join([*answer, tables[0].caption, *notes])
+        first = replace(tables[0], caption=caption)
+        return "\n".join(to_latex(table) for table in [first, *tables[1:]])
+    gap = "\n" if form == "table" else "\n\n"
+    parts = [render(table, form, **looks) for table in tables]
+    before, after = ([gap.join(words) + "\n"] if words else [] for words in (answer, notes))
+    return "\n".join([*before, *parts, *after])
+
+
+def frame_text(result: Any, form: str, **looks: Any) -> str:
+    """The frame of a result that has no command of its own, under its caption."""
+    import pandas as pd
+
+    frame = result.to_frame()
+    if not isinstance(frame.index, pd.RangeIndex):
+        frame = frame.reset_index()
+    is_name = [not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
+    table = Table(
+        header=[_short(name) for name in frame.columns],
+        rows=text_rows(map(_short, row) for row in frame.itertuples(index=False)),
+        n_names=[*is_name, False].index(False),
+        caption=result.caption(),
+    )
+    return render(table, form, **looks)
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def exact_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Every key with every digit; the two ends of an interval in columns of their own."""
+    flat = [_flat(row) for row in rows]
+    header = list(dict.fromkeys(key for row in flat for key in row))
+    cells = text_rows((exact(row.get(key)) for key in header) for row in flat)
+    return Table(header=header, rows=cells)
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in row.items():
+        if key.endswith("interval"):
+            flat[f"{key}_low"], flat[f"{key}_high"] = value or (None, None)
+        else:
+            flat[key] = value
+    return flat

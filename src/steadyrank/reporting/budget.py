@@ -14,9 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from steadyrank.errors import InputError
-from steadyrank.studies.agree.samples import DRAWS, RESAMPLES
-from steadyrank.studies.pools.study import MOST_TEAMS
-from steadyrank.studies.topics.study import default_sizes
+from steadyrank.studies.part import Cost, Shape
+from steadyrank.studies.registry import studies_by_turn
 
 Budget = str | float
 
@@ -25,53 +24,7 @@ DEFAULT_BUDGET = "2m"
 SAFETY = 0.5
 """Share of the budget that the model may spend: the rest is for slower machines."""
 
-MOST_COMPARED = 300
-"""Runs that are compared pair by pair; of more, the best."""
-
-MOST_ERRORS = 500_000_000
-"""Standard errors of pairs that a simulation may keep at a time: two gigabytes."""
-
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """How large the data are: all that costs depend on."""
-
-    n_runs: int
-    n_topics: int
-    n_measures: int
-    n_documents: int = 0
-    """Of all runs together; 0 where there are scores alone."""
-    n_teams: int = 0
-    n_pairs_of_systems: int = 0
-    """Comparisons of systems whose runs are instances."""
-
-    @property
-    def n_compared(self) -> int:
-        """Runs that are compared pair by pair."""
-        return min(self.n_runs, MOST_COMPARED)
-
-    @property
-    def n_pairs(self) -> int:
-        """Pairs of runs that are compared."""
-        return math.comb(self.n_compared, 2)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
-    """Seconds of one processor: once, and for each sample."""
-
-    fixed: float
-    each: float = 0.0
-    least: int = 0
-    """Samples below which the study is not worth its time; 0 if it draws none."""
-    most: int = 0
-    """Samples above which more say nothing new."""
-
-    def seconds(self, n_samples: int) -> float:
-        """All together."""
-        return self.fixed + n_samples * self.each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +34,14 @@ class StudyPlan:
     seconds: float = 0.0
     """By the model, on one processor."""
     n_samples: int | None = None
+    noun: str = ""
+    """What the samples are."""
     why_not: str = ""
+
+    @property
+    def drawn(self) -> str:
+        """The samples in words; nothing where there are none."""
+        return f"{self.n_samples:,} {self.noun}" if self.n_samples else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,25 +63,15 @@ class ReportPlan:
 
     def lines(self) -> list[str]:
         """What somebody who waits wants to know."""
-        drawn = [
-            f"{name} ({plan.n_samples:,} {NOUNS[name]})" if plan.n_samples else name
+        run = [
+            f"{name} ({plan.drawn})" if plan.drawn else name
             for name, plan in self.studies.items()
             if not plan.why_not
         ]
         left_out = [name for name, plan in self.studies.items() if plan.why_not]
         why = "as asked for" if self.given else f"for a budget of {duration(self.budget)}"
-        lines = [f"studies, {why}: {', '.join(drawn)}"]
+        lines = [f"studies, {why}: {', '.join(run)}"]
         return lines + ([f"left out, the page says why: {', '.join(left_out)}"] if left_out else [])
-
-
-NOUNS = {
-    "simulate": "collections",
-    "topics": "splits",
-    "agree": "samples of each size",
-    "instances": "resamples",
-    "pools": "trials",
-}
-"""What the samples of a study are."""
 
 
 def parse_budget(budget: Budget) -> float:
@@ -130,12 +80,12 @@ def parse_budget(budget: Budget) -> float:
     >>> parse_budget("90s"), parse_budget("2m"), parse_budget("0.5h"), parse_budget(45)
     (90.0, 120.0, 1800.0, 45.0)
     """
-    found = re.fullmatch(r"[ \t]*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)[ \t]*([smh]?)[ \t]*", str(budget))
-    if found is None or isinstance(budget, bool) or not float(found[1]) > 0.0:
+    match = re.fullmatch(r"[ \t]*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)[ \t]*([smh]?)[ \t]*", str(budget))
+    if match is None or isinstance(budget, bool) or not float(match[1]) > 0.0:
         raise InputError(
             f"budget {budget!r}: give seconds, or a number with s, m or h, such as 90s, 2m or 1h"
         )
-    return float(found[1]) * _UNITS[found[2]]
+    return float(match[1]) * _UNITS[match[2]]
 
 
 def duration(seconds: float) -> str:
@@ -163,52 +113,12 @@ def step_down(number: float) -> int:
 
 
 def costs(shape: Shape) -> dict[str, Cost]:
-    """The model: seconds of one processor for every study, in the order of their importance.
-
-    Measured on a processor of 2024; reading is counted wherever a study reads the runs again.
-    """
-    pairs, cells = shape.n_pairs, shape.n_compared * shape.n_topics
-    reading = 7e-7 * shape.n_documents
-    splits = len(default_sizes(shape.n_topics))
-    measure_pairs = math.comb(shape.n_measures, 2)
-    sampled = 2e-4 + 4e-7 * measure_pairs * min(shape.n_runs, 2000)
-    trials = min(shape.n_teams, MOST_TEAMS)
-    compared = pairs * (4e-5 + 1.6e-7 * shape.n_topics)
+    """Seconds of one processor for every study that runs, in the order of their importance."""
     return {
-        "compare": Cost(fixed=shape.n_measures * compared),
-        "stability": Cost(fixed=0.02 * shape.n_measures),
-        "plan": Cost(fixed=shape.n_measures * (0.05 + 8e-8 * shape.n_runs**2)),
-        "topics": Cost(
-            fixed=0.05 + 2e-7 * pairs * shape.n_topics,
-            each=2e-5 + 1e-9 * pairs * splits,
-            least=100,
-            most=10_000,
-        ),
-        "simulate": Cost(
-            fixed=0.1 + reading,
-            each=2.5e-7 * cells + 8e-8 * pairs,
-            least=100,
-            most=min(20_000, max(100, MOST_ERRORS // max(1, pairs))),
-        ),
-        "instances": Cost(
-            fixed=0.5 * shape.n_pairs_of_systems,
-            each=1e-5 + 5e-5 * shape.n_pairs_of_systems,
-            least=200,
-            most=10_000,
-        ),
-        "components": Cost(fixed=0.05 + 1e-6 * shape.n_runs * shape.n_topics),
-        "agree": Cost(fixed=0.1 + RESAMPLES * DRAWS * sampled, each=sampled, least=10, most=1000),
-        "pools": Cost(
-            fixed=0.2 + reading,
-            each=1e-4 + 7e-7 * trials * shape.n_runs * shape.n_topics * shape.n_measures,
-            least=5,
-            most=100,
-        ),
+        study.name: study.part.cost(shape)
+        for study in studies_by_turn()
+        if study.part.run is not None
     }
-
-
-FREE = ("compare", "stability", "plan", "topics")
-"""Studies without which there is no report."""
 
 
 def make_plan(
@@ -219,7 +129,7 @@ def make_plan(
     `why_not` says of studies why the data do not support them. With `n_samples` each study has so
     many, or the most that make sense. Otherwise each has the least at first; those that do not
     fit are left out, from the last on; then a tenth of what is left goes to each, and the rest
-    to the simulation, which has use for it.
+    to the study that has use for it.
     """
     model = costs(shape)
     planned = {name: StudyPlan(why_not=why_not.get(name, "")) for name in model}
@@ -231,16 +141,16 @@ def make_plan(
     spent = 0.0
     for name in open_studies:
         least = _planned(model[name], model[name].least)
-        if name not in FREE and spent + least.seconds > budget:
+        if not model[name].is_free and spent + least.seconds > budget:
             planned[name] = StudyPlan(why_not=_too_long(spent + least.seconds, budget))
         else:
             planned[name] = least
             spent += least.seconds
     left = SAFETY * budget - _reading_and_page(shape) - spent
     share = max(0.0, 0.1 * left)
-    for name in sorted(open_studies, key=lambda study: study == "simulate"):
+    for name in sorted(open_studies, key=lambda study: model[study].takes_rest):
         if planned[name].n_samples:
-            room = left if name == "simulate" else share
+            room = left if model[name].takes_rest else share
             more = _planned(model[name], _affordable(model[name], planned[name], room))
             left -= more.seconds - planned[name].seconds
             planned[name] = more
@@ -250,12 +160,12 @@ def make_plan(
 def _planned(cost: Cost, n_samples: int) -> StudyPlan:
     if not cost.least:
         return StudyPlan(seconds=cost.fixed)
-    return StudyPlan(seconds=cost.seconds(n_samples), n_samples=n_samples)
+    return StudyPlan(seconds=cost.seconds(n_samples), n_samples=n_samples, noun=cost.noun)
 
 
 def _affordable(cost: Cost, planned: StudyPlan, room: float) -> int:
     """Samples that the time planned and some more room pay, in steps of 1, 2 and 5."""
-    paid = (planned.n_samples or 0) + max(0.0, room) / cost.each
+    paid = (planned.n_samples or 0) + max(0.0, room) / cost.per_sample
     return max(cost.least, min(cost.most, step_down(paid)))
 
 

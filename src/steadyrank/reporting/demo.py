@@ -14,10 +14,10 @@ from steadyrank.data.track.simulated import simulated_track
 from steadyrank.data.write.files import write_track
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.reporting.budget import Budget
-from steadyrank.reporting.inputs import Told
 from steadyrank.reporting.run import ReportResult, report
 from steadyrank.retrieval.builtin.collection import builtin_collection
 from steadyrank.retrieval.builtin.runs import POOL_DEPTH, builtin_runs
+from steadyrank.studies.material import Told
 
 Data = Literal["builtin", "simulated"]
 

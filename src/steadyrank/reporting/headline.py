@@ -8,7 +8,7 @@ topics. Numbers are rounded to what they are known to.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,77 +16,18 @@ import numpy as np
 
 from steadyrank.data.scores import Scores
 from steadyrank.measures.check import CheckResult
-from steadyrank.present.anova import listed
 from steadyrank.stats.run_means import adjusted_means
 from steadyrank.studies.compare.result import CORRECTIONS, CompareResult
+from steadyrank.studies.instances.section import systems_words
 from steadyrank.studies.instances.study import InstancesTable
+from steadyrank.studies.simulate.section import documents_share
 from steadyrank.studies.simulate.study import SimulateResult
 from steadyrank.studies.topics.sentences import needed_words
 from steadyrank.studies.topics.study import TopicsResult
+from steadyrank.words import MOST_NAMES, chance, counted, listed, number_word, some
 
 NOTICEABLE = 0.05
 """Share of an interval's width by which a mean must be too high for a sentence to say so."""
-
-MOST_NAMES = 4
-"""Names in a sentence; of more, the first and how many others."""
-
-_NUMBERS = (
-    "no",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-)
-
-
-def number_word(n: int) -> str:
-    """Small numbers as words.
-
-    >>> number_word(3), number_word(40), number_word(1200)
-    ('three', '40', '1,200')
-    """
-    return _NUMBERS[n] if n < len(_NUMBERS) else f"{n:,}"
-
-
-def counted(n: int, noun: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "topic"), counted(1200, "run")
-    ('1 topic', '1,200 runs')
-    """
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
-def some(names: Sequence[str], most: int = MOST_NAMES) -> str:
-    """Names in a row, cut where they are many.
-
-    >>> some(["a", "b"]), some(["a", "b", "c", "d", "e", "f"], 3)
-    ('a and b', 'a, b, c and 3 others')
-    """
-    if len(names) <= most + 1:
-        return listed(list(names))
-    return listed([*names[:most], f"{len(names) - most:,} others"])
-
-
-def chance(share: float) -> str:
-    """A probability in percent: whole, but for the ends, which are never quite reached.
-
-    >>> [chance(share) for share in (0.5, 0.943, 0.9962, 0.99999, 1.0, 0.004, 0.0)]
-    ['50%', '94%', '99.6%', 'more than 99.9%', 'more than 99.9%', '0.4%', 'less than 0.1%']
-    """
-    if share > 0.9990:
-        return "more than 99.9%"
-    if share < 0.0010:
-        return "less than 0.1%"
-    return f"{share:.1%}" if share >= 0.985 or share < 0.015 else f"{share:.0%}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +130,7 @@ def _group_words(found: Standing, others: int) -> str:
 
 
 def _test_words(result: CompareResult) -> str:
-    comparisons = counted(len(result.pairs), "comparison")
+    comparisons = counted(len(result.pairs), "comparison", form=",")
     correction = CORRECTIONS[result.correction]
     corrected = "" if len(result.pairs) == 1 else f", {correction} over {comparisons}"
     return f"paired t test{'s' if len(result.pairs) > 1 else ''}{corrected}, alpha {result.alpha:g}"
@@ -206,12 +147,15 @@ def first_words(result: CompareResult) -> str:
     return f"{sure} the best run is one of {number_word(len(firsts))}: {some(firsts, 10)}."
 
 
-def documents_share(result: SimulateResult, a: str, b: str) -> float | None:
-    """Share of simulated collections in which a is above b, ties counted half."""
-    if a not in result.runs or b not in result.runs:
-        return None
-    one, other = (result.simulated[:, result.runs.index(name)] for name in (a, b))
-    return float(np.mean((one > other) + 0.5 * (one == other)))
+def leaderboard_sentences(result: CompareResult, n_runs: int) -> tuple[str, ...]:
+    """Who leads, who is in the leader's group where that is large, and who could be first."""
+    found = standing(result)
+    group = (
+        [f"Not significantly worse than {found.leader}: {some(found.group[1:], 10)}."]
+        if len(found.group) > MOST_NAMES + 2
+        else []
+    )
+    return (verdict_words(result, n_runs), *group, first_words(result))
 
 
 def topics_share(result: TopicsResult, a: str, b: str) -> float | None:
@@ -254,7 +198,7 @@ def steadiness_words(
         )
         parts.append(
             f"with probability {chance(share)} in a second experiment on "
-            f"{counted(topics.n_topics, 'other topic')}{picked}"
+            f"{counted(topics.n_topics, 'other topic', form=',')}{picked}"
         )
     if not parts:
         return ""
@@ -317,35 +261,10 @@ def measures_words(scores: Scores) -> str:
     )
 
 
-def systems_words(table: InstancesTable) -> str:
-    """The best system by the mean of its instances, and whether it was shown to be better."""
-    means: dict[str, float] = {}
-    for found in table.comparisons:
-        means |= {found.a: found.pair.a.mean, found.b: found.pair.b.mean}
-    best = max(means, key=lambda name: means[name])
-    with_best = [
-        (found, bool(decided))
-        for found, decided in zip(table.comparisons, table.significant, strict=True)
-        if best in (found.a, found.b)
-    ]
-    beaten = sum(decided for _, decided in with_best)
-    others = len(with_best)
-    lead = f"Of the systems, {best} has the best mean {table.measure} over its instances"
-    tested = "by a mixed model of topics and instances"
-    if others == 1:
-        other = next(name for name in means if name != best)
-        told = f"shown to be better than {other}" if beaten else f"not shown to differ from {other}"
-        return f"{lead}; it is {told} {tested}."
-    if beaten == others:
-        return f"{lead}; it is shown to be better than all {number_word(others)} others {tested}."
-    shown = "none" if not beaten else number_word(beaten)
-    among = f"{shown} of the {number_word(others)} others"
-    return f"{lead}; it is shown to be better than {among} {tested}."
-
-
 def files_words(result: CheckResult | None) -> str:
     """That something about the files would make results wrong."""
-    wrong = [] if result is None else [each for each in result.findings if each.level == "wrong"]
+    findings = () if result is None else result.findings
+    wrong = [finding for finding in findings if finding.level == "wrong"]
     if not wrong:
         return ""
     more = "" if len(wrong) == 1 else f" (and {number_word(len(wrong) - 1)} more)"

@@ -9,124 +9,28 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from steadyrank.data.interop.objects import runs_and_files
-from steadyrank.data.order import judgments_of, scores_in_order
-from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.runs import NameFrom, describe_runs
+from steadyrank.data.order import scores_in_order
+from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.run_info import describe_scores
 from steadyrank.data.read.score_files import read_scores
-from steadyrank.data.read.sources import PathLike
-from steadyrank.data.run import Duplicates, Run
+from steadyrank.data.runs import Runs
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
-from steadyrank.measures.check import CheckResult, check
-from steadyrank.measures.evaluate import DEFAULT_MEASURES, Missing, NoRelevant, Ties, evaluate
-from steadyrank.reporting.budget import MOST_COMPARED
-from steadyrank.stats.run_means import adjusted_means
-
-Told = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is finished, and of how much."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What was asked for, but for data, budget and places."""
-
-    alpha: float = 0.05
-    delta: float = 0.01
-    minimum_difference: float = 0.05
-    pool_depth: int = 10
-    factors: tuple[str, ...] = ()
-    instance_factors: tuple[str, ...] = ()
-    missing: Missing = "zero"
-    no_relevant: NoRelevant = "zero"
-    ties: Ties = "trec_eval"
-    name_from: NameFrom = "tag"
-    duplicates: Duplicates = "error"
-    run_info: PathLike | None = None
-    team_from: str | None = None
-    system_from: str | None = None
-    runs_in_rows: bool = False
-    seed: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Machine:
-    """Where the work is done, and who is told about it; nothing on the page depends on it."""
-
-    jobs: int | None = None
-    scheduler: str | None = None
-    store: Path | None = None
-    told: Told | None = None
-
-    def progress(self, what: str) -> Callable[[int, int], None] | None:
-        """A callback for one piece of work, which begins now."""
-        told = self.told
-        if told is None:
-            return None
-        told(what, 0, 1)  # The first part may take long: kernels compile.
-        return lambda finished, total: told(what, finished, total)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceFile:
-    """A file that went into a report."""
-
-    role: str
-    path: str
-    size: int
-    sha256: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Material:
-    """All that studies work on."""
-
-    scores: Scores
-    settings: Settings
-    runs: tuple[Run | Path, ...] = ()
-    """Empty where scores were given instead."""
-    qrels: Qrels | None = None
-    check: CheckResult | None = None
-    files: tuple[SourceFile, ...] = ()
-    warnings: tuple[str, ...] = field(default=())
-    """What was odd about the data, in sentences."""
-
-    @property
-    def measure(self) -> str:
-        """The first measure, by which runs are ranked."""
-        return self.scores.measures[0]
-
-    @property
-    def order(self) -> list[int]:
-        """Places of the runs, best mean first."""
-        means = np.nan_to_num(adjusted_means(self.scores.matrix(self.measure)), nan=-np.inf)
-        return [int(run) for run in np.argsort(-means, kind="stable")]
-
-    @property
-    def compared(self) -> Scores:
-        """The scores of the runs that are compared pair by pair, in their own order."""
-        if len(self.scores.runs) <= MOST_COMPARED:
-            return self.scores
-        best = sorted(self.order[:MOST_COMPARED])
-        return self.scores.select(runs=[self.scores.runs[run] for run in best])
-
-    @property
-    def compared_runs(self) -> list[Run | Path]:
-        """The runs behind `compared`."""
-        names = set(self.compared.runs)
-        return [run for name, run in zip(self.scores.runs, self.runs, strict=True) if name in names]
+from steadyrank.measures.check import check
+from steadyrank.measures.evaluate import DEFAULT_MEASURES, evaluate
+from steadyrank.studies.material import Machine, Material, Settings, SourceFile
 
 
 def read_material(
-    runs: Any,
+    runs: Runs | None,
     qrels: Any,
     *,
     scores: Any = None,
@@ -151,47 +55,39 @@ def read_material(
 
 
 def _from_runs(
-    runs: Any, qrels: Any, measures: Sequence[str], settings: Settings, machine: Machine
+    runs: Runs, qrels: Any, measures: Sequence[str], settings: Settings, machine: Machine
 ) -> Material:
-    tasks = runs_and_files(runs, duplicates=settings.duplicates)
-    if len(tasks) < 2:
-        raise InputError(f"a report compares runs: give at least two, got {len(tasks)}")
+    # Four steps look at the runs; a file is read for the first of them.
+    to_read = runs.keeping()
+    if len(to_read) < 2:
+        raise InputError(f"a report compares runs: give at least two, got {len(to_read)}")
     with kept_warnings() as odd:
         is_file = isinstance(qrels, (str, os.PathLike))
         judged = judgments_of(qrels)
         scores = evaluate(
-            tasks,
+            to_read,
             judged,
             tuple(measures) or DEFAULT_MEASURES,
             missing=settings.missing,
             no_relevant=settings.no_relevant,
             ties=settings.ties,
-            name_from=settings.name_from,
-            duplicates=settings.duplicates,
-            run_info=settings.run_info,
-            team_from=settings.team_from,
-            system_from=settings.system_from,
             jobs=machine.jobs,
             scheduler=machine.scheduler,
             progress=machine.progress("runs evaluated"),
         )
         looked_over = check(
-            tasks,
-            judged,
-            name_from=settings.name_from,
-            jobs=machine.jobs,
-            progress=machine.progress("runs checked"),
+            to_read, judged, jobs=machine.jobs, progress=machine.progress("runs checked")
         )
-    files = [("run", task) for task in tasks if isinstance(task, Path)]
+    files = [("run", path) for path in to_read.files]
     if is_file and Path(qrels).is_file():
         files.insert(0, ("qrels", Path(qrels)))
     return Material(
         scores=scores,
         settings=settings,
-        runs=tuple(tasks),
+        runs=to_read,
         qrels=judged,
         check=looked_over,
-        files=_hashed(files, settings),
+        files=_hashed(files, settings, to_read.digests),
         warnings=tuple(odd),
     )
 
@@ -212,23 +108,9 @@ def _from_scores(scores: Any, measures: Sequence[str], settings: Settings) -> Ma
             found = read_scores(scores, measure=label, runs_in_rows=settings.runs_in_rows)
         if measures:
             found = found.select(measures=measures)
-        found = scores_in_order(_described(found, settings))
+        found = scores_in_order(describe_scores(found, **settings.reading.about))
     return Material(
         scores=found, settings=settings, files=_hashed(files, settings), warnings=tuple(odd)
-    )
-
-
-def _described(scores: Scores, settings: Settings) -> Scores:
-    """The scores with what was said about the runs."""
-    info = describe_runs(
-        scores.runs,
-        run_info=settings.run_info,
-        team_from=settings.team_from,
-        system_from=settings.system_from,
-    )
-    columns = dict.fromkeys(key for row in info.values() for key in row)
-    return scores.with_run_info(
-        **{key: [info[run].get(key, "") for run in scores.runs] for key in columns}
     )
 
 
@@ -247,17 +129,29 @@ def _check_size(scores: Scores) -> None:
         raise InputError(f"fewer than two runs have any {scores.measures[0]}: look at the scores")
 
 
-def _hashed(files: Sequence[tuple[str, Path]], settings: Settings) -> tuple[SourceFile, ...]:
+def _hashed(
+    files: Sequence[tuple[str, Path]],
+    settings: Settings,
+    digests: Mapping[Path, str] = MappingProxyType({}),
+) -> tuple[SourceFile, ...]:
+    """The files and their hashes, which those that were read whole have already."""
     named = [*files]
-    if settings.run_info is not None:
-        named.append(("run information", Path(settings.run_info)))
-    return tuple(_hashed_file(role, path) for role, path in named)
+    if settings.reading.run_info is not None:
+        named.append(("run information", Path(settings.reading.run_info)))
+    return tuple(
+        SourceFile(
+            role=role,
+            path=str(path),
+            size=path.stat().st_size,
+            sha256=digests.get(path) or _digest_of(path),
+        )
+        for role, path in named
+    )
 
 
-def _hashed_file(role: str, path: Path) -> SourceFile:
+def _digest_of(path: Path) -> str:
     with open(path, "rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    return SourceFile(role=role, path=str(path), size=path.stat().st_size, sha256=digest)
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @contextmanager

@@ -10,30 +10,33 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any
 
 from steadyrank._version import __version__
 from steadyrank.present.cells import name, table, whole
-from steadyrank.present.page import Cell, PageTable
-from steadyrank.reporting.budget import DEFAULT_BUDGET, NOUNS, ReportPlan, duration
-from steadyrank.reporting.inputs import Material, Settings
-from steadyrank.reporting.texts import TEXTS
+from steadyrank.present.table import Cell, Table
+from steadyrank.reporting.budget import DEFAULT_BUDGET, ReportPlan, duration
+from steadyrank.studies import registry
+from steadyrank.studies.material import Material, Settings
+from steadyrank.studies.part import Findings
 
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib")
 
 _SHOWN_FILES = 10
 
 
-def provenance(
-    material: Material, plan: ReportPlan, why_not: Mapping[str, str]
-) -> tuple[PageTable, ...]:
+def provenance(plan: ReportPlan, findings: Findings) -> tuple[Table, ...]:
     """Files, samples, settings and versions."""
+    material = findings.material
     files = [
         [name(file.role), name(file.path), whole(file.size), name(file.sha256)]
         for file in material.files
     ]
-    tables = [_samples_table(plan, why_not), _settings_table(material, plan), _versions_table()]
+    tables = [
+        _samples_table(plan, findings.why_not),
+        _settings_table(material, plan),
+        _versions_table(),
+    ]
     if files:
         header = ["", "file", "bytes", "SHA-256"]
         made = table("files-read", "Files that were read.", header, files, shown=_SHOWN_FILES)
@@ -41,18 +44,16 @@ def provenance(
     return tuple(tables)
 
 
-def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> PageTable:
-    rows = []
-    for study, planned in plan.studies.items():
-        drawn = f"{planned.n_samples:,} {NOUNS[study]}" if planned.n_samples else ""
-        left_out = study in why_not
-        rows.append(
-            [
-                name(study),
-                name(TEXTS[study].title),
-                name("left out" if left_out else drawn or "nothing drawn"),
-            ]
-        )
+def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> Table:
+    titles = {study.name: study.part.title for study in registry.STUDIES}
+    rows = [
+        [
+            name(study),
+            name(titles[study]),
+            name("left out" if study in why_not else planned.drawn or "nothing drawn"),
+        ]
+        for study, planned in plan.studies.items()
+    ]
     asked = (
         "Samples as asked for."
         if plan.given
@@ -62,17 +63,13 @@ def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> PageTable:
     return table("samples", asked, ["study", "section", "samples"], rows)
 
 
-def _settings_table(material: Material, plan: ReportPlan) -> PageTable:
-    settings = material.settings
+def _settings_table(material: Material, plan: ReportPlan) -> Table:
     shown: dict[str, Any] = {
         "measures": ", ".join(material.scores.measures),
         "runs": len(material.scores.runs),
         "topics": len(material.scores.topics),
         "budget": duration(plan.budget),
-        **{
-            field.name.replace("_", " "): getattr(settings, field.name)
-            for field in fields(settings)
-        },
+        **{key.replace("_", " "): value for key, value in material.settings.flat().items()},
     }
     rows = [[name(key), Cell(_shown(value))] for key, value in shown.items()]
     return table("settings", "Settings.", ["setting", "value"], rows, shown=50)
@@ -84,7 +81,7 @@ def _shown(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _versions_table() -> PageTable:
+def _versions_table() -> Table:
     versions = {
         "steadyrank": __version__,
         "Python": platform.python_version(),
@@ -120,11 +117,11 @@ def library_call(
         options["budget"] = budget
     if n_samples is not None:
         options["n_samples"] = n_samples
-    for field in fields(settings):
-        value = getattr(settings, field.name)
-        if value != field.default:
-            plain = str(value) if field.name == "run_info" else value
-            options["rng" if field.name == "seed" else field.name] = plain
+    defaults = Settings().flat()
+    for key, value in settings.flat().items():
+        if value != defaults[key]:
+            plain = str(value) if key == "run_info" else value
+            options["rng" if key == "seed" else key] = plain
     given += [f"{key}={value!r}" for key, value in options.items()]
     return f"steadyrank.report({', '.join(given)})"
 
@@ -136,7 +133,7 @@ def _source(source: Any, otherwise: str) -> str:
     if isinstance(source, Mapping) and all(map(_is_path, source.values())):
         return repr({str(key): str(value) for key, value in source.items()})
     if isinstance(source, (list, tuple)) and source and all(map(_is_path, source)):
-        return repr([str(each) for each in source])
+        return repr([str(path) for path in source])
     return otherwise
 
 

@@ -11,42 +11,26 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from steadyrank._version import __version__
 from steadyrank.compute.files import check_still_there, write_whole
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.runs import NameFrom
+from steadyrank.data.read.runs import ReadingOptions, make_reading, read_runs
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.run import Duplicates
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
-from steadyrank.present.page import Page, Section
+from steadyrank.present.page import Page
 from steadyrank.present.page_html import page_html
-from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, ReportPlan, make_plan, parse_budget
-from steadyrank.reporting.headline import counted, lead_sentences, settling_words
-from steadyrank.reporting.inputs import Machine, Material, Settings, Told, read_material
-from steadyrank.reporting.needs import shape_of, why_not
-from steadyrank.reporting.provenance import library_call, provenance
-from steadyrank.reporting.runs_sections import hardest, leaderboard, left_out, pairs, the_files
-from steadyrank.reporting.steadiness_sections import (
-    documents,
-    plan_section,
-    stability_section,
-    topics_section,
-)
-from steadyrank.reporting.studies import Findings, run_studies
-from steadyrank.reporting.texts import NOTES, TEXTS
-from steadyrank.reporting.variation_sections import (
-    components_section,
-    instances_section,
-    measures_section,
-    pools_section,
-)
+from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, make_plan, parse_budget
+from steadyrank.reporting.inputs import read_material
+from steadyrank.reporting.page import make_page
+from steadyrank.reporting.provenance import library_call
+from steadyrank.reporting.studies import run_studies, shape_of, why_not
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.instances.equivalence import check_delta
 from steadyrank.stats.planning.demands import check_positive
+from steadyrank.studies.material import Machine, Settings, Told
 from steadyrank.studies.pools.study import check_counts
 from steadyrank.words import by_number
 
@@ -103,11 +87,6 @@ def report(
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
     ties: Ties = "trec_eval",
-    name_from: NameFrom = "tag",
-    duplicates: Duplicates = "error",
-    run_info: PathLike | None = None,
-    team_from: str | None = None,
-    system_from: str | None = None,
     runs_in_rows: bool = False,
     command: str = "",
     store: PathLike | None = None,
@@ -116,6 +95,7 @@ def report(
     announce: Callable[[str], None] | None = None,
     progress: Told | None = None,
     rng: Rng = 0,
+    **reading_options: Unpack[ReadingOptions],
 ) -> ReportResult:
     """Run every study that the data support and write one page about them.
 
@@ -155,7 +135,7 @@ def report(
     factors, instance_factors : str or sequence of str
         As in `components`, where all columns that make a full grid are taken unless given, and in
         `instances`.
-    missing, no_relevant, ties, name_from, duplicates, run_info, team_from, system_from : optional
+    missing, no_relevant, ties : str
         As in `evaluate`.
     runs_in_rows : bool
         As in `read_scores`.
@@ -171,6 +151,8 @@ def report(
         Is given (what, finished, total).
     rng : int, Generator or None
         Seed.
+    **reading_options : optional
+        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
     Examples
     --------
@@ -185,6 +167,8 @@ def report(
     'one measure only: name a second with -m'
     """
     seed = seed_from(rng)
+    target = check_target(out)
+    to_read = None if runs is None else read_runs(runs, **reading_options)
     settings = Settings(
         alpha=alpha,
         delta=delta,
@@ -195,16 +179,11 @@ def report(
         missing=missing,
         no_relevant=no_relevant,
         ties=ties,
-        name_from=name_from,
-        duplicates=duplicates,
-        run_info=run_info,
-        team_from=team_from,
-        system_from=system_from,
+        reading=make_reading(reading_options) if to_read is None else to_read.reading,
         runs_in_rows=runs_in_rows,
         seed=seed,
     )
     seconds = _check(settings, budget, n_samples)
-    target = check_target(out)
     machine = Machine(
         jobs=jobs, scheduler=scheduler, store=None if store is None else Path(store), told=progress
     )
@@ -219,15 +198,15 @@ def report(
         settings=settings,
     )
     material = read_material(
-        runs, qrels, scores=scores, measures=named, settings=settings, machine=machine
+        to_read, qrels, scores=scores, measures=named, settings=settings, machine=machine
     )
     lacking = why_not(material)
     planned = make_plan(shape_of(material), budget=seconds, why_not=lacking, n_samples=n_samples)
     if announce is not None:
         for line in planned.lines():
             announce(line)
-    found = run_studies(material, planned, lacking, machine)
-    page = make_page(material, planned, found, title=title or TITLE, command=call, machine=machine)
+    findings = run_studies(material, planned, lacking, machine)
+    page = make_page(planned, findings, title=title or TITLE, command=call, machine=machine)
     check_still_there(target.parent)
     write_whole(target, page_html(page))
     for sentence in material.warnings:
@@ -236,12 +215,12 @@ def report(
         page=page,
         path=target,
         findings=_findings(page),
-        results=found.results,
-        left_out=found.why_not,
+        results=findings.results,
+        left_out=findings.why_not,
         n_samples={
             name: study.n_samples
             for name, study in planned.studies.items()
-            if study.n_samples and name in found.results
+            if study.n_samples and name in findings.results
         },
         seed=seed,
     )
@@ -270,66 +249,6 @@ def check_target(out: PathLike) -> Path:
     if not target.parent.is_dir():
         raise InputError(f"{target}: the folder {target.parent} does not exist: make it first")
     return target
-
-
-def make_page(
-    material: Material,
-    planned: ReportPlan,
-    found: Findings,
-    *,
-    title: str,
-    command: str,
-    machine: Machine,
-) -> Page:
-    """The page of what was found."""
-    scores = material.scores
-    names = list(TEXTS)
-    tell = machine.progress("sections")
-    sections = []
-    for place, study in enumerate(names, start=1):
-        sections.append(_section(study, material, found))
-        if tell is not None:
-            tell(place, len(names))
-    return Page(
-        title=title,
-        subtitle=(
-            f"{counted(len(scores.runs), 'run')}, {counted(len(scores.topics), 'topic')}, "
-            f"{counted(len(scores.measures), 'measure')}; steadyrank {__version__}, seed "
-            f"{material.settings.seed}"
-        ),
-        lead=lead_sentences(found.results),
-        sections=tuple(sections),
-        provenance=provenance(material, planned, found.why_not),
-        command=command,
-        notes=NOTES,
-    )
-
-
-def _section(study: str, material: Material, found: Findings) -> Section:
-    if study in found.why_not:
-        return left_out(study, found.why_not[study])
-    results, odd = found.results, found.warnings.get(study, ())
-    made: dict[str, Callable[[], Section]] = {
-        "evaluate": lambda: leaderboard(material.scores, results["compare"][0], odd),
-        "compare": lambda: pairs(results["compare"], odd),
-        "simulate": lambda: documents(results["simulate"], measure=material.measure, warnings=odd),
-        "topics": lambda: topics_section(results["topics"], odd),
-        "agree": lambda: measures_section(results["agree"], odd),
-        "instances": lambda: instances_section(results["instances"], odd),
-        "components": lambda: components_section(results["components"], odd),
-        "plan": lambda: plan_section(
-            results["plan"],
-            results["compare"][0],
-            results.get("topics"),
-            settling=settling_words(results),
-            warnings=odd,
-        ),
-        "stability": lambda: stability_section(results["stability"], odd),
-        "pools": lambda: pools_section(results["pools"], odd),
-        "hardest": lambda: hardest(material.scores),
-        "check": lambda: the_files(results["check"]),
-    }
-    return made[study]()
 
 
 def _findings(page: Page) -> tuple[str, ...]:

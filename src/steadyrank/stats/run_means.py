@@ -75,3 +75,8 @@ def mean_intervals(scores: np.ndarray, level: float) -> np.ndarray:
     half = special.stdtrit(df, 0.5 + 0.5 * level) * np.sqrt(squares / df / np.maximum(n, 1))
     mean = adjusted_means(scores)
     return np.stack([mean - half, mean + half], axis=1)
+
+
+def best_first(means: np.ndarray) -> np.ndarray:
+    """Places of the runs from the highest mean down, those without a mean last."""
+    return np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")

@@ -1,32 +1,26 @@
 """Results as figures: `plot(result)` draws what a paper would print.
 
 Figures are matplotlib's own objects, made without pyplot, so nothing is shown, kept or left
-behind. The drawings of a result are in `plots.py` of its study's folder, under the name of its
-class, the default kind first.
+behind. The drawings of a result are in `plots.py` of its study's folder (`registry` lists the
+studies), under the name of its class, the default kind first.
 """
 
 from __future__ import annotations
 
-import functools
-import pkgutil
 import warnings
-from collections.abc import Iterator, Mapping
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.present.figures import Plot
 from steadyrank.present.page import PageFigure
+from steadyrank.present.page_svg import page_svg
 from steadyrank.present.plot_style import tidy
-from steadyrank.present.svg import clean, svg_text
+from steadyrank.present.svg import clean
+from steadyrank.studies.registry import all_plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-ROOMS = ("studies", "papers")
-"""Where folders with plots are."""
 
 
 def plot(result: Any, *, kind: str | None = None, ax: Axes | None = None, **options: Any) -> Figure:
@@ -60,8 +54,8 @@ def plot(result: Any, *, kind: str | None = None, ax: Axes | None = None, **opti
 
         ax = Figure(figsize=drawing.size(results[0]), layout="constrained").add_subplot()
         tidy(ax)
-    for each in results:
-        drawing_of(each, kind).draw(each, ax, **options)
+    for one in results:
+        drawing_of(one, kind).draw(one, ax, **options)
     return ax.get_figure()  # type: ignore[return-value]
 
 
@@ -77,36 +71,9 @@ def drawing_of(result: Any, kind: str | None = None) -> Plot:
     return kinds[kind or next(iter(kinds))]
 
 
-@functools.cache
-def all_plots() -> Mapping[str, Mapping[str, Plot]]:
-    """Result class to its kinds of plot, the default first, of all folders that have plots."""
-    plots: dict[str, Mapping[str, Plot]] = {}
-    for folder in _folders():
-        if find_spec(f"{folder}.plots") is not None:
-            plots |= import_module(f"{folder}.plots").PLOTS
-    return plots
-
-
-def _folders() -> Iterator[str]:
-    for room in ROOMS:
-        package = import_module(f"steadyrank.{room}")
-        for folder in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-            if folder.ispkg:
-                yield folder.name
-
-
 def alt_text(result: Any, kind: str | None = None) -> str:
     """What a figure of a result shows, in a sentence, for those who do not see it."""
-    from steadyrank.studies.plot_words import WORDS
-
-    drawing_of(result, kind)  # refuses what has no plot
-    name = type(result).__name__
-    kinds = all_plots()[name]
-    chosen = kind or next(iter(kinds))
-    words = WORDS.get((name, chosen))
-    if words is not None:
-        return clean(words(result))
-    return (kinds[chosen].draw.__doc__ or name).strip().split("\n")[0]
+    return clean(drawing_of(result, kind).words(result))
 
 
 def figure(id: str, caption: str, result: Any, kind: str, **options: Any) -> list[PageFigure]:
@@ -119,5 +86,5 @@ def figure(id: str, caption: str, result: Any, kind: str, **options: Any) -> lis
             alt = alt_text(result, kind)
         except InputError:
             return []
-        svg = svg_text(drawn, prefix=f"{id}-", alt=alt)
+        svg = page_svg(drawn, prefix=f"{id}-", alt=alt)
     return [PageFigure(id=id, caption=caption, alt=alt, svg=svg)]

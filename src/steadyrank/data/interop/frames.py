@@ -12,13 +12,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from steadyrank.data.ids import Ids, make_ids
 from steadyrank.data.qrels import LARGEST_GRADE
-from steadyrank.data.read.sources import is_parquet, open_bytes
+from steadyrank.data.read.sources import Kind, open_bytes
 from steadyrank.errors import FormatError
 
 TOPIC_NAMES = ("query_id", "qid", "q_id", "topic", "query")
@@ -40,11 +40,10 @@ class Columns:
     name: str = ""
 
 
-def read_columns(path: Path, value: str) -> Columns:
-    """The rows of a Parquet or JSON-lines file, `value` being score or relevance."""
-    if is_parquet(path):
-        return _from_parquet(path, value)
-    return _from_json_lines(path, value)
+def read_columns(path: Path, stream: BinaryIO, kind: Kind, value: str) -> Columns:
+    """The rows of an opened Parquet or JSON-lines file, `value` being score or relevance."""
+    reader = _from_parquet if kind == "parquet" else _from_json_lines
+    return reader(path, stream, value)
 
 
 def pick_column(present: Iterable[str], names: tuple[str, ...]) -> str | None:
@@ -69,22 +68,29 @@ def _pick_all(path: Path, present: Iterable[str], value: str, line: int | None) 
     return found
 
 
-def read_parquet(path: Path, choose: Callable[[list[str]], list[str]] = list) -> Any:
-    """A Parquet file, plain or gzip, as an Arrow table of the columns that `choose` picks."""
+def read_parquet(path: Path) -> Any:
+    """A Parquet file, plain or gzip, as an Arrow table."""
+    with open_bytes(path) as stream:
+        return _arrow_table(path, stream)
+
+
+def _arrow_table(
+    path: Path, stream: BinaryIO, choose: Callable[[list[str]], list[str]] = list
+) -> Any:
+    """The columns that `choose` picks of an opened Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     # By its bytes, not its name: Arrow would take `run=x/` in a path for a column.
-    with open_bytes(path) as stream:
-        try:
-            plain = not isinstance(stream, gzip.GzipFile)
-            source = stream if plain else pa.BufferReader(stream.read())
-            file = pq.ParquetFile(source, page_checksum_verification=True)
-            return file.read(columns=choose(list(file.schema_arrow.names)))
-        except FormatError:
-            raise
-        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-            raise _broken(path, error) from None
+    try:
+        plain = not isinstance(stream, gzip.GzipFile)
+        source = stream if plain else pa.BufferReader(stream.read())
+        file = pq.ParquetFile(source, page_checksum_verification=True)
+        return file.read(columns=choose(list(file.schema_arrow.names)))
+    except FormatError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        raise _broken(path, error) from None
 
 
 def column_values(path: Path, table: Any, column: str | int) -> list[Any]:
@@ -161,7 +167,7 @@ def check_name(path: Path, what: str, name: Any, line: int | None) -> None:
             raise FormatError(path, f"the {what} {name[:40]!r} is not valid text", line) from None
 
 
-def _from_parquet(path: Path, value: str) -> Columns:
+def _from_parquet(path: Path, stream: BinaryIO, value: str) -> Columns:
     wanted: list[str] = []
 
     def choose(present: list[str]) -> list[str]:
@@ -169,7 +175,7 @@ def _from_parquet(path: Path, value: str) -> Columns:
         name = pick_column(present, RUN_NAMES)
         return wanted if name is None else [*wanted, name]
 
-    table = read_parquet(path, choose)
+    table = _arrow_table(path, stream, choose)
     names = [name for name in table.column_names if name not in wanted]
     topics, documents, values = (column_values(path, table, column) for column in wanted)
     label = column_values(path, table[:1], names[0]) if names else []
@@ -177,12 +183,12 @@ def _from_parquet(path: Path, value: str) -> Columns:
     return _checked(path, topics, documents, values, value, rows, _label(path, label, None))
 
 
-def _from_json_lines(path: Path, value: str) -> Columns:
+def _from_json_lines(path: Path, stream: BinaryIO, value: str) -> Columns:
     topics, documents, values, numbers = [], [], [], []
     wanted: list[str] = []
     known: Set[str] | None = None
     label = ""
-    for number, row in _json_rows(path):
+    for number, row in _json_rows(path, stream):
         if row.keys() != known:
             wanted, known = _pick_all(path, row, value, number), row.keys()
         name = pick_column(row, RUN_NAMES)
@@ -202,19 +208,18 @@ def _label(path: Path, names: list[Any], line: int | None) -> str:
     return str(names[0])
 
 
-def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    with open_bytes(path) as stream:
-        for number, text in enumerate(stream, start=1):
-            text = text.removeprefix(b"\xef\xbb\xbf") if number == 1 else text
-            if not text.strip() or text.lstrip().startswith(b"#"):
-                continue
-            try:
-                row = json.loads(text)
-            except (ValueError, RecursionError) as error:
-                raise FormatError(path, f"not a JSON object: {error}", number) from None
-            if not isinstance(row, dict):
-                raise FormatError(path, f"expected a JSON object, got {str(row)[:40]}", number)
-            yield number, row
+def _json_rows(path: Path, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, text in enumerate(stream, start=1):
+        text = text.removeprefix(b"\xef\xbb\xbf") if number == 1 else text
+        if not text.strip() or text.lstrip().startswith(b"#"):
+            continue
+        try:
+            row = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise FormatError(path, f"not a JSON object: {error}", number) from None
+        if not isinstance(row, dict):
+            raise FormatError(path, f"expected a JSON object, got {str(row)[:40]}", number)
+        yield number, row
 
 
 def _is_number(value: Any) -> bool:

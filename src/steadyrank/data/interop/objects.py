@@ -12,7 +12,6 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ import numpy as np
 from steadyrank.data.ids import Ids, make_ids
 from steadyrank.data.interop.frames import DOCUMENT_NAMES, RUN_NAMES, TOPIC_NAMES, VALUE_NAMES
 from steadyrank.data.qrels import LARGEST_GRADE, Qrels, build_qrels
-from steadyrank.data.read.sources import find_files
 from steadyrank.data.read.tables import (
     Table,
     describe_type,
@@ -103,8 +101,16 @@ def as_run(source: Any, *, name: str | None = None, duplicates: Duplicates = "er
     >>> as_run(frame)
     <Run 'run': 1 topics, 2 documents>
     """
+    run, kind = converted_run(source, name=name, duplicates=duplicates)
+    if not isinstance(source, Run):
+        _warn(kind, run.oddities)
+    return run
+
+
+def converted_run(source: Any, *, name: str | None, duplicates: Duplicates) -> tuple[Run, str]:
+    """As `as_run`, without warnings: the run, its oddities counted, and what it came in."""
     if isinstance(source, Run):
-        return source if name is None else source.renamed(name)
+        return source if name is None else source.renamed(name), "Run"
     check_duplicates(duplicates)
     rows = _rows(source, "score", named=name is not None)
     bad = np.flatnonzero(np.isnan(rows.values))
@@ -119,8 +125,7 @@ def as_run(source: Any, *, name: str | None = None, duplicates: Duplicates = "er
         duplicates=duplicates,
         oddities={"infinite scores": int(np.isinf(rows.values).sum())},
     )
-    _warn(rows.kind, run.oddities)
-    return run
+    return run, rows.kind
 
 
 def as_qrels(source: Any) -> Qrels:
@@ -183,24 +188,20 @@ def as_scores(source: Any, *, name: str | None = None) -> Scores:
     return _scores_of_table(table, name)
 
 
-def one_by_one(
-    runs: Any, *, duplicates: Duplicates = "error"
-) -> Iterator[Run | str | os.PathLike[str]]:
-    """The single runs of what `evaluate` may be given: a run, several, or some by name.
+def single_runs(runs: Any) -> Iterator[tuple[str | None, Any]]:
+    """The single runs of what studies may be given, with their names where a dictionary names them.
 
-    Yields file names as they are and everything else as a `Run`. A dictionary of runs
-    names them; a list of named tuples is one run, not many.
+    A run, several, or some by name; a list of named tuples is one run, not many. Nothing is read
+    or converted yet.
 
-    >>> [run.name for run in one_by_one({"a": {"q1": {"d": 1}}, "b": {"q1": {"d": 2}}})]
+    >>> [name for name, _ in single_runs({"a": {"q1": {"d": 1}}, "b": {"q1": {"d": 2}}})]
     ['a', 'b']
     """
     if isinstance(runs, Mapping) and not _is_one(runs):
-        for name, run in runs.items():
-            yield as_run(run, name=str(name), duplicates=duplicates)
+        yield from ((str(name), run) for name, run in runs.items())
         return
     for run in [runs] if _is_one(runs) else _several(runs):
-        is_file = isinstance(run, (str, os.PathLike))
-        yield run if is_file else as_run(run, duplicates=duplicates)
+        yield None, run
 
 
 def _several(runs: Any) -> Iterable[Any]:
@@ -211,7 +212,8 @@ def _several(runs: Any) -> Iterable[Any]:
     if first is None:
         return []
     rest = itertools.chain([first], iterator)
-    return [rest] if is_named_tuple(first) else rest
+    # Several passes may want the records, and an iterator gives them once.
+    return [list(rest)] if is_named_tuple(first) else rest
 
 
 def _is_one(source: Any) -> bool:
@@ -425,13 +427,3 @@ def _renamed(scores: Scores, name: str | None) -> Scores:
     if len(scores.runs) > 1:
         raise InputError(f"one name, {name!r}, for {len(scores.runs)} runs: leave it out")
     return replace(scores, runs=(name,))
-
-
-def runs_and_files(runs: Any, *, duplicates: Duplicates = "error") -> list[Run | Path]:
-    """Other tools' runs made ours, and the files that names, globs and folders stand for."""
-    found: list[Run | Path] = []
-    for run in one_by_one(runs, duplicates=duplicates):
-        found.extend([run] if isinstance(run, Run) else find_files(run))
-    if not found:
-        raise InputError("no runs to evaluate")
-    return found

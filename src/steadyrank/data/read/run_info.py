@@ -1,29 +1,102 @@
-"""Run information: a CSV with a `run` column and any of `team`, `system`, factors."""
+"""What is known about runs: a CSV with a `run` column and any of `team`, `system`, factors,
+or a part of their names.
+"""
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from steadyrank.data.read.csv_cells import armed, as_written, read_csv
 from steadyrank.data.read.sources import PathLike
-from steadyrank.errors import FormatError, SteadyrankWarning, unknown_name
+from steadyrank.data.scores import Scores
+from steadyrank.errors import FormatError, InputError, SteadyrankWarning, unknown_name
 from steadyrank.words import counted
 
+RunRows = Mapping[str, Mapping[str, str]]
+"""Rows of a run-information file by the names of runs."""
 
-def read_run_info(path: PathLike, names: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The rows of a run-information file for the runs in `names`."""
-    path = Path(path)
-    rows = _read_rows(path)
+
+def describe_runs(
+    names: Sequence[str],
+    *,
+    run_info: PathLike | None = None,
+    team_from: str | None = None,
+    system_from: str | None = None,
+) -> dict[str, Mapping[str, str]]:
+    """What is known about each run, from a table or from its name."""
+    rows = read_run_rows(run_info)
+    described = {
+        name: describe_run(name, rows, team_from=team_from, system_from=system_from)
+        for name in names
+    }
+    check_rows(run_info, rows, names)
+    return described
+
+
+def describe_run(
+    name: str, rows: RunRows, *, team_from: str | None, system_from: str | None
+) -> Mapping[str, str]:
+    """What is known about one run; its row takes precedence over its name."""
+    patterns = {"team": team_from, "system": system_from}
+    of_name = {
+        column: first_group(pattern, name)
+        for column, pattern in patterns.items()
+        if pattern is not None
+    }
+    return {**of_name, **rows.get(name, {})}
+
+
+def describe_scores(
+    scores: Scores,
+    *,
+    run_info: PathLike | None = None,
+    team_from: str | None = None,
+    system_from: str | None = None,
+) -> Scores:
+    """The scores with what is known about their runs."""
+    info = describe_runs(
+        scores.runs, run_info=run_info, team_from=team_from, system_from=system_from
+    )
+    return scores.with_run_info(**info_columns([info[run] for run in scores.runs]))
+
+
+def info_columns(rows: Sequence[Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Rows about runs as columns; empty where a row says nothing."""
+    columns = dict.fromkeys(key for row in rows for key in row)
+    return {key: tuple(row.get(key, "") for row in rows) for key in columns}
+
+
+def first_group(pattern: str, name: str) -> str:
+    """The first group of a regular expression searched in a name; the name itself if none."""
+    try:
+        match = re.search(pattern, name)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InputError(f"{pattern!r} is not a regular expression: {error}") from None
+    if match is None:
+        return name
+    if not match.groups():
+        raise InputError(f"{pattern!r} has no group: put what names the team in parentheses")
+    return match.group(1) or name
+
+
+def check_rows(path: PathLike | None, rows: RunRows, names: Sequence[str]) -> None:
+    """Refuse a file that is about other runs; warn of runs without a row."""
     missing = [name for name in names if name not in rows]
-    if missing and len(missing) == len(names):
-        raise unknown_name(f"run in {path}", missing[0], rows)
-    if missing:
-        shown = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
-        who = counted(len(missing), "run has", "runs have")
-        warnings.warn(f"{path}: {who} no row ({shown})", SteadyrankWarning, stacklevel=4)
-    return {name: rows.get(name, {}) for name in names}
+    if path is None or not missing:
+        return
+    if len(missing) == len(names):
+        raise unknown_name(f"run in {Path(path)}", missing[0], rows)
+    shown = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
+    who = counted(len(missing), "run has", "runs have")
+    warnings.warn(f"{Path(path)}: {who} no row ({shown})", SteadyrankWarning, stacklevel=4)
+
+
+def read_run_rows(path: PathLike | None) -> RunRows:
+    """The rows of a run-information file; none where no file is named."""
+    return {} if path is None else _read_rows(Path(path))
 
 
 def _read_rows(path: Path) -> dict[str, dict[str, str]]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import glob
 import gzip
+import hashlib
 import os
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, Literal, cast
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from steadyrank.data.ids import PADDING
 from steadyrank.errors import FormatError, InputError
 
 PathLike = str | os.PathLike[str]
+
+Kind = Literal["parquet", "json lines", "text"]
 
 CHUNK = 1 << 20
 LONGEST_LINE = 1 << 26
@@ -81,12 +84,18 @@ def base_name(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """The file's bytes, unpacked if it is gzip; problems of the file as errors that name it."""
+def open_bytes(path: Path, digest: Any = None) -> Iterator[BinaryIO]:
+    """The file's bytes, unpacked if it is gzip; problems of the file as errors that name it.
+
+    `digest`, an object of hashlib, is given the bytes as they are on disk.
+    """
     try:
         with open(path, "rb") as raw:
             head = raw.read(8)
             raw.seek(0)
+            if digest is not None:
+                hashlib.file_digest(raw, lambda: digest)
+                raw.seek(0)
             for magic, what in _UNREADABLE.items():
                 if head.startswith(magic):
                     raise FormatError(path, f"this is {what}")
@@ -108,16 +117,19 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
         raise InputError(f"{path}: no permission to read it") from None
 
 
+def kind_of(stream: BinaryIO) -> Kind:
+    """What an opened file is, by its first bytes; the stream stands at its beginning again."""
+    head = stream.read(4096)
+    stream.seek(0)
+    if head.startswith(_PARQUET):
+        return "parquet"
+    return "json lines" if head.removeprefix(_BOM).lstrip().startswith(b"{") else "text"
+
+
 def is_parquet(path: Path) -> bool:
-    """Whether the file is Parquet, by its first bytes."""
+    """Whether the file is Parquet."""
     with open_bytes(path) as stream:
-        return stream.read(4) == _PARQUET
-
-
-def is_json_lines(path: Path) -> bool:
-    """Whether the file's first character outside white space opens a JSON object."""
-    with open_bytes(path) as stream:
-        return stream.read(4096).removeprefix(_BOM).lstrip().startswith(b"{")
+        return kind_of(stream) == "parquet"
 
 
 def line_chunks(stream: BinaryIO, buffer: bytearray) -> Iterator[tuple[bytearray, int]]:

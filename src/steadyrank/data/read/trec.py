@@ -6,24 +6,21 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from steadyrank.data.ids import PADDING, Ids
 from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.read import lines
-from steadyrank.data.read.sources import (
-    CHUNK,
-    as_array,
-    line_chunks,
-    line_of_byte,
-    line_of_row,
-    open_bytes,
-)
+from steadyrank.data.read.sources import CHUNK, as_array, line_chunks, line_of_byte, line_of_row
 from steadyrank.errors import FormatError
 
 RUN_FIELDS = "topic Q0 document rank score tag"
 QRELS_FIELDS = "topic iteration document grade"
+
+STEPS_SAMPLE = 3000
+"""Lines of a file that are looked at for the order in which they stand."""
 
 SHORTEST_LINE = 8
 """Bytes of the shortest line with four fields; bounds the rows of a chunk."""
@@ -63,6 +60,14 @@ class Table:
         """The document column."""
         used = int(self.id_offsets[self.n_rows]) + PADDING
         return Ids(self.ids[:used], self.id_offsets[: self.n_rows + 1], self.hashes[: self.n_rows])
+
+    def steps(self) -> tuple[int, int]:
+        """How often scores fall and rise between neighbouring lines of a topic, near the top."""
+        values = self.values[: min(self.n_rows, STEPS_SAMPLE)]
+        same_topic = np.ones(len(values), bool)
+        same_topic[[row for row in self.first_rows if row < len(values)]] = False
+        before, after = values[:-1][same_topic[1:]], values[1:][same_topic[1:]]
+        return int((after < before).sum()), int((after > before).sum())
 
     def make_room(self, rows: int, id_bytes: int, share: float) -> None:
         """Room for so many more rows and id bytes, and for what the rest of the file needs.
@@ -116,18 +121,17 @@ _SPARE: list[Table] = []
 LARGEST_SPARE = 1 << 26
 
 
-def read_table(path: Path, *, is_run: bool, into: Table | None = None) -> Table:
-    """Read a TREC file's columns; raises FormatError at the first defect."""
+def read_table(path: Path, stream: BinaryIO, *, is_run: bool, into: Table | None = None) -> Table:
+    """Read an opened TREC file's columns; raises FormatError at the first defect."""
     table = Table() if into is None else into
     consumed = 0
     size = path.stat().st_size
-    with open_bytes(path) as stream:
-        for buffer, end in line_chunks(stream, table.buffer):
-            # Of a packed file no share is known once more was read than it takes on disk.
-            share = min(1.0, max(consumed / size, 1e-3)) if consumed < size else 1.0
-            table.make_room(end // SHORTEST_LINE + 2, end + 2 * PADDING, share)
-            _read_chunk(table, path, buffer, end, consumed, is_run)
-            consumed += end
+    for buffer, end in line_chunks(stream, table.buffer):
+        # Of a packed file no share is known once more was read than it takes on disk.
+        share = min(1.0, max(consumed / size, 1e-3)) if consumed < size else 1.0
+        table.make_room(end // SHORTEST_LINE + 2, end + 2 * PADDING, share)
+        _read_chunk(table, path, buffer, end, consumed, is_run)
+        consumed += end
     if table.n_rows == 0:
         raise FormatError(path, f"empty: expected lines of {'6' if is_run else '4'} fields")
     return table

@@ -30,7 +30,7 @@ from steadyrank.papers.ferro2018.printed import (
 from steadyrank.papers.model import Claim, Exhibit, Reproduction
 from steadyrank.papers.parts import budgeted, claim, increases, page_table, result_figure
 from steadyrank.present.anova import source_words
-from steadyrank.present.page import PageTable
+from steadyrank.present.table import Table
 from steadyrank.stats.anova.balanced import Anova, anova
 from steadyrank.studies.agree.effects import FACTORS, STRATA, Coefficient
 from steadyrank.studies.agree.samples import SYSTEM_SIZES, TOPIC_SIZES
@@ -233,9 +233,7 @@ def _table_exhibit(result: AgreeResult, coefficient: Coefficient) -> Exhibit:
     )
 
 
-def _own_table(
-    number: int, result: AgreeResult, coefficient: Coefficient, found: Anova
-) -> PageTable:
+def _own_table(number: int, result: AgreeResult, coefficient: Coefficient, found: Anova) -> Table:
     samples = result.tau if coefficient == "tau" else result.tau_ap
     sound = anova(samples, factors=FACTORS, block="subject", strata=STRATA["subject"])
     printed = {line.source: line for line in TABLES[coefficient]}

@@ -14,11 +14,12 @@ from scipy import special
 
 from steadyrank.papers.model import Claim
 from steadyrank.papers.parts import cell, claim, page_table, share_claim
-from steadyrank.present.anova import listed, pvalue_text, source_words
-from steadyrank.present.page import Cell, PageTable
+from steadyrank.present.anova import source_words
+from steadyrank.present.table import Cell, Table
 from steadyrank.stats.anova.balanced import Power, observed_power
 from steadyrank.studies.agree.effects import Coefficient
 from steadyrank.studies.agree.samples import SYSTEM_SIZES, TOPIC_SIZES
+from steadyrank.words import listed, pvalue
 
 MEASURES, SAMPLES = 8, 100
 CONVENTIONS: tuple[Power, ...] = ("observed", "omega")
@@ -100,10 +101,10 @@ def pvalue_cell(value: float | None) -> Cell:
     if value is None or np.isnan(value):
         return cell(None)
     small = 0.0 < value < 1e-300  # where the printed tables still give digits
-    return Cell(f"{value:.2e}" if small else pvalue_text(value), value)
+    return Cell(f"{value:.2e}" if small else pvalue(value, orders=True, missing=""), value)
 
 
-def printed_table(number: int, coefficient: Coefficient) -> PageTable:
+def printed_table(number: int, coefficient: Coefficient) -> Table:
     """The printed columns beside those that follow from its sums of squares."""
     error = TABLES[coefficient][-2]
     rows: list[tuple[Any, ...]] = []

@@ -129,7 +129,7 @@ def _varied(scores: Scores) -> Groups:
         raise InputError(
             "no system has two runs or more, apart from one that is deterministic: this paper is "
             "about systems that answer differently every time; say which runs are instances of "
-            "one system (--run-info, --system-from)"
+            "one system with run_info= or system_from="
         )
     return found
 

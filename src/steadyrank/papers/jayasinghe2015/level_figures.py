@@ -15,7 +15,7 @@ from steadyrank.papers.jayasinghe2015.levels import ErrorRates, error_rates
 from steadyrank.papers.jayasinghe2015.simulated import OMISSION
 from steadyrank.papers.model import Exhibit
 from steadyrank.papers.parts import claim, page_table
-from steadyrank.present.page import PageTable
+from steadyrank.present.table import Table
 from steadyrank.stats.instances.power import Design
 from steadyrank.stats.mixed.fit import MixedModel, fit
 from steadyrank.stats.mixed.two_way import two_way_difference
@@ -43,7 +43,7 @@ def _levels(rows: Rows, design: Design, tests: tuple[str, ...], **options: Any) 
     ]
 
 
-def _level_table(name: str, rows: Rows, found: list[ErrorRates]) -> PageTable:
+def _level_table(name: str, rows: Rows, found: list[ErrorRates]) -> Table:
     tests = found[0].tests
     header = ("instances", "topics", "s_a", *(test.replace("_", " ") for test in tests))
     made = [(*row, *each.rate) for row, each in zip(rows, found, strict=True)]

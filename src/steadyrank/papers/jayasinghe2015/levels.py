@@ -111,10 +111,32 @@ def error_rates(
 ) -> ErrorRates:
     """Simulate comparisons with known variances, and count what each test calls significant.
 
-    Crossed: d[m, n] = difference + a[m] + u[n] + e[m, n] against a deterministic system. Nested:
-    two systems, each with instance, system × topic and residual effects of its own. Effects are
-    normal, or "skewed": exponential about 0, of the same variance. Both bootstraps are in the sound
-    mode, and their p-values are at least 1 / (samples + 1): take enough samples for alpha.
+    Parameters
+    ----------
+    n_instances, n_topics : int
+        Of every comparison; 2 or more of each.
+    components : mapping
+        Variances "instance", "system_topic" and "residual".
+    difference : float
+        The true difference of the systems; 0 counts errors, anything else power.
+    design : "crossed" or "nested"
+        Crossed: d[m, n] = difference + a[m] + u[n] + e[m, n] against a deterministic system.
+        Nested: two systems, each with instance, system × topic and residual effects of its own.
+    tests : sequence of str, optional
+        Names of tests; all of the design by default.
+    effects : "normal" or "skewed"
+        Skewed: exponential about 0, of the same variance.
+    n_replications : int
+        Simulated comparisons.
+    n_samples, n_two_way_samples : int
+        Resamples per instance by Algorithm 2, and of the two-way bootstrap; both in the sound
+        mode, where p is at least 1 / (samples + 1): take enough for alpha.
+    alpha : float
+        Level of the tests.
+    jobs : int, optional
+        Threads.
+    rng : int, Generator or None
+        Seed.
 
     >>> pilot = {"instance": 0.02**2, "system_topic": 0.08**2, "residual": 0.06**2}
     >>> found = error_rates(3, 50, components=pilot, tests=("t_on_means", "mixed"))

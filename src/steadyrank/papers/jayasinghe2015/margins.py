@@ -10,7 +10,8 @@ from steadyrank.papers.jayasinghe2015.data import InstanceData
 from steadyrank.papers.jayasinghe2015.observed import Tables, named, rises
 from steadyrank.papers.model import Claim, Exhibit
 from steadyrank.papers.parts import claim, listed, page_table, result_figure
-from steadyrank.present.page import PageFigure, PageTable
+from steadyrank.present.page import PageFigure
+from steadyrank.present.table import Table
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable
 
 EFFECTS = {"nDCG@10": (0.52, "medium"), "P@10": (0.41, "small")}
@@ -22,7 +23,7 @@ SMALLEST = {"TREC GOV2": "1%", "ClueWeb09B": "0.05%"}
 WORDS = ((0.8, "large"), (0.5, "medium"), (0.2, "small"), (0.0, "negligible"))
 
 
-def _interval_table(name: str, table: InstancesTable) -> PageTable:
+def _interval_table(name: str, table: InstancesTable) -> Table:
     header = (
         table.sweep or "system",
         "difference",
@@ -89,7 +90,7 @@ def _rising_claim(measure: str, table: InstancesTable) -> Claim:
     return claim(text, rises(table, lows), listed(lows, 4))
 
 
-def _smallest_table(table: InstancesTable) -> PageTable:
+def _smallest_table(table: InstancesTable) -> Table:
     rows = [("here", table.measure, table.smallest_non_inferior if table.sweep else None)]
     rows += [(f"{name}, printed", "nDCG@10", rate) for name, rate in SMALLEST.items()]
     caption = "Smallest setting that is not worse by the margin"
@@ -160,7 +161,7 @@ def figure_13(
             )
         )
     figures: tuple[PageFigure, ...] = ()
-    tables: tuple[PageTable, ...] = ()
+    tables: tuple[Table, ...] = ()
     if table is not None:
         caption = f"{table.measure}, difference to {reference}"
         figures = (result_figure("figure-13", caption, table, "margin"),)

@@ -1,8 +1,7 @@
-"""What can go wrong with non-deterministic systems, drawn; and the curves of plans.
+"""What can go wrong with non-deterministic systems, drawn.
 
 Figures 2, 3, 4, 7, 9, 10 and 11 of Jayasinghe et al. (IP&M 2015) on their simulation or on the
-user's data; levels and power of tests by numbers of topics and instances.
-`steadyrank.studies.plotting` lists the drawings.
+user's data; levels of tests.
 """
 
 from __future__ import annotations
@@ -17,14 +16,12 @@ from steadyrank.present.plot_style import (
     COLOURS,
     QUIET,
     SHADES,
-    Drawing,
     fixed,
     label,
     legend,
     look,
     name_rows,
     rows_height,
-    shown_lines,
 )
 from steadyrank.present.svg import tell
 from steadyrank.studies.instances.plots import boxes_size, draw_boxes, draw_spread, topics_size
@@ -40,11 +37,6 @@ if TYPE_CHECKING:
         InstanceSpread,
         SingleInstanceShares,
     )
-    from steadyrank.studies.instances.planning import InstancePlan, PowerTable
-    from steadyrank.studies.plan.measures import PlanCurve
-
-POWER_STEPS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
-"""Numbers of instances at which an `InstancePlan`'s power is drawn, as far as its own goes."""
 
 
 def draw_shares(result: SingleInstanceShares, ax: Axes) -> None:
@@ -228,82 +220,6 @@ def draw_levels(result: ErrorRates, ax: Axes) -> None:
     legend(ax)
 
 
-def draw_plan(result: PlanCurve, ax: Axes) -> None:
-    """Topics, or with given topics the power, against what the curve was asked for."""
-    power = result.against == "topics"
-    for place, measure in enumerate(result.measures):
-        values = (result.power if power else result.topics)[place]
-        (line,) = ax.plot(
-            result.values, values, markersize=4, linewidth=1.2, label=measure, **look(place)
-        )
-        line.set_markevery(max(1, len(values) // 15))
-        tell(line, [measure])
-    ax.set_ylim(bottom=0)
-    label(ax, x=result.against.replace("_", " "), y="power" if power else "topics")
-    if len(result.measures) > 1:
-        legend(ax)
-
-
-def draw_power(result: PowerTable, ax: Axes, *, target: float | None = None) -> None:
-    """Power against instances, a line a number of topics; dotted, what no number exceeds."""
-    for place, topics in enumerate(result.topics):
-        style = look(place)
-        (line,) = ax.plot(
-            result.instances,
-            result.power[place],
-            markersize=4,
-            linewidth=1.2,
-            label=f"{topics:,} topics",
-            **style,
-        )
-        tell(
-            line,
-            [
-                f"{topics:,} topics, {m:,} instances: power {power:.3f}"
-                for m, power in zip(result.instances, result.power[place], strict=True)
-            ],
-        )
-        ax.axhline(result.limit[place], color=style["color"], linewidth=0.8, linestyle=":")
-    if target is not None:
-        ax.axhline(target, color=QUIET, linewidth=1.0, linestyle="--", label=f"power {target:g}")
-    ax.set_xscale("log")
-    ax.set_xticks(result.instances, labels=[f"{m:,}" for m in result.instances])
-    ax.minorticks_off()
-    ax.set_ylim(0, 1.02)
-    label(ax, x="instances", y="power")
-    legend(ax)
-
-
-def draw_instance_plan(result: InstancePlan, ax: Axes) -> None:
-    """Power around the cheapest numbers of topics and instances, which have a ring."""
-    topics = result.topics or result.given_topics or result.most_topics
-    instances = result.instances or result.given_instances or result.most_instances
-    around = sorted({max(2, round(topics * share)) for share in (0.5, 1.0, 2.0)})
-    steps = [m for m in POWER_STEPS if m <= 4 * instances] or list(POWER_STEPS[:3])
-    draw_power(result.table(around, sorted({*steps, instances})), ax, target=result.target)
-    if result.topics is not None and result.instances is not None:
-        (ring,) = ax.plot(
-            [instances],
-            [result.power],
-            "o",
-            markersize=11,
-            markerfacecolor="none",
-            color=COLOURS[-1],
-            label="cheapest",
-        )
-        tell(ring, [f"{topics:,} topics and {instances:,} instances: power {result.power:.3f}"])
-    steps = sorted({*steps, instances})
-    # Numbers beside the chosen one would touch it.
-    named = [m for m in steps if m == instances or not 0.7 < m / instances < 1.4]
-    ax.set_xticks(named, labels=[f"{m:,}" for m in named])
-    ax.set_title(
-        shown_lines(result.words()[0].replace(" to ", " to\n", 1)),
-        fontsize="small",
-        parse_math=False,
-    )
-    legend(ax)
-
-
 def _rows_size(n: int) -> tuple[float, float]:
     return 6.0, rows_height(n, least=1.6, each=0.32)
 
@@ -328,34 +244,94 @@ def draw_spread_topics(result: InstanceSpread, ax: Axes, *, system: str | None =
     label(ax, x=f"topics by the median of {name}", y="score of an instance")
 
 
-SPREAD_DRAWINGS: dict[str, Drawing] = {
-    "means": (draw_spread_means, lambda result: boxes_size(len(result.systems))),
-    "topics": (draw_spread_topics, lambda result: topics_size(result.topics.shape[1])),
-}
-"""The same of an `InstanceSpread`."""
-
-PITFALL_DRAWINGS: dict[str, dict[str, Drawing]] = {
-    "SingleInstanceShares": {"shares": (draw_shares, fixed(5.6, 4.4))},
-    "EquivalenceIntervals": {"intervals": (draw_intervals, fixed(5.6, 3.6))},
+PLOTS = {
+    "SingleInstanceShares": {
+        "shares": Plot(
+            draw_shares,
+            fixed(5.6, 4.4),
+            lambda result: (
+                "Heat map of the share of instances that differ significantly from a baseline, "
+                "over mean and deviation of the instance effect, from "
+                f"{float(result.share.min()):.0%} to {float(result.share.max()):.0%}."
+            ),
+        )
+    },
+    "EquivalenceIntervals": {
+        "intervals": Plot(
+            draw_intervals,
+            fixed(5.6, 3.6),
+            lambda result: (
+                "Intervals of a difference that is zero against the number of topics, narrowing "
+                f"towards the margin {result.delta:g}: {float(result.inside.mean()):.0%} lie "
+                "within it."
+            ),
+        )
+    },
     "MethodPvalues": {
-        "agreement": (draw_agreement, fixed(4.6, 4.4)),
-        "descending": (draw_descending, fixed(5.6, 4.0)),
+        "agreement": Plot(
+            draw_agreement,
+            fixed(4.6, 4.4),
+            lambda result: (
+                f"The p-values of two tests on {result.pvalues.shape[1]:,} comparisons against "
+                "each other, with a diagonal."
+            ),
+        ),
+        "descending": Plot(
+            draw_descending,
+            fixed(5.6, 4.0),
+            lambda result: (
+                f"The p-values of {len(result.methods)} tests on {result.pvalues.shape[1]:,} "
+                "comparisons, each from the largest down."
+            ),
+        ),
     },
     "Contradictions": {
-        "directions": (draw_contradictions, lambda result: _rows_size(len(result.systems)))
+        "directions": Plot(
+            draw_contradictions,
+            lambda result: _rows_size(len(result.systems)),
+            lambda result: (
+                f"Bars of how many instances of {len(result.systems)} systems are significantly "
+                "better, to the right, and worse, to the left, than a baseline."
+            ),
+        )
     },
-    "InstanceSpread": SPREAD_DRAWINGS,
-    "PoolPvalues": {"pools": (draw_pools, fixed(5.6, 4.0))},
-    "ErrorRates": {"rates": (draw_levels, lambda result: _rows_size(len(result.tests)))},
-    "PlanCurve": {"curve": (draw_plan, fixed(5.6, 4.0))},
-    "PowerTable": {"power": (draw_power, fixed(5.6, 4.0))},
-    "InstancePlan": {"power": (draw_instance_plan, fixed(6.0, 4.6))},
-}
-"""Class of a result to its kinds of plot, the default first."""
-
-
-PLOTS = {
-    name: {kind: Plot(*drawing) for kind, drawing in kinds.items()}
-    for name, kinds in PITFALL_DRAWINGS.items()
+    "InstanceSpread": {
+        "means": Plot(
+            draw_spread_means,
+            lambda result: boxes_size(len(result.systems)),
+            lambda result: (
+                f"Mean scores of the instances of {len(result.systems)} systems as points and "
+                "boxes."
+            ),
+        ),
+        "topics": Plot(
+            draw_spread_topics,
+            lambda result: topics_size(result.topics.shape[1]),
+            lambda result: (
+                "Range, quartiles and median over one system's instances on each of "
+                f"{result.topics.shape[1]} topics, by median."
+            ),
+        ),
+    },
+    "PoolPvalues": {
+        "pools": Plot(
+            draw_pools,
+            fixed(5.6, 4.0),
+            lambda result: (
+                f"Boxes of p-values of {result.pvalues.shape[2]} resampled pools against the "
+                "number of instances in a pool: the more instances, the less they scatter."
+            ),
+        )
+    },
+    "ErrorRates": {
+        "rates": Plot(
+            draw_levels,
+            lambda result: _rows_size(len(result.tests)),
+            lambda result: (
+                f"How often {len(result.tests)} tests of instances reject, with errors, beside the "
+                f"level {result.alpha:g}."
+            ),
+        )
+    },
 }
 """Class of a result to its kinds of plot, the default first."""

@@ -28,7 +28,7 @@ from steadyrank.papers.jayasinghe2015.pitfalls import (
 )
 from steadyrank.papers.model import Claim, Exhibit
 from steadyrank.papers.parts import claim, page_table, result_figure
-from steadyrank.present.page import PageTable
+from steadyrank.present.table import Table
 
 READINGS: dict[Effects, str] = {
     "cell": "one draw for each instance and topic",
@@ -86,7 +86,7 @@ def figure_2(*, repetitions: int, step: int, seed: int, jobs: int | None) -> Exh
     )
 
 
-def _shares_table(effects: Effects, result: SingleInstanceShares) -> PageTable:
+def _shares_table(effects: Effects, result: SingleInstanceShares) -> Table:
     some = slice(None, None, max(1, len(result.means) // 5))
     header = ("mean \\ spread", *(f"{spread:g}" for spread in result.spreads[some]))
     rows = [
@@ -286,7 +286,7 @@ def _cell_comparisons(number: int, seed: int) -> Iterator[tuple[np.ndarray, np.n
         yield scores, stream.random(50)
 
 
-def agreement_table(name: str, found: Mapping[str, MethodPvalues]) -> PageTable:
+def agreement_table(name: str, found: Mapping[str, MethodPvalues]) -> Table:
     """How far the paper's two tests, and the sound one, say the same."""
     rows = []
     for label, result in found.items():

@@ -28,7 +28,7 @@ from steadyrank.papers.parts import (
     scientific,
     share_claim,
 )
-from steadyrank.present.page import PageTable
+from steadyrank.present.table import Table
 from steadyrank.stats.planning.reversal import error_rate
 from steadyrank.studies.topics.levels import TopicLevel
 from steadyrank.studies.topics.study import TopicsResult, topics
@@ -129,7 +129,7 @@ def _table_1(found: Mapping[str, TopicsResult]) -> Exhibit:
     )
 
 
-def _variance_table(found: Mapping[str, TopicsResult]) -> PageTable:
+def _variance_table(found: Mapping[str, TopicsResult]) -> Table:
     rows: list[tuple[object, ...]] = []
     for place, (low, printed) in enumerate(PRINTED.items()):
         level_name = f"{low:.2f}–{low + 0.01:.2f}"
@@ -155,7 +155,7 @@ def _rates_of_printed() -> dict[float, list[float]]:
     }
 
 
-def _printed_rates() -> PageTable:
+def _printed_rates() -> Table:
     return page_table(
         "table-1-rates",
         "What the printed variances mean: error rate by eq. 8, difference in the middle of a level",
@@ -271,7 +271,7 @@ def _known(level: TopicLevel) -> np.ndarray:
     return np.asarray((level.count >= ENOUGH) & ~np.isnan(level.empirical))
 
 
-def _rates_table(name: str, collection: str, result: TopicsResult) -> PageTable:
+def _rates_table(name: str, collection: str, result: TopicsResult) -> Table:
     rows = [
         (
             _name(level),

@@ -21,7 +21,7 @@ from steadyrank.papers.data import PaperData
 from steadyrank.papers.model import Claim, Exhibit, Reproduction
 from steadyrank.papers.parts import budgeted, claim, increases, page_table, share_claim
 from steadyrank.papers.sakai2016.figures import MEASURES, NEAR, PILOTS, PRINTED_PLANS, pool_figure
-from steadyrank.present.page import PageTable
+from steadyrank.present.table import Table
 from steadyrank.stats.planning.demands import Demands, check_demands
 from steadyrank.stats.ranks.correlation import TauInterval, bootstrap_tau_interval, kendall_interval
 from steadyrank.studies.pools.result import PoolsResult
@@ -276,7 +276,7 @@ def _table_3(draws: _Draws) -> Exhibit:
     )
 
 
-def _draw_table(draws: _Draws) -> PageTable:
+def _draw_table(draws: _Draws) -> Table:
     """The first draw, as the paper shows one."""
     demands = _demands()
     header = ["measure"]
@@ -294,7 +294,7 @@ def _ask(demands: Demands, variance: float) -> int | None:
     return demands.topics(variance) if variance > 0.0 else None
 
 
-def _spread_table(draws: _Draws) -> PageTable:
+def _spread_table(draws: _Draws) -> Table:
     rows = []
     for m, name in enumerate(draws.measures):
         for s, size in enumerate(draws.sizes):
@@ -310,7 +310,7 @@ def _spread_table(draws: _Draws) -> PageTable:
     )
 
 
-def _plan_table() -> PageTable:
+def _plan_table() -> Table:
     """The printed numbers beside those that the formulas give."""
     nagata, exact = _demands(), _demands("exact")
     rows = [

@@ -14,9 +14,9 @@ import numpy as np
 
 from steadyrank.papers.model import Claim, Exhibit
 from steadyrank.papers.parts import claim, increases, page_table, result_figure, share_claim
-from steadyrank.present.anova import listed
-from steadyrank.present.page import PageTable
+from steadyrank.present.table import Table
 from steadyrank.studies.pools.result import PoolsResult
+from steadyrank.words import listed
 
 MEASURES = ("nG@1", "P+", "nERR@10", "nDCG@10", "Q@10")
 ONE_ANSWER, MANY_ANSWERS = MEASURES[:3], MEASURES[3:]
@@ -77,7 +77,7 @@ def pool_figure(found: PoolsResult | None, number: int, size: int) -> Exhibit:
     )
 
 
-def _misses_table(found: PoolsResult, number: int, size: int) -> PageTable:
+def _misses_table(found: PoolsResult, number: int, size: int) -> Table:
     rows = []
     for row in found.references:
         printed = PRINTED_PLANS.get(row.measure, ((math.nan, 0),))[0][0]
@@ -92,7 +92,7 @@ def _misses_table(found: PoolsResult, number: int, size: int) -> PageTable:
     )
 
 
-def _cells_table(found: PoolsResult, number: int, size: int) -> PageTable:
+def _cells_table(found: PoolsResult, number: int, size: int) -> Table:
     rows = [
         (cell.measure, cell.k, cell.mean, cell.interval, len(cell.variances), min(cell.topics_left))
         for cell in found.leave_out

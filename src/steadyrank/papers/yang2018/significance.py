@@ -13,7 +13,8 @@ import numpy as np
 
 from steadyrank.papers.model import Claim, Exhibit
 from steadyrank.papers.parts import claim, listed, page_figure, page_table
-from steadyrank.present.page import PageFigure, PageTable
+from steadyrank.present.page import PageFigure
+from steadyrank.present.table import Table
 from steadyrank.studies.simulate.profiles import Model
 from steadyrank.studies.simulate.study import SimulateResult
 
@@ -96,7 +97,7 @@ def table_1(found: Found) -> Exhibit:
     )
 
 
-def _columns(here: Mapping[Model, Printed], raw: float) -> PageTable:
+def _columns(here: Mapping[Model, Printed], raw: float) -> Table:
     columns = {"here": here} | {f"{name}, printed": each for name, each in TABLE_1.items()}
     rows: list[tuple[Any, ...]] = [
         (label, *(column[model][k] for column in columns.values() for model in MODELS))

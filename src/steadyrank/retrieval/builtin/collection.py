@@ -24,7 +24,7 @@ from typing import Any
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.files import write_whole
 from steadyrank.data.qrels import Qrels, qrels_from_dict
-from steadyrank.data.read.runs import read_qrels
+from steadyrank.data.read.qrels import read_qrels
 from steadyrank.errors import SteadyrankError
 from steadyrank.retrieval.builtin.docstrings import (
     PACKAGES,

@@ -18,8 +18,8 @@ import numpy as np
 
 from steadyrank.compute.executors import Progress
 from steadyrank.data.interop.datasets import is_dataset
-from steadyrank.data.order import judgments_of
 from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.sources import PathLike, find_files
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.names import Measure, parse_measures
@@ -74,7 +74,7 @@ def load_topics(corpus: Any, topics: PathLike | Mapping[str, str] | None) -> dic
         source = corpus if _is_named(corpus) else _at_home(corpus, "topics")
     if source is None:
         _check_there(corpus)
-        raise InputError("name the topics (--topics FILE): no file topics.tsv is in the collection")
+        raise InputError("name the topics (topics=): no file topics.tsv is in the collection")
     found = read_topics(source)
     if not found:
         raise InputError("there are no topics")
@@ -88,7 +88,7 @@ def load_judgments(corpus: Any, qrels: Any) -> Qrels:
         source = corpus if _is_named(corpus) else _at_home(corpus, "judgments")
     if source is None:
         _check_there(corpus)
-        raise InputError("name the judgments (--qrels FILE): no qrels.txt is in the collection")
+        raise InputError("name the judgments (qrels=): no qrels.txt is in the collection")
     if is_builtin(source):
         return builtin_qrels()
     judged = judgments_of(source)

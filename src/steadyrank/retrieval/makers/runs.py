@@ -283,8 +283,8 @@ def _tell_of_lacking_topics(
     first = f"{runs[places[0]]!r} lacks {lacking[places[0]]} of {len(evaluation.qrels.topics)}"
     if evaluation.missing == "error":
         raise InputError(
-            f"{who} nothing for judged topics ({first}): choose missing zero or skip, or leave "
-            "these topics out of the qrels"
+            f'{who} nothing for judged topics ({first}): choose missing="zero" or '
+            'missing="skip", or leave these topics out of the qrels'
         )
     zero = by_number(len(places), "it scores", "they score") + " 0 there"
     done = zero if evaluation.missing == "zero" else "these cells are left out"

@@ -210,7 +210,8 @@ def check_sample(n_documents: int, design: ShardDesign) -> None:
         need = math.ceil(design.shards / n_documents * 1000) / 1000
         raise InputError(
             f"a sample of {counted(size, 'document')} ({design.cluster_share:g} of {n_documents}) "
-            f"cannot make {design.shards} shards: cluster at least {need:g} of them (--sample), "
+            f"cannot make {design.shards} shards: cluster at least {need:g} of them "
+            "(cluster_share=), "
             "or make fewer shards"
         )
 

@@ -91,8 +91,8 @@ def systems_of(scores: Scores) -> Groups:
     if "system" not in scores.run_info:
         raise InputError(
             "nothing says which runs are instances of which system: give run information with a "
-            "column system (--run-info FILE), or a pattern that finds it in the runs' names "
-            "(--system-from REGEX)"
+            "column system (run_info=), or a pattern that finds it in the runs' names "
+            "(system_from=)"
         )
     groups: Groups = {}
     for place, (run, system) in enumerate(zip(scores.runs, scores.run_info["system"], strict=True)):
@@ -121,7 +121,7 @@ def check_one_system(scores: Scores, setting: str, places: Iterable[int]) -> Non
     systems = dict.fromkeys(scores.run_info["system"][place] for place in places)
     if len(systems) > 1:
         raise InputError(
-            f"{setting} has runs of several systems ({', '.join(systems)}): name one as a (--a)"
+            f"{setting} has runs of several systems ({', '.join(systems)}): name one (a=)"
         )
 
 
@@ -203,7 +203,7 @@ def warn_about_structure(scores: Scores, groups: Groups, *, ignored: Iterable[st
             warnings.warn(
                 f"the {len(places)} instances of {name} share values of {shown}: if these are "
                 "draws that nest, the effective number of instances is far smaller; name them, "
-                "largest first, as instance factors (--instance-factors)",
+                "largest first (instance_factors=)",
                 SteadyrankWarning,
                 stacklevel=4,
             )

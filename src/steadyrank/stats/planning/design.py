@@ -239,7 +239,7 @@ def nagata_noncentrality(systems: int, *, alpha: float = 0.05, beta: float = 0.2
     pairs = ", ".join(f"{a:g}/{b:g}" for a, b in NAGATA)
     raise InputError(
         f"nagata has no published coefficients for alpha {alpha:g} and beta {beta:g} "
-        f"(there are {pairs}): take formula exact, which holds for any"
+        f'(there are {pairs}): take formula="exact", which holds for any'
     )
 
 

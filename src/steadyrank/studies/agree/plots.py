@@ -1,9 +1,8 @@
-"""What `agree` and `components` found, drawn.
+"""What `agree` found, drawn.
 
 Correlations against the number of systems, a panel a number of topics (Figure 1 of Ferro 2018), and
 the other way round; measure pairs by both coefficients (Figure 2); what drives the correlation
-(Tables 1 and 2); measures by likeness, with their dendrogram and discriminative power; the levels
-of a factor with Tukey's intervals. `steadyrank.studies.plotting` lists the drawings.
+(Tables 1 and 2); measures by likeness, with their dendrogram and discriminative power.
 """
 
 from __future__ import annotations
@@ -14,39 +13,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError
 from steadyrank.present.figures import Plot
 from steadyrank.present.plot_style import (
     COLOURS,
-    DARK,
     QUIET,
-    Drawing,
-    heat,
     inside,
     label,
     legend,
     look,
-    name_columns,
     name_rows,
     panels,
     rows_height,
     shown,
 )
+from steadyrank.present.shared_plots import draw_omegas, draw_taus
 from steadyrank.present.svg import tell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.stats.anova.balanced import Anova, AnovaSource
     from steadyrank.studies.agree.study import AgreeResult
-    from steadyrank.studies.components.study import ComponentsResult
 
 SYMBOLS = {"tau": "tau", "tau_ap": "tau_AP"}
 ACROSS = 4
 """Panels side by side, at most."""
-
-BRIGHT = 0.6
-"""Cells of a heat map above this share of its range are bright enough for dark text."""
 
 
 def draw_sizes(result: AgreeResult, ax: Axes, *, pair: Sequence[str] | None = None) -> None:
@@ -206,59 +197,7 @@ def draw_effects(result: AgreeResult, ax: Axes) -> None:
             "is one pair of measures and one combination of sizes only"
         )
     limits = {SYMBOLS[key]: found for key, found in result.omega_squared_intervals.items()}
-    _draw_omegas(ax, tables, limits)
-
-
-def draw_component_effects(result: ComponentsResult, ax: Axes) -> None:
-    """How much of the scores' variance each component and interplay explains."""
-    _draw_omegas(ax, {result.measure: result.anova})
-
-
-def _draw_omegas(
-    ax: Axes,
-    tables: Mapping[str, Anova],
-    limits: Mapping[str, Mapping[str, tuple[float, float]]] | None = None,
-) -> None:
-    """Partial omega squared of all effects, a bar for each table, with intervals if any."""
-    first = next(iter(tables.values()))
-    names = [s.source for s in first.sources if not math.isnan(s.omega_squared)]
-    height = 0.8 / len(tables)
-    for k, (words, table) in enumerate(tables.items()):
-        found = [table.source(name) for name in names]
-        place = np.arange(len(names)) + height * (k - (len(tables) - 1) / 2)
-        bars = ax.barh(
-            place,
-            [s.omega_squared for s in found],
-            height,
-            label=words,
-            color=COLOURS[k],
-            hatch="//" if k else "",
-            edgecolor="white",
-        )
-        ends = (limits or {}).get(words, {})
-        for y, line in zip(place, found, strict=True):
-            if line.source in ends:
-                ax.plot(ends[line.source], [y, y], color=DARK, linewidth=1.0)
-        texts = [f"{words}, {_source(s.source)}: {_omega(s, ends.get(s.source))}" for s in found]
-        tell(bars, texts)
-    name_rows(ax, [_source(name) for name in names])
-    ax.set_xlim(left=0)
-    label(ax, x="share of variance explained (partial omega squared)")
-    legend(ax, loc="lower right")
-
-
-def _omega(line: AnovaSource, limits: tuple[float, float] | None) -> str:
-    """An effect size with its interval or test, whichever there is."""
-    text = f"omega² {line.omega_squared:.4f}"
-    if limits is not None:
-        return f"{text} [{limits[0]:.4f}, {limits[1]:.4f}]"
-    return (
-        text if math.isnan(line.pvalue) else f"{text}, F {line.statistic:.4g}, p {line.pvalue:.3g}"
-    )
-
-
-def _source(name: str) -> str:
-    return name.replace("_", " ").replace(":", " × ")
+    draw_omegas(ax, tables, limits)
 
 
 def draw_measures(result: AgreeResult, ax: Axes) -> None:
@@ -280,21 +219,6 @@ def draw_measures(result: AgreeResult, ax: Axes) -> None:
     bars.spines[["top", "right"]].set_visible(False)
 
 
-def draw_taus(ax: Axes, tau: np.ndarray, names: Sequence[str]) -> None:
-    """Correlations of measures as a heat map with their values; NaN stays blank."""
-    low = min(0.0, float(np.nanmin(tau, initial=0.0)))
-    texts = [
-        f"{a} – {b}: tau {tau[i, j]:.4f}" for i, a in enumerate(names) for j, b in enumerate(names)
-    ]
-    heat(ax, tau, low=low, high=1.0, texts=texts)
-    for (i, j), value in np.ndenumerate(tau):
-        if not math.isnan(value):
-            shade = DARK if value - low > BRIGHT * (1.0 - low) else "white"
-            ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize="x-small", color=shade)
-    name_columns(ax, names)
-    name_rows(ax, names)
-
-
 def _draw_tree(ax: Axes, linkage: np.ndarray, n: int) -> None:
     """The dendrogram above its leaves; heights are 1 - tau."""
     from scipy.cluster.hierarchy import dendrogram
@@ -308,43 +232,6 @@ def _draw_tree(ax: Axes, linkage: np.ndarray, n: int) -> None:
     ax.set_xticks([])
     ax.set_ylabel("1 − tau", fontsize="small")
     ax.spines[["top", "right", "bottom"]].set_visible(False)
-
-
-def draw_levels(result: ComponentsResult, ax: Axes, *, factor: str | None = None) -> None:
-    """Means of the levels with Tukey's intervals, which do not overlap where two levels differ.
-
-    A panel a factor; `factor` draws one only.
-    """
-    if factor is not None and factor not in result.factors:
-        raise unknown_name("factor", factor, result.factors)
-    chosen = result.factors if factor is None else (factor,)
-    made = panels(ax, len(chosen), across=len(chosen), sharey=False)
-    for panel, name in zip(made, chosen, strict=True):
-        rows, half = result.ordered_levels(name), result.main_effects[name].half_width
-        means = np.array([mean for _, mean in rows])
-        bars = panel.errorbar(
-            means,
-            np.arange(len(rows)),
-            xerr=half,
-            linestyle="none",
-            markersize=4,
-            capsize=2,
-            elinewidth=1.2,
-            **look(0),
-        )
-        halves = np.broadcast_to(half, means.shape)
-        tell(
-            bars,
-            [
-                f"{name} {level}: {mean:.4f} ± {arm:.4f}"
-                for (level, mean), arm in zip(rows, halves, strict=True)
-            ],
-        )
-        # What does not reach this band differs from the best.
-        panel.axvspan(means[0] - half, means[0] + half, color=COLOURS[0], alpha=0.12, linewidth=0)
-        name_rows(panel, [level for level, _ in rows])
-        panel.set_title(shown(name), fontsize="medium", parse_math=False)
-        label(panel, x=f"mean {result.measure} and {result.confidence:.0%} HSD interval")
 
 
 def _sizes_size(result: AgreeResult) -> tuple[float, float]:
@@ -367,38 +254,60 @@ def _effects_size(result: AgreeResult) -> tuple[float, float]:
     return 6.4, rows_height(7, each=0.34)
 
 
-def _component_effects_size(result: ComponentsResult) -> tuple[float, float]:
-    return 6.4, rows_height(len(result.anova.sources), each=0.3)
-
-
 def _measures_size(result: AgreeResult) -> tuple[float, float]:
     return 3.4 + 0.45 * len(result.measures), 2.6 + 0.42 * len(result.measures)
 
 
-def _levels_size(result: ComponentsResult) -> tuple[float, float]:
-    longest = max(len(levels) for levels in result.levels.values())
-    return 1.0 + 3.0 * len(result.factors), rows_height(longest, least=1.4)
-
-
-AGREE_DRAWINGS: dict[str, dict[str, Drawing]] = {
-    "AgreeResult": {
-        "sizes": (draw_sizes, _sizes_size),
-        "pairs": (draw_pairs, _rows_size),
-        "measures": (draw_measures, _measures_size),
-        "topics": (draw_topic_sizes, _topic_sizes_size),
-        "ranks": (draw_ranks, _rows_size),
-        "effects": (draw_effects, _effects_size),
-    },
-    "ComponentsResult": {
-        "levels": (draw_levels, _levels_size),
-        "effects": (draw_component_effects, _component_effects_size),
-    },
-}
-"""Class of a result to its kinds of plot, the default first."""
-
-
 PLOTS = {
-    name: {kind: Plot(*drawing) for kind, drawing in kinds.items()}
-    for name, kinds in AGREE_DRAWINGS.items()
+    "AgreeResult": {
+        "sizes": Plot(
+            draw_sizes,
+            _sizes_size,
+            lambda result: (
+                "Mean tau and tau_AP of two measures with intervals and bands against the number "
+                f"of systems, in {len(result.topic_sizes)} panels by the number of topics."
+            ),
+        ),
+        "pairs": Plot(
+            draw_pairs,
+            _rows_size,
+            lambda result: (
+                f"Mean tau and tau_AP of {len(result.pairs)} pairs of measures, each centred: the "
+                f"two curves differ by {result.rmse:.4f} (root mean square)."
+            ),
+        ),
+        "measures": Plot(
+            draw_measures,
+            _measures_size,
+            lambda result: (
+                f"Heat map of tau between {len(result.measures)} measures with a dendrogram and "
+                "bars of how many pairs of systems each tells apart."
+            ),
+        ),
+        "topics": Plot(
+            draw_topic_sizes,
+            _topic_sizes_size,
+            lambda result: (
+                "Mean tau and tau_AP of two measures with intervals and bands against the number "
+                f"of topics, in {len(result.system_sizes)} panels by the number of systems."
+            ),
+        ),
+        "ranks": Plot(
+            draw_ranks,
+            _rows_size,
+            lambda result: (
+                f"Ranks of {len(result.pairs)} pairs of measures by tau on the left and by tau_AP "
+                f"on the right, joined by lines, of which {len(result.swaps)} pairs cross."
+            ),
+        ),
+        "effects": Plot(
+            draw_effects,
+            _effects_size,
+            lambda result: (
+                "Bars of the share of variance in tau and tau_AP that measure pair, topic size, "
+                "system size and their interplay explain."
+            ),
+        ),
+    }
 }
 """Class of a result to its kinds of plot, the default first."""

@@ -408,7 +408,7 @@ def _check_choices(coefficient: Any, reference: Any, mode: Any, strata: Any, pow
         if value not in choices:
             raise unknown_name(what, str(value), choices)
     if mode == "sound" and power is not None:
-        raise InputError("power restates p, which mode sound does not give: take mode paper")
+        raise InputError('power restates p, which mode="sound" does not give: take mode="paper"')
     if mode == "sound" and strata not in (None, DEFAULT_STRATA[mode]):
         _warn(f"strata {strata} choose among the F tests of mode paper; mode sound makes no tests")
 

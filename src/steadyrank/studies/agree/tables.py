@@ -8,22 +8,13 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.scores import mean_of_present
-from steadyrank.present.anova import (
-    Row,
-    anova_table,
-    effects_table,
-    exact_table,
-    figure,
-    listed,
-    power_note,
-    sized,
-    with_words,
-)
+from steadyrank.present.anova import anova_figure, anova_table, effects_table, power_note, sized
+from steadyrank.present.cells import name, number
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, render
+from steadyrank.present.table import Cell, Table, exact_table, render, with_words
 from steadyrank.stats.anova.balanced import Anova
 from steadyrank.studies.agree.study import AgreeResult
-from steadyrank.words import counted
+from steadyrank.words import counted, figure, listed
 
 MOST_PAIRS = 45
 """Pairs of measures that a table lists."""
@@ -89,7 +80,7 @@ def agree_text(
     if form == "json":
         return to_json(agree_json(result))
     if form == "csv":
-        chosen: dict[str, Callable[[], list[Row]]] = {
+        chosen: dict[str, Callable[[], list[dict[str, Any]]]] = {
             "anova": result.anova_rows,
             "cells": result.cells,
             "ranking": result.ranking,
@@ -147,7 +138,7 @@ def _effects_sentence(result: AgreeResult, table: Anova) -> list[str]:
     unshown = [CAUSES[name] for name in present if limits.get(name, (1.0,))[0] <= 0.0]
     if unshown:
         sentences.append(
-            f"These data do not show that {_either(unshown)} matters beyond these topics and "
+            f"These data do not show that {listed(unshown, 'or')} matters beyond these topics and "
             "systems."
         )
     return sentences
@@ -155,10 +146,6 @@ def _effects_sentence(result: AgreeResult, table: Anova) -> list[str]:
 
 def _between(limits: tuple[float, float] | None) -> str:
     return "" if limits is None else f", {limits[0]:.3f} to {limits[1]:.3f}"
-
-
-def _either(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"
 
 
 def _nearest_sentence(result: AgreeResult) -> str:
@@ -218,12 +205,12 @@ def _likeness_table(result: AgreeResult, digits: int) -> Table:
         nearest = int(np.argmax(others[i]))
         rows.append(
             [
-                result.measures[i],
-                result.measures[nearest],
-                figure(float(others[i, nearest]), digits),
-                figure(float(like.tau_ap[i, nearest]), digits),
-                _share(float(like.discriminative_power[i])),
-                figure(float(like.needed_difference[i]), digits),
+                name(result.measures[i]),
+                name(result.measures[nearest]),
+                anova_figure(float(others[i, nearest]), digits),
+                anova_figure(float(like.tau_ap[i, nearest]), digits),
+                _told_apart(float(like.discriminative_power[i])),
+                anova_figure(float(like.needed_difference[i]), digits),
             ]
         )
     caption = (
@@ -235,8 +222,8 @@ def _likeness_table(result: AgreeResult, digits: int) -> Table:
     return Table(header=header, rows=rows, caption=caption, n_names=2)
 
 
-def _share(value: float) -> str:
-    return "" if np.isnan(value) else f"{value:.1%}"
+def _told_apart(share: float) -> Cell:
+    return Cell(figure(share, ".1%", missing=""), share)
 
 
 def _ranking_table(result: AgreeResult, digits: int) -> Table:
@@ -244,11 +231,11 @@ def _ranking_table(result: AgreeResult, digits: int) -> Table:
     found = result.ranking()
     rows = [
         [
-            f"{row['measure_a']} – {row['measure_b']}",
-            str(row["rank_tau"]),
-            figure(row["tau"], digits),
-            str(row["rank_tau_ap"]),
-            figure(row["tau_ap"], digits),
+            name(f"{row['measure_a']} – {row['measure_b']}"),
+            number(row["rank_tau"], "d"),
+            anova_figure(row["tau"], digits),
+            number(row["rank_tau_ap"], "d"),
+            anova_figure(row["tau_ap"], digits),
         ]
         for row in found[:MOST_PAIRS]
     ]

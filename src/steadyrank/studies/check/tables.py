@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
 from steadyrank.measures.check import DEPTHS, CheckResult
+from steadyrank.present.cells import name, number, percent
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, render
+from steadyrank.present.table import Cell, Table, render, text_rows
 from steadyrank.words import counted
 
 
@@ -17,12 +16,12 @@ def check_text(result: CheckResult, form: str, **looks: Any) -> str:
     """The result in one of the output formats; CSV holds the runs alone."""
     if form == "json":
         return to_json({**asdict(result), "sound": result.is_sound})
-    runs = render(_runs_table(result), form, **looks)  # type: ignore[arg-type]
+    runs = render(_runs_table(result), form, **looks)
     if form == "csv":
         return runs
     if not result.findings:
         return runs + "\nNothing wrong, nothing odd.\n"
-    findings = render(_findings_table(result), form, **looks)  # type: ignore[arg-type]
+    findings = render(_findings_table(result), form, **looks)
     return f"{runs}\n{findings}"
 
 
@@ -32,15 +31,14 @@ def _runs_table(result: CheckResult) -> Table:
         header=["run", "topics", "missing", "unjudged topics", "depth", *shares, "tied"],
         rows=[
             [
-                row.run,
-                str(row.topics),
-                str(row.missing),
-                str(row.unknown),
-                f"{row.shallowest}–{row.deepest}"
-                if row.shallowest < row.deepest
-                else str(row.deepest),
-                *map(_percent, row.judged),
-                _percent(row.tied),
+                name(row.run),
+                *(number(count, "d") for count in (row.topics, row.missing, row.unknown)),
+                Cell(
+                    f"{row.shallowest}–{row.deepest}"
+                    if row.shallowest < row.deepest
+                    else str(row.deepest)
+                ),
+                *map(percent, (*row.judged, row.tied)),
             ]
             for row in result.runs
         ],
@@ -54,12 +52,8 @@ def _findings_table(result: CheckResult) -> Table:
     wrong = sum(finding.level == "wrong" for finding in result.findings)
     return Table(
         header=["", "where", "what"],
-        rows=[[f.level, f.where, f.what] for f in result.findings],
+        rows=text_rows([f.level, f.where, f.what] for f in result.findings),
         n_names=3,
         best=frozenset((i, 0) for i, f in enumerate(result.findings) if f.level == "wrong"),
         caption=f"{wrong} wrong, {len(result.findings) - wrong} odd.",
     )
-
-
-def _percent(share: float) -> str:
-    return "–" if np.isnan(share) else f"{share:.1%}"

@@ -1,8 +1,7 @@
-"""What `compare` found, drawn: who beats whom, how surely, by how much; and scores as they are.
+"""What `compare` found, drawn: who beats whom, how surely, by how much.
 
 Differences with their intervals, p-values against differences, sorted p-values (the curves of
-Sakai, SIGIR 2006), all pairs as a heat map, rank intervals; means and scores of runs on topics;
-which tests hold their level. `steadyrank.studies.plotting` lists the drawings.
+Sakai, SIGIR 2006), all pairs as a heat map, rank intervals; which tests hold their level.
 """
 
 from __future__ import annotations
@@ -11,13 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from steadyrank.data.scores import mean_of_present, position
+from steadyrank.data.scores import position
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.present.figures import Plot
 from steadyrank.present.plot_style import (
     MOST_NAMES,
     QUIET,
-    Drawing,
     draw_rank_rows,
     fixed,
     heat,
@@ -30,13 +28,11 @@ from steadyrank.present.plot_style import (
     rows_height,
 )
 from steadyrank.present.svg import tell
-from steadyrank.stats.run_means import adjusted_means
-from steadyrank.stats.selection import intervals_as_picked
+from steadyrank.stats.run_means import best_first
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.data.scores import Scores
     from steadyrank.studies.compare.audit import AuditResult
     from steadyrank.studies.compare.result import CompareResult
     from steadyrank.studies.compare.study import DiscriminativePower
@@ -48,16 +44,12 @@ FEW_POINTS = 400
 """Sorted p-values that are drawn as points too."""
 
 
-def _best_first(means: np.ndarray) -> np.ndarray:
-    return np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")
-
-
 def draw_intervals(result: CompareResult, ax: Axes, *, run: str | None = None) -> None:
     """Differences of all runs to one, with their intervals, the best run first.
 
     To the baseline or, without one, to the best run; or to `run`.
     """
-    order = _best_first(result.mean)
+    order = best_first(result.mean)
     reference = run or result.baseline or result.runs[order[0]]
     one = position(reference, result.runs, "run")
     if result.baseline not in (None, reference):
@@ -248,7 +240,7 @@ def draw_pairs(
 
 def _cells(result: CompareResult, value: str) -> tuple[np.ndarray, list[str], list[str], list[str]]:
     """The values [worse run, better run], their texts, and the names of rows and columns."""
-    order = _best_first(result.mean)
+    order = best_first(result.mean)
     rank = np.argsort(order)
     first, second = rank[result.pairs].T
     if result.baseline is None:
@@ -286,63 +278,6 @@ def draw_ranks(result: CompareResult, ax: Axes) -> None:
     draw_rank_rows(
         ax, names, result.rank[order], low, high, place=len(ax.containers), what="\n".join(clauses)
     )
-
-
-def draw_means(
-    result: Scores, ax: Axes, *, measure: str | None = None, level: float = 0.95
-) -> None:
-    """Each run's mean over topics with its interval, the best first.
-
-    Topics vary together for all runs, so that overlapping intervals do not mean equal runs.
-    """
-    name = measure or result.measures[0]
-    matrix = result.matrix(name)
-    low, high = intervals_as_picked(matrix, level).T
-    mean = adjusted_means(matrix)
-    arms = np.nan_to_num(np.stack([mean - low, high - mean]))
-    n = (~np.isnan(matrix)).sum(axis=1)
-    order = _best_first(mean)
-    bars = ax.errorbar(
-        mean[order],
-        np.arange(len(order)),
-        xerr=arms[:, order],
-        linestyle="none",
-        markersize=4,
-        elinewidth=1.5,
-        **look(len(ax.containers)),
-    )
-    tell(
-        bars,
-        [
-            f"{result.runs[r]}: {mean[r]:.4f} [{low[r]:.4f}, {high[r]:.4f}] on {n[r]} topics"
-            for r in order
-        ],
-    )
-    name_rows(ax, [result.runs[r] for r in order])
-    kind = "least-squares mean" if np.isnan(matrix).any() else "mean"
-    label(
-        ax,
-        x=f"{kind} {name} with {level:.0%} interval over topics,\nfor one run at a time, as picked",
-    )
-
-
-def draw_scores(result: Scores, ax: Axes, *, measure: str | None = None) -> None:
-    """Scores of every run on every topic: best runs on top, easiest topics on the left."""
-    name = measure or result.measures[0]
-    matrix = result.matrix(name)
-    runs, topics = _best_first(adjusted_means(matrix)), _best_first(mean_of_present(matrix.T))
-    cells = matrix[np.ix_(runs, topics)]
-    texts = [
-        f"{result.runs[r]} on topic {result.topics[t]}: {matrix[r, t]:.4f}"
-        for r in runs
-        for t in topics
-    ]
-    low = min(0.0, float(np.nanmin(cells, initial=0.0)))
-    high = max(1.0, float(np.nanmax(cells, initial=0.0)))
-    heat(ax, cells, low=low, high=high, bar=name, texts=texts)
-    name_rows(ax, [result.runs[r] for r in runs])
-    name_columns(ax, [result.topics[t] for t in topics])
-    label(ax, x="topics, highest mean first")
 
 
 def draw_audit(result: AuditResult, ax: Axes) -> None:
@@ -386,7 +321,7 @@ def draw_audit(result: AuditResult, ax: Axes) -> None:
     legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 
-def _rows_size(result: CompareResult | Scores) -> tuple[float, float]:
+def _rows_size(result: CompareResult) -> tuple[float, float]:
     return 6.4, rows_height(len(result.runs), least=1.5)
 
 
@@ -396,28 +331,73 @@ def _pairs_size(result: CompareResult) -> tuple[float, float]:
     return 3.4 + 0.17 * columns, max(3.2, 2.0 + 0.17 * n)
 
 
-def _scores_size(result: Scores) -> tuple[float, float]:
-    n_runs, n_topics = (min(len(names), MOST_NAMES) for names in (result.runs, result.topics))
-    return 3.4 + 0.16 * n_topics, max(2.6, 1.6 + 0.17 * n_runs)
-
-
-COMPARE_DRAWINGS: dict[str, dict[str, Drawing]] = {
-    "CompareResult": {
-        "intervals": (draw_intervals, _rows_size),
-        "differences": (draw_differences, fixed(6.0, 4.2)),
-        "asl": (draw_asl, fixed(6.0, 4.2)),
-        "heatmap": (draw_pairs, _pairs_size),
-        "ranks": (draw_ranks, _rows_size),
-    },
-    "DiscriminativePower": {"asl": (draw_power, fixed(6.0, 4.2))},
-    "Scores": {"means": (draw_means, _rows_size), "heatmap": (draw_scores, _scores_size)},
-    "AuditResult": {"rates": (draw_audit, fixed(6.4, 4.0))},
-}
-"""Class of a result to its kinds of plot, the default first."""
+def _best(result: CompareResult) -> str:
+    return result.runs[int(np.nanargmax(result.mean))]
 
 
 PLOTS = {
-    name: {kind: Plot(*drawing) for kind, drawing in kinds.items()}
-    for name, kinds in COMPARE_DRAWINGS.items()
+    "CompareResult": {
+        "intervals": Plot(
+            draw_intervals,
+            _rows_size,
+            lambda result: (
+                f"Differences in mean {result.measure} of {len(result.runs) - 1} runs to "
+                f"{result.baseline or _best(result)} with intervals, significant ones in another "
+                "colour and shape."
+            ),
+        ),
+        "differences": Plot(
+            draw_differences,
+            fixed(6.0, 4.2),
+            lambda result: (
+                f"The p-values of {len(result.pairs):,} pairs of runs against their difference in "
+                f"mean {result.measure}; {result.significant_share:.0%} are significant."
+            ),
+        ),
+        "asl": Plot(
+            draw_asl,
+            fixed(6.0, 4.2),
+            lambda result: (
+                f"The p-values of {len(result.pairs):,} pairs of runs by {result.measure} from the "
+                f"largest down, with and without correction, and the level {result.alpha:g}."
+            ),
+        ),
+        "heatmap": Plot(
+            draw_pairs,
+            _pairs_size,
+            lambda result: (
+                f"Heat map of {len(result.pairs):,} pairs of runs by {result.measure}, best runs "
+                "first, shaded by p-value or difference."
+            ),
+        ),
+        "ranks": Plot(
+            draw_ranks,
+            _rows_size,
+            lambda result: (
+                f"Ranks of {len(result.runs)} runs by mean {result.measure} with intervals over "
+                f"topic sets drawn anew; {_best(result)} is first."
+            ),
+        ),
+    },
+    "DiscriminativePower": {
+        "asl": Plot(
+            draw_power,
+            fixed(6.0, 4.2),
+            lambda result: (
+                f"The p-values of {len(result.pvalues):,} pairs of runs by {result.measure} from "
+                f"the largest down; {result.share:.0%} of the pairs are told apart."
+            ),
+        )
+    },
+    "AuditResult": {
+        "rates": Plot(
+            draw_audit,
+            fixed(6.4, 4.0),
+            lambda result: (
+                f"How often {len(result.tests)} tests reject without a difference, where "
+                f"{result.alpha:g} is promised, and how often with the differences that there are."
+            ),
+        )
+    },
 }
 """Class of a result to its kinds of plot, the default first."""

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from steadyrank.present.cells import name, number, percent, pvalue
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, render
+from steadyrank.present.table import Cell, Table, render
 from steadyrank.stats.pairs.letters import ALPHABET
 from steadyrank.studies.compare.audit import AuditResult
 from steadyrank.studies.compare.result import CompareResult
@@ -49,13 +50,13 @@ def compare_text(result: CompareResult, form: str, *, digits: int = 4, **looks: 
     if form == "csv":
         return result.to_frame().to_csv(index=False, lineterminator="\n")
     if result.baseline is not None:
-        return render(_baseline_table(result, digits), form, **looks)  # type: ignore[arg-type]
+        return render(_baseline_table(result, digits), form, **looks)
     is_paper = form in ("latex", "markdown") and len(result.runs) <= len(ALPHABET)
     leaderboard = (_paper_table if is_paper else _leaderboard)(result, digits)
-    text = render(leaderboard, form, **looks)  # type: ignore[arg-type]
+    text = render(leaderboard, form, **looks)
     if len(result.pairs) > MOST_PAIRS:
         return text
-    return f"{text}\n{render(_pairs_table(result, digits), form, **looks)}"  # type: ignore[arg-type]
+    return f"{text}\n{render(_pairs_table(result, digits), form, **looks)}"
 
 
 def _leaderboard(result: CompareResult, digits: int) -> Table:
@@ -64,8 +65,15 @@ def _leaderboard(result: CompareResult, digits: int) -> Table:
     rows = []
     for i in result.order:
         low, high = result.rank_set[i]
-        row = [result.runs[i], f"{result.mean[i]:.{digits}f}", f"{result.rank[i]} [{low}–{high}]"]
-        rows.append([*row, str(different[i]), *result.letters[i : i + 1]])
+        rows.append(
+            [
+                name(result.runs[i]),
+                _mean(result, i, digits),
+                Cell(f"{result.rank[i]} [{low}–{high}]", int(result.rank[i])),
+                number(different[i], "d"),
+                *map(name, result.letters[i : i + 1]),
+            ]
+        )
     share = f"{result.significant_share:.1%} of the pairs differ significantly."
     letters = (
         " Runs that share a letter are statistically indistinguishable." if result.letters else ""
@@ -76,6 +84,10 @@ def _leaderboard(result: CompareResult, digits: int) -> Table:
     )
     header = ["run", result.measure, "rank", "differs from", *["group"][: len(result.letters)]]
     return Table(header=header, rows=rows, best=frozenset({(0, 1)}), caption=caption)
+
+
+def _mean(result: CompareResult, run: int, digits: int, mark: str = "") -> Cell:
+    return Cell(f"{result.mean[run]:.{digits}f}{mark}", float(result.mean[run]))
 
 
 def _detectable(result: CompareResult, digits: int) -> str:
@@ -100,7 +112,7 @@ def _paper_table(result: CompareResult, digits: int) -> Table:
         if differs:
             winner, loser = (a, b) if gap > 0 else (b, a)
             beaten[winner].append(label[loser])
-    rows = [[label[i], result.runs[i], f"{result.mean[i]:.{digits}f}"] for i in order]
+    rows = [[name(label[i]), name(result.runs[i]), _mean(result, i, digits)] for i in order]
     marks = {(place, 2): "".join(sorted(beaten[run])) for place, run in enumerate(order)}
     caption = f"{result.caption()} Raised letters: runs that are significantly worse."
     return Table(
@@ -115,7 +127,7 @@ def _paper_table(result: CompareResult, digits: int) -> Table:
 
 def _pairs_table(result: CompareResult, digits: int) -> Table:
     rows = [
-        [row["a"], row["b"], *_figures(row, digits)]
+        [name(row["a"]), name(row["b"]), *_figures(row, digits)]
         for row in sorted(result.rows(), key=lambda row: row["pvalue_adjusted"])
     ]
     header = [
@@ -138,23 +150,17 @@ def _pairs_caption(result: CompareResult) -> str:
     )
 
 
-def _figures(row: dict[str, Any], digits: int) -> list[str]:
+def _figures(row: dict[str, Any], digits: int) -> list[Cell]:
     low, high = row["interval"]
     mark = "*" if row["significant"] else ""
     return [
-        f"{row['difference']:+.{digits}f}{mark}",
-        f"[{low:+.{digits}f}, {high:+.{digits}f}]",
-        _pvalue(row["pvalue"]),
-        _pvalue(row["pvalue_adjusted"]),
-        f"{row['effect_size']:+.2f}",
-        f"{row['wins']}/{row['ties']}/{row['losses']}",
+        Cell(f"{row['difference']:+.{digits}f}{mark}", row["difference"]),
+        Cell(f"[{low:+.{digits}f}, {high:+.{digits}f}]"),
+        pvalue(row["pvalue"]),
+        pvalue(row["pvalue_adjusted"]),
+        Cell(f"{row['effect_size']:+.2f}", row["effect_size"]),
+        Cell(f"{row['wins']}/{row['ties']}/{row['losses']}"),
     ]
-
-
-def _pvalue(value: float) -> str:
-    if np.isnan(value):
-        return "–"
-    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def _baseline_table(result: CompareResult, digits: int) -> Table:
@@ -163,14 +169,15 @@ def _baseline_table(result: CompareResult, digits: int) -> Table:
     rows = []
     for i in result.order:
         run = result.runs[i]
-        mean = f"{result.mean[i]:.{digits}f}"
         if run == result.baseline:
-            rows.append([f"{run} (baseline)", mean, "", "", "", "", "", ""])
+            mean = _mean(result, i, digits)
+            rows.append([name(f"{run} (baseline)"), mean, *[Cell("")] * 6])
         else:
             marks = {(True, True): "†", (True, False): "‡"}
             row = by_run[run]
             mark = marks.get((row["significant"], row["difference"] > 0), "")
-            rows.append([run, mean + mark, *_figures({**row, "significant": False}, digits)])
+            mean = _mean(result, i, digits, mark)
+            rows.append([name(run), mean, *_figures({**row, "significant": False}, digits)])
     header = [
         "run",
         result.measure,
@@ -196,7 +203,7 @@ def power_text(powers: list[DiscriminativePower], form: str, **looks: Any) -> st
         rows_by_key = [{key: getattr(power, key) for key in keys} for power in powers]
         return to_json({"test": test, "alpha": alpha, "discriminative_power": rows_by_key})
     rows = [
-        [power.measure, f"{power.share:.1%}", f"{power.needed_difference:.4f}"]
+        [name(power.measure), percent(power.share), number(power.needed_difference)]
         for power in sorted(powers, key=lambda power: -power.share)
     ]
     caption = (
@@ -206,7 +213,7 @@ def power_text(powers: list[DiscriminativePower], form: str, **looks: Any) -> st
     table = Table(
         header=["measure", "pairs told apart", "difference needed"], rows=rows, caption=caption
     )
-    return render(table, form, **looks)  # type: ignore[arg-type]
+    return render(table, form, **looks)
 
 
 _OBSERVED_POWER = (
@@ -222,9 +229,9 @@ def audit_text(result: AuditResult, form: str, **looks: Any) -> str:
         return to_json({**asdict(result), "notes": [_OBSERVED_POWER]})
     rows = [
         [
-            row.test,
+            name(row.test),
             *(
-                f"{rate:.3f} ± {error:.3f}"
+                Cell(f"{rate:.3f} ± {error:.3f}", rate)
                 for rate, error in (row.exchangeable, row.equal_means, row.power)
             ),
         ]
@@ -237,4 +244,4 @@ def audit_text(result: AuditResult, form: str, **looks: Any) -> str:
         f"{_OBSERVED_POWER} Seed {result.seed}."
     )
     header = ["test", "type I, exchangeable", "type I, equal means", "observed power"]
-    return render(Table(header=header, rows=rows, caption=caption), form, **looks)  # type: ignore[arg-type]
+    return render(Table(header=header, rows=rows, caption=caption), form, **looks)

@@ -202,7 +202,7 @@ def _check_factors(
         raise InputError(f"give at least one factor, each once, got {', '.join(names) or 'none'}")
     if not scores.run_info:
         raise InputError(
-            "nothing is known about the runs: give a table of their components (run-info), or "
+            "nothing is known about the runs: give a table of their components with run_info=, or "
             "add columns with scores.with_run_info"
         )
     for name in names:
@@ -298,7 +298,7 @@ def _type_three(
 ) -> Analysed:
     if strata != "none":
         raise InputError(
-            f"strata {strata} need a balanced grid: take strata none with unbalanced type3"
+            f'strata {strata} need a balanced grid: take strata="none" with unbalanced="type3"'
         )
     n_runs, n_topics = matrix.shape
     columns: dict[str, Any] = {name: np.repeat(scores.run_info[name], n_topics) for name in names}

@@ -7,20 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.present.anova import (
-    anova_table,
-    exact_table,
-    figure,
-    listed,
-    power_note,
-    sized,
-    source_words,
-    with_words,
-)
+from steadyrank.present.anova import anova_figure, anova_table, power_note, sized, source_words
+from steadyrank.present.cells import interval, name
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, render
+from steadyrank.present.table import Table, exact_table, render, with_words
 from steadyrank.stats.anova.main_effects import MainEffect
 from steadyrank.studies.components.study import ComponentsResult
+from steadyrank.words import listed
 
 MOST_LEVELS = 45
 """Levels of a factor that a table lists."""
@@ -144,9 +137,9 @@ def _levels_table(result: ComponentsResult, factor: str, digits: int) -> Table:
     half = result.main_effects[factor].half_width
     rows = [
         [
-            level,
-            figure(mean, digits),
-            f"[{figure(mean - half, digits)}, {figure(mean + half, digits)}]",
+            name(level),
+            anova_figure(mean, digits),
+            interval((mean - half, mean + half), f",.{digits}f"),
         ]
         for level, mean in result.ordered_levels(factor)[:MOST_LEVELS]
     ]

@@ -1,7 +1,7 @@
 """What `instances` found, drawn: intervals with the margin, instances' means, topics' spread.
 
 After Figures 6, 8, 12 and 13 of Jayasinghe et al. 2015 (doi:10.1016/j.ipm.2015.06.005), on any
-data. `steadyrank.studies.plotting` lists the drawings.
+data.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from steadyrank.present.figures import Plot
 from steadyrank.present.plot_style import (
     COLOURS,
     QUIET,
-    Drawing,
+    fixed,
     label,
     legend,
     look,
     name_rows,
     rows_height,
     shown,
+    shown_lines,
 )
 from steadyrank.present.svg import tell
 
@@ -30,12 +31,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from steadyrank.stats.instances.systems import System
+    from steadyrank.studies.instances.planning import InstancePlan, PowerTable
     from steadyrank.studies.instances.result import InstancesResult, InstancesTable
 
     Result = InstancesResult | InstancesTable
 
 LEVEL_NAMES = 6
 """Names of systems that stand level along an axis; more are tilted."""
+
+POWER_STEPS = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+"""Numbers of instances at which an `InstancePlan`'s power is drawn, as far as its own goes."""
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -210,21 +215,119 @@ def topics_size(n: int) -> tuple[float, float]:
     return max(6.4, min(0.08 * n, 16.0)), 4.0
 
 
-INSTANCE_DRAWINGS: dict[str, Drawing] = {
-    "margin": (draw_margin, _margin_size),
-    "means": (draw_means, lambda result: boxes_size(len(_systems(result)))),
-    "topics": (
+def draw_power(result: PowerTable, ax: Axes, *, target: float | None = None) -> None:
+    """Power against instances, a line a number of topics; dotted, what no number exceeds."""
+    for place, topics in enumerate(result.topics):
+        style = look(place)
+        (line,) = ax.plot(
+            result.instances,
+            result.power[place],
+            markersize=4,
+            linewidth=1.2,
+            label=f"{topics:,} topics",
+            **style,
+        )
+        tell(
+            line,
+            [
+                f"{topics:,} topics, {m:,} instances: power {power:.3f}"
+                for m, power in zip(result.instances, result.power[place], strict=True)
+            ],
+        )
+        ax.axhline(result.limit[place], color=style["color"], linewidth=0.8, linestyle=":")
+    if target is not None:
+        ax.axhline(target, color=QUIET, linewidth=1.0, linestyle="--", label=f"power {target:g}")
+    ax.set_xscale("log")
+    ax.set_xticks(result.instances, labels=[f"{m:,}" for m in result.instances])
+    ax.minorticks_off()
+    ax.set_ylim(0, 1.02)
+    label(ax, x="instances", y="power")
+    legend(ax)
+
+
+def draw_instance_plan(result: InstancePlan, ax: Axes) -> None:
+    """Power around the cheapest numbers of topics and instances, which have a ring."""
+    topics = result.topics or result.given_topics or result.most_topics
+    instances = result.instances or result.given_instances or result.most_instances
+    around = sorted({max(2, round(topics * share)) for share in (0.5, 1.0, 2.0)})
+    steps = [m for m in POWER_STEPS if m <= 4 * instances] or list(POWER_STEPS[:3])
+    draw_power(result.table(around, sorted({*steps, instances})), ax, target=result.target)
+    if result.topics is not None and result.instances is not None:
+        (ring,) = ax.plot(
+            [instances],
+            [result.power],
+            "o",
+            markersize=11,
+            markerfacecolor="none",
+            color=COLOURS[-1],
+            label="cheapest",
+        )
+        tell(ring, [f"{topics:,} topics and {instances:,} instances: power {result.power:.3f}"])
+    steps = sorted({*steps, instances})
+    # Numbers beside the chosen one would touch it.
+    named = [m for m in steps if m == instances or not 0.7 < m / instances < 1.4]
+    ax.set_xticks(named, labels=[f"{m:,}" for m in named])
+    ax.set_title(
+        shown_lines(result.words()[0].replace(" to ", " to\n", 1)),
+        fontsize="small",
+        parse_math=False,
+    )
+    legend(ax)
+
+
+def _margin_words(result: Result) -> str:
+    found = _comparisons(result)
+    non_inferior = sum(comparison.equivalence.non_inferior for comparison in found)
+    return (
+        f"Differences in {found[0].measure} of {len(found)} comparisons of systems with intervals, "
+        f"and the margin {found[0].equivalence.delta:g}: {non_inferior} are shown to be no worse "
+        "by it."
+    )
+
+
+KINDS = {
+    "margin": Plot(draw_margin, _margin_size, _margin_words),
+    "means": Plot(
+        draw_means,
+        lambda result: boxes_size(len(_systems(result))),
+        lambda result: (
+            f"Mean {_comparisons(result)[0].measure} of each instance as points and boxes, a box "
+            "for each system or setting; single runs are lines."
+        ),
+    ),
+    "topics": Plot(
         draw_topic_spread,
         lambda result: topics_size(max(found.n_topics for found in _comparisons(result))),
+        lambda result: (
+            f"Range, quartiles and median of {_comparisons(result)[0].measure} over one system's "
+            f"instances on each of {_comparisons(result)[0].n_topics} topics, by median."
+        ),
     ),
 }
-"""Kind to how it is drawn and the inches that it needs, the default first."""
+"""Kinds of plot that one comparison and a table of them share."""
 
 PLOTS = {
-    name: {kind: Plot(*drawing) for kind, drawing in kinds.items()}
-    for name, kinds in {
-        "InstancesResult": INSTANCE_DRAWINGS,
-        "InstancesTable": INSTANCE_DRAWINGS,
-    }.items()
+    "InstancesResult": KINDS,
+    "InstancesTable": KINDS,
+    "PowerTable": {
+        "power": Plot(
+            draw_power,
+            fixed(5.6, 4.0),
+            lambda result: (
+                f"Power against the number of instances, a line for each of {len(result.topics)} "
+                "numbers of topics, with the power that no number of instances exceeds."
+            ),
+        )
+    },
+    "InstancePlan": {
+        "power": Plot(
+            draw_instance_plan,
+            fixed(6.0, 4.6),
+            lambda result: (
+                "Power against the number of instances, a line for each of some numbers of "
+                f"topics, with the cheapest design in a ring: {result.words()[0]}"
+            ),
+        )
+    },
 }
 """Class of a result to its kinds of plot, the default first."""

@@ -15,6 +15,7 @@ from steadyrank.stats.mixed.pooling import FEW_INSTANCES
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, ZERO_VARIANCE
 from steadyrank.studies.instances.margins import Settling
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable
+from steadyrank.words import counted, pvalue_words
 
 PARTS = {"system_topic": "system × topic", "instance": "instances", "residual": "residual"}
 
@@ -118,9 +119,9 @@ def settling_words(found: Settling, result: InstancesResult) -> str:
 def _count(number: int | None, noun: str, each: str = "") -> str:
     if number is None:
         return ""
-    first, _, rest = noun.partition(" ")
-    many = first if number == 1 else f"{first}s"
-    return " ".join(part for part in (f"{number:,} more {many}", rest) if part) + each
+    first, *rest = noun.split(" ", 1)
+    several = " ".join([f"{first}s", *rest])
+    return counted(number, f"more {noun}", f"more {several}", form=",") + each
 
 
 def hpd_words(result: InstancesResult, digits: int = 4) -> str:
@@ -215,15 +216,6 @@ def scope_words(result: InstancesResult) -> str:
         return ""
     single = result.b if result.n_instances["b"] == 1 else result.a
     return f"{single} has one run and counts as deterministic."
-
-
-def pvalue_words(value: float) -> str:
-    """p = 0.0123, or that it is very small.
-
-    >>> pvalue_words(0.0123), pvalue_words(1e-9)
-    ('p = 0.012', 'p < 0.0001')
-    """
-    return "p < 0.0001" if value < 0.0001 else f"p = {value:.2g}"
 
 
 def table_sentences(table: InstancesTable) -> list[str]:

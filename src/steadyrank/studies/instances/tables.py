@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from steadyrank.present.cells import name, number
+from steadyrank.present.cells import pvalue as pvalue_cell
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, frame_text, render
+from steadyrank.present.table import Cell, Table, frame_text, render, text_rows, with_words
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable, flat
 from steadyrank.studies.instances.sentences import PARTS
+from steadyrank.words import MISSING, counted, exact, figure, interval, pvalue
 
 if TYPE_CHECKING:
     from steadyrank.studies.instances.planning import InstancePlan, PowerTable
@@ -64,7 +66,7 @@ def instances_text(results: Sequence[Result], form: str, *, digits: int = 4, **l
         else:
             tables, words = [_many_table(result, digits), None], result.words()
         shown = [table for table in tables if table is not None]
-        parts.append(_with_words(shown, words, form, **looks))
+        parts.append(with_words([], shown, words, form, **looks))
     return "\n".join(parts)
 
 
@@ -75,56 +77,44 @@ def _csv(results: Sequence[Result]) -> str:
         for row in ([result.row()] if isinstance(result, InstancesResult) else result.rows())
     ]
     header = list(dict.fromkeys(key for row in rows for key in row))
-    cells = [[_exact(row.get(key)) for key in header] for row in rows]
-    return render(Table(header=header, rows=cells), "csv")
-
-
-def _exact(value: Any) -> str:
-    """All digits; nothing where there is no number."""
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return ""
-    return str(value)
-
-
-def _with_words(tables: Sequence[Table], words: list[str], form: str, **looks: Any) -> str:
-    """Tables and what they say; in LaTeX the words stand in the first caption."""
-    if form == "latex":
-        # A sentence outside a table would land in the running text of somebody's paper.
-        first = replace(tables[0], caption=" ".join([tables[0].caption, *words]))
-        return "\n".join(render(table, "latex") for table in [first, *tables[1:]])
-    parts = [render(table, form, **looks) for table in tables]  # type: ignore[arg-type]
-    gap = "\n" if form == "table" else "\n\n"
-    return "\n".join([*parts, gap.join(words) + "\n"])
+    cells = [[exact(row.get(key)) for key in header] for row in rows]
+    return render(Table(header=header, rows=text_rows(cells)), "csv")
 
 
 def _figures_table(result: InstancesResult, digits: int) -> Table:
     """Everything about one pair, a figure a row."""
-    level, sizes = f"{1 - result.alpha:.0%}", result.n_instances
+    level, sizes, signed = f"{1 - result.alpha:.0%}", result.n_instances, f"+.{digits}f"
     test = result.equivalence
     rows = [
-        [f"mean of {result.a} ({_instances(sizes['a'])})", f"{result.pair.a.mean:.{digits}f}"],
-        [f"mean of {result.b} ({_instances(sizes['b'])})", f"{result.pair.b.mean:.{digits}f}"],
-        [f"{result.a} − {result.b}", _signed(result.difference, digits)],
-        [f"{level} interval", span(result.interval, digits)],
+        [
+            f"mean of {result.a} ({counted(sizes['a'], 'run', 'instances')})",
+            f"{result.pair.a.mean:.{digits}f}",
+        ],
+        [
+            f"mean of {result.b} ({counted(sizes['b'], 'run', 'instances')})",
+            f"{result.pair.b.mean:.{digits}f}",
+        ],
+        [f"{result.a} − {result.b}", figure(result.difference, signed)],
+        [f"{level} interval", interval(result.interval, signed)],
         ["p, mixed model", pvalue(result.pvalue["mixed"])],
         ["p, mixed model of the paper", pvalue(result.pvalue["mixed_paper"])],
         ["p, bootstrap of the paper (Algorithm 2)", pvalue(result.pvalue["bootstrap"])],
         ["p, two-way bootstrap", pvalue(result.pvalue["two_way_bootstrap"])],
-        ["effect size, by residual sd", _signed(result.effect_size, 2)],
-        ["effect size, by sd of topics' differences", _signed(result.effect_size_paired, 2)],
+        ["effect size, by residual sd", figure(result.effect_size, "+.2f")],
+        ["effect size, by sd of topics' differences", figure(result.effect_size_paired, "+.2f")],
     ]
     if result.posterior is not None and result.hpd is not None:
         rows += [
-            ["posterior mean", _signed(float(result.posterior.mean[-1]), digits)],
-            [f"posterior, shortest {level} interval", span(result.hpd, digits)],
+            ["posterior mean", figure(float(result.posterior.mean[-1]), signed)],
+            [f"posterior, shortest {level} interval", interval(result.hpd, signed)],
             ["posterior p", pvalue(float(result.posterior.pvalue[-1]))],
         ]
     rows += [
-        [f"{1 - 2 * test.alpha:.0%} interval", span(test.interval, digits)],
+        [f"{1 - 2 * test.alpha:.0%} interval", interval(test.interval, signed)],
         [f"p, equivalence at {test.delta:g}", pvalue(test.pvalue_equivalence)],
         [f"p, non-inferiority at {test.delta:g}", pvalue(test.pvalue_non_inferiority)],
     ]
-    return Table(header=["", result.measure], rows=rows, caption=result.caption())
+    return Table(header=["", result.measure], rows=text_rows(rows), caption=result.caption())
 
 
 def _variance_table(result: InstancesResult, digits: int) -> Table | None:
@@ -132,8 +122,8 @@ def _variance_table(result: InstancesResult, digits: int) -> Table | None:
     if result.one_instance:
         return None
     rows = []
-    for key, name in COMPONENTS.items():
-        rows.append(_component(result, name, result.variance[key], key, digits))
+    for key, words in COMPONENTS.items():
+        rows.append(_component(result, words, result.variance[key], key, digits))
         if key == "instance":
             rows += [
                 _component(result, f"· {factor}", value, f"instance factor {factor}", digits)
@@ -143,23 +133,23 @@ def _variance_table(result: InstancesResult, digits: int) -> Table | None:
     caption = (
         "Variance components. Shares are of differences, from which topics' difficulty cancels."
     )
-    return Table(header=header, rows=rows, caption=caption)
+    return Table(header=header, rows=text_rows(rows), caption=caption)
 
 
 def _component(
-    result: InstancesResult, name: str, value: float, key: str, digits: int
+    result: InstancesResult, words: str, value: float, key: str, digits: int
 ) -> list[str]:
     """Variance, standard deviation, interval and share of one component."""
     if math.isnan(value):
-        return [name, "–", "–", "–", "–"]
+        return [words, MISSING, MISSING, MISSING, MISSING]
     low, high = result.variance_interval.get(key, (math.nan, math.nan))
     total = sum(result.variance[part] for part in PARTS if result.variance[part] > 0.0)
-    share = "–" if key == "topic" or not total > 0.0 else f"{value / total:.1%}"
+    share = MISSING if key == "topic" or not total > 0.0 else f"{value / total:.1%}"
     return [
-        name,
+        words,
         f"{value:.{digits + 2}f}",
         f"{math.sqrt(value):.{digits}f}",
-        "–" if math.isnan(low) else f"[{math.sqrt(low):.{digits}f}, {_root(high, digits)}]",
+        MISSING if math.isnan(low) else f"[{math.sqrt(low):.{digits}f}, {_root(high, digits)}]",
         share,
     ]
 
@@ -170,22 +160,21 @@ def _root(value: float, digits: int) -> str:
 
 def _many_table(result: InstancesTable, digits: int) -> Table:
     """A row a comparison: difference, interval, p, and what is known about the margin."""
-    rows = []
+    rows, signed = [], f"+.{digits}f"
     for found in result.comparisons:
         names = [found.a, found.b] if result.baseline is None else [found.a]
         sizes = f"{found.n_instances['a']}/{found.n_instances['b']}"
         mark = "*" if found.significant else ""
-        hpd = "–" if found.hpd is None else span(found.hpd, digits)
         rows.append(
             [
-                *names,
-                sizes,
-                _signed(found.difference, digits) + mark,
-                span(found.interval, digits),
-                pvalue(found.headline_pvalue),
-                pvalue(found.pvalue_adjusted),
-                hpd,
-                margin(found),
+                *map(name, names),
+                Cell(sizes),
+                Cell(figure(found.difference, signed) + mark, found.difference),
+                Cell(interval(found.interval, signed)),
+                pvalue_cell(found.headline_pvalue),
+                pvalue_cell(found.pvalue_adjusted),
+                Cell(interval(found.hpd, signed)),
+                name(margin(found)),
             ]
         )
     level = f"{1 - result.alpha:.0%}"
@@ -270,7 +259,7 @@ def instance_plan_text(
     figures = [[*row, limit] for row, limit in zip(found.power, found.limit, strict=True)]
     exact = form == "csv"
     rows = [
-        [str(n), *(str(value) if exact else f"{value:.2f}" for value in row)]
+        [number(n, "d"), *(Cell(str(value) if exact else f"{value:.2f}", value) for value in row)]
         for n, row in zip(found.topics, figures, strict=True)
     ]
     enough = frozenset(
@@ -286,7 +275,7 @@ def instance_plan_text(
     table = Table(header=header, rows=rows, best=enough, caption=caption)
     if exact:
         return render(table, "csv")
-    return _with_words([table], instance_plan_words(plans), form, **looks)
+    return with_words([], [table], instance_plan_words(plans), form, **looks)
 
 
 def one_plan_text(plan: InstancePlan, form: str, **looks: Any) -> str:
@@ -316,23 +305,3 @@ def margin(found: InstancesResult) -> str:
     if found.equivalence.non_inferior:
         return "not worse"
     return "worse" if found.beyond_margin < 0 else "undecided"
-
-
-def pvalue(value: float) -> str:
-    """Four decimals, or that it is smaller."""
-    if math.isnan(value):
-        return "–"
-    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
-
-
-def span(ends: tuple[float, float], digits: int) -> str:
-    """Both ends with their signs."""
-    return f"[{_signed(ends[0], digits)}, {_signed(ends[1], digits)}]"
-
-
-def _signed(value: float, digits: int) -> str:
-    return "–" if math.isnan(value) else f"{value:+.{digits}f}"
-
-
-def _instances(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} instances"

@@ -1,21 +1,20 @@
-"""Topic set sizes and stability, as tables that paste into a proposal or a paper."""
+"""Topic set sizes, as tables that paste into a proposal or a paper."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
+from steadyrank.present.cells import interval, name, number
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, render
+from steadyrank.present.table import Cell, Table, exact_table, render, with_words
 from steadyrank.stats.planning.pilot import STEADY_PILOT, Pilot
-from steadyrank.stats.planning.variance_facets import FacetComponents
 from steadyrank.studies.plan.measures import MeasurePlan
 from steadyrank.studies.plan.study import PlanResult
-from steadyrank.studies.stability.study import StabilityResult, TopicsNeeded, counted
+from steadyrank.words import MISSING
 
-Column = tuple[str, list[str]]
+Column = tuple[str, list[Cell]]
 
 
 def plan_json(result: PlanResult) -> dict[str, Any]:
@@ -44,20 +43,9 @@ def plan_text(result: PlanResult, form: str, *, digits: int = 4, **looks: Any) -
     if form == "json":
         return to_json(plan_json(result))
     if form == "csv":
-        return render(_exact_table(result.rows()), "csv")
+        return render(exact_table(result.rows()), "csv")
     table, notes = _plan_table(result, digits), plan_notes(result, digits)
-    return _with_notes([table], notes, form, **looks)
-
-
-def _with_notes(tables: list[Table], notes: list[str], form: str, **looks: Any) -> str:
-    """Tables and, below, what a reader must know; in LaTeX inside the first caption."""
-    if form == "latex":
-        # A sentence outside a table would land in the running text of somebody's paper.
-        first = replace(tables[0], caption=" ".join([tables[0].caption, *notes]))
-        return "\n".join(render(table, "latex") for table in [first, *tables[1:]])
-    gap = "\n" if form == "table" else "\n\n"
-    parts = [render(table, form, **looks) for table in tables]  # type: ignore[arg-type]
-    return "\n".join([*parts, *([gap.join(notes) + "\n"] if notes else [])])
+    return with_words([], [table], notes, form, **looks)
 
 
 def _plan_table(result: PlanResult, digits: int) -> Table:
@@ -65,17 +53,17 @@ def _plan_table(result: PlanResult, digits: int) -> Table:
     plans, sure = result.plans, f"{result.confidence:.0%} interval of"
     by_interval, asked = result.demands.method == "interval", result.given_topics is not None
 
-    def figures(name: str, key: str, form: str) -> Column:
-        return name, [_figure(getattr(plan, key), form) for plan in plans]
+    def figures(of: str, key: str, form: str) -> Column:
+        return of, [number(getattr(plan, key), form) for plan in plans]
 
     def spans(of: str, ends: Sequence[tuple[float, float] | None], form: str) -> Column:
-        return f"{sure} {of}", [_span(pair, form) for pair in ends]
+        return f"{sure} {of}", [interval(pair, form) for pair in ends]
 
     shown = f".{digits}f"
     of_differences = [plan.pilot_interval if plan.is_by_differences else None for plan in plans]
     of_scores = [None if plan.is_by_differences else plan.pilot_interval for plan in plans]
     columns: list[Column] = [
-        ("measure", [plan.measure for plan in plans]),
+        ("measure", [name(plan.measure) for plan in plans]),
         figures("variance", "variance", shown),
         spans("variance", of_scores, shown),
         figures("variance of differences", "difference_variance", shown),
@@ -90,15 +78,15 @@ def _plan_table(result: PlanResult, digits: int) -> Table:
         figures("documents", "documents_per_topic", "g"),
         figures("hours", "hours", ",.0f"),
     ]
-    kept = [column for column in columns if any(text != "–" for text in column[1])]
-    names = [name for name, _ in kept]
+    kept = [column for column in columns if any(cell.text != MISSING for cell in column[1])]
+    header = [title for title, _ in kept]
     best = frozenset(
-        (i, names.index("hours"))
+        (i, header.index("hours"))
         for i, plan in enumerate(plans)
         if plan.cheapest and len(plans) > 1
     )
-    rows = list(zip(*(texts for _, texts in kept), strict=True))
-    return Table(header=names, rows=rows, best=best, caption=result.caption())
+    rows = list(zip(*(cells for _, cells in kept), strict=True))
+    return Table(header=header, rows=rows, best=best, caption=result.caption())
 
 
 def plan_notes(result: PlanResult, digits: int = 4) -> list[str]:
@@ -186,231 +174,3 @@ def _budget_notes(result: PlanResult) -> list[str]:
             "measure."
         )
     return notes
-
-
-def stability_json(results: Sequence[StabilityResult]) -> dict[str, Any]:
-    """The promised keys of one measure; of several, a list of such objects."""
-    if len(results) > 1:
-        return {"studies": [stability_json([result]) for result in results]}
-    result = results[0]
-    g = result.components
-    return {
-        "variance": g.variance,
-        "e_rho2": result.e_rho2,
-        "phi": result.phi,
-        "topics_needed": [needed.row() for needed in result.topics_needed],
-        "measure": result.measure,
-        "variance_raw": g.raw,
-        "variance_share": result.variance_share,
-        "mean_squares": g.mean_squares,
-        "n_systems": g.n_systems,
-        "n_topics": g.n_topics,
-        "n_dropped": g.n_dropped,
-        "confidence": result.confidence,
-        "d_study": [found.row() for found in result.coefficients],
-        "leave_one_out": result.leave_one_out and result.leave_one_out.row(),
-        "leading_group": result.leading_group and result.leading_group.row(),
-        **(_facet_json(g) if isinstance(g, FacetComponents) else {}),
-    }
-
-
-def _facet_json(g: FacetComponents) -> dict[str, Any]:
-    return {
-        "facet": g.facet,
-        "design": g.design,
-        "n_instances": g.n_instances,
-        "n_runs": g.n_runs,
-        "df": g.df,
-    }
-
-
-def stability_text(
-    results: Sequence[StabilityResult], form: str, *, digits: int = 4, **looks: Any
-) -> str:
-    """The results in one of the output formats; CSV holds the D-study."""
-    if form == "json":
-        return to_json(stability_json(results))
-    if form == "csv":
-        return render(_exact_table([row for result in results for row in result.rows()]), "csv")
-    parts = []
-    for result in results:
-        tables = [
-            _components_table(result, digits),
-            *_decision_tables(result, digits),
-            *_influence_tables(result),
-        ]
-        parts.append(_with_notes(tables, stability_notes(result), form, **looks))
-    return "\n".join(parts)
-
-
-def stability_notes(result: StabilityResult) -> list[str]:
-    """The answer in words, and what was odd."""
-    g, found = result.components, result.coefficients[0]
-    notes = [
-        f"{_design_words(result, found.topics, found.instances)} order systems like these with "
-        f"E rho² {found.e_rho2:.3f} {_span(found.e_rho2_interval, '.3f')} and measure them with "
-        f"Phi {found.phi:.3f} {_span(found.phi_interval, '.3f')} (1 is perfect)."
-    ]
-    notes += _influence_notes(result)
-    if isinstance(g, FacetComponents) and g.variance["system"] > 0.0:
-        notes += _facet_notes(g)
-    notes += [
-        f"The {name} component came out as {value:.3g} and counts as 0: it is too small to be seen "
-        "here."
-        for name, value in g.raw.items()
-        if value < 0.0
-    ]
-    if g.variance["system"] == 0.0:
-        notes.append("No number of topics tells systems apart that do not differ.")
-    return notes
-
-
-def _influence_notes(result: StabilityResult) -> list[str]:
-    """That one system carries E rho², and what the leading group has."""
-    left, group, notes = result.leave_one_out, result.leading_group, []
-    if left is not None and left.is_carried:
-        notes.append(
-            f"E rho² rests on one system: without {left.system} it is {left.e_rho2_without:.3f}, "
-            f"not {result.e_rho2:.3f}."
-        )
-    if group is not None:
-        notes.append(
-            f"The best {len(group.systems)} of {result.components.n_systems} systems by mean are "
-            f"ordered with E rho² {group.e_rho2:.3f} and measured with Phi {group.phi:.3f}."
-        )
-    return notes
-
-
-def _influence_tables(result: StabilityResult) -> list[Table]:
-    """The coefficients without each system, and those of the leading group."""
-    left, group = result.leave_one_out, result.leading_group
-    rows = [["all systems", f"{result.e_rho2:.3f}", f"{result.phi:.3f}"]]
-    if left is not None:
-        without = f"{left.e_rho2_without:.3f}", f"{left.phi_without:.3f}"
-        rows.append([f"without {left.system}", *without])
-        spans = (f"{low:.3f} to {high:.3f}" for low, high in (left.e_rho2, left.phi))
-        rows.append(["without each in turn", *spans])
-    if group is not None:
-        coefficients = f"{group.e_rho2:.3f}", f"{group.phi:.3f}"
-        rows.append([f"the best {len(group.systems)} by mean", *coefficients])
-    caption = (
-        "Do the coefficients rest on single systems? Without the one whose absence changes E rho² "
-        "most; the range without each in turn; and the better half by mean, at most 20."
-    )
-    header = [result.measure, "E rho²", "Phi"]
-    return [Table(header=header, rows=rows, caption=caption)] if len(rows) > 1 else []
-
-
-def _facet_notes(g: FacetComponents) -> list[str]:
-    """How far topics alone could lead, and what unequal numbers of runs mean."""
-    most = {k: g.e_rho2(math.inf, k) for k in dict.fromkeys((1, g.n_instances))}
-    reached = " and ".join(f"{most[k]:.3f} with {counted(k, g.facet)}" for k in most)
-    notes = [f"Topics without end would reach E rho² {reached}."]
-    if g.n_instances * g.n_systems != g.n_runs:
-        notes.append(
-            f"Systems have different numbers of runs ({g.n_runs} in all): each system counts once, "
-            f"and {g.n_instances:.3g} is the harmonic mean of these numbers."
-        )
-    return notes
-
-
-def _design_words(result: StabilityResult, n_topics: int, k: float | None) -> str:
-    g = result.components
-    if k is None or not isinstance(g, FacetComponents):
-        return f"{n_topics} topics"
-    return f"{n_topics} topics × {counted(k, g.facet)}"
-
-
-def _components_table(result: StabilityResult, digits: int) -> Table:
-    """The G-study."""
-    g, shares = result.components, result.variance_share
-    rows = [
-        [
-            name,
-            f"{g.variance[name]:.{digits + 1}f}",
-            f"{shares[name]:.1%}",
-            f"{g.mean_squares[name]:.{digits + 1}f}",
-        ]
-        for name in g.variance
-    ]
-    header = ["component", "variance", "share", "mean square"]
-    return Table(header=header, rows=rows, caption=f"G-study: {result.caption()}")
-
-
-def _decision_tables(result: StabilityResult, digits: int) -> list[Table]:
-    """The D-study: coefficients, then topics of levels, in a table of its own if it is long."""
-    shown = f".{min(digits, 3)}f"
-    rows = [
-        [
-            _design_words(result, found.topics, found.instances),
-            _figure(found.e_rho2, shown),
-            _span(found.e_rho2_interval, shown),
-            _figure(found.phi, shown),
-            _span(found.phi_interval, shown),
-        ]
-        for found in result.coefficients
-    ]
-    needed = [
-        [
-            _level_words(result, needed),
-            _figure(needed.e_rho2, ".0f"),
-            _span(needed.e_rho2_interval, ".0f"),
-            _figure(needed.phi, ".0f"),
-            _span(needed.phi_interval, ".0f"),
-        ]
-        for needed in result.topics_needed
-    ]
-    interval = f"{result.confidence:.0%} interval"
-    header = [result.measure, "E rho²", interval, "Phi", interval]
-    caption = "D-study: E rho² of the order of systems, Phi of their scores"
-    if not result.instances:
-        caption += "; topics for levels of both."
-        return [Table(header=header, rows=rows + needed, caption=caption)]
-    return [
-        Table(header=header, rows=rows, caption=f"{caption}."),
-        Table(header=header, rows=needed, caption="D-study: topics for levels of both."),
-    ]
-
-
-def _level_words(result: StabilityResult, needed: TopicsNeeded) -> str:
-    g = result.components
-    words = f"topics for {needed.level:g}"
-    if needed.instances is None or not isinstance(g, FacetComponents):
-        return words
-    return f"{words}, {counted(needed.instances, g.facet)}"
-
-
-def _figure(value: float | None, form: str) -> str:
-    if value is None or math.isnan(value):
-        return "–"
-    return "none" if math.isinf(value) else format(value, form)
-
-
-def _span(ends: tuple[float, float] | None, form: str) -> str:
-    if ends is None:
-        return "–"
-    return f"[{_figure(ends[0], form)}, {_figure(ends[1], form)}]"
-
-
-def _exact_table(rows: list[dict[str, Any]]) -> Table:
-    """Every key with every digit; the two ends of an interval in columns of their own."""
-    flat = [_flat(row) for row in rows]
-    header = list(dict.fromkeys(key for row in flat for key in row))
-    return Table(header=header, rows=[[row.get(key, "") for key in header] for row in flat])
-
-
-def _flat(row: dict[str, Any]) -> dict[str, str]:
-    cells: dict[str, str] = {}
-    for key, value in row.items():
-        if key.endswith("_interval"):
-            for end, each in zip(("low", "high"), value or (None, None), strict=True):
-                cells[f"{key}_{end}"] = _exact(each)
-        else:
-            cells[key] = _exact(value)
-    return cells
-
-
-def _exact(value: Any) -> str:
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return ""
-    return repr(value) if isinstance(value, float) else str(value)

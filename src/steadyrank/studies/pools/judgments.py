@@ -8,30 +8,21 @@ stays that of all of them, so that no gain changes because a judgment goes.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 
-from steadyrank.compute.executors import Progress, map_in_order, workers
-from steadyrank.data.interop.objects import runs_and_files
-from steadyrank.data.order import judgments_of, natural_key
+from steadyrank.compute.executors import Progress
+from steadyrank.data.order import natural_key
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.runs import (
-    MEMORY,
-    RunOptions,
-    check_names,
-    describe_runs,
-    emptied,
-    opened_run,
-    warn_oddities,
-)
-from steadyrank.data.read.sources import PathLike
+from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.run import Run
+from steadyrank.data.runs import header_of
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.names import Measure
 from steadyrank.measures.own import score_own
@@ -44,8 +35,8 @@ NoRelevant = Literal["zero", "skip"]
 WORD_BITS = 64
 
 NO_TEAMS = (
-    "no run has a team: give run information with the columns run and team (run-info FILE), or "
-    "a regular expression whose first group is the team in a run's name (team-from REGEX)"
+    "no run has a team: give run information with the columns run and team (run_info=), or "
+    "a regular expression whose first group is the team in a run's name (team_from=)"
 )
 
 
@@ -203,31 +194,31 @@ def read_pool(
     depth: int,
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
-    options: RunOptions | None = None,
-    run_info: PathLike | None = None,
-    team_from: str | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
+    **reading_options: Unpack[ReadingOptions],
 ) -> Pool:
     """Read judgments and runs, and find out who contributed what within pool depth."""
     _check(depth, missing, no_relevant)
     judged = judgments_of(qrels)
     if len(judged) == 0:
         raise InputError("the qrels hold no judgments")
-    how = options or RunOptions()
-    tasks = runs_and_files(runs, duplicates=how.duplicates)
+    to_read = read_runs(runs, **reading_options)
     recipes = tuple(prepare(measure, judged.max_grade) for measure in measures)
     everything = any(recipe.needs_all for recipe in recipes)
-    one = partial(_read_one, qrels=judged, options=how, depth=depth, everything=everything)
-    with workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool:
-        parts = map_in_order(one, tasks, pool, progress=progress)
-    names = [part.run.name for part in parts]
-    check_names(names, [part.run.source or Path(MEMORY) for part in parts])
+    parts = to_read.map(
+        partial(_judged_part, qrels=judged, depth=depth, everything=everything),
+        jobs=jobs,
+        scheduler=scheduler,
+        executor=executor,
+        progress=progress,
+    )
+    headers = [part.run for part in parts]
+    to_read.check_headers(headers)
     _report(parts, judged, missing)
-    described = describe_runs(names, run_info=run_info, team_from=team_from)
-    info = [{**part.run.info, **described[part.run.name]} for part in parts]
+    info = to_read.info(headers)
     track = _assembled(
         parts, judged, recipes, info, depth=depth, missing=missing, no_relevant=no_relevant
     )
@@ -239,7 +230,7 @@ def _assembled(
     parts: Sequence[_RunPart],
     qrels: Qrels,
     recipes: Sequence[Recipe],
-    info: Sequence[dict[str, str]],
+    info: Sequence[Mapping[str, str]],
     *,
     depth: int,
     missing: Missing,
@@ -291,22 +282,19 @@ class _RunPart(NamedTuple):
     """Topics that nobody judged."""
 
 
-def _read_one(
-    task: Run | Path, *, qrels: Qrels, options: RunOptions, depth: int, everything: bool
-) -> _RunPart:
-    with opened_run(task, options) as run:
-        found = find_judged_documents(run, qrels)
-        stay = np.ones(len(found.rows), bool) if everything else qrels.grades[found.rows] > 0
-        return _RunPart(
-            run=emptied(run),
-            blocks=_counted(stay)[found.blocks],
-            ranks=found.ranks[stay],
-            rows=found.rows[stay],
-            lengths=found.lengths,
-            contributed=found.rows[found.ranks <= depth],
-            within=int(np.clip(found.lengths, 0, depth).sum()),
-            unknown=len(set(run.topics) - qrels.position.keys()),
-        )
+def _judged_part(run: Run, *, qrels: Qrels, depth: int, everything: bool) -> _RunPart:
+    judged = find_judged_documents(run, qrels)
+    stay = np.ones(len(judged.rows), bool) if everything else qrels.grades[judged.rows] > 0
+    return _RunPart(
+        run=header_of(run),
+        blocks=_counted(stay)[judged.blocks],
+        ranks=judged.ranks[stay],
+        rows=judged.rows[stay],
+        lengths=judged.lengths,
+        contributed=judged.rows[judged.ranks <= depth],
+        within=int(np.clip(judged.lengths, 0, depth).sum()),
+        unknown=len(set(run.topics) - qrels.position.keys()),
+    )
 
 
 def _joined(parts: Sequence[_RunPart], grades: np.ndarray) -> Entries:
@@ -364,7 +352,6 @@ def _check(depth: int, missing: str, no_relevant: str) -> None:
 
 def _report(parts: Sequence[_RunPart], qrels: Qrels, missing: Missing) -> None:
     """Say, in counts, what was done about files that do not quite fit together."""
-    warn_oddities([part.run for part in parts if part.run.source is not None])
     n_topics = len(qrels.topics)
     counts = [int((part.lengths < 0).sum()) for part in parts]
     lacking = [i for i, count in enumerate(counts) if count]
@@ -379,7 +366,8 @@ def _report(parts: Sequence[_RunPart], qrels: Qrels, missing: Missing) -> None:
         if missing == "error":
             raise InputError(
                 f"{who} judged topics ({first}): "
-                f"complete {by_number(len(lacking), 'it', 'them')}, or choose missing zero or skip"
+                f'complete {by_number(len(lacking), "it", "them")}, or choose missing="zero" or '
+                'missing="skip"'
             )
         zero = by_number(len(lacking), "it scores", "they score") + " 0 there"
         done = zero if missing == "zero" else "these cells are left out"

@@ -3,7 +3,6 @@
 Figures 1 and 2 of Sakai & Shang (EVIA 2016), the variance against the teams left out, a panel for
 each measure, a line for each number of pilot topics; the topics that follow (their Table 3), how
 far measures rank alike (Table 2), and what runs owe to their own team's documents.
-`steadyrank.studies.plotting` lists the drawings.
 """
 
 from __future__ import annotations
@@ -15,18 +14,9 @@ import numpy as np
 
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.present.figures import Plot
-from steadyrank.present.plot_style import (
-    QUIET,
-    Drawing,
-    label,
-    legend,
-    look,
-    name_rows,
-    rows_height,
-    tidy,
-)
+from steadyrank.present.plot_style import QUIET, label, legend, look, name_rows, rows_height, tidy
+from steadyrank.present.shared_plots import draw_taus
 from steadyrank.present.svg import tell
-from steadyrank.studies.agree.plots import draw_taus
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -196,17 +186,40 @@ def _similarity_size(result: PoolsResult) -> tuple[float, float]:
     return 2.2 + 0.5 * len(result.measures), 1.8 + 0.45 * len(result.measures)
 
 
-POOL_DRAWINGS: dict[str, Drawing] = {
-    "variance": (draw_variances, _size),
-    "topics": (draw_topics, _size),
-    "bias": (draw_bias, _bias_size),
-    "similarity": (draw_similarity, _similarity_size),
-}
-"""Kind of plot to what draws it and the inches that it needs, the default first."""
-
-
 PLOTS = {
-    name: {kind: Plot(*drawing) for kind, drawing in kinds.items()}
-    for name, kinds in {"PoolsResult": POOL_DRAWINGS}.items()
+    "PoolsResult": {
+        "variance": Plot(
+            draw_variances,
+            _size,
+            lambda result: (
+                f"Variance of {len(result.measures)} measures with intervals against how many of "
+                f"{len(result.teams)} teams are left out, beside the one by all data."
+            ),
+        ),
+        "topics": Plot(
+            draw_topics,
+            _size,
+            lambda result: (
+                "Topics needed by the variances of pilot data against how many of "
+                f"{len(result.teams)} teams are left out, beside those by all data."
+            ),
+        ),
+        "bias": Plot(
+            draw_bias,
+            _bias_size,
+            lambda result: (
+                f"Mean scores of {len(result.runs)} runs by all judgments and without the "
+                "documents that only their own team found."
+            ),
+        ),
+        "similarity": Plot(
+            draw_similarity,
+            _similarity_size,
+            lambda result: (
+                f"Heat map of tau between the rankings of {len(result.runs)} runs by "
+                f"{len(result.measures)} measures."
+            ),
+        ),
+    }
 }
 """Class of a result to its kinds of plot, the default first."""

@@ -11,15 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from typing import Any, get_args
+from typing import Any, Unpack, get_args
 
 import numpy as np
 
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.runs import NameFrom, RunOptions
-from steadyrank.data.read.sources import PathLike
-from steadyrank.data.run import Duplicates
+from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.stats.inputs import check_open_unit
@@ -86,16 +84,13 @@ def pools(
     mode: Mode = "sound",
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
-    name_from: NameFrom = "tag",
-    duplicates: Duplicates = "error",
-    run_info: PathLike | None = None,
-    team_from: str | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
     executor: Executor | None = None,
     reading: Progress | None = None,
     progress: Progress | None = None,
     rng: Rng = 0,
+    **reading_options: Unpack[ReadingOptions],
 ) -> PoolsResult:
     """How far the variance of a pilot depends on the teams and the topics that it happens to have.
 
@@ -128,7 +123,7 @@ def pools(
     mode : str
         "paper" adds Student's interval over trials and the first k whose interval misses the
         variance by all teams.
-    missing, no_relevant, name_from, duplicates, run_info, team_from : optional
+    missing, no_relevant : str
         As in `evaluate`.
     jobs, scheduler, executor : optional
         As in `evaluate`.
@@ -136,6 +131,8 @@ def pools(
         Are given (finished, total) runs read and blocks of trials.
     rng : int, Generator or None
         Seed.
+    **reading_options : optional
+        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
     Notes
     -----
@@ -178,13 +175,11 @@ def pools(
         depth=pool_depth,
         missing=missing,
         no_relevant=no_relevant,
-        options=RunOptions(name_from=name_from, duplicates=duplicates),
-        run_info=run_info,
-        team_from=team_from,
         jobs=jobs,
         scheduler=scheduler,
         executor=executor,
         progress=reading,
+        **reading_options,
     )
     left_out = _ks(ks, len(pool.teams))
     sizes = _sizes(pilot_topics, len(pool.topics))

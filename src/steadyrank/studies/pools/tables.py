@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
+from steadyrank.present.cells import name, number
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, render
+from steadyrank.present.table import Cell, Table, render, text_rows, with_words
 from steadyrank.stats.ranks.correlation import TauInterval
 from steadyrank.studies.pools.result import LeaveOut, PoolBias, PoolsResult, Reference
 from steadyrank.studies.pools.study import misses
+from steadyrank.words import counted, exact, figure, interval
 
 NONE = (None, None)
 
@@ -125,14 +126,7 @@ def pools_text(result: PoolsResult, form: str, *, digits: int = 4, **looks: Any)
         _bias_table(result, digits),
     ]
     answer, notes = answer_sentences(result, digits), pools_notes(result)
-    if form == "latex":
-        # A sentence outside a table would land in the running text of somebody's paper.
-        caption = " ".join([*answer, tables[0].caption, *notes])
-        tables[0] = replace(tables[0], caption=caption)
-        return "\n".join(render(table, "latex") for table in tables)
-    parts = [render(table, form, **looks) for table in tables]  # type: ignore[arg-type]
-    gap = "\n" if form == "table" else "\n\n"
-    return "\n".join([gap.join(answer) + "\n", *parts, gap.join(notes) + "\n"])
+    return with_words(answer, tables, notes, form, **looks)
 
 
 def answer_sentences(result: PoolsResult, digits: int = 4) -> list[str]:
@@ -172,8 +166,7 @@ def _range_words(result: PoolsResult, reference: Reference, digits: int) -> str:
         extent = result.cell(reference.measure, k).extent
         if extent is not None:
             low, high = (f"{end:.{digits}f}" for end in extent)
-            teams = f"{k} team{'' if k == 1 else 's'} left out"
-            parts.append(f"with {teams}, trials range from {low} to {high}")
+            parts.append(f"with {counted(k, 'team')} left out, trials range from {low} to {high}")
     return ", ".join(parts) or "no two trials can be compared"
 
 
@@ -206,9 +199,9 @@ def _reference_table(result: PoolsResult, digits: int) -> Table:
     """All teams: variances by numbers of pilot topics, Table 3 of the paper."""
     rows = [
         [
-            reference.measure,
+            name(reference.measure),
             _variance(reference.variance, reference.topics_needed, digits),
-            _span(reference.variance_interval, digits),
+            Cell(_span(reference.variance_interval, digits)),
             *(
                 _variance(cell.mean, cell.topics_needed, digits)
                 for cell in (result.cell(reference.measure, 0, size) for size in _cut(result))
@@ -242,7 +235,7 @@ def _leave_out_table(result: PoolsResult, size: int, digits: int) -> Table:
     rows, stars = [], {}
     for i, k in enumerate(result.ks):
         cells = [result.cell(measure, k, size) for measure in result.measures]
-        rows.append([str(k), *(_estimate(cell, digits) for cell in cells)])
+        rows.append([number(k, "d"), *(_estimate(cell, digits) for cell in cells)])
         for j, (cell, reference) in enumerate(zip(cells, result.references, strict=True)):
             if misses(cell.interval, reference.variance):
                 stars[i, j + 1] = "*"
@@ -262,10 +255,10 @@ def _similarity_table(result: PoolsResult) -> Table:
     """Table 2 of the paper."""
     rows = [
         [
-            f"{pair.measure_a}, {pair.measure_b}",
-            _figure(pair.tau, 3),
-            _span(_ends(pair.published), 3),
-            _span(_ends(pair.bootstrap), 3),
+            name(f"{pair.measure_a}, {pair.measure_b}"),
+            number(pair.tau, ".3f"),
+            Cell(_span(_ends(pair.published), 3)),
+            Cell(_span(_ends(pair.bootstrap), 3)),
         ]
         for pair in result.similarity
     ]
@@ -284,13 +277,13 @@ def _bias_table(result: PoolsResult, digits: int) -> Table:
     order = sorted(by_run.values(), key=lambda rows: -abs(_nothing_if_nan(rows[0].change)))
     rows = [
         [
-            some[0].run,
-            some[0].team,
-            str(some[0].unique),
-            str(some[0].unique_relevant),
-            *(f"{_figure(row.score, digits)} {_signed(row.change, digits)}" for row in some),
+            name(biases[0].run),
+            name(biases[0].team),
+            number(biases[0].unique, "d"),
+            number(biases[0].unique_relevant, "d"),
+            *(_score_and_change(bias, digits) for bias in biases),
         ]
-        for some in order[:MOST_RUNS]
+        for biases in order[:MOST_RUNS]
     ]
     which = "" if len(order) <= MOST_RUNS else f" (the {MOST_RUNS} of {len(order)} runs with most)"
     caption = (
@@ -328,50 +321,41 @@ def _csv_table(result: PoolsResult) -> Table:
             str(row.k),
             str(row.pilot_topics),
             str(len(row.variances)),
-            *map(_exact, (row.mean, *(row.extent or NONE), *(row.interval or NONE))),
-            *(_exact(row.quantiles.get(level)) for level in levels),
-            *map(_exact, (row.topics_needed, *(row.topics_extent or NONE))),
-            *map(_exact, row.topics_interval or NONE),
-            *map(_exact, (row.difference_mean, row.difference_topics)),
+            *map(exact, (row.mean, *(row.extent or NONE), *(row.interval or NONE))),
+            *(exact(row.quantiles.get(level)) for level in levels),
+            *map(exact, (row.topics_needed, *(row.topics_extent or NONE))),
+            *map(exact, row.topics_interval or NONE),
+            *map(exact, (row.difference_mean, row.difference_topics)),
         ]
         for row in result.leave_out
     ]
-    return Table(header=header, rows=rows)
+    return Table(header=header, rows=text_rows(rows))
 
 
-def _exact(value: float | None) -> str:
-    if value is None or math.isnan(value):
-        return ""
-    return repr(value)
-
-
-def _estimate(cell: LeaveOut, digits: int) -> str:
-    parts = [_figure(cell.mean, digits)]
+def _estimate(cell: LeaveOut, digits: int) -> Cell:
+    parts = [figure(cell.mean, f".{digits}f")]
     if cell.interval is not None:
         parts.append(_span(cell.interval, digits))
     elif cell.extent is not None:
         parts.append("{:.{digits}f} to {:.{digits}f}".format(*cell.extent, digits=digits))
     if cell.topics_needed is not None:
         parts.append(f"({cell.topics_needed})")
-    return " ".join(parts)
+    return Cell(" ".join(parts), cell.mean)
 
 
-def _variance(value: float, topics: int | None, digits: int) -> str:
-    return _figure(value, digits) + ("" if topics is None else f" ({topics})")
+def _variance(value: float, topics: int | None, digits: int) -> Cell:
+    needed = "" if topics is None else f" ({topics})"
+    return Cell(figure(value, f".{digits}f") + needed, value)
 
 
-def _figure(value: float, digits: int) -> str:
-    return "–" if math.isnan(value) else f"{value:.{digits}f}"
-
-
-def _signed(value: float, digits: int) -> str:
-    return "–" if math.isnan(value) else f"{value:+.{digits}f}".replace("-", "−")
+def _score_and_change(bias: PoolBias, digits: int) -> Cell:
+    change = figure(bias.change, f"+.{digits}f").replace("-", "−")
+    return Cell(f"{figure(bias.score, f'.{digits}f')} {change}", bias.score)
 
 
 def _span(ends: Sequence[float] | None, digits: int) -> str:
-    if ends is None or any(map(math.isnan, ends)):
-        return "–"
-    return f"[{ends[0]:.{digits}f}, {ends[1]:.{digits}f}]"
+    known = ends is not None and not any(map(math.isnan, ends))
+    return interval(ends if known else None, f".{digits}f")
 
 
 def _ends(interval: TauInterval | None) -> tuple[float, float] | None:

@@ -2,7 +2,6 @@
 
 Figures 1 and 2 of Yang, Zhang & Song (SIGIR 2018), ranks and means of the runs, and what the
 paper's Table 1 sums up: rank correlations, and how often pairs are told apart.
-`steadyrank.studies.plotting` lists the drawings.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from steadyrank.present.figures import Plot
 from steadyrank.present.plot_style import (
     COLOURS,
     QUIET,
-    Drawing,
     draw_rank_rows,
     fixed,
     label,
@@ -243,19 +241,58 @@ def _rows_size(result: SimulateResult) -> tuple[float, float]:
     return 6.4, rows_height(len(result.runs))
 
 
-SIMULATE_DRAWINGS: dict[str, Drawing] = {
-    "error_rate": (draw_error_rate, fixed(6.4, 4.0)),
-    "ranks": (draw_ranks, _rows_size),
-    "topics": (draw_topics, fixed(4.9, 4.8)),
-    "means": (draw_means, _rows_size),
-    "tau": (draw_tau, fixed(6.0, 3.8)),
-    "significance": (draw_significance, fixed(6.4, 4.2)),
-}
-"""Kind of plot to what draws it and the inches that it needs, the default first."""
-
-
 PLOTS = {
-    name: {kind: Plot(*drawing) for kind, drawing in kinds.items()}
-    for name, kinds in {"SimulateResult": SIMULATE_DRAWINGS}.items()
+    "SimulateResult": {
+        "error_rate": Plot(
+            draw_error_rate,
+            fixed(6.4, 4.0),
+            lambda result: (
+                f"Error rate of two runs' order in {result.n_samples:,} simulated collections "
+                f"against the difference of their mean {result.measure}, falling from "
+                f"{result.error_rate.rate[0]:.2f} for the smallest differences."
+            ),
+        ),
+        "ranks": Plot(
+            draw_ranks,
+            _rows_size,
+            lambda result: (
+                f"Ranks of {len(result.runs)} runs by {result.measure} with intervals over "
+                "simulated collections, best first."
+            ),
+        ),
+        "topics": Plot(
+            draw_topics,
+            fixed(4.9, 4.8),
+            lambda result: (
+                f"Simulated {result.measure} of one run on {len(result.topics)} topics, mean and "
+                "standard deviation, against the real one, with a diagonal."
+            ),
+        ),
+        "means": Plot(
+            draw_means,
+            _rows_size,
+            lambda result: (
+                f"Real mean {result.measure} of {len(result.runs)} runs, and mean and deviation "
+                "over simulated collections."
+            ),
+        ),
+        "tau": Plot(
+            draw_tau,
+            fixed(6.0, 3.8),
+            lambda result: (
+                "Histogram of the rank correlation between simulated and real rankings, with mean "
+                f"{result.rank_correlation.mean:.3f}."
+            ),
+        ),
+        "significance": Plot(
+            draw_significance,
+            fixed(6.4, 4.2),
+            lambda result: (
+                "How often each pair of runs differs significantly in simulated collections, pairs "
+                f"sorted: {result.significance.reliably_share:.0%} of them reliably, "
+                f"{result.significance.rarely_share:.0%} rarely."
+            ),
+        ),
+    }
 }
 """Class of a result to its kinds of plot, the default first."""

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from steadyrank.compute.executors import Progress, map_in_order, workers
+from steadyrank.compute.executors import Progress
 from steadyrank.data.order import order_by_name, places_by_name
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.runs import RunOptions, emptied, opened_run
+from steadyrank.data.read.runs import read_runs
 from steadyrank.data.run import Run
+from steadyrank.data.runs import header_of
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.measures.check import is_rank_like
 from steadyrank.measures.scoring import JudgedRun, Recipe, find_judged_documents, score_topics
@@ -67,11 +67,10 @@ class ScoreProfiles:
 
 
 def score_profiles(
-    runs: Sequence[Run | Path],
+    runs: Any,
     qrels: Qrels,
     *,
     topics: Sequence[str],
-    options: RunOptions | None = None,
     level: int = 1,
     model: Model = "bootstrap",
     depth: Literal["retrieved"] | int = "retrieved",
@@ -84,33 +83,31 @@ def score_profiles(
     """The cells of every run on every topic of `topics`.
 
     A document is relevant if its grade is at least `level`; one that was not judged is not.
-    Runs are read once: what they score by `graded` is found on the way.
+    Runs (what `read_runs` takes) are read once: what they score by `graded` is found on the way.
     """
     _check(model, depth, bandwidth, score_source)
     wanted = np.array([qrels.position[topic] for topic in topics], np.int64)
     rule, number = _rule(model, bandwidth)
 
-    def one(source: Run | Path) -> _RunProfile:
-        with opened_run(source, options or RunOptions()) as run:
-            starts, stops = _topic_rows(run, topics)
-            judged = find_judged_documents(run, qrels, relevant_only=level >= 1)
-            blocks, ranks = _relevant_ranks(judged, qrels, wanted, level)
-            scores = run.scores if score_source == "score" else _negated_ranks(run)
-            bins = profile_kernels.profile_run(scores, starts, stops, blocks, ranks, rule, number)
-            by_score = score_source == "score"
-            return _RunProfile(
-                emptied(run),
-                stops - starts,
-                blocks,
-                ranks,
-                by_score and _is_constant(run.scores, starts, stops),
-                by_score and is_rank_like(run),
-                None if graded is None else score_topics(judged, qrels, [graded])[0, wanted],
-                *bins,
-            )
+    def one(run: Run) -> _RunProfile:
+        starts, stops = _topic_rows(run, topics)
+        judged = find_judged_documents(run, qrels, relevant_only=level >= 1)
+        blocks, ranks = _relevant_ranks(judged, qrels, wanted, level)
+        scores = run.scores if score_source == "score" else _negated_ranks(run)
+        bins = profile_kernels.profile_run(scores, starts, stops, blocks, ranks, rule, number)
+        by_score = score_source == "score"
+        return _RunProfile(
+            header_of(run),
+            stops - starts,
+            blocks,
+            ranks,
+            by_score and _is_constant(run.scores, starts, stops),
+            by_score and is_rank_like(run),
+            None if graded is None else score_topics(judged, qrels, [graded])[0, wanted],
+            *bins,
+        )
 
-    with workers(jobs=jobs) as executor:
-        parts = map_in_order(one, runs, executor, progress=progress)
+    parts = read_runs(runs).map(one, jobs=jobs, progress=progress)
     return _joined(topics, _judged(qrels, wanted, level), depth, parts)
 
 

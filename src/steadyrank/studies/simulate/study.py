@@ -15,8 +15,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
@@ -24,10 +23,9 @@ from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.compute.stores import open_store
-from steadyrank.data.interop.objects import runs_and_files
-from steadyrank.data.order import judgments_of
 from steadyrank.data.qrels import Qrels
-from steadyrank.data.read.runs import MEMORY, RunOptions, check_names, warn_oddities
+from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import prepare
@@ -81,7 +79,6 @@ def simulate(
     alpha: float = 0.05,
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
-    options: RunOptions | None = None,
     device: Device = "cpu",
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
@@ -90,6 +87,7 @@ def simulate(
     reading: Progress | None = None,
     progress: Progress | None = None,
     rng: Rng = 0,
+    **reading_options: Unpack[ReadingOptions],
 ) -> SimulateResult:
     """Simulate other document collections and compare their tables with the real one.
 
@@ -128,8 +126,6 @@ def simulate(
         Level of the t tests in each collection.
     missing, no_relevant : str
         As in `evaluate`.
-    options : RunOptions, optional
-        How run files are read.
     device : str
         "cpu", or "cuda", which has numbers of its own.
     store : path, optional
@@ -141,6 +137,8 @@ def simulate(
     rng : int, Generator or None
         Seed; the same numbers for any `jobs`, `scheduler` or `executor`, and any order of runs and
         topics.
+    **reading_options : optional
+        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
     Notes
     -----
@@ -160,14 +158,14 @@ def simulate(
     _check(n_samples, alpha, missing, no_relevant, device, mode)
     depth = DEFAULTS[mode][0] if depth is None else depth
     denominator = DEFAULTS[mode][1] if denominator is None else denominator
+    to_read = read_runs(runs, **reading_options)
     judged = judgments_of(qrels)
     is_itself = asked.is_itself(judged)
     topics = _topics(judged, asked.level, no_relevant)
     profiles = score_profiles(
-        runs_and_files(runs),
+        to_read,
         judged,
         topics=topics,
-        options=options,
         level=asked.level,
         model=model,
         depth=depth,
@@ -177,6 +175,7 @@ def simulate(
         jobs=jobs,
         progress=reading,
     )
+    to_read.check_headers([profiles.runs[place] for place in profiles.given])
     _report(profiles, missing)
     gain = make_gain(asked.measure, denominator, profiles.cells, longest=profiles.longest)
     study = Study(
@@ -284,8 +283,6 @@ def _topics(qrels: Qrels, level: int, no_relevant: NoRelevant) -> tuple[str, ...
 def _report(profiles: ScoreProfiles, missing: Missing) -> None:
     """Say, in counts, what was done about files that do not quite fit together."""
     runs = profiles.runs
-    check_names([run.name for run in runs], [run.source or Path(MEMORY) for run in runs])
-    warn_oddities([run for run in runs if run.source is not None])
     lacking = np.flatnonzero(profiles.missing)
     if len(lacking) == len(runs) and (profiles.missing == len(profiles.topics)).all():
         raise InputError(
@@ -299,7 +296,7 @@ def _report(profiles: ScoreProfiles, missing: Missing) -> None:
         if missing == "error":
             raise InputError(
                 f"{who} judged topics ({count}): "
-                f"complete {by_number(len(lacking), 'it', 'them')}, or choose missing zero"
+                f'complete {by_number(len(lacking), "it", "them")}, or choose missing="zero"'
             )
         score = by_number(len(lacking), "it scores", "they score")
         _warn(f"{who} judged topics ({count}): {score} 0 there")
@@ -307,14 +304,14 @@ def _report(profiles: ScoreProfiles, missing: Missing) -> None:
         _warn(
             f"{counted(len(profiles.constant), 'run gives', 'runs give')} all documents of a topic "
             f"one score, first {profiles.constant[0]!r}: their order is random here; "
-            "take ranks for scores with score-source rank"
+            'take ranks for scores with score_source="rank"'
         )
     if profiles.rank_like:
         have = counted(len(profiles.rank_like), "run has", "runs have")
         _warn(
             f"{have} scores that are ranks in disguise ({_some(profiles.rank_like)}), which say in "
             "what order documents stand and nothing else: take ranks for scores with "
-            "--score-source rank, or leave these runs out"
+            'score_source="rank", or leave these runs out'
         )
 
 

@@ -7,17 +7,18 @@ share of significant pairs.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from steadyrank.errors import InputError
+from steadyrank.present.cells import name, number
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, render
+from steadyrank.present.table import Cell, Table, exact_table, render, with_words
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.simulate.result import grades_words
 from steadyrank.studies.simulate.study import SimulateResult
+from steadyrank.words import figure
 
 TOP = 3
 """The K of "probability of top K", where there are more runs than that."""
@@ -42,14 +43,8 @@ def simulate_text(
     tables = [_leaderboard(result, tops, digits)]
     if result.error_rate.count.any():
         tables.append(_error_table(result))
-    if form == "latex":
-        # A sentence outside a table would land in the running text of somebody's paper.
-        caption = " ".join([*answer, result.caption(), *notes])
-        tables[0] = replace(tables[0], caption=caption)
-        return "\n".join(render(table, "latex") for table in tables)
-    parts = [render(table, form, **looks) for table in tables]  # type: ignore[arg-type]
-    gap = "\n" if form == "table" else "\n\n"
-    return "\n".join([gap.join(answer) + "\n", *parts, gap.join(notes) + "\n"])
+    # Without notes a blank line still ends the text.
+    return with_words(answer, tables, notes or [""], form, **looks)
 
 
 def top_columns(top: int | None, n_runs: int) -> list[int]:
@@ -163,7 +158,9 @@ def answer_sentences(result: SimulateResult, digits: int = 4) -> list[str]:
     start = f"In {result.n_samples} simulated collections"
     if len(result.runs) < 2:
         row = result.rows()[0]
-        mean, spread = (_figure(row[key], digits) for key in ("simulated_mean", "simulated_sd"))
+        mean, spread = (
+            figure(row[key], f".{digits}f") for key in ("simulated_mean", "simulated_sd")
+        )
         return [
             *grades_sentences(result),
             f"{start} the mean {result.measure} is {mean}, give or take {spread}; "
@@ -180,11 +177,11 @@ def answer_sentences(result: SimulateResult, digits: int = 4) -> list[str]:
         kept,
         *grades_sentences(result),
         "The better of two runs there is the worse one here in "
-        f"{_share(result.error_rate.overall)} of comparisons.",
-        f"The t test tells {_share(result.raw_significant_share)} of the pairs apart here; "
-        f"{_share(rates.reliably_share)} are reliably significant (in at least 95% of the "
-        f"simulated collections), {_share(rates.rarely_share)} rarely (in fewer than 5%). "
-        f"It decides there as here in {_share(result.decision_agreement)} of comparisons.",
+        f"{result.error_rate.overall:.1%} of comparisons.",
+        f"The t test tells {result.raw_significant_share:.1%} of the pairs apart here; "
+        f"{rates.reliably_share:.1%} are reliably significant (in at least 95% of the "
+        f"simulated collections), {rates.rarely_share:.1%} rarely (in fewer than 5%). "
+        f"It decides there as here in {result.decision_agreement:.1%} of comparisons.",
     ]
 
 
@@ -224,15 +221,15 @@ def _notes(result: SimulateResult, digits: int) -> list[str]:
 
 def _leaderboard(result: SimulateResult, tops: list[int], digits: int) -> Table:
     """Runs by the mean of their rankings as they are."""
-    names = {run: r for r, run in enumerate(result.runs)}
+    places, shown = {run: r for r, run in enumerate(result.runs)}, f".{digits}f"
     chances = [result.top_probability(k) for k in tops]
     rows = [
         [
-            row["run"],
-            *(_figure(row[key], digits) for key in ("raw_mean", "simulated_mean", "simulated_sd")),
-            str(row["rank"]),
-            f"{row['rank_low']}–{row['rank_high']}",
-            *(f"{chance[names[row['run']]]:.3f}" for chance in chances),
+            name(row["run"]),
+            *(number(row[key], shown) for key in ("raw_mean", "simulated_mean", "simulated_sd")),
+            number(row["rank"], "d"),
+            Cell(f"{row['rank_low']}–{row['rank_high']}"),
+            *(number(chance[places[row["run"]]], ".3f") for chance in chances),
         ]
         for row in result.rows()
     ]
@@ -253,9 +250,13 @@ def _error_table(result: SimulateResult) -> Table:
     """Error rates by the size of the simulated difference, bins without a pair left out."""
     rows = [
         [
-            f"{row['low']:.2f}–{row['high']:.2f}" if np.isfinite(row["high"]) else "0.20 and above",
-            str(row["count"]),
-            str(row["errors"]),
+            name(
+                f"{row['low']:.2f}–{row['high']:.2f}"
+                if np.isfinite(row["high"])
+                else "0.20 and above"
+            ),
+            number(row["count"], "d"),
+            number(row["errors"], "d"),
             _rate(row),
         ]
         for row in _bins(result)
@@ -269,11 +270,13 @@ def _error_table(result: SimulateResult) -> Table:
     return Table(header=header, rows=rows, caption=caption)
 
 
-def _rate(row: dict[str, Any]) -> str:
+def _rate(row: dict[str, Any]) -> Cell:
     # Without a single error, or with nothing else, the spread of the samples says nothing.
     if row["errors"] in (0, row["count"]):
-        return f"{row['rate']:.4f}"
-    return "< 0.0001" if row["rate"] < 1e-4 else f"{row['rate']:.4f} ± {row['rate_error']:.4f}"
+        return number(row["rate"])
+    if row["rate"] < 1e-4:
+        return Cell("< 0.0001", row["rate"])
+    return Cell(f"{row['rate']:.4f} ± {row['rate_error']:.4f}", row["rate"])
 
 
 def _csv_table(result: SimulateResult, tops: list[int]) -> Table:
@@ -281,23 +284,9 @@ def _csv_table(result: SimulateResult, tops: list[int]) -> Table:
     chances = {
         f"top_{k}": dict(zip(result.runs, result.top_probability(k), strict=True)) for k in tops
     }
-    rows = [
-        [*(_exact(row[key]) for key in keys), *(_exact(by[row["run"]]) for by in chances.values())]
-        for row in result.rows()
-    ]
-    return Table(header=[*keys, *chances], rows=rows)
-
-
-def _exact(value: Any) -> str:
-    """Every digit of a number; nothing where there is none."""
-    if isinstance(value, float):
-        return "" if np.isnan(value) else repr(float(value))
-    return str(value)
-
-
-def _figure(value: float, digits: int) -> str:
-    return "–" if np.isnan(value) else f"{value:.{digits}f}"
-
-
-def _share(value: float) -> str:
-    return f"{value:.1%}"
+    return exact_table(
+        [
+            {key: row[key] for key in keys} | {top: by[row["run"]] for top, by in chances.items()}
+            for row in result.rows()
+        ]
+    )

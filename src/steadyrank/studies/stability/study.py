@@ -31,6 +31,7 @@ from steadyrank.studies.stability.influence import (
     leave_one_out,
 )
 from steadyrank.studies.stability.layouts import Components, study_components
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +94,7 @@ def _instances_key(instances: float | None) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@shown_by("studies.plan.tables:stability_text", listed=True)
+@shown_by("studies.stability.tables:stability_text", listed=True)
 class StabilityResult:
     """What `stability` found on one measure."""
 
@@ -161,7 +162,7 @@ class StabilityResult:
             )
         how = "each system's own" if g.design == "nested" else "shared by all systems"
         return (
-            f"{sizes} × {counted(g.n_instances, g.facet)} ({how}), all random; {sure} by "
+            f"{sizes} × {facet_words(g.n_instances, g.facet)} ({how}), all random; {sure} by "
             f"{N_DRAWS:,} generalized pivotal draws, seed {self.seed}; steadyrank {__version__}."
         )
 
@@ -183,16 +184,15 @@ class StabilityTable:
     results: tuple[StabilityResult, ...]
 
 
-def counted(k: float, facet: str) -> str:
+def facet_words(k: float, facet: str) -> str:
     """A number of a facet's levels, in words.
 
-    >>> counted(1, "instance"), counted(2.5, "assessor"), counted(3, "query_variation")
-    ('1 instance', '2.5 assessors', '3 levels of query_variation')
+    >>> [facet_words(*of) for of in ((1, "instance"), (2.5, "assessor"), (3, "query_variation"))]
+    ['1 instance', '2.5 assessors', '3 levels of query_variation']
     """
-    several = "" if k == 1 else "s"
     if facet in ("instance", "assessor", "seed"):
-        return f"{k:.3g} {facet}{several}"
-    return f"{k:.3g} level{several} of {facet}"
+        return counted(k, facet, form=".3g")
+    return counted(k, f"level of {facet}", f"levels of {facet}", form=".3g")
 
 
 def stability(
@@ -316,7 +316,7 @@ def _numbers(g: Components, asked: Sequence[int] | None) -> list[Any]:
     if asked:
         raise InputError(
             "numbers of instances need systems with several runs each: give run information with a "
-            "column system (--run-info FILE), or --system-from REGEX"
+            "column system (run_info=), or system_from="
         )
     return [None]
 

@@ -2,7 +2,7 @@
 
 Points are rates of disjoint sets of topics, lines the curve through them and the theory: the
 figures of Voorhees & Buckley (SIGIR 2002). Theory alone, equations (8) and (13) of Lin & Hauptmann
-(SIGIR 2005), and the variances of their Table 1. `steadyrank.studies.plotting` lists the drawings.
+(SIGIR 2005), and the variances of their Table 1.
 """
 
 from __future__ import annotations
@@ -14,16 +14,7 @@ import numpy as np
 
 from steadyrank.errors import InputError
 from steadyrank.present.figures import Plot
-from steadyrank.present.plot_style import (
-    COLOURS,
-    MARKERS,
-    QUIET,
-    Drawing,
-    fixed,
-    label,
-    legend,
-    look,
-)
+from steadyrank.present.plot_style import COLOURS, MARKERS, QUIET, fixed, label, legend, look
 from steadyrank.present.svg import tell
 
 if TYPE_CHECKING:
@@ -202,17 +193,42 @@ def _name(level: TopicLevel) -> str:
     return f"{level.low:.2f}–{level.high:.2f}"
 
 
-TOPIC_DRAWINGS: dict[str, Drawing] = {
-    "error_rate": (draw_error_rates, fixed(6.4, 4.4)),
-    "theory": (draw_theory, fixed(6.4, 4.4)),
-    "pairs": (draw_pairs, fixed(6.0, 4.2)),
-    "variances": (draw_variances, fixed(6.4, 4.4)),
-}
-"""Kind of plot to what draws it and the inches that it needs, the default first."""
-
-
 PLOTS = {
-    name: {kind: Plot(*drawing) for kind, drawing in kinds.items()}
-    for name, kinds in {"TopicsResult": TOPIC_DRAWINGS}.items()
+    "TopicsResult": {
+        "error_rate": Plot(
+            draw_error_rates,
+            fixed(6.4, 4.4),
+            lambda result: (
+                "Rate at which two sets of topics contradict each other against their size, "
+                "falling, a colour for each size of the difference: observed, fitted and by "
+                "theory."
+            ),
+        ),
+        "theory": Plot(
+            draw_theory,
+            fixed(6.4, 4.4),
+            lambda result: (
+                "Error rate by theory against the number of topics, a colour for each size of the "
+                "difference: exact, by its exponential approximation, and predictive."
+            ),
+        ),
+        "pairs": Plot(
+            draw_pairs,
+            fixed(6.0, 4.2),
+            lambda result: (
+                f"Chance that as many other topics reverse each of {len(result.pairs):,} pairs of "
+                f"runs against their difference in mean {result.measure}, with the target "
+                f"{result.target:g}."
+            ),
+        ),
+        "variances": Plot(
+            draw_variances,
+            fixed(6.4, 4.4),
+            lambda result: (
+                f"Variance of the difference in mean {result.measure} by its size, on shared "
+                "topics and as if each run had its own."
+            ),
+        ),
+    }
 }
 """Class of a result to its kinds of plot, the default first."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
+from steadyrank.words import MISSING, percent
 
 CONFIDENCE = 0.95
 """Of the intervals of numbers of topics."""
@@ -76,16 +77,5 @@ def needed_figure(row: Mapping[str, Any]) -> str:
     """
     needed, (low, high) = row["topics_needed"], row["topics_needed_interval"]
     if low is None:
-        return "–" if row["flag"] == TOO_FEW else "none"
+        return MISSING if row["flag"] == TOO_FEW else "none"
     return f"at least {low:,}" if needed is None else f"{needed:,} ({low:,} to {high:,})"
-
-
-def percent(rate: float) -> str:
-    """A rate for people.
-
-    >>> percent(0.183), percent(0.0312), percent(0.0002)
-    ('18%', '3.1%', 'less than 0.1%')
-    """
-    if rate < 0.001:
-        return "less than 0.1%"
-    return f"{rate:.0%}" if rate >= 0.0995 else f"{100 * rate:.2g}%"

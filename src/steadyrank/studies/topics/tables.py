@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from steadyrank.present.cells import name, number
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, render
+from steadyrank.present.table import Cell, Table, with_words
 from steadyrank.studies.topics.levels import TopicLevel
-from steadyrank.studies.topics.sentences import needed_figure, percent
+from steadyrank.studies.topics.sentences import needed_figure
 from steadyrank.studies.topics.study import TopicsResult
-from steadyrank.words import by_number
+from steadyrank.words import MISSING, by_number, percent
 
 MOST_PAIRS = 45
 """Pairs that a terminal, LaTeX or Markdown table lists."""
@@ -98,15 +99,8 @@ def topics_text(
         frame = result.to_frame("levels" if levels else "pairs")
         return frame.to_csv(index=False, lineterminator="\n")
     answer, notes = answer_sentences(result), _notes(result)
-    tables = _tables(result, digits)
-    if form == "latex":
-        # A sentence outside a table would land in the running text of somebody's paper.
-        caption = " ".join([*answer, tables[0].caption, *notes])
-        tables[0] = replace(tables[0], caption=caption)
-        return "\n".join(render(table, "latex") for table in tables)
-    parts = [render(table, form, **looks) for table in tables]  # type: ignore[arg-type]
-    gap = "\n" if form == "table" else "\n\n"
-    return "\n".join([gap.join(answer) + "\n", *parts, gap.join(notes) + "\n"])
+    # Without notes a blank line still ends the text.
+    return with_words(answer, _tables(result, digits), notes or [""], form, **looks)
 
 
 def answer_sentences(result: TopicsResult) -> list[str]:
@@ -156,10 +150,10 @@ def _leaderboard(result: TopicsResult, digits: int) -> Table:
     for run, following in itertools.pairwise(order):
         (row,) = result.rows([result.pair(run, following)])
         lead = row["difference"] if row["a"] == result.runs[run] else -row["difference"]
-        mean = _figure(result.mean[run], digits)
-        rows.append([result.runs[run], mean, _figure(lead, digits), *_outlook(row)])
-    last = _figure(result.mean[order[-1]], digits)
-    rows.append([result.runs[order[-1]], last, *[""] * (1 + len(OUTLOOK))])
+        mean = number(result.mean[run], f".{digits}f")
+        rows.append([name(result.runs[run]), mean, number(lead, f".{digits}f"), *_outlook(row)])
+    last = number(result.mean[order[-1]], f".{digits}f")
+    rows.append([name(result.runs[order[-1]]), last, *[Cell("")] * (1 + len(OUTLOOK))])
     header = ["run", result.measure, "lead over next", *OUTLOOK]
     caption = f"{result.caption()} {REVERSED} {needed_caption(result)}"
     return Table(header=header, rows=rows, best=frozenset({(0, 1)}), caption=caption)
@@ -170,11 +164,11 @@ def _baseline_table(result: TopicsResult, digits: int) -> Table:
     by_run = {row["a"]: row for row in result.rows()}
     rows = []
     for place in result.order:
-        run, mean = result.runs[place], _figure(result.mean[place], digits)
+        run, mean = result.runs[place], number(result.mean[place], f".{digits}f")
         if run == result.baseline:
-            rows.append([f"{run} (baseline)", mean, *[""] * (4 + len(OUTLOOK))])
+            rows.append([name(f"{run} (baseline)"), mean, *[Cell("")] * (4 + len(OUTLOOK))])
         else:
-            rows.append([run, mean, *_figures(by_run[run], digits)])
+            rows.append([name(run), mean, *_figures(by_run[run], digits)])
     header = ["run", result.measure, *_pair_header("difference")]
     caption = f"{result.caption()} {REVERSED} {needed_caption(result)} {THEORY}"
     return Table(header=header, rows=rows, best=frozenset({(0, 1)}), caption=caption)
@@ -182,7 +176,7 @@ def _baseline_table(result: TopicsResult, digits: int) -> Table:
 
 def _pairs_table(result: TopicsResult, digits: int) -> Table:
     shown = sorted(result.rows(), key=lambda row: -np.nan_to_num(row["predictive"], nan=2.0))
-    rows = [[row["a"], row["b"], *_figures(row, digits)] for row in shown]
+    rows = [[name(row["a"]), name(row["b"]), *_figures(row, digits)] for row in shown]
     header = ["a", "b", *_pair_header("a − b")]
     return Table(header=header, rows=rows, n_names=2, caption=THEORY)
 
@@ -199,14 +193,21 @@ def _pair_header(difference: str) -> list[str]:
     return [difference, *OUTLOOK, "error rate", "independent", "approximate"]
 
 
-def _figures(row: dict[str, Any], digits: int) -> list[str]:
+def _figures(row: dict[str, Any], digits: int) -> list[Cell]:
     rates = (row[key] for key in ("error_rate", "error_rate_independent", "approximation"))
-    return [_figure(row["difference"], digits, "+"), *_outlook(row), *map(_rate, rates)]
+    return [number(row["difference"], f"+.{digits}f"), *_outlook(row), *map(_rate, rates)]
 
 
-def _outlook(row: dict[str, Any]) -> list[str]:
+def _outlook(row: dict[str, Any]) -> list[Cell]:
     """The predictive rate, and the topics that show the difference."""
-    return [_rate(row["predictive"]), needed_figure(row)]
+    return [_rate(row["predictive"]), needed_cell(row)]
+
+
+def needed_cell(row: Mapping[str, Any]) -> Cell:
+    """The topics that a pair requires, with their interval; sorts by the number or its bound."""
+    low = row["topics_needed_interval"][0]
+    known = row["topics_needed"] if row["topics_needed"] is not None else low
+    return Cell(needed_figure(row), known)
 
 
 def _levels_table(result: TopicsResult) -> Table:
@@ -215,10 +216,10 @@ def _levels_table(result: TopicsResult) -> Table:
     last = measured[-1] if measured else len(result.sizes) - 1
     rows = [
         [
-            _span(level),
-            str(level.pairs),
-            _tiny(level.variance),
-            _tiny(level.variance_independent),
+            name(_span(level)),
+            number(level.pairs, "d"),
+            number(1e4 * level.variance, ".2f"),
+            number(1e4 * level.variance_independent, ".2f"),
             _rate(level.error_rate[last]),
             _rate(level.predictive[last]),
             _with_error(level.empirical[last], level.empirical_error[last]),
@@ -250,11 +251,11 @@ def _levels_table(result: TopicsResult) -> Table:
     return Table(header=header, rows=rows, caption=caption)
 
 
-def _fit_figures(level: TopicLevel) -> list[str]:
+def _fit_figures(level: TopicLevel) -> list[Cell]:
     fit = level.fit
     if fit is None:
-        return ["–"] * 4
-    return [f"{fit.b1:.3f}", f"{fit.b2:.4f}", *map(_rate, fit.rate[:2].tolist())]
+        return [Cell(MISSING)] * 4
+    return [number(fit.b1, ".3f"), number(fit.b2), *map(_rate, fit.rate[:2].tolist())]
 
 
 def _span(level: TopicLevel) -> str:
@@ -263,21 +264,11 @@ def _span(level: TopicLevel) -> str:
     return f"{level.low:.2f}–{level.high:.2f}"
 
 
-def _with_error(rate: float, error: float) -> str:
+def _with_error(rate: float, error: float) -> Cell:
     if math.isnan(rate) or math.isnan(error) or error == 0.0:
         return _rate(rate)
-    return f"{_rate(rate)} ± {error:.3f}"
+    return Cell(f"{_rate(rate).text} ± {error:.3f}", rate)
 
 
-def _tiny(variance: float) -> str:
-    return "–" if math.isnan(variance) else f"{1e4 * variance:.2f}"
-
-
-def _rate(rate: float) -> str:
-    if math.isnan(rate):
-        return "–"
-    return "< 0.001" if 0.0 < rate < 0.001 else f"{rate:.3f}"
-
-
-def _figure(value: float, digits: int, sign: str = "") -> str:
-    return "–" if math.isnan(value) else f"{value:{sign}.{digits}f}"
+def _rate(rate: float) -> Cell:
+    return Cell("< 0.001", rate) if 0.0 < rate < 0.001 else number(rate, ".3f")

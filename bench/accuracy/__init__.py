@@ -1,0 +1,1 @@
+"""How many digits are right."""

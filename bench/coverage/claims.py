@@ -1,0 +1,162 @@
+"""What an interval claims to hold, and how often it does: settings, trials, tallies.
+
+`python -m bench.coverage` measures every interval that steadyrank prints or returns, and its table
+stands in docs/coverage.md; the tests measure with fewer trials, and see that none is missing.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from bench.coverage.worlds import quiet
+
+CONFIDENCE = 0.999
+"""Of the exact binomial interval around a measured coverage."""
+
+Ends = Mapping[str, tuple[object, object, object]]
+"""Claim to low end, high end and truth; numbers, or arrays with an entry for each interval."""
+
+Trial = Callable[[np.random.Generator], Ends]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """The data of a trial: their population and sizes."""
+
+    world: str
+    topics: int
+    systems: int = 0
+    instances: int = 0
+    more: str = ""
+
+    def __str__(self) -> str:
+        sizes = {"systems": self.systems, "topics": self.topics, "instances": self.instances}
+        parts = [f"{size} {what}" for what, size in sizes.items() if size]
+        return ", ".join([self.world, *parts, *([self.more] if self.more else [])])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """An interval, what it is to hold, and where the JSON of a study has it."""
+
+    interval: str
+    study: str
+    truth: str
+    fields: tuple[str, ...] = ()
+    """Empty: only pages, plots or the library have it."""
+    nominal: float = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """Trials that tell of one or several claims together."""
+
+    prepare: Callable[[Setting, bool], Trial]
+    """From a setting, and whether the population is to be the large one."""
+    settings: tuple[Setting, ...]
+    claims: Mapping[str, Claim]
+    share: float = 1.0
+    """Of the trials asked for: less where one takes long."""
+    batch: int = 1
+    """Intervals that a trial gives."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How many intervals of a claim held the truth in a setting."""
+
+    claim: Claim
+    setting: Setting
+    trials: int
+    covered: int
+    width: float
+    """Median."""
+
+    @property
+    def coverage(self) -> float:
+        """Share of the intervals that held the truth."""
+        return self.covered / self.trials
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Exact binomial interval of the coverage."""
+        found = stats.binomtest(self.covered, self.trials)
+        low, high = found.proportion_ci(CONFIDENCE, method="exact")
+        return float(low), float(high)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the nominal level is within these limits, above them or below."""
+        low, high = self.limits
+        if low <= self.claim.nominal <= high:
+            return "holds"
+        return "short" if high < self.claim.nominal else "wide"
+
+
+def measure(
+    name: str, experiment: Experiment, setting: Setting, *, trials: int, full: bool
+) -> list[Tally]:
+    """Try a setting so often; the random numbers depend on the names alone.
+
+    Trials in which there is no interval are left out, and claims that a setting has not.
+    """
+    rng = np.random.default_rng([zlib.crc32(f"{name}, {setting}".encode())])
+    calls = max(1, round(trials * experiment.share / experiment.batch))
+    with quiet():
+        trial = experiment.prepare(setting, full)
+        found = [trial(rng) for _ in range(calls)]
+    return [
+        _tally(claim, setting, [ends[key] for ends in found])
+        for key, claim in experiment.claims.items()
+        if key in found[0]
+    ]
+
+
+def _tally(claim: Claim, setting: Setting, found: list[tuple[object, object, object]]) -> Tally:
+    low, high, truth = (
+        np.concatenate([np.atleast_1d(end) for end in ends]).astype(np.float64)
+        for ends in zip(*found, strict=True)
+    )
+    known = ~np.isnan(low + high)
+    low, high, truth = low[known], high[known], truth[known]
+    # An end that rounding moved is still that end.
+    tiny = 1e-12 * np.maximum(1.0, np.nan_to_num(np.abs(truth), posinf=0.0))
+    held = (low - tiny <= truth) & (truth <= high + tiny)
+    with np.errstate(invalid="ignore"):
+        width = np.where(low == high, 0.0, high - low)
+    return Tally(
+        claim=claim,
+        setting=setting,
+        trials=len(held),
+        covered=int(held.sum()),
+        width=float(np.median(width)),
+    )
+
+
+def settings(
+    sizes: str, *, world: str = "track", instances: int = 0, more: str = ""
+) -> tuple[Setting, ...]:
+    """Settings from words such as "5x25 20x25" (systems, topics) or "25" (topics alone)."""
+    found = []
+    for size in sizes.split():
+        *systems, topics = (int(part) for part in size.split("x"))
+        found.append(
+            Setting(
+                world=world,
+                topics=topics,
+                systems=systems[0] if systems else 0,
+                instances=instances,
+                more=more,
+            )
+        )
+    return tuple(found)
+
+
+def seed_of(rng: np.random.Generator) -> int:
+    """A seed for a routine that draws by itself."""
+    return int(rng.integers(2**31))

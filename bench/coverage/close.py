@@ -1,0 +1,122 @@
+"""Trials of what `compare` says of many runs at once, where runs are close and where they are not.
+
+Neighbours in the true order differ by so many standard errors of a difference: 0 is a tie of all
+runs, 2 a leaderboard whose neighbours a single test tells apart about half the time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bench.coverage.claims import Claim, Ends, Experiment, Setting, Trial, seed_of
+from bench.coverage.worlds import flat_bank
+from steadyrank.stats.pairs import decisions
+from steadyrank.stats.pairs.max_t import max_t
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.tests import moments, paired_t
+from steadyrank.stats.selection import intervals_as_picked
+
+GAPS = (0.0, 0.1, 0.5, 2.0)
+SAMPLES = 499
+
+
+def _held(width: float, right: bool) -> tuple[float, float, float]:
+    """A statement about many things at once: as an interval of this width around 0."""
+    return -width / 2, width / 2, 0.0 if right else np.inf
+
+
+def said_of_all(scores: np.ndarray, true: np.ndarray, seed: int) -> Ends:
+    """Whether all rank sets, all differences, and the candidates for first hold the truth."""
+    pairs = all_pairs(len(scores))
+    together = max_t(scores, pairs, n_samples=SAMPLES, seed=seed, jobs=1)
+    tests = paired_t(scores, pairs)
+    claimed = decisions.claims(tests, pairs, together.pvalue, scores.mean(axis=1), 0.05)
+    low, high = decisions.rank_sets(decisions.beaten(len(scores), pairs, claimed)).T
+    best = 1 + (true > true[:, None]).sum(axis=1)
+    worst = len(true) - (true < true[:, None]).sum(axis=1)
+    spread = moments(scores, pairs)
+    half = together.critical * spread.sd / np.sqrt(spread.n)
+    limits = np.stack([tests.difference - half, tests.difference + half], axis=1)
+    below, above = decisions.agreeing_intervals(limits, claimed).T
+    truth = true[pairs[:, 0]] - true[pairs[:, 1]]
+    leader = int(scores.mean(axis=1).argmax())
+    return {
+        "ranks": _held(float((high - low).mean()), bool(((low <= best) & (worst <= high)).all())),
+        "first": _held(float((low == 1).sum()), bool((low[best == 1] == 1).all())),
+        "differences": _held(
+            float(np.median(above - below)), bool(((below <= truth) & (truth <= above)).all())
+        ),
+        "leader": (*intervals_as_picked(scores, 0.95)[leader], true[leader]),
+    }
+
+
+def close_runs(setting: Setting, full: bool) -> Trial:
+    gap = float(setting.more.split()[0])
+    true = np.arange(setting.systems)[::-1] * gap * np.sqrt(2.0 / setting.topics)
+
+    def trial(rng: np.random.Generator) -> Ends:
+        scores = true[:, None] + rng.normal(size=(setting.systems, setting.topics))
+        return said_of_all(scores, true, seed_of(rng))
+
+    return trial
+
+
+def runs_of_a_track(setting: Setting, full: bool) -> Trial:
+    bank = flat_bank(setting.world, full)[0]
+
+    def trial(rng: np.random.Generator) -> Ends:
+        runs = rng.choice(len(bank), setting.systems, replace=False)
+        topics = rng.integers(bank.shape[1], size=setting.topics)
+        return said_of_all(bank[runs][:, topics], bank[runs].mean(axis=1), seed_of(rng))
+
+    return trial
+
+
+CLAIMS = {
+    "ranks": Claim(
+        interval="all rank sets at once",
+        study="compare",
+        truth="every run's true rank, all ranks of runs that are equal",
+        fields=("compare runs rank_set",),
+    ),
+    "first": Claim(
+        interval="runs that could be first",
+        study="compare",
+        truth="the best run, or all that share the first place; width: how many could be first",
+    ),
+    "differences": Claim(
+        interval="all differences at once, max-t",
+        study="compare",
+        truth="the true differences of all pairs",
+        fields=("compare pairs interval",),
+    ),
+    "leader": Claim(
+        interval="the leader's mean, as picked",
+        study="compare",
+        truth="the true mean of the run with the best mean",
+        fields=("compare runs interval",),
+    ),
+}
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "close runs": Experiment(
+        prepare=close_runs,
+        settings=tuple(
+            Setting(world="normal", systems=systems, topics=topics, more=f"{gap:g} s.e. apart")
+            for gap in GAPS
+            for systems in (10, 30, 100)
+            for topics in (10, 25, 50, 250)
+        ),
+        share=0.2,
+        claims=CLAIMS,
+    ),
+    "all runs of a track": Experiment(
+        prepare=runs_of_a_track,
+        settings=tuple(
+            Setting(world="track", systems=systems, topics=topics)
+            for systems, topics in ((5, 25), (20, 10), (20, 25), (20, 50))
+        ),
+        share=0.5,
+        claims=CLAIMS,
+    ),
+}

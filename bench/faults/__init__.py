@@ -1,0 +1,1 @@
+"""Commands that are killed or interrupted, and run again."""

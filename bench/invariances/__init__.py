@@ -1,0 +1,1 @@
+"""Results must not move when nothing that matters has changed."""

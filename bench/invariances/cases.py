@@ -1,0 +1,529 @@
+"""Every study as a case: small data, how to call it, and what its result tells.
+
+`CASES` are the studies of the public names, each with the data that it takes, the ways to compute
+it in parts that it has, and the constants that cut its work; `NO_STUDY` says of every other public
+function why it is none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import json
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+import steadyrank as sr
+from bench.invariances.differences import Json
+from steadyrank.present.json import scores_json, to_json
+from steadyrank.studies.agree.tables import agree_json
+from steadyrank.studies.compare.tables import compare_json
+from steadyrank.studies.components.tables import components_json
+from steadyrank.studies.instances.tables import instances_json
+from steadyrank.studies.plan.tables import plan_json
+from steadyrank.studies.pools.tables import pools_json
+from steadyrank.studies.simulate.tables import simulate_json
+from steadyrank.studies.stability.tables import stability_json
+from steadyrank.studies.topics.tables import topics_json
+
+
+@dataclass(frozen=True)
+class Data:
+    """A small track: its runs and judgments, scores of them, and documents to search."""
+
+    runs: tuple[sr.Run, ...]
+    qrels: sr.Qrels
+    scores: sr.Scores
+    """Two measures, with factors of the runs, and a few cells missing in each."""
+    documents: Mapping[str, str]
+    queries: Mapping[str, str]
+    searched: sr.Qrels
+
+
+@functools.cache
+def small_data() -> Data:
+    track = sr.simulated_track(n_teams=4, runs_per_team=2, n_topics=19, depth=30, pool_depth=10)
+    scores = sr.evaluate(track.runs, track.complete, ["AP", "nDCG@10"])
+    values = scores.values.copy()
+    # As runs lack topics, tests of two of them leave out different topics.
+    values[:, 1, 4] = values[:, 6, 4] = values[:, 2, 9] = np.nan
+    about = {
+        "team": [run.partition("-")[0] for run in scores.runs],
+        "system": ["x", "x", "x", "y", "y", "y", "z", "z"],
+        "first": list("aabbaabb"),
+        "second": list("cdcdcdcd"),
+        "assessor": list("uvuvuvuv"),
+    }
+    rng = np.random.default_rng(2)
+    words = [f"word{i}" for i in range(30)]
+    documents = {f"d{i:02d}": " ".join(rng.choice(words, 12)) for i in range(60)}
+    queries = {f"{t}": f"word{t} word{t + 1} word{t + 2}" for t in range(8, 12)}
+    judged = {t: dict.fromkeys(map(str, rng.choice([*documents], 9, False)), 1) for t in queries}
+    return Data(
+        runs=track.runs,
+        qrels=track.qrels,
+        scores=dataclasses.replace(scores, values=values).with_run_info(**about),
+        documents=documents,
+        queries=queries,
+        searched=sr.qrels_from_dict(judged),
+    )
+
+
+def topics_shuffled(data: Data, seed: int) -> Data:
+    """The same data with topics, and documents within them, in another order everywhere."""
+    rng = np.random.default_rng(seed)
+
+    def mixed(names: Sequence[str]) -> list[str]:
+        return [names[place] for place in rng.permutation(len(names))]
+
+    def judgments(qrels: sr.Qrels) -> sr.Qrels:
+        by_topic = {topic: qrels.judgments(topic) for topic in mixed(qrels.topics)}
+        return sr.qrels_from_dict(
+            {t: {d: by[d] for d in mixed([*by])} for t, by in by_topic.items()}
+        )
+
+    def run(one: sr.Run) -> sr.Run:
+        by_topic = {topic: dict(one.ranking(topic)) for topic in mixed(one.topics)}
+        rankings = {topic: {doc: by[doc] for doc in mixed([*by])} for topic, by in by_topic.items()}
+        return dataclasses.replace(sr.run_from_dict(rankings, name=one.name), info=one.info)
+
+    return Data(
+        runs=tuple(run(one) for one in data.runs),
+        qrels=judgments(data.qrels),
+        scores=data.scores.select(topics=mixed(data.scores.topics)),
+        documents=data.documents,
+        queries={t: data.queries[t] for t in mixed([*data.queries])},
+        searched=judgments(data.searched),
+    )
+
+
+def runs_shuffled(data: Data, seed: int) -> Data:
+    """The same data with runs in another order."""
+    order = np.random.default_rng(seed).permutation(len(data.runs))
+    return dataclasses.replace(
+        data,
+        runs=tuple(data.runs[place] for place in order),
+        scores=data.scores.select(runs=[data.scores.runs[place] for place in order]),
+    )
+
+
+def with_ties(data: Data) -> Data:
+    """Coarse scores, in which many means tie, and runs that are copies of others."""
+    values = np.round(data.scores.values * 5) / 10
+    values[:, 3], values[:, 0] = values[:, 5], values[:, 7]
+    return dataclasses.replace(data, scores=dataclasses.replace(data.scores, values=values))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way to call a study."""
+
+    study: str
+    """The public name."""
+    call: Callable[..., Any]
+    """From data and options to the result."""
+    told: Callable[[Any], Json]
+    """The result as its command prints it as JSON."""
+    jobs: bool = True
+    executor: bool = False
+    cuts: Mapping[str, int] = field(default_factory=dict)
+    """Module.CONSTANT that cuts the work, to another value; empty where nothing is cut."""
+    rounded: float = 0.0
+    """How far figures may be off, relatively, when sums are cut elsewhere: 0 is not at all."""
+    listed: bool = True
+    """Whether its JSON lists runs or pairs of them in the order in which they came."""
+
+
+def told_fields(result: Any) -> Json:
+    """All fields of a result, of results in it, and of results in those."""
+    if dataclasses.is_dataclass(result):
+        return {
+            each.name: told_fields(getattr(result, each.name))
+            for each in dataclasses.fields(result)
+        }
+    if isinstance(result, Mapping):
+        return {str(key): told_fields(value) for key, value in result.items()}
+    if isinstance(result, (list, tuple)):
+        return [told_fields(value) for value in result]
+    return result if isinstance(result, (str, int, float, np.ndarray, np.generic)) else str(result)
+
+
+def as_json(value: Json) -> Json:
+    return json.loads(to_json(value))
+
+
+def complete(scores: sr.Scores) -> sr.Scores:
+    """Without the topics that some run lacks."""
+    there = ~np.isnan(scores.values).any(axis=(0, 1))
+    return scores.select(topics=[t for t, keep in zip(scores.topics, there, strict=True) if keep])
+
+
+# Calls, each with what keeps it small.
+
+
+def _compare(data: Data, **options: Any) -> Any:
+    return sr.compare(data.scores, **{"measure": "AP", "n_samples": 600, "rng": 3, **options})
+
+
+def _report(data: Data, **options: Any) -> Any:
+    few = [run for run in data.scores.runs if run.endswith("s1")]
+    scores = dataclasses.replace(data.scores.select(runs=few, measures="AP"), run_info={})
+    with tempfile.TemporaryDirectory() as folder, undrawn():
+        out = Path(folder) / "report.html"
+        result = sr.report(scores=scores, out=out, n_samples=2, command="again", **options)
+    return dataclasses.replace(result, path=Path(out.name))
+
+
+@contextlib.contextmanager
+def undrawn() -> Iterator[None]:
+    """Reports without figures, which show nothing but results, and take the most time."""
+    with mock.patch("steadyrank.reporting.page.figure", return_value=[]):
+        yield
+
+
+def _report_json(result: Any) -> Json:
+    return {
+        "findings": result.findings,
+        "studies": list(result.results),
+        "left_out": result.left_out,
+        "n_samples": result.n_samples,
+    }
+
+
+def _shard(data: Data, **options: Any) -> Any:
+    return sr.shard(
+        data.documents,
+        data.queries,
+        qrels=data.searched,
+        measures="AP",
+        shards=3,
+        sample_rate=0.3,
+        cluster_samples=1,
+        partitions=2,
+        csi=2,
+        cluster_share=0.5,
+        top_shards=2,
+        rng=3,
+        **options,
+    )
+
+
+def _grid(data: Data, **options: Any) -> Any:
+    return sr.grid(
+        data.documents,
+        data.queries,
+        qrels=data.searched,
+        measures="AP",
+        stop_lists=["none", "lucene"],
+        lexical=["none", "4grams"],
+        models=["BM25", "PL2"],
+        **options,
+    )
+
+
+PAIRS = {"stats.inputs.PAIR_BLOCK": 3, "stats.pairs.tests.CHUNK": 30}
+"""Pairs of runs that are held together."""
+
+RESAMPLED = ("randomization", "bootstrap", "randomized-tukey")
+
+_case = functools.partial(Case, study="compare", told=compare_json)
+COMPARISONS = {
+    f"compare, {test}": _case(
+        call=functools.partial(_compare, test=test),
+        cuts={**PAIRS, **cuts},
+        jobs=test in RESAMPLED,
+        rounded=1e-12 if test == "bootstrap" else 0.0,
+    )
+    for test, cuts in {
+        "t": {"stats.pairs.max_t.VALUES_AT_ONCE": 50},
+        "wilcoxon": {},
+        "sign": {},
+        "tukey": {"stats.pairs.tukey.PAIR_BLOCK": 3},
+        "randomization": {"stats.pairs.tests.TASKS": 2},
+        "bootstrap": {"stats.pairs.resampled.WIDTH": 3, "stats.pairs.inverted.PAIRS_AT_ONCE": 2},
+        "randomized-tukey": {
+            "stats.pairs.tukey.WORDS_AT_ONCE": 900,
+            "stats.pairs.tukey.PAIR_BLOCK": 3,
+        },
+    }.items()
+}
+for kind in ("percentile", "bca"):
+    COMPARISONS[f"compare, {kind} intervals"] = _case(
+        call=functools.partial(_compare, interval=kind),
+        rounded=1e-12,
+        cuts={"stats.pairs.intervals.PAIR_BLOCK": 3},
+    )
+
+CASES: dict[str, Case] = {
+    **COMPARISONS,
+    "compare, baseline": _case(
+        call=functools.partial(_compare, baseline="team3-s1", test="bootstrap"), cuts=PAIRS
+    ),
+    "discriminative_power": Case(
+        study="discriminative_power",
+        told=told_fields,
+        cuts={"stats.pairs.tukey.WORDS_AT_ONCE": 900},
+        call=lambda data, **options: sr.discriminative_power(data.scores, n_samples=300, **options),
+        listed=False,
+    ),
+    "audit_tests": Case(
+        study="audit_tests",
+        told=told_fields,
+        jobs=False,
+        cuts=PAIRS,
+        listed=False,
+        call=lambda data: sr.audit_tests(data.scores, measure="AP", n_trials=40, rng=3),
+    ),
+    "evaluate": Case(
+        study="evaluate",
+        told=scores_json,
+        executor=True,
+        call=lambda data, **options: sr.evaluate(
+            data.runs, data.qrels, ["AP", "nDCG@10", "Twist"], tie_bounds=True, **options
+        ),
+    ),
+    "evaluate, mean over ties": Case(
+        study="evaluate",
+        told=scores_json,
+        executor=True,
+        call=lambda data, **options: sr.evaluate(
+            data.runs, data.qrels, ["AP", "P@10"], ties="average", **options
+        ),
+    ),
+    "check": Case(
+        study="check",
+        told=told_fields,
+        executor=True,
+        call=lambda data, **options: sr.check(data.runs, data.qrels, **options),
+    ),
+    **{
+        f"simulate, {model}": Case(
+            study="simulate",
+            told=simulate_json,
+            executor=True,
+            call=functools.partial(
+                lambda data, model, **options: sr.simulate(
+                    data.runs, data.qrels, model=model, n_samples=600, rng=3, **options
+                ),
+                model=model,
+            ),
+            cuts={
+                "studies.simulate.blocks.LARGEST_BLOCK": 64,
+                "studies.simulate.blocks.TASKS": 5,
+                "studies.simulate.blocks.REPLICATES": 7,
+                "studies.simulate.blocks.IN_MEMORY": 1,
+                "studies.simulate.statistics.PAIRS_A_TASK": 3,
+            },
+            rounded=1e-12,
+        )
+        for model in ("bootstrap", "kde")
+    },
+    "topics": Case(
+        study="topics",
+        told=topics_json,
+        cuts={**PAIRS, "stats.planning.reversal.PAIR_BLOCK": 3},
+        call=lambda data, **options: sr.topics(
+            data.scores, measure="AP", n_trials=70, rng=3, **options
+        ),
+    ),
+    "agree": Case(
+        study="agree",
+        told=agree_json,
+        executor=True,
+        listed=False,
+        cuts={"studies.agree.samples.SAMPLES": 3, "stats.anova.parts.BLOCK": 7},
+        rounded=1e-12,
+        call=lambda data, **options: sr.agree(
+            data.scores, topic_sizes=[4, 8], system_sizes=[4, 7], n_samples=10, rng=3, **options
+        ),
+    ),
+    "components": Case(
+        study="components",
+        told=lambda result: components_json([result]),
+        jobs=False,
+        cuts={"stats.anova.parts.BLOCK": 7},
+        rounded=1e-12,
+        call=lambda data: sr.components(data.scores, measure="AP", factors=["first", "second"]),
+    ),
+    **{
+        f"stability, {what}": Case(
+            study="stability",
+            told=lambda result: stability_json([result]),
+            jobs=False,
+            listed=False,
+            call=functools.partial(
+                lambda data, facet, runs: sr.stability(
+                    data.scores.with_run_info(system=[run[:5] for run in data.scores.runs])
+                    if runs
+                    else data.scores,
+                    measure="AP",
+                    facet=facet,
+                    n_topics=[50],
+                    rng=3,
+                ),
+                facet=facet,
+                runs=runs,
+            ),
+        )
+        for what, facet, runs in (
+            ("two facets", "none", False),
+            ("instances", "auto", True),
+            ("a crossed facet", "assessor", True),
+        )
+    },
+    "plan": Case(
+        study="plan",
+        told=plan_json,
+        jobs=False,
+        listed=False,
+        call=lambda data: sr.plan(data.scores, minimum_difference=0.1, systems=3),
+        cuts={"stats.planning.variance.RUN_BLOCK": 3},
+        rounded=1e-12,
+    ),
+    "plan, paired": Case(
+        study="plan",
+        told=plan_json,
+        jobs=False,
+        listed=False,
+        call=lambda data: sr.plan(
+            data.scores,
+            minimum_difference=0.1,
+            method="ttest",
+            paired=True,
+            difference_variance="pilot",
+        ),
+    ),
+    "pools": Case(
+        study="pools",
+        told=pools_json,
+        executor=True,
+        call=lambda data, **options: sr.pools(
+            data.runs,
+            data.qrels,
+            measures=["AP", "nDCG@10"],
+            n_trials=3,
+            pilot_topics=[12, 6],
+            minimum_difference=0.2,
+            systems=3,
+            rng=3,
+            **options,
+        ),
+        cuts={"studies.pools.trials.BLOCK": 2, "stats.ranks.correlation.CELLS": 20},
+    ),
+    "instances": Case(
+        study="instances",
+        told=lambda result: instances_json([result]),
+        call=lambda data, **options: sr.instances(
+            complete(data.scores),
+            measure="AP",
+            a="x",
+            b="y",
+            n_samples=150,
+            samples_per_instance=40,
+            n_draws=400,
+            rng=3,
+            **options,
+        ),
+        cuts={"stats.instances.bootstrap.CHUNK": 64},
+        listed=False,
+    ),
+    "instances, a baseline": Case(
+        study="instances",
+        told=lambda result: instances_json([result]),
+        call=lambda data, **options: sr.instances(
+            complete(data.scores.with_run_info(system=data.scores.run_info["team"])),
+            measure="AP",
+            b="team3",
+            n_samples=150,
+            samples_per_instance=40,
+            posterior=False,
+            rng=3,
+            **options,
+        ),
+        cuts={"stats.instances.bootstrap.CHUNK": 64},
+    ),
+    "instances, a single run": Case(
+        study="instances",
+        told=lambda result: instances_json([result]),
+        listed=False,
+        call=lambda data, **options: sr.instances(
+            data.scores.with_run_info(
+                system=["one" if run == "team4-s2" else "x" for run in data.scores.runs]
+            ),
+            measure="AP",
+            a="x",
+            b="one",
+            n_samples=150,
+            samples_per_instance=40,
+            posterior=False,
+            rng=3,
+            **options,
+        ),
+        cuts={"stats.instances.bootstrap.CHUNK": 64},
+    ),
+    "report": Case(study="report", told=_report_json, call=_report),
+    "grid": Case(study="grid", told=scores_json, call=_grid, executor=True, listed=False),
+    "shard": Case(study="shard", told=scores_json, call=_shard, executor=True, listed=False),
+}
+
+NO_STUDY = {
+    **dict.fromkeys(
+        (
+            "as_qrels",
+            "as_run",
+            "as_scores",
+            "join_scores",
+            "qrels_from_dict",
+            "read_qrels",
+            "read_run",
+            "read_runs",
+            "read_scores",
+            "read_topics",
+            "run_from_dict",
+        ),
+        "brings data in as they are; a study puts them in order",
+    ),
+    **dict.fromkeys(
+        ("write_grid", "write_qrels", "write_run", "write_scores", "write_shards"),
+        "writes what it is given",
+    ),
+    **dict.fromkeys(
+        ("cohen_kappa", "correlations", "kendall_tau", "rbo", "symmetric_tau_ap", "tau_ap"),
+        "of two rankings, without random numbers or parts",
+    ),
+    **dict.fromkeys(
+        ("contradictions", "instance_spread", "method_pvalues", "pool_pvalues"),
+        "takes arrays, whose rows and columns have no names to go by",
+    ),
+    **dict.fromkeys(
+        (
+            "equivalence_intervals",
+            "error_rates",
+            "paper_comparisons",
+            "simulated_track",
+            "single_instance_shares",
+        ),
+        "draws its data itself",
+    ),
+    **dict.fromkeys(("builtin_collection", "builtin_runs"), "comes with the package"),
+    **dict.fromkeys(("parse_measure", "register_measure", "true_means"), "has no topics or runs"),
+    "plan_instances": "from variance components alone",
+    "plot": "draws a result",
+    "reproduce": "calls the other studies on a paper's data",
+}
+
+
+def told_of(case: Case, data: Data, **options: Any) -> tuple[Json, Json]:
+    """What a case tells as JSON, and all the fields of its result."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = case.call(data, **options)
+    return as_json(case.told(result)), as_json(told_fields(result))

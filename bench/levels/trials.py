@@ -1,0 +1,623 @@
+"""How often does each test find a difference where there is none? Every test that is offered.
+
+`python -m bench.levels` prints the whole table (docs/levels.md), the tests take a part of it. A
+test is named as its command offers it; `offered` is what the completeness tests compare with
+commands and results. Trials come in chunks whose data depend on seed, data and chunk alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from bench.levels import null_data
+from bench.levels import pvalues as run
+from steadyrank.compute.random import block_stream
+from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
+from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon
+
+ALPHAS = (0.05, 0.01)
+CONFIDENCE = 0.999
+CHUNK = 250
+"""Trials that are drawn together."""
+
+N_RUNS, N_MANY, GRID, N_INSTANCES = 5, 20, (2, 3), (5, 10)
+N_SYSTEMS = 8
+
+SIZES = (10, 25, 50)
+EXACT_SIZES = (7, *SIZES)
+LARGE = 100
+"""Topics for which Wilcoxon's test is no longer exact but normal."""
+
+Draw = Callable[..., Any]
+"""(stream, trials, n_topics=) to the data of one section."""
+
+Rejects = Callable[..., np.ndarray]
+"""(data, levels, seed) to whether each trial is rejected, [level, trial]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LevelTest:
+    """A test as it is offered, the null data it is tried on, and what may be asked of it."""
+
+    name: str
+    offered: tuple[str, ...]
+    """`command --option value` or `Result.field` that it stands for."""
+    rejects: Rejects
+    data: tuple[str, ...]
+    sizes: tuple[int, ...] = SIZES
+    cost: int = 1
+    """Its share of the trials is 1 / cost."""
+    exact: tuple[str, ...] = ()
+    """Data on which it must reject exactly at its level; else at most, if at all."""
+    valid: tuple[str, ...] = ()
+    """Data on which it must not exceed its level, exact or by argument."""
+    foreign: tuple[str, ...] = ()
+    """Data that break what it tests: rejecting them is no error."""
+    paper: bool = False
+    """A paper's own mode, or no correction: shown as it is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """Tests that see the same data."""
+
+    title: str
+    draws: dict[str, Draw]
+    tests: tuple[LevelTest, ...]
+
+
+class Row(NamedTuple):
+    """One test on one kind of data, at one level."""
+
+    test: LevelTest
+    data: str
+    topics: int
+    level: float
+    rejected: int
+    trials: int
+
+    @property
+    def rate(self) -> float:
+        return self.rejected / self.trials
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Exact binomial (Clopper and Pearson)."""
+        found = stats.binomtest(self.rejected, self.trials).proportion_ci(CONFIDENCE)
+        return float(found.low), float(found.high)
+
+    @property
+    def verdict(self) -> str:
+        low, high = self.interval
+        verdict = "exceeds" if low > self.level else "below" if high < self.level else "holds"
+        return f"{verdict} (not its null)" if self.data in self.test.foreign else verdict
+
+
+def rows_of(
+    section: Section,
+    n_trials: int,
+    *,
+    seed: int = 0,
+    sizes: Sequence[int] | None = None,
+    only: Callable[[LevelTest, str], bool] = lambda test, data: True,
+) -> Iterator[Row]:
+    """Rows of a section, each test on its share of the trials."""
+    wanted = (*EXACT_SIZES, LARGE) if sizes is None else sizes
+    for data, draw in section.draws.items():
+        for size in wanted:
+            tests = [
+                test
+                for test in section.tests
+                if data in test.data and size in test.sizes and only(test, data)
+            ]
+            counts = _counts(tests, draw, size, n_trials, (seed, f"{section.title}/{data}/{size}"))
+            for test, (rejected, trials) in zip(tests, counts, strict=True):
+                for level, count in zip(ALPHAS, rejected.tolist(), strict=True):
+                    yield Row(test, data, size, level, count, trials)
+
+
+def _counts(
+    tests: Sequence[LevelTest], draw: Draw, size: int, n_trials: int, key: tuple[int, str]
+) -> list[tuple[np.ndarray, int]]:
+    """How many trials each test rejected at each level, and how many it saw."""
+    rejected = [np.zeros(len(ALPHAS), int) for _ in tests]
+    trials = [max(1, n_trials // test.cost) for test in tests]
+    for chunk, first in enumerate(range(0, max(trials, default=0), CHUNK)):
+        data = draw(block_stream(key[0], key[1], chunk), CHUNK, n_topics=size)
+        for test, found, most in zip(tests, rejected, trials, strict=True):
+            n = min(CHUNK, most - first)
+            if n > 0:
+                some = _first(data, n)
+                found += test.rejects(some, ALPHAS, 1000 * key[0] + chunk).sum(axis=1)
+    return list(zip(rejected, trials, strict=True))
+
+
+def _first(data: Any, n: int) -> Any:
+    """The first n trials; data are an array, or several."""
+    return tuple(each[:n] for each in data) if isinstance(data, tuple) else data[:n]
+
+
+def _runs(n_runs: int, *kinds: str) -> dict[str, Draw]:
+    return {kind: partial(null_data.RUNS[kind], n_runs=n_runs) for kind in kinds}
+
+
+EXCHANGEABLE = null_data.EXCHANGEABLE
+UNEQUAL = ("AP, equal means", "exponential")
+ALL_PAIRS = (*EXCHANGEABLE, *UNEQUAL)
+SPREAD = "unequal spread"
+FAMILIES = (*EXCHANGEABLE, SPREAD)
+
+PAIRS = Section(
+    title="Two runs",
+    draws=_runs(2, *ALL_PAIRS),
+    tests=(
+        LevelTest(
+            name="t",
+            offered=("compare --test t", "PairTests.pvalue", "Difference.pvalue"),
+            rejects=run.pairs(paired_t),
+            data=ALL_PAIRS,
+            exact=("normal",),
+        ),
+        LevelTest(
+            name="wilcoxon",
+            offered=("compare --test wilcoxon",),
+            rejects=run.pairs(wilcoxon),
+            data=ALL_PAIRS,
+            sizes=(*EXACT_SIZES, LARGE),
+            valid=EXCHANGEABLE,
+            foreign=UNEQUAL,
+        ),
+        LevelTest(
+            name="sign",
+            offered=("compare --test sign",),
+            rejects=run.pairs(sign_test),
+            data=ALL_PAIRS,
+            sizes=EXACT_SIZES,
+            valid=EXCHANGEABLE,
+            foreign=UNEQUAL,
+        ),
+        LevelTest(
+            name="randomization",
+            offered=("compare --test randomization", "compare --mode sound"),
+            rejects=run.pairs(randomization, sampled=True),
+            data=ALL_PAIRS,
+            sizes=EXACT_SIZES,
+            valid=EXCHANGEABLE,
+            foreign=UNEQUAL,
+        ),
+        LevelTest(
+            name="bootstrap",
+            offered=("compare --test bootstrap", "compare --alternative two-sided"),
+            rejects=run.pairs(studentized_bootstrap, sampled=True),
+            data=ALL_PAIRS,
+        ),
+        LevelTest(
+            name="bootstrap, greater",
+            offered=("compare --alternative greater",),
+            rejects=run.pairs(studentized_bootstrap, sampled=True, alternative="greater"),
+            data=ALL_PAIRS,
+            cost=4,
+        ),
+        LevelTest(
+            name="randomization, mode paper",
+            offered=("compare --mode paper",),
+            cost=8,
+            rejects=run.pairs(randomization, sampled=True, mode="paper"),
+            data=EXCHANGEABLE,
+            paper=True,
+        ),
+        LevelTest(
+            name="bootstrap, mode paper",
+            offered=("compare --mode paper",),
+            cost=8,
+            rejects=run.pairs(studentized_bootstrap, sampled=True, mode="paper"),
+            data=EXCHANGEABLE,
+            paper=True,
+        ),
+    ),
+)
+
+FAMILY = Section(
+    title=f"All pairs of {N_RUNS} runs: any false claim at all",
+    draws=_runs(N_RUNS, *FAMILIES),
+    tests=(
+        LevelTest(
+            name="t, none",
+            offered=("compare --correction none",),
+            cost=4,
+            paper=True,
+            rejects=run.family(paired_t, "none"),
+            data=FAMILIES,
+        ),
+        LevelTest(
+            name="t, holm",
+            offered=(
+                "compare --correction holm",
+                "CompareResult.pvalue_adjusted",
+                "FamilyMember.pvalue_adjusted",
+            ),
+            rejects=run.family(paired_t, "holm"),
+            data=FAMILIES,
+            valid=("normal", SPREAD),
+        ),
+        LevelTest(
+            name="t, maxt",
+            offered=("compare --correction maxt", "MaxT.pvalue"),
+            cost=10,
+            rejects=run.max_t_family,
+            data=FAMILIES,
+        ),
+        LevelTest(
+            name="t, bonferroni",
+            offered=("compare --correction bonferroni",),
+            cost=4,
+            rejects=run.family(paired_t, "bonferroni"),
+            data=FAMILIES,
+            valid=("normal", SPREAD),
+        ),
+        LevelTest(
+            name="t, bh",
+            offered=("compare --correction bh",),
+            cost=4,
+            rejects=run.family(paired_t, "bh"),
+            data=FAMILIES,
+            valid=("normal", SPREAD),
+        ),
+        LevelTest(
+            name="randomization, holm",
+            offered=("CompareResult.pvalue_adjusted",),
+            cost=4,
+            rejects=run.family(randomization, "holm", sampled=True),
+            data=FAMILIES,
+            valid=EXCHANGEABLE,
+        ),
+        LevelTest(
+            name="tukey",
+            offered=("compare --test tukey",),
+            rejects=run.tukey_range,
+            data=FAMILIES,
+            exact=("normal",),
+        ),
+        LevelTest(
+            name="randomized-tukey",
+            offered=("compare --test randomized-tukey",),
+            cost=20,
+            rejects=run.randomized_range,
+            data=FAMILIES,
+            valid=EXCHANGEABLE,
+            foreign=(SPREAD,),
+        ),
+        LevelTest(
+            name="F of runs, two-way",
+            offered=("AnovaRow.pvalue",),
+            rejects=run.run_f,
+            data=FAMILIES,
+            exact=("normal",),
+        ),
+    ),
+)
+
+MANY = Section(
+    title=f"All pairs of {N_MANY} runs, 1,000 samples: any false claim at all",
+    draws=_runs(N_MANY, "normal"),
+    tests=(
+        LevelTest(
+            name="randomization, holm",
+            offered=("compare --mode sound",),
+            cost=20,
+            rejects=run.family(randomization, "holm", sampled=True),
+            data=("normal",),
+            sizes=(25, 50),
+            valid=("normal",),
+        ),
+        LevelTest(
+            name="randomization, holm, mode paper",
+            offered=("compare --mode paper",),
+            rejects=run.family(randomization, "holm", sampled=True, mode="paper"),
+            cost=20,
+            data=("normal",),
+            sizes=(25, 50),
+            paper=True,
+        ),
+    ),
+)
+
+PARTIAL = Section(
+    title="All pairs of 10 runs, of which two are better than the others",
+    draws={"normal": partial(null_data.some_better, n_runs=10)},
+    tests=(
+        LevelTest(
+            name="t, holm: any false claim",
+            offered=("compare --correction holm",),
+            cost=4,
+            rejects=run.no_false_claim,
+            data=("normal",),
+            valid=("normal",),
+        ),
+        LevelTest(
+            name="t, maxt: any false claim",
+            offered=("compare --correction maxt",),
+            cost=10,
+            rejects=run.max_t_false_claim,
+            data=("normal",),
+        ),
+        LevelTest(
+            name="t, bh: share of false claims",
+            offered=("compare --correction bh",),
+            cost=4,
+            rejects=run.bh_false_share,
+            data=("normal",),
+            valid=("normal",),
+        ),
+    ),
+)
+
+
+GRIDS = ("normal", "interacting", "AP")
+COMPONENTS = Section(
+    title="Components: a grid of 2 × 3, topics as blocks",
+    draws={kind: partial(null_data.grid, shape=GRID, kind=kind) for kind in GRIDS},
+    tests=(
+        LevelTest(
+            name="F, strata topic",
+            offered=("components --strata topic", "components --mode sound"),
+            rejects=run.components_f("topic"),
+            data=GRIDS,
+            exact=("normal", "interacting"),
+        ),
+        LevelTest(
+            name="F, strata none",
+            offered=("components --strata none", "components --mode paper", "AnovaSource.pvalue"),
+            rejects=run.components_f("none"),
+            data=GRIDS,
+            exact=("normal",),
+            foreign=("interacting",),
+        ),
+        LevelTest(
+            name="Tukey, strata topic",
+            offered=("MainEffect.pvalue",),
+            rejects=run.components_tukey("topic"),
+            data=GRIDS,
+            exact=("normal", "interacting"),
+        ),
+        LevelTest(
+            name="Tukey, strata none",
+            offered=("MainEffect.pvalue",),
+            rejects=run.components_tukey("none"),
+            data=GRIDS,
+            exact=("normal",),
+            foreign=("interacting",),
+        ),
+        LevelTest(
+            name="F, unbalanced",
+            offered=("components --unbalanced type3",),
+            cost=50,
+            rejects=run.type_three_f,
+            data=("normal",),
+            sizes=(10,),
+            exact=("normal",),
+        ),
+        LevelTest(
+            name="Tukey-Kramer, unbalanced",
+            offered=("components --unbalanced type3",),
+            cost=50,
+            rejects=run.type_three_tukey,
+            data=("normal",),
+            sizes=(10,),
+            exact=("normal",),
+        ),
+    ),
+)
+
+EXCHANGED, UNRELATED = "exchangeable measures", "unrelated measures"
+AGREE = Section(
+    title="Measures: 100 samples of one set of topics and systems",
+    draws={
+        EXCHANGED: partial(null_data.measures, related=True),
+        UNRELATED: partial(null_data.measures, related=False),
+    },
+    tests=tuple(
+        LevelTest(
+            name=f"F of {effect}, strata {strata}",
+            offered=(f"agree --strata {strata}", "agree --mode paper"),
+            cost=40,
+            rejects=run.agreement(effect, strata),
+            data=data,
+            sizes=(25,),
+            paper=True,
+        )
+        for strata in ("subject", "sample", "none")
+        for effect, data in (("measure_pair", (EXCHANGED, UNRELATED)), ("topic_size", (UNRELATED,)))
+    ),
+)
+
+
+def _varying(nested: bool) -> dict[str, Draw]:
+    return {
+        f"{kind}, {m} instances": partial(
+            null_data.instances, n_instances=m, kind=kind, nested=nested
+        )
+        for kind in ("normal", "AP", "exponential")
+        for m in N_INSTANCES
+    }
+
+
+VARYING = tuple(_varying(nested=False))
+ONE_KIND = tuple(name for name in VARYING if name.startswith("normal"))
+CROSSED = Section(
+    title="A system that varies, against one run",
+    draws=_varying(nested=False),
+    tests=(
+        LevelTest(
+            name="mixed",
+            offered=(
+                "instances pvalue.mixed",
+                "DifferenceTest.pvalue",
+                "instances --mode sound",
+                "instances --claim different",
+            ),
+            rejects=run.mixed,
+            data=VARYING,
+            sizes=SIZES,
+        ),
+        LevelTest(
+            name="mixed, cells missing",
+            offered=("MixedFit.pvalue",),
+            cost=20,
+            rejects=run.missing_cells,
+            data=ONE_KIND[:1],
+            sizes=(25,),
+        ),
+        LevelTest(
+            name="two_way_bootstrap",
+            offered=("instances pvalue.two_way_bootstrap", "TwoWayBootstrap.pvalue"),
+            cost=20,
+            rejects=run.two_way,
+            data=VARYING[:4],
+            sizes=(10, 50),
+        ),
+        LevelTest(
+            name="posterior",
+            offered=("Posterior.pvalue",),
+            cost=50,
+            rejects=run.posterior_p,
+            data=ONE_KIND,
+            sizes=(25,),
+        ),
+        LevelTest(
+            name="mixed_paper",
+            offered=("instances pvalue.mixed_paper", "instances --mode paper"),
+            rejects=run.mixed_paper,
+            data=VARYING,
+            paper=True,
+        ),
+        LevelTest(
+            name="bootstrap (Algorithm 2)",
+            offered=("instances pvalue.bootstrap", "InstanceBootstrap.pvalue"),
+            cost=20,
+            rejects=run.algorithm_two_p,
+            data=VARYING,
+            sizes=(10, 50),
+            paper=True,
+        ),
+    ),
+)
+
+NESTED = Section(
+    title="Two systems that vary",
+    draws=_varying(nested=True),
+    tests=(
+        LevelTest(
+            name="mixed",
+            offered=("instances pvalue.mixed", "DifferenceTest.pvalue"),
+            rejects=run.mixed,
+            data=VARYING,
+        ),
+        LevelTest(
+            name="two_way_bootstrap",
+            offered=("instances pvalue.two_way_bootstrap",),
+            cost=20,
+            rejects=run.two_way,
+            data=VARYING[:4],
+            sizes=(10, 50),
+        ),
+        LevelTest(
+            name="mixed_paper",
+            offered=("instances pvalue.mixed_paper",),
+            rejects=run.mixed_paper,
+            data=VARYING,
+            paper=True,
+        ),
+    ),
+)
+
+MARGINS = Section(
+    title="Equivalence: the true difference is the margin",
+    draws=_runs(2, *ALL_PAIRS),
+    tests=(
+        LevelTest(
+            name="non-inferior, difference -delta",
+            offered=("EquivalenceTest.pvalue_non_inferiority", "instances --claim non_inferior"),
+            rejects=run.non_inferiority,
+            data=ALL_PAIRS,
+            exact=("normal",),
+        ),
+        LevelTest(
+            name="equivalent, difference delta",
+            offered=(
+                "EquivalenceTest.pvalue_equivalence",
+                "EquivalenceTest.pvalue_non_superiority",
+                "instances --claim equivalent",
+            ),
+            rejects=run.equivalence,
+            data=ALL_PAIRS,
+            exact=("normal",),
+        ),
+    ),
+)
+
+MARGIN_TABLE = Section(
+    title=f"A table of {N_SYSTEMS} systems, each at the margin from a baseline: any claim",
+    draws=_runs(N_SYSTEMS + 1, "normal"),
+    tests=(
+        LevelTest(
+            name="not worse, holm",
+            cost=4,
+            data=("normal",),
+            valid=("normal",),
+            offered=("FamilyMember.pvalue_non_inferiority_adjusted",),
+            rejects=run.margin_table("pvalue_non_inferiority"),
+        ),
+        LevelTest(
+            name="within, holm",
+            cost=4,
+            data=("normal",),
+            valid=("normal",),
+            offered=("FamilyMember.pvalue_equivalence_adjusted",),
+            rejects=run.margin_table("pvalue_equivalence"),
+        ),
+    ),
+)
+
+SWEEP = Section(
+    title="A sweep over four settings, each worse by the margin: any that passes",
+    draws=_runs(5, "normal"),
+    tests=(
+        LevelTest(
+            name="smallest not worse",
+            offered=("InstancesTable.smallest_non_inferior",),
+            cost=4,
+            rejects=run.sweep("sound"),
+            data=("normal",),
+            exact=("normal",),
+        ),
+        LevelTest(
+            name="smallest not worse, mode paper",
+            offered=("instances --mode paper",),
+            cost=4,
+            rejects=run.sweep("paper"),
+            data=("normal",),
+            paper=True,
+        ),
+    ),
+)
+
+SECTIONS = (
+    PAIRS,
+    FAMILY,
+    MANY,
+    PARTIAL,
+    COMPONENTS,
+    AGREE,
+    CROSSED,
+    NESTED,
+    MARGINS,
+    MARGIN_TABLE,
+    SWEEP,
+)

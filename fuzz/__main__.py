@@ -1,0 +1,283 @@
+"""Bad input by the million, in processes of limited memory; or guided by coverage.
+
+    python -m fuzz 1000000             mutants of every reader, and command lines
+    python -m fuzz 50000 --only topics
+    python -m fuzz --coverage scores-long --seconds 60     (needs atheris)
+
+Every case must end within its time, within 2 GB more than the process needed before, and with an
+answer or an error of steadyrank's own. What fails is printed with its number, which `--first`
+takes to see it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+ROOM = 2 << 30
+BATCH = 5_000
+CASES = 1 / 50
+"""Command lines per mutant: they take fifty times as long."""
+
+warnings.simplefilter("ignore")
+
+
+def all_targets() -> dict:
+    from fuzz import line_targets, reader_targets, text_targets
+
+    return {**line_targets.TARGETS, **reader_targets.TARGETS, **text_targets.TARGETS}
+
+
+def peak_memory() -> int:
+    """Bytes that this process has ever held at once, where the system can say."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
+
+
+def limit_memory() -> None:
+    """At most ROOM more than now, where the system can say how much that is."""
+    try:
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (ImportError, OSError):
+        return
+    most = pages * resource.getpagesize() + ROOM
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+@dataclass
+class Tally:
+    """What one target's cases came to."""
+
+    cases: int = 0
+    refused: int = 0
+    slowest: float = 0.0
+    peak: int = 0
+    failures: int = 0
+
+    def add(self, other: Tally) -> None:
+        self.cases += other.cases
+        self.refused += other.refused
+        self.slowest = max(self.slowest, other.slowest)
+        self.peak = max(self.peak, other.peak)
+        self.failures += other.failures
+
+
+def mutants_of(name: str, place: Path) -> Callable[[int], bool]:
+    """A function from a number to whether that mutant is refused, and all it needs loaded."""
+    from fuzz.mutants import mutant, outcome
+
+    target = all_targets()[name]
+    for seed in target.seeds:  # loads and compiles what the reader needs, however long it takes
+        (place / "seed").write_bytes(seed)
+        target.check(place / "seed")
+    return lambda number: outcome(target, mutant(target, number), place / "mutant") == "refused"
+
+
+def commands(place: Path) -> Callable[[int], bool]:
+    from fuzz.command_cases import case, run_case, told, write_files
+    from steadyrank import cli
+    from steadyrank.cli import output
+
+    output.PATIENCE = float("inf")  # Progress of a slow machine is no error.
+    files = write_files(place)
+    names = [name for name in cli.COMMANDS if name not in ("doctor", "demo", "reproduce")]
+
+    def refused(number: int) -> bool:
+        out, err = io.StringIO(), io.StringIO()
+        words = case(names[number % len(names)], number // len(names), files, place)
+        with redirect_stdout(out), redirect_stderr(err):
+            code = run_case(words)
+        told(code, err.getvalue())
+        return code != 0
+
+    for number in range(len(names)):
+        refused(number)
+    return refused
+
+
+def run_batch(name: str, first: int, last: int, log: Path) -> None:
+    """One process's share; `log` holds the number it is at, for whoever finds it dead."""
+    tally = Tally()
+    with tempfile.TemporaryDirectory() as folder, open(log, "w") as at:
+        os.chdir(folder)
+        place = Path(folder)
+        refused = commands(place) if name == "commands" else mutants_of(name, place)
+        before = peak_memory()
+        limit_memory()
+        for number in range(first, last):
+            at.seek(0)
+            at.write(f"{number:12d}")
+            at.flush()
+            started = time.monotonic()
+            tally.refused += refused(number)
+            tally.slowest = max(tally.slowest, time.monotonic() - started)
+        tally.cases, tally.peak = last - first, peak_memory() - before
+        os.chdir("/")
+    print(json.dumps(asdict(tally)))
+
+
+def batches(total: int, names: list[str], first: int) -> list[tuple[str, int, int]]:
+    """As many cases as asked, in turns of all targets, so that a run cut short tried each."""
+    weights = {name: CASES if name == "commands" else 1.0 for name in names}
+    whole = sum(weights.values())
+    shares = {name: max(1, round(total * weight / whole)) for name, weight in weights.items()}
+    shares[names[0]] += max(0, total - sum(shares.values()))
+    cut = [
+        (turn, name, first + start, first + min(start + size, share))
+        for name, share in shares.items()
+        for size in [BATCH // 20 if name == "commands" else BATCH]
+        for turn, start in enumerate(range(0, share, size))
+    ]
+    return [(name, start, stop) for _, name, start, stop in sorted(cut, key=lambda part: part[0])]
+
+
+def try_batch(name: str, start: int, stop: int) -> Tally:
+    """A batch in a process of its own, and in another one behind every case that fails."""
+    tally = Tally()
+    while start < stop:
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder) / "number"
+            words = [sys.executable, "-m", "fuzz", "--batch", name, str(start), str(stop), str(log)]
+            made = subprocess.run(words, capture_output=True, text=True, errors="replace")
+            at = int(log.read_text().strip() or start) if log.exists() else start
+        if made.returncode == 0:
+            tally.add(Tally(**json.loads(made.stdout.splitlines()[-1])))
+            break
+        tally.add(Tally(cases=at - start + 1, failures=1))
+        print(f"FAILED: {name} number {at}, exit {made.returncode}\n{made.stderr[-1500:]}")
+        start = at + 1
+    return tally
+
+
+def run_all(total: int, names: list[str], first: int, minutes: float, jobs: int) -> int:
+    """Every batch until the number or the time is reached, and the table of what came of it."""
+    tallies = {name: Tally() for name in names}
+    until = time.monotonic() + 60 * minutes
+    done, failures = 0, 0
+
+    def work(part: tuple[str, int, int]) -> tuple[str, Tally]:
+        return part[0], try_batch(*part) if time.monotonic() < until else Tally()
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for name, tally in pool.map(work, batches(total, names, first)):
+            tallies[name].add(tally)
+            done, failures = done + tally.cases, failures + tally.failures
+            print(f"{done:,} cases, {failures} failures", file=sys.stderr, flush=True)
+    print("| what is read | cases | refused | slowest | memory beyond the start | failures |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for name, tally in tallies.items():
+        print(
+            f"| {name} | {tally.cases:,} | {tally.refused / max(1, tally.cases):.0%} "
+            f"| {tally.slowest:.2g} s | {tally.peak / 2**20:.0f} MB | {tally.failures} |"
+        )
+    print(f"| all | {done:,} | | | | {failures} |")
+    return 1 if failures else 0
+
+
+GUIDED = [
+    f"steadyrank.{name}"
+    for name in (
+        "data.read.csv_cells",
+        "data.read.score_files",
+        "data.read.run_info",
+        "data.interop.frames",
+        "data.interop.datasets",
+        "data.read.sources",
+        "measures.names",
+        "retrieval.engine.collections",
+        "retrieval.engine.topics",
+        "compute.stores",
+        "cli.topics",
+        "cli.inputs",
+        "cli.maker_options",
+    )
+]
+"""Modules without kernels, which must not be changed before Numba sees them."""
+
+
+def guided(name: str, seconds: float) -> None:
+    """One target for as long as asked, led by which branches a mutant reaches."""
+    try:
+        import atheris
+    except ImportError:
+        sys.exit("fuzz: --coverage needs atheris, which has no wheel for every Python")
+    # Kernels must not be changed, so what reads runs goes unguided.
+    import steadyrank.data.read.runs
+
+    for module in GUIDED:
+        sys.modules.pop(module, None)  # loaded again, with its branches told
+    with atheris.instrument_imports(include=[*GUIDED, "csv", "json.decoder", "html"]):
+        import steadyrank.cli.inputs
+        import steadyrank.cli.maker_options
+        import steadyrank.cli.topics
+        import steadyrank.data.read.score_files
+        import steadyrank.retrieval.engine.topics  # noqa: F401
+    from fuzz.mutants import outcome
+
+    target = all_targets()[name]
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = Path(folder) / "corpus"
+        corpus.mkdir()
+        for number, seed in enumerate(target.seeds):
+            (corpus / str(number)).write_bytes(seed)
+
+        def one(data: bytes) -> None:
+            outcome(target, data, Path(folder) / "mutant")
+
+        atheris.Setup(
+            [
+                sys.argv[0],
+                f"-max_total_time={int(seconds)}",
+                "-rss_limit_mb=4096",
+                "-print_final_stats=1",
+                str(corpus),
+            ],
+            one,
+        )
+        atheris.Fuzz()
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--batch"]:
+        name, first, last, log = sys.argv[2:]
+        run_batch(name, int(first), int(last), Path(log))
+        return
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("number", type=int, nargs="?", default=1_000_000)
+    parser.add_argument("--only", metavar="TARGET")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--minutes", type=float, default=float("inf"))
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--coverage", metavar="TARGET")
+    parser.add_argument("--seconds", type=float, default=60)
+    given = parser.parse_args()
+    if given.coverage:
+        guided(given.coverage, given.seconds)
+        return
+    names = [given.only] if given.only else [*all_targets(), "commands"]
+    sys.exit(run_all(given.number, names, given.first, given.minutes, given.jobs))
+
+
+if __name__ == "__main__":
+    main()

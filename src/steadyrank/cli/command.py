@@ -1,0 +1,69 @@
+"""What every command is: its help in sections, and errors that speak of options.
+
+Help lists what a command alone has first, then what it prints and how it works, then how it
+reads files, which is the same for all.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import click
+
+from steadyrank.cli.output import told_on_stderr
+from steadyrank.cli.wording import in_options
+from steadyrank.errors import InputError
+
+HelpRecord = tuple[str, str]
+
+
+class OutputOption(click.Option):
+    """An option about what is printed or written, or about how the work is done."""
+
+
+class ReadingOption(click.Option):
+    """An option about how files are read."""
+
+
+SECTIONS = ("Options", "Output and execution", "Reading")
+
+
+class Command(click.Command):
+    """A command of `steadyrank`."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command: warnings and errors are single lines that speak of its options."""
+        with told_on_stderr(ctx.params["quiet"], self):
+            try:
+                return super().invoke(ctx)
+            except InputError as error:
+                error.args = (in_options(str(error), self),)
+                raise
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, section by section."""
+        for title, records in self.help_sections(ctx).items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+    def help_sections(self, ctx: click.Context) -> dict[str, list[HelpRecord]]:
+        """Options and what they do, by the sections that have any."""
+        sections: dict[str, list[HelpRecord]] = {title: [] for title in SECTIONS}
+        for parameter in self.get_params(ctx):
+            # Newer versions of Click have records of arguments, too; these stand in the usage.
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                sections[_section_of(parameter)].append(record)
+        return {title: records for title, records in sections.items() if records}
+
+
+def _section_of(option: click.Option) -> str:
+    own, output, reading = SECTIONS
+    if isinstance(option, ReadingOption):
+        return reading
+    # Click itself makes --help.
+    return output if isinstance(option, OutputOption) or "--help" in option.opts else own
+
+
+subcommand = functools.partial(click.command, cls=Command, context_settings={"show_default": True})

@@ -1,0 +1,169 @@
+"""What `grid` and `shard` do alike: make runs, score or write them, and show what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from steadyrank.cli.output import (
+    Output,
+    check_folders,
+    emit,
+    progress_bar,
+    tell_if_compiling,
+    terminal_looks,
+)
+from steadyrank.errors import InputError
+from steadyrank.words import counted
+
+if TYPE_CHECKING:
+    from steadyrank.data.scores import Scores
+    from steadyrank.present.table import Table
+    from steadyrank.retrieval.makers.runs import WrittenRuns
+
+
+class Maker(NamedTuple):
+    """What makes the runs of a command."""
+
+    score: Callable[..., Scores]
+    write: Callable[..., WrittenRuns]
+    kernel: Any
+    """The one that takes longest to compile."""
+
+
+def make_and_show(
+    load: Callable[[], Maker],
+    tables: tuple[Callable[[Scores], Table], Callable[[WrittenRuns], Table]],
+    *,
+    corpus: str,
+    topics: str | None,
+    out: str | None,
+    qrels: str | None,
+    measures: tuple[str, ...],
+    scores_file: str | None,
+    missing: str,
+    no_relevant: str,
+    store: str | None,
+    output: Output,
+    **options: Any,
+) -> None:
+    """Make the runs, and show their scores, or what was written, by one of the two `tables`."""
+    _check_places(out, output.path, scores_file)
+    scored = _wants_scores(out, qrels, measures, scores_file, store)
+    given = {key: value for key, value in options.items() if value is not None}
+    with (
+        progress_bar("bytes of documents", output.quiet) as reading,
+        progress_bar("runs", output.quiet) as progress,
+    ):
+        from steadyrank.measures.evaluate import DEFAULT_MEASURES
+
+        maker = load()
+        tell_if_compiling(output.quiet, maker.kernel)
+        given |= {"reading": reading, "progress": progress}
+        if scored:
+            scores = maker.score(
+                corpus,
+                topics,
+                qrels=qrels,
+                measures=measures or DEFAULT_MEASURES,
+                missing=missing,
+                no_relevant=no_relevant,
+                out=out,
+                store=store,
+                **given,
+            )
+            if scores_file is not None:
+                _keep_scores(scores, scores_file)
+            rows, table = _rows_of(scores), tables[0](scores)
+        else:
+            result = maker.write(corpus, topics, out=str(out), **given)
+            rows, table = result.rows(), tables[1](result)
+    looks = terminal_looks(output)
+    emit(_text_of_rows(rows, table, output.format, out, looks), output.path)
+
+
+def written_caption(result: WrittenRuns) -> str:
+    """What lies where, and how much of it is new."""
+    return (
+        f"{counted(len(result.runs), 'run')} on {counted(result.n_topics, 'topic')} and "
+        f"{counted(result.n_documents, 'document')} in {result.folder}, {result.written} of them "
+        "made now."
+    )
+
+
+def _wants_scores(
+    out: str | None,
+    qrels: str | None,
+    measures: Sequence[str],
+    scores_file: str | None,
+    store: str | None,
+) -> bool:
+    """Whether runs are to be scored; refuses a command that would leave nothing behind."""
+    scored = bool(qrels or measures or scores_file or store)
+    if out is None and not scored:
+        raise InputError(
+            "nothing to make: name a folder for the runs (--out DIR), judgments to score them by "
+            "(--qrels FILE), or both"
+        )
+    return scored
+
+
+def _check_places(out: str | None, output: str | None, scores_file: str | None) -> None:
+    """Refuse at once what could not be written in the end."""
+    check_folders(scores_file)
+    for path in (output, scores_file):
+        if out is not None and path is not None and Path(path).absolute() == Path(out).absolute():
+            raise InputError(f"{path}: is the folder of --out: name a file")
+    if scores_file is not None and Path(scores_file).suffix not in (".csv", ".parquet"):
+        raise InputError(f"{scores_file}: scores are written as .csv or .parquet")
+
+
+def _keep_scores(scores: Scores, scores_file: str) -> None:
+    """Write the scores; beside a CSV, which has no room for them, the components."""
+    from steadyrank.compute.files import check_still_there, write_whole
+    from steadyrank.data.read.csv_cells import csv_line
+    from steadyrank.data.read.score_files import write_scores
+
+    path = Path(scores_file)
+    check_still_there(path.parent)
+    write_scores(scores, scores_file)
+    if path.suffix == ".csv":
+        columns = list(scores.run_info)
+        rows = zip(scores.runs, *scores.run_info.values(), strict=True)
+        info = "".join(map(csv_line, [["run", *columns], *rows]))
+        write_whole(path.with_name(f"{path.stem}.run-info.csv"), info)
+
+
+def _rows_of(scores: Scores) -> list[dict[str, Any]]:
+    """One dictionary per run: what is known of it, and its means."""
+    means = scores.mean().T.tolist()
+    return [
+        {
+            "run": run,
+            **{key: column[i] for key, column in scores.run_info.items()},
+            "mean": dict(zip(scores.measures, means[i], strict=True)),
+        }
+        for i, run in enumerate(scores.runs)
+    ]
+
+
+def _text_of_rows(
+    rows: list[dict[str, Any]], table: Table, form: str, out: str | None, looks: dict[str, Any]
+) -> str:
+    """The result: a table for people, all runs for programs."""
+    from steadyrank.data.read.csv_cells import csv_line
+    from steadyrank.present.json import to_json
+    from steadyrank.present.table import render
+
+    if form == "json":
+        return to_json({"runs": rows, "out": out})
+    if form == "csv":
+        means = [row.pop("mean", {}) for row in rows]
+        header = [*rows[0], *means[0]]
+        lines = [
+            [*row.values(), *map(repr, mean.values())]
+            for row, mean in zip(rows, means, strict=True)
+        ]
+        return "".join(map(csv_line, [header, *lines]))
+    return render(table, form, **looks)

@@ -1,0 +1,268 @@
+"""`Runs`: runs that are not yet read, and how to read them, said once.
+
+For every study that takes runs. A pass opens each file once and lets it go again, so memory
+does not grow with their number; several passes can share what was read, up to a bound.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from steadyrank.compute.executors import Progress, map_in_order, stream_in_order, workers
+from steadyrank.data.ids import PADDING, Ids
+from steadyrank.data.interop.objects import converted_run
+from steadyrank.data.read.run_files import Reading, load_run
+from steadyrank.data.read.run_info import check_rows, describe_run, describe_runs, read_run_rows
+from steadyrank.data.read.trec import ODDITY_ADVICE, Table, spare_table
+from steadyrank.data.run import Run
+from steadyrank.errors import InputError, SteadyrankWarning
+
+Answer = TypeVar("Answer")
+
+MEMORY = "<memory>"
+"""Stands for the file of a run that was not read from one."""
+
+MOST_KEPT = 1 << 30
+"""Bytes of runs that several passes share: about 25 million retrieved documents."""
+
+
+class KeptRuns:
+    """What several passes over the same runs share: runs up to a bound, digests of all files."""
+
+    def __init__(self, memory: int):
+        self.memory = memory
+        self.runs: dict[int, Run] = {}
+        """By the identity of what was read, which sources hold on to."""
+        self.digests: dict[Path, str] = {}
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[KeptRuns], tuple[int]]:
+        return KeptRuns, (0,)  # Another process reads for itself.
+
+    def offer(self, given: Any, run: Run) -> None:
+        """Keep a copy of the run if it still fits: its own columns may be used again."""
+        size = _memory_of(run)
+        with self._lock:
+            if size > self.memory:
+                return
+            self.memory -= size
+        self.runs[id(given)] = _compact(run)
+
+
+def _memory_of(run: Run) -> int:
+    documents = run.documents
+    columns = (run.scores, run.blocks, documents.hashes, documents.offsets)
+    return sum(column.nbytes for column in columns) + int(documents.offsets[-1]) + PADDING
+
+
+def _compact(run: Run) -> Run:
+    """The run in memory of its own, as much as it needs and no more."""
+    documents = run.documents
+    data = documents.data[: int(documents.offsets[-1]) + PADDING].copy()
+    ids = Ids(data, documents.offsets.copy(), documents.hashes.copy())
+    return replace(run, documents=ids, scores=run.scores.copy())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Source:
+    """One run that is not yet read: a file, another tool's object, or a `Run`."""
+
+    given: Any
+    reading: Reading
+    name: str | None = None
+    """What the user calls it."""
+    kept: KeptRuns | None = None
+
+    def read(self) -> Run:
+        """The run, in memory of its own."""
+        with self.opened() as run:
+            return run if isinstance(self.given, Run) else _compact(run)
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[Run]:
+        """The run, whose columns last as long as the block."""
+        if self.kept is not None and id(self.given) in self.kept.runs:
+            yield self.kept.runs[id(self.given)]
+        elif isinstance(self.given, Path):
+            with spare_table() as table:
+                run = self._loaded(self.given, table)
+                if self.kept is not None:
+                    self.kept.offer(self.given, run)
+                yield run
+        else:
+            run, _ = converted_run(self.given, name=self.name, duplicates=self.reading.duplicates)
+            if self.kept is not None and not isinstance(self.given, Run):
+                self.kept.offer(self.given, run)
+            yield run
+
+    def _loaded(self, path: Path, table: Table) -> Run:
+        if self.kept is None or path in self.kept.digests:
+            return load_run(path, self.reading, table)
+        digest = hashlib.sha256()
+        run = load_run(path, self.reading, table, digest)
+        self.kept.digests[path] = digest.hexdigest()
+        return run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Runs:
+    """Runs that are not yet read, with how to read them; made by `read_runs`.
+
+    Iterating reads them one after the other, a few ahead in parallel, and yields `Run`
+    objects in the order given. Two runs of one name are an error; what was odd about files
+    is warned of when all have been read. `len` counts the runs, an index reads one of them, a
+    slice is `Runs` again, and `list` holds all in memory.
+    """
+
+    sources: tuple[Source, ...]
+    reading: Reading
+    kept: KeptRuns | None = None
+    jobs: int | None = None
+    executor: Executor | None = None
+    progress: Progress | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def __repr__(self) -> str:
+        return f"<Runs: {len(self)} to read>"
+
+    @overload
+    def __getitem__(self, place: int) -> Run: ...
+    @overload
+    def __getitem__(self, place: slice) -> Runs: ...
+    def __getitem__(self, place: int | slice) -> Run | Runs:
+        if isinstance(place, slice):
+            return replace(self, sources=self.sources[place])
+        return self._described(self.sources[place].read(), read_run_rows(self.reading.run_info))
+
+    def __iter__(self) -> Iterator[Run]:
+        rows = read_run_rows(self.reading.run_info)
+        headers: dict[str, Run] = {}
+        with workers(jobs=self.jobs, executor=self.executor) as pool:
+            for run in stream_in_order(Source.read, self.sources, pool, progress=self.progress):
+                _note_name(run, headers)
+                yield self._described(run, rows)
+        self._warn_oddities([*headers.values()])
+        check_rows(self.reading.run_info, rows, [*headers])
+
+    @property
+    def files(self) -> list[Path]:
+        """The files among the runs."""
+        return [source.given for source in self.sources if isinstance(source.given, Path)]
+
+    @property
+    def digests(self) -> Mapping[Path, str]:
+        """SHA-256 of the files that were read, where runs are kept."""
+        return {} if self.kept is None else self.kept.digests
+
+    def reread(self, reading: Reading) -> Runs:
+        """The same runs, to be read in another way."""
+        sources = tuple(replace(source, reading=reading, kept=None) for source in self.sources)
+        return replace(self, sources=sources, reading=reading, kept=None)
+
+    def at(self, places: Sequence[int]) -> Runs:
+        """Some of the runs."""
+        return replace(self, sources=tuple(self.sources[place] for place in places))
+
+    def keeping(self, memory: int | None = None) -> Runs:
+        """The same runs; what is read of files stays for later passes, up to `memory` bytes.
+
+        Beyond that (a gigabyte unless given), files are read again in every pass.
+        """
+        kept = KeptRuns(MOST_KEPT if memory is None else memory)
+        sources = tuple(replace(source, kept=kept) for source in self.sources)
+        return replace(self, sources=sources, kept=kept)
+
+    def map(
+        self,
+        function: Callable[[Run], Answer],
+        *,
+        jobs: int | None = None,
+        scheduler: str | None = None,
+        executor: Executor | None = None,
+        progress: Progress | None = None,
+    ) -> list[Answer]:
+        """One pass: what a function makes of every run, which it must not hold on to."""
+        with workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool:
+            one = partial(_applied, function=function)
+            return map_in_order(one, self.sources, pool, progress=progress)
+
+    def check_headers(self, headers: Sequence[Run]) -> None:
+        """After a pass, with every run's header: names must differ, oddities are warned of."""
+        seen: dict[str, Run] = {}
+        for run in headers:
+            _note_name(run, seen)
+        self._warn_oddities(headers)
+
+    def info(self, headers: Sequence[Run]) -> list[Mapping[str, str]]:
+        """What is known about each run, from itself, its name or the run information."""
+        known = describe_runs([run.name for run in headers], **self.reading.about)
+        return [{**run.info, **known[run.name]} for run in headers]
+
+    def _described(self, run: Run, rows: Mapping[str, Mapping[str, str]]) -> Run:
+        about = describe_run(
+            run.name, rows, team_from=self.reading.team_from, system_from=self.reading.system_from
+        )
+        return replace(run, info={**run.info, **about})
+
+    def _warn_oddities(self, headers: Sequence[Run]) -> None:
+        # Whoever gives a `Run` that was never in a file has been warned when it was made.
+        warn_oddities(
+            [
+                run
+                for source, run in zip(self.sources, headers, strict=True)
+                if run.source is not None or not isinstance(source.given, Run)
+            ]
+        )
+
+
+def _applied(source: Source, *, function: Callable[[Run], Answer]) -> Answer:
+    with source.opened() as run:
+        return function(run)
+
+
+def _note_name(run: Run, seen: dict[str, Run]) -> None:
+    """Two runs under one name would overwrite each other."""
+    if run.name in seen:
+        remedy = (
+            "rename one, or give runs as {name: run}"
+            if run.source is None
+            else 'name runs by their files with name_from="file"'
+        )
+        first = seen[run.name].source or MEMORY
+        raise InputError(
+            f"{run.source or MEMORY}: the run is named {run.name!r}, as is {first}: {remedy}"
+        )
+    seen[run.name] = header_of(run)
+
+
+def header_of(run: Run) -> Run:
+    """The run's name and notes alone, so that thousands of runs do not stay in memory."""
+    nothing = Ids(np.empty(0, np.uint8), np.zeros(1, np.int64), np.empty(0, np.uint64))
+    return replace(
+        run, topics=(), blocks=np.zeros(1, np.int64), documents=nothing, scores=np.empty(0)
+    )
+
+
+def warn_oddities(runs: Sequence[Run]) -> None:
+    """One warning per kind of oddity, counted over all runs."""
+    kinds = dict.fromkeys(what for run in runs for what in run.oddities)
+    for what in kinds:
+        odd = [run for run in runs if what in run.oddities]
+        count = sum(run.oddities[what] for run in odd)
+        first = str(odd[0].source or f"run {odd[0].name!r}")
+        where = first if len(odd) == 1 else f"{len(odd)} runs, first {first}"
+        advice = f" ({ODDITY_ADVICE[what]})" if what in ODDITY_ADVICE else ""
+        warnings.warn(f"{where}: {count} {what}{advice}", SteadyrankWarning, stacklevel=4)

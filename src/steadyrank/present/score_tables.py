@@ -1,0 +1,85 @@
+"""Scores as tables: means by run, every score by topic, and what ties could move."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.scores import Scores
+from steadyrank.present.cells import name, number
+from steadyrank.present.table import Table, render
+from steadyrank.words import counted
+
+
+def means_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
+    """Mean scores: a row a run, best first by the first measure, a column a measure."""
+    means = scores.mean().T
+    order = np.lexsort((np.arange(len(means)), -np.nan_to_num(means[:, 0], nan=-np.inf)))
+    means, shown = means[order], f".{digits}f"
+    return Table(
+        header=["run", *scores.measures],
+        rows=[
+            [name(scores.runs[i]), *(number(value, shown) for value in row)]
+            for i, row in zip(order, means, strict=True)
+        ],
+        best=_best(means),
+        caption=caption or f"Means over {counted(len(scores.topics), 'topic')}.",
+    )
+
+
+def topics_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
+    """Every score: a row a topic, a column a run and measure, and the means at the end."""
+    several = len(scores.measures) > 1
+    header = [
+        f"{run} {measure}" if several else run for measure in scores.measures for run in scores.runs
+    ]
+    columns = scores.values.reshape(-1, len(scores.topics))
+    figures = np.column_stack([columns, scores.mean().ravel()]).T
+    names, shown = [*scores.topics, "mean"], f".{digits}f"
+    rows = [
+        [name(topic), *(number(value, shown) for value in row)]
+        for topic, row in zip(names, figures, strict=True)
+    ]
+    measure = scores.measures[0] if not several else "Scores"
+    return Table(header=["topic", *header], rows=rows, caption=caption or f"{measure} by topic.")
+
+
+def scores_text(
+    scores: Scores, form: str, *, per_topic: bool = False, digits: int = 4, **looks: Any
+) -> str:
+    """Means, or with `per_topic` every score, and how far ties could move them."""
+    table = (topics_table if per_topic else means_table)(scores, digits=digits)
+    caption = f"{table.caption} {ties_sentence(scores, digits=digits)}".strip()
+    return render(replace(table, caption=caption), form, **looks)
+
+
+def ties_sentence(scores: Scores, *, digits: int = 4) -> str:
+    """How far the order of tied documents could move a mean, where `evaluate` found out."""
+    spans = [
+        (high - low, measure, run, low, high)
+        for measure, runs in scores.meta.get("tie_bounds", {}).items()
+        for run, (low, high) in runs.items()
+        if high > low
+    ]
+    if not spans:
+        return ""
+    _, measure, run, low, high = max(spans)
+    if round(high - low, digits) == 0:
+        return f"Ties could move no mean by {10.0**-digits:.{digits}f}."
+    return (
+        f"The order of tied documents could move means; most of all {measure} of {run}: "
+        f"{low:.{digits}f} to {high:.{digits}f}."
+    )
+
+
+def _best(means: np.ndarray) -> frozenset[tuple[int, int]]:
+    """The largest mean of every column, unless there is nothing to choose from."""
+    if len(means) < 2:
+        return frozenset()
+    return frozenset(
+        (int(row), column + 1)
+        for column in range(means.shape[1])
+        for row in np.flatnonzero(means[:, column] == np.nanmax(means[:, column], initial=-np.inf))
+    )

@@ -1,0 +1,90 @@
+"""Drawings that several studies share: correlations as a heat map, sources of variance as bars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from steadyrank.present.plot_style import (
+    COLOURS,
+    DARK,
+    heat,
+    label,
+    legend,
+    name_columns,
+    name_rows,
+)
+from steadyrank.present.svg import tell
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from steadyrank.stats.anova.balanced import Anova, AnovaSource
+
+BRIGHT = 0.6
+"""Cells of a heat map above this share of its range are bright enough for dark text."""
+
+
+def draw_taus(ax: Axes, tau: np.ndarray, names: Sequence[str]) -> None:
+    """Correlations of measures as a heat map with their values; NaN stays blank."""
+    low = min(0.0, float(np.nanmin(tau, initial=0.0)))
+    texts = [
+        f"{a} – {b}: tau {tau[i, j]:.4f}" for i, a in enumerate(names) for j, b in enumerate(names)
+    ]
+    heat(ax, tau, low=low, high=1.0, texts=texts)
+    for (i, j), value in np.ndenumerate(tau):
+        if not math.isnan(value):
+            shade = DARK if value - low > BRIGHT * (1.0 - low) else "white"
+            ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize="x-small", color=shade)
+    name_columns(ax, names)
+    name_rows(ax, names)
+
+
+def draw_omegas(
+    ax: Axes,
+    tables: Mapping[str, Anova],
+    limits: Mapping[str, Mapping[str, tuple[float, float]]] | None = None,
+) -> None:
+    """Partial omega squared of all effects, a bar for each table, with intervals if any."""
+    first = next(iter(tables.values()))
+    names = [s.source for s in first.sources if not math.isnan(s.omega_squared)]
+    height = 0.8 / len(tables)
+    for k, (words, table) in enumerate(tables.items()):
+        found = [table.source(name) for name in names]
+        place = np.arange(len(names)) + height * (k - (len(tables) - 1) / 2)
+        bars = ax.barh(
+            place,
+            [s.omega_squared for s in found],
+            height,
+            label=words,
+            color=COLOURS[k],
+            hatch="//" if k else "",
+            edgecolor="white",
+        )
+        ends = (limits or {}).get(words, {})
+        for y, line in zip(place, found, strict=True):
+            if line.source in ends:
+                ax.plot(ends[line.source], [y, y], color=DARK, linewidth=1.0)
+        texts = [f"{words}, {_source(s.source)}: {_omega(s, ends.get(s.source))}" for s in found]
+        tell(bars, texts)
+    name_rows(ax, [_source(name) for name in names])
+    ax.set_xlim(left=0)
+    label(ax, x="share of variance explained (partial omega squared)")
+    legend(ax, loc="lower right")
+
+
+def _omega(line: AnovaSource, limits: tuple[float, float] | None) -> str:
+    """An effect size with its interval or test, whichever there is."""
+    text = f"omega² {line.omega_squared:.4f}"
+    if limits is not None:
+        return f"{text} [{limits[0]:.4f}, {limits[1]:.4f}]"
+    return (
+        text if math.isnan(line.pvalue) else f"{text}, F {line.statistic:.4g}, p {line.pvalue:.3g}"
+    )
+
+
+def _source(name: str) -> str:
+    return name.replace("_", " ").replace(":", " × ")

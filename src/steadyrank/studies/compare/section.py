@@ -1,0 +1,192 @@
+"""The section of a report about pairs of runs: who beats whom, how surely, by how much."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from steadyrank.present.cells import MOST_CELLS, name, number, percent, pvalue, span, table, whole
+from steadyrank.present.table import Cell, Table
+from steadyrank.stats.run_means import best_first
+from steadyrank.studies.compare.result import CompareResult
+from steadyrank.studies.compare.study import compare
+from steadyrank.studies.part import MOST_DOTS, Body, Cost, Drawing, Findings, Job, Part, Shape
+from steadyrank.words import counted
+
+MOST_PAIRS = 500
+"""Pairs of runs that a table lists."""
+
+
+TOP = 10
+"""Runs whose pairs are all listed."""
+
+
+def _run(job: Job) -> tuple[CompareResult, ...]:
+    """One result per measure, the measure that ranks the runs first."""
+    scores, progress = job.material.compared, job.machine.progress("measures compared")
+    results = []
+    for measure in scores.measures:
+        results.append(
+            compare(scores, measure=measure, alpha=job.material.settings.alpha, **job.common)
+        )
+        if progress is not None:
+            progress(len(results), len(scores.measures))
+    return tuple(results)
+
+
+def _body(results: Sequence[CompareResult], findings: Findings) -> Body:
+    """The pairs that matter most, and how many each measure tells apart."""
+    main = results[0]
+    return Body(
+        answer=tuple(_answer(main)),
+        figures=tuple(_figures(main)),
+        tables=(_pairs_table(main), _power_table(results)),
+    )
+
+
+def _figures(result: CompareResult) -> list[Drawing]:
+    if len(result.runs) < 3:
+        return []
+    figures = [
+        Drawing("against-best", "Every run against the best.", result, "intervals"),
+        Drawing("p-values", "p-values of all pairs, largest first.", result, "asl"),
+    ]
+    if len(result.runs) ** 2 <= MOST_CELLS:
+        figures.append(Drawing("pairs-map", "p-values of all pairs of runs.", result, "heatmap"))
+    elif len(result.pairs) <= MOST_DOTS:
+        figures.append(
+            Drawing("differences", "Which differences are significant.", result, "differences")
+        )
+    return figures
+
+
+def _answer(result: CompareResult) -> list[str]:
+    n_significant = int(result.significant.sum())
+    total = len(result.pairs)
+    by = f"significantly by mean {result.measure}"
+    if total == 1:
+        said = [f"The two runs {'differ' if n_significant else 'do not differ'} {by}."]
+    elif not n_significant:
+        said = [f"None of the {total:,} pairs differs {by}."]
+    else:
+        share = f"{n_significant:,} of {total:,} pairs ({result.significant_share:.0%})"
+        said = [f"{share} {'differs' if n_significant == 1 else 'differ'} {by}."]
+    smallest = float(np.nanmedian(result.smallest_difference)) if total else math.nan
+    if math.isfinite(smallest):
+        said.append(
+            f"With these {counted(result.n_topics, 'topic', form=',')} and "
+            f"{counted(total, 'comparison', form=',')} a t test finds a difference of "
+            f"{smallest:.3f} with power 0.8 (median over pairs)."
+        )
+    return said
+
+
+def _pairs_table(result: CompareResult) -> Table:
+    """All pairs of the best runs, and the best run's with all others."""
+    rank = np.argsort(best_first(result.mean))
+    low, high = np.sort(rank[result.pairs], axis=1).T
+    listed = (
+        np.flatnonzero((high < TOP) | (low == 0)) if len(low) > MOST_PAIRS else np.arange(len(low))
+    )
+    listed = listed[np.lexsort((high[listed], low[listed]))]
+    rows = [_pair_row(result, int(p), rank) for p in listed[:MOST_PAIRS]]
+    left = len(low) - len(rows)
+    cut = (
+        f" Listed are the pairs of the best {TOP} runs and those of the best with others; "
+        f"{left:,} pairs are left out, which steadyrank compare lists."
+        if left
+        else ""
+    )
+    caption = (
+        f"{result.caption()} * significant. Intervals: {result.interval_kind}. d: mean difference "
+        "over the standard deviation of the topics' differences. Wins, ties and losses are "
+        f"topics.{cut}"
+    )
+    header = [
+        "better",
+        "other",
+        "difference",
+        f"{1 - result.alpha:.0%} interval",
+        "p",
+        "p corrected",
+        "d",
+        "wins",
+        "ties",
+        "losses",
+    ]
+    return table("pairs", caption, header, rows)
+
+
+def _pair_row(result: CompareResult, p: int, rank: np.ndarray) -> list[Cell]:
+    """A pair with the better run first."""
+    a, b = result.pairs[p].tolist()
+    sign = 1.0 if rank[a] < rank[b] else -1.0
+    if sign < 0:
+        a, b = b, a
+    ends = sorted((sign * result.interval[p]).tolist())
+    gap = number(sign * float(result.difference[p]), "+.4f")
+    if result.significant[p]:
+        gap = Cell(f"{gap.text} *", gap.value)
+    wins, losses = int(result.effects.wins[p]), int(result.effects.losses[p])
+    if sign < 0:
+        wins, losses = losses, wins
+    return [
+        name(result.runs[a]),
+        name(result.runs[b]),
+        gap,
+        span(ends, "+.4f"),
+        pvalue(float(result.pvalue[p])),
+        pvalue(float(result.pvalue_adjusted[p])),
+        number(sign * float(result.effects.paired_d[p]), "+.2f"),
+        whole(wins),
+        whole(int(result.effects.ties[p])),
+        whole(losses),
+    ]
+
+
+def _power_table(results: Sequence[CompareResult]) -> Table:
+    rows = []
+    for result in sorted(results, key=lambda result: -result.significant_share):
+        alone = np.nan_to_num(result.pvalue, nan=1.0) <= result.alpha
+        missed = np.abs(result.difference[~result.significant])
+        rows.append(
+            [
+                name(result.measure),
+                percent(result.significant_share),
+                percent(float(alone.mean())),
+                number(float(np.nanmax(missed, initial=0.0))),
+            ]
+        )
+    caption = (
+        "Discriminative power: share of the pairs that differ significantly by each measure, "
+        "corrected for their number (one family per measure) and uncorrected, and the largest "
+        "mean difference that was not significant."
+    )
+    header = ["measure", "significant pairs", "uncorrected", "largest difference missed"]
+    return table("discriminative-power", caption, header, rows)
+
+
+def _cost(shape: Shape) -> Cost:
+    compared = shape.n_pairs * (4e-5 + 1.6e-7 * shape.n_topics)
+    return Cost(fixed=shape.n_measures * compared, is_free=True)
+
+
+PART = Part(
+    title="Pairs of runs",
+    question="Who beats whom, how surely, by how much?",
+    means=(
+        "A significant difference would be unusual if two runs were equally good on topics "
+        "like these. The corrected p-value allows for the number of pairs looked at. The "
+        "effect size is the mean difference in standard deviations of the topics' differences."
+    ),
+    means_not=(
+        "It says nothing about other documents, other judgments or other random instances of "
+        "the runs, and a small p-value does not make a difference large. A measure that tells "
+        "more pairs apart is more sensitive, not more right."
+    ),
+    body=_body,
+    run=_run,
+    cost=_cost,
+)

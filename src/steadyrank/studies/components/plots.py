@@ -1,0 +1,101 @@
+"""What `components` found, drawn: the levels of a factor, and what each component explains."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from steadyrank.errors import unknown_name
+from steadyrank.present.figures import Plot
+from steadyrank.present.plot_style import (
+    COLOURS,
+    label,
+    look,
+    name_rows,
+    panels,
+    rows_height,
+    shown,
+)
+from steadyrank.present.shared_plots import draw_omegas
+from steadyrank.present.svg import tell
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from steadyrank.studies.components.study import ComponentsResult
+
+
+def draw_levels(result: ComponentsResult, ax: Axes, *, factor: str | None = None) -> None:
+    """Means of the levels with Tukey's intervals, which do not overlap where two levels differ.
+
+    A panel a factor; `factor` draws one only.
+    """
+    if factor is not None and factor not in result.factors:
+        raise unknown_name("factor", factor, result.factors)
+    chosen = result.factors if factor is None else (factor,)
+    made = panels(ax, len(chosen), across=len(chosen), sharey=False)
+    for panel, name in zip(made, chosen, strict=True):
+        rows, half = result.ordered_levels(name), result.main_effects[name].half_width
+        means = np.array([mean for _, mean in rows])
+        bars = panel.errorbar(
+            means,
+            np.arange(len(rows)),
+            xerr=half,
+            linestyle="none",
+            markersize=4,
+            capsize=2,
+            elinewidth=1.2,
+            **look(0),
+        )
+        halves = np.broadcast_to(half, means.shape)
+        tell(
+            bars,
+            [
+                f"{name} {level}: {mean:.4f} ± {arm:.4f}"
+                for (level, mean), arm in zip(rows, halves, strict=True)
+            ],
+        )
+        # What does not reach this band differs from the best.
+        panel.axvspan(means[0] - half, means[0] + half, color=COLOURS[0], alpha=0.12, linewidth=0)
+        name_rows(panel, [level for level, _ in rows])
+        panel.set_title(shown(name), fontsize="medium", parse_math=False)
+        label(panel, x=f"mean {result.measure} and {result.confidence:.0%} HSD interval")
+
+
+def draw_effects(result: ComponentsResult, ax: Axes) -> None:
+    """How much of the scores' variance each component and interplay explains."""
+    draw_omegas(ax, {result.measure: result.anova})
+
+
+def _levels_size(result: ComponentsResult) -> tuple[float, float]:
+    longest = max(len(levels) for levels in result.levels.values())
+    return 1.0 + 3.0 * len(result.factors), rows_height(longest, least=1.4)
+
+
+def _effects_size(result: ComponentsResult) -> tuple[float, float]:
+    return 6.4, rows_height(len(result.anova.sources), each=0.3)
+
+
+def _effects_words(result: ComponentsResult) -> str:
+    strongest = max(result.factors, key=lambda name: result.anova.source(name).omega_squared)
+    return (
+        f"Bars of the share of variance in {result.measure} that each component and interplay "
+        f"explains; the component that explains most is {strongest}."
+    )
+
+
+PLOTS = {
+    "ComponentsResult": {
+        "levels": Plot(
+            draw_levels,
+            _levels_size,
+            lambda result: (
+                f"Mean {result.measure} of the levels of {', '.join(result.factors)} with Tukey's "
+                "intervals, best first."
+            ),
+        ),
+        "effects": Plot(draw_effects, _effects_size, _effects_words),
+    }
+}
+"""Class of a result to its kinds of plot, the default first."""

@@ -1,0 +1,152 @@
+"""The section of a report about components: which of them matters?"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+from math import prod
+
+from steadyrank.data.scores import Scores
+from steadyrank.present.anova import effect_word, source_words
+from steadyrank.present.cells import name, number, pvalue, span, table, whole
+from steadyrank.present.table import Cell, Table
+from steadyrank.studies.components.study import ComponentsResult, components
+from steadyrank.studies.components.tables import components_notes, components_sentences
+from steadyrank.studies.material import Material, named_systems
+from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
+
+MOST_FACTORS = 4
+"""Columns that can be the components of one grid."""
+
+NOT_COMPONENTS = ("team", "system", "topic")
+
+
+def _why_not(material: Material) -> str:
+    scores = material.scores
+    if material.settings.factors or grid_factors(scores):
+        return ""
+    candidates = [name for name in scores.run_info if _is_component(scores, name)]
+    if candidates:
+        return (
+            f"the columns {', '.join(candidates)} do not make a full grid: every combination must "
+            "be there equally often"
+        )
+    return (
+        "nothing says of which components the runs are made: give --run-info with columns such as "
+        "stemmer and model"
+    )
+
+
+def grid_factors(scores: Scores) -> tuple[str, ...]:
+    """The columns about runs that make the largest full grid of components; none if there is none.
+
+    Columns that vary among the instances of a system say how instances came about, not of what
+    systems are made.
+    """
+    columns = [name for name in scores.run_info if _is_component(scores, name)]
+    if not columns:
+        return ()
+    # A single column out of several would be mixed up with those that are left out.
+    for size in range(min(len(columns), MOST_FACTORS), min(len(columns), 2) - 1, -1):
+        for chosen in combinations(columns, size):
+            if is_full_grid([scores.run_info[name] for name in chosen]):
+                return chosen
+    return ()
+
+
+def _is_component(scores: Scores, name: str) -> bool:
+    column = scores.run_info[name]
+    if name in NOT_COMPONENTS or "" in column or not 2 <= len(set(column)) < len(column):
+        return False
+    groups = named_systems(scores).values()
+    return all(len({column[place] for place in places}) == 1 for places in groups)
+
+
+def is_full_grid(columns: Sequence[Sequence[str]]) -> bool:
+    """Whether every combination of levels is there, and equally often.
+
+    >>> is_full_grid([["a", "a", "b", "b"], ["x", "y", "x", "y"]])
+    True
+    >>> is_full_grid([["a", "a", "b"], ["x", "y", "x"]])
+    False
+    """
+    counts = Counter(zip(*columns, strict=True))
+    full = prod(len(set(column)) for column in columns)
+    return len(counts) == full and len(set(counts.values())) == 1
+
+
+def _cost(shape: Shape) -> Cost:
+    return Cost(fixed=0.05 + 1e-6 * shape.n_runs * shape.n_topics)
+
+
+def _run(job: Job) -> ComponentsResult:
+    material = job.material
+    factors = material.settings.factors or grid_factors(material.scores)
+    return components(material.scores, factors=factors, measure=material.measure)
+
+
+def _body(result: ComponentsResult, findings: Findings) -> Body:
+    """Which component matters, and which of its choices differ."""
+    figures = [Drawing("component-effects", "What each component explains.", result, "effects")]
+    tables = [_anova_table(result)]
+    for place, factor in enumerate(result.factors):
+        caption = f"Levels of {source_words(factor)}."
+        figures.append(Drawing(f"component-{place}", caption, result, "levels", {"factor": factor}))
+        tables.append(_factor_table(result, factor, f"component-levels-{place}"))
+    return Body(
+        answer=tuple(components_sentences(result)),
+        figures=tuple(figures),
+        tables=tuple(tables),
+        notes=tuple(components_notes(result)),
+    )
+
+
+def _anova_table(result: ComponentsResult) -> Table:
+    rows = [
+        [
+            name(source_words(line.source)),
+            number(line.ss),
+            whole(line.df),
+            number(line.ms),
+            number(line.statistic, ",.2f"),
+            pvalue(line.pvalue),
+            number(line.omega_squared),
+            Cell("" if math.isnan(line.omega_squared) else effect_word(line.omega_squared)),
+        ]
+        for line in result.anova.sources
+    ]
+    header = ["source", "SS", "DF", "MS", "F", "p", "omega squared", "effect"]
+    return table("component-anova", result.caption(), header, rows)
+
+
+def _factor_table(result: ComponentsResult, factor: str, id: str) -> Table:
+    half = result.main_effects[factor].half_width
+    rows = [
+        [name(level), number(mean), span((mean - half, mean + half))]
+        for level, mean in result.ordered_levels(factor)
+    ]
+    caption = (
+        f"Means over all other components and topics. Two levels differ by Tukey's HSD "
+        f"({result.confidence:.0%}) where their intervals do not overlap."
+    )
+    return table(id, caption, [source_words(factor), result.measure, "interval"], rows)
+
+
+PART = Part(
+    title="Components",
+    question="Which component of the systems matters?",
+    means=(
+        "Omega squared is the share of the variance that a component explains when all others "
+        "are taken out: 0.14 is called large, 0.06 medium, 0.01 small."
+    ),
+    means_not=(
+        "Where components act together, no choice is best by itself. Components that were not "
+        "varied are not judged."
+    ),
+    body=_body,
+    run=_run,
+    why_not=_why_not,
+    cost=_cost,
+)

@@ -1,0 +1,1 @@
+"""Who leads, and which topics are hard?"""

@@ -1,0 +1,111 @@
+"""The section of a report that leads: all runs by their mean, with ranks and groups."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy.stats import rankdata
+
+from steadyrank.data.scores import Scores
+from steadyrank.present.cells import MOST_CELLS, name, number, span, table, whole
+from steadyrank.present.table import Cell, Table
+from steadyrank.stats.run_means import adjusted_means
+from steadyrank.stats.selection import expected_means, intervals_as_picked
+from steadyrank.studies.part import Body, Drawing, Findings, Part
+from steadyrank.words import counted
+
+
+class Comparison(Protocol):
+    """What tests of all pairs say of the runs, as far as the leaderboard shows it."""
+
+    runs: tuple[str, ...]
+    alpha: float
+    letters: tuple[str, ...]
+    rank_set: np.ndarray
+    n_missing: int
+
+    @property
+    def n_different(self) -> np.ndarray:
+        """Of each run, the others that differ significantly."""
+
+    def rank_words(self) -> str:
+        """How sure the ranks are."""
+
+    def gaps(self) -> str:
+        """What the runs lack, in a sentence."""
+
+
+def _body(scores: Scores, findings: Findings) -> Body:
+    """All runs by their mean, with intervals, the ranks they may have, and groups."""
+    comparison: Comparison = findings.results["compare"][0]
+    compared = scores.select(runs=comparison.runs)
+    caption = "Means with intervals over topics, for one run at a time."
+    figures = [Drawing("means", caption, compared, "means")]
+    if scores.values[0].size <= MOST_CELLS:
+        figures.append(Drawing("scores", "Every run on every topic.", scores, "heatmap"))
+    return Body(figures=tuple(figures), tables=(_leaderboard_table(scores, comparison),))
+
+
+def _leaderboard_table(scores: Scores, result: Comparison) -> Table:
+    measure = scores.measures[0]
+    matrix = scores.matrix(measure)
+    means = np.stack([adjusted_means(values) for values in scores.values])
+    ranks = rankdata(-np.nan_to_num(means[0], nan=-np.inf), method="min").astype(int)
+    known = expected_means(matrix)
+    intervals, expected = intervals_as_picked(matrix, 1 - result.alpha, known), known.mean
+    compared = {run: i for i, run in enumerate(result.runs)}
+    with_letters = bool(result.letters)
+    rows = []
+    for run in np.argsort(ranks, kind="stable").tolist():
+        i = compared.get(scores.runs[run])
+        own = [number(means[0, run]), span(intervals[run]), number(expected[run])]
+        others = [number(mean) for mean in means[1:, run]]
+        cells = _place_cells(result, i, with_letters)
+        rows.append([whole(ranks[run]), name(scores.runs[run]), *own, *cells, *others])
+    groups = ["group"] if with_letters else []
+    sure = f"{1 - result.alpha:.0%} interval"
+    first = ["", "run", measure, sure, "expected", "ranks", "differs from"]
+    header = [*first, *groups, *scores.measures[1:]]
+    caption = (
+        f"Runs by mean {measure} over {counted(matrix.shape[1], 'topic', form=',')}. The interval "
+        "is for one run at a time. Expected: the mean to expect on new topics, since the best of "
+        "many runs is partly the luckiest; the interval allows for that. Ranks: those that the run "
+        f"may have, {result.rank_words()}. Differs from: how many of the other runs differ "
+        "significantly. "
+    )
+    if with_letters:
+        caption += "Group: runs that share a letter are statistically indistinguishable."
+    if result.n_missing:
+        caption += f" {result.gaps()}"
+    if len(result.runs) < len(scores.runs):
+        caption += f" Compared pair by pair: the best {len(result.runs):,}."
+    return table("leaderboard", caption.strip(), header, rows)
+
+
+def _place_cells(result: Comparison, i: int | None, with_letters: bool) -> list[Cell]:
+    if i is None:
+        return [Cell("–")] * (2 + with_letters)
+    low, high = result.rank_set[i].tolist()
+    letters = [name(result.letters[i])] if with_letters else []
+    return [Cell(f"{low} to {high}", f"{low} to {high}"), whole(result.n_different[i]), *letters]
+
+
+PART = Part(
+    title="Leaderboard",
+    question="Who leads, and who might?",
+    means=(
+        "Runs are ordered by their mean over topics. Every two runs are compared by a paired t "
+        "test, corrected for all pairs together; letters, marks, intervals of differences and "
+        "ranks all tell these same decisions. A run could be first if no run is significantly "
+        "better."
+    ),
+    means_not=(
+        "Intervals of two means that overlap do not make two runs equal: topics are hard or "
+        "easy for all runs together, which the paired tests take into account and the "
+        "intervals do not. Sharing a letter is no proof of equality. The leader was picked by "
+        "the very scores that its mean is taken from, which is why less is expected of it on "
+        "new topics."
+    ),
+    body=_body,
+)

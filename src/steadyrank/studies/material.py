@@ -1,0 +1,125 @@
+"""What the studies of a report work on: scores, and where there are some the runs behind them.
+
+`steadyrank.reporting.inputs` reads all of it before any study starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.run_files import Reading
+from steadyrank.data.runs import Runs
+from steadyrank.data.scores import Scores
+from steadyrank.measures.check import CheckResult
+from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
+from steadyrank.stats.instances.systems import Groups, systems_of
+from steadyrank.stats.run_means import adjusted_means, best_first
+
+MOST_COMPARED = 300
+"""Runs that are compared pair by pair; of more, the best."""
+
+NO_RUNS = "needs the runs and the judgments; a table of scores was given"
+
+Told = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is finished, and of how much."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What was asked for, but for data, budget and places."""
+
+    alpha: float = 0.05
+    delta: float = 0.01
+    minimum_difference: float = 0.05
+    pool_depth: int = 10
+    factors: tuple[str, ...] = ()
+    instance_factors: tuple[str, ...] = ()
+    missing: Missing = "zero"
+    no_relevant: NoRelevant = "zero"
+    ties: Ties = "trec_eval"
+    reading: Reading = field(default_factory=Reading)
+    runs_in_rows: bool = False
+    seed: int = 0
+
+    def flat(self) -> dict[str, Any]:
+        """All settings by name, how to read runs among them."""
+        return {
+            key: value
+            for setting in fields(self)
+            for key, value in (
+                asdict(self.reading).items()
+                if setting.name == "reading"
+                else [(setting.name, getattr(self, setting.name))]
+            )
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """Where the work is done, and who is told about it; nothing on the page depends on it."""
+
+    jobs: int | None = None
+    scheduler: str | None = None
+    store: Path | None = None
+    told: Told | None = None
+
+    def progress(self, what: str) -> Callable[[int, int], None] | None:
+        """A callback for one piece of work, which begins now."""
+        told = self.told
+        if told is None:
+            return None
+        told(what, 0, 1)  # The first part may take long: kernels compile.
+        return lambda finished, total: told(what, finished, total)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """A file that went into a report."""
+
+    role: str
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Material:
+    """All that studies work on."""
+
+    scores: Scores
+    settings: Settings
+    runs: Runs | None = None
+    """In the order of the scores; None where scores were given instead."""
+    qrels: Qrels | None = None
+    check: CheckResult | None = None
+    files: tuple[SourceFile, ...] = ()
+    warnings: tuple[str, ...] = field(default=())
+    """What was odd about the data, in sentences."""
+
+    @property
+    def measure(self) -> str:
+        """The first measure, by which runs are ranked."""
+        return self.scores.measures[0]
+
+    @property
+    def order(self) -> list[int]:
+        """Places of the runs, best mean first."""
+        means = adjusted_means(self.scores.matrix(self.measure))
+        return [int(run) for run in best_first(means)]
+
+    @property
+    def compared(self) -> Scores:
+        """The scores of the runs that are compared pair by pair, in their own order."""
+        if len(self.scores.runs) <= MOST_COMPARED:
+            return self.scores
+        best = sorted(self.order[:MOST_COMPARED])
+        return self.scores.select(runs=[self.scores.runs[run] for run in best])
+
+
+def named_systems(scores: Scores) -> Groups:
+    """The systems that run information names, and their runs; none where it names none."""
+    return systems_of(scores) if "system" in scores.run_info else {}

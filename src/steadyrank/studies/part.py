@@ -1,0 +1,140 @@
+"""A study's part of a report: its words, the data it needs, its cost, how it is run and shown.
+
+Each study describes its part once, as `PART` in `section.py` of its folder, and knows no other
+study: what several studies say together is put in front of its section by the report.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from steadyrank.present.table import Table
+from steadyrank.studies.material import MOST_COMPARED, Machine, Material
+
+MOST_DOTS = 2000
+"""Dots of a figure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How large the data are: all that costs depend on."""
+
+    n_runs: int
+    n_topics: int
+    n_measures: int
+    n_documents: int = 0
+    """Of all runs together; 0 where there are scores alone."""
+    n_teams: int = 0
+    n_pairs_of_systems: int = 0
+    """Comparisons of systems whose runs are instances."""
+
+    @property
+    def n_compared(self) -> int:
+        """Runs that are compared pair by pair."""
+        return min(self.n_runs, MOST_COMPARED)
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs of runs that are compared."""
+        return math.comb(self.n_compared, 2)
+
+    @property
+    def reading(self) -> float:
+        """Seconds for reading the runs once more."""
+        return 7e-7 * self.n_documents
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Seconds of one processor: once, and for each sample. Measured on a processor of 2024."""
+
+    fixed: float
+    per_sample: float = 0.0
+    least: int = 0
+    """Samples below which the study is not worth its time; 0 if it draws none."""
+    most: int = 0
+    """Samples above which more say nothing new."""
+    noun: str = ""
+    """What its samples are, such as collections or trials."""
+    is_free: bool = False
+    """Whether it runs whatever the budget: without it there is no report."""
+    takes_rest: bool = False
+    """Whether it has use for all the time that others leave."""
+
+    def seconds(self, n_samples: int) -> float:
+        """All together."""
+        return self.fixed + n_samples * self.per_sample
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Job:
+    """What a study of a report works on, and with how many samples."""
+
+    material: Material
+    machine: Machine
+    n_samples: int = 0
+
+    @property
+    def common(self) -> dict[str, Any]:
+        """What most studies take."""
+        return {"jobs": self.machine.jobs, "rng": self.material.settings.seed}
+
+    @property
+    def n_comparisons(self) -> int:
+        """Those that tests of all pairs correct for: numbers of topics are for their level."""
+        return math.comb(len(self.material.compared.runs), 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Findings:
+    """What the studies of a report found, by the names of the studies."""
+
+    material: Material
+    results: Mapping[str, Any]
+    why_not: Mapping[str, str]
+    """Studies that are left out, and why."""
+    warnings: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawing:
+    """A figure of a section: a result, drawn as `plot` draws it."""
+
+    id: str
+    caption: str
+    result: Any
+    kind: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Body:
+    """What a section says and shows of the data at hand."""
+
+    answer: tuple[str, ...] = ()
+    figures: tuple[Drawing, ...] = ()
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Sentences that say more about what the answer means."""
+    repeated: tuple[str, ...] = ()
+    """Warnings that the answer says already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """The part of a study: words that do not depend on the data, and functions that do the rest."""
+
+    title: str
+    question: str
+    means: str
+    means_not: str
+    body: Callable[[Any, Findings], Body]
+    """What its section shows of its result; the findings hold what stands beside it."""
+    run: Callable[[Job], Any] | None = None
+    """None where reading the data has made the result already."""
+    why_not: Callable[[Material], str] = lambda material: ""
+    """What the data lack for it, in words; nothing where they suffice."""
+    cost: Callable[[Shape], Cost] = lambda shape: Cost(fixed=0.0)

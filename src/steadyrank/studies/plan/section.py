@@ -1,0 +1,106 @@
+"""The section of a report about topics to build: how many would settle it?"""
+
+from __future__ import annotations
+
+import math
+
+from steadyrank.present.cells import name, number, span, table, whole
+from steadyrank.present.table import Table
+from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
+from steadyrank.studies.plan.study import PlanResult, plan
+from steadyrank.studies.plan.tables import plan_notes
+from steadyrank.words import counted, level_words
+
+
+def _cost(shape: Shape) -> Cost:
+    return Cost(fixed=shape.n_measures * (0.05 + 8e-8 * shape.n_runs**2), is_free=True)
+
+
+def _run(job: Job) -> PlanResult:
+    settings = job.material.settings
+    return plan(
+        job.material.scores,
+        minimum_difference=settings.minimum_difference,
+        method="ttest",
+        alpha=settings.alpha,
+        comparisons=job.n_comparisons,
+    )
+
+
+def _body(result: PlanResult, findings: Findings) -> Body:
+    """Topics by measure for a difference that matters."""
+    caption = "What the number of topics depends on."
+    return Body(
+        answer=(_plan_words(result),),
+        figures=(Drawing("plan-curves", caption, result, "curves"),),
+        tables=(_plan_table(result),),
+        notes=tuple(plan_notes(result)),
+    )
+
+
+def _plan_words(result: PlanResult) -> str:
+    """The topics for a difference that matters, whichever two runs have it."""
+    demands, first = result.demands, result.plans[0]
+    level = level_words(demands.alpha, demands.comparisons)
+    low, high = first.topics_interval or (first.topics, first.topics)
+    return (
+        f"To find a difference of {demands.minimum_difference:g} mean {first.measure} between two "
+        f"runs with power {1 - demands.beta:g} at {level} requires "
+        f"{counted(first.topics, 'topic', form=',')} "
+        f"({result.confidence:.0%} interval {low:,} to {high:,})."
+    )
+
+
+def _plan_table(result: PlanResult) -> Table:
+    rows = [
+        [
+            name(plan.measure),
+            number(plan.difference_variance),
+            whole(plan.topics),
+            span(plan.topics_interval, ",.0f"),
+            number(plan.power, ".3f"),
+            whole(plan.pilot.n_topics if plan.pilot else None),
+            number(_smallest(result, plan.difference_variance, plan.pilot)),
+        ]
+        for plan in result.plans
+    ]
+    caption = (
+        f"{result.caption()} Variance: of the differences of two runs, mean over pairs. Shown by "
+        f"these: the smallest difference that the topics at hand show with power "
+        f"{1 - result.demands.beta:g}."
+    )
+    sure = f"{result.confidence:.0%} interval"
+    header = [
+        "measure",
+        "variance of differences",
+        "topics",
+        sure,
+        "power",
+        "topics at hand",
+        "shown by these",
+    ]
+    return table("plan-measures", caption, header, rows)
+
+
+def _smallest(result: PlanResult, variance: float, pilot: object) -> float:
+    n = getattr(pilot, "n_topics", 0)
+    return result.demands.smallest_difference(variance / 2.0, n) if n > 1 else math.nan
+
+
+PART = Part(
+    title="Topics to build",
+    question="How many topics would settle it?",
+    means=(
+        "Topics with which a paired t test of two runs finds the given difference with "
+        "probability 0.8, if differences vary as they do here; and the smallest difference "
+        "that the topics at hand show with that probability."
+    ),
+    means_not=(
+        "It is a forecast: if the true differences are smaller than the observed ones, as is "
+        "usual for winners, more topics are needed. A difference of one size is not as large "
+        "on every measure."
+    ),
+    body=_body,
+    run=_run,
+    cost=_cost,
+)

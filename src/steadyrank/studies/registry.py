@@ -1,0 +1,109 @@
+"""The one list of studies: the report, `plot` and the command line all read it.
+
+A new study is a folder and a line here. The folder has `section.py` with `PART`, its part of a
+report (`steadyrank.studies.part`), and where its results can be drawn `plots.py` with `PLOTS`.
+Both are imported when they are first asked for, so that `--help` need not wait for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from steadyrank.present.figures import Plot
+    from steadyrank.studies.part import Part
+
+    Plots = Mapping[str, Mapping[str, Plot]]
+
+LAST = 99
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A question that data can answer, and where its parts are."""
+
+    name: str
+    question: str
+    """As `steadyrank --help` puts it."""
+    turn: int = LAST
+    """When a report runs it, and its claim to time: the first have it before the others."""
+    place: int = 0
+    """Sections of a higher place stand further down the page; of the same, as in this list."""
+    folder: str = ""
+    """The package with its parts, `steadyrank.studies.<name>` unless given."""
+    section: str = "section"
+    """The module of the folder that has `PART`."""
+    is_command: bool = True
+
+    @property
+    def home(self) -> str:
+        """The package with its parts."""
+        return self.folder or f"steadyrank.studies.{self.name}"
+
+    @property
+    def part(self) -> Part:
+        """Its part of a report."""
+        part: Part = import_module(f"{self.home}.{self.section}").PART
+        return part
+
+    @property
+    def plots(self) -> Plots:
+        """Class of a result to its kinds of plot, the default first."""
+        return plots_of(self.home) if find_spec(f"{self.home}.plots") else {}
+
+
+STUDIES: tuple[Study, ...] = (
+    Study("check", "what is wrong or odd with these files", place=2),
+    Study("evaluate", "scores of every run on every topic"),
+    Study("compare", "who beats whom, how surely, by how much", turn=1),
+    Study("simulate", "would another document collection change it?", turn=5),
+    Study("topics", "would other topics change it? error rate against topic set size", turn=4),
+    Study("agree", "do the measures agree, at which numbers of topics and systems?", turn=8),
+    Study("instances", "compare non-deterministic systems; equivalence", turn=6),
+    Study("components", "which component of a grid matters, by how much", turn=7),
+    Study("plan", "how many topics, for which power; how safe is the pilot?", turn=3),
+    Study("stability", "generalizability theory: how stable is this collection", turn=2),
+    Study("pools", "leave teams out, leave topics out: would the pilot say the same?", turn=9),
+    Study(
+        "hardest",
+        "which topics are hard, and which set the runs apart?",
+        place=1,
+        folder="steadyrank.studies.evaluate",
+        section="hardest",
+        is_command=False,
+    ),
+)
+"""In the order in which people need them."""
+
+PAPERS_WITH_PLOTS = ("steadyrank.papers.jayasinghe2015",)
+"""Packages that draw results of their own."""
+
+
+def studies_by_turn() -> list[Study]:
+    """The studies in the order in which a report runs them."""
+    return sorted(STUDIES, key=lambda study: study.turn)
+
+
+def studies_by_place() -> list[Study]:
+    """The studies in the order of the page."""
+    return sorted(STUDIES, key=lambda study: study.place)
+
+
+def plots_of(package: str) -> Plots:
+    """The plots of a package: class of a result to its kinds, the default first."""
+    plots: Plots = import_module(f"{package}.plots").PLOTS
+    return plots
+
+
+def all_plots() -> Plots:
+    """Those of all studies and papers."""
+    plots: dict[str, Mapping[str, Plot]] = {}
+    for study in STUDIES:
+        plots |= study.plots
+    for package in PAPERS_WITH_PLOTS:
+        plots |= plots_of(package)
+    return dict(sorted(plots.items()))

@@ -1,0 +1,207 @@
+"""Stability, as tables that paste into a proposal or a paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from steadyrank.present.cells import interval, name, number, percent
+from steadyrank.present.json import to_json
+from steadyrank.present.table import Table, exact_table, render, text_rows, with_words
+from steadyrank.stats.planning.variance_facets import FacetComponents
+from steadyrank.studies.stability.study import StabilityResult, TopicsNeeded, facet_words
+
+
+def stability_json(results: Sequence[StabilityResult]) -> dict[str, Any]:
+    """The promised keys of one measure; of several, a list of such objects."""
+    if len(results) > 1:
+        return {"studies": [stability_json([result]) for result in results]}
+    result = results[0]
+    g = result.components
+    return {
+        "variance": g.variance,
+        "e_rho2": result.e_rho2,
+        "phi": result.phi,
+        "topics_needed": [needed.row() for needed in result.topics_needed],
+        "measure": result.measure,
+        "variance_raw": g.raw,
+        "variance_share": result.variance_share,
+        "mean_squares": g.mean_squares,
+        "n_systems": g.n_systems,
+        "n_topics": g.n_topics,
+        "n_dropped": g.n_dropped,
+        "confidence": result.confidence,
+        "d_study": [found.row() for found in result.coefficients],
+        "leave_one_out": result.leave_one_out and result.leave_one_out.row(),
+        "leading_group": result.leading_group and result.leading_group.row(),
+        **(_facet_json(g) if isinstance(g, FacetComponents) else {}),
+    }
+
+
+def _facet_json(g: FacetComponents) -> dict[str, Any]:
+    return {
+        "facet": g.facet,
+        "design": g.design,
+        "n_instances": g.n_instances,
+        "n_runs": g.n_runs,
+        "df": g.df,
+    }
+
+
+def stability_text(
+    results: Sequence[StabilityResult], form: str, *, digits: int = 4, **looks: Any
+) -> str:
+    """The results in one of the output formats; CSV holds the D-study."""
+    if form == "json":
+        return to_json(stability_json(results))
+    if form == "csv":
+        return render(exact_table([row for result in results for row in result.rows()]), "csv")
+    parts = []
+    for result in results:
+        tables = [
+            _components_table(result, digits),
+            *_decision_tables(result, digits),
+            *_influence_tables(result),
+        ]
+        parts.append(with_words([], tables, stability_notes(result), form, **looks))
+    return "\n".join(parts)
+
+
+def stability_notes(result: StabilityResult) -> list[str]:
+    """The answer in words, and what was odd."""
+    g, found = result.components, result.coefficients[0]
+    ends = found.e_rho2_interval, found.phi_interval
+    e_rho2, phi = (interval(pair, ".3f").text for pair in ends)
+    notes = [
+        f"{_design_words(result, found.topics, found.instances)} order systems like these with "
+        f"E rho² {found.e_rho2:.3f} {e_rho2} and measure them "
+        f"with Phi {found.phi:.3f} {phi} (1 is perfect)."
+    ]
+    notes += _influence_notes(result)
+    if isinstance(g, FacetComponents) and g.variance["system"] > 0.0:
+        notes += _facet_notes(g)
+    notes += [
+        f"The {part} component came out as {value:.3g} and counts as 0: it is too small to be seen "
+        "here."
+        for part, value in g.raw.items()
+        if value < 0.0
+    ]
+    if g.variance["system"] == 0.0:
+        notes.append("No number of topics tells systems apart that do not differ.")
+    return notes
+
+
+def _influence_notes(result: StabilityResult) -> list[str]:
+    """That one system carries E rho², and what the leading group has."""
+    left, group, notes = result.leave_one_out, result.leading_group, []
+    if left is not None and left.is_carried:
+        notes.append(
+            f"E rho² rests on one system: without {left.system} it is {left.e_rho2_without:.3f}, "
+            f"not {result.e_rho2:.3f}."
+        )
+    if group is not None:
+        notes.append(
+            f"The best {len(group.systems)} of {result.components.n_systems} systems by mean are "
+            f"ordered with E rho² {group.e_rho2:.3f} and measured with Phi {group.phi:.3f}."
+        )
+    return notes
+
+
+def _influence_tables(result: StabilityResult) -> list[Table]:
+    """The coefficients without each system, and those of the leading group."""
+    left, group = result.leave_one_out, result.leading_group
+    rows = [["all systems", f"{result.e_rho2:.3f}", f"{result.phi:.3f}"]]
+    if left is not None:
+        without = f"{left.e_rho2_without:.3f}", f"{left.phi_without:.3f}"
+        rows.append([f"without {left.system}", *without])
+        spans = (f"{low:.3f} to {high:.3f}" for low, high in (left.e_rho2, left.phi))
+        rows.append(["without each in turn", *spans])
+    if group is not None:
+        coefficients = f"{group.e_rho2:.3f}", f"{group.phi:.3f}"
+        rows.append([f"the best {len(group.systems)} by mean", *coefficients])
+    caption = (
+        "Do the coefficients rest on single systems? Without the one whose absence changes E rho² "
+        "most; the range without each in turn; and the better half by mean, at most 20."
+    )
+    header = [result.measure, "E rho²", "Phi"]
+    return [Table(header=header, rows=text_rows(rows), caption=caption)] if rows[1:] else []
+
+
+def _facet_notes(g: FacetComponents) -> list[str]:
+    """How far topics alone could lead, and what unequal numbers of runs mean."""
+    most = {k: g.e_rho2(math.inf, k) for k in dict.fromkeys((1, g.n_instances))}
+    reached = " and ".join(f"{most[k]:.3f} with {facet_words(k, g.facet)}" for k in most)
+    notes = [f"Topics without end would reach E rho² {reached}."]
+    if g.n_instances * g.n_systems != g.n_runs:
+        notes.append(
+            f"Systems have different numbers of runs ({g.n_runs} in all): each system counts once, "
+            f"and {g.n_instances:.3g} is the harmonic mean of these numbers."
+        )
+    return notes
+
+
+def _design_words(result: StabilityResult, n_topics: int, k: float | None) -> str:
+    g = result.components
+    if k is None or not isinstance(g, FacetComponents):
+        return f"{n_topics} topics"
+    return f"{n_topics} topics × {facet_words(k, g.facet)}"
+
+
+def _components_table(result: StabilityResult, digits: int) -> Table:
+    """The G-study."""
+    g, shares, shown = result.components, result.variance_share, f".{digits + 1}f"
+    rows = [
+        [
+            name(part),
+            number(g.variance[part], shown),
+            percent(shares[part]),
+            number(g.mean_squares[part], shown),
+        ]
+        for part in g.variance
+    ]
+    header = ["component", "variance", "share", "mean square"]
+    return Table(header=header, rows=rows, caption=f"G-study: {result.caption()}")
+
+
+def _decision_tables(result: StabilityResult, digits: int) -> list[Table]:
+    """The D-study: coefficients, then topics of levels, in a table of its own if it is long."""
+    shown = f".{min(digits, 3)}f"
+    rows = [
+        [
+            name(_design_words(result, found.topics, found.instances)),
+            number(found.e_rho2, shown),
+            interval(found.e_rho2_interval, shown),
+            number(found.phi, shown),
+            interval(found.phi_interval, shown),
+        ]
+        for found in result.coefficients
+    ]
+    needed = [
+        [
+            name(_level_words(result, needed)),
+            number(needed.e_rho2, ".0f"),
+            interval(needed.e_rho2_interval, ".0f"),
+            number(needed.phi, ".0f"),
+            interval(needed.phi_interval, ".0f"),
+        ]
+        for needed in result.topics_needed
+    ]
+    sure = f"{result.confidence:.0%} interval"
+    header = [result.measure, "E rho²", sure, "Phi", sure]
+    caption = "D-study: E rho² of the order of systems, Phi of their scores"
+    if not result.instances:
+        caption += "; topics for levels of both."
+        return [Table(header=header, rows=rows + needed, caption=caption)]
+    return [
+        Table(header=header, rows=rows, caption=f"{caption}."),
+        Table(header=header, rows=needed, caption="D-study: topics for levels of both."),
+    ]
+
+
+def _level_words(result: StabilityResult, needed: TopicsNeeded) -> str:
+    g = result.components
+    words = f"topics for {needed.level:g}"
+    if needed.instances is None or not isinstance(g, FacetComponents):
+        return words
+    return f"{words}, {facet_words(needed.instances, g.facet)}"

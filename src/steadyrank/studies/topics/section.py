@@ -1,0 +1,137 @@
+"""The section of a report about other topics: would they change the table?"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+from steadyrank.present.cells import name, number, percent, table, whole
+from steadyrank.present.table import Table
+from steadyrank.studies.part import MOST_DOTS, Body, Cost, Drawing, Findings, Job, Part, Shape
+from steadyrank.studies.topics.study import TopicsResult, default_sizes, topics
+from steadyrank.studies.topics.tables import REVERSED, answer_sentences, needed_caption, needed_cell
+from steadyrank.words import counted
+
+
+def _cost(shape: Shape) -> Cost:
+    n_sizes = len(default_sizes(shape.n_topics))
+    return Cost(
+        fixed=0.05 + 2e-7 * shape.n_pairs * shape.n_topics,
+        per_sample=2e-5 + 1e-9 * shape.n_pairs * n_sizes,
+        least=100,
+        most=10_000,
+        noun="splits",
+        is_free=True,
+    )
+
+
+def _run(job: Job) -> TopicsResult:
+    return topics(
+        job.material.compared,
+        measure=job.material.measure,
+        n_trials=job.n_samples,
+        alpha=job.material.settings.alpha,
+        comparisons=job.n_comparisons,
+        progress=job.machine.progress("splits of topics"),
+        **job.common,
+    )
+
+
+def _body(result: TopicsResult, findings: Findings) -> Body:
+    """What a second experiment may do to neighbours in the table."""
+    reversals = "Reversals against the number of topics, by the size of the difference."
+    every_pair = "Every pair: its difference, and how likely other topics reverse it."
+    variances = "Variance of differences, paired and as if runs had topics of their own."
+    figures = [Drawing("topic-errors", reversals, result, "error_rate")]
+    if len(result.pairs) <= MOST_DOTS:
+        figures.append(Drawing("topic-pairs", every_pair, result, "pairs"))
+    figures.append(Drawing("topic-variances", variances, result, "variances"))
+    return Body(
+        answer=tuple(answer_sentences(result)),
+        figures=tuple(figures),
+        tables=(_neighbours_table(result), _levels_table(result)),
+    )
+
+
+def _neighbours_table(result: TopicsResult) -> Table:
+    rows = []
+    for place, (a, b) in enumerate(itertools.pairwise(result.order), start=1):
+        (row,) = result.rows([result.pair(a, b)])
+        lead = row["difference"] if row["a"] == result.runs[a] else -row["difference"]
+        rows.append(
+            [
+                whole(place),
+                name(result.runs[a]),
+                name(result.runs[b]),
+                number(lead),
+                percent(row["predictive"]),
+                percent(row["expected_reversal"]),
+                percent(row["predictive_limit"]),
+                percent(row["error_rate"]),
+                needed_cell(row),
+            ]
+        )
+    header = [
+        "",
+        "run",
+        "next",
+        "lead",
+        "reversed",
+        "as picked",
+        "by endless topics",
+        "error rate",
+        "topics needed",
+    ]
+    caption = (
+        f"{result.caption()} {REVERSED} As picked: the same, allowing for the two having been "
+        "picked among all runs by these scores, by empirical Bayes. By endless topics: the first "
+        "rate if the second experiment had any number of topics; no number brings it lower. Error "
+        "rate: how often two experiments "
+        "contradict each other if the observed difference were the true one. "
+        f"{needed_caption(result)}"
+    )
+    return table("topic-neighbours", caption, header, rows)
+
+
+def _levels_table(result: TopicsResult) -> Table:
+    measured = [s for s in range(len(result.sizes)) if any(v.count[s] for v in result.levels)]
+    last = measured[-1] if measured else len(result.sizes) - 1
+    size = result.sizes[last]
+    rows = [
+        [
+            name(
+                f"{level.low:.2f} to {level.high:.2f}"
+                if math.isfinite(level.high)
+                else f"{level.low:.2f} and above"
+            ),
+            whole(level.pairs),
+            percent(float(level.predictive[last])),
+            percent(float(level.empirical[last])),
+            percent(float(level.empirical_error[last])),
+        ]
+        for level in result.levels
+        if level.pairs or level.reversed.any()
+    ]
+    caption = (
+        f"By the size of the difference, with {counted(size, 'topic', form=',')}: the predictive "
+        f"rate, and how often two disjoint sets of {size} of these topics contradicted each other "
+        f"in {counted(result.n_trials, 'split', form=',')}, with its Monte Carlo error."
+    )
+    header = ["difference", "pairs", "reversed", "in splits", "±"]
+    return table("topic-levels", caption, header, rows)
+
+
+PART = Part(
+    title="Other topics",
+    question="Would other topics change the table?",
+    means=(
+        "The predictive rate is the chance that a second experiment, on as many other topics "
+        "from the same population, puts two runs the other way round, given the difference "
+        "that was observed. For the two best of many runs it is too small, since they were "
+        "picked because they came out on top: the rate as picked allows for that."
+    ),
+    means_not="It says nothing about other documents or judgments.",
+    body=_body,
+    run=_run,
+    cost=_cost,
+)

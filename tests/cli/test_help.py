@@ -1,0 +1,71 @@
+"""What --help says: a command's own options first, in phrases that say what to do."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from steadyrank.cli import COMMANDS, group
+
+READING = {
+    "--scores",
+    "--runs-in-rows",
+    "--missing",
+    "--no-relevant",
+    "--ties",
+    "--name-from",
+    "--duplicates",
+    "--run-info",
+    "--team-from",
+    "--system-from",
+}
+OUTPUT = {"--format", "-o", "--seed", "--jobs", "--scheduler", "--quiet", "--version", "--help"}
+OUTPUT |= {"--digits", "--plot"}
+WRITES_SCORES = ("grid", "shard")
+
+
+def context_of(name):
+    command = group.get_command(click.Context(group), name)
+    return command.make_context(name, [], resilient_parsing=True)
+
+
+def place_of(name, option):
+    """0 for options of the command's own, 1 for those of output, 2 for those of reading."""
+    flags = {option.split()[0].strip(","), *option.replace(",", " ").split()}
+    if flags & READING and not ("--scores" in flags and name in WRITES_SCORES):
+        return 2
+    return 1 if flags & OUTPUT else 0
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_own_options_come_before_output_and_reading_comes_last(name):
+    context = context_of(name)
+    sections = context.command.help_sections(context)
+    listed = [option for options in sections.values() for option, _ in options]
+    known = [place_of(name, option) for option in listed]
+    assert sorted(sections, key=["Options", "Output and execution", "Reading"].index) == [*sections]
+    assert "Reading" not in sections or {place_of(name, o) for o, _ in sections["Reading"]} == {2}
+    own = [option for option, _ in sections.get("Options", [])]
+    assert not any(place_of(name, option) for option in own)
+    assert known.index(1) > len(own) - 1
+    assert 2 not in known or known.index(2) > max(i for i, place in enumerate(known) if place == 1)
+    shown = context.command.get_help(context)
+    titles = [shown.index(f"\n{title}:\n") for title in sections]
+    assert titles == sorted(titles)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_says_in_a_phrase_what_it_does(name):
+    context = context_of(name)
+    for options in context.command.help_sections(context).values():
+        for option, text in options:
+            assert text[:1].isupper(), f"{name} {option}: {text!r}"
+            first = text.split()[0]
+            assert first not in ("Of", "The", "A", "An"), f"{name} {option}: {text!r}"
+            assert not first.endswith(":"), f"{name} {option}: {text!r}"
+
+
+def test_defaults_are_shown():
+    shown = " ".join(context_of("compare").command.get_help(context_of("compare")).split())
+    assert "--test [t|wilcoxon" in shown
+    assert "Test at this level of significance. [default: 0.05; 0<x<1]" in shown

@@ -1,0 +1,428 @@
+from __future__ import annotations
+
+import math
+import os
+
+import numpy as np
+import pytest
+from golden_cases import golden
+from scipy import integrate, special, stats
+
+from steadyrank.compute.random import block_stream
+from steadyrank.errors import InputError
+from steadyrank.papers.jayasinghe2015.agreement import (
+    method_pvalues,
+    paper_comparisons,
+    pool_pvalues,
+)
+from steadyrank.papers.jayasinghe2015.levels import TESTS, error_rates
+from steadyrank.papers.jayasinghe2015.pitfalls import (
+    contradictions,
+    equivalence_intervals,
+    instance_spread,
+    paper_scores,
+    single_instance_shares,
+)
+from steadyrank.stats.instances.batches import (
+    nested_pvalues,
+    t_pvalues,
+    two_way_pvalues,
+    welch_pvalues,
+)
+from steadyrank.stats.mixed.fit import MixedModel, fit
+from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference
+
+BUDGET = int(os.environ.get("STEADYRANK_CELLS", "1"))
+"""Multiplies the replications of the slow tests."""
+
+SURE = 4.4
+"""Standard errors allowed: a false alarm once in 100,000 seeds."""
+
+
+def variances(instance, system_topic=0.08, residual=0.06):
+    return {"instance": instance**2, "system_topic": system_topic**2, "residual": residual**2}
+
+
+def made(n_instances, n_topics, seed, n=1):
+    rng = np.random.default_rng(seed)
+    topics = rng.normal(0.02, 0.08, (n, 1, n_topics))
+    instances = rng.normal(0, 0.02, (n, n_instances, 1))
+    return topics + instances + rng.normal(0, 0.06, (n, n_instances, n_topics))
+
+
+@pytest.mark.parametrize(("n_instances", "n_topics"), [(1, 9), (2, 3), (3, 20), (8, 4)])
+def test_batches_of_tests_are_the_tests_one_by_one(n_instances, n_topics):
+    a, b = made(n_instances, n_topics, 1, n=40), made(n_instances, n_topics, 2, n=40)
+    # Some without instance effect, some without topic effect: components are dropped.
+    a[:10] -= a[:10].mean(axis=2, keepdims=True)
+    a[5:15] -= a[5:15].mean(axis=1, keepdims=True)
+    a[20:] += 0.1
+    singles = [two_way_difference(each) for each in a]
+    np.testing.assert_allclose(two_way_pvalues(a), [t.pvalue for t in singles], rtol=1e-9)
+    nested = [nested_difference(one, two).pvalue for one, two in zip(a, b, strict=True)]
+    np.testing.assert_allclose(nested_pvalues(a, b), nested, rtol=1e-9)
+    if n_instances > 1:
+        assert len({t.dropped for t in singles}) > 2
+        welch = stats.ttest_ind(a.mean(axis=2), b.mean(axis=2), axis=1, equal_var=False).pvalue
+        np.testing.assert_allclose(welch_pvalues(a, b)[15:], welch[15:], rtol=1e-9)
+    student = stats.ttest_1samp(a[15:], 0, axis=2).pvalue
+    np.testing.assert_allclose(t_pvalues(a[15:]), student, rtol=1e-9)
+
+
+def test_welch_against_r():
+    case = golden("t_two_sample")
+    first, second = (np.array(case["inputs"][name])[:, None] for name in "ab")
+    expected = case["expected"]["welch"]["p"]
+    assert welch_pvalues(first, second) == pytest.approx(expected, rel=1e-10)
+
+
+def test_batches_without_spread():
+    same, constant = np.zeros((3, 5)), np.full((3, 5), 0.2)
+    assert two_way_pvalues(np.stack([same, constant])).tolist() == [1.0, 0.0]
+    assert t_pvalues(np.stack([same, constant])).tolist() == [[1.0] * 3, [0.0] * 3]
+    assert nested_pvalues(constant, same).item() == 0.0
+    assert nested_pvalues(constant, constant).item() == 1.0
+
+
+def test_the_paper_model_is_t_on_means_with_more_degrees_of_freedom():
+    d = made(4, 12, 5)[0]
+    both = np.stack([d + 0.3, np.full_like(d, 0.3)])
+    terms = {"instance": "instance", "topic": "topic", "system_topic": ("system", "topic")}
+    axes = ("system", "instance", "topic")
+    found = fit(MixedModel(both, axes=axes, random=terms, fixed="system"))
+    expected = 2 * special.stdtr(both.size - 1, -abs(found.statistic[-1]))
+    pvalues = method_pvalues([(d + 0.3, np.full(12, 0.3))])
+    assert pvalues.of("mixed_paper")[0] == pytest.approx(expected, rel=1e-6)
+    assert pvalues.of("mixed")[0] == pytest.approx(two_way_difference(d).pvalue, rel=1e-9)
+
+
+def expected_score(mean):
+    return integrate.quad(lambda t: math.sqrt((t * t + mean * mean) / 2), 0, 1)[0]
+
+
+def test_scores_of_the_papers_system():
+    stream = np.random.default_rng(0)
+    for mean in (0.4543, 0.5):
+        scores = paper_scores(stream, mean, 0.0, size=(400, 3, 50))
+        error = scores[:, 0].mean(axis=1).std() / math.sqrt(400)
+        assert abs(scores[:, 0].mean() - expected_score(mean)) < SURE * error
+    # The expected score is not .5 at a mean effect of .5.
+    assert expected_score(0.5) == pytest.approx(0.5229, abs=5e-5)
+    assert expected_score(0.4543) == pytest.approx(0.5, abs=5e-5)
+    wide = paper_scores(stream, 0.5, 0.3, size=(4000, 1, 50))
+    error = wide.mean(axis=2).std() / math.sqrt(4000)
+    assert abs(wide.mean() - 0.540) < SURE * error + 5e-4
+    assert wide.min() >= 0.0
+    assert wide.max() <= 1.0
+
+
+def test_instance_effects_are_shared_or_not():
+    one = paper_scores(np.random.default_rng(0), 0.5, 0.1, size=(6, 8))
+    squares = 2 * one**2
+    # t² + i² is additive: its interaction vanishes if the effect belongs to the instance.
+    rest = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
+    assert np.abs(rest).max() < 1e-12
+    cells = paper_scores(np.random.default_rng(0), 0.5, 0.1, size=(6, 8), effects="cell")
+    squares = 2 * cells**2
+    rest = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True) + squares.mean()
+    assert np.abs(rest).max() > 0.01
+
+
+def test_equal_systems_are_found_to_differ_as_often_as_alpha():
+    found = single_instance_shares(
+        means=[0.4543], spreads=[0.0], n_instances=2, n_trials=4000, n_topics=50
+    )
+    # Without spread all instances are alike: one t test a repetition.
+    error = math.sqrt(0.05 * 0.95 / 4000)
+    assert abs(found.share.item() - 0.05) < SURE * error + 0.003
+    assert found.share_error.item() == pytest.approx(error, rel=0.2)
+
+
+def test_single_instances_by_hand():
+    options = {"means": [0.3, 0.6], "spreads": [0.2], "n_instances": 7, "n_topics": 11}
+    found = single_instance_shares(**options, n_trials=5, rng=3, alpha=0.1)
+    assert found.share.shape == (2, 1)
+    stream = block_stream(3, "instances tested one by one", 1)
+    scores = paper_scores(stream, 0.6, 0.2, size=(5, 7, 11))
+    others = stream.random((5, 1, 11))
+    pvalues = stats.ttest_rel(scores, np.broadcast_to(others, scores.shape), axis=2).pvalue
+    assert found.share[1, 0] == pytest.approx((pvalues < 0.1).mean())
+    by_repetition = (pvalues < 0.1).mean(axis=1)
+    assert found.share_error[1, 0] == pytest.approx(by_repetition.std() / math.sqrt(5))
+    again = single_instance_shares(**options, n_trials=5, rng=3, alpha=0.1, jobs=2)
+    np.testing.assert_array_equal(found.share, again.share)
+
+
+def test_figure_two_climbs():
+    found = single_instance_shares(means=[0.0, 0.45, 1.0], spreads=[0.0, 0.3, 0.9], n_trials=40)
+    # All instances agree at the far end, half of them do in the middle of a wide spread.
+    assert found.share[2, 0] > 0.99
+    assert found.share[1, 0] < 0.2
+    assert 0.3 < found.share[1, 1] < 0.8
+    assert (found.share_error < 0.09).all()
+
+
+def test_intervals_shrink_into_the_margin():
+    found = equivalence_intervals([5, 50, 500, 5000], sd=0.1, delta=0.01)
+    width = found.high - found.low
+    expected = 2 * stats.t.ppf(0.975, found.sizes - 1) * 0.1 / np.sqrt(found.sizes)
+    # The width's relative sd is 1/sqrt(2 n - 2).
+    assert (np.abs(width / expected - 1) < SURE / np.sqrt(2.0 * found.sizes - 2)).all()
+    assert found.inside.tolist()[0] is False
+    assert found.inside.tolist()[-1] is True
+
+
+def test_intervals_cover_the_difference():
+    hits = [
+        (found.low <= 0) & (found.high >= 0)
+        for found in (equivalence_intervals([8, 30], rng=seed) for seed in range(2000))
+    ]
+    assert (np.abs(np.mean(hits, axis=0) - 0.95) < SURE * math.sqrt(0.95 * 0.05 / 2000)).all()
+
+
+def test_contradictions_are_counted_by_direction():
+    rng = np.random.default_rng(4)
+    baseline = rng.random(30)
+    scores = baseline + rng.normal(0, 0.05, (40, 1)) + rng.normal(0, 0.1, (40, 30))
+    scores[0, :5] = np.nan
+    scores[1, 1:] = np.nan
+    found = contradictions({"wide": scores, "none": baseline[None]}, baseline, alphas=(0.1, 0.05))
+    tests = [
+        stats.ttest_rel(row[~np.isnan(row)], baseline[~np.isnan(row)])
+        for k, row in enumerate(scores)
+        if k != 1
+    ]
+    for k, level in enumerate((0.1, 0.05)):
+        better = sum(t.pvalue < level and t.statistic > 0 for t in tests)
+        worse = sum(t.pvalue < level and t.statistic < 0 for t in tests)
+        assert (found.better[0, k], found.worse[0, k]) == (better, worse)
+        assert better > 3
+        assert worse > 3
+        verdicts = [(t.pvalue < level) * np.sign(t.statistic) for t in tests]
+        differ = [one != two for i, one in enumerate(verdicts) for two in verdicts[:i]]
+        assert found.disagreement[0, k] == pytest.approx(np.mean(differ))
+    assert found.n_instances.tolist() == [39, 1]
+    assert found.better[1].tolist() == found.worse[1].tolist() == [0, 0]
+
+
+def test_spread_of_instances():
+    scores = {"one": made(9, 6, 1)[0], "two": made(4, 6, 2)[0]}
+    scores["two"][1, 2] = np.nan
+    found = instance_spread(scores)
+    assert [len(means) for means in found.means] == [9, 4]
+    assert found.means[1][1] == pytest.approx(np.nanmean(scores["two"][1]))
+    assert found.topics[1, 2, 4] == np.nanmax(scores["two"][:, 2])
+    assert found.topics[0, 3, 2] == pytest.approx(np.median(scores["one"][:, 3]))
+    with pytest.raises(InputError, match="no score at all"):
+        instance_spread({"empty": np.array([[np.nan, 0.1]])})
+
+
+def test_the_papers_two_tests_agree_because_they_share_a_statistic():
+    found = method_pvalues(paper_comparisons(150, n_instances=40))
+    alike = found.agreement("mixed_paper", "bootstrap")
+    assert alike.correlation > 0.998
+    assert alike.mean_absolute_difference < 0.01
+    apart = found.agreement("t_single", "mixed")
+    assert apart.correlation < alike.correlation - 0.1
+    assert apart.same_decision < alike.same_decision
+    curves = found.descending()
+    assert (np.diff(curves, axis=1) <= 0).all()
+    np.testing.assert_array_equal(np.sort(curves, axis=1), np.sort(found.pvalues, axis=1))
+    # The tests that are blind to instances have the lower curves, and no right to them.
+    assert curves[0].mean() < curves[4].mean()
+
+
+def test_methods_take_users_comparisons():
+    rng = np.random.default_rng(0)
+    comparisons = [(made(m, 12, m)[0] + 0.5, np.full(12, 0.5)) for m in (3, 5)]
+    comparisons[1][0][2, 4] = np.nan
+    found = method_pvalues(comparisons, n_samples=50)
+    d = np.delete(comparisons[1][0], 4, axis=1) - 0.5
+    assert found.of("mixed")[1] == pytest.approx(two_way_difference(d).pvalue, rel=1e-9)
+    assert ((found.pvalues >= 0) & (found.pvalues <= 1)).all()
+    np.testing.assert_array_equal(
+        found.pvalues, method_pvalues(comparisons, n_samples=50, jobs=2).pvalues
+    )
+    with pytest.raises(InputError, match="same topics"):
+        method_pvalues([(rng.random((3, 4)), rng.random(5))])
+    with pytest.raises(InputError, match="unknown method 'mixd': did you mean 'mixed'"):
+        found.of("mixd")
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_pools_scatter_less_with_more_instances(nested):
+    a = made(60, 40, 9)[0]
+    b = made(30, 40, 10)[0] - 0.02 if nested else np.zeros(40)
+    found = pool_pvalues(a, b, sizes=(2, 10, 60), n_pools=60)
+    spread = found.spread()
+    assert (spread[:, 2] < spread[:, 0]).all()
+    assert found.methods == (
+        ("mixed_paper", "mixed") if nested else ("mixed_paper", "bootstrap", "mixed")
+    )
+    assert found.pvalues.shape == (len(found.methods), 3, 60)
+    if nested:
+        assert np.isnan(found.whole).all(), "60 against 30 instances are not balanced"
+        assert not np.isnan(found.pvalues).any()
+    else:
+        assert found.whole[2] == pytest.approx(two_way_difference(a).pvalue, rel=1e-9)
+        assert np.abs(found.pvalues[1] - found.pvalues[0]).mean() < 0.03
+
+
+def test_pools_leave_out_topics_that_are_missing():
+    a = made(6, 10, 3)[0]
+    a[2, 3] = a[4, 7] = np.nan
+    found = pool_pvalues(a, np.zeros(10), sizes=(2,), n_pools=3)
+    assert (found.n_topics, found.n_topics_dropped) == (8, 2)
+    with pytest.raises(InputError, match="two instances"):
+        pool_pvalues(a, np.zeros(10), sizes=(1,))
+    with pytest.raises(InputError, match="only 0 topics"):
+        pool_pvalues(np.full((2, 3), np.nan), np.zeros(3))
+
+
+# Reference simulations of the level at nominal .05, s_u = .08 (of the difference: .08 / sqrt 2 for
+# each of two systems that vary), s_e = .06, with 2000 replications (1500 for such two systems).
+LEVELS = [
+    (
+        "crossed",
+        3,
+        50,
+        0.02,
+        {
+            "t_single": 0.253,
+            "t_on_means": 0.155,
+            "mixed_paper": 0.163,
+            "bootstrap": 0.154,
+            "mixed": 0.057,
+            "two_way_bootstrap": 0.076,
+        },
+    ),
+    (
+        "crossed",
+        5,
+        10,
+        0.0,
+        {
+            "t_single": 0.058,
+            "t_on_means": 0.055,
+            "mixed_paper": 0.088,
+            "bootstrap": 0.048,
+            "mixed": 0.051,
+            "two_way_bootstrap": 0.076,
+        },
+    ),
+    (
+        "crossed",
+        10,
+        150,
+        0.02,
+        {
+            "t_single": 0.459,
+            "t_on_means": 0.140,
+            "mixed_paper": 0.141,
+            "bootstrap": 0.143,
+            "mixed": 0.045,
+            "two_way_bootstrap": 0.050,
+        },
+    ),
+    (
+        "nested",
+        3,
+        50,
+        0.02,
+        {
+            "t_on_means": 0.215,
+            "mixed_paper": 0.085,
+            "mixed": 0.066,
+            "welch": 0.073,
+            "two_way_bootstrap": 0.078,
+        },
+    ),
+    (
+        "nested",
+        10,
+        50,
+        0.02,
+        {
+            "t_on_means": 0.119,
+            "mixed_paper": 0.065,
+            "mixed": 0.060,
+            "welch": 0.201,
+            "two_way_bootstrap": 0.049,
+        },
+    ),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("design", "n_instances", "n_topics", "instance", "published"), LEVELS)
+def test_levels_are_those_of_the_reference(design, n_instances, n_topics, instance, published):
+    n = 300 * BUDGET
+    own = 0.08 / math.sqrt(2) if design == "nested" else 0.08
+    components = variances(instance, system_topic=own)
+    found = error_rates(
+        n_instances, n_topics, components=components, design=design, n_replications=n
+    )
+    assert found.tests == TESTS[design]
+    reference = 2000 if design == "crossed" else 1500
+    for name, rate in published.items():
+        # Both are simulated; the variance is that of their difference.
+        error = math.sqrt(max(rate, 0.05) * (1 - rate) * (1 / n + 1 / reference))
+        assert abs(found.of(name) - rate) < SURE * error, name
+    known = ~np.isnan(found.exact)
+    assert known.sum() >= 2
+    error = np.sqrt(found.exact * (1 - found.exact) / n)
+    assert (np.abs(found.rate - found.exact)[known] < SURE * error[known]).all()
+
+
+@pytest.mark.slow
+def test_power_of_the_tests():
+    found = error_rates(
+        5,
+        50,
+        components=variances(0.01),
+        difference=0.03,
+        n_replications=400 * BUDGET,
+        tests=("t_on_means", "bootstrap", "mixed"),
+    )
+    # The reference: .67 by Algorithm 2, .62 by two-way random effects.
+    error = math.sqrt(0.65 * 0.35 * (1 / (400 * BUDGET) + 1 / 2000))
+    assert abs(found.of("bootstrap") - 0.67) < SURE * error
+    assert abs(found.of("mixed") - 0.62) < SURE * error
+    assert found.exact[2] == pytest.approx(0.625, abs=0.002)
+
+
+def test_skewed_effects_keep_their_variances():
+    options = {"components": variances(0.02), "tests": ("t_single", "t_on_means", "mixed")}
+    normal = error_rates(3, 50, n_replications=2000, **options)
+    skewed = error_rates(3, 50, n_replications=2000, effects="skewed", **options)
+    assert np.abs(skewed.rate - normal.rate).max() < 0.07
+    assert (skewed.rate != normal.rate).any()
+    again = error_rates(3, 50, n_replications=2000, effects="skewed", jobs=2, **options)
+    np.testing.assert_array_equal(skewed.rate, again.rate)
+    frame = normal.to_frame()
+    assert frame.loc["mixed", "rate"] == normal.of("mixed")
+    assert normal.rate_error[2] == pytest.approx(math.sqrt(0.057 * 0.943 / 2000), rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tests": ("mixd",)}, "did you mean 'mixed'"),
+        ({"tests": ("welch",)}, "unknown test"),
+        ({"effects": "heavy"}, "unknown effects"),
+        ({"design": "both"}, "unknown design"),
+        ({"n_replications": 0}, "at least 1"),
+    ],
+)
+def test_wrong_simulations_are_named(options, message):
+    with pytest.raises(InputError, match=message):
+        error_rates(3, 10, components=variances(0.01), **options)
+
+
+def test_wrong_figures_are_named():
+    with pytest.raises(InputError, match="unknown effects"):
+        single_instance_shares(means=[0.5], spreads=[0.1], effects="topic")
+    with pytest.raises(InputError, match="two topics"):
+        equivalence_intervals([1, 5])
+    with pytest.raises(InputError, match="two instances and topics"):
+        error_rates(1, 10, components=variances(0.01))

@@ -1,0 +1,339 @@
+"""Reproductions as pages and files: all or none, the same bytes, and nothing of others touched."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import warnings
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import get_args
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.errors import InputError, SteadyrankWarning, UnknownNameError
+from steadyrank.papers import output
+from steadyrank.papers import reproduce as workflow
+from steadyrank.papers.builtin import RATES, Kind, builtin_data
+from steadyrank.papers.data import paper_data, with_measures
+from steadyrank.papers.model import Claim, Exhibit, Reproduction
+from steadyrank.papers.parts import budgeted, cell, increases, page_table
+from steadyrank.present.table import Cell, to_terminal
+
+
+@pytest.fixture(scope="module")
+def scores():
+    rng = np.random.default_rng(0)
+    values = rng.uniform(0.1, 0.5, 20) + rng.normal(0.0, 0.05, (6, 20)).clip(-0.1, 0.1)
+    return sr.Scores(
+        measures=("AP",),
+        runs=("a", "b", "<i>", "d", "e", "f"),
+        topics=range(20),
+        values=values[None],
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(scores, tmp_path_factory):
+    out = tmp_path_factory.mktemp("made") / "lin"
+    sr.reproduce("lin2005", scores=scores, out=out, n_samples=20, rng=2, command="the command")
+    return out
+
+
+@pytest.fixture
+def tiny():
+    """A reproduction without any study behind it."""
+    table = page_table("t", "A & B", ("name", "x"), [("a_b", 0.123456789), ("c", None), ("d", 3)])
+    made = Exhibit(
+        id="table-9",
+        title="What is in it?",
+        tables=(table,),
+        explanation="Because.",
+        claims=(Claim(text="A holds", holds=True), Claim(text="B", holds=False, detail="1 < 2")),
+    )
+    without = Exhibit(id="figure-9", title="Nothing", explanation="There are no runs.")
+    return Reproduction(paper="p", reference="R.", data="d", exhibits=(made, without))
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_the_folder_holds_what_claims_json_lists(folder):
+    told = json.loads((folder / "claims.json").read_text())
+    assert sorted(told["files"]) == sorted(path.name for path in folder.iterdir())
+    assert (told["paper"], told["settings"]["budget"]) == ("lin2005", 20)
+    assert told["data"] == "scores of 6 runs on 20 topics (AP)"
+    counts = told["claims"]
+    claims = [claim for exhibit in told["exhibits"] for claim in exhibit["claims"]]
+    assert sum(counts.values()) == len(claims)
+    assert counts["do_not_hold"] == sum(claim["holds"] is False for claim in claims)
+    for exhibit in told["exhibits"]:
+        for table in exhibit["tables"]:
+            assert {f"{table['id']}.csv", f"{table['id']}.tex"} <= set(told["files"])
+        for figure in exhibit["figures"]:
+            assert (folder / f"{figure['id']}.svg").read_text().startswith("<svg ")
+
+
+def test_csv_has_every_digit(folder):
+    told = json.loads((folder / "claims.json").read_text())
+    for exhibit in told["exhibits"]:
+        for table in exhibit["tables"]:
+            with open(folder / f"{table['id']}.csv", newline="") as lines:
+                header, *rows = csv.reader(lines)
+            assert header == table["header"]
+            for row, expected in zip(rows, table["rows"], strict=True):
+                for text, value in zip(row, expected, strict=True):
+                    if isinstance(value, float):
+                        assert float(text) == value
+                    else:
+                        assert text == (value or "")
+
+
+def test_the_page_shows_claims_and_command(folder):
+    class Text(HTMLParser):
+        shown = ""
+
+        def handle_data(self, data):
+            self.shown += data
+
+    parser = Text()
+    parser.feed((folder / "index.html").read_text())
+    for wanted in (
+        "lin2005, made again",
+        "the command",
+        "Eq. 13 follows from eq. 12 as printed",
+        "does not hold",
+        "off by up to 0.125",
+        "Table 1",
+        "Equation 13",
+    ):
+        assert wanted in parser.shown
+
+
+def test_same_seed_same_bytes_whatever_the_threads(scores, folder, tmp_path):
+    again = tmp_path / "again"
+    sr.reproduce(
+        "lin2005", scores=scores, out=again, n_samples=20, rng=2, jobs=2, command="the command"
+    )
+    assert contents(again) == contents(folder)
+
+
+def test_files_of_an_earlier_reproduction_go(tiny, tmp_path):
+    output.write_reproduction({"old.csv": "", "claims.json": '{"files": ["old.csv"]}'}, tmp_path)
+    output.write_reproduction(output.reproduction_files(tiny), tmp_path)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"index.html", "t.csv", "t.tex", "claims.json"}
+
+
+@pytest.mark.parametrize("held", ["[1]", "{}", "no JSON"])
+def test_a_folder_of_something_else_is_refused(tiny, tmp_path, held):
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "claims.json").write_text(held)
+    with pytest.raises(InputError, match="holds other files"):
+        output.write_reproduction(output.reproduction_files(tiny), tmp_path)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    with pytest.raises(InputError, match="a file stands where"):
+        sr.reproduce("lin2005", out=tmp_path / "notes.txt")
+
+
+def test_names_outside_the_folder_are_never_removed(tiny, tmp_path):
+    (tmp_path / "other.txt").write_text("mine")
+    inside = tmp_path / "out"
+    inside.mkdir()
+    (inside / "claims.json").write_text(json.dumps({"files": ["../other.txt", "claims.json"]}))
+    output.write_reproduction(output.reproduction_files(tiny), inside)
+    assert (tmp_path / "other.txt").exists()
+
+
+def test_a_full_disk_leaves_the_folder_as_it_was(tiny, tmp_path, monkeypatch):
+    output.write_reproduction(output.reproduction_files(tiny), tmp_path)
+    before = contents(tmp_path)
+    write, calls = output.write_whole, []
+
+    def failing(path, text):
+        calls.append(path)
+        if len(calls) == 3:
+            raise OSError(28, "No space left on device")
+        write(path, text)
+
+    monkeypatch.setattr(output, "write_whole", failing)
+    changed = output.reproduction_files(replace(tiny, data="other"))
+    with pytest.raises(OSError, match="No space left"):
+        output.write_reproduction(changed, tmp_path)
+    assert contents(tmp_path) == before
+
+
+def test_tables_in_words_and_digits(tiny):
+    files = output.reproduction_files(tiny)
+    assert files["t.csv"] == "name,x\na_b,0.123456789\nc,\nd,3\n"
+    assert r"a\_b & 0.1235 \\" in files["t.tex"]
+    assert r"\caption{A \& B}" in files["t.tex"]
+    table = output.claims_table(tiny, details=True)
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["table-9", "holds", "A holds", ""],
+        ["table-9", "does not hold", "B", "1 < 2"],
+        ["figure-9", "cannot tell", "There are no runs.", ""],
+    ]
+    assert table.caption == "R. Data: d. Claims: 1 of 2 holds."
+
+
+def test_an_exhibit_without_data_says_why_on_the_page(tiny):
+    page = output.reproduction_page(tiny)
+    assert page.lead[-1] == "Table 9, does not hold: B."
+    assert page.sections[1].why_not == "There are no runs."
+    assert page.sections[0].means == "Because."
+
+
+def test_unknown_papers_and_budgets_are_named():
+    with pytest.raises(UnknownNameError, match="did you mean 'sakai2016'"):
+        sr.reproduce("sakai2015")
+    with pytest.raises(UnknownNameError, match="unknown budget 'large'"):
+        sr.reproduce("lin2005", budget="large")
+    with pytest.raises(InputError, match="samples must be a whole number from 2 on, got 1"):
+        sr.reproduce("lin2005", n_samples=1)
+    with pytest.raises(InputError, match="budget is"):
+        budgeted("tiny", small=1, full=2)
+
+
+def test_data_come_in_one_way_only(scores):
+    with pytest.raises(InputError, match="runs and qrels together"):
+        sr.reproduce("lin2005", runs=["x.run"])
+    with pytest.raises(InputError, match="either runs and qrels or scores"):
+        paper_data({"a": {"1": {"d": 1.0}}}, {"1": {"d": 1}}, scores=scores)
+    with pytest.raises(UnknownNameError, match="unknown measure 'MAP'"):
+        paper_data(scores=scores, measures=["MAP"])
+
+
+def test_runs_are_described_and_scored_as_asked(tmp_path):
+    track = sr.simulated_track(n_teams=2, runs_per_team=1, n_topics=4, depth=30, pool_depth=10)
+    track.write(tmp_path)
+    data = paper_data(
+        tmp_path / "runs",
+        tmp_path / "qrels.txt",
+        measures=["P@5"],
+        team_from=r"^(te)am",
+        missing="skip",
+    )
+    assert data.words == "2 runs on 4 judged topics"
+    assert [run.info["team"] for run in data.runs] == ["te", "te"]
+    assert data.has_teams
+    assert data.scores(("AP",)).measures == ("P@5",)
+    assert data.scoring["missing"] == "skip"
+    mixed = paper_data([track.runs[0], tmp_path / "runs" / "team2-s1.run"], track.qrels)
+    assert [run.name for run in mixed.runs] == ["team1-s1", "team2-s1"]
+    with pytest.raises(InputError, match="named 'team1-s1'"):
+        paper_data([track.runs[0], track.runs[0]], track.qrels)
+
+
+def test_builtin_data_are_always_the_same():
+    first, second = (builtin_data("scores", budget="small") for _ in range(2))
+    np.testing.assert_array_equal(first.given.values, second.given.values)
+    one = with_measures(first, ["AP, first track"])
+    assert one.given.measures == ("AP, first track",)
+    with pytest.raises(UnknownNameError, match="did you mean 'teams'"):
+        builtin_data("team")
+
+
+def test_a_quick_look_is_at_simulated_data():
+    for kind in get_args(Kind):
+        data = builtin_data(kind, budget="small")
+        assert data.words.startswith("simulated data for a quick look, ")
+        assert not data.settings
+    assert data.words.endswith(
+        "scores at 3 sampling rates with 10 instances each, and of a deterministic system, on 50 "
+        "topics"
+    )
+
+
+def test_instances_have_one_deterministic_system():
+    systems = builtin_data("instances", budget="small").given.run_info["system"]
+    assert sorted(systems.count(name) for name in set(systems)) == [1, 30]
+
+
+def test_teams_are_those_whose_runs_were_judged():
+    data = builtin_data("teams")
+    assert re.fullmatch(
+        r"the built-in collection \([0-9,]+ docstrings, 60 topics, [0-9,]+ judgments\): 18 runs of "
+        r"6 teams, up to 10 documents a topic, all of which are judged",
+        data.words,
+    )
+    assert len({run.info["team"] for run in data.runs}) == 6
+    manifest = sr.builtin_collection().manifest
+    assert data.settings["built-in collection"]["digest"] == manifest["digest"]
+
+
+@pytest.mark.slow
+def test_titles_and_descriptions_stand_for_two_collections():
+    data = builtin_data("scores")
+    assert data.given.values.shape == (2, 85, 120)
+    # Each topic is of one of the two.
+    known = ~np.isnan(data.given.values[:, 0])
+    np.testing.assert_array_equal(known.sum(axis=0), 1)
+    np.testing.assert_array_equal(known.sum(axis=1), 60)
+    titles, descriptions = np.nanmean(data.given.values, axis=(1, 2))
+    assert titles > descriptions
+
+
+@pytest.mark.slow
+def test_selective_search_has_as_many_instances_as_the_paper():
+    seen = []
+    data = builtin_data("instances", progress=lambda *done: seen.append(done))
+    rates = data.given.run_info["rate"]
+    assert {rate: rates.count(rate) for rate in set(rates)} == {
+        "": 1,
+        **{f"{rate:g}": 100 for rate in RATES},
+    }
+    assert data.given.measures == ("nDCG@10", "P@10", "AP")
+    assert seen[-1] == (701, 701)
+    assert "5 of 20 topical shards at 7 sampling rates with 100 instances each" in data.words
+
+
+def test_what_studies_warn_of_is_told_once(monkeypatch):
+    def make(data, **options):
+        for _ in range(2):
+            warnings.warn("odd", SteadyrankWarning, stacklevel=1)
+        return Reproduction(paper="p", reference="", data=data.words, exhibits=())
+
+    monkeypatch.setattr(workflow.Paper, "maker", lambda self, name: make)
+    with pytest.warns(SteadyrankWarning) as told:
+        made = sr.reproduce("lin2005", budget="small")
+    assert [str(warning.message) for warning in told] == ["odd"]
+    assert made.data.startswith("simulated data for a quick look, two tracks of 15 runs")
+
+
+def test_every_paper_has_a_maker():
+    for name, paper in workflow.PAPERS.items():
+        assert callable(paper.maker(name))
+
+
+def test_cells_show_numbers_and_gaps():
+    assert cell(np.float64(1234.5), 1) == Cell("1,234.5", 1234.5)
+    assert cell(float("nan")) == Cell("–")
+    assert cell(Cell("x")) == Cell("x")
+
+
+def test_what_stays_the_same_does_not_rise():
+    assert increases([0.0, 0.0, 0.0]) is None
+    assert increases([0.0, float("nan")]) is None
+    assert increases([0.0, 0.0, 1.0]) is True
+    assert increases([1.0, 1.0, 0.0]) is False
+    # Spearman's correlation is below 0 though the last is above the first.
+    assert increases([2.0, 4.0, 0.0, 1.0, 3.0]) is False
+
+
+def test_a_reproduction_is_told_in_a_line(tiny):
+    assert repr(tiny) == "<Reproduction of p: 2 exhibits; claims: 1 of 2 holds>"
+    assert repr(tiny.exhibits[0]) == "<Exhibit table-9: What is in it?; claims: 1 of 2 holds>"
+
+
+def test_long_claims_are_wrapped(tiny):
+    long = Claim(text="word " * 40 + "end", holds=None)
+    made = replace(tiny, exhibits=(replace(tiny.exhibits[0], claims=(long,)),))
+    table = output.claims_table(made)
+    lines = to_terminal(output.wrapped(table, 72)).splitlines()
+    assert 60 < max(map(len, lines)) <= 72
+    assert " ".join(lines).count("word") == 40

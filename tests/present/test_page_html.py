@@ -1,0 +1,495 @@
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from importlib.resources import files
+from itertools import pairwise
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from nasty_page import NASTY, nasty_page
+
+from steadyrank.errors import InputError
+from steadyrank.present.page import Page, PageFigure, Section
+from steadyrank.present.page_html import page_html, visible
+from steadyrank.present.page_svg import inline_svg, page_svg
+from steadyrank.present.svg import svg_text, tell
+from steadyrank.present.table import Cell, Drilldown, Table, render
+
+PARTS = files("steadyrank.present") / "page"
+
+
+class Read(HTMLParser):
+    """Elements in order, with the text that stands directly in them."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.open: list[int] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert len({name for name, _ in attrs}) == len(attrs), (tag, attrs)
+        self.elements.append((tag, dict(attrs)))
+        self.texts.append("")
+        if tag not in ("meta", "input"):
+            self.open.append(len(self.texts) - 1)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.elements[self.open.pop()][0] == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open:
+            self.texts[self.open[-1]] += data
+
+    def all(self, tag: str, **wanted: str) -> list[tuple[dict[str, str | None], str]]:
+        return [
+            (attributes, text)
+            for (name, attributes), text in zip(self.elements, self.texts, strict=True)
+            if name == tag and wanted.items() <= attributes.items()
+        ]
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return page_html(nasty_page())
+
+
+@pytest.fixture(scope="module")
+def read(text: str) -> Read:
+    return Read(text)
+
+
+@pytest.fixture(scope="module")
+def data(read: Read) -> dict[str, dict]:
+    ((_, found),) = read.all("script", id="page-data")
+    return json.loads(found)
+
+
+def table_page(table: Table) -> Page:
+    section = Section(id="s", title="S", question="?", tables=(table,))
+    return Page(title="T", subtitle="", lead=("L.",), sections=(section,))
+
+
+# Escaping
+
+
+def test_every_element_is_closed_and_scripts_are_ours_alone(read: Read) -> None:
+    assert read.open == []
+    scripts = read.all("script")
+    assert [attributes for attributes, _ in scripts] == [
+        {"type": "application/json", "id": "page-data"},
+        {},
+    ]
+    assert scripts[1][1] == (PARTS / "page.js").read_text(encoding="utf-8")
+    assert [found for _, found in read.all("style")] == [
+        (PARTS / "page.css").read_text(encoding="utf-8")
+    ]
+
+
+def test_no_attribute_acts_or_loads(read: Read) -> None:
+    for tag, attributes in read.elements:
+        assert tag not in ("img", "iframe", "object", "embed", "link", "base")
+        for name, value in attributes.items():
+            assert not name.startswith("on"), (tag, name)
+            assert name not in ("style", "src", "action", "srcset"), (tag, name)
+            if name.endswith("href"):
+                assert value.startswith("#"), value
+
+
+def test_names_are_shown_as_they_are(read: Read) -> None:
+    shown = [found for _, found in read.all("th", scope="row")]
+    for name in NASTY:
+        assert visible(name) in shown
+    assert {found for _, found in read.all("title")} >= {NASTY[2]}
+    assert [found for _, found in read.all("h1")] == [NASTY[2]]
+
+
+def test_control_characters_are_replaced(text: str) -> None:
+    assert not re.search(
+        "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]", text
+    )
+    assert visible("a\x00\u202eb\nc\ud800") == "a\ufffd\ufffdb\nc\ufffd"
+    assert visible("é 漢 🙂 \u200d") == "é 漢 🙂 \u200d"
+    text.encode()
+
+
+def test_json_cannot_end_its_element(text: str) -> None:
+    inside = text.split('id="page-data">')[1].split("</script>")[0]
+    assert not set("<>&\u2028") & set(inside)
+    assert json.loads(inside)["tables"].keys() == {"runs", "topics", "wide", "files"}
+
+
+# The page as a whole
+
+
+def test_policy_knows_the_blocks_by_their_hashes(read: Read) -> None:
+    ((attributes, _),) = read.all("meta", **{"http-equiv": "Content-Security-Policy"})
+    policy = dict(part.strip().split(" ", 1) for part in attributes["content"].split(";"))
+
+    def digest(block: str) -> str:
+        return f"'sha256-{base64.b64encode(hashlib.sha256(block.encode()).digest()).decode()}'"
+
+    assert policy == {
+        "default-src": "'none'",
+        "style-src": digest(read.all("style")[0][1]),
+        "script-src": digest(read.all("script")[1][1]),
+        "img-src": "data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+
+
+def test_ids_are_unique_and_links_lead_somewhere(read: Read) -> None:
+    ids = [attributes["id"] for _, attributes in read.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for tag, attributes in read.elements:
+        for name in ("href", "xlink:href", "aria-labelledby"):
+            if name in attributes:
+                target = attributes[name].removeprefix("#").partition("/")[0]
+                assert target in ids, (tag, name, attributes[name])
+
+
+def test_headings_are_in_order(read: Read) -> None:
+    levels = [int(tag[1]) for tag, _ in read.elements if re.fullmatch("h[1-6]", tag)]
+    assert levels.count(1) == 1
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    tags = [tag for tag, _ in read.elements]
+    assert all(tags.count(tag) == 1 for tag in ("header", "main", "nav", "footer"))
+    assert ("html", {"lang": "en"}) in read.elements
+
+
+def test_header_cells_say_what_they_head(read: Read) -> None:
+    assert {attributes.get("scope") for attributes, _ in read.all("th")} == {"row", "col"}
+    assert {attributes.get("type") for attributes, _ in read.all("button")} == {"button", None}
+
+
+def test_the_answer_comes_before_all_else(text: str) -> None:
+    main = text[text.index("<main") :]
+    order = ['class="lead"', "<nav", 'id="first"', 'id="page-terms"', 'id="page-provenance"']
+    places = [main.index(mark) for mark in order]
+    assert places == sorted(places)
+    section = main[main.index('id="first"') : main.index('id="second"')]
+    order = [
+        "question",
+        "answer",
+        "warnings",
+        "<figure",
+        'class="table"',
+        "What it means",
+        "What it does not",
+    ]
+    places = [section.index(mark) for mark in order]
+    assert places == sorted(places)
+
+
+def test_a_section_without_answer_says_why(text: str) -> None:
+    assert "Not answered here.</strong> &lt;!-- &lt;script&gt;</p>" in text
+
+
+def test_command_is_shown_whole(read: Read) -> None:
+    assert [found for _, found in read.all("code")] == [nasty_page().command]
+
+
+def test_same_page_same_bytes(text: str) -> None:
+    assert page_html(nasty_page()) == text
+
+
+def test_small_page_has_no_empty_parts() -> None:
+    found = page_html(Page(title="T", subtitle="", lead=("L.",), sections=()))
+    assert "page-terms" not in found
+    assert "page-provenance" not in found
+    assert len(found.encode()) < 30_000
+
+
+def test_parts_stay_small() -> None:
+    assert len((PARTS / "page.js").read_bytes()) < 12_000
+    assert len((PARTS / "page.css").read_bytes()) < 10_000
+
+
+# Terms
+
+
+def test_first_mention_of_a_term_in_a_section_is_explained(read: Read) -> None:
+    found = [(attributes["title"], shown) for attributes, shown in read.all("abbr")]
+    assert found == [(NASTY[1], "tau"), ('a "need" <b>', "topics")]
+    assert [shown for _, shown in read.all("dfn")] == ["tau", "topic", "AP"]
+    assert [shown for attributes, shown in read.all("button", title="average precision")] == ["AP"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "marked"),
+    [
+        ("tau-b and AP@5 are others", []),
+        ("taus and Tau", ["taus"]),
+        ("aP, AP", ["AP"]),
+        ("rate of errors: error rate", ["error rate"]),
+    ],
+)
+def test_terms_are_whole_words(sentence: str, marked: list[str]) -> None:
+    notes = {"tau": "1", "AP": "2", "error rate": "3", "p": "4", "or": "5"}
+    page = Page(title="T", subtitle="", lead=(sentence,), sections=(), notes=notes)
+    assert [shown for _, shown in Read(page_html(page)).all("abbr")] == marked
+
+
+# Contrast
+
+
+def _themes() -> dict[str, dict[str, str]]:
+    css = (PARTS / "page.css").read_text(encoding="utf-8")
+    blocks = re.findall(r":root[^{]*\{([^}]*--paper[^}]*)\}", css)
+    light, dark, chosen = (dict(re.findall(r"--([\w-]+): (#\w{6});", block)) for block in blocks)
+    assert dark == chosen
+    return {"light": light, "dark": dark}
+
+
+def _luminance(colour: str) -> float:
+    parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def contrast(one: str, other: str) -> float:
+    """As WCAG 2.2 defines it."""
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrast_of_known_colours() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.478, abs=5e-4)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_contrasts_with_what_it_stands_on(theme: str) -> None:
+    colours = _themes()[theme]
+    for ink in ("ink", "muted", "accent"):
+        for ground in ("paper", "soft"):
+            assert contrast(colours[ink], colours[ground]) >= 4.5, (ink, ground)
+    assert contrast(colours["ink"], colours["caution"]) >= 4.5
+    for edge in ("edge", "caution-edge"):  # what is not text needs 3
+        assert contrast(colours[edge], colours["paper"]) >= 3, edge
+
+
+# What is copied
+
+
+def test_csv_holds_every_digit_and_no_formula(data: dict[str, dict]) -> None:
+    parts = data["tables"]["runs"]["csv"]
+    header, *rows = csv.reader(io.StringIO(parts["head"] + "".join(parts["rows"]), newline=""))
+    assert header == ["run", "AP", "'=note"]
+    assert len(parts["rows"]) == len(rows) == len(NASTY)
+    assert [row[1] for row in rows[:10]] == [
+        "0.25",
+        "",
+        "",
+        "3",
+        "-inf",
+        "1e-09",
+        "0.25",
+        "inf",
+        "-12.5",
+        "10",
+    ]
+    for name, row in zip(NASTY, rows, strict=True):
+        shown = visible(name)
+        defused = "'" if shown[0] in "=+-@" and shown != "-2" else ""  # a number is no formula
+        assert row[0] == defused + shown
+
+
+def test_latex_is_escaped(data: dict[str, dict]) -> None:
+    parts = data["tables"]["runs"]["latex"]
+    assert parts["head"].startswith("\\begin{table}\n\\centering\n\\caption{\\textless{}/script")
+    assert r"\begin{tabular}{lrr}" in parts["head"]
+    assert parts["foot"] == "\\bottomrule\n\\end{tabular}\n\\end{table}\n"
+    escaped = dict(zip(NASTY, parts["rows"], strict=True))
+    row = escaped["a&amp;b 100 % #1 _x_ ^~"]
+    assert row == (
+        r"a\&amp;b 100 \% \#1 \_x\_ \textasciicircum{}\textasciitilde{} & 0.25 & -- \\" + "\n"
+    )
+    assert escaped["back\\slash \\u003c"].startswith(r"back\textbackslash{}slash ")
+    assert all(line.endswith(" \\\\\n") and line.count("\n") == 1 for line in parts["rows"])
+
+
+# Sorting and drilling
+
+
+def test_cells_carry_what_they_sort_by() -> None:
+    rows = (
+        (Cell("b", "1"), Cell("25", 25.0), Cell("0.1", 0.1)),
+        (Cell("–"), Cell("12", None), Cell("0.10", np.float64(0.1))),
+        (Cell("a"), Cell("x", "x"), Cell("inf", float("inf"))),
+        (Cell("c"), Cell("1,000", np.int64(1000)), Cell("-", float("nan"))),
+    )
+    table = Table(id="t", caption="C", header=("a", "b", "c"), rows=rows)
+    found = Read(page_html(table_page(table)))
+    cells = [
+        (attributes.get("data-v"), attributes.get("class"))
+        for tag, attributes in found.elements
+        if tag == "td" or (tag == "th" and attributes["scope"] == "row")
+    ]
+    assert cells == [
+        ("1", None),
+        (None, "n"),
+        (None, "n"),
+        ("", None),
+        ("", "n"),
+        ("0.1", "n"),
+        (None, None),
+        ("", "n"),
+        ("Infinity", "n"),
+        (None, None),
+        ("1000", "n"),
+        ("", "n"),
+    ]
+
+
+def test_rows_with_numbers_have_an_address(read: Read, data: dict[str, dict]) -> None:
+    links = [attributes["href"] for attributes, _ in read.all("a", **{"class": "drill"})]
+    assert links[0] == "#topics/%3Cscript%3Ewindow.hacked%20%3D%201%3C%2Fscript%3E"
+    assert links[-1] == links[0] + "/2"
+    assert links[1] == "#topics/" + quote("$& $1 `${window.hacked = 7}`", safe="!'()*")
+    numbers = data["drilldowns"]["topics"]
+    assert numbers["names"] == list(NASTY[:4])
+    assert numbers["values"][1] == [0.1, None, 0.5, 0.5]
+    assert (numbers["digits"], numbers["header"]) == (3, ["run", NASTY[2]])
+
+
+def test_long_tables_can_be_filtered_and_opened() -> None:
+    def table(n: int) -> str:
+        rows = tuple((Cell(f"r{i}"),) for i in range(n))
+        return page_html(table_page(Table(id="t", caption="C", header=("a",), rows=rows)))
+
+    assert '<input type="search"' not in table(20)
+    assert '<input type="search"' in table(21)
+    assert "Show all 25" not in table(25)
+    assert "Show all 26 rows" in table(26)
+
+
+def test_only_long_cells_break_and_buttons_have_names() -> None:
+    rows = ((Cell("x" * 24), Cell("x" * 25)), (Cell("1" * 25), Cell("2", 2.0)))
+    table = Table(id="t", caption="C", header=("", "b"), rows=rows)
+    found = Read(page_html(table_page(table)))
+    looks = [attributes.get("class") for attributes, _ in found.all("td")]
+    assert [attributes.get("class") for attributes, _ in found.all("th", scope="row")] == [
+        None,
+        "long",
+    ]
+    assert looks == ["n long", "n"]
+    assert found.all("button", **{"aria-label": "Column 1"})
+
+
+def test_a_page_shows_the_table_of_a_command() -> None:
+    rows = [[Cell("a", "a"), Cell("-0.5", -0.5)], [Cell("-b", "-b"), Cell("0.25", 0.25)]]
+    table = Table(
+        id="t",
+        caption="C",
+        header=("run", "AP"),
+        rows=rows,
+        best=frozenset({(1, 1)}),
+        marks={(0, 1): "<*>"},
+    )
+    assert render(table, "csv") == "run,AP\na,-0.5\n'-b,0.25\n"
+    assert "a & -0.5\\textsuperscript{<*>} " in render(table, "latex")
+    text = page_html(table_page(table))
+    # A minus before a number is no hyphen; before a name it is.
+    assert '<td class="n" data-v="-0.5">−0.5<sup>&lt;*&gt;</sup></td>' in text
+    assert '<th scope="row">-b</th><td class="n"><strong>0.25</strong></td>' in text
+    head = json.loads(re.search(r'type="application/json"[^>]*>(.*?)</script>', text)[1])
+    assert head["tables"]["t"]["csv"]["rows"] == ["a,-0.5\n", "'-b,0.25\n"]
+    assert head["tables"]["t"]["latex"]["rows"][1] == "-b & \\textbf{0.25} \\\\\n"
+
+
+# Drawings
+
+
+def test_drawing_keeps_what_draws(read: Read) -> None:
+    svgs = [attributes for attributes, _ in read.all("svg")]
+    assert [svg["role"] for svg in svgs] == ["img", "img"]
+    assert {svg["aria-label"] for svg in svgs} == {NASTY[1]}
+    assert svgs[0]["stroke-linejoin"] == "round"
+    ((shape, _),) = read.all("use", id="one-point")
+    assert shape["xlink:href"] == "#one-dot"
+    labels = [(attributes, shown) for attributes, shown in read.all("text") if shown == "A & B"]
+    assert labels[0][0] == {
+        "x": "60",
+        "y": "35",
+        "font-style": "italic",
+        "font-size": "10px",
+        "font-family": "'DejaVu Sans'",
+        "text-anchor": "start",
+        "fill": "currentColor",
+    }
+    assert [shown for _, shown in read.all("title")][1:] == ["<b>first</b>"] * 2
+    assert not read.all("metadata")
+    assert not read.all("a", **{"xlink:href": "javascript:window.hacked=10"})
+
+
+@pytest.mark.parametrize("drawing", ["", "no", "<svg><g></svg>", "<p>no</p>"])
+def test_broken_drawing_is_refused(drawing: str) -> None:
+    with pytest.raises(InputError, match="figure"):
+        inline_svg(drawing, alt="")
+
+
+def test_style_cannot_become_a_handler() -> None:
+    found = inline_svg('<svg style="onload: alert(1); id: x; fill: red"/>', alt="")
+    assert "onload" not in found
+    assert "id=" not in found
+    assert 'fill="red"' in found
+
+
+def test_a_figure_of_a_page_is_read_and_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = Figure()
+    (line,) = figure.add_subplot().plot([1, 2], [3, 4], "o", label="a & b")
+    figure.axes[0].legend()
+    tell(line, ["<first>", "second"])
+    svg = page_svg(figure, alt="Two <dots>.", prefix="here-")
+    assert svg == inline_svg(svg_text(figure, alt="Two <dots>.", prefix="here-"), alt="Two <dots>.")
+    shown = PageFigure(id="dots", caption="C", alt="Two <dots>.", svg=svg)
+    section = Section(id="s", title="T", question="Q", figures=(shown,))
+    page = Page(title="P", subtitle="", lead=(), sections=(section,))
+    monkeypatch.setattr("steadyrank.present.page_svg._parsed", None)
+    assert svg in page_html(page)
+
+
+def test_text_behind_what_is_left_out_stays() -> None:
+    drawing = "<svg><g>a<script>b</script>c<g/>d<a>e</a>f<![CDATA[g]]><!-- h -->i</g></svg>"
+    assert ">ac<g/>dfi</g></svg>" in inline_svg(drawing, alt="")
+
+
+# What is refused
+
+
+@pytest.mark.parametrize("name", ["runs", "page-x", "a--b", "1a", "a b", "", 'a"'])
+def test_ids_must_be_good_and_unique(name: str) -> None:
+    page = nasty_page()
+    first, second = page.sections
+    with pytest.raises(InputError, match="id "):
+        page_html(replace(page, sections=(first, replace(second, id=name))))
+
+
+def test_tables_must_fit_together() -> None:
+    table = Table(id="t", caption="C", header=("a", "b"), rows=((Cell("x"),),))
+    with pytest.raises(InputError, match="1 cells under 2 headers"):
+        page_html(table_page(table))
+    lost = replace(table, rows=((Cell("x"), Cell("y", link="nowhere")),))
+    with pytest.raises(InputError, match="nothing on the page has id 'nowhere'"):
+        page_html(table_page(lost))
+    numbers = Drilldown(names=("r",), values=(), title="T")
+    short = replace(table, rows=((Cell("x"), Cell("y")),), drilldown=numbers)
+    with pytest.raises(InputError, match="must have 1 rows of 1 values"):
+        page_html(table_page(short))

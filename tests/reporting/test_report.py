@@ -1,0 +1,500 @@
+"""The report: same bytes for the same data, every study that the data support, and why not."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import re
+import socket
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.present import cells as report_parts
+from steadyrank.present.page import Page
+from steadyrank.reporting import page as report_page
+from steadyrank.reporting.provenance import library_call
+from steadyrank.reporting.settling import combined
+from steadyrank.studies import registry
+from steadyrank.studies.material import Material, Settings
+from steadyrank.studies.part import Findings
+
+STUDIES = (
+    "check",
+    "compare",
+    "stability",
+    "plan",
+    "topics",
+    "simulate",
+    "instances",
+    "components",
+    "agree",
+    "pools",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Eight runs, two instances of each of four systems, one a team, which make a 2 x 2 grid.
+
+    The last run lacks a topic.
+    """
+    root = tmp_path_factory.mktemp("track")
+    track = sr.simulated_track(
+        n_teams=4, runs_per_team=1, instances=2, n_topics=12, depth=40, pool_depth=20
+    )
+    (root / "runs").mkdir()
+    rows = ["run,team,system,stemmer,model\n"]
+    for place, run in enumerate(track.runs):
+        system = place // 2
+        sr.write_run(run, root / "runs" / f"{run.name}.run")
+        rows.append(
+            f"{run.name},{run.info['team']},{run.info['system']},{'ab'[system % 2]},"
+            f"{'xy'[system // 2]}\n"
+        )
+    last = root / "runs" / f"{track.runs[-1].name}.run"
+    lines = last.read_text().splitlines(keepends=True)
+    last.write_text("".join(line for line in lines if not line.startswith("312 ")))
+    (root / "info.csv").write_text("".join(rows))
+    sr.write_qrels(track.qrels, root / "qrels.txt")
+    return root
+
+
+@pytest.fixture
+def drawn_nowhere(monkeypatch):
+    """Leave figures out where they are not at issue: they take most of the time."""
+    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])
+
+
+@pytest.fixture
+def scores():
+    rng = np.random.default_rng(0)
+    values = rng.random((2, 6, 30)) * 0.2 + rng.random((6, 1)) * 0.3 + rng.random(30) * 0.3
+    return sr.Scores(
+        measures=("AP", "RR"),
+        runs=[f"r{i}" for i in range(6)],
+        topics=[f"t{i}" for i in range(30)],
+        values=values,
+    )
+
+
+def made(folder, out, **options):
+    return sr.report(
+        [folder / "runs"],
+        folder / "qrels.txt",
+        out=out,
+        run_info=folder / "info.csv",
+        **{"n_samples": 60, "no_relevant": "skip", **options},
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(folder, tmp_path_factory):
+    """A report with every study, and its bytes."""
+    out = tmp_path_factory.mktemp("page") / "report.html"
+    with pytest.warns(sr.SteadyrankWarning):
+        result = made(folder, out, jobs=1)
+    return result, out.read_bytes()
+
+
+def plain(text):
+    """The words of a page, without its tags."""
+    return html.unescape(re.sub("<[^>]*>", "", text))
+
+
+def section(result, study):
+    return next(each for each in result.page.sections if each.id == study)
+
+
+def test_every_study_has_its_section_with_answer_figures_and_tables(whole):
+    result, content = whole
+    assert not result.left_out
+    assert set(result.results) == {"evaluate", *STUDIES}
+    assert [each.id for each in result.page.sections] == [
+        study.name for study in registry.studies_by_place()
+    ]
+    for each in result.page.sections:
+        assert each.answer, each.id
+        assert each.tables, each.id
+        assert each.means, each.id
+        assert each.means_not, each.id
+        assert not each.why_not, each.id
+        if each.id not in ("hardest", "check"):
+            assert each.figures, each.id
+    text = content.decode()
+    assert text.count("<svg") == sum(len(each.figures) for each in result.page.sections)
+    assert len(content) < 3_000_000
+
+
+def test_the_same_data_give_the_same_bytes_for_any_jobs(whole, folder, tmp_path):
+    result, content = whole
+    out = tmp_path / "another-name.html"
+    with pytest.warns(sr.SteadyrankWarning):
+        again = made(folder, out, jobs=2)
+    assert out.read_bytes() == content
+    assert again.findings == result.findings
+    assert again.path == out
+
+
+def test_results_are_the_studies_own(whole):
+    result, _ = whole
+    scores = result.results["evaluate"]
+    expected = sr.compare(scores, measure="AP")
+    main = result.results["compare"][0]
+    np.testing.assert_array_equal(main.pvalue_adjusted, expected.pvalue_adjusted)
+    assert [each.measure for each in result.results["compare"]] == list(scores.measures)
+    assert result.results["simulate"].n_samples == result.n_samples["simulate"] == 60
+    assert result.results["topics"].n_trials == 60
+    assert result.results["components"].factors == ("stemmer", "model")
+    assert len(result.results["instances"].comparisons) == 6
+    assert result.results["pools"].teams == ("team1", "team2", "team3", "team4")
+
+
+def test_the_section_on_measures_has_intervals_and_no_pvalues(whole):
+    """Its samples are all of the same topics and runs: a p-value would count them."""
+    result, _ = whole
+    shown, found = section(result, "agree"), result.results["agree"]
+    (effects,) = [each for each in shown.tables if each.id == "measure-anova"]
+    assert effects.header == ("source", "omega squared", "95% interval", "effect")
+    limits = found.limits["measure_pair"]
+    assert effects.rows[0][2].text == f"{limits[0]:.4f} to {limits[1]:.4f}"
+    assert f"{found.n_resamples} resamples of topics and runs" in effects.caption
+    words = " ".join([*shown.answer, *(each.caption for each in shown.tables)])
+    assert "significan" not in words
+    svg = next(each.svg for each in shown.figures if each.id == "measure-effects")
+    assert "omega² 0." in svg
+    assert ", p " not in svg
+
+
+def test_the_lead_is_the_first_of_the_findings(whole):
+    result, content = whole
+    assert result.findings[: len(result.page.lead)] == result.page.lead
+    assert len(set(result.findings)) == len(result.findings)
+    for sentence in result.page.lead:
+        assert sentence in plain(content.decode())
+    assert str(result) == "\n".join(result.findings)
+    assert "11 studies" in repr(result)
+
+
+def test_tables_show_the_numbers_and_sort_by_all_digits(whole):
+    result, _ = whole
+    scores = result.results["evaluate"]
+    board = section(result, "evaluate").tables[0]
+    order = np.argsort(-scores.mean()[0], kind="stable")
+    assert [row[1].text for row in board.rows] == [scores.runs[run] for run in order]
+    assert [row[2].value for row in board.rows] == scores.mean()[0][order].tolist()
+    assert board.rows[0][2].text == f"{scores.mean()[0].max():.4f}"
+
+
+def test_topics_open_to_their_runs(whole):
+    result, _ = whole
+    scores = result.results["evaluate"]
+    (table,) = section(result, "hardest").tables
+    behind = table.drilldown
+    matrix = scores.matrix("AP")
+    for row, values in zip(table.rows, behind.values, strict=True):
+        topic = scores.topics.index(row[0].text)
+        for name, value in zip(behind.names, values, strict=True):
+            assert value == pytest.approx(matrix[scores.runs.index(name), topic], abs=5.1e-5)
+    means = [row[1].value for row in table.rows if row[1].value is not None]
+    assert means == sorted(means)
+
+
+def test_provenance_has_hashes_versions_settings_and_samples(whole, folder):
+    result, content = whole
+    files, samples, settings, versions = result.page.provenance
+    assert len(files.rows) == 10
+    for row in files.rows:
+        data = (folder / row[1].text).read_bytes()
+        assert row[2].value == len(data)
+        assert row[3].text == hashlib.sha256(data).hexdigest()
+    assert [row[0].text for row in files.rows][:2] == ["qrels", "run"]
+    assert {row[0].text: row[2].text for row in samples.rows}["simulate"] == "60 collections"
+    shown = {row[0].text: row[1].text for row in settings.rows}
+    assert shown["no relevant"] == "skip"
+    assert shown["seed"] == "0"
+    assert {row[0].text for row in versions.rows} == {
+        "steadyrank",
+        "Python",
+        "numpy",
+        "scipy",
+        "numba",
+        "matplotlib",
+    }
+    text = content.decode()
+    assert socket.gethostname() not in text
+    assert not re.search(r"20\d\d-\d\d-\d\dT", text)
+
+
+def test_what_studies_warn_about_stands_in_their_sections(scores, tmp_path, drawn_nowhere):
+    values = np.array(scores.values)
+    values[0, 0, 0] = np.nan
+    odd = sr.Scores(measures=scores.measures, runs=scores.runs, topics=scores.topics, values=values)
+    result = sr.report(scores=odd, out=tmp_path / "r.html", n_samples=20)
+    assert any("1 of 30 topics" in each for each in section(result, "topics").warnings)
+    assert section(result, "compare").warnings == ()
+
+
+def test_what_is_odd_about_the_data_is_told_once_the_page_is_there(folder, tmp_path, drawn_nowhere):
+    out = tmp_path / "r.html"
+    with pytest.warns(sr.SteadyrankWarning) as told:
+        result = sr.report(
+            folder / "runs", folder / "qrels.txt", out=out, measures="P@5", n_samples=5
+        )
+    said = [str(each.message) for each in told]
+    assert len(set(said)) == len(said)
+    assert section(result, "evaluate").warnings == tuple(said)
+    with pytest.raises(sr.SteadyrankWarning):
+        sr.report(
+            folder / "runs",
+            folder / "qrels.txt",
+            out=tmp_path / "s.html",
+            measures="P@5",
+            n_samples=5,
+        )
+    assert (tmp_path / "s.html").exists()
+
+
+def test_scores_alone_give_what_they_can_and_say_why_not(scores, tmp_path, drawn_nowhere):
+    result = sr.report(scores=scores, out=tmp_path / "r.html", n_samples=20)
+    assert set(result.results) == {"evaluate", "compare", "stability", "plan", "topics", "agree"}
+    why = {study: section(result, study).why_not for study in result.left_out}
+    assert why == dict(result.left_out)
+    assert why["simulate"] == "needs runs with scores; a table of scores was given"
+    assert "there are no files" in why["check"]
+    assert why["pools"] == "needs the runs and the judgments; a table of scores was given"
+    assert "--system-from" in why["instances"]
+    assert "--run-info" in why["components"]
+    text = plain((tmp_path / "r.html").read_text("utf-8"))
+    for reason in why.values():
+        assert reason in text
+
+
+@pytest.mark.parametrize(
+    ("select", "info", "study", "reason"),
+    [
+        ({"measures": "AP"}, {}, "agree", "one measure only: name a second with -m"),
+        ({"runs": ["r0", "r1", "r2"]}, {}, "agree", "3 runs only"),
+        ({}, {"system": list("abcdef")}, "instances", "every system has one run"),
+        ({}, {"system": ["s"] * 6}, "instances", "all runs are instances of one system"),
+        (
+            {},
+            {"stemmer": list("aaabbb"), "model": list("xyxxyx")},
+            "components",
+            "the columns stemmer, model do not make a full grid",
+        ),
+        ({}, {"stemmer": list("aaaabb")}, "components", "the columns stemmer do not make"),
+        ({}, {"stemmer": [*"aaabb", ""]}, "components", "nothing says of which components"),
+    ],
+)
+def test_what_data_lack_is_said(scores, tmp_path, drawn_nowhere, select, info, study, reason):
+    some = scores.select(**select)
+    result = sr.report(scores=some.with_run_info(**info), out=tmp_path / "r.html", n_samples=20)
+    assert reason in result.left_out[study]
+    assert section(result, study).why_not == result.left_out[study]
+
+
+def test_runs_that_cannot_be_simulated_or_pooled_say_so(folder, tmp_path, drawn_nowhere):
+    with pytest.warns(sr.SteadyrankWarning):
+        result = sr.report(
+            folder / "runs",
+            folder / "qrels.txt",
+            out=tmp_path / "r.html",
+            measures="ERR@10",
+            team_from=r"^team[12](.)",
+            n_samples=5,
+        )
+    assert "none of the measures (ERR@10) can be simulated" in result.left_out["simulate"]
+    with pytest.warns(sr.SteadyrankWarning):
+        result = sr.report(
+            folder / "runs",
+            folder / "qrels.txt",
+            out=tmp_path / "r.html",
+            measures="P@5",
+            team_from=r"^(team)",
+            n_samples=5,
+        )
+    assert "1 team only: leaving teams out needs at least 3" in result.left_out["pools"]
+
+
+def test_a_study_that_fails_on_the_data_is_left_out_with_its_reason(tmp_path, drawn_nowhere):
+    values = np.full((2, 5, 10), 0.5)
+    values[0] = np.random.default_rng(0).random((5, 10))
+    flat = sr.Scores(measures=("AP", "same"), runs=list("abcde"), topics=range(10), values=values)
+    result = sr.report(scores=flat, out=tmp_path / "r.html", n_samples=10)
+    assert "same gives every system the same mean" in result.left_out["agree"]
+    assert "every score is the same" in result.left_out["stability"]
+    assert "compare" in result.results
+
+
+def test_a_measure_that_cannot_be_simulated_gives_way_to_one_that_can(
+    folder, tmp_path, drawn_nowhere
+):
+    with pytest.warns(sr.SteadyrankWarning):
+        result = sr.report(
+            folder / "runs",
+            folder / "qrels.txt",
+            out=tmp_path / "r.html",
+            n_samples=20,
+            measures=["ERR@10", "P@5"],
+        )
+    assert result.results["simulate"].measure == "P@5"
+    assert "the ranking by P@5 keeps" in section(result, "simulate").answer[0]
+    assert section(result, "simulate").answer[1] == "By P@5: ERR@10 cannot be simulated."
+
+
+def test_names_cannot_break_the_page(scores, tmp_path):
+    evil = ["<script>alert(1)</script>", "a&b", '"quoted"', "</svg><b>", "tab\there", "naïve-名"]
+    named = sr.Scores(measures=["AP"], runs=evil, topics=scores.topics, values=scores.values[:1])
+    result = sr.report(scores=named, out=tmp_path / "r.html", n_samples=10)
+    text = (tmp_path / "r.html").read_text("utf-8")
+    assert "<script>alert" not in text
+    assert "</svg><b>" not in text
+    assert "naïve-名" in text
+    assert evil[0] in {row[1].text for row in section(result, "evaluate").tables[0].rows}
+
+
+def test_files_of_scores_are_read_and_named(scores, tmp_path, drawn_nowhere):
+    long, wide = tmp_path / "long.csv", tmp_path / "ap.csv"
+    sr.write_scores(scores, long)
+    sr.write_scores(scores.select(measures="AP"), wide, wide=True)
+    by_file = sr.report(scores=long, out=tmp_path / "a.html", measures=["RR", "AP"], n_samples=10)
+    assert by_file.results["evaluate"].measures == ("RR", "AP")
+    named = sr.report(scores={"mine": wide}, out=tmp_path / "b.html", n_samples=10)
+    assert named.results["evaluate"].measures == ("mine",)
+    assert named.page.provenance[0].rows[0][0].text == "scores of mine"
+    assert f"scores={{'mine': '{wide}'}}" in named.page.command
+    alone = sr.report(scores=wide, out=tmp_path / "c.html", measures="AP", n_samples=10)
+    assert alone.results["evaluate"].measures == ("AP",)
+
+
+@pytest.mark.parametrize(("memory", "most"), [(1 << 30, 1), (0, 4)])
+def test_every_run_is_opened_once_or_once_per_step_where_memory_is_short(
+    folder, whole, tmp_path, drawn_nowhere, opened_files, monkeypatch, memory, most
+):
+    monkeypatch.setattr("steadyrank.data.runs.MOST_KEPT", memory)
+    with opened_files() as opened, pytest.warns(sr.SteadyrankWarning):
+        again = made(folder, tmp_path / "again.html")
+    assert {opened[str(path)] for path in (folder / "runs").iterdir()} == {most}
+    assert set(again.results) == set(whole[0].results), "evaluate, check, simulate and pools"
+    assert again.page.provenance[0] == whole[0].page.provenance[0], "the same hashes"
+
+
+def test_a_report_of_runs_that_say_how_they_are_read(folder, whole, tmp_path, drawn_nowhere):
+    runs = sr.read_runs(folder / "runs", run_info=folder / "info.csv")
+    with pytest.warns(sr.SteadyrankWarning):
+        again = sr.report(
+            runs,
+            folder / "qrels.txt",
+            out=tmp_path / "again.html",
+            n_samples=60,
+            no_relevant="skip",
+        )
+    assert again.page.provenance == whole[0].page.provenance
+    assert again.findings == whole[0].findings
+
+
+def test_the_library_call_rebuilds_the_page():
+    settings = Settings(alpha=0.01, seed=3, factors=("stemmer",))
+    call = library_call(
+        ["runs/*.run"],
+        "qrels.txt",
+        scores=None,
+        measures=(),
+        budget="2m",
+        n_samples=None,
+        settings=settings,
+    )
+    assert call == (
+        "steadyrank.report(['runs/*.run'], 'qrels.txt', alpha=0.01, factors=('stemmer',), rng=3)"
+    )
+    call = library_call(
+        None, None, scores=object(), measures=("AP",), budget=5, n_samples=9, settings=Settings()
+    )
+    assert call == "steadyrank.report(scores=scores, measures=['AP'], budget=5, n_samples=9)"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budget": "soon"}, "such as 90s"),
+        ({"alpha": 0}, "alpha"),
+        ({"alpha": 1.0}, "alpha"),
+        ({"delta": -1.0}, "delta"),
+        ({"minimum_difference": 0}, "minimum difference"),
+        ({"pool_depth": 0}, "pool depth"),
+        ({"n_samples": 1}, "n_samples"),
+        ({"measures": "nDGC"}, "nDGC"),
+        ({"qrels": "somewhere"}, "either runs and qrels or scores"),
+        ({"scores": None}, "give runs and qrels, or scores"),
+    ],
+)
+def test_bad_input_is_refused_and_nothing_is_written(scores, tmp_path, options, message):
+    out = tmp_path / "r.html"
+    with pytest.raises(sr.InputError, match=message):
+        sr.report(**{"scores": scores, "out": out, **options})
+    assert not out.exists()
+
+
+def test_too_little_to_compare_is_refused(scores, tmp_path):
+    for part, message in (
+        (scores.select(runs="r0"), "at least two, got 1"),
+        (scores.select(topics="t0"), "needs at least two, got 1"),
+    ):
+        with pytest.raises(sr.InputError, match=message):
+            sr.report(scores=part, out=tmp_path / "r.html")
+    nothing = sr.Scores(
+        measures=["AP"], runs=["a", "b"], topics=[1, 2], values=np.full((1, 2, 2), np.nan)
+    )
+    with pytest.raises(sr.InputError, match="fewer than two runs have any AP"):
+        sr.report(scores=nothing, out=tmp_path / "r.html")
+
+
+def test_the_place_is_checked_before_anything_is_read(tmp_path):
+    with pytest.raises(sr.InputError, match="does not exist: make it first"):
+        sr.report("no runs", "no qrels", out=tmp_path / "no" / "r.html")
+    with pytest.raises(sr.InputError, match="this is a folder"):
+        sr.report("no runs", "no qrels", out=tmp_path)
+
+
+def test_large_tables_are_cut_and_say_so():
+    cell = report_parts.name("x")
+    cut = report_parts.table("t", "All.", ["a"], [[cell]] * 1200)
+    assert len(cut.rows) == 1000
+    assert cut.caption == "All. The first 1,000 of 1,200 rows."
+    values = np.random.default_rng(0).random((1000, 500))
+    behind, hidden = report_parts.drilldown([f"r{i}" for i in range(500)], values, "{row}")
+    assert (len(behind.names), hidden) == (100, 400)
+    assert behind.values[3][5] == round(values[3, 5], 4)
+
+
+def test_many_runs_and_topics_make_no_heavy_page(tmp_path):
+    """The sections that grow: heat maps are dropped, pairs are cut, and the captions say so."""
+    rng = np.random.default_rng(0)
+    values = rng.random((1, 90, 300)) * 0.3 + rng.random((1, 90, 1)) * 0.5
+    many = sr.Scores(
+        measures=["AP"], runs=[f"r{i}" for i in range(90)], topics=range(300), values=values
+    )
+    findings = Findings(
+        material=Material(scores=many, settings=Settings()),
+        results={"evaluate": many, "compare": (sr.compare(many),)},
+        why_not={},
+        warnings={},
+    )
+    board, pairs, hardest = sections = [
+        report_page.make_section(study, findings, combined(findings.results).get(study.name))
+        for study in registry.studies_by_place()
+        if study.name in ("evaluate", "compare", "hardest")
+    ]
+    assert [each.id for each in board.figures] == ["ranks", "means"]
+    assert "pairs-map" not in [each.id for each in pairs.figures]
+    listed = pairs.tables[0]
+    assert len(listed.rows) == 45 + 80
+    assert "3,880 pairs are left out" in listed.caption
+    (topics,) = hardest.tables
+    assert len(topics.drilldown.names) == 90
+    page = Page(title="t", subtitle="", lead=(), sections=tuple(sections))
+    from steadyrank.present.page_html import page_html
+
+    assert len(page_html(page)) < 4_000_000

@@ -1,0 +1,252 @@
+"""No two statements of a page contradict each other: words, tables, marks, ranks, intervals.
+
+Everything is read off the written page: its sentences, and the data behind its tables. The cases
+are those in which statements used to part ways: near ties, runs that lack topics, one broken run,
+a hundred runs; and the built-in collection.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import re
+from dataclasses import dataclass
+from io import StringIO
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.reporting import page as report_page
+
+ALPHA = 0.05
+MEASURES = ("AP", "RR")
+
+
+@dataclass(frozen=True)
+class WrittenPage:
+    """What a reader of the file has before him."""
+
+    lead: str
+    sections: dict[str, str]
+    tables: dict[str, list[dict[str, str]]]
+
+
+def read_page(path) -> WrittenPage:
+    text = path.read_text("utf-8")
+    data = json.loads(
+        re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', text, re.DOTALL)[1]
+    )
+    tables = {}
+    for name, parts in data["tables"].items():
+        lines = parts["csv"]["head"] + "".join(parts["csv"]["rows"])
+        tables[name] = list(csv.DictReader(StringIO(lines)))
+    body = re.sub(r"<(script|style|svg|table)\b.*?</\1>", " ", text, flags=re.DOTALL)
+    sections = dict(re.findall(r'<section[^>]*id="([^"]+)"[^>]*>(.*?)</section>', body, re.DOTALL))
+    lead = body[body.index("<main") : body.index("<section")]
+    return WrittenPage(
+        lead=plain(lead), sections={k: plain(v) for k, v in sections.items()}, tables=tables
+    )
+
+
+def plain(text: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split()).replace(" .", ".")
+
+
+def scores_of(case: str) -> sr.Scores:
+    rng = np.random.default_rng(8)
+    n_runs, n_topics = (100, 25) if case == "hundred" else (9, 30)
+    spread = {"close": 0.004, "hundred": 0.03}.get(case, 0.04)
+    true = 0.4 + rng.normal(0, spread, (len(MEASURES), n_runs, 1))
+    difficulty = rng.beta(1, 3, n_topics) * (1.0 if case == "gaps" else 0.3)
+    values = true + rng.normal(0, 0.1, (n_runs, n_topics)) + difficulty
+    if case == "gaps":
+        values[:, rng.random((n_runs, n_topics)) < 0.15] = np.nan
+        hard = np.argsort(np.nanmean(values[0], axis=0))[: n_topics // 2]
+        values[:, 4, hard] = np.nan  # this run has the easy topics only
+    if case == "broken":
+        values[:, 2] = rng.random(n_topics) * 0.01
+    return sr.Scores(
+        measures=MEASURES,
+        runs=[f"run{i}_with_a_name_as_long_as_those_of_a_real_track" for i in range(n_runs)],
+        topics=[f"t{t:03}" for t in range(n_topics)],
+        values=values,
+    )
+
+
+@pytest.fixture
+def drawn_nowhere(monkeypatch):
+    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])
+
+
+@pytest.fixture(params=["close", "apart", "gaps", "broken", "hundred"])
+def page(request, tmp_path, drawn_nowhere):
+    out = tmp_path / "report.html"
+    sr.report(scores=scores_of(request.param), out=out, n_samples=200)
+    return read_page(out)
+
+
+@pytest.fixture
+def demo_page(tmp_path, builtin_runs, builtin_collection):
+    """With figures, and with the studies that need runs."""
+    out = tmp_path / "report.html"
+    sr.report(
+        builtin_runs, builtin_collection.qrels, measures=["nDCG@10", "AP"], out=out, n_samples=50
+    )
+    return read_page(out)
+
+
+def numbers(text: str) -> list[float]:
+    ends = text.removeprefix("'").split(" to ")  # quoted, lest a spreadsheet computes it
+    return [float(end.replace("−∞", "-inf").replace("∞", "inf")) for end in ends]
+
+
+def assert_consistent(page: WrittenPage) -> None:
+    board = page.tables["leaderboard"]
+    assert_pairs_agree(page, board)
+    assert_the_verdict_is_that_of_the_tables(page, board)
+    assert_topics_are_counted_once(page)
+    assert_chances_agree(page, board)
+
+
+def significant(row: dict[str, str]) -> bool:
+    low, high = numbers(row["95% interval"])
+    return low > 0 or high < 0
+
+
+def assert_pairs_agree(page: WrittenPage, board: list[dict[str, str]]) -> None:
+    """Intervals, corrected p-values, letters, counts and rank sets are one family."""
+    by_run = {row["run"]: row for row in board}
+    measure = list(board[0])[2]
+    beats: dict[str, set[str]] = {row["run"]: set() for row in board}
+    for row in page.tables["pairs"]:
+        better, other = by_run[row["better"]], by_run[row["other"]]
+        assert float(better[measure]) >= float(other[measure])
+        if significant(row):
+            assert float(row["p corrected"]) <= ALPHA
+            assert float(row["difference"]) > 0
+            assert float(better[measure]) > float(other[measure])
+            beats[row["better"]].add(row["other"])
+        if "group" in better:
+            assert bool(set(better["group"]) & set(other["group"])) != significant(row)
+    n_pairs = len(board) * (len(board) - 1) // 2
+    whole = len(page.tables["pairs"]) == n_pairs
+    for row in board:
+        low, high = (int(end) for end in numbers(row["ranks"]))
+        assert low <= int(float(row[""])) <= high
+        assert low + len(board) - high - 1 == int(float(row["differs from"]))
+        if whole:
+            assert low == 1 + sum(row["run"] in beaten for beaten in beats.values())
+            assert high == len(board) - len(beats[row["run"]])
+    stated = re.search(r"([\d,]+) of [\d,]+ pairs \(", page.sections["compare"])
+    if whole:
+        count = sum(map(significant, page.tables["pairs"]))
+        assert (int(stated[1].replace(",", "")) if stated else 0) == count
+        shares = {row["measure"]: row for row in page.tables["discriminative-power"]}
+        assert float(shares[measure]["significant pairs"]) == pytest.approx(count / n_pairs)
+
+
+def assert_the_verdict_is_that_of_the_tables(page: WrittenPage, board) -> None:
+    leader = board[0]["run"]
+    with_leader = [row for row in page.tables["pairs"] if row["better"] == leader]
+    assert len(with_leader) == len(board) - 1
+    not_worse = [row["other"] for row in with_leader if not significant(row)]
+    for text in (page.lead, page.sections["evaluate"]):
+        assert f"{leader} leads by mean" in text
+        assert ("is significantly better than all" in text) == (not not_worse)
+        assert ("is not significantly better than any" in text) == (
+            len(not_worse) == len(board) - 1
+        )
+    firsts = [row["run"] for row in board if numbers(row["ranks"])[0] == 1]
+    said = page.sections["evaluate"]
+    if len(firsts) == 1:
+        assert f"{firsts[0]} is the best of these runs" in said
+    elif len(firsts) == len(board):
+        assert "any could be first" in said
+    else:
+        named = re.search(r"the best run is one of ([\w,]+): (.*?)\.", said)
+        words = (
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+        )
+        count = len(firsts)
+        assert named[1] == (words[count - 2] if count <= 12 else f"{count:,}")
+        assert named[2].startswith(firsts[0])
+    assert set(firsts) <= {leader, *not_worse}
+
+
+def assert_topics_are_counted_once(page: WrittenPage) -> None:
+    """Whoever asks what it takes to separate two runs is told one number on the whole page."""
+    told: dict[frozenset[str], set[str]] = {}
+    for row in page.tables["topic-neighbours"]:
+        told.setdefault(frozenset((row["run"], row["next"])), set()).add(row["topics needed"])
+    for row in page.tables["settle"]:
+        told.setdefault(frozenset((row["leader"], row["rival"])), set()).add(row["topics needed"])
+    assert all(len(answers) == 1 for answers in told.values())
+    first = page.tables["settle"][0]
+    answer = next(iter(told[frozenset((first["leader"], first["rival"]))]))
+    sentence = re.search(r"To separate .*? requires (.*?); there are", page.lead)
+    if sentence:
+        stated = re.findall(r"at least [\d,]+|^[\d,]+", sentence[1])[0]
+        assert answer.replace(",", "").startswith(stated.replace(",", "")) or (
+            answer == stated.removeprefix("at least ").replace(",", "")
+        )
+        assert sentence[0].removesuffix("; there are") in page.sections["plan"]
+
+
+def assert_chances_agree(page: WrittenPage, board) -> None:
+    """The headline's chance is the table's, as picked, and of the ranking measure."""
+    stated = re.search(r"stays above (\S+), the second, with probability ([\d.]+)%", page.lead)
+    row = page.tables["topic-neighbours"][0]
+    if stated is not None:
+        assert stated[1] == row["next"] == board[1]["run"]
+        kept = 1 - float(row["as picked"])
+        if float(row["lead"]) < 0:
+            kept = 1 - kept
+        assert float(stated[2]) / 100 == pytest.approx(kept, abs=0.0051)
+    assert float(row["as picked"]) >= float(row["reversed"]) - 0.08
+    if "simulate" in page.sections and "By AP: nDCG@10 needs grades" in page.sections["simulate"]:
+        assert "simulated" not in page.lead
+
+
+def test_no_two_statements_contradict_each_other(page):
+    assert_consistent(page)
+
+
+@pytest.mark.slow
+def test_no_two_statements_of_the_demo_contradict_each_other(demo_page):
+    assert_consistent(demo_page)
+    assert "By AP: nDCG@10 needs grades" in demo_page.sections["simulate"]
+
+
+def test_a_page_says_first_that_scores_are_missing(tmp_path, drawn_nowhere):
+    out = tmp_path / "report.html"
+    scores = scores_of("gaps")
+    sr.report(scores=scores, out=out, n_samples=50)
+    page = read_page(out)
+    missing = int(np.isnan(scores.values[0]).sum())
+    assert f"{missing} of 270 scores are missing" in page.lead
+    assert page.lead.index("scores are missing") < page.lead.index("leads by mean")
+    # The run with the easy topics has the best mean of its own, and is not the leader.
+    assert np.argmax(scores.mean()[0]) == 4
+    assert page.tables["leaderboard"][0]["run"] != scores.runs[4]
+
+
+def test_a_broken_run_carries_no_statement_about_the_others(tmp_path, drawn_nowhere):
+    out = tmp_path / "report.html"
+    sr.report(scores=scores_of("broken"), out=out, n_samples=50)
+    page = read_page(out)
+    last = page.tables["leaderboard"][-1]
+    assert last["run"].startswith("run2_")
+    assert last["ranks"] == "9 to 9"
+    assert "run2_" in page.sections["stability"]

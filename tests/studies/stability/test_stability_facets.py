@@ -1,0 +1,295 @@
+"""`stability` with instances: layouts, texts, and the simulated track's known components."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.data.track.model import TrackModel, true_means
+from steadyrank.stats.planning.variance_facets import crossed_components, nested_components
+from steadyrank.studies.stability.tables import stability_json, stability_text
+
+
+def scores_of(matrix, **info):
+    matrix = np.asarray(matrix, float)
+    return sr.Scores(
+        measures=["AP"],
+        runs=[f"run{i}" for i in range(len(matrix))],
+        topics=[str(t) for t in range(matrix.shape[1])],
+        values=[matrix],
+        run_info=info,
+    )
+
+
+def matrix_of(m=4, n=12, k=3, seed=0):
+    """Scores [run, topic] of m systems with k runs each, all kinds of effects."""
+    rng = np.random.default_rng(seed)
+    parts = [(m, 1, 1), (1, 1, n), (m, k, 1), (m, 1, n), (m, k, n)]
+    sds = [0.1, 0.15, 0.03, 0.05, 0.03]
+    cube = sum(rng.normal(0, sd, shape) for sd, shape in zip(sds, parts, strict=True))
+    return cube.reshape(m * k, n)
+
+
+SYSTEMS = [f"s{i // 3}" for i in range(12)]
+ASSESSORS = [f"judge{i % 3}" for i in range(12)]
+
+
+@pytest.fixture
+def nested():
+    return scores_of(matrix_of(), system=SYSTEMS)
+
+
+@pytest.fixture
+def crossed():
+    rng = np.random.default_rng(1)
+    shared = np.array([[-0.1], [0.0], [0.1]]) + rng.normal(0, 0.1, (3, 12))
+    return scores_of(matrix_of() + np.tile(shared, (4, 1)), system=SYSTEMS, assessor=ASSESSORS)
+
+
+def test_runs_of_a_system_are_its_instances(nested):
+    result = sr.stability(nested, n_topics=[50])
+    expected = nested_components(nested.matrix(), SYSTEMS)
+    assert result.components == expected
+    assert list(result.components.variance) == [
+        "system",
+        "topic",
+        "instance",
+        "system_topic",
+        "residual",
+    ]
+    assert result.instances == (3, 1, 2, 5, 10)
+    designs = [(found.topics, found.instances) for found in result.coefficients]
+    assert designs == [(n, k) for n in (12, 50) for k in (3, 1, 2, 5, 10)]
+    for found in result.coefficients:
+        assert found.e_rho2 == expected.e_rho2(found.topics, found.instances)
+        assert found.phi_interval[0] <= found.phi <= found.phi_interval[1]
+    assert (result.e_rho2, result.phi) == (expected.e_rho2(12, 3), expected.phi(12, 3))
+    needed = {(each.level, each.instances): each for each in result.topics_needed}
+    assert len(needed) == 15
+    assert needed[0.9, 2].e_rho2 == expected.topics_for_e_rho2(0.9, 2)
+    assert needed[0.9, 1].e_rho2 >= needed[0.9, 2].e_rho2 >= needed[0.9, 5].e_rho2
+    assert result.d_study([50], [2]) == (result.coefficients[7],)
+
+
+def test_two_facets_if_no_system_has_two_runs_or_if_told(nested):
+    plain = scores_of(matrix_of())
+    own = scores_of(matrix_of(), system=[f"s{i}" for i in range(12)])
+    told = sr.stability(nested, facet="none")
+    for result in (sr.stability(plain), sr.stability(own), told):
+        assert list(result.components.variance) == ["system", "topic", "residual"]
+        assert result == sr.stability(plain)
+        assert result.instances == ()
+        assert "instances" not in result.rows()[0]
+    assert told.d_study([12]) == told.coefficients
+
+
+def test_a_column_that_all_systems_share_is_crossed(crossed):
+    result = sr.stability(crossed, facet="assessor", n_instances=[2])
+    cube = crossed.matrix().reshape(4, 3, 12).transpose(0, 2, 1)
+    assert result.components == crossed_components(cube, facet="assessor")
+    assert result.instances == (3, 2)
+    # Runs in any order, as long as they say what they are.
+    order = np.random.default_rng(1).permutation(12)
+    mixed = crossed.select(runs=[crossed.runs[i] for i in order])
+    shuffled = sr.stability(mixed, facet="assessor", n_instances=[2])
+    assert shuffled.components.raw == pytest.approx(result.components.raw)
+
+
+def test_a_column_of_each_systems_own_values_is_nested(nested):
+    own = nested.with_run_info(seed=[f"{i}" for i in range(12)])
+    result = sr.stability(own, facet="seed")
+    assert result.components.design == "nested"
+    expected = sr.stability(nested).components.raw
+    assert result.components.raw == {
+        "seed" if name == "instance" else name: value for name, value in expected.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("info", "facet", "message"),
+    [
+        ({"system": SYSTEMS}, "asessor", "unknown facet 'asessor'"),
+        ({"system": SYSTEMS}, "system", "facet 'system': that is the name of another component"),
+        ({"assessor": ASSESSORS}, "assessor", "nothing says which runs are instances"),
+        (
+            {"system": SYSTEMS, "assessor": ["judge0", *ASSESSORS[:-1]]},
+            "assessor",
+            "system s0 has 2 runs with assessor judge0",
+        ),
+        (
+            {"system": SYSTEMS, "assessor": [*ASSESSORS[:-1], "judge9"]},
+            "assessor",
+            "system s0 has no run with assessor judge9, which another system has",
+        ),
+        (
+            {"system": SYSTEMS, "assessor": ["", *ASSESSORS[1:]]},
+            "assessor",
+            r"run0 has no value of it \(1 such runs\)",
+        ),
+        (
+            {"system": SYSTEMS, "seed": ["a", "a", *map(str, range(10))]},
+            "seed",
+            "system s0 has 2 runs with seed a",
+        ),
+        ({"system": ["one"] * 12}, "auto", "all 12 runs are of one system, one"),
+    ],
+)
+def test_layouts_that_are_none_are_refused(info, facet, message):
+    with pytest.raises(sr.InputError, match=message):
+        sr.stability(scores_of(matrix_of(), **info), facet=facet)
+
+
+def test_numbers_of_instances_are_checked(nested):
+    with pytest.raises(sr.InputError, match="instances must be whole numbers from 1 on, got 0"):
+        sr.stability(nested, n_instances=[0])
+    with pytest.raises(sr.InputError, match="need systems with several runs each"):
+        sr.stability(nested, facet="none", n_instances=[3])
+
+
+def test_negative_components_are_warned_of():
+    rng = np.random.default_rng(3)
+    noise = rng.normal(0, 0.1, (12, 10))
+    noise -= noise.mean(axis=1, keepdims=True)
+    scores = scores_of(noise + np.repeat(np.arange(4), 3)[:, None], system=SYSTEMS)
+    with pytest.warns(sr.SteadyrankWarning, match=r"AP: negative estimates count as 0: .*instance"):
+        result = sr.stability(scores)
+    assert result.components.raw["instance"] < 0
+    assert result.components.variance["instance"] == 0
+    assert "The instance component came out as -" in stability_text([result], "table")
+    shown = json.loads(stability_text([result], "json"))
+    assert shown["variance_raw"]["instance"] < 0 == shown["variance"]["instance"]
+
+
+def test_every_format(nested, crossed):
+    result = sr.stability(nested, n_instances=[1], n_topics=[40])
+    shown = stability_json([result])
+    assert list(shown)[:4] == ["variance", "e_rho2", "phi", "topics_needed"]
+    assert list(shown["topics_needed"][0])[:4] == ["level", "e_rho2", "phi", "instances"]
+    assert (shown["facet"], shown["design"], shown["n_instances"]) == ("instance", "nested", 3)
+    assert [(row["topics"], row["instances"]) for row in shown["d_study"]] == [
+        (12, 3),
+        (12, 1),
+        (40, 3),
+        (40, 1),
+    ]
+    json.loads(stability_text([result], "json"))
+    text = stability_text([result], "table")
+    assert "4 systems × 12 topics × 3 instances (each system's own), all random" in text
+    assert "12 topics × 1 instance " in text
+    assert "topics for 0.9, 3 instances" in text
+    assert "Topics without end would reach E rho²" in text
+    assert stability_text([result], "latex").count(r"\begin{table}") == 4
+    assert "| 40 topics × 1 instance |" in stability_text([result], "markdown")
+    rows = list(csv.DictReader(io.StringIO(stability_text([result], "csv"))))
+    assert [(row["topics"], row["instances"]) for row in rows][1] == ("12", "1")
+    assert float(rows[0]["phi"]) == result.phi
+    shared = stability_text([sr.stability(crossed, facet="assessor")], "table")
+    assert "3 assessors (shared by all systems)" in shared
+    assert "system_assessor" in shared
+    uneven = scores_of(matrix_of()[:-1], system=SYSTEMS[:-1])
+    text = stability_text([sr.stability(uneven)], "table")
+    assert "Systems have different numbers of runs (11 in all)" in text
+    assert "2.67 instances" in text
+
+
+# The simulated track: normal effects of known variances behind every score.
+
+N_TRACKS = 60
+
+
+def tracks(**sizes):
+    small = {"depth": 5, "pool_depth": 1, "n_candidates": 24, "n_topics": 15}
+    return [sr.simulated_track(**small, **sizes, rng=seed) for seed in range(N_TRACKS)]
+
+
+def g_study(track):
+    """The components found in signals; without the D-study's grid, which costs more."""
+    options = {} if track.truth.design.instances == 1 else {"n_instances": []}
+    return sr.stability(signals(track), levels=[], **options).components.raw
+
+
+def signals(track):
+    """The sum of effects of every run on every topic, as scores."""
+    truth = track.truth
+    return sr.Scores(
+        measures=["signal"],
+        runs=[run.name for run in track.runs],
+        topics=truth.topics,
+        values=[truth.signals],
+        run_info={"system": [run.info["system"] for run in track.runs]},
+    )
+
+
+@pytest.mark.filterwarnings("ignore:signal. negative estimates")
+@pytest.mark.parametrize("instances", [1, 3])
+def test_the_tracks_components_are_recovered(instances):
+    # A team of one system is a system. Means of 60 tracks against the model's variances; the
+    # spread of the tracks gives standard errors, and t with 59 degrees of freedom leaves 4.2 of
+    # them once in 11,000: 8 components, a false alarm with one seed in 1,400.
+    model = TrackModel()
+    truth = {
+        "system": model.team + model.system,
+        "topic": model.topic,
+        "system_topic": model.team_topic + model.system_topic,
+        "instance": model.instance,
+        "residual": model.instance_topic,
+    }
+    if instances == 1:
+        truth = {
+            "system": truth["system"],
+            "topic": truth["topic"],
+            "residual": truth["system_topic"],
+        }
+    found = [g_study(track) for track in tracks(n_teams=8, runs_per_team=1, instances=instances)]
+    for name, value in truth.items():
+        each = np.array([raw[name] for raw in found])
+        error = each.std(ddof=1) / math.sqrt(N_TRACKS)
+        assert abs(each.mean() - value) < 4.2 * error
+        assert error < 0.12 * value or name == "instance"
+
+
+def test_systems_of_a_team_are_alike_and_count_so():
+    # Two systems of each of four teams: of the variance between 8 systems, teams take off their
+    # covariance within pairs, 1 / 7 of the team's variance. Band as above: one seed in 11,000.
+    model = TrackModel()
+    expected = model.system + model.team * (1 - 1 / 7)
+    found = [g_study(track)["system"] for track in tracks(n_teams=4, runs_per_team=2, instances=1)]
+    assert abs(np.mean(found) - expected) < 4.2 * np.std(found, ddof=1) / math.sqrt(N_TRACKS)
+
+
+def test_systems_expected_average_precision_varies_as_stability_says():
+    # From rankings: the system component of AP against the variance of the systems' expected AP,
+    # which comes from other topics and no ranking at all. 16 tracks; t with 15 degrees of freedom
+    # leaves 4.5 standard errors once in 2,400.
+    off, sizes = [], []
+    for seed in range(16):
+        track = sr.simulated_track(
+            n_teams=10, runs_per_team=1, n_topics=30, depth=60, pool_depth=5, instances=2, rng=seed
+        )
+        scores = sr.evaluate(track.runs, track.complete, "AP")
+        found = sr.stability(scores, levels=[], n_instances=[]).components.raw
+        expected = true_means(track.truth, n_topics=400, rng=seed).means.var(ddof=1)
+        off.append(found["system"] - expected)
+        sizes.append(expected)
+    error = np.std(off, ddof=1) / 4
+    assert abs(np.mean(off)) < 4.5 * error
+    assert error < 0.2 * np.mean(sizes)
+
+
+def test_a_system_is_left_out_with_all_its_instances(nested):
+    result = sr.stability(nested, levels=[0.9])
+    systems = nested.run_info["system"]
+    without = {}
+    for name in dict.fromkeys(systems):
+        kept = [run for run, own in zip(nested.runs, systems, strict=True) if own != name]
+        g = sr.stability(nested.select(runs=kept), levels=[0.9]).components
+        without[name] = g.e_rho2(12, 3)
+    left = result.leave_one_out
+    assert left.e_rho2 == pytest.approx((min(without.values()), max(without.values())))
+    assert left.e_rho2_without == pytest.approx(without[left.system])

@@ -1,0 +1,506 @@
+"""What figures show is what was found: labels, and every number that is drawn."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import steadyrank as sr
+from steadyrank import papers
+from steadyrank.present.plot_style import COLOURS, MARKERS
+from steadyrank.present.svg import svg_text
+from steadyrank.stats.run_means import adjusted_means
+from steadyrank.stats.selection import expected_means
+from steadyrank.studies.registry import all_plots
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def known():
+    """The small results of the gallery, by name."""
+    if "make_gallery" not in sys.modules:
+        spec = importlib.util.spec_from_file_location("make_gallery", DOCS / "make_gallery.py")
+        sys.modules["make_gallery"] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules["make_gallery"])
+    return sys.modules["make_gallery"].names()
+
+
+def only(figure):
+    (ax,) = [ax for ax in figure.axes if ax.axison]
+    return ax
+
+
+def points(container):
+    return np.column_stack(container.lines[0].get_data())
+
+
+def ends(container, axis):
+    """Both ends of every bar of an errorbar, along one axis."""
+    return np.array(container.lines[2][0].get_segments())[:, :, axis]
+
+
+def names(ax, axis="y"):
+    labels = ax.get_yticklabels() if axis == "y" else ax.get_xticklabels()
+    return [label.get_text() for label in labels]
+
+
+def words(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+# Scores
+
+
+def test_means_have_t_intervals_over_topics(known):
+    scores = known["scores"]
+    ax = only(sr.plot(scores, measure="P@10", level=0.9))
+    matrix = scores.matrix("P@10")
+    order = np.argsort(-matrix.mean(axis=1), kind="stable")
+    expected = expected_means(matrix).mean
+    for r, (low, high) in zip(order, ends(ax.containers[0], 0), strict=True):
+        alone = stats.ttest_1samp(matrix[r], 0).confidence_interval(0.9)
+        shift = expected[r] - matrix[r].mean()
+        assert low == pytest.approx(alone.low + min(shift, 0.0))
+        assert high == pytest.approx(alone.high + max(shift, 0.0))
+    assert names(ax) == [scores.runs[r] for r in order]
+    assert ax.get_xlabel() == (
+        "mean P@10 with 90% interval over topics,\nfor one run at a time, as picked"
+    )
+    assert "mean AP" in only(sr.plot(scores)).get_xlabel()
+    with pytest.raises(sr.UnknownNameError, match="unknown measure 'ap'"):
+        sr.plot(scores, measure="ap")
+
+
+def test_missing_scores_are_left_out_of_means_and_blank_in_the_heat_map(known):
+    values = known["scores"].values.copy()
+    values[0, 3, 5] = np.nan
+    values[0, 4] = np.nan
+    scores = replace(known["scores"], values=values)
+    ax = only(sr.plot(scores))
+    left = values[0, 3][~np.isnan(values[0, 3])]
+    row = names(ax).index(scores.runs[3])
+    limits = stats.ttest_1samp(left, 0).confidence_interval(0.95)
+    mean = adjusted_means(scores.matrix("AP"))[3]
+    shift = expected_means(scores.matrix("AP")).mean[3] - mean
+    bar = ax.containers[0].lines[2][0].get_segments()[row]
+    moved = np.array([limits.low + min(shift, 0.0), limits.high + max(shift, 0.0)])
+    np.testing.assert_allclose(bar[:, 0], moved + mean - left.mean())
+    assert ax.get_xlabel().startswith("least-squares mean AP")
+    assert names(ax)[-1] == scores.runs[4]
+    figure = sr.plot(scores, kind="heatmap")
+    shown = figure.axes[0].collections[0].get_array()
+    assert shown.mask.sum() == 1 + len(scores.topics)
+    text = svg_text(figure)
+    assert text.count("<title>") == shown.size - shown.mask.sum()
+    assert "nan" not in text
+
+
+def test_the_heat_map_has_good_runs_on_top_and_easy_topics_left(known):
+    scores = known["scores"]
+    figure = sr.plot(scores, kind="heatmap", measure="nDCG@10")
+    ax, bar = figure.axes
+    cells = np.asarray(ax.collections[0].get_array())
+    matrix = scores.matrix("nDCG@10")
+    assert names(ax)[0] == scores.runs[int(matrix.mean(axis=1).argmax())]
+    assert names(ax, "x")[0] == scores.topics[int(matrix.mean(axis=0).argmax())]
+    runs = [scores.runs.index(name) for name in names(ax)]
+    topics = [scores.topics.index(name) for name in names(ax, "x")]
+    np.testing.assert_array_equal(cells, matrix[np.ix_(runs, topics)])
+    assert ax.get_ylim() == (len(runs) - 0.5, -0.5)
+    assert bar.get_ylabel() == "nDCG@10"
+    assert ax.get_xlabel() == "topics, highest mean first"
+
+
+# compare
+
+
+@pytest.mark.parametrize("run", [None, "team3-s1"])
+def test_intervals_are_differences_to_one_run(known, run):
+    result = known["compared"]
+    best = result.runs[int(result.mean.argmax())]
+    ax = only(sr.plot(result, run=run))
+    reference = run or best
+    found = {}
+    for row in result.rows():
+        if reference in (row["a"], row["b"]):
+            sign = 1 if row["b"] == reference else -1
+            other = row["a"] if sign == 1 else row["b"]
+            low, high = sorted(sign * end for end in row["interval"])
+            found[other] = (sign * row["difference"], low, high, row["significant"])
+    assert names(ax) == sorted(found, key=lambda name: -result.mean[result.runs.index(name)])
+    drawn = {}
+    for container in ax.containers:
+        for (x, y), (low, high) in zip(points(container), ends(container, 0), strict=True):
+            drawn[names(ax)[int(y)]] = (x, low, high, container.get_label() == "significant")
+    assert drawn.keys() == found.keys()
+    for name, expected in found.items():
+        np.testing.assert_allclose(drawn[name], expected, atol=1e-12)
+    assert (
+        ax.get_xlabel() == f"mean AP less that of {reference},\n95% intervals (simultaneous, max-t)"
+    )
+
+
+def test_intervals_keep_to_the_baseline(known):
+    result = sr.compare(known["scores"], measure="AP", baseline="team3-s1")
+    ax = only(sr.plot(result))
+    assert "team3-s1" in ax.get_xlabel()
+    assert len(names(ax)) == len(result.runs) - 1
+    with pytest.raises(sr.InputError, match="compared with team3-s1, not with team1-s1"):
+        sr.plot(result, run="team1-s1")
+    with pytest.raises(sr.UnknownNameError, match="did you mean 'team1-s1'"):
+        sr.plot(known["compared"], run="team1-s11")
+    figure = sr.plot(result, kind="heatmap")
+    assert names(figure.axes[0], "x") == ["team3-s1"]
+    assert figure.axes[0].get_xlabel() == "the baseline"
+    shown = np.asarray(figure.axes[0].collections[0].get_array()).ravel()
+    np.testing.assert_array_equal(np.sort(shown), np.sort(result.pvalue_adjusted))
+    assert len(only(sr.plot(result, kind="ranks")).get_yticks()) == len(result.runs)
+
+
+def test_differences_stand_against_their_p(known):
+    result = known["compared"]
+    ax = only(sr.plot(result, kind="differences"))
+    drawn = np.concatenate([np.column_stack(line.get_data()) for line in ax.lines[:2]])
+    order = np.argsort(result.significant, kind="stable")
+    np.testing.assert_array_equal(drawn[:, 0], np.abs(result.difference[order]))
+    np.testing.assert_array_equal(drawn[:, 1], result.pvalue_adjusted[order])
+    assert ax.get_xlabel() == "difference of mean AP"
+    assert ax.get_ylabel() == "p (t test, max-t)"
+    assert words(ax)[1] == f"significant: {result.significant.sum()}"
+
+
+def test_achieved_levels_fall_and_corrected_ones_lie_above(known):
+    result = known["compared"]
+    ax = only(sr.plot(result, kind="asl"))
+    plain, adjusted = ax.lines[:2]
+    assert plain.get_xdata().tolist() == list(range(1, len(result.pairs) + 1))
+    np.testing.assert_array_equal(plain.get_ydata(), np.sort(result.pvalue)[::-1])
+    np.testing.assert_array_equal(adjusted.get_ydata(), np.sort(result.pvalue_adjusted)[::-1])
+    assert ax.get_ylabel() == "achieved significance level (p)"
+    assert words(ax) == ["AP, t test", "corrected (maxt)", "alpha 0.05"]
+    other = sr.compare(known["scores"], measure="RR", correction="none")
+    both = only(sr.plot([result, other], kind="asl"))
+    solid = [line for line in both.lines if line.get_linestyle() == "-"]
+    assert [line.get_color() for line in solid] == list(COLOURS[:2])
+    assert solid[1].get_label() == "RR, t test"
+
+
+def test_measures_have_a_curve_each(known):
+    found = sr.discriminative_power(known["scores"], test="t")
+    ax = only(sr.plot(found))
+    for line, each in zip(ax.lines, found, strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), each.pvalues)
+        assert line.get_label() == f"{each.measure}: {each.share:.1%} of the pairs"
+
+
+@pytest.mark.parametrize("value", ["pvalue", "difference"])
+def test_pairs_are_a_triangle_of_worse_and_better_runs(known, value):
+    result = known["compared"]
+    ax = sr.plot(result, kind="heatmap", value=value).axes[0]
+    cells = ax.collections[0].get_array()
+    means = dict(zip(result.runs, result.mean, strict=True))
+    assert (~cells.mask).sum() == len(result.pairs)
+    for row in result.rows():
+        worse, better = sorted((row["a"], row["b"]), key=means.get)
+        at = names(ax).index(worse), names(ax, "x").index(better)
+        key = "pvalue_adjusted" if value == "pvalue" else "difference"
+        assert cells[at] == pytest.approx(abs(row[key]), abs=1e-15)
+    with pytest.raises(sr.UnknownNameError, match="unknown value 'p': there are pvalue"):
+        sr.plot(result, kind="heatmap", value="p")
+
+
+def test_ranks_carry_letters(known):
+    result = known["compared"]
+    ax = only(sr.plot(result, kind="ranks"))
+    order = np.argsort(-result.mean, kind="stable")
+    np.testing.assert_allclose(ends(ax.containers[0], 0), result.rank_set[order])
+    assert ax.lines[-1].get_xdata().tolist() == result.rank[order].tolist()
+    assert names(ax)[0] == f"{result.runs[order[0]]}  ({result.letters[order[0]]})"
+    assert "share a letter" in ax.get_xlabel()
+
+
+def test_an_audit_shows_rates_and_two_errors(known):
+    result = known["audit"]
+    ax = only(sr.plot(result))
+    for container, world in zip(
+        ax.containers, ("exchangeable", "equal_means", "power"), strict=True
+    ):
+        rate, error = np.array([getattr(test, world) for test in result.tests]).T
+        np.testing.assert_array_equal(points(container)[:, 0], rate)
+        expected = np.stack([rate - 2 * error, rate + 2 * error], axis=1)
+        np.testing.assert_allclose(ends(container, 0), expected, atol=1e-12)
+    assert names(ax) == [test.test for test in result.tests]
+    assert "300 trials" in ax.get_xlabel()
+
+
+# simulate
+
+
+def test_simulated_means_and_their_deviations(known):
+    result = known["simulated"]
+    ax = only(sr.plot(result, kind="means"))
+    rows = result.rows()
+    np.testing.assert_array_equal(
+        points(ax.containers[0])[:, 0], [r["simulated_mean"] for r in rows]
+    )
+    spans = np.diff(ends(ax.containers[0], 0), axis=1)[:, 0]
+    np.testing.assert_allclose(spans, [2 * r["simulated_sd"] for r in rows])
+    raw = next(line for line in ax.lines if line.get_marker() == "|")
+    np.testing.assert_array_equal(raw.get_xdata(), [r["raw_mean"] for r in rows])
+    assert ax.get_xlabel() == "mean AP"
+
+
+def test_the_histogram_of_tau_holds_every_sample(known):
+    result = known["simulated"]
+    ax = only(sr.plot(result, kind="tau"))
+    bars = ax.patches
+    assert sum(bar.get_height() for bar in bars) == pytest.approx(1.0)
+    taus = result.rank_correlation.taus
+    for bar in bars[:-1]:
+        inside = (taus >= bar.get_x()) & (taus < bar.get_x() + bar.get_width())
+        assert bar.get_height() == pytest.approx(inside.mean(), abs=1e-9)
+    drawn = [line.get_xdata()[0] for line in ax.lines]
+    assert drawn == pytest.approx([result.rank_correlation.mean, *result.rank_correlation.interval])
+    assert ax.get_ylabel() == "share of simulated collections"
+
+
+def test_significance_is_coloured_by_the_real_decision(known):
+    result = known["simulated"]
+    ax = only(sr.plot(result, kind="significance"))
+    told, untold = ax.lines[:2]
+    raw = result.raw_pvalue < result.significance.alpha
+    rate = result.significance.rate
+    np.testing.assert_array_equal(told.get_ydata(), np.sort(rate[raw])[::-1])
+    np.testing.assert_array_equal(untold.get_ydata(), np.sort(rate[~raw])[::-1])
+    assert sorted([*told.get_xdata(), *untold.get_xdata()]) == list(range(1, len(rate) + 1))
+    assert f"rarely: {result.significance.rarely_share:.1%} of the pairs below" in words(ax)
+    assert f"reliably: {result.significance.reliably_share:.1%} from here up" in words(ax)
+
+
+def test_two_models_of_one_run_have_a_legend(known):
+    ax = only(sr.plot([known["simulated"], known["smooth"]], kind="topics"))
+    assert words(ax) == ["bootstrap", "KDE, scott"]
+    assert only(sr.plot(known["simulated"], kind="topics")).get_legend() is None
+
+
+# topics
+
+
+def test_theory_has_both_equations(known):
+    result = known["reversed_"]
+    ax = only(sr.plot(result, kind="theory", levels=[0.02, 0.08]))
+    for k, level in enumerate((result.levels[2], result.levels[8])):
+        exact, near, ahead = ax.lines[3 * k : 3 * k + 3]
+        assert exact.get_xdata().tolist() == list(result.sizes)
+        np.testing.assert_array_equal(exact.get_ydata(), level.error_rate)
+        np.testing.assert_array_equal(near.get_ydata(), level.approximation)
+        np.testing.assert_array_equal(ahead.get_ydata(), level.predictive)
+    assert words(ax) == ["0.02–0.03", "0.08–0.09", "eq. 8", "eq. 13", "predictive"]
+    assert ax.get_xlabel() == "topics in each of two sets"
+
+
+def test_variances_are_paired_and_not(known):
+    result = known["reversed_"]
+    ax = only(sr.plot(result, kind="variances"))
+    full = [level for level in result.levels if level.pairs]
+    paired, apart = ax.lines
+    assert list(paired.get_ydata()) == [level.variance for level in full]
+    assert list(apart.get_ydata()) == [level.variance_independent for level in full]
+    assert names(ax, "x")[0] == f"{full[0].low:.2f}–{full[0].high:.2f}"
+
+
+def test_pairs_stand_at_their_difference(known):
+    result = known["reversed_"]
+    figure = sr.plot(result, kind="pairs")
+    ax = only(figure)
+    predictive, exact = ax.lines[:2]
+    np.testing.assert_array_equal(predictive.get_xdata(), np.abs(result.variances.difference))
+    np.testing.assert_array_equal(predictive.get_ydata(), result.predictive)
+    np.testing.assert_array_equal(exact.get_ydata(), result.error_rate)
+    assert f"{result.runs[0]} – {result.runs[1]}: difference" in svg_text(figure)
+
+
+# agree, components
+
+
+def test_topics_are_sizes_the_other_way_round(known):
+    result = known["agreement"]
+    figure = sr.plot(result, kind="topics", pair=("AP", "RR"))
+    panels = figure.axes[1:]
+    pair = result.pair("AP", "RR")
+    assert [ax.get_title() for ax in panels] == [f"{n} systems" for n in result.system_sizes]
+    for s, ax in enumerate(panels):
+        for container, samples in zip(ax.containers, (result.tau, result.tau_ap), strict=True):
+            drawn = points(container)
+            assert drawn[:, 0].tolist() == list(result.topic_sizes)
+            np.testing.assert_allclose(drawn[:, 1], samples[pair, :, s].mean(axis=-1))
+        # The first band is tau's: the middle 95 % of the samples at each size.
+        corners = ax.collections[0].get_paths()[0].vertices
+        low, high = np.quantile(result.tau[pair, :, s], [0.025, 0.975], axis=-1)
+        for size, bottom, top in zip(result.topic_sizes, low, high, strict=True):
+            at = corners[corners[:, 0] == size, 1]
+            assert (at.min(), at.max()) == pytest.approx((bottom, top))
+        assert ax.get_xlabel() == "topics"
+
+
+def test_crossing_lines_are_swaps(known):
+    result = known["agreement"]
+    tau, tau_ap = result.tau.copy(), result.tau_ap.copy()
+    first, second = (result.pair(r["measure_a"], r["measure_b"]) for r in result.ranking()[:2])
+    tau_ap[[first, second]] = tau_ap[[second, first]]
+    swapped = replace(result, tau=tau, tau_ap=tau_ap)
+    ax = only(sr.plot(swapped, kind="ranks"))
+    rows = swapped.ranking()
+    assert len(swapped.swaps) == 1
+    assert [list(line.get_ydata()) for line in ax.lines] == [
+        [row["rank_tau"], row["rank_tau_ap"]] for row in rows
+    ]
+    colours = [line.get_color() for line in ax.lines]
+    assert colours == [COLOURS[1]] * 2 + [COLOURS[0]] * (len(rows) - 2)
+    assert names(ax)[0] == f"{rows[0]['measure_a']} – {rows[0]['measure_b']}  1"
+    assert "1 swaps" in ax.get_xlabel()
+
+
+def test_effects_are_omega_squared(known):
+    for result, tables in (
+        (known["agreement"], list(known["agreement"].anovas.values())),
+        (known["components"], [known["components"].anova]),
+    ):
+        ax = only(sr.plot(result, kind="effects"))
+        for bars, table in zip(ax.containers, tables, strict=True):
+            kept = [s for s in table.sources if not np.isnan(s.omega_squared)]
+            assert [bar.get_width() for bar in bars] == [s.omega_squared for s in kept]
+        assert ax.get_xlabel() == "share of variance explained (partial omega squared)"
+    one = replace(known["agreement"], anovas={"tau": None, "tau_ap": None})
+    with pytest.raises(sr.InputError, match="no analysis of variance to draw"):
+        sr.plot(one, kind="effects")
+
+
+# instances, pools, plans
+
+
+def test_spread_shows_means_and_topics(known):
+    setting = known["setting"]
+    result = papers.instance_spread(setting)
+    ax = only(sr.plot(result))
+    dots = [line for line in ax.lines if line.get_marker() == "o"]
+    for line, scores in zip(dots, setting.values(), strict=True):
+        np.testing.assert_allclose(line.get_ydata(), scores.mean(axis=1))
+    assert ax.get_ylabel() == "mean score of an instance"
+    ax = only(sr.plot(result, kind="topics", system="4"))
+    medians = np.median(setting["4"], axis=0)
+    np.testing.assert_allclose(ax.lines[-1].get_ydata(), np.sort(medians)[::-1])
+    with pytest.raises(sr.UnknownNameError, match="unknown system '5'"):
+        sr.plot(result, kind="topics", system="5")
+
+
+def test_directions_count_instances_at_every_level(known):
+    result = papers.contradictions(known["setting"], known["baseline"])
+    ax = only(sr.plot(result))
+    drawn = {bars.get_label(): [bar.get_width() for bar in bars] for bars in ax.containers}
+    for k, level in enumerate(result.alphas):
+        assert drawn[f"better, p < {level:g}"] == result.better[:, k].tolist()
+        assert drawn[f"worse, p < {level:g}"] == (-result.worse[:, k]).tolist()
+    assert len(only(sr.plot(result, level=0.05)).containers) == 2
+    with pytest.raises(sr.UnknownNameError, match="unknown level '0.01'"):
+        sr.plot(result, level=0.01)
+
+
+def test_shares_are_cells_of_mean_and_spread():
+    result = papers.single_instance_shares(
+        means=[0.2, 0.5, 0.8], spreads=[0.0, 0.3], n_topics=10, n_instances=8, n_trials=4
+    )
+    figure = sr.plot(result)
+    cells = np.asarray(figure.axes[0].collections[0].get_array())
+    np.testing.assert_array_equal(cells, result.share)
+    assert svg_text(figure).count("<title>mean 0.5, sd 0.3") == 1
+    assert figure.axes[0].get_ylabel() == "mean of the instance effect"
+
+
+def test_rates_of_tests_stand_beside_the_level():
+    error_rates = papers.error_rates
+
+    variances = {"instance": 1e-4, "system_topic": 1e-3, "residual": 1e-3}
+    result = error_rates(
+        3, 10, components=variances, n_replications=40, n_samples=10, n_two_way_samples=10
+    )
+    ax = only(sr.plot(result))
+    np.testing.assert_array_equal(points(ax.containers[0])[:, 0], result.rate)
+    exact = next(line for line in ax.lines if line.get_label() == "exact")
+    np.testing.assert_array_equal(exact.get_xdata(), result.exact)
+    assert names(ax) == [test.replace("_", " ") for test in result.tests]
+    assert "3 instances, 10 topics" in ax.get_xlabel()
+
+
+def test_power_rises_to_its_limit(known):
+    table = known["design"].table([10, 50], [2, 5, 20])
+    ax = only(sr.plot(table, target=0.8))
+    lines = [line for line in ax.lines if line.get_marker() in MARKERS]
+    for line, power, limit in zip(lines, table.power, table.limit, strict=True):
+        assert line.get_xdata().tolist() == [2, 5, 20]
+        np.testing.assert_array_equal(line.get_ydata(), power)
+        assert (power < limit).all()
+    levels = [line.get_ydata()[0] for line in ax.lines if line.get_linestyle() in (":", "--")]
+    assert levels == [*table.limit, 0.8]
+    assert words(ax) == ["10 topics", "50 topics", "power 0.8"]
+
+
+def test_the_cheapest_design_has_a_ring(known):
+    plan = known["design"]
+    ax = only(sr.plot(plan))
+    ring = ax.lines[-1]
+    assert (ring.get_xdata()[0], ring.get_ydata()[0]) == (plan.instances, plan.power)
+    curve = next(line for line in ax.lines if line.get_label() == f"{plan.topics:,} topics")
+    at = curve.get_xdata().tolist().index(plan.instances)
+    assert curve.get_ydata()[at] == pytest.approx(plan.power)
+    # A plan that cannot be had is drawn without one.
+    out_of_reach = sr.plan_instances(
+        {"instance": 0.01, "system_topic": 0.0064, "residual": 0.0036},
+        difference=0.001,
+        n_topics=10,
+    )
+    assert "cheapest" not in words(only(sr.plot(out_of_reach)))
+
+
+def test_pools_show_topics_bias_and_similarity(known):
+    result = known["pooled"]
+    figure = sr.plot(result, kind="topics")
+    for ax, measure in zip(figure.axes, result.measures, strict=True):
+        assert ax.get_ylabel() == f"topics needed by {measure}"
+        for container, size in zip(ax.containers, result.pilot_topics, strict=True):
+            cells = [result.cell(measure, k, size) for k in (0, *result.ks)]
+            assert points(container)[:, 1].tolist() == [cell.topics_needed for cell in cells]
+    with pytest.raises(sr.InputError, match="no topics were asked for"):
+        sr.plot(replace(result, demands=None), kind="topics")
+    ax = only(sr.plot(result, kind="bias", measure="P@10"))
+    rows = sorted((r for r in result.bias if r.measure == "P@10"), key=lambda r: -r.score)
+    assert list(ax.lines[0].get_xdata()) == [row.score for row in rows]
+    assert list(ax.lines[1].get_xdata()) == [row.score_without for row in rows]
+    assert names(ax) == [row.run for row in rows]
+    ax = only(sr.plot(result, kind="similarity"))
+    cells = np.asarray(ax.collections[0].get_array())
+    for row in result.similarity:
+        i, j = (result.measures.index(name) for name in (row.measure_a, row.measure_b))
+        assert cells[i, j] == cells[j, i] == row.tau
+    assert ax.get_xlabel() == "tau of two rankings of 10 runs"
+
+
+# Names
+
+
+def test_names_are_text_in_every_kind_of_compare_and_scores(known):
+    odd = ["$x$_{1", "caf\udce9", "tab\there", "<b>&amp;", *known["scores"].runs[4:]]
+    scores = replace(known["scores"], runs=tuple(odd), measures=("$m_{", "b", "c", "d"))
+    result = sr.compare(scores, measure="$m_{")
+    for each in (scores, result):
+        for kind in all_plots()[type(each).__name__]:
+            text = svg_text(sr.plot(each, kind=kind), alt="x")
+            assert "$m_{" in text
+            assert "caf\ufffd" in text

@@ -1,0 +1,184 @@
+"""One folder and one line make a study: the page, `plot` and `--help` have it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.studies import registry
+from steadyrank.studies.plotting import alt_text
+from steadyrank.studies.registry import Study
+
+ROOT = Path(__file__).parents[2]
+
+SECTION = """
+from dataclasses import dataclass
+
+from steadyrank.present.cells import name, table, whole
+from steadyrank.studies.part import Body, Cost, Drawing, Part
+
+
+@dataclass(frozen=True)
+class ToyResult:
+    tosses: tuple
+
+
+def body(result, findings):
+    heads = sum(result.tosses)
+    n_runs = len(findings.material.scores.runs)
+    return Body(
+        answer=(f"{heads} of {len(result.tosses)} coins for {n_runs} runs show heads.",),
+        figures=(Drawing("toy-bars", "Coins.", result, "bars"),),
+        tables=(table("toy-coins", "Heads.", ["coin", "heads"], [[name("all"), whole(heads)]]),),
+        notes=("Coins are fair.",),
+    )
+
+
+PART = Part(
+    title="Toys",
+    question="Does a coin agree?",
+    means="Heads agree.",
+    means_not="Coins do not know.",
+    body=body,
+    run=lambda job: ToyResult(tosses=(1, 0) * (job.n_samples // 2)),
+    why_not=lambda material: "" if len(material.scores.runs) > 2 else "two runs need no coin",
+    cost=lambda shape: Cost(fixed=0.01, per_sample=1e-9, least=2, most=10, noun="tosses"),
+)
+"""
+
+PLOTS = """
+from steadyrank.present.figures import Plot
+
+
+def draw_bars(result, ax):
+    ax.bar([0, 1], [result.tosses.count(0), result.tosses.count(1)])
+
+
+PLOTS = {
+    "ToyResult": {
+        "bars": Plot(draw_bars, lambda result: (3.0, 2.0), lambda result: "Bars of coins.")
+    }
+}
+"""
+
+TOY = Study("toy", "would a coin say the same?", folder="toy_study")
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """The study's folder, and its line in the list."""
+    folder = tmp_path / "toy_study"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "section.py").write_text(SECTION)
+    (folder / "plots.py").write_text(PLOTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "STUDIES", (*registry.STUDIES, TOY))
+    yield tmp_path
+    for module in [name for name in sys.modules if name.startswith("toy_study")]:
+        del sys.modules[module]
+
+
+def scores_of(n_runs):
+    values = np.random.default_rng(0).random((1, n_runs, 20))
+    return sr.Scores(
+        measures=["AP"], runs=[f"r{i}" for i in range(n_runs)], topics=range(20), values=values
+    )
+
+
+def test_a_study_is_a_folder_and_a_line_on_the_page(toy, tmp_path):
+    result = sr.report(scores=scores_of(3), out=tmp_path / "r.html", budget="1m")
+    assert list(result.results)[-1] == "toy"
+    assert result.n_samples["toy"] == 10
+    places = [section.id for section in result.page.sections]
+    assert places[-4:] == ["pools", "toy", "hardest", "check"]
+    section = result.page.sections[places.index("toy")]
+    assert section.answer == ("5 of 10 coins for 3 runs show heads.",)
+    assert section.means == "Heads agree. Coins are fair."
+    assert [figure.alt for figure in section.figures] == ["Bars of coins."]
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "Does a coin agree?" in page
+    assert "10 tosses" in page, "samples are told where the numbers come from"
+    assert "5 of 10 coins for 3 runs show heads." in result.findings
+
+
+def test_it_says_why_not(toy, tmp_path):
+    result = sr.report(scores=scores_of(2), out=tmp_path / "r.html", n_samples=2)
+    assert result.left_out["toy"] == "two runs need no coin"
+    assert "two runs need no coin" in (tmp_path / "r.html").read_text("utf-8")
+
+
+def test_it_is_drawn(toy):
+    result = importlib.import_module("toy_study.section").ToyResult(tosses=(1, 0, 0))
+    (ax,) = sr.plot(result).axes
+    assert [bar.get_height() for bar in ax.patches] == [2, 1]
+    assert alt_text(result) == "Bars of coins."
+    with pytest.raises(sr.InputError, match="'bars'"):
+        sr.plot(result, kind="bras")
+
+
+def test_the_command_line_lists_it_without_importing_it(toy):
+    """In a process of its own: the list of commands is made as the command starts."""
+    program = (
+        "import sys; from steadyrank.studies import registry; "
+        "registry.STUDIES += (registry.Study('toy', 'would a coin say the same?', "
+        "folder='toy_study'),); from steadyrank.cli import run; run(['--help']); "
+        "loaded = [name for name in sys.modules if name.startswith(('toy_study', 'numpy'))]; "
+        "print('loaded', loaded)"
+    )
+    path = os.pathsep.join([str(toy), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert "toy         would a coin say the same?" in done.stdout
+    assert "loaded []" in done.stdout
+
+
+def test_without_its_line_nobody_knows_it(toy, monkeypatch):
+    monkeypatch.setattr(registry, "STUDIES", registry.STUDIES[:-1])
+    result = importlib.import_module("toy_study.section").ToyResult(tosses=(1,))
+    with pytest.raises(sr.InputError, match="no plot of a ToyResult"):
+        sr.plot(result)
+
+
+@pytest.mark.parametrize("study", registry.STUDIES, ids=lambda study: study.name)
+def test_every_study_describes_its_part(study):
+    part = study.part
+    for words in (study.question, part.title, part.question, part.means, part.means_not):
+        assert words
+    assert part.question.endswith("?")
+    assert (study.turn == registry.LAST) == (part.run is None), "what runs has its turn"
+    for kinds in study.plots.values():
+        assert kinds
+
+
+def test_turns_are_all_different():
+    turns = [study.turn for study in registry.STUDIES if study.turn != registry.LAST]
+    assert len(set(turns)) == len(turns)
+
+
+def test_every_folder_is_in_the_list_and_in_the_contract():
+    studies = ROOT / "src" / "steadyrank" / "studies"
+    folders = {path.parent.name for path in studies.glob("*/__init__.py")}
+    homes = {study.home.rpartition(".")[2] for study in registry.STUDIES}
+    assert homes == folders
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (independent,) = (c for c in contracts["contracts"] if c["type"] == "independence")
+    assert {name.rpartition(".")[2] for name in independent["modules"]} == folders
+
+
+def test_a_study_without_plots_has_none():
+    assert replace(TOY, name="check", folder="").plots == {}
