@@ -51,7 +51,7 @@ def simulating(*, runs: int, topics: int, documents: int, collections: int) -> W
 def pooling(*, runs: int, topics: int, documents: int) -> Work:
     made = track(runs, topics, documents)
     return lambda: sr.pools(
-        made.runs, made.qrels, pool_depth=documents // 10, ks=(1, 2, 4), trials=10, jobs=1
+        made.runs, made.qrels, pool_depth=documents // 10, ks=(1, 2, 4), n_trials=10, jobs=1
     )
 
 
@@ -65,7 +65,7 @@ def comparing(*, runs: int, topics: int, samples: int = 0) -> Work:
 def splitting(*, runs: int, topics: int, splits: int) -> Work:
     scores = scores_of(runs, topics)
     sizes = (5, 10, topics // 2)
-    return lambda: sr.topics(scores, sizes=sizes, trials=splits, jobs=1)
+    return lambda: sr.topics(scores, sizes=sizes, n_trials=splits, jobs=1)
 
 
 def agreeing(*, systems: int, topics: int, measures: int, samples: int) -> Work:

@@ -115,8 +115,8 @@ def main() -> None:
                 **options,
             )
 
-        result = ours(ks=ks, trials=1)  # the first call compiles
-        spent = seconds(lambda: ours(ks=ks, trials=1))
+        result = ours(ks=ks, n_trials=1)  # the first call compiles
+        spent = seconds(lambda: ours(ks=ks, n_trials=1))
         trials = [
             {result.teams[team] for team in trial.left_out} for trial in result.drawn if trial.k
         ]

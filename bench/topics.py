@@ -108,7 +108,7 @@ PEERS: tuple[Peer, ...] = (
 
 def ours(scores: np.ndarray, trials: int, runs: np.ndarray | None = None) -> np.ndarray:
     found = count_splits(
-        scores if runs is None else scores[runs], SIZES.tolist(), trials=trials, jobs=1
+        scores if runs is None else scores[runs], SIZES.tolist(), n_trials=trials, jobs=1
     ).sum(axis=0)
     return np.stack([found.sum(axis=1).ravel(), found[:, 1].ravel()])
 

@@ -55,7 +55,7 @@ RESULTS = {
     'no_relevant="skip")',
     "compared": 'sr.compare(scores, measure="AP")',
     "audit": 'sr.audit_tests(scores, measure="AP", n_trials=300)',
-    "reversed_": 'sr.topics(scores, measure="AP", trials=300)',
+    "reversed_": 'sr.topics(scores, measure="AP", n_trials=300)',
     "agreement": "sr.agree(scores, topic_sizes=[6, 12, 18], system_sizes=[4, 6, 8, 10], "
     "n_samples=40)",
     "components": 'sr.components(grid, factors=["stemmer", "model"])',
@@ -248,7 +248,7 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "When does the conclusion hang on the instance?",
         f"Figure 2 of {JAYASINGHE}",
         "sr.plot(papers.single_instance_shares(means=np.linspace(0, 1, 11), "
-        "spreads=np.linspace(0, 1, 11), n_repetitions=10))",
+        "spreads=np.linspace(0, 1, 11), n_trials=10))",
     ),
     ("EquivalenceIntervals", "intervals"): Entry(
         "How many topics show that two systems are equivalent?",

@@ -61,3 +61,15 @@ def test_every_parameter_of_a_public_function_is_documented():
             if inspect.isfunction(function):
                 expected = list(inspect.signature(function).parameters)
                 assert documented_parameters(function) == expected, name
+
+
+def test_one_word_has_one_meaning():
+    """`confidence` is that of an interval, `n_…` counts, and `topics` are never a number."""
+    for room in (steadyrank, papers):
+        for name in room.__all__:
+            function = getattr(room, name)
+            if inspect.isfunction(function):
+                parameters = inspect.signature(function).parameters
+                assert not {"level", "trials", "samples", "seed"} & set(parameters), name
+                if "topics" in parameters:
+                    assert "int" not in parameters["topics"].annotation, name

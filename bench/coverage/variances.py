@@ -64,9 +64,9 @@ def plans(setting: Setting, full: bool) -> Trial:
         matrix, within, _ = _pilot(bank, setting, rng)
         scores = scores_of(matrix)
         needed = sr.plan(scores, **DEMANDS).plans[0].topics_interval
-        power = sr.plan(scores, topics=GIVEN_TOPICS, **DEMANDS).plans[0].power_interval
+        power = sr.plan(scores, n_topics=GIVEN_TOPICS, **DEMANDS).plans[0].power_interval
         known = sr.plan(variance=within, **DEMANDS).plans[0].topics
-        bought = sr.plan(variance=within, topics=GIVEN_TOPICS, **DEMANDS).plans[0].power
+        bought = sr.plan(variance=within, n_topics=GIVEN_TOPICS, **DEMANDS).plans[0].power
         return {"topics": (*needed, known), "power": (*power, bought)}
 
     return trial
@@ -168,7 +168,7 @@ def left_out_teams(setting: Setting, full: bool) -> Trial:
         n_teams=n_teams, runs_per_team=2, n_topics=setting.topics, depth=50, pool_depth=10, rng=3
     )
     every = sr.pools(
-        track.runs, track.qrels, pool_depth=10, ks=[3], trials=1000, jobs=1, **DEMANDS
+        track.runs, track.qrels, pool_depth=10, ks=[3], n_trials=1000, jobs=1, **DEMANDS
     ).cell("AP", 3)
     truth = float(np.mean(every.variances))
     topics = _topics_of(truth)

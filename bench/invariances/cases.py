@@ -331,7 +331,7 @@ CASES: dict[str, Case] = {
         told=topics_json,
         cuts={**PAIRS, "stats.planning.reversal.PAIR_BLOCK": 3},
         call=lambda data, **options: sr.topics(
-            data.scores, measure="AP", trials=70, rng=3, **options
+            data.scores, measure="AP", n_trials=70, rng=3, **options
         ),
     ),
     "agree": Case(
@@ -366,7 +366,7 @@ CASES: dict[str, Case] = {
                     else data.scores,
                     measure="AP",
                     facet=facet,
-                    topics=[50],
+                    n_topics=[50],
                     rng=3,
                 ),
                 facet=facet,
@@ -409,7 +409,7 @@ CASES: dict[str, Case] = {
             data.runs,
             data.qrels,
             measures=["AP", "nDCG@10"],
-            trials=3,
+            n_trials=3,
             pilot_topics=[12, 6],
             minimum_difference=0.2,
             systems=3,

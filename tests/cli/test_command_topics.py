@@ -121,7 +121,7 @@ def test_json_is_the_librarys_result(capsys, scores):
     shown = json.loads(out)
     result = sr.topics(
         sr.read_scores(scores),
-        trials=60,
+        n_trials=60,
         rng=3,
         sizes=[3, 9],
         target=0.1,
@@ -248,7 +248,7 @@ def test_the_plot_is_drawn(capsys, scores, tmp_path):
 
 
 def test_the_plot_shows_the_result(scores):
-    result = sr.topics(sr.read_scores(scores), trials=100)
+    result = sr.topics(sr.read_scores(scores), n_trials=100)
     (ax,) = sr.plot(result, levels=[0.0, 0.02]).axes
     points = [container.lines[0].get_ydata() for container in ax.containers]
     np.testing.assert_array_equal(points[0], result.levels[0].empirical)
@@ -268,7 +268,7 @@ def test_an_odd_result_is_drawn_too():
     odd = sr.Scores(
         measures=("AP",), runs=("a", "b", "$c_{"), topics=list("abcdefghijkl"), values=values[None]
     )
-    figure = sr.plot(sr.topics(odd, trials=10, sizes=[3, 6, 20]))
+    figure = sr.plot(sr.topics(odd, n_trials=10, sizes=[3, 6, 20]))
     assert len(figure.axes[0].containers) == 2
 
 

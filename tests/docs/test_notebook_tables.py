@@ -76,14 +76,14 @@ def results(scores, tmp_path_factory):
             scores,
             sr.compare(scores, measure="AP"),
             sr.simulate(runs, qrels, n_samples=20),
-            sr.topics(scores, measure="AP", trials=20),
+            sr.topics(scores, measure="AP", n_trials=20),
             sr.agree(scores, topic_sizes=[4, 6], system_sizes=[3, 5], n_samples=5),
             grid,
             grid.anova,
             sr.instances(scores, a=one, b=two, measure="AP", posterior=False, n_samples=50),
             sr.instances(plain, b=f"{NASTY}0", measure="AP", posterior=False, n_samples=50),
             sr.plan(scores, minimum_difference=0.2, systems=3),
-            sr.pools(runs, qrels, measures="AP", trials=2, team_from="(.*)", pool_depth=3),
+            sr.pools(runs, qrels, measures="AP", n_trials=2, team_from="(.*)", pool_depth=3),
             sr.stability(scores, measure="AP"),
         ]
     folder = tmp_path_factory.mktemp("runs")
@@ -101,10 +101,10 @@ def results(scores, tmp_path_factory):
         sr.check(runs, qrels),
         found[9].curve("minimum_difference", [0.1, 0.2]),
         sr.plan_instances(effects, difference=0.05),
-        sr.plan_instances(effects, difference=0.05).table(topics=[20], instances=[5]),
+        sr.plan_instances(effects, difference=0.05).table(n_topics=[20], n_instances=[5]),
         sr.audit_tests(scores, measure="AP", n_trials=10),
         *sr.discriminative_power(scores, test="t"),
-        papers.single_instance_shares(n_instances=3, n_repetitions=2),
+        papers.single_instance_shares(n_instances=3, n_trials=2),
         papers.equivalence_intervals(),
         papers.contradictions({f"{NASTY}a": instances}, instances[0]),
         papers.instance_spread({f"{NASTY}a": instances}),
@@ -251,7 +251,7 @@ def test_results_of_many_runs_print_on_a_screen_or_two():
     many = sr.Scores(measures=["AP"], runs=runs, topics=topics, values=rng.random((1, 30, 20)))
     for result in (
         sr.compare(many),
-        sr.topics(many, trials=20),
+        sr.topics(many, n_trials=20),
         sr.compare(many, baseline="run00"),
     ):
         assert len(str(result).split("\n")) <= 60

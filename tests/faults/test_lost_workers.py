@@ -87,7 +87,7 @@ def agreed(data, out, **options):
 
 def pooled(data, out, **options):
     found = sr.pools(
-        [data / "runs"], data / "qrels.txt", run_info=data / "run-info.csv", trials=30, **options
+        [data / "runs"], data / "qrels.txt", run_info=data / "run-info.csv", n_trials=30, **options
     )
     return (pools_text(found, "json"),)
 

@@ -130,7 +130,7 @@ def test_instance_effects_are_shared_or_not():
 
 def test_equal_systems_are_found_to_differ_as_often_as_alpha():
     found = single_instance_shares(
-        means=[0.4543], spreads=[0.0], n_instances=2, n_repetitions=4000, n_topics=50
+        means=[0.4543], spreads=[0.0], n_instances=2, n_trials=4000, n_topics=50
     )
     # Without spread all instances are alike: one t test a repetition.
     error = math.sqrt(0.05 * 0.95 / 4000)
@@ -140,7 +140,7 @@ def test_equal_systems_are_found_to_differ_as_often_as_alpha():
 
 def test_single_instances_by_hand():
     options = {"means": [0.3, 0.6], "spreads": [0.2], "n_instances": 7, "n_topics": 11}
-    found = single_instance_shares(**options, n_repetitions=5, rng=3, alpha=0.1)
+    found = single_instance_shares(**options, n_trials=5, rng=3, alpha=0.1)
     assert found.share.shape == (2, 1)
     stream = block_stream(3, "instances tested one by one", 1)
     scores = paper_scores(stream, 0.6, 0.2, size=(5, 7, 11))
@@ -149,14 +149,12 @@ def test_single_instances_by_hand():
     assert found.share[1, 0] == pytest.approx((pvalues < 0.1).mean())
     by_repetition = (pvalues < 0.1).mean(axis=1)
     assert found.share_error[1, 0] == pytest.approx(by_repetition.std() / math.sqrt(5))
-    again = single_instance_shares(**options, n_repetitions=5, rng=3, alpha=0.1, jobs=2)
+    again = single_instance_shares(**options, n_trials=5, rng=3, alpha=0.1, jobs=2)
     np.testing.assert_array_equal(found.share, again.share)
 
 
 def test_figure_two_climbs():
-    found = single_instance_shares(
-        means=[0.0, 0.45, 1.0], spreads=[0.0, 0.3, 0.9], n_repetitions=40
-    )
+    found = single_instance_shares(means=[0.0, 0.45, 1.0], spreads=[0.0, 0.3, 0.9], n_trials=40)
     # All instances agree at the far end, half of them do in the middle of a wide spread.
     assert found.share[2, 0] > 0.99
     assert found.share[1, 0] < 0.2
@@ -188,7 +186,7 @@ def test_contradictions_are_counted_by_direction():
     scores = baseline + rng.normal(0, 0.05, (40, 1)) + rng.normal(0, 0.1, (40, 30))
     scores[0, :5] = np.nan
     scores[1, 1:] = np.nan
-    found = contradictions({"wide": scores, "none": baseline[None]}, baseline, levels=(0.1, 0.05))
+    found = contradictions({"wide": scores, "none": baseline[None]}, baseline, alphas=(0.1, 0.05))
     tests = [
         stats.ttest_rel(row[~np.isnan(row)], baseline[~np.isnan(row)])
         for k, row in enumerate(scores)

@@ -19,7 +19,7 @@ def few_comparisons():
 
 RESULTS = {
     "shares": lambda: papers.single_instance_shares(
-        means=[0.3, 0.5], spreads=[0.0, 0.2], n_topics=10, n_instances=5, n_repetitions=3
+        means=[0.3, 0.5], spreads=[0.0, 0.2], n_topics=10, n_instances=5, n_trials=3
     ),
     "intervals": lambda: papers.equivalence_intervals([10, 20, 40]),
     "methods": lambda: papers.method_pvalues(few_comparisons(), n_samples=50),

@@ -122,7 +122,7 @@ def test_distances_are_means_over_pairs():
             topics=tuple("12345678"),
             values=collection(2, 8, 0.2, 0)[None],
         ),
-        trials=600,
+        n_trials=600,
     ).levels
     known = [each for each in level if lin._known(each).any()]
     by_hand = [

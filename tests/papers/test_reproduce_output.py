@@ -39,7 +39,7 @@ def scores():
 @pytest.fixture(scope="module")
 def folder(scores, tmp_path_factory):
     out = tmp_path_factory.mktemp("made") / "lin"
-    sr.reproduce("lin2005", scores=scores, out=out, samples=20, rng=2, command="the command")
+    sr.reproduce("lin2005", scores=scores, out=out, n_samples=20, rng=2, command="the command")
     return out
 
 
@@ -117,7 +117,7 @@ def test_the_page_shows_claims_and_command(folder):
 def test_same_seed_same_bytes_whatever_the_threads(scores, folder, tmp_path):
     again = tmp_path / "again"
     sr.reproduce(
-        "lin2005", scores=scores, out=again, samples=20, rng=2, jobs=2, command="the command"
+        "lin2005", scores=scores, out=again, n_samples=20, rng=2, jobs=2, command="the command"
     )
     assert contents(again) == contents(folder)
 
@@ -194,7 +194,7 @@ def test_unknown_papers_and_budgets_are_named():
     with pytest.raises(UnknownNameError, match="unknown budget 'large'"):
         sr.reproduce("lin2005", budget="large")
     with pytest.raises(InputError, match="samples must be a whole number from 2 on, got 1"):
-        sr.reproduce("lin2005", samples=1)
+        sr.reproduce("lin2005", n_samples=1)
     with pytest.raises(InputError, match="budget is"):
         budgeted("tiny", small=1, full=2)
 

@@ -128,7 +128,7 @@ def test_figures_show_what_pools_finds(made, data):
         data.runs,
         data.qrels,
         measures=measures,
-        trials=4,
+        n_trials=4,
         pilot_topics=[30, 10],
         mode="paper",
         rng=1,

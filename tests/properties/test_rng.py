@@ -140,17 +140,17 @@ CALLS: dict[str, Call] = {
     "pool_pvalues": lambda rng, _: papers.pool_pvalues(
         *next(_comparisons(1)), sizes=[2], n_pools=3, n_samples=20, rng=rng
     ),
-    "pools": _on_runs("pools", measures="AP", trials=2, ks=[1]),
+    "pools": _on_runs("pools", measures="AP", n_trials=2, ks=[1]),
     "report": _report,
-    "reproduce": lambda rng, _: sr.reproduce("lin2005", samples=5, budget="small", rng=rng),
+    "reproduce": lambda rng, _: sr.reproduce("lin2005", n_samples=5, budget="small", rng=rng),
     "shard": _shard,
     "simulate": _on_runs("simulate", n_samples=40),
     "simulated_track": _track,
     "single_instance_shares": lambda rng, _: papers.single_instance_shares(
-        means=[0.5], spreads=[0.2], n_topics=10, n_instances=5, n_repetitions=5, rng=rng
+        means=[0.5], spreads=[0.2], n_topics=10, n_instances=5, n_trials=5, rng=rng
     ),
     "stability": _on_scores("stability", measure="AP", facet="none"),
-    "topics": _on_scores("topics", measure="AP", trials=20),
+    "topics": _on_scores("topics", measure="AP", n_trials=20),
     "true_means": lambda rng, _: sr.true_means(_truth(), n_topics=5, rng=rng),
     "write_shards": _write_shards,
 }

@@ -145,7 +145,7 @@ def test_results_are_the_studies_own(whole):
     np.testing.assert_array_equal(main.pvalue_adjusted, expected.pvalue_adjusted)
     assert [each.measure for each in result.results["compare"]] == list(scores.measures)
     assert result.results["simulate"].n_samples == result.n_samples["simulate"] == 60
-    assert result.results["topics"].trials == 60
+    assert result.results["topics"].n_trials == 60
     assert result.results["components"].factors == ("stemmer", "model")
     assert len(result.results["instances"].comparisons) == 6
     assert result.results["pools"].teams == ("team1", "team2", "team3", "team4")

@@ -143,8 +143,8 @@ def test_equal_means_have_no_order_to_keep():
     scores = scores_of(0.5, 0.5, noise=0.0)
     result = sr.compare(scores, measure="AP")
     assert verdict_words(result) == "A and B have the same mean AP (0.5000)."
-    assert steadiness_words(result, None, sr.topics(scores, trials=10)) == ""
-    assert settle_words(result, sr.topics(scores, trials=10)) == (
+    assert steadiness_words(result, None, sr.topics(scores, n_trials=10)) == ""
+    assert settle_words(result, sr.topics(scores, n_trials=10)) == (
         "No number of topics separates A from B: they do not differ."
     )
 
@@ -168,7 +168,7 @@ def simulated(share, measure="AP", n=1000):
 
 def test_chances_say_of_what_they_are():
     scores = scores_of(0.52, 0.50, noise=0.04)
-    result, topics = sr.compare(scores, measure="AP"), sr.topics(scores, trials=10)
+    result, topics = sr.compare(scores, measure="AP"), sr.topics(scores, n_trials=10)
     words = steadiness_words(result, simulated(0.97), topics)
     kept = 1 - topics.predictive[0]
     assert words == (
@@ -196,7 +196,7 @@ def test_studies_that_are_missing_are_not_spoken_of():
 
 def test_the_second_of_many_is_called_so():
     scores = scores_of(0.9, 0.5, 0.3)
-    words = steadiness_words(sr.compare(scores), None, sr.topics(scores, trials=10))
+    words = steadiness_words(sr.compare(scores), None, sr.topics(scores, n_trials=10))
     assert words.startswith("A stays above B, the second, with probability more than 99.9%")
 
 
@@ -210,7 +210,7 @@ def test_ties_of_simulated_means_count_half():
 def test_topics_to_settle_have_the_power_they_promise():
     """Against a simulation of 4,000 t tests: power 0.8 within 0.03, 4.7 of its standard errors."""
     scores = scores_of(0.53, 0.50, noise=0.05)
-    topics = sr.topics(scores, trials=10, comparisons=10)
+    topics = sr.topics(scores, n_trials=10, comparisons=10)
     row = topics_to_settle(topics, "A", "B")
     n = row["topics_needed"]
     sd = float(np.sqrt(topics.variances.variance[0]))
@@ -224,7 +224,7 @@ def test_topics_to_settle_have_the_power_they_promise():
 
 def test_what_settles_a_tie_is_said_with_its_assumption():
     scores = scores_of(0.51, 0.505, 0.50, 0.2, noise=0.05)
-    result, topics = sr.compare(scores), sr.topics(scores, trials=10)
+    result, topics = sr.compare(scores), sr.topics(scores, n_trials=10)
     words = settle_words(result, topics)
     first = topics_to_settle(topics, "A", "B")
     assert words.startswith(
@@ -233,7 +233,7 @@ def test_what_settles_a_tie_is_said_with_its_assumption():
     )
     low = first["topics_needed_interval"][0]
     assert f"requires at least {low:,} topics (95% confidence; no upper limit" in words
-    assert settle_words(compared(0.9, 0.3), sr.topics(scores_of(0.9, 0.3), trials=10)) == ""
+    assert settle_words(compared(0.9, 0.3), sr.topics(scores_of(0.9, 0.3), n_trials=10)) == ""
 
 
 def test_a_pair_that_only_the_correction_keeps_together_is_planned_at_the_corrected_level():
@@ -246,7 +246,7 @@ def test_a_pair_that_only_the_correction_keeps_together_is_planned_at_the_correc
         names=[f"r{k}" for k in range(40)],
         seed=int(rng.integers(100)),
     )
-    result, topics = sr.compare(scores), sr.topics(scores, trials=10)
+    result, topics = sr.compare(scores), sr.topics(scores, n_trials=10)
     row = topics_to_settle(topics, "r0", "r1")
     assert not result.significant[0]
     assert row["topics_needed"] > 25, "the number alone would be below what there is"
@@ -295,7 +295,7 @@ def test_instances_of_one_system_are_not_held_against_each_other():
         "evaluate": scores,
         "compare": (sr.compare(scores),),
         "instances": table,
-        "topics": sr.topics(scores, trials=10),
+        "topics": sr.topics(scores, n_trials=10),
     }
     said = lead_sentences(results)
     assert said[0] == systems_words(table)

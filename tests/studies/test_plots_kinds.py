@@ -405,7 +405,7 @@ def test_directions_count_instances_at_every_level(known):
     result = papers.contradictions(known["setting"], known["baseline"])
     ax = only(sr.plot(result))
     drawn = {bars.get_label(): [bar.get_width() for bar in bars] for bars in ax.containers}
-    for k, level in enumerate(result.levels):
+    for k, level in enumerate(result.alphas):
         assert drawn[f"better, p < {level:g}"] == result.better[:, k].tolist()
         assert drawn[f"worse, p < {level:g}"] == (-result.worse[:, k]).tolist()
     assert len(only(sr.plot(result, level=0.05)).containers) == 2
@@ -415,7 +415,7 @@ def test_directions_count_instances_at_every_level(known):
 
 def test_shares_are_cells_of_mean_and_spread():
     result = papers.single_instance_shares(
-        means=[0.2, 0.5, 0.8], spreads=[0.0, 0.3], n_topics=10, n_instances=8, n_repetitions=4
+        means=[0.2, 0.5, 0.8], spreads=[0.0, 0.3], n_topics=10, n_instances=8, n_trials=4
     )
     figure = sr.plot(result)
     cells = np.asarray(figure.axes[0].collections[0].get_array())
@@ -462,7 +462,9 @@ def test_the_cheapest_design_has_a_ring(known):
     assert curve.get_ydata()[at] == pytest.approx(plan.power)
     # A plan that cannot be had is drawn without one.
     out_of_reach = sr.plan_instances(
-        {"instance": 0.01, "system_topic": 0.0064, "residual": 0.0036}, difference=0.001, topics=10
+        {"instance": 0.01, "system_topic": 0.0064, "residual": 0.0036},
+        difference=0.001,
+        n_topics=10,
     )
     assert "cheapest" not in words(only(sr.plot(out_of_reach)))
 

@@ -77,6 +77,7 @@ study_options = together(
     ),
     click.option(
         "--level",
+        "confidence",
         type=STRICTLY_BETWEEN_0_AND_1,
         default=0.95,
         help="Compute intervals at this level of confidence.",

@@ -50,6 +50,7 @@ study_options = together(
     ),
     click.option(
         "--level",
+        "confidence",
         type=STRICTLY_BETWEEN_0_AND_1,
         default=0.95,
         help="Compute Tukey's tests and intervals at this level of confidence.",
@@ -71,7 +72,7 @@ def command(
     seed: int,
     jobs: int | None,
     scheduler: str | None,
-    level: float,
+    confidence: float,
     **options: Any,
 ) -> None:
     """Analyse the variance of a grid of runs by their components, with topics as blocks.
@@ -80,14 +81,15 @@ def command(
     each run is made. Every combination must be there equally often, unless --unbalanced type3
     is given. CSV holds the ANOVA table.
     """
-    check_level("--level", level)
+    check_level("--level", confidence)
     scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
     if output.plot is not None and len(scores.measures) > 1:
         raise InputError(f"{output.plot}: a figure shows one measure: name it with -m")
     from steadyrank.studies.components.study import components
     from steadyrank.studies.components.tables import components_text
 
-    results = [components(scores, measure=name, level=level, **options) for name in scores.measures]
+    asked: Any = {"confidence": confidence, **options}
+    results = [components(scores, measure=name, **asked) for name in scores.measures]
     looks = terminal_looks(output)
     emit(components_text(results, output.format, digits=digits, **looks), output.path)
     draw(results[0], output)

@@ -107,8 +107,16 @@ plan_options = together(
         metavar="C",
         help="Count this cost per instance [default: 1].",
     ),
-    click.option("--topics", type=int, metavar="N", help="Plan instances alone, with N topics."),
-    click.option("--instances", type=int, metavar="M", help="Plan topics alone, with M instances."),
+    click.option(
+        "--topics", "n_topics", type=int, metavar="N", help="Plan instances alone, with N topics."
+    ),
+    click.option(
+        "--instances",
+        "n_instances",
+        type=int,
+        metavar="M",
+        help="Plan topics alone, with M instances.",
+    ),
 )
 
 PLAN = (
@@ -117,8 +125,8 @@ PLAN = (
     "power",
     "cost_per_topic",
     "cost_per_instance",
-    "topics",
-    "instances",
+    "n_topics",
+    "n_instances",
 )
 
 
@@ -177,7 +185,7 @@ def _check_plan(plan: bool, plot: str | None, study: dict[str, Any], asked: dict
     """Refuse what a plan cannot use, and options that only a plan does; plan without sampling."""
     if not plan:
         if asked:
-            option = "--" + next(iter(asked)).replace("_", "-")
+            option = "--" + next(iter(asked)).removeprefix("n_").replace("_", "-")
             raise InputError(f"{option} belongs to --plan: give that as well")
         return
     if study["a"] is None or study["b"] is None or study["sweep"] is not None:

@@ -66,7 +66,12 @@ def columns_option(flag: str, help: str, *, required: bool = False) -> Decorator
 
 
 def numbers_option(
-    flag: str, help: str, *, metavar: str, number: type[int] | type[float] = int, **settings: Any
+    flag: str,
+    *names: str,
+    help: str,
+    metavar: str,
+    number: type[int] | type[float] = int,
+    **settings: Any,
 ) -> Decorator:
     """An option that takes numbers between commas."""
     kind = "whole numbers" if number is int else "numbers"
@@ -77,7 +82,7 @@ def numbers_option(
         except ValueError:
             raise InputError(f"{flag} {value}: give {kind} with commas between") from None
 
-    return click.option(flag, metavar=metavar, callback=convert, help=help, **settings)
+    return click.option(flag, *names, metavar=metavar, callback=convert, help=help, **settings)
 
 
 def plot_option(what: str = "a figure") -> Decorator:

@@ -41,6 +41,7 @@ design_options = together(
     ),
     click.option(
         "--topics",
+        "n_topics",
         type=int,
         metavar="N",
         help="Show the power and the smallest difference that N topics buy.",

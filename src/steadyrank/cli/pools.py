@@ -43,6 +43,7 @@ study_options = together(
     pool_depth_option,
     click.option(
         "--trials",
+        "n_trials",
         type=int,
         default=10,
         metavar="N",

@@ -40,6 +40,7 @@ budget_options = together(
     choice_option("--budget", ["small", "full"], "Take a quick look, or do all.", default="full"),
     click.option(
         "--samples",
+        "n_samples",
         type=click.IntRange(min=2),
         metavar="N",
         help="Take N samples, trials or splits instead of the budget's.",

@@ -19,7 +19,10 @@ from steadyrank.cli.output import Output, draw, emit, terminal_looks
 
 study_options = together(
     numbers_option(
-        "--topics", metavar="N,N,…", help="Estimate stability for these numbers of topics."
+        "--topics",
+        "n_topics",
+        metavar="N,N,…",
+        help="Estimate stability for these numbers of topics.",
     ),
     numbers_option(
         "--levels",
@@ -37,6 +40,7 @@ study_options = together(
     ),
     numbers_option(
         "--instances",
+        "n_instances",
         metavar="K,K,…",
         help="Estimate stability for these numbers of instances [default: 1,2,5,10].",
     ),
@@ -58,7 +62,7 @@ study_options = together(
 def command(
     inputs: Inputs,
     output: Output,
-    topics: list[int] | None,
+    n_topics: list[int] | None,
     digits: int,
     seed: int,
     jobs: int | None,
@@ -78,7 +82,7 @@ def command(
     from steadyrank.studies.stability.tables import stability_text
 
     results = tuple(
-        stability(scores, measure=name, topics=topics or [], rng=seed, **options)
+        stability(scores, measure=name, n_topics=n_topics or [], rng=seed, **options)
         for name in scores.measures
     )
     looks = terminal_looks(output)

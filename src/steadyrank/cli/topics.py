@@ -64,7 +64,7 @@ study_options = together(
     click.option(
         "--sizes", metavar="5,10,…", help="Split off this many topics [default: 5,10,… to half]."
     ),
-    count_option("--trials", "trials", 1000, "Split the topics at random this often."),
+    count_option("--trials", "n_trials", 1000, "Split the topics at random this often."),
     click.option(
         "--target",
         type=click.FloatRange(0, 0.5, min_open=True, max_open=True),

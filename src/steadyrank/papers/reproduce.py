@@ -59,7 +59,7 @@ def reproduce(
     qrels: Any = None,
     scores: Scores | PathLike | Sequence[PathLike] | None = None,
     measures: str | Iterable[str] = (),
-    samples: int | None = None,
+    n_samples: int | None = None,
     budget: str = "full",
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
@@ -90,7 +90,7 @@ def reproduce(
         As in `report`; built-in data if nothing is given.
     measures : str or iterable of str
         Instead of the paper's.
-    samples : int, optional
+    n_samples : int, optional
         Samples or trials, instead of the budget's.
     budget : str
         "full": on the built-in collection, a few minutes at most; or "small": a look at simulated
@@ -118,7 +118,7 @@ def reproduce(
     seed = seed_from(rng)
     if paper not in PAPERS:
         raise unknown_name("paper", str(paper), PAPERS)
-    _check(samples, budget)
+    _check(n_samples, budget)
     if out is not None:
         from steadyrank.papers.output import check_folder
 
@@ -143,8 +143,8 @@ def reproduce(
     with _told_once():
         if data is None:
             data = with_measures(builtin_data(PAPERS[paper].kind, budget=budget, **working), asked)
-        made = PAPERS[paper].maker(paper)(data, budget=samples or budget, rng=seed, **working)
-    settings = {**made.settings, "budget": samples or budget, "seed": seed, **data.settings}
+        made = PAPERS[paper].maker(paper)(data, budget=n_samples or budget, rng=seed, **working)
+    settings = {**made.settings, "budget": n_samples or budget, "seed": seed, **data.settings}
     made = replace(made, settings=settings)
     if out is not None:
         from steadyrank.papers.output import reproduction_files, write_reproduction
@@ -163,9 +163,9 @@ def _told_once() -> Iterator[None]:
         warnings.warn(message, SteadyrankWarning, stacklevel=4)
 
 
-def _check(samples: Any, budget: Any) -> None:
+def _check(n_samples: Any, budget: Any) -> None:
     if budget not in ("small", "full"):
         raise unknown_name("budget", str(budget), ("small", "full"))
-    whole = isinstance(samples, int) and not isinstance(samples, bool)
-    if samples is not None and not (whole and samples >= 2):
-        raise InputError(f"samples must be a whole number from 2 on, got {samples!r}")
+    whole = isinstance(n_samples, int) and not isinstance(n_samples, bool)
+    if n_samples is not None and not (whole and n_samples >= 2):
+        raise InputError(f"samples must be a whole number from 2 on, got {n_samples!r}")

@@ -129,7 +129,7 @@ def test_led_on_beyond_its_sizes_the_curve_is_too_low():
     fits = []
     for seed in range(60):
         noise = rng.normal(0.0, np.sqrt(variance / 2.0), (10, 200))
-        splits = count_splits(means[:, None] + noise, sizes, trials=200, jobs=1, seed=seed)
+        splits = count_splits(means[:, None] + noise, sizes, n_trials=200, jobs=1, seed=seed)
         counts, swaps = splits.sum(axis=(0, 2))[:, 2], splits[:, :, REVERSED].sum(axis=0)[:, 2]
         fits.append(fit_decays(sizes, [swaps / counts], weights=[counts]).at([400])[0, 0])
     truth = true_rate(means, variance, 400, 0.02, 0.03)

@@ -544,7 +544,7 @@ def test_a_measure_agrees_perfectly_with_a_copy_of_itself(scores):
         ({"topic_sizes": [5, 5]}, "each once, got 5, 5"),
         ({"topic_sizes": []}, "at least one topic size"),
         ({"n_samples": 1}, "n_samples must be a whole number from 2 on"),
-        ({"level": 1.0}, "level must lie strictly between 0 and 1"),
+        ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1"),
         ({"coefficient": "rho"}, "unknown coefficient 'rho'"),
         ({"strata": "samples"}, "did you mean 'sample'"),
         ({"reference": "AP"}, "unknown reference"),

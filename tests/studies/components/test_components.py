@@ -229,7 +229,7 @@ def test_an_incomplete_grid_is_refused_by_name(scores):
         ({"interactions": 0}, "interactions must be at least 1"),
         ({"strata": "topics"}, "did you mean 'topic'"),
         ({"measure": "nDCG"}, "unknown measure 'nDCG'"),
-        ({"level": 0.0}, "level must lie strictly between"),
+        ({"confidence": 0.0}, "confidence must lie strictly between"),
         ({"power": "yes"}, "unknown convention"),
     ],
 )

@@ -208,13 +208,13 @@ def test_the_cheapest_of_many_instances():
 
 
 def test_what_is_given_stays():
-    plan = plan_instances(PILOT, difference=0.03, topics=70)
+    plan = plan_instances(PILOT, difference=0.03, n_topics=70)
     assert plan.topics == 70
     assert plan.test.power(70, plan.instances) >= 0.8 > plan.test.power(70, plan.instances - 1)
-    plan = plan_instances(PILOT, difference=0.03, instances=7)
+    plan = plan_instances(PILOT, difference=0.03, n_instances=7)
     assert plan.instances == 7
     assert plan.test.power(plan.topics, 7) >= 0.8 > plan.test.power(plan.topics - 1, 7)
-    both = plan_instances(PILOT, difference=0.03, topics=50, instances=10)
+    both = plan_instances(PILOT, difference=0.03, n_topics=50, n_instances=10)
     assert (both.topics, both.instances, both.reached) == (50, 10, False)
     assert both.words()[0] == (
         "50 topics and 10 instances have power 0.60 to find a difference of 0.03: too few for 0.8."
@@ -236,16 +236,16 @@ def test_floors_are_where_the_other_cannot_help():
 
 
 def test_what_cannot_be_settled_is_said():
-    topics = plan_instances(PILOT, difference=0.03, topics=40)
+    topics = plan_instances(PILOT, difference=0.03, n_topics=40)
     assert topics.instances is None
     assert math.isnan(topics.cost)
     limit = float(t_power(0.03, 0.08, 40))
     assert topics.power == pytest.approx(limit, abs=1e-4)
     assert "With 40 topics no number of instances reaches power 0.8" in topics.words()[0]
     assert f"stays below {math.ceil(100 * limit) / 100:.2f}" in topics.words()[0]
-    instances = plan_instances(PILOT, difference=0.03, instances=3, design="nested")
+    instances = plan_instances(PILOT, difference=0.03, n_instances=3, design="nested")
     assert "With 3 instances of each system no number of topics" in instances.words()[0]
-    tight = plan_instances(PILOT, difference=0.03, topics=58, most_instances=50)
+    tight = plan_instances(PILOT, difference=0.03, n_topics=58, most_instances=50)
     assert tight.instances is None
     assert tight.words()[0] == "With 58 topics it takes more than 50 instances to reach power 0.8."
     none = plan_instances(PILOT, difference=0.001, most_topics=100, most_instances=100)
@@ -290,7 +290,7 @@ def test_a_table_of_power():
         ({"difference": 0.02, "design": "nest"}, "did you mean 'nested'"),
         ({"difference": 0.02, "alpha": 1.0}, "alpha"),
         ({"difference": 0.02, "power": 0.0}, "power"),
-        ({"difference": 0.02, "topics": 1}, "topics must be 2"),
+        ({"difference": 0.02, "n_topics": 1}, "topics must be 2"),
         ({"difference": 0.02, "cost_per_topic": -1.0}, "costs"),
         ({"difference": 0.02, "cost_per_topic": 0.0, "cost_per_instance": 0.0}, "costs"),
     ],

@@ -80,15 +80,15 @@ def test_intervals_have_the_width_asked_for():
 
 
 def test_what_a_number_of_topics_buys():
-    row = sr.plan(variance=0.114, minimum_difference=0.15, systems=10, topics=100).plans[0]
+    row = sr.plan(variance=0.114, minimum_difference=0.15, systems=10, n_topics=100).plans[0]
     assert row.topics == 100
     assert row.power == design.range_power(0.15, 0.114, 100, systems=10)
     back = sr.plan(variance=0.114, minimum_difference=row.smallest_difference, systems=10)
     assert back.plans[0].topics == 100
-    open_ended = sr.plan(variance=0.114, systems=10, topics=100)
+    open_ended = sr.plan(variance=0.114, systems=10, n_topics=100)
     assert math.isnan(open_ended.plans[0].power)
     assert open_ended.plans[0].smallest_difference == row.smallest_difference
-    width = sr.plan(variance=0.114, method="interval", topics=100).plans[0].expected_width
+    width = sr.plan(variance=0.114, method="interval", n_topics=100).plans[0].expected_width
     assert sr.plan(variance=0.114, method="interval", width=width).plans[0].topics == 100
 
 
@@ -111,7 +111,7 @@ def test_pilot_data_give_the_variance_of_every_measure_and_its_uncertainty():
     assert [row.measure for row in result.plans] == ["AP", "P@10"]
     only = sr.plan(scores, measures=["P@10"], minimum_difference=0.1, systems=5)
     assert repr(only.plans) == repr(result.plans[1:])  # NaN differs from itself
-    power = sr.plan(scores, minimum_difference=0.1, systems=5, topics=30).plans[0]
+    power = sr.plan(scores, minimum_difference=0.1, systems=5, n_topics=30).plans[0]
     assert power.power_interval[0] < power.power < power.power_interval[1]
     assert power.topics_interval is None
     wider = sr.plan(scores, minimum_difference=0.1, systems=5, confidence=0.99).plans[0]
@@ -243,7 +243,7 @@ def test_curves_are_plans_for_other_demands():
     frame = by_difference.to_frame()
     assert frame.columns.tolist() == ["measure", "minimum_difference", "topics", "power"]
     assert len(frame) == 15
-    width = sr.plan(variance=0.029, method="interval", topics=92).curve("width", [0.1])
+    width = sr.plan(variance=0.029, method="interval", n_topics=92).curve("width", [0.1])
     assert width.topics.tolist() == [[92]]
 
 
@@ -271,7 +271,7 @@ def test_budgets_and_the_cheapest_measure():
     assert pooled.plans[1].documents_per_topic == 100
     assert [row.measure for row in pooled.plans if row.cheapest] == ["nG@1"]
     assert any("at most" in note for note in plan_notes(pooled))
-    given = sr.plan(**asked, topics=50, minutes_per_document=1, documents_per_topic=60)
+    given = sr.plan(**asked, n_topics=50, minutes_per_document=1, documents_per_topic=60)
     assert {row.hours for row in given.plans} == {50.0}
     assert {row.cheapest for row in given.plans} == {None}
 
@@ -291,7 +291,7 @@ REFUSED = [
     ({"variance": 0.1, "systems": 2.5}, "systems must be a whole number"),
     ({"variance": 0.1, "alpha": 0}, "alpha must lie strictly between 0 and 1"),
     ({"variance": 0.1, "beta": 0.99}, "no more than alpha"),
-    ({"variance": 0.1, "topics": 1}, "topics must be a whole number from 2 on"),
+    ({"variance": 0.1, "n_topics": 1}, "topics must be a whole number from 2 on"),
     ({"variance": 0.1, "width": 0.1}, "a width is planned by method interval"),
     ({"variance": 0.1, "paired": True}, "one-way ANOVA has no pairs"),
     ({"variance": 0.1, "difference_variance": 0.1}, "for paired designs"),

@@ -13,7 +13,7 @@ PLANS = {
     "anova": {"minimum_difference": 0.1, "systems": 5},
     "ttest": {"minimum_difference": 0.1, "method": "ttest"},
     "interval": {"method": "interval", "width": 0.1},
-    "given": {"systems": 5, "topics": 50},
+    "given": {"systems": 5, "n_topics": 50},
 }
 
 
@@ -97,7 +97,7 @@ def scores(seed=0):
 
 
 def test_stability_has_a_line_for_each_number_of_instances():
-    result = sr.stability(scores(), instances=[1, 10], levels=[0.9])
+    result = sr.stability(scores(), n_instances=[1, 10], levels=[0.9])
     relative, absolute = shown(sr.plot(result))
     assert relative.get_xlabel() == absolute.get_xlabel() == "number of topics"
     assert (relative.get_ylabel(), absolute.get_ylabel()) == ("E rho² of AP", "Phi of AP")

@@ -120,7 +120,7 @@ def plain_variance(matrix, order, size):
 
 
 def test_every_variance_is_that_of_dictionaries_and_sets(track):
-    result = study(track, measures=MEASURES, trials=4, pilot_topics=[12, 7, 3], rng=5)
+    result = study(track, measures=MEASURES, n_trials=4, pilot_topics=[12, 7, 3], rng=5)
     places = dict.fromkeys((0, *result.ks), 0)
     for trial in result.drawn:
         b = places[trial.k]
@@ -153,7 +153,7 @@ def test_scores_are_those_of_rewritten_judgments_to_the_last_bit(track, left_out
 
 
 def test_pool_bias_is_that_of_dictionaries_and_sets(track):
-    result = study(track, measures=MEASURES, trials=2)
+    result = study(track, measures=MEASURES, n_trials=2)
     full = plain_scores(track, set(), track.runs)
     rows = {(row.measure, row.run): row for row in result.bias}
     assert len(rows) == len(MEASURES) * len(track.runs)
@@ -288,7 +288,7 @@ def test_what_is_left_of_hopeless_trials():
 
 
 def test_missing_topics_may_be_left_out_of_the_variance(track):
-    result = study(track, measures=["AP"], missing="skip", ks=[1], trials=5)
+    result = study(track, measures=["AP"], missing="skip", ks=[1], n_trials=5)
     for b, trial in enumerate(t for t in result.drawn if t.k == 1):
         left_out = {result.teams[team] for team in trial.left_out}
         runs = [run for run in track.runs if run.info["team"] not in left_out]
@@ -398,7 +398,9 @@ def test_quantiles_and_intervals_are_of_the_variances(track):
 def test_the_golden_interval_of_tau_and_what_topics_say():
     case = golden("kendall_ci_sakai2016_table2")
     made = sr.simulated_track(n_teams=11, runs_per_team=4, n_topics=6, depth=10, pool_depth=10)
-    result = sr.pools(made.runs, made.qrels, measures=["nDCG@8", "nDCG@10", "RR"], ks=[1], trials=2)
+    result = sr.pools(
+        made.runs, made.qrels, measures=["nDCG@8", "nDCG@10", "RR"], ks=[1], n_trials=2
+    )
     assert len(result.runs) == case["inputs"]["n"]
     # Means that only rounding tells apart tie.
     found = sr.evaluate(made.runs, made.qrels, result.measures).mean().round(12)
@@ -431,7 +433,7 @@ def test_the_percentile_of_difference_variances(missing):
 
 def test_difference_variances_come_with_every_trial(track):
     asked = {"minimum_difference": 0.1, "method": "ttest"}
-    result = study(track, measures=["AP"], trials=3, ks=[2], **asked)
+    result = study(track, measures=["AP"], n_trials=3, ks=[2], **asked)
     demands = check_demands(**asked)
     full = np.array(plain_scores(track, set(), track.runs, ["AP"])[0])
     full = full[:, (full != 0).any(axis=0)]
@@ -517,7 +519,7 @@ def test_pilot_topics_are_nested_and_alive():
 def test_the_same_seed_gives_the_same_bytes(track):
     options = {
         "measures": ["AP", "Twist"],
-        "trials": 6,
+        "n_trials": 6,
         "pilot_topics": [12, 6],
         "minimum_difference": 0.2,
         "systems": 4,
@@ -530,8 +532,8 @@ def test_the_same_seed_gives_the_same_bytes(track):
 
 
 def test_other_questions_leave_a_trial_as_it_is(track):
-    few = study(track, measures=["AP"], trials=3, ks=[2], pilot_topics=[6])
-    more = study(track, measures=["RR", "AP"], trials=8, ks=[1, 2], pilot_topics=[12, 6])
+    few = study(track, measures=["AP"], n_trials=3, ks=[2], pilot_topics=[6])
+    more = study(track, measures=["RR", "AP"], n_trials=8, ks=[1, 2], pilot_topics=[12, 6])
     assert more.cell("AP", 2, 6).variances[:3] == few.cell("AP", 2, 6).variances
     assert more.cell("AP", 0, 6).variances[:3] == few.cell("AP", 0, 6).variances
 
@@ -597,7 +599,7 @@ def test_figures_have_a_panel_a_measure_and_a_line_a_pilot(track):
         ({"ks": [1, 1]}, "none twice"),
         ({"pool_depth": 0}, "pool depth must be a whole number from 1 on, got 0"),
         ({"pool_depth": 1.5}, "pool depth must be a whole number from 1 on, got 1.5"),
-        ({"trials": 0}, "trials: expected whole numbers from 1 on, got 0"),
+        ({"n_trials": 0}, "trials: expected whole numbers from 1 on, got 0"),
         ({"pilot_topics": [13]}, "the qrels hold 12 topics: there cannot be 13 pilot topics"),
         ({"pilot_topics": [1]}, "numbers of pilot topics: expected whole numbers from 2 on"),
         ({"measures": "APP"}, "unknown measure 'APP'"),

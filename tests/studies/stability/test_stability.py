@@ -32,7 +32,7 @@ def reference():
 
 
 def test_the_case_of_r(reference):
-    result = sr.stability(reference, topics=[50])
+    result = sr.stability(reference, n_topics=[50])
     expected, close = CASE["expected"], CASE["tolerance"]
     assert isinstance(result, sr.StabilityResult)
     assert result.components.variance == pytest.approx(expected["variance"], abs=close)
@@ -52,7 +52,7 @@ def test_the_case_of_r(reference):
 def test_levels_and_numbers_of_topics_undo_each_other(reference):
     result = sr.stability(reference, levels=[0.9])
     again = sr.stability(
-        reference, topics=[result.topics_needed[0].phi, result.topics_needed[0].phi - 1]
+        reference, n_topics=[result.topics_needed[0].phi, result.topics_needed[0].phi - 1]
     )
     _, enough, short = again.coefficients
     assert enough.phi >= 0.9 > short.phi
@@ -72,8 +72,8 @@ def test_one_of_several_measures(reference):
     [
         ({"levels": [1.0]}, "level must lie strictly between 0 and 1"),
         ({"levels": ["high"]}, "level must be a number"),
-        ({"topics": [0]}, "topics must be whole numbers from 1 on"),
-        ({"topics": [2.5]}, "topics must be whole numbers from 1 on"),
+        ({"n_topics": [0]}, "topics must be whole numbers from 1 on"),
+        ({"n_topics": [2.5]}, "topics must be whole numbers from 1 on"),
         ({"confidence": 95}, "confidence must lie strictly between 0 and 1"),
     ],
 )
@@ -106,7 +106,7 @@ def test_systems_that_do_not_differ_need_endless_topics():
 
 
 def test_text_and_json(reference):
-    result = sr.stability(reference, topics=[50])
+    result = sr.stability(reference, n_topics=[50])
     shown = stability_json([result])
     assert list(shown)[:4] == ["variance", "e_rho2", "phi", "topics_needed"]
     assert list(shown["topics_needed"][0])[:3] == ["level", "e_rho2", "phi"]

@@ -53,7 +53,7 @@ def crossed():
 
 
 def test_runs_of_a_system_are_its_instances(nested):
-    result = sr.stability(nested, topics=[50])
+    result = sr.stability(nested, n_topics=[50])
     expected = nested_components(nested.matrix(), SYSTEMS)
     assert result.components == expected
     assert list(result.components.variance) == [
@@ -90,14 +90,14 @@ def test_two_facets_if_no_system_has_two_runs_or_if_told(nested):
 
 
 def test_a_column_that_all_systems_share_is_crossed(crossed):
-    result = sr.stability(crossed, facet="assessor", instances=[2])
+    result = sr.stability(crossed, facet="assessor", n_instances=[2])
     cube = crossed.matrix().reshape(4, 3, 12).transpose(0, 2, 1)
     assert result.components == crossed_components(cube, facet="assessor")
     assert result.instances == (3, 2)
     # Runs in any order, as long as they say what they are.
     order = np.random.default_rng(1).permutation(12)
     mixed = crossed.select(runs=[crossed.runs[i] for i in order])
-    shuffled = sr.stability(mixed, facet="assessor", instances=[2])
+    shuffled = sr.stability(mixed, facet="assessor", n_instances=[2])
     assert shuffled.components.raw == pytest.approx(result.components.raw)
 
 
@@ -147,9 +147,9 @@ def test_layouts_that_are_none_are_refused(info, facet, message):
 
 def test_numbers_of_instances_are_checked(nested):
     with pytest.raises(sr.InputError, match="instances must be whole numbers from 1 on, got 0"):
-        sr.stability(nested, instances=[0])
+        sr.stability(nested, n_instances=[0])
     with pytest.raises(sr.InputError, match="need systems with several runs each"):
-        sr.stability(nested, facet="none", instances=[3])
+        sr.stability(nested, facet="none", n_instances=[3])
 
 
 def test_negative_components_are_warned_of():
@@ -167,7 +167,7 @@ def test_negative_components_are_warned_of():
 
 
 def test_every_format(nested, crossed):
-    result = sr.stability(nested, instances=[1], topics=[40])
+    result = sr.stability(nested, n_instances=[1], n_topics=[40])
     shown = stability_json([result])
     assert list(shown)[:4] == ["variance", "e_rho2", "phi", "topics_needed"]
     assert list(shown["topics_needed"][0])[:4] == ["level", "e_rho2", "phi", "instances"]
@@ -210,7 +210,7 @@ def tracks(**sizes):
 
 def g_study(track):
     """The components found in signals; without the D-study's grid, which costs more."""
-    options = {} if track.truth.design.instances == 1 else {"instances": []}
+    options = {} if track.truth.design.instances == 1 else {"n_instances": []}
     return sr.stability(signals(track), levels=[], **options).components.raw
 
 
@@ -273,7 +273,7 @@ def test_systems_expected_average_precision_varies_as_stability_says():
             n_teams=10, runs_per_team=1, n_topics=30, depth=60, pool_depth=5, instances=2, rng=seed
         )
         scores = sr.evaluate(track.runs, track.complete, "AP")
-        found = sr.stability(scores, levels=[], instances=[]).components.raw
+        found = sr.stability(scores, levels=[], n_instances=[]).components.raw
         expected = true_means(track.truth, n_topics=400, rng=seed).means.var(ddof=1)
         off.append(found["system"] - expected)
         sizes.append(expected)

@@ -70,7 +70,7 @@ def test_splits_are_those_of_plain_loops(n_runs, n_topics, both):
     values = make_scores(n_runs, n_topics, seed=n_runs).matrix()
     sizes = [1, 3, n_topics // 2]
     binning = "both" if both else "first"
-    found = count_splits(values, sizes, trials=40, binning=binning, seed=7)
+    found = count_splits(values, sizes, n_trials=40, binning=binning, seed=7)
     np.testing.assert_array_equal(found, plain_counts(values, sizes, 40, 7, both))
 
 
@@ -78,14 +78,14 @@ def test_ties_and_edges_of_bins_survive_rounding():
     """Scores in tenths: many exact ties, and differences of exactly .01, .02, … at ten topics."""
     values = np.random.default_rng(0).integers(0, 4, (6, 24)) / 10
     sizes = [1, 2, 5, 10, 12]
-    found = count_splits(values, sizes, trials=50, seed=1)
+    found = count_splits(values, sizes, n_trials=50, seed=1)
     np.testing.assert_array_equal(found, plain_counts(values, sizes, 50, 1))
     assert found[:, :, TIED].sum() > 100
-    result = sr.topics(as_scores(values), sizes=sizes, trials=50, rng=1)
+    result = sr.topics(as_scores(values), sizes=sizes, n_trials=50, rng=1)
     ties = sum(level.ties.sum() for level in result.levels)
     assert ties == found[:, :, TIED].sum()
     # A reordering of the runs changes which is first of a pair, and nothing else.
-    shuffled = count_splits(values[[3, 0, 5, 1, 4, 2]], sizes, trials=50, seed=1)
+    shuffled = count_splits(values[[3, 0, 5, 1, 4, 2]], sizes, n_trials=50, seed=1)
     np.testing.assert_array_equal(found, shuffled)
 
 
@@ -95,7 +95,7 @@ def test_sets_are_disjoint_and_every_topic_is_as_likely_as_any_other():
     for topic in range(n_topics):
         values = np.zeros((2, n_topics))
         values[1, topic] = 1.0
-        found = count_splits(values, [n], trials=trials, seed=3)[:, 0].sum(axis=0)
+        found = count_splits(values, [n], n_trials=trials, seed=3)[:, 0].sum(axis=0)
         in_first = found[TIED, 20]
         # Five standard deviations on each of 12: false alarm 7e-6.
         assert abs(in_first - trials / 3) < 5 * math.sqrt(trials * 2 / 9)
@@ -104,7 +104,7 @@ def test_sets_are_disjoint_and_every_topic_is_as_likely_as_any_other():
 
 def test_one_set_at_half_is_the_other_ones_complement():
     values = make_scores(4, 20).matrix()
-    found = count_splits(values - values.mean(axis=1, keepdims=True), [10], trials=200, seed=0)
+    found = count_splits(values - values.mean(axis=1, keepdims=True), [10], n_trials=200, seed=0)
     assert found[:, :, AGREE].sum() == 0, "equal means: what one half gains, the other loses"
 
 
@@ -124,24 +124,24 @@ def assert_same(one, other):
 @pytest.mark.parametrize("jobs", [2, 5])
 def test_threads_change_nothing(jobs):
     scores = make_scores()
-    assert_same(sr.topics(scores, jobs=jobs, trials=300), sr.topics(scores, jobs=1, trials=300))
+    assert_same(sr.topics(scores, jobs=jobs, n_trials=300), sr.topics(scores, jobs=1, n_trials=300))
 
 
 def test_fewer_trials_are_the_first_ones_and_sizes_do_not_change_splits():
     values = make_scores().matrix()
-    many = count_splits(values, [3, 7, 15], trials=200)
-    np.testing.assert_array_equal(count_splits(values, [3, 7, 15], trials=77), many[:77])
-    np.testing.assert_array_equal(count_splits(values, [7], trials=200), many[:, [1]])
-    assert not np.array_equal(count_splits(values, [3, 7, 15], trials=200, seed=1), many)
+    many = count_splits(values, [3, 7, 15], n_trials=200)
+    np.testing.assert_array_equal(count_splits(values, [3, 7, 15], n_trials=77), many[:77])
+    np.testing.assert_array_equal(count_splits(values, [7], n_trials=200), many[:, [1]])
+    assert not np.array_equal(count_splits(values, [3, 7, 15], n_trials=200, seed=1), many)
 
 
 def test_very_many_trials_are_kept_by_the_block(monkeypatch):
     scores = make_scores()
-    one = sr.topics(scores, trials=1000)
+    one = sr.topics(scores, n_trials=1000)
     monkeypatch.setattr(topic_levels, "KEPT_TRIALS", 999)
-    blocks = count_splits(scores.matrix(), one.sizes, trials=1000)
+    blocks = count_splits(scores.matrix(), one.sizes, n_trials=1000)
     assert len(blocks) == 32
-    other = sr.topics(scores, trials=1000)
+    other = sr.topics(scores, n_trials=1000)
     for a, b in zip(one.levels, other.levels, strict=True):
         np.testing.assert_array_equal(a.empirical, b.empirical)
         there = a.reversed > 200
@@ -150,8 +150,8 @@ def test_very_many_trials_are_kept_by_the_block(monkeypatch):
 
 def test_rates_and_fits_follow_from_the_counts():
     scores = make_scores(8, 60)
-    result = sr.topics(scores, trials=200, rng=5)
-    counts = count_splits(scores.matrix(), result.sizes, trials=200, seed=5)
+    result = sr.topics(scores, n_trials=200, rng=5)
+    counts = count_splits(scores.matrix(), result.sizes, n_trials=200, seed=5)
     for place, level in enumerate(result.levels):
         mine = counts[:, :, :, place]
         total, wrong = mine.sum(axis=(0, 2)), mine[:, :, REVERSED].sum(axis=0)
@@ -175,14 +175,14 @@ def test_monte_carlo_errors_cover_the_spread_between_studies():
     """
     families = np.repeat(make_scores(2, 40).matrix(), 6, axis=0)
     values = families + np.random.default_rng(0).normal(0, 0.02, families.shape)
-    studies = [count_splits(values, [5, 8], trials=100, seed=seed) for seed in range(300)]
+    studies = [count_splits(values, [5, 8], n_trials=100, seed=seed) for seed in range(300)]
     rates = np.array(
         [s[:, :, REVERSED, :6].sum(axis=0) / s[..., :6].sum(axis=(0, 2)) for s in studies]
     )
     scores = as_scores(values)
     claimed, binomial = [], []
     for seed in range(20):
-        levels = sr.topics(scores, sizes=[5, 8], trials=100, rng=seed).levels[:6]
+        levels = sr.topics(scores, sizes=[5, 8], n_trials=100, rng=seed).levels[:6]
         claimed.append([level.empirical_error for level in levels])
         binomial.append([np.sqrt(lv.empirical * (1 - lv.empirical) / lv.count) for lv in levels])
     spread = rates.std(axis=0, ddof=1).T
@@ -201,7 +201,7 @@ def test_splits_of_normal_data_reverse_as_eq_8_says():
         topics = rng.normal(0, 0.3, (studies, 1, n_topics))
         values = topics + rng.normal(0, 0.15, (studies, 2, n_topics))
         values[:, 0] += gap
-        found = sum(count_splits(v, sizes, trials=1, jobs=1)[0] for v in values)
+        found = sum(count_splits(v, sizes, n_trials=1, jobs=1)[0] for v in values)
         rate = found[:, REVERSED].sum(axis=1) / studies
         wrong = norm.cdf(-gap / np.sqrt(2 * 0.15**2 / np.array(sizes)))
         expected = 2 * wrong * (1 - wrong)
@@ -212,7 +212,7 @@ def test_splits_of_normal_data_reverse_as_eq_8_says():
 
 def test_theory_of_a_pair_is_its_formulas():
     scores = make_scores(4, 25)
-    for row in sr.topics(scores, trials=10, target=0.1).rows():
+    for row in sr.topics(scores, n_trials=10, target=0.1).rows():
         a, b = (scores.matrix()[scores.runs.index(row[key])] for key in "ab")
         va, vb, vz = (np.var(x, ddof=1) for x in (a, b, a - b))
         assert row["covariance"] == pytest.approx(np.cov(a, b)[0, 1])
@@ -237,7 +237,7 @@ def test_theory_of_a_pair_is_its_formulas():
 
 def test_theory_of_a_level_is_the_mean_over_its_pairs():
     scores = make_scores(8, 60)
-    result = sr.topics(scores, trials=10, sizes=[10, 30, 500])
+    result = sr.topics(scores, n_trials=10, sizes=[10, 30, 500])
     rows = result.rows()
     assert sum(level.pairs for level in result.levels) == len(rows)
     for place, level in enumerate(result.levels):
@@ -268,10 +268,10 @@ def test_missing_scores_leave_pairs_and_splits():
     values[0, :6] = np.nan
     values[1, 4:8] = np.nan
     with pytest.warns(sr.SteadyrankWarning, match="8 of 30 topics lack scores of some run"):
-        result = sr.topics(as_scores(values), trials=20, sizes=[5, 11, 15])
+        result = sr.topics(as_scores(values), n_trials=20, sizes=[5, 11, 15])
     assert (result.n_topics, result.n_complete, result.n_dropped) == (30, 22, 8)
     assert [row["n"] for row in result.rows()] == [22, 24, 24, 26, 26, 30]
-    counts = count_splits(values[:, 8:], [5, 11], trials=20)
+    counts = count_splits(values[:, 8:], [5, 11], n_trials=20)
     for place, level in enumerate(result.levels):
         np.testing.assert_array_equal(level.count[:2], counts.sum(axis=(0, 2))[:, place])
         assert level.count[2] == 0
@@ -297,7 +297,7 @@ def test_odd_pairs_are_flagged():
     base = np.random.default_rng(0).random(20)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = sr.topics(as_scores([base, base, base + 0.1]), trials=20)
+        result = sr.topics(as_scores([base, base, base + 0.1]), n_trials=20)
     same, constant, _ = result.rows()
     assert (same["flag"], same["error_rate"], same["predictive"]) == ("no_difference", 0.5, 0.5)
     assert same["topics_needed"] is None
@@ -320,8 +320,8 @@ def test_odd_pairs_are_flagged():
 def test_a_baseline_shows_its_pairs_and_leaves_levels_alone():
     scores = make_scores()
     everything, against = (
-        sr.topics(scores, trials=50),
-        sr.topics(scores, trials=50, baseline="run2"),
+        sr.topics(scores, n_trials=50),
+        sr.topics(scores, n_trials=50, baseline="run2"),
     )
     assert [row["a"] for row in against.rows()] == ["run0", "run1", "run3", "run4", "run5"]
     assert {row["b"] for row in against.rows()} == {"run2"}
@@ -355,7 +355,7 @@ def test_the_answer_in_words():
     z = np.random.default_rng(0).normal(size=50)
     z = 0.02 + (z - z.mean()) / z.std(ddof=1) * math.sqrt(0.02)
     base = np.linspace(0.2, 0.8, 50)
-    result = sr.topics(as_scores([base, base + z]), trials=10)
+    result = sr.topics(as_scores([base, base + z]), n_trials=10)
     assert result.leaders == ("run1", "run0")
     expected = (
         "run1 is above run0 by 0.0200 mean AP on 50 topics. With 50 other topics, a difference "
@@ -364,7 +364,7 @@ def test_the_answer_in_words():
         "at least 47 topics (95% confidence; no upper limit, as the true difference may be 0)."
     )
     assert result.sentence() == result.sentence("run0", "run1") == expected
-    surer = sr.topics(as_scores([base, base + z + 0.06]), trials=10)
+    surer = sr.topics(as_scores([base, base + z + 0.06]), n_trials=10)
     # By SciPy's noncentral t law and root finder, t = 4 on 50 topics.
     assert "at alpha 0.05 requires 27 topics (95% interval 13 to 115)." in surer.sentence()
     assert [percent(rate) for rate in (0.5, 0.0994, 0.0502, 0.0001)] == [
@@ -376,7 +376,7 @@ def test_the_answer_in_words():
 
 
 def test_frames_have_a_row_for_each_pair_or_each_level_and_size():
-    result = sr.topics(make_scores(4, 40), trials=20)
+    result = sr.topics(make_scores(4, 40), n_trials=20)
     assert len(result.to_frame()) == 6
     curves = result.to_frame("levels")
     assert len(curves) == 21 * len(result.sizes)
@@ -389,7 +389,7 @@ def test_frames_have_a_row_for_each_pair_or_each_level_and_size():
 
 def test_progress_is_told():
     seen = []
-    sr.topics(make_scores(), trials=100, jobs=1, progress=lambda *done: seen.append(done))
+    sr.topics(make_scores(), n_trials=100, jobs=1, progress=lambda *done: seen.append(done))
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
@@ -405,8 +405,8 @@ def test_default_sizes_reach_half_in_five_steps_or_more():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"trials": 0}, "trials must be a whole number from 1 on, got 0"),
-        ({"trials": 2.5}, "trials must be a whole number"),
+        ({"n_trials": 0}, "trials must be a whole number from 1 on, got 0"),
+        ({"n_trials": 2.5}, "trials must be a whole number"),
         ({"sizes": []}, "sizes must be numbers of topics from 1 on"),
         ({"sizes": [0, 5]}, "sizes must be numbers of topics from 1 on"),
         ({"sizes": [2.5]}, "sizes must be whole numbers"),
@@ -435,19 +435,19 @@ def test_bad_scores_are_refused():
     )
     with pytest.raises(sr.InputError, match="name one of the measures AP, P@10"):
         sr.topics(two)
-    assert sr.topics(two, measure="P@10", trials=5).measure == "P@10"
+    assert sr.topics(two, measure="P@10", n_trials=5).measure == "P@10"
 
 
 def test_topics_needed_are_for_the_family_that_decides():
     scores = make_scores(18, 50)
-    family = sr.topics(scores, trials=10)
-    alone = sr.topics(scores, trials=10, comparisons=1)
+    family = sr.topics(scores, n_trials=10)
+    alone = sr.topics(scores, n_trials=10, comparisons=1)
     assert (family.comparisons, family.level) == (153, 0.05 / 153)
     assert (alone.comparisons, alone.level) == (1, 0.05)
     assert (family.needed.topics > alone.needed.topics).all()
     assert "at alpha 0.05 over 153 comparisons requires" in family.sentence()
     assert "at alpha 0.05 requires" in alone.sentence()
-    as_153 = sr.topics(scores, trials=10, baseline="run0", comparisons=153)
+    as_153 = sr.topics(scores, n_trials=10, baseline="run0", comparisons=153)
     np.testing.assert_array_equal(as_153.needed.topics, family.needed.topics[:17])
     with pytest.raises(sr.InputError, match="comparisons must be a whole number from 1 to"):
         sr.topics(scores, comparisons=0)
@@ -457,7 +457,7 @@ def test_a_pair_that_may_be_equal_gets_a_lower_bound_and_no_number():
     rng = np.random.default_rng(4)
     base = rng.random(50)
     close = base + rng.normal(0.001, 0.1, 50)
-    result = sr.topics(as_scores([base, close]), trials=10)
+    result = sr.topics(as_scores([base, close]), n_trials=10)
     (row,) = result.rows()
     low, high = row["topics_needed_interval"]
     assert row["topics_needed"] is high is None

@@ -117,7 +117,7 @@ def _figure_1(result: AgreeResult) -> Exhibit:
         for t, topics in enumerate(result.topic_sizes)
         for s, systems in enumerate(result.system_sizes)
     ]
-    level = f"{result.level:.0%}"
+    level = f"{result.confidence:.0%}"
     table = page_table(
         "figure-1-data",
         f"{names[0]} and {names[1]}: mean correlation over {result.n_samples} samples, and the "

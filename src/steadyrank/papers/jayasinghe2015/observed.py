@@ -88,7 +88,7 @@ def figure_7(table: InstancesTable) -> Exhibit:
     first = table.comparisons[0].pair
     same = [entry for entry in named(table) if entry[1].pair.topics == first.topics]
     counts = contradictions({name: each.pair.a.scores for name, each in same}, first.b.scores[0])
-    level = counts.levels[0]
+    level = counts.alphas[0]
     rows = [
         (name, whole, *np.stack([worse, better], axis=1).ravel(), apart)
         for name, whole, worse, better, apart in zip(
@@ -103,7 +103,7 @@ def figure_7(table: InstancesTable) -> Exhibit:
     header = (
         table.sweep or "system",
         "instances",
-        *(f"{what}, {at:g}" for at in counts.levels for what in ("worse", "better")),
+        *(f"{what}, {at:g}" for at in counts.alphas for what in ("worse", "better")),
         "chance that two disagree",
     )
     shares_worse = (counts.worse[:, 0] / counts.n_instances).tolist()
@@ -117,7 +117,7 @@ def figure_7(table: InstancesTable) -> Exhibit:
             result_figure(
                 f"figure-7-{place}", f"{caption}, level {at:g}", counts, "directions", level=at
             )
-            for place, at in enumerate(counts.levels)
+            for place, at in enumerate(counts.alphas)
         ),
         tables=(page_table("figure-7-data", caption, header, rows, digits=2),),
         claims=(

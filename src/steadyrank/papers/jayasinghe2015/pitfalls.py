@@ -42,10 +42,10 @@ class SingleInstanceShares:
     share: np.ndarray
     """Of the instances, on average, [mean, spread]; near 0 and near 1 they agree."""
     share_error: np.ndarray
-    """Monte Carlo standard error: repetitions are independent, instances of one are not."""
+    """Monte Carlo standard error: trials are independent, instances of one are not."""
     n_topics: int
     n_instances: int
-    n_repetitions: int
+    n_trials: int
     alpha: float
     effects: Effects
     seed: int
@@ -54,7 +54,7 @@ class SingleInstanceShares:
         """What is shared, and of how much."""
         return (
             f"Share of {self.n_instances} instances that differ from a baseline on {self.n_topics} "
-            f"topics at alpha {self.alpha:g}, over {self.n_repetitions} repetitions, by mean and "
+            f"topics at alpha {self.alpha:g}, over {self.n_trials} trials, by mean and "
             f"standard deviation of the instance effect; seed {self.seed}"
         )
 
@@ -84,13 +84,13 @@ class EquivalenceIntervals:
     """Whether the interval lies within the margin: equivalence is shown."""
     sd: float
     delta: float
-    level: float
+    confidence: float
     seed: int
 
     def caption(self) -> str:
         """Of which differences these are intervals."""
         return (
-            f"{self.level:.0%} intervals of the mean of differences N(0, {self.sd:g}²), and "
+            f"{self.confidence:.0%} intervals of the mean of differences N(0, {self.sd:g}²), and "
             f"whether they lie within ±{self.delta:g}; seed {self.seed}"
         )
 
@@ -108,16 +108,16 @@ class Contradictions:
     """Figure 7: instances that differ significantly from a baseline, by direction."""
 
     systems: tuple[str, ...]
-    levels: tuple[float, ...]
+    alphas: tuple[float, ...]
     better: np.ndarray
     worse: np.ndarray
-    """Numbers of instances, [system, level]."""
+    """Numbers of instances, [system, alpha]."""
     n_instances: np.ndarray
     """[system]: with at least two topics in common with the baseline."""
 
     @property
     def disagreement(self) -> np.ndarray:
-        """Chance that two instances lead to different conclusions, [system, level]."""
+        """Chance that two instances lead to different conclusions, [system, alpha]."""
         whole = self.n_instances[:, None]
         none = whole - self.better - self.worse
         pairs = sum(each * (each - 1) for each in (self.better, self.worse, none))
@@ -131,14 +131,14 @@ class Contradictions:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per system and level."""
+        """One row per system and alpha."""
         import pandas as pd
 
         return pd.DataFrame(
             {
-                "system": np.repeat(np.array(self.systems, object), len(self.levels)),
-                "alpha": np.tile(self.levels, len(self.systems)),
-                "instances": np.repeat(self.n_instances, len(self.levels)),
+                "system": np.repeat(np.array(self.systems, object), len(self.alphas)),
+                "alpha": np.tile(self.alphas, len(self.systems)),
+                "instances": np.repeat(self.n_instances, len(self.alphas)),
                 "better": self.better.ravel(),
                 "worse": self.worse.ravel(),
                 "disagreement": self.disagreement.ravel(),
@@ -207,7 +207,7 @@ def single_instance_shares(
     spreads: Sequence[float] = GRID,
     n_topics: int = 50,
     n_instances: int = 100,
-    n_repetitions: int = 100,
+    n_trials: int = 100,
     alpha: float = 0.05,
     effects: Effects = "instance",
     jobs: int | None = None,
@@ -223,7 +223,7 @@ def single_instance_shares(
     ----------
     means, spreads : sequence of float
         Means and standard deviations of the instance effect.
-    n_topics, n_instances, n_repetitions : int
+    n_topics, n_instances, n_trials : int
         Topics, instances of a system, and systems drawn for each mean and spread.
     alpha : float
         Level of the tests.
@@ -236,25 +236,25 @@ def single_instance_shares(
 
     Examples
     --------
-    >>> shares = single_instance_shares(means=[0.45, 0.95], spreads=[0.0, 0.3], n_repetitions=20)
+    >>> shares = single_instance_shares(means=[0.45, 0.95], spreads=[0.0, 0.3], n_trials=20)
     >>> (shares.share[0] < 0.1).tolist(), (shares.share[1] > 0.95).tolist()
     ([True, False], [True, False])
     """
     seed = seed_from(rng)
     check_open_unit("alpha", alpha)
-    for number in (n_topics, n_instances, n_repetitions):
+    for number in (n_topics, n_instances, n_trials):
         check_samples(number)
     cells = [(float(mean), float(spread)) for mean in means for spread in spreads]
-    size = (n_repetitions, n_instances, n_topics)
+    size = (n_trials, n_instances, n_topics)
     critical = float(special.stdtrit(n_topics - 1.0, 1.0 - 0.5 * alpha))
 
     def shares(cell: int) -> tuple[float, float]:
         stream = block_stream(seed, "instances tested one by one", cell)
         scores = paper_scores(stream, *cells[cell], size=size, effects=effects)
-        scores -= stream.random((n_repetitions, 1, n_topics))
+        scores -= stream.random((n_trials, 1, n_topics))
         difference, error = means_and_errors(scores)
         significant = (np.abs(difference) > critical * error).mean(axis=1)
-        return float(significant.mean()), float(significant.std() / np.sqrt(n_repetitions))
+        return float(significant.mean()), float(significant.std() / np.sqrt(n_trials))
 
     pairs = np.array(in_threads(shares, range(len(cells)), jobs=jobs))
     share, error = pairs.T.reshape(2, len(means), len(spreads))
@@ -265,7 +265,7 @@ def single_instance_shares(
         share_error=error,
         n_topics=n_topics,
         n_instances=n_instances,
-        n_repetitions=n_repetitions,
+        n_trials=n_trials,
         alpha=alpha,
         effects=effects,
         seed=seed,
@@ -277,7 +277,7 @@ def equivalence_intervals(
     *,
     sd: float = 0.1,
     delta: float = 0.01,
-    level: float = 0.95,
+    confidence: float = 0.95,
     rng: Rng = 0,
 ) -> EquivalenceIntervals:
     """Figure 3: intervals of the mean of n differences N(0, sd²), a new sample for each n.
@@ -293,7 +293,7 @@ def equivalence_intervals(
         Standard deviation of the differences; the paper does not give its own.
     delta : float
         Margin of equivalence.
-    level : float
+    confidence : float
         Of the intervals.
     rng : int, Generator or None
         Seed.
@@ -305,14 +305,14 @@ def equivalence_intervals(
     [False, True]
     """
     seed = seed_from(rng)
-    check_open_unit("level", level)
+    check_open_unit("confidence", confidence)
     n = np.asarray(sizes, dtype=np.int64)
     if n.size == 0 or n.min() < 2:
         raise InputError(f"an interval needs two topics or more, got sizes {list(sizes)}")
     samples = [block_stream(seed, "equal systems", int(size)).normal(0.0, sd, size) for size in n]
     mean = np.array([sample.mean() for sample in samples])
     error = np.array([sample.std(ddof=1) for sample in samples]) / np.sqrt(n)
-    half = special.stdtrit(n - 1.0, 0.5 + 0.5 * level) * error
+    half = special.stdtrit(n - 1.0, 0.5 + 0.5 * confidence) * error
     low, high = mean - half, mean + half
     return EquivalenceIntervals(
         sizes=n,
@@ -321,7 +321,7 @@ def equivalence_intervals(
         inside=(low > -delta) & (high < delta),
         sd=sd,
         delta=delta,
-        level=level,
+        confidence=confidence,
         seed=seed,
     )
 
@@ -330,7 +330,7 @@ def contradictions(
     systems: Mapping[str, np.ndarray],
     baseline: np.ndarray,
     *,
-    levels: Sequence[float] = (0.1, 0.05),
+    alphas: Sequence[float] = (0.1, 0.05),
 ) -> Contradictions:
     """Figure 7: paired t tests of each instance of each system against one baseline, counted.
 
@@ -340,7 +340,7 @@ def contradictions(
         Scores [instance, topic] by system; NaN where missing.
     baseline : array
         Scores [topic].
-    levels : sequence of float
+    alphas : sequence of float
         Levels of the tests.
 
     Examples
@@ -351,22 +351,22 @@ def contradictions(
     >>> counts.worse.tolist(), counts.better.tolist(), counts.disagreement.tolist()
     ([[1, 1]], [[1, 1]], [[1.0, 1.0]])
     """
-    for level in levels:
-        check_open_unit("level", level)
-    better, worse = np.zeros((2, len(systems), len(levels)), np.int64)
+    for alpha in alphas:
+        check_open_unit("alpha", alpha)
+    better, worse = np.zeros((2, len(systems), len(alphas)), np.int64)
     n_instances = np.zeros(len(systems), np.int64)
     for place, scores in enumerate(systems.values()):
         rows = np.vstack([scores, baseline])
         pairs = np.stack([np.arange(len(scores)), np.full(len(scores), len(scores))], axis=1)
         test = paired_t(rows, pairs)
         n_instances[place] = (test.n > 1).sum()
-        for k, level in enumerate(levels):
-            significant = test.pvalue < level
+        for k, alpha in enumerate(alphas):
+            significant = test.pvalue < alpha
             better[place, k] = (significant & (test.difference > 0.0)).sum()
             worse[place, k] = (significant & (test.difference < 0.0)).sum()
     return Contradictions(
         systems=tuple(systems),
-        levels=tuple(levels),
+        alphas=tuple(alphas),
         better=better,
         worse=worse,
         n_instances=n_instances,

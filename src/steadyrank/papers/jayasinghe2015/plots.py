@@ -74,7 +74,7 @@ def draw_intervals(result: EquivalenceIntervals, ax: Axes) -> None:
         words = f"margin ±{result.delta:g}" if margin > 0 else None
         ax.axhline(margin, color=COLOURS[1], linestyle="--", lw=1, label=words)
     ax.axhline(0, color=QUIET, lw=0.8)
-    label(ax, x="topics", y=f"{100 * result.level:g}% interval of the difference")
+    label(ax, x="topics", y=f"{100 * result.confidence:g}% interval of the difference")
     legend(ax)
 
 
@@ -126,9 +126,9 @@ def draw_contradictions(result: Contradictions, ax: Axes, *, level: float | None
 
     At all levels, the strictest darkest; or at one.
     """
-    if level is not None and level not in result.levels:
-        raise unknown_name("level", f"{level:g}", [f"{each:g}" for each in result.levels])
-    chosen = [k for k in np.argsort(result.levels)[::-1] if level in (None, result.levels[k])]
+    if level is not None and level not in result.alphas:
+        raise unknown_name("level", f"{level:g}", [f"{each:g}" for each in result.alphas])
+    chosen = [k for k in np.argsort(result.alphas)[::-1] if level in (None, result.alphas[k])]
     rows = np.arange(len(result.systems))
     for shade, k in enumerate(chosen):
         alpha = (shade + 1) / len(chosen)
@@ -144,12 +144,12 @@ def draw_contradictions(result: Contradictions, ax: Axes, *, level: float | None
                 height=0.7,
                 hatch="" if sign > 0 else "//",
                 edgecolor="white",
-                label=f"{words}, p < {result.levels[k]:g}",
+                label=f"{words}, p < {result.alphas[k]:g}",
             )
             tell(
                 bars,
                 [
-                    f"{name}: {count} of {n} instances {words} at {result.levels[k]:g}"
+                    f"{name}: {count} of {n} instances {words} at {result.alphas[k]:g}"
                     for name, count, n in zip(
                         result.systems, counts[:, k], result.n_instances, strict=True
                     )

@@ -52,12 +52,7 @@ def figure_2(*, repetitions: int, step: int, seed: int, jobs: int | None) -> Exh
     grid = GRID[::step]
     shares = {
         effects: single_instance_shares(
-            means=grid,
-            spreads=grid,
-            n_repetitions=repetitions,
-            effects=effects,
-            rng=seed,
-            jobs=jobs,
+            means=grid, spreads=grid, n_trials=repetitions, effects=effects, rng=seed, jobs=jobs
         )
         for effects in READINGS
     }

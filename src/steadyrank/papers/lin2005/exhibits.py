@@ -65,7 +65,7 @@ def lin2005(
     scores = data.scores(("AP",), jobs=jobs, progress=progress)
     results = {
         name: topics(
-            _collection(scores, name), trials=trials, jobs=jobs, progress=progress, rng=rng
+            _collection(scores, name), n_trials=trials, jobs=jobs, progress=progress, rng=rng
         )
         for name in scores.measures
     }

@@ -80,7 +80,7 @@ def sakai2016(
                 data.qrels,
                 measures=asked,
                 pool_depth=POOL_DEPTH,
-                trials=trials,
+                n_trials=trials,
                 pilot_topics=[sizes[0], sizes[-1]] if len(sizes) > 1 else sizes,
                 mode="paper",
                 jobs=jobs,

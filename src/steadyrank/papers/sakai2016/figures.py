@@ -60,7 +60,7 @@ def pool_figure(pools: PoolsResult | None, number: int, size: int) -> Exhibit:
         figures=(
             result_figure(
                 f"figure-{number}",
-                f"Variance by the remaining teams, mean and 95% interval over {pools.trials} "
+                f"Variance by the remaining teams, mean and 95% interval over {pools.n_trials} "
                 "trials; dashed, by all teams and topics",
                 replace(pools, pilot_topics=(size,)),
                 "variance",

@@ -130,7 +130,7 @@ def _effects_table(result: AgreeResult, anova: Anova) -> Table:
         for line in anova.sources
         if not math.isnan(line.omega_squared)
     ]
-    header = ["source", "omega squared", f"{result.level:.0%} interval", "effect"]
+    header = ["source", "omega squared", f"{result.confidence:.0%} interval", "effect"]
     caption = (
         f"{result.caption()} Intervals: {result.n_resamples} resamples of topics and runs; one "
         "that begins at 0 is compatible with no effect."

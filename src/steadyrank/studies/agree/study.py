@@ -72,7 +72,7 @@ class AgreeResult:
     """Topics left out because some system lacks a score there."""
     reference: Reference
     ties: str
-    level: float
+    confidence: float
     mode: Mode
     strata: Strata
     """What F is taken against, in mode paper."""
@@ -136,7 +136,7 @@ class AgreeResult:
     def means_and_intervals(self, coefficient: Coefficient) -> tuple[np.ndarray, np.ndarray]:
         """`mean` and `interval` of either coefficient."""
         samples = self.tau if coefficient == "tau" else self.tau_ap
-        return mean_of_present(samples), _intervals(samples, self.level)
+        return mean_of_present(samples), _intervals(samples, self.confidence)
 
     def pair(self, measure_a: str, measure_b: str) -> int:
         """The position of a pair of measures, in either order."""
@@ -255,7 +255,7 @@ def agree(
     n_samples: int = 100,
     coefficient: Coefficient = "tau",
     measures: Iterable[str] | None = None,
-    level: float = 0.95,
+    confidence: float = 0.95,
     reference: Reference = "both",
     ties: str = "a",
     mode: Mode = "sound",
@@ -286,7 +286,7 @@ def agree(
         What tables show: "tau" or "tau_ap".
     measures : iterable of str, optional
         Those to correlate; all unless given.
-    level : float
+    confidence : float
         Of the intervals of means over samples.
     reference : str
         tau_AP has the "first" or the "second" measure of a pair as its reference, or is the mean of
@@ -331,7 +331,7 @@ def agree(
     True
     """
     seed = seed_from(rng)
-    _check(n_samples, n_resamples, level)
+    _check(n_samples, n_resamples, confidence)
     _check_choices(coefficient, reference, mode, strata, power)
     chosen = scores_in_order(
         scores if measures is None else scores.select(measures=measures), runs=True
@@ -374,7 +374,7 @@ def agree(
         n_dropped=n_dropped,
         reference=reference,
         ties=ties,
-        level=level,
+        confidence=confidence,
         mode=mode,
         strata=strata,
         n_resamples=n_resamples,
@@ -382,12 +382,12 @@ def agree(
         tau=samples["tau"],
         tau_ap=samples["tau_ap"],
         anovas=anovas,
-        omega_squared_intervals=effect_intervals(correlations, reference, anovas, level),
+        omega_squared_intervals=effect_intervals(correlations, reference, anovas, confidence),
         likeness=likeness,
     )
 
 
-def _check(n_samples: Any, n_resamples: Any, level: float) -> None:
+def _check(n_samples: Any, n_resamples: Any, confidence: float) -> None:
     if not isinstance(n_samples, (int, np.integer)) or n_samples < 2:
         raise InputError(f"n_samples must be a whole number from 2 on, got {n_samples!r}")
     if not isinstance(n_resamples, (int, np.integer)) or 0 != n_resamples < LEAST_RESAMPLES:
@@ -395,7 +395,7 @@ def _check(n_samples: Any, n_resamples: Any, level: float) -> None:
             f"n_resamples must be a whole number from {LEAST_RESAMPLES} on, or 0 for no "
             f"intervals, got {n_resamples!r}"
         )
-    check_open_unit("level", level)
+    check_open_unit("confidence", confidence)
 
 
 def _check_choices(coefficient: Any, reference: Any, mode: Any, strata: Any, power: Any) -> None:
@@ -455,14 +455,14 @@ def _warn_undefined(
     )
 
 
-def _intervals(samples: np.ndarray, level: float) -> np.ndarray:
+def _intervals(samples: np.ndarray, confidence: float) -> np.ndarray:
     """t intervals of means over the last axis, [..., 2]; NaN below two samples."""
     mean = mean_of_present(samples)
     n = (~np.isnan(samples)).sum(axis=-1)
     square = np.nansum((samples - mean[..., None]) ** 2, axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt(square / (n - 1) / n)
-        half = special.stdtrit(n - 1.0, 0.5 + 0.5 * level) * error
+        half = special.stdtrit(n - 1.0, 0.5 + 0.5 * confidence) * error
     return np.stack([mean - half, mean + half], axis=-1)
 
 

@@ -57,7 +57,7 @@ def agree_json(result: AgreeResult) -> dict[str, Any]:
         "topic_sizes": result.topic_sizes,
         "system_sizes": result.system_sizes,
         "n_samples": result.n_samples,
-        "level": result.level,
+        "level": result.confidence,
         "reference": result.reference,
         "ties": result.ties,
         "n_topics": result.n_topics,
@@ -133,7 +133,7 @@ def _effects_sentence(result: AgreeResult, table: Anova) -> list[str]:
         f"{EFFECTS[name]} ({sized(table.source(name))}{_between(limits.get(name))})"
         for name in present
     ]
-    what = f"omega² and its {result.level:.0%} interval" if limits else "omega²"
+    what = f"omega² and its {result.confidence:.0%} interval" if limits else "omega²"
     sentences = [f"How far two measures agree depends on {listed(sizes)}; in brackets {what}."]
     unshown = [CAUSES[name] for name in present if limits.get(name, (1.0,))[0] <= 0.0]
     if unshown:

@@ -60,7 +60,7 @@ def draw_levels(result: ComponentsResult, ax: Axes, *, factor: str | None = None
         panel.axvspan(means[0] - half, means[0] + half, color=COLOURS[0], alpha=0.12, linewidth=0)
         name_rows(panel, [level for level, _ in rows])
         panel.set_title(shown(name), fontsize="medium", parse_math=False)
-        label(panel, x=f"mean {result.measure} and {result.level:.0%} HSD interval")
+        label(panel, x=f"mean {result.measure} and {result.confidence:.0%} HSD interval")
 
 
 def draw_effects(result: ComponentsResult, ax: Axes) -> None:

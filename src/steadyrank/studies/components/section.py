@@ -129,7 +129,7 @@ def _factor_table(result: ComponentsResult, factor: str, id: str) -> Table:
     ]
     caption = (
         f"Means over all other components and topics. Two levels differ by Tukey's HSD "
-        f"({result.level:.0%}) where their intervals do not overlap."
+        f"({result.confidence:.0%}) where their intervals do not overlap."
     )
     return table(id, caption, [source_words(factor), result.measure, "interval"], rows)
 

@@ -27,6 +27,7 @@ from steadyrank.stats.anova.balanced import Anova, Power, anova, crossed_strata
 from steadyrank.stats.anova.main_effects import MainEffect, tukey_main_effect
 from steadyrank.stats.anova.parts import balanced_layout
 from steadyrank.stats.anova.unbalanced import type_three_with_pairs
+from steadyrank.stats.inputs import check_open_unit
 from steadyrank.words import by_number
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class ComponentsResult:
     """Topics left out because some run has no score there."""
     mode: Mode
     strata: Strata
-    level: float
+    confidence: float
     anova: Anova
     main_effects: Mapping[str, MainEffect]
     """Factor to Tukey's test of its levels."""
@@ -112,7 +113,7 @@ def components(
     strata: Strata | None = None,
     unbalanced: Unbalanced = "refuse",
     power: Power | None = None,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> ComponentsResult:
     """Analyse the variance of one measure by columns of `run_info`, with topics as blocks.
 
@@ -137,7 +138,7 @@ def components(
         residual.
     power : str, optional
         Adds observed power, "observed" or "omega".
-    level : float
+    confidence : float
         Of Tukey's tests and intervals.
 
     Notes
@@ -161,6 +162,7 @@ def components(
     """
     names = _check_factors(scores, factors, interactions)
     _check_choices(mode, strata)
+    check_open_unit("confidence", confidence)
     if unbalanced not in get_args(Unbalanced):
         raise unknown_name("way with unbalanced data", str(unbalanced), get_args(Unbalanced))
     scores = scores_in_order(scores)
@@ -174,7 +176,7 @@ def components(
         strata = "none" if type_three else DEFAULT_STRATA[mode]
     effects = _effects(names, interactions)
     analyse = _type_three if type_three else _balanced
-    table, mains = analyse(scores, matrix[:, there], names, effects, strata, power, level)
+    table, mains = analyse(scores, matrix[:, there], names, effects, strata, power, confidence)
     return ComponentsResult(
         measure=chosen,
         factors=names,
@@ -185,7 +187,7 @@ def components(
         n_dropped=n_dropped,
         mode=mode,
         strata=strata,
-        level=level,
+        confidence=confidence,
         anova=table,
         main_effects=mains,
         type_three=type_three,
@@ -271,7 +273,7 @@ def _balanced(
     effects: list[str],
     strata: Strata,
     power: Power | None,
-    level: float,
+    confidence: float,
 ) -> Analysed:
     layout = balanced_layout({name: scores.run_info[name] for name in names})
     table = anova(
@@ -282,7 +284,7 @@ def _balanced(
         strata=crossed_strata(BLOCK, names) if strata == "topic" else (),
         power=power,
     )
-    return table, {name: tukey_main_effect(table, name, level=level) for name in names}
+    return table, {name: tukey_main_effect(table, name, level=confidence) for name in names}
 
 
 def _type_three(
@@ -292,7 +294,7 @@ def _type_three(
     effects: list[str],
     strata: Strata,
     power: Power | None,
-    level: float,
+    confidence: float,
 ) -> Analysed:
     if strata != "none":
         raise InputError(
@@ -302,7 +304,7 @@ def _type_three(
     columns: dict[str, Any] = {name: np.repeat(scores.run_info[name], n_topics) for name in names}
     columns[BLOCK] = np.tile(np.arange(n_topics), n_runs)
     return type_three_with_pairs(
-        matrix.reshape(-1), columns, effects=effects, block=BLOCK, power=power, level=level
+        matrix.reshape(-1), columns, effects=effects, block=BLOCK, power=power, level=confidence
     )
 
 

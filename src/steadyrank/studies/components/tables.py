@@ -37,7 +37,7 @@ def components_json(results: Sequence[ComponentsResult]) -> dict[str, Any]:
         "n_dropped": result.n_dropped,
         "mode": result.mode,
         "strata": result.strata,
-        "level": result.level,
+        "level": result.confidence,
         "power_convention": result.anova.power,
         "answer": components_sentences(result),
         "notes": components_notes(result),
@@ -145,7 +145,7 @@ def _levels_table(result: ComponentsResult, factor: str, digits: int) -> Table:
     ]
     caption = (
         f"Means over all other components and topics. Two levels differ by Tukey's HSD "
-        f"({result.level:.0%}) where their intervals do not overlap."
+        f"({result.confidence:.0%}) where their intervals do not overlap."
     )
     if result.type_three:
         caption += " In unbalanced data they may differ although their intervals overlap."

@@ -87,15 +87,15 @@ class InstancePlan:
         """Whether the topics and instances have the power that was asked for."""
         return self.topics is not None and self.power >= self.target
 
-    def table(self, topics: Sequence[int], instances: Sequence[int]) -> PowerTable:
+    def table(self, n_topics: Sequence[int], n_instances: Sequence[int]) -> PowerTable:
         """The same test's power at other numbers of topics and instances."""
-        for size in (*topics, *instances):
+        for size in (*n_topics, *n_instances):
             _check_size("a table's topics and instances", size)
         return PowerTable(
-            topics=tuple(topics),
-            instances=tuple(instances),
-            power=np.array([[self.test.power(n, m) for m in instances] for n in topics]),
-            limit=np.array([self.test.topic_limit(n) for n in topics]),
+            topics=tuple(n_topics),
+            instances=tuple(n_instances),
+            power=np.array([[self.test.power(n, m) for m in n_instances] for n in n_topics]),
+            limit=np.array([self.test.topic_limit(n) for n in n_topics]),
         )
 
     def caption(self) -> str:
@@ -118,8 +118,8 @@ def plan_instances(
     cost_per_topic: float = 1.0,
     cost_per_instance: float = 1.0,
     design: Design = "crossed",
-    topics: int | None = None,
-    instances: int | None = None,
+    n_topics: int | None = None,
+    n_instances: int | None = None,
     most_topics: int = 10_000,
     most_instances: int = 1_000,
 ) -> InstancePlan:
@@ -145,7 +145,7 @@ def plan_instances(
     design : str
         "crossed" (against a deterministic system: variance of the mean s_a²/M + s_u²/N + s_e²/(M
         N)) or "nested" (two systems with M instances each: twice that).
-    topics, instances : int, optional
+    n_topics, n_instances : int, optional
         Give one of them, and only the other is sought.
     most_topics, most_instances : int
         How far to look.
@@ -162,7 +162,7 @@ def plan_instances(
     >>> plan = plan_instances(pilot, difference=0.03, cost_per_instance=5)
     >>> plan.topics, plan.instances, round(plan.power, 3), plan.fewest_topics
     (91, 11, 0.8, 58)
-    >>> plan_instances(pilot, difference=0.03, topics=50).words()[0]
+    >>> plan_instances(pilot, difference=0.03, n_topics=50).words()[0]
     'With 50 topics no number of instances reaches power 0.8: it stays below 0.74.'
     """
     test = InstanceTest(
@@ -176,8 +176,8 @@ def plan_instances(
     check_open_unit("power", power)
     _check_costs(cost_per_topic, cost_per_instance)
     for name, size in (
-        ("topics", topics),
-        ("instances", instances),
+        ("topics", n_topics),
+        ("instances", n_instances),
         ("most_topics", most_topics),
         ("most_instances", most_instances),
     ):
@@ -191,19 +191,19 @@ def plan_instances(
     )
     fewest_topics = _fewest(lambda n: test.topic_limit(n) >= power, 2, most_topics)
     fewest_instances = _fewest(lambda m: test.instance_limit(m) >= power, 2, most_instances)
-    found = _search(test, limits, topics, instances, fewest_topics, fewest_instances)
+    found = _search(test, limits, n_topics, n_instances, fewest_topics, fewest_instances)
     return InstancePlan(
         test=test,
         target=power,
         cost_per_topic=cost_per_topic,
         cost_per_instance=cost_per_instance,
-        given_topics=topics,
-        given_instances=instances,
+        given_topics=n_topics,
+        given_instances=n_instances,
         most_topics=most_topics,
         most_instances=most_instances,
         topics=found[0] if found else None,
         instances=found[1] if found else None,
-        power=test.power(*found) if found else _within_reach(test, limits, topics, instances),
+        power=test.power(*found) if found else _within_reach(test, limits, n_topics, n_instances),
         cost=limits.cost(*found) if found else math.nan,
         fewest_topics=fewest_topics,
         fewest_instances=fewest_instances,

@@ -183,7 +183,7 @@ def plan(
     alpha: float = 0.05,
     beta: float = 0.2,
     comparisons: int = 1,
-    topics: int | None = None,
+    n_topics: int | None = None,
     measures: Sequence[str] | None = None,
     confidence: float = 0.95,
     minutes_per_document: float | None = None,
@@ -221,7 +221,7 @@ def plan(
         Level, and chance to miss the minimum difference: 1 - power.
     comparisons : int
         t tests or intervals over which alpha is kept, by Bonferroni's bound.
-    topics : int, optional
+    n_topics : int, optional
         Instead of topics, the power and the smallest difference that so many buy.
     measures : sequence of str, optional
         Of the pilot data; all unless given.
@@ -251,7 +251,7 @@ def plan(
         paired=paired,
         minimum_difference=minimum_difference,
         width=width,
-        topics=topics,
+        topics=n_topics,
         comparisons=comparisons,
     )
     check_open_unit("confidence", confidence)
@@ -259,13 +259,13 @@ def plan(
     if scores is None:
         rows = [
             _plan_measure(
-                demands, name, own, _of_differences(own, difference_variance), None, topics
+                demands, name, own, _of_differences(own, difference_variance), None, n_topics
             )
             for name, own in _given_variances(variance, measures).items()
         ]
     else:
         scores = scores_in_order(scores, runs=True)
-        rows = _plan_pilot(demands, scores, measures, difference_variance, topics, confidence)
+        rows = _plan_pilot(demands, scores, measures, difference_variance, n_topics, confidence)
     documents = documents_to_judge(
         [row.measure for row in rows],
         systems=demands.systems,
@@ -274,10 +274,10 @@ def plan(
         documents_per_topic=documents_per_topic,
     )
     if minutes_per_document is not None:
-        rows = _with_hours(rows, documents, minutes_per_document, mark=topics is None)
+        rows = _with_hours(rows, documents, minutes_per_document, mark=n_topics is None)
     return PlanResult(
         demands=demands,
-        given_topics=topics,
+        given_topics=n_topics,
         confidence=confidence,
         plans=tuple(rows),
         minutes_per_document=minutes_per_document,
@@ -322,7 +322,7 @@ def _plan_pilot(
     scores: Scores,
     measures: Sequence[str] | None,
     difference_variance: Any,
-    topics: int | None,
+    n_topics: int | None,
     confidence: float,
 ) -> list[MeasurePlan]:
     rows = []
@@ -335,7 +335,7 @@ def _plan_pilot(
                 "give the variance of differences"
             )
         differences = _of_differences(pilot.variance, difference_variance, pilot)
-        rows.append(_plan_measure(demands, name, pilot.variance, differences, pilot, topics))
+        rows.append(_plan_measure(demands, name, pilot.variance, differences, pilot, n_topics))
     if not rows:
         raise InputError("name at least one measure")
     first = min(rows, key=lambda row: row.pilot.n_topics if row.pilot else math.inf)
@@ -366,10 +366,10 @@ def _plan_measure(
     own: float,
     of_differences: float,
     pilot: Pilot | None,
-    topics: int | None,
+    n_topics: int | None,
 ) -> MeasurePlan:
     variance = _design_variance(demands, own, of_differences)
-    n = demands.topics(variance) if topics is None else topics
+    n = demands.topics(variance) if n_topics is None else n_topics
     made = MeasurePlan(
         measure=name,
         variance=own,
@@ -380,21 +380,21 @@ def _plan_measure(
         expected_width=demands.expected_width(variance, n),
         pilot=pilot,
     )
-    return made if pilot is None else _with_pilot(made, demands, pilot, variance, topics)
+    return made if pilot is None else _with_pilot(made, demands, pilot, variance, n_topics)
 
 
 def _with_pilot(
-    made: MeasurePlan, demands: Demands, pilot: Pilot, variance: float, topics: int | None
+    made: MeasurePlan, demands: Demands, pilot: Pilot, variance: float, n_topics: int | None
 ) -> MeasurePlan:
     """What the pilot's uncertainty does to the plan, and what a two-way analysis would need."""
     if variance not in (pilot.variance, pilot.residual_variance):
         return made
     by_residual = variance == pilot.residual_variance
     ends = pilot.residual_interval if by_residual else pilot.variance_interval
-    if topics is not None:
+    if n_topics is not None:
         if demands.minimum_difference is None:
             return made
-        most_power, least_power = (demands.power(end, topics) for end in ends)
+        most_power, least_power = (demands.power(end, n_topics) for end in ends)
         return replace(made, power_interval=Interval(least_power, most_power))
     fewest, most = (demands.topics(end) for end in ends)
     made = replace(made, topics_interval=Interval(fewest, most))

@@ -147,7 +147,7 @@ class PoolsResult:
     runs: tuple[str, ...]
     topics: tuple[str, ...]
     pool_depth: int
-    trials: int
+    n_trials: int
     ks: tuple[int, ...]
     pilot_topics: tuple[int, ...]
     confidence: float
@@ -188,7 +188,7 @@ class PoolsResult:
         """What a table of this result must say."""
         return (
             f"{len(self.runs)} runs of {len(self.teams)} teams, {len(self.topics)} topics, pool "
-            f"depth {self.pool_depth}, {self.trials} trials, seed {self.seed}; "
+            f"depth {self.pool_depth}, {self.n_trials} trials, seed {self.seed}; "
             f"steadyrank {__version__}."
         )
 

@@ -53,7 +53,7 @@ def _run(job: Job) -> PoolsResult:
         material.runs,
         material.qrels,
         measures=material.scores.measures,
-        trials=job.n_samples,
+        n_trials=job.n_samples,
         pool_depth=settings.pool_depth,
         missing=settings.missing,
         no_relevant=settings.no_relevant,

@@ -69,7 +69,7 @@ def pools(
     *,
     measures: str | Measure | Iterable[str | Measure] = ("AP",),
     pool_depth: int = 10,
-    trials: int = 10,
+    n_trials: int = 10,
     ks: Sequence[int] | None = None,
     pilot_topics: Sequence[int] | None = None,
     minimum_difference: float | None = None,
@@ -108,7 +108,7 @@ def pools(
     measures : str, Measure or iterable of them
     pool_depth : int
         To which runs were pooled.
-    trials : int
+    n_trials : int
         Sets of k teams to leave out; where there are no more sets, each is taken once.
     ks : sequence of int, optional
         Numbers of teams to leave out: from 1 to the number of teams less one, at most 15, unless
@@ -167,7 +167,7 @@ def pools(
     check_open_unit("confidence", confidence)
     if mode not in get_args(Mode):
         raise unknown_name("mode", str(mode), get_args(Mode))
-    check_counts("trials", trials, lowest=1)
+    check_counts("trials", n_trials, lowest=1)
     pool = read_pool(
         runs,
         qrels,
@@ -185,7 +185,9 @@ def pools(
     sizes = _sizes(pilot_topics, len(pool.topics))
     full = score_runs(pool, np.ones(len(pool.grades), bool), range(len(pool.runs)))
     pilots = _pilots(pool, full, confidence)
-    drawn = draw_trials(len(pool.teams), len(pool.topics), left_out, trials, sizes=sizes, seed=seed)
+    drawn = draw_trials(
+        len(pool.teams), len(pool.topics), left_out, n_trials, sizes=sizes, seed=seed
+    )
     estimates = run_trials(
         pool, drawn, sizes, jobs=jobs, scheduler=scheduler, executor=executor, progress=progress
     )
@@ -198,7 +200,7 @@ def pools(
         runs=pool.runs,
         topics=pool.topics,
         pool_depth=pool_depth,
-        trials=trials,
+        n_trials=n_trials,
         ks=left_out,
         pilot_topics=sizes,
         confidence=confidence,

@@ -48,7 +48,7 @@ def pools_json(result: PoolsResult) -> dict[str, Any]:
         "runs": result.runs,
         "n_topics": len(result.topics),
         "pool_depth": result.pool_depth,
-        "trials": result.trials,
+        "trials": result.n_trials,
         "confidence": result.confidence,
         "seed": result.seed,
         "mode": result.mode,

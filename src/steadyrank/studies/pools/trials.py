@@ -58,7 +58,7 @@ class Estimates:
     """Topics that were left: at most the number of pilot topics."""
 
 
-def team_subsets(n_teams: int, k: int, trials: int, *, seed: int) -> list[tuple[int, ...]]:
+def team_subsets(n_teams: int, k: int, n_trials: int, *, seed: int) -> list[tuple[int, ...]]:
     """Different sets of k teams, drawn by chance; all that there are, if `trials` or fewer.
 
     More trials leave the first ones as they are.
@@ -68,26 +68,32 @@ def team_subsets(n_teams: int, k: int, trials: int, *, seed: int) -> list[tuple[
     >>> len(set(team_subsets(10, 5, 50, seed=0)))
     50
     """
-    if math.comb(n_teams, k) <= trials:
+    if math.comb(n_teams, k) <= n_trials:
         return list(itertools.combinations(range(n_teams), k))
     stream = block_stream(seed, "teams left out", k)
     found: dict[tuple[int, ...], None] = {}
-    while len(found) < trials:
+    while len(found) < n_trials:
         drawn = stream.choice(n_teams, k, replace=False, shuffle=False)
         found[tuple(sorted(drawn.tolist()))] = None
     return list(found)
 
 
 def draw_trials(
-    n_teams: int, n_topics: int, ks: Sequence[int], trials: int, *, sizes: Sequence[int], seed: int
+    n_teams: int,
+    n_topics: int,
+    ks: Sequence[int],
+    n_trials: int,
+    *,
+    sizes: Sequence[int],
+    seed: int,
 ) -> list[Trial]:
     """The trials of every k, from k = 0 on: there, nothing but the topics can differ."""
     found = []
     for k in (0, *ks):
-        subsets = team_subsets(n_teams, k, trials, seed=seed)
-        exhaustive = math.comb(n_teams, k) <= trials
+        subsets = team_subsets(n_teams, k, n_trials, seed=seed)
+        exhaustive = math.comb(n_teams, k) <= n_trials
         if k == 0 and min(sizes) < n_topics:
-            subsets = subsets * trials
+            subsets = subsets * n_trials
         for number, left_out in enumerate(subsets):
             order = block_stream(seed, f"pilot topics of k = {k}", number).permutation(n_topics)
             found.append(Trial(k=k, left_out=left_out, topic_order=order, is_exhaustive=exhaustive))

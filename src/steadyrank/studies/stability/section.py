@@ -22,7 +22,7 @@ def _run(job: Job) -> tuple[StabilityResult, ...]:
     sizes = sorted({max(1, n // 4), max(1, n // 2), 2 * n, 4 * n} - {n})
     seed = job.material.settings.seed
     return tuple(
-        stability(scores, measure=name, topics=sizes, rng=seed) for name in scores.measures
+        stability(scores, measure=name, n_topics=sizes, rng=seed) for name in scores.measures
     )
 
 

@@ -135,17 +135,17 @@ class StabilityResult:
         return tuple(dict.fromkeys(found))
 
     def d_study(
-        self, topics: Sequence[int], instances: Sequence[float] = ()
+        self, n_topics: Sequence[int], n_instances: Sequence[float] = ()
     ) -> tuple[Coefficients, ...]:
         """Coefficients of other numbers of topics and instances, every one with every other.
 
-        Without `instances`, the collection's own number.
+        Without `n_instances`, the collection's own number.
         """
         known = _interval_source(self.components, self.seed)
-        numbers = instances or _numbers(self.components, [])
+        numbers = n_instances or _numbers(self.components, [])
         return tuple(
             _coefficients(known, _check_size("topics", n), k, self.confidence)
-            for n in topics
+            for n in n_topics
             for k in numbers
         )
 
@@ -199,10 +199,10 @@ def stability(
     scores: Scores,
     *,
     measure: str | None = None,
-    topics: Sequence[int] = (),
+    n_topics: Sequence[int] = (),
     levels: Sequence[float] = LEVELS,
     facet: str = "auto",
-    instances: Sequence[int] | None = None,
+    n_instances: Sequence[int] | None = None,
     confidence: float = 0.95,
     rng: Rng = 0,
 ) -> StabilityResult:
@@ -220,7 +220,7 @@ def stability(
     scores : Scores
     measure : str, optional
         Needed where there are several.
-    topics : sequence of int
+    n_topics : sequence of int
         Other numbers of topics to look at.
     levels : sequence of float
         Stability to find topics for.
@@ -228,7 +228,7 @@ def stability(
         "auto"; "none", to take every run for a system; or a column of `run_info`, such as
         `assessor`, whose values every system has: then system_assessor stands for instance, and
         Phi's error also has assessor / k and topic_assessor / (n k).
-    instances : sequence of int, optional
+    n_instances : sequence of int, optional
         Numbers of instances to look at; 1, 2, 5 and 10 unless given.
     confidence : float
         Of the intervals, which assume normal effects.
@@ -259,8 +259,8 @@ def stability(
     check_open_unit("confidence", confidence)
     for level in levels:
         check_open_unit("level", check_number("level", level))
-    sizes = [_check_size("topics", size) for size in topics]
-    asked = None if instances is None else [_check_size("instances", k) for k in instances]
+    sizes = [_check_size("topics", size) for size in n_topics]
+    asked = None if n_instances is None else [_check_size("instances", k) for k in n_instances]
     g = study_components(scores, name, str(facet))
     if not any(g.mean_squares.values()):
         raise InputError(f"{name}: every score is the same: there is no variance to split")

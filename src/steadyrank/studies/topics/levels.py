@@ -85,7 +85,7 @@ def count_splits(
     complete: np.ndarray,
     sizes: Sequence[int],
     *,
-    trials: int,
+    n_trials: int,
     binning: Binning = "first",
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -105,7 +105,7 @@ def count_splits(
         number, first, stop = block
         stream = block_stream(seed, "topic splits", number)
         orders = stream.permuted(np.tile(np.arange(n_topics), (stop - first, 1)), axis=1)
-        rows = stop - first if trials <= KEPT_TRIALS else 1
+        rows = stop - first if n_trials <= KEPT_TRIALS else 1
         found = np.zeros((rows, len(possible), N_KINDS, N_BINS), np.int32)
         topic_kernels.count_reversals(
             scores,
@@ -121,7 +121,7 @@ def count_splits(
         return found
 
     with workers(jobs=jobs) as threads:
-        blocks = blocks_of(trials, TRIALS_A_BLOCK)
+        blocks = blocks_of(n_trials, TRIALS_A_BLOCK)
         found = np.concatenate(map_in_order(count, blocks, threads, progress=progress))
     return np.pad(found, [(0, 0), (0, len(sizes) - len(possible)), (0, 0), (0, 0)])
 

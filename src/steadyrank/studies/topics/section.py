@@ -29,7 +29,7 @@ def _run(job: Job) -> TopicsResult:
     return topics(
         job.material.compared,
         measure=job.material.measure,
-        trials=job.n_samples,
+        n_trials=job.n_samples,
         alpha=job.material.settings.alpha,
         comparisons=job.n_comparisons,
         progress=job.machine.progress("splits of topics"),
@@ -115,7 +115,7 @@ def _levels_table(result: TopicsResult) -> Table:
     caption = (
         f"By the size of the difference, with {counted(size, 'topic', form=',')}: the predictive "
         f"rate, and how often two disjoint sets of {size} of these topics contradicted each other "
-        f"in {counted(result.trials, 'split', form=',')}, with its Monte Carlo error."
+        f"in {counted(result.n_trials, 'split', form=',')}, with its Monte Carlo error."
     )
     header = ["difference", "pairs", "reversed", "in splits", "±"]
     return table("topic-levels", caption, header, rows)

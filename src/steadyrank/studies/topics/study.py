@@ -67,7 +67,7 @@ class TopicsResult:
     n_topics: int
     n_complete: int
     """Topics that every run has: the splits use no others."""
-    trials: int
+    n_trials: int
     target: float
     """A rate of reversals that is still called rare."""
     alpha: float
@@ -146,7 +146,7 @@ class TopicsResult:
         """What a table of this result must say."""
         dropped = f" ({self.n_dropped} left out of the splits)" if self.n_dropped else ""
         return (
-            f"{self.measure}, {self.n_topics} topics{dropped}, {self.trials} splits, seed "
+            f"{self.measure}, {self.n_topics} topics{dropped}, {self.n_trials} splits, seed "
             f"{self.seed}; steadyrank {__version__}."
         )
 
@@ -222,7 +222,7 @@ def topics(
     *,
     measure: str | None = None,
     sizes: Sequence[int] | None = None,
-    trials: int = 1000,
+    n_trials: int = 1000,
     target: float = 0.05,
     alpha: float = 0.05,
     beta: float = 0.2,
@@ -253,7 +253,7 @@ def topics(
         Needed where there are several.
     sizes : sequence of int, optional
         Of topic sets; 5, 10, … unless given.
-    trials : int
+    n_trials : int
         Random splits.
     target : float
         Pairs with a predictive rate above it are counted.
@@ -284,12 +284,12 @@ def topics(
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=2, n_topics=40, depth=50, pool_depth=25)
     >>> scores = sr.evaluate(track.runs, track.complete, "AP")
-    >>> result = sr.topics(scores, trials=200)
+    >>> result = sr.topics(scores, n_trials=200)
     >>> len(result.pairs), result.sizes
     (15, (4, 8, 12, 16, 20))
     """
     seed = seed_from(rng)
-    name = _check(scores, measure, trials, baseline, binning)
+    name = _check(scores, measure, n_trials, baseline, binning)
     check_rates(check_number("alpha", alpha), check_number("beta", beta))
     if not 0.0 < check_number("target", target) < 0.5:
         raise InputError(f"target lies strictly between 0 and 0.5 (a coin's rate), got {target}")
@@ -302,7 +302,13 @@ def topics(
     chosen = default_sizes(n) if sizes is None else _check_sizes(sizes)
     further = tuple(sorted({n, 2 * n} | {size for size in chosen if 2 * size > n}))
     found = count_splits(
-        complete, chosen, trials=trials, binning=binning, jobs=jobs, progress=progress, seed=seed
+        complete,
+        chosen,
+        n_trials=n_trials,
+        binning=binning,
+        jobs=jobs,
+        progress=progress,
+        seed=seed,
     )
     pairs, shown = _shown_pairs(scores, baseline, matrix, everyone)
     size = np.where(shown.n > 0, shown.n, np.nan)
@@ -314,7 +320,7 @@ def topics(
         mean=adjusted_means(matrix),
         n_topics=matrix.shape[1],
         n_complete=complete.shape[1],
-        trials=trials,
+        n_trials=n_trials,
         target=target,
         alpha=alpha,
         beta=beta,
@@ -375,10 +381,10 @@ def _shown_pairs(
     return pairs, pair_variances(matrix, pairs)
 
 
-def _check(scores: Scores, measure: Any, trials: Any, baseline: str | None, binning: Any) -> str:
+def _check(scores: Scores, measure: Any, n_trials: Any, baseline: str | None, binning: Any) -> str:
     """Validate what comes without numbers; return the measure's name."""
-    if not isinstance(trials, (int, np.integer)) or trials < 1:
-        raise InputError(f"trials must be a whole number from 1 on, got {trials!r}")
+    if not isinstance(n_trials, (int, np.integer)) or n_trials < 1:
+        raise InputError(f"trials must be a whole number from 1 on, got {n_trials!r}")
     if binning not in get_args(Binning):
         raise unknown_name("binning", str(binning), get_args(Binning))
     if len(scores.runs) < 2:

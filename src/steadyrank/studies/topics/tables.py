@@ -45,7 +45,7 @@ def topics_json(result: TopicsResult) -> dict[str, Any]:
         "measure": result.measure,
         "n_complete": result.n_complete,
         "n_dropped": result.n_dropped,
-        "trials": result.trials,
+        "trials": result.n_trials,
         "binning": result.binning,
         "target": result.target,
         "alpha": result.alpha,
