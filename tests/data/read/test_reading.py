@@ -250,7 +250,7 @@ def test_files_globs_folders_and_names(write, tmp_path):
 def test_two_runs_of_one_name_are_refused_with_a_way_out(write, tmp_path):
     write("one/a.run", RUN)
     write("one/b.run", RUN)
-    with pytest.raises(sr.InputError, match="named 'tag'.*name-from file"):
+    with pytest.raises(sr.InputError, match="named 'tag'.*name_from=.file"):
         list(sr.read_runs(tmp_path / "one"))
 
 

@@ -552,7 +552,7 @@ def test_a_measure_agrees_perfectly_with_a_copy_of_itself(scores):
         ({"measures": ["AP"]}, "at least two measures, got AP"),
         ({"measures": ["AP", "nDGC"]}, "did you mean 'nDCG'"),
         ({"power": "sound", "mode": "paper"}, "unknown convention of power"),
-        ({"power": "omega"}, "power restates p, which mode sound does not give"),
+        ({"power": "omega"}, 'power restates p, which mode="sound" does not give'),
         ({"mode": "papers"}, "did you mean 'paper'"),
         ({"n_resamples": 5}, "n_resamples must be a whole number from 20 on, or 0"),
     ],
