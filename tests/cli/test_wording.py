@@ -66,7 +66,8 @@ def test_a_warning_is_told_the_option(capsys, folder):
     ("command", "message", "told"),
     [
         ("pools", "alpha must lie below 1", "--alpha must lie below 1"),
-        ("pools", "trials: expected whole numbers", "--trials: expected whole numbers"),
+        ("pools", "n_trials: expected whole numbers", "--trials: expected whole numbers"),
+        ("pools", "ks: expected whole numbers", "--ks: expected whole numbers"),
         ("agree", "n_samples must be 2 or more", "--samples must be 2 or more"),
         ("shard", "cannot search 9 shards: lower top_shards.", "cannot search 9 shards: lower "),
         ("compare", 'take mode="paper".', "take --mode paper."),
