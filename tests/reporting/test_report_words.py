@@ -96,6 +96,29 @@ def test_the_best_of_many_is_expected_to_do_less_well():
     assert "expected" not in verdict_words(compared(0.5, 0.51))
 
 
+def test_runs_that_share_the_first_place_are_spoken_of_together():
+    words = verdict_words(compared(0.9, 0.9, 0.5, 0.4))
+    assert words.startswith(
+        "A and B share the best mean AP (0.9000); the two others are significantly worse than both"
+    )
+    words = verdict_words(compared(0.9, 0.9, 0.9, 0.899, 0.3))
+    assert "A, B and C share the best mean AP (0.9000" in words
+    assert "; one of the two others is significantly worse than all of them" in words
+    assert "but is not" not in words
+    # The same scores in another order add up to a sum that differs in its last digits.
+    values = np.round(np.random.default_rng(3).random(40), 1)
+    scores = sr.Scores(
+        measures=["P@10", "AP"],
+        runs=["A", "B", "C"],
+        topics=range(40),
+        values=[[values, values[::-1], values - 0.5], [values, values[::-1] + 0.01, values - 0.5]],
+    )
+    result = sr.compare(scores, measure="P@10")
+    assert verdict_words(result).startswith("A and B share the best mean P@10")
+    assert steadiness_words(result, None, sr.topics(scores, measure="P@10", n_trials=10)) == ""
+    assert measures_words(scores) == "B is first by both measures."
+
+
 def test_who_could_be_first():
     assert first_words(compared(0.3, 0.9, 0.5)) == (
         "With 95% confidence B is the best of these runs."
@@ -145,7 +168,7 @@ def test_equal_means_have_no_order_to_keep():
     assert verdict_words(result) == "A and B have the same mean AP (0.5000)."
     assert steadiness_words(result, None, sr.topics(scores, n_trials=10)) == ""
     assert settle_words(result, sr.topics(scores, n_trials=10)) == (
-        "No number of topics separates A from B: they do not differ."
+        "No number of topics separates A from B: their means are equal."
     )
 
 

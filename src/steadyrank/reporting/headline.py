@@ -8,7 +8,7 @@ topics. Numbers are rounded to what they are known to.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,8 @@ import numpy as np
 
 from steadyrank.data.scores import Scores
 from steadyrank.measures.check import CheckResult
-from steadyrank.stats.run_means import adjusted_means
+from steadyrank.stats.pairs.result import TOO_FEW
+from steadyrank.stats.run_means import SAME_MEAN, adjusted_means
 from steadyrank.studies.compare.result import CORRECTIONS, CompareResult
 from steadyrank.studies.instances.section import systems_words
 from steadyrank.studies.instances.study import InstancesTable
@@ -85,7 +86,7 @@ def verdict_words(result: CompareResult, n_runs: int = 0, *, tested: bool = True
 def _firsts(result: CompareResult, found: Standing) -> list[str]:
     """The runs that share the best mean."""
     means = dict(zip(result.runs, result.mean.tolist(), strict=True))
-    return [run for run in found.order if means[run] == means[found.leader]]
+    return [run for run in found.order if means[found.leader] - means[run] <= SAME_MEAN]
 
 
 def _standing_words(result: CompareResult, found: Standing) -> str:
@@ -94,9 +95,9 @@ def _standing_words(result: CompareResult, found: Standing) -> str:
     best, by = f"({means[leader]:.4f}{_expected_words(result, leader)})", f"mean {result.measure}"
     if len(first) == others + 1:
         return f"{some(first)} have the same {by} {best}"
-    lead = f"{leader} leads by {by} {best}"
     if len(first) > 1:
-        lead = f"{some(first)} share the best {by} {best}"
+        return f"{some(first)} share the best {by} {best}; {_below_words(result, first)}"
+    lead = f"{leader} leads by {by} {best}"
     if others == 1:
         second = f"{found.runner_up} ({means[found.runner_up]:.4f})"
         if len(found.group) == 1:
@@ -105,6 +106,26 @@ def _standing_words(result: CompareResult, found: Standing) -> str:
     if len(found.group) == 1:
         return f"{lead} and is significantly better than all {number_word(others)} others"
     return f"{lead}, but {_group_words(found, others)}"
+
+
+def _below_words(result: CompareResult, first: Sequence[str]) -> str:
+    """How many of the others are significantly worse than every run in the first place."""
+    places = {result.runs.index(run) for run in first}
+    beaten: dict[int, int] = {}
+    for pair in result.pairs[result.significant].tolist():
+        for run, other in (pair, pair[::-1]):
+            if other in places and run not in places:
+                beaten[run] = beaten.get(run, 0) + 1
+    worse = sum(count == len(first) for count in beaten.values())
+    others = len(standing(result).order) - len(first)
+    whom = "both" if len(first) == 2 else "all of them"
+    if others == 1:
+        return f"the remaining one is {'' if worse else 'not '}significantly worse than {whom}"
+    if worse == others:
+        return f"the {number_word(others)} others are significantly worse than {whom}"
+    verb = "are" if worse > 1 else "is"
+    start = f"{number_word(worse)} of the" if worse else "none of the"
+    return f"{start} {number_word(others)} others {verb} significantly worse than {whom}"
 
 
 def _expected_words(result: CompareResult, run: str) -> str:
@@ -183,7 +204,7 @@ def steadiness_words(
     """
     found = standing(result)
     a, b = found.leader, found.runner_up
-    if result.mean[result.runs.index(a)] == result.mean[result.runs.index(b)]:
+    if result.mean[result.runs.index(a)] - result.mean[result.runs.index(b)] <= SAME_MEAN:
         return ""  # there is no order to keep
     parts = []
     if simulated is not None and simulated.measure == result.measure:
@@ -224,7 +245,10 @@ def settle_words(result: CompareResult, topics: TopicsResult | None) -> str:
     rows = {run: topics_to_settle(topics, found.leader, run) for run in rivals}
     first = rivals[0]
     if rows[first]["topics_needed_interval"][0] is None:
-        return f"No number of topics separates {found.leader} from {first}: they do not differ."
+        why = "their means are equal"
+        if rows[first]["flag"] == TOO_FEW:
+            why = "they share too few to say anything"
+        return f"No number of topics separates {found.leader} from {first}: {why}."
     start = (
         f"To separate {found.leader} from {first}, {topics.test_words()} requires "
         f"{needed_words(rows[first])}; there are {topics.n_topics:,}"
@@ -246,10 +270,13 @@ def measures_words(scores: Scores) -> str:
     if len(scores.measures) < 2:
         return ""
     means = [adjusted_means(scores.matrix(measure)) for measure in scores.measures]
-    best = [scores.runs[int(np.argmax(np.nan_to_num(row, nan=-np.inf)))] for row in means]
-    if len(set(best)) == 1:
-        all_of = "both" if len(best) == 2 else f"all {number_word(len(best))}"
-        return f"{best[0]} is first by {all_of} measures."
+    firsts = [np.flatnonzero(np.nanmax(row) - row <= SAME_MEAN) for row in means]
+    shared = sorted(set.intersection(*(set(runs.tolist()) for runs in firsts)))
+    if shared:
+        all_of = "both" if len(means) == 2 else f"all {number_word(len(means))}"
+        verb = "is" if len(shared) == 1 else "are"
+        return f"{some([scores.runs[run] for run in shared])} {verb} first by {all_of} measures."
+    best = [scores.runs[runs[0]] for runs in firsts]
     by_run: dict[str, list[str]] = {}
     for measure, run in zip(scores.measures, best, strict=True):
         by_run.setdefault(run, []).append(measure)

@@ -9,9 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse, special
+from scipy.stats import rankdata
 
 from steadyrank.data.scores import mean_of_present
 from steadyrank.stats.inputs import check_scores
+
+SAME_MEAN = 1e-12
+"""Means closer than this are equal: sums of the same scores in another order differ by as much."""
 
 
 def adjusted_means(scores: ArrayLike) -> np.ndarray:
@@ -79,4 +83,18 @@ def mean_intervals(scores: np.ndarray, level: float) -> np.ndarray:
 
 def best_first(means: np.ndarray) -> np.ndarray:
     """Places of the runs from the highest mean down, those without a mean last."""
-    return np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")
+    return np.argsort(_descending(means), kind="stable")
+
+
+def ranks_of(means: np.ndarray) -> np.ndarray:
+    """Ranks from 1 for the highest mean; equal means share the better rank.
+
+    >>> ranks_of(np.array([0.1 + 0.2, 0.5, 0.3])).tolist()
+    [2, 1, 2]
+    """
+    return np.asarray(rankdata(_descending(means), method="min"), dtype=int)
+
+
+def _descending(means: np.ndarray) -> np.ndarray:
+    """Sort keys: the higher the mean the lower, and equal where means are as good as equal."""
+    return np.asarray(-np.round(np.nan_to_num(means, nan=-np.inf) / SAME_MEAN))

@@ -10,6 +10,7 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.notebook import shown_by
 from steadyrank.stats.pairs.effects import EffectSizes
+from steadyrank.stats.run_means import best_first
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,8 +110,7 @@ class CompareResult:
     @property
     def order(self) -> list[int]:
         """Positions of the runs, best mean first; runs without scores last."""
-        by_mean = np.argsort(-np.nan_to_num(self.mean, nan=-np.inf), kind="stable")
-        return [int(run) for run in by_mean]
+        return [int(run) for run in best_first(self.mean)]
 
     @property
     def is_familywise(self) -> bool:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from scipy.special import stdtr
-from scipy.stats import rankdata
 
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import order_by_name, scores_in_order
@@ -34,7 +33,7 @@ from steadyrank.stats.pairs.result import PairTests, all_pairs
 from steadyrank.stats.pairs.tests import differences, paired_t, sign_test, wilcoxon
 from steadyrank.stats.pairs.tukey import randomized_tukey, tukey_hsd
 from steadyrank.stats.planning.power import smallest_difference
-from steadyrank.stats.run_means import adjusted_means, connected_runs
+from steadyrank.stats.run_means import adjusted_means, connected_runs, ranks_of
 from steadyrank.stats.selection import expected_means, intervals_as_picked
 from steadyrank.studies.compare.intervals import Alternative, IntervalKind, pair_intervals
 from steadyrank.studies.compare.result import SIMULTANEOUS, CompareResult, Correction, Mode, Test
@@ -197,7 +196,7 @@ def compare(
         mean=means,
         mean_interval=intervals_as_picked(matrix, 1 - alpha, expected),
         expected_mean=expected.mean,
-        rank=rankdata(-np.nan_to_num(means, nan=-np.inf), method="min").astype(int),
+        rank=ranks_of(means),
         rank_set=decisions.rank_sets(wins),
         letters=_letters(wins, means) if baseline is None else (),
     )

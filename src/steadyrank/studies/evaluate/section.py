@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from scipy.stats import rankdata
 
 from steadyrank.data.scores import Scores
 from steadyrank.present.cells import MOST_CELLS, name, number, span, table, whole
 from steadyrank.present.table import Cell, Table
-from steadyrank.stats.run_means import adjusted_means
+from steadyrank.stats.run_means import adjusted_means, ranks_of
 from steadyrank.stats.selection import expected_means, intervals_as_picked
 from steadyrank.studies.part import Body, Drawing, Findings, Part
 from steadyrank.words import counted
@@ -51,7 +50,7 @@ def _leaderboard_table(scores: Scores, result: Comparison) -> Table:
     measure = scores.measures[0]
     matrix = scores.matrix(measure)
     means = np.stack([adjusted_means(values) for values in scores.values])
-    ranks = rankdata(-np.nan_to_num(means[0], nan=-np.inf), method="min").astype(int)
+    ranks = ranks_of(means[0])
     known = expected_means(matrix)
     intervals, expected = intervals_as_picked(matrix, 1 - result.alpha, known), known.mean
     compared = {run: i for i, run in enumerate(result.runs)}
