@@ -51,6 +51,10 @@ def look(place: int) -> dict[str, Any]:
     return {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
 
 
+LONGEST_NAME = 36
+"""Characters of a name along an axis; hovering tells the rest."""
+
+
 def shown(text: str) -> str:
     """A name as a font can draw it: it may hold bytes that are no text.
 
@@ -58,6 +62,17 @@ def shown(text: str) -> str:
     'tab\ufffdhere'
     """
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def shortened(name: str) -> str:
+    """A name for an axis: a long one without its middle, so that the figure keeps its room.
+
+    >>> shortened("a_reranker_with_a_name_of_sixty_characters_and_the_seed_0042")
+    'a_reranker_with_a…_and_the_seed_0042'
+    """
+    text = shown(name)
+    half = LONGEST_NAME // 2
+    return text if len(text) <= LONGEST_NAME else f"{text[: half - 1]}…{text[-half:]}"
 
 
 def tidy(ax: Axes) -> None:
@@ -100,14 +115,14 @@ def rows_height(n: int, *, least: float = 1.2, each: float = 0.2) -> float:
 def name_rows(ax: Axes, names: Sequence[str]) -> None:
     """Names from the top down, not all of them if they are many."""
     place = _named(len(names))
-    ax.set_yticks(place, labels=[shown(names[i]) for i in place], parse_math=False)
+    ax.set_yticks(place, labels=[shortened(names[i]) for i in place], parse_math=False)
     ax.set_ylim(len(names) - 0.5, -0.5)
 
 
 def name_columns(ax: Axes, names: Sequence[str]) -> None:
     """Names from left to right, upright: they do not touch."""
     place = _named(len(names))
-    ax.set_xticks(place, labels=[shown(names[i]) for i in place], rotation=90, parse_math=False)
+    ax.set_xticks(place, labels=[shortened(names[i]) for i in place], rotation=90, parse_math=False)
 
 
 def _named(n: int) -> np.ndarray:
