@@ -26,6 +26,7 @@ from steadyrank.present.plot_style import (
     name_rows,
     pvalue_axis,
     rows_height,
+    shortened,
 )
 from steadyrank.present.svg import tell
 from steadyrank.stats.run_means import best_first
@@ -89,7 +90,7 @@ def draw_intervals(result: CompareResult, ax: Axes, *, run: str | None = None) -
     name_rows(ax, [result.runs[r] for r in others])
     label(
         ax,
-        x=f"mean {result.measure} less that of {reference},\n"
+        x=f"mean {result.measure} less that of {shortened(reference)},\n"
         f"{1 - result.alpha:.0%} intervals ({result.interval_kind})",
     )
     _legend_above(ax)
@@ -271,7 +272,8 @@ def draw_ranks(result: CompareResult, ax: Axes) -> None:
     low, high = result.rank_set[order].T
     # One clause per line: a label wider than its axes would be cut off.
     clauses = [
-        f"rank by mean {result.measure} (dot), and ranks the run may have (line),",
+        f"rank by mean {result.measure} (dot),",
+        "and ranks the run may have (line),",
         result.rank_words(),
         *(["runs that share a letter are indistinguishable"] if result.letters else []),
     ]
