@@ -20,12 +20,8 @@ from steadyrank.stats.anova.main_effects import tukey_main_effect
 from steadyrank.stats.pairs.intervals import LIMITS, bootstrap_intervals, t_intervals
 from steadyrank.stats.pairs.tukey import tukey_hsd, two_way_anova
 from steadyrank.stats.planning.needed_topics import needed_topics
-from steadyrank.stats.ranks.correlation import (
-    bootstrap_tau_interval,
-    kendall_interval,
-    kendall_tau,
-    pairwise_tau_and_tau_ap,
-)
+from steadyrank.stats.ranks.correlation import kendall_tau, pairwise_tau_and_tau_ap
+from steadyrank.stats.ranks.intervals import bootstrap_tau_interval, kendall_interval
 from steadyrank.stats.run_means import mean_intervals
 from steadyrank.studies.simulate.study import DEFAULTS
 

@@ -24,8 +24,9 @@ from steadyrank.stats.instances.batches import (
     t_pvalues,
     two_way_pvalues,
 )
-from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
+from steadyrank.stats.instances.bootstrap import algorithm_two
 from steadyrank.stats.instances.equivalence import EquivalenceTest, equivalence_test
+from steadyrank.stats.instances.two_way_bootstrap import two_way_bootstrap
 from steadyrank.stats.mixed.fit import MixedModel, fit
 from steadyrank.stats.mixed.posterior import posterior
 from steadyrank.stats.pairs import studentized_range as studentized

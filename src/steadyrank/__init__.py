@@ -22,7 +22,7 @@ _HOMES = {
     "Run": "data.run",
     "Runs": "data.runs",
     "Scores": "data.scores",
-    "AgreeResult": "studies.agree.study",
+    "AgreeResult": "studies.agree.result",
     "agree": "studies.agree.study",
     "ComponentsResult": "studies.components.study",
     "components": "studies.components.study",
@@ -37,7 +37,7 @@ _HOMES = {
     "instances": "studies.instances.study",
     "SimulateResult": "studies.simulate.study",
     "simulate": "studies.simulate.study",
-    "discriminative_power": "studies.compare.study",
+    "discriminative_power": "studies.compare.power",
     "as_run": "data.interop.objects",
     "as_scores": "data.interop.objects",
     "evaluate": "measures.evaluate",
@@ -88,7 +88,7 @@ _HOMES = {
     "cohen_kappa": "stats.ranks.kappa",
     "rbo": "stats.ranks.overlap",
     "AuditResult": "studies.compare.audit",
-    "DiscriminativePower": "studies.compare.study",
+    "DiscriminativePower": "studies.compare.power",
     "InstancePlan": "studies.instances.planning",
     "Interval": "stats.interval",
     "RankCorrelation": "stats.ranks.correlation",
@@ -238,10 +238,12 @@ if TYPE_CHECKING:
     )
     from steadyrank.stats.ranks.kappa import cohen_kappa
     from steadyrank.stats.ranks.overlap import rbo
-    from steadyrank.studies.agree.study import AgreeResult, agree
+    from steadyrank.studies.agree.result import AgreeResult
+    from steadyrank.studies.agree.study import agree
     from steadyrank.studies.compare.audit import AuditResult, audit_tests
+    from steadyrank.studies.compare.power import DiscriminativePower, discriminative_power
     from steadyrank.studies.compare.result import CompareResult
-    from steadyrank.studies.compare.study import DiscriminativePower, compare, discriminative_power
+    from steadyrank.studies.compare.study import compare
     from steadyrank.studies.components.study import ComponentsResult, components
     from steadyrank.studies.instances.planning import InstancePlan, plan_instances
     from steadyrank.studies.instances.study import InstancesResult, InstancesTable, instances

@@ -74,7 +74,8 @@ def command(
     check_level("--alpha", alpha)
     scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
     from steadyrank.studies.compare.audit import audit_tests
-    from steadyrank.studies.compare.study import compare, discriminative_power
+    from steadyrank.studies.compare.power import discriminative_power
+    from steadyrank.studies.compare.study import compare
     from steadyrank.studies.compare.tables import audit_text, compare_text, power_text
 
     form, looks = output.format, terminal_looks(output)

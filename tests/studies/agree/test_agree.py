@@ -16,7 +16,7 @@ from steadyrank.stats.anova.balanced import anova
 from steadyrank.studies.agree.effects import FACTORS, STRATA
 from steadyrank.studies.agree.samples import DRAWS, draws, resampled_draws
 from steadyrank.studies.agree.tables import agree_json, agree_notes, agree_sentences, agree_text
-from steadyrank.studies.compare.study import discriminative_power
+from steadyrank.studies.compare.power import discriminative_power
 
 MEASURES = ("AP", "nDCG", "P@10", "odd")
 SIZES = {"topic_sizes": [5, 12], "system_sizes": [4, 9, 20]}

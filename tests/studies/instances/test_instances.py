@@ -12,8 +12,9 @@ from golden_cases import golden
 from scipy import stats
 
 import steadyrank as sr
-from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
+from steadyrank.stats.instances.bootstrap import algorithm_two
 from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
+from steadyrank.stats.instances.two_way_bootstrap import two_way_bootstrap
 from steadyrank.stats.mixed.fit import MixedModel, component_intervals, fit
 from steadyrank.stats.mixed.two_way import nested_difference, two_way_difference
 from steadyrank.stats.pairs.corrections import adjust

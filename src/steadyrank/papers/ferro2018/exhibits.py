@@ -33,8 +33,9 @@ from steadyrank.present.anova import source_words
 from steadyrank.present.table import Table
 from steadyrank.stats.anova.balanced import Anova, anova
 from steadyrank.studies.agree.effects import FACTORS, STRATA, Coefficient
+from steadyrank.studies.agree.result import AgreeResult
 from steadyrank.studies.agree.samples import SYSTEM_SIZES, TOPIC_SIZES
-from steadyrank.studies.agree.study import AgreeResult, agree
+from steadyrank.studies.agree.study import agree
 
 REFERENCE = (
     "N. Ferro: How topic and system size affect the correlation among evaluation measures. "

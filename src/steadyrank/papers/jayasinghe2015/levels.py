@@ -26,8 +26,9 @@ from steadyrank.stats.instances.batches import (
     two_way_pvalues,
     welch_pvalues,
 )
-from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
+from steadyrank.stats.instances.bootstrap import algorithm_two
 from steadyrank.stats.instances.power import Design, InstanceTest, InstanceVariances
+from steadyrank.stats.instances.two_way_bootstrap import two_way_bootstrap
 from steadyrank.stats.pairs.tests import in_threads
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from steadyrank.present.svg import tell
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.studies.agree.study import AgreeResult
+    from steadyrank.studies.agree.result import AgreeResult
 
 SYMBOLS = {"tau": "tau", "tau_ap": "tau_AP"}
 ACROSS = 4

@@ -10,8 +10,9 @@ from steadyrank.present.anova import effect_word, source_words
 from steadyrank.present.cells import name, number, percent, span, table
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.anova.balanced import Anova
+from steadyrank.studies.agree.result import AgreeResult
 from steadyrank.studies.agree.samples import DRAWS, RESAMPLES, SYSTEM_SIZES, TOPIC_SIZES
-from steadyrank.studies.agree.study import AgreeResult, agree
+from steadyrank.studies.agree.study import agree
 from steadyrank.studies.agree.tables import agree_notes, agree_sentences
 from steadyrank.studies.material import Material
 from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape

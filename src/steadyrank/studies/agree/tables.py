@@ -13,7 +13,7 @@ from steadyrank.present.cells import name, number
 from steadyrank.present.json import to_json
 from steadyrank.present.table import Cell, Table, exact_table, render, with_words
 from steadyrank.stats.anova.balanced import Anova
-from steadyrank.studies.agree.study import AgreeResult
+from steadyrank.studies.agree.result import AgreeResult
 from steadyrank.words import counted, figure, listed
 
 MOST_PAIRS = 45

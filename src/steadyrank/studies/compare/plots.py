@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from steadyrank.studies.compare.audit import AuditResult
+    from steadyrank.studies.compare.power import DiscriminativePower
     from steadyrank.studies.compare.result import CompareResult
-    from steadyrank.studies.compare.study import DiscriminativePower
 
 LEVELS = (0.0, 0.001, 0.01, 0.05, 0.1, 1.0)
 """Between which p-values of a heat map share a colour."""

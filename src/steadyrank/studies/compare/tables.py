@@ -12,8 +12,8 @@ from steadyrank.present.json import to_json
 from steadyrank.present.table import Cell, Table, render
 from steadyrank.stats.pairs.letters import ALPHABET
 from steadyrank.studies.compare.audit import AuditResult
+from steadyrank.studies.compare.power import DiscriminativePower
 from steadyrank.studies.compare.result import CompareResult
-from steadyrank.studies.compare.study import DiscriminativePower
 
 MOST_PAIRS = 45
 """Pairs that a terminal, LaTeX or Markdown table lists; more make only the leaderboard."""

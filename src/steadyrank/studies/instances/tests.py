@@ -15,8 +15,9 @@ import numpy as np
 from scipy import special
 
 from steadyrank.data.scores import mean_of_present
-from steadyrank.stats.instances.bootstrap import algorithm_two, two_way_bootstrap
+from steadyrank.stats.instances.bootstrap import algorithm_two
 from steadyrank.stats.instances.systems import System, SystemPair
+from steadyrank.stats.instances.two_way_bootstrap import two_way_bootstrap
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.fit import MixedFit, MixedModel, component_intervals, fit
 from steadyrank.stats.mixed.model import RESIDUAL, Term

@@ -13,7 +13,7 @@ from steadyrank.errors import InputError, unknown_name
 from steadyrank.notebook import frame_html, shown_by
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import Demands
-from steadyrank.stats.ranks.correlation import TauInterval
+from steadyrank.stats.ranks.intervals import TauInterval
 from steadyrank.studies.pools.trials import Trial
 
 if TYPE_CHECKING:

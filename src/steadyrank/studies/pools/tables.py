@@ -11,7 +11,7 @@ from typing import Any
 from steadyrank.present.cells import name, number
 from steadyrank.present.json import to_json
 from steadyrank.present.table import Cell, Table, render, text_rows, with_words
-from steadyrank.stats.ranks.correlation import TauInterval
+from steadyrank.stats.ranks.intervals import TauInterval
 from steadyrank.studies.pools.result import LeaveOut, PoolBias, PoolsResult, Reference
 from steadyrank.studies.pools.study import misses
 from steadyrank.words import counted, exact, figure, interval

@@ -1,0 +1,225 @@
+"""What `agree` returns: correlations of measures on samples of topics and systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import special
+
+from steadyrank._version import __version__
+from steadyrank.data.scores import mean_of_present
+from steadyrank.errors import InputError, unknown_name
+from steadyrank.notebook import shown_by
+from steadyrank.stats.anova.balanced import Anova
+from steadyrank.stats.interval import Interval
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.studies.agree.effects import Coefficient, Mode, Reference, Strata, note_of
+from steadyrank.studies.agree.likeness import MeasureLikeness
+from steadyrank.studies.agree.samples import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+COEFFICIENTS: Mapping[str, str] = {"tau": "Kendall's tau", "tau_ap": "AP correlation tau_AP"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.agree.tables:agree_text")
+class AgreeResult:
+    """What `agree` found: correlations on samples, and what drives them."""
+
+    coefficient: Coefficient
+    measures: tuple[str, ...]
+    pairs: np.ndarray
+    """[pair, 2]: positions of two measures."""
+    topic_sizes: tuple[int, ...]
+    system_sizes: tuple[int, ...]
+    n_samples: int
+    n_topics: int
+    n_systems: int
+    n_dropped: int
+    """Topics left out because some system lacks a score there."""
+    reference: Reference
+    ties: str
+    confidence: float
+    mode: Mode
+    strata: Strata
+    """What F is taken against, in mode paper."""
+    n_resamples: int
+    """Resamples of topics and systems behind the intervals of effect sizes."""
+    seed: int
+    tau: np.ndarray
+    """[pair, topic size, system size, sample]"""
+    tau_ap: np.ndarray
+    """[pair, topic size, system size, sample]"""
+    anovas: Mapping[Coefficient, Anova | None]
+    """The table of each coefficient; None where some correlation does not exist, or where one pair
+    of measures at one combination of sizes leaves nothing to compare. F and p in mode paper."""
+    omega_squared_intervals: Mapping[Coefficient, Mapping[str, Interval]]
+    """Of each coefficient, effect to the interval of its omega squared over other topics and
+    systems; empty in mode paper."""
+    likeness: MeasureLikeness
+    """The measures on all systems and topics."""
+
+    @property
+    def samples(self) -> np.ndarray:
+        """Correlations by the chosen coefficient."""
+        return self.tau if self.coefficient == "tau" else self.tau_ap
+
+    @property
+    def anova(self) -> Anova | None:
+        """The table of the chosen coefficient."""
+        return self.anovas[self.coefficient]
+
+    @property
+    def limits(self) -> Mapping[str, Interval]:
+        """Effect to the interval of its omega squared, of the chosen coefficient."""
+        return self.omega_squared_intervals[self.coefficient]
+
+    @property
+    def note(self) -> str:
+        """What the tests or the intervals of the tables mean."""
+        return note_of(self.mode, self.strata, self.n_resamples)
+
+    def anova_rows(self, coefficient: Coefficient | None = None) -> list[dict[str, Any]]:
+        """One dictionary per source: the table with the intervals of omega squared."""
+        chosen = self.coefficient if coefficient is None else coefficient
+        table, limits = self.anovas[chosen], self.omega_squared_intervals[chosen]
+        if table is None:
+            return []
+        return [
+            {**row, "omega_squared_interval": _listed(limits.get(row["source"]))}
+            for row in table.rows()
+        ]
+
+    @property
+    def mean(self) -> np.ndarray:
+        """[pair, topic size, system size]: mean over the samples."""
+        return self.means_and_intervals(self.coefficient)[0]
+
+    @property
+    def interval(self) -> np.ndarray:
+        """[pair, topic size, system size, 2]: t interval of the mean over the samples."""
+        return self.means_and_intervals(self.coefficient)[1]
+
+    def means_and_intervals(self, coefficient: Coefficient) -> tuple[np.ndarray, np.ndarray]:
+        """`mean` and `interval` of either coefficient."""
+        samples = self.tau if coefficient == "tau" else self.tau_ap
+        return mean_of_present(samples), _intervals(samples, self.confidence)
+
+    def pair(self, measure_a: str, measure_b: str) -> int:
+        """The position of a pair of measures, in either order."""
+        for name in (measure_a, measure_b):
+            if name not in self.measures:
+                raise unknown_name("measure", name, self.measures)
+        wanted = sorted(self.measures.index(name) for name in (measure_a, measure_b))
+        if wanted[0] == wanted[1]:
+            raise InputError(f"a pair needs two measures, got {measure_a!r} twice")
+        return int(np.flatnonzero((self.pairs == wanted).all(axis=1))[0])
+
+    def pair_name(self, pair: int) -> str:
+        """The two measures of a pair, in words."""
+        a, b = self.pairs[pair]
+        return f"{self.measures[a]} – {self.measures[b]}"
+
+    @property
+    def marginal(self) -> dict[Coefficient, np.ndarray]:
+        """[pair]: mean over all sizes and samples, by each coefficient."""
+        return {
+            "tau": mean_of_present(self.tau.reshape(len(self.pairs), -1)),
+            "tau_ap": mean_of_present(self.tau_ap.reshape(len(self.pairs), -1)),
+        }
+
+    @property
+    def rmse(self) -> float:
+        """Root mean square difference of the pairs' marginal means by both coefficients, each
+        centred around zero."""
+        gaps = [means - means.mean() for means in self.marginal.values()]
+        return float(np.sqrt(np.mean((gaps[0] - gaps[1]) ** 2)))
+
+    @property
+    def swaps(self) -> np.ndarray:
+        """[swap, 2]: pairs of measures that the two coefficients put in opposite orders."""
+        tau, tau_ap = self.marginal.values()
+        one, other = all_pairs(len(self.pairs)).T
+        opposite = (tau[one] - tau[other]) * (tau_ap[one] - tau_ap[other]) < 0.0
+        return np.asarray(np.stack([one, other], axis=1)[opposite])
+
+    def ranking(self) -> list[dict[str, Any]]:
+        """Pairs of measures by their marginal tau, with their ranks by both coefficients."""
+        means = self.marginal
+        ranks = {
+            key: np.argsort(np.argsort(-each, kind="stable")) + 1 for key, each in means.items()
+        }
+        return [
+            {
+                "measure_a": self.measures[self.pairs[p, 0]],
+                "measure_b": self.measures[self.pairs[p, 1]],
+                "tau": float(means["tau"][p]),
+                "tau_ap": float(means["tau_ap"][p]),
+                "rank_tau": int(ranks["tau"][p]),
+                "rank_tau_ap": int(ranks["tau_ap"][p]),
+            }
+            for p in np.argsort(ranks["tau"]).tolist()
+        ]
+
+    def cells(self) -> list[dict[str, Any]]:
+        """One dictionary a pair of measures and combination of sizes."""
+        mean, interval = self.mean, self.interval
+        return [
+            {
+                "measure_a": self.measures[a],
+                "measure_b": self.measures[b],
+                "topics": topics,
+                "systems": systems,
+                "mean": float(mean[p, t, s]),
+                "interval": [float(bound) for bound in interval[p, t, s]],
+            }
+            for p, (a, b) in enumerate(self.pairs.tolist())
+            for t, topics in enumerate(self.topic_sizes)
+            for s, systems in enumerate(self.system_sizes)
+        ]
+
+    def caption(self) -> str:
+        """What a table of this result must say."""
+        dropped = f" ({self.n_dropped} dropped)" if self.n_dropped else ""
+        return (
+            f"{COEFFICIENTS[self.coefficient]} of {len(self.measures)} measures; "
+            f"{self.n_samples} samples of {shown(self.topic_sizes)} of {self.n_topics} topics"
+            f"{dropped} and {shown(self.system_sizes)} of {self.n_systems} systems, without "
+            f"replacement; seed {self.seed}; steadyrank {__version__}."
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a cell."""
+        import pandas as pd
+
+        frame = pd.DataFrame(self.cells())
+        limits = np.array(frame.pop("interval").tolist()).reshape(-1, 2)
+        return frame.assign(interval_low=limits[:, 0], interval_high=limits[:, 1])
+
+    def __repr__(self) -> str:
+        return (
+            f"<AgreeResult: {self.coefficient} of {len(self.pairs)} pairs of measures at "
+            f"{len(self.topic_sizes)} topic and {len(self.system_sizes)} system sizes, "
+            f"{self.n_samples} samples; mean {mean_of_present(self.samples.ravel()):.3f}>"
+        )
+
+
+def _listed(limits: Interval | None) -> list[float] | None:
+    return None if limits is None else list(limits)
+
+
+def _intervals(samples: np.ndarray, confidence: float) -> np.ndarray:
+    """t intervals of means over the last axis, [..., 2]; NaN below two samples."""
+    mean = mean_of_present(samples)
+    n = (~np.isnan(samples)).sum(axis=-1)
+    square = np.nansum((samples - mean[..., None]) ** 2, axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.sqrt(square / (n - 1) / n)
+        half = special.stdtrit(n - 1.0, 0.5 + 0.5 * confidence) * error
+    return np.stack([mean - half, mean + half], axis=-1)

@@ -1,0 +1,114 @@
+"""Which measure tells more pairs of runs apart? Sakai's discriminative power."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.scores import Scores
+from steadyrank.notebook import shown_by
+from steadyrank.studies.compare.result import Test
+from steadyrank.words import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+from steadyrank.studies.compare.study import compare
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.compare.tables:power_text", listed=True)
+class DiscriminativePower:
+    """How well a measure tells the runs apart: Sakai's curve of sorted p-values."""
+
+    measure: str
+    share: float
+    """Share of the pairs whose p-value is at most alpha."""
+    needed_difference: float
+    """The smallest mean difference above which every pair was significant."""
+    pvalues: np.ndarray
+    """p-values of all pairs, from the largest down."""
+    test: Test
+    alpha: float
+    seed: int = 0
+
+    def caption(self) -> str:
+        """How many pairs the measure tells apart, by which test."""
+        return (
+            f"{self.measure}, {self.share:.1%} of {counted(len(self.pvalues), 'pair')} told apart "
+            f"by the {self.test} test, alpha {self.alpha:g}"
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row: the measure, the share of pairs told apart and the difference needed."""
+        import pandas as pd
+
+        keys = ("measure", "share", "needed_difference")
+        return pd.DataFrame([{key: getattr(self, key) for key in keys}])
+
+
+def discriminative_power(
+    scores: Scores,
+    *,
+    measures: Sequence[str] | None = None,
+    test: Test = "randomized-tukey",
+    alpha: float = 0.05,
+    n_samples: int = 10_000,
+    jobs: int | None = None,
+    rng: Rng = 0,
+) -> list[DiscriminativePower]:
+    """Compare measures by how many pairs of the same runs on the same topics they separate.
+
+    A measure that separates more is more sensitive, not more right. Uncorrected p-values, or the
+    simultaneous ones of a Tukey test.
+
+    Parameters
+    ----------
+    scores : Scores
+    measures : sequence of str, optional
+        All unless given.
+    test : str
+        As in `compare`.
+    alpha : float
+        Level of the tests.
+    n_samples : int
+        Of the resampling tests.
+    jobs : int, optional
+        Threads.
+    rng : int, Generator or None
+        Seed.
+
+    Notes
+    -----
+    Sakai, "Evaluating evaluation metrics based on the bootstrap", SIGIR 2006,
+    doi:10.1145/1148170.1148261.
+    """
+    seed = seed_from(rng)
+    found = []
+    for measure in measures or scores.measures:
+        result = compare(
+            scores,
+            measure=measure,
+            test=test,
+            correction="none",
+            alpha=alpha,
+            n_samples=n_samples,
+            jobs=jobs,
+            rng=seed,
+        )
+        missed = np.abs(result.difference[~result.significant])
+        found.append(
+            DiscriminativePower(
+                measure=result.measure,
+                share=result.significant_share,
+                needed_difference=float(missed.max(initial=0.0)),
+                pvalues=np.sort(result.pvalue)[::-1],
+                test=test,
+                alpha=alpha,
+                seed=seed,
+            )
+        )
+    return found
