@@ -93,7 +93,7 @@ def mutants_of(name: str, place: Path) -> Callable[[int], bool]:
 
 
 def commands(place: Path) -> Callable[[int], bool]:
-    from fuzz.command_cases import case, run_case, told, write_files
+    from fuzz.command_cases import case, check_answer, run_case, write_files
     from steadyrank import cli
     from steadyrank.cli import output
 
@@ -106,7 +106,7 @@ def commands(place: Path) -> Callable[[int], bool]:
         words = case(names[number % len(names)], number // len(names), files, place)
         with redirect_stdout(out), redirect_stderr(err):
             code = run_case(words)
-        told(code, err.getvalue())
+        check_answer(code, err.getvalue())
         return code != 0
 
     for number in range(len(names)):
@@ -193,24 +193,9 @@ def run_all(total: int, names: list[str], first: int, minutes: float, jobs: int)
     return 1 if failures else 0
 
 
-GUIDED = [
-    f"steadyrank.{name}"
-    for name in (
-        "data.read.csv_cells",
-        "data.read.score_files",
-        "data.read.run_info",
-        "data.interop.frames",
-        "data.interop.datasets",
-        "data.read.sources",
-        "measures.names",
-        "retrieval.engine.collections",
-        "retrieval.engine.topics",
-        "compute.stores",
-        "cli.topics",
-        "cli.inputs",
-        "cli.maker_options",
-    )
-]
+GUIDED = """data.read.csv_cells data.read.score_files data.read.run_info data.read.sources
+    data.interop.frames data.interop.datasets measures.names retrieval.engine.collections
+    retrieval.engine.topics compute.stores cli.topics cli.inputs cli.maker_options"""
 """Modules without kernels, which must not be changed before Numba sees them."""
 
 
@@ -223,9 +208,10 @@ def guided(name: str, seconds: float) -> None:
     # Kernels must not be changed, so what reads runs goes unguided.
     import steadyrank.data.read.runs
 
-    for module in GUIDED:
-        sys.modules.pop(module, None)  # loaded again, with its branches told
-    with atheris.instrument_imports(include=[*GUIDED, "csv", "json.decoder", "html"]):
+    modules = [f"steadyrank.{name}" for name in GUIDED.split()]
+    for module in modules:
+        sys.modules.pop(module, None)  # loaded again, with its branches instrumented
+    with atheris.instrument_imports(include=[*modules, "csv", "json.decoder", "html"]):
         import steadyrank.cli.inputs
         import steadyrank.cli.maker_options
         import steadyrank.cli.topics
@@ -243,16 +229,8 @@ def guided(name: str, seconds: float) -> None:
         def one(data: bytes) -> None:
             outcome(target, data, Path(folder) / "mutant")
 
-        atheris.Setup(
-            [
-                sys.argv[0],
-                f"-max_total_time={int(seconds)}",
-                "-rss_limit_mb=4096",
-                "-print_final_stats=1",
-                str(corpus),
-            ],
-            one,
-        )
+        limits = (f"-max_total_time={int(seconds)}", "-rss_limit_mb=4096", "-print_final_stats=1")
+        atheris.Setup([sys.argv[0], *limits, str(corpus)], one)
         atheris.Fuzz()
 
 

@@ -20,100 +20,20 @@ from fuzz.mutants import limited
 from fuzz.reader_targets import PARQUET_RUN, PARQUET_SCORES
 from steadyrank import cli
 
+ODD_NUMBERS = "nan inf -inf -1 0 1e999 1_0"
+ODD_MARKS = "' \" =1+1 -x \x1b[2J"
+ODD_VALUES = """( (?P< a{99999999999} * **/* [ %s {0} ../.. /dev/null . AP( AP(rel= AP@0
+    P@99999999999 nDCG(gains=(0,1) @ AP= =x AP(rel=2)=x.csv … 1,2,… 5,,6 , 1,2,…,999999999999 10% 1h
+    -5s 0s 1e400h irds:nosuch builtin?"""
 NASTY = (
-    "",
-    " ",
-    "nan",
-    "inf",
-    "-inf",
-    "-1",
-    "0",
-    "1e999",
-    "1_0",
-    "9" * 25,
-    "x",
-    "'",
-    '"',
-    "=1+1",
-    "-x",
-    "\x1b[2J",
-    "a\nb",
-    "\udce9",
-    "(",
-    "(?P<",
-    "a{99999999999}",
-    "*",
-    "**/*",
-    "[",
-    "%s",
-    "{0}",
-    "../..",
-    "/dev/null",
-    ".",
-    "AP(",
-    "AP(rel=",
-    "AP@0",
-    "P@99999999999",
-    "nDCG(gains=(0,1)",
-    "@",
-    "AP=",
-    "=x",
-    "AP(rel=2)=x.csv",
-    "…",
-    "1,2,…",
-    "5,,6",
-    ",",
-    "1,2,…,999999999999",
-    "10%",
-    "1h",
-    "-5s",
-    "0s",
-    "1e400h",
-    "irds:nosuch",
-    "builtin?",
-    "é" * 300,
-    "$x$",
-    "|",
-    "<b>",
-    "\\",
-    "\t",
+    *("", " ", *ODD_NUMBERS.split(), "9" * 25, "x", *ODD_MARKS.split(), "a\nb", "\udce9"),
+    *(*ODD_VALUES.split(), "é" * 300, "$x$", "|", "<b>", "\\", "\t"),
 )
 WHOLE = ("1", "2", "3", "5", "0", "-1")
-FRACTIONS = (
-    "0.05",
-    "0.1",
-    "0.5",
-    "0.9",
-    "0.01",
-    "0",
-    "1",
-    "-1",
-    "1e-300",
-    "1e-15",
-    "0.9999999999999999",
-    "nan",
-    "inf",
-)
+FRACTIONS = "0.05 0.1 0.5 0.9 0.01 0 1 -1 1e-300 1e-15 0.9999999999999999 nan inf"
 BIG = ("9999999999", "99999999999999999999999")
-SLOW_WHEN_BIG = (
-    "n_samples",
-    "trials",
-    "n_draws",
-    "samples_per_instance",
-    "shards",
-    "partitions",
-    "cluster_samples",
-    "csi",
-    "jobs",
-    "top",
-    "depth",
-    "pool_depth",
-    "csi_depth",
-    "top_shards",
-    "samples",
-    "topics",
-    "instances",
-)
+SLOW_WHEN_BIG = """n_samples trials n_draws samples_per_instance shards partitions cluster_samples
+    csi jobs top depth pool_depth csi_depth top_shards samples topics instances"""
 """Options that mean work or memory: asked for much, they may take much."""
 
 NAMES = {
@@ -158,48 +78,26 @@ NAMES = {
 
 ALWAYS = {
     # What keeps a command quick, unless a case says otherwise.
-    "simulate": ["--samples", "20"],
-    "topics": ["--trials", "5"],
-    "agree": ["--samples", "4"],
-    "compare": ["--samples", "50"],
-    "pools": ["--trials", "2"],
-    "instances": ["--no-posterior", "--samples", "20", "--samples-per-instance", "5"],
-    "grid": ["--stop-lists", "none", "--lexical", "none", "--models", "BM25"],
-    "shard": [
-        "--shards",
-        "2",
-        "--csi",
-        "1",
-        "--partitions",
-        "1",
-        "--cluster-samples",
-        "1",
-        "--sample",
-        "1",
-        "--sample-rate",
-        "0.5",
-        "--top-shards",
-        "1",
-    ],
-    "plan": ["--minimum-difference", "0.1"],
-    "components": ["--factors", "team"],
-    "report": ["--samples", "2"],
+    "simulate": "--samples 20",
+    "topics": "--trials 5",
+    "agree": "--samples 4",
+    "compare": "--samples 50",
+    "pools": "--trials 2",
+    "instances": "--no-posterior --samples 20 --samples-per-instance 5",
+    "grid": "--stop-lists none --lexical none --models BM25",
+    "shard": "--shards 2 --csi 1 --partitions 1 --cluster-samples 1 --sample 1 --sample-rate 0.5 "
+    "--top-shards 1",
+    "plan": "--minimum-difference 0.1",
+    "components": "--factors team",
+    "report": "--samples 2",
 }
 ONCE = ("doctor", "demo", "reproduce", "report")
 """Commands that take seconds on good input, so that cases mostly break them."""
 
 INFORMED = ("components", "instances", "pools")
 UNINFORMED = ("check", "simulate", "grid", "shard")
-WITH_SCORES = (
-    "compare",
-    "topics",
-    "agree",
-    "components",
-    "instances",
-    "plan",
-    "stability",
-    "report",
-)
+WITH_SCORES = "compare topics agree components instances plan stability report"
+ODD_SCORES = "holes constant lonely huge scores_parquet escape empty text nowhere qrels"
 
 
 def write_files(folder: Path) -> dict[str, str]:
@@ -242,28 +140,27 @@ def write_files(folder: Path) -> dict[str, str]:
         "unjudged": "99 0 d1 1\n",
         "escape": "topic,\x1b[2Ja,b\n1,0.5,0.25\n2,0.1,0.9\n",
     }
-    found = {"runs": str(runs), "folder": str(folder), "nowhere": str(folder / "no" / "where")}
+    paths = {"runs": str(runs), "folder": str(folder), "nowhere": str(folder / "no" / "where")}
     for name, text in files.items():
         path = folder / (f"{name}.jsonl" if name == "docs" else f"{name}.csv")
         path.write_text(text)
-        found[name] = str(path)
+        paths[name] = str(path)
     for name, data in {"scores_parquet": PARQUET_SCORES, "run_parquet": PARQUET_RUN}.items():
         (folder / name).write_bytes(data)
-        found[name] = str(folder / name)
+        paths[name] = str(folder / name)
     odd = folder / os.fsdecode(b"odd \xe9\n name.run")
     odd.write_bytes(next(runs.iterdir()).read_bytes())
-    found["odd"] = str(odd)
-    return found
+    return {**paths, "odd": str(odd)}
 
 
 @functools.cache
 def options_of(command: str) -> tuple[click.Option, ...]:
     context = click.Context(cli.group)
-    found = cli.group.get_command(context, command)
-    assert found is not None
+    named = cli.group.get_command(context, command)
+    assert named is not None
     return tuple(
         param
-        for param in found.params
+        for param in named.params
         if isinstance(param, click.Option) and param.name not in ("help", "version", "scheduler")
     )
 
@@ -271,8 +168,7 @@ def options_of(command: str) -> tuple[click.Option, ...]:
 def case(command: str, number: int, files: dict[str, str], place: Path) -> list[str]:
     """Command line `number` of a command; results go into `place`."""
     rng = np.random.default_rng([zlib.crc32(command.encode()), number])
-    words = [command, *_sources(command, rng, files)]
-    words += ALWAYS.get(command, [])
+    words = [command, *_sources(command, rng, files), *ALWAYS.get(command, "").split()]
     chosen = rng.choice(len(options_of(command)), size=rng.integers(0, 4), replace=False)
     for index in chosen:
         option = options_of(command)[index]
@@ -308,24 +204,11 @@ def _sources(command: str, rng: np.random.Generator, files: dict[str, str]) -> l
         return [["sakai2016"], ["nosuch"], []][rng.integers(3)]
     if command == "plan" and odd < 0.4:
         return ["--variance", "0.1", "--minimum-difference", "0.1", "--systems", "3"]
-    if command in WITH_SCORES and odd < 0.6:
+    if command in WITH_SCORES.split() and odd < 0.6:
         several = command == "agree" or rng.random() < 0.2
         measure = [] if several else ["-m", "AP"]
         good = ["long"] * 6 + ["wide"] * 3 * (not several)
-        name = pick(
-            *good,
-            "holes",
-            "constant",
-            "lonely",
-            "huge",
-            "scores_parquet",
-            "escape",
-            "empty",
-            "text",
-            "nowhere",
-            "qrels",
-        )
-        return ["--scores", name, *info, *measure]
+        return ["--scores", pick(*good, *ODD_SCORES.split()), *info, *measure]
     qrels = files["qrels"] if odd < 0.93 else pick("unjudged", "twice", "empty", "text", "folder")
     runs = [files["runs"]]
     if rng.random() > 0.9:
@@ -348,31 +231,26 @@ def _value(
     known: Sequence[str] = [text.format(**files) for text in NAMES.get(str(option.name), ())]
     if option.name in ("output", "plot", "out", "store", "cache"):
         suffixes = [".csv", ".json", ".svg", ".png", "", ".parquet", ".html", ".xyz"]
-        known = [str(place / f"out{suffix}") for suffix in suffixes] + [
-            files["nowhere"],
-            files["folder"],
-            files["text"] + "/x",
-        ]
-        if option.name == "output":
-            known.append("/dev/null/x")
-        return str(rng.choice(known))
+        targets = [str(place / f"out{suffix}") for suffix in suffixes]
+        targets += [files["nowhere"], files["folder"], files["text"] + "/x"]
+        return str(rng.choice(targets + ["/dev/null/x"] * (option.name == "output")))
     if isinstance(option.type, click.Path):
         known = list(files.values())
     elif isinstance(option.type, click.Choice):
         known = [str(choice) for choice in option.type.choices]
     elif isinstance(option.type, click.types.FloatParamType):
-        known = FRACTIONS
+        known = FRACTIONS.split()
     elif isinstance(option.type, click.types.IntParamType) or not known:
-        known = [*WHOLE, *(() if option.name in SLOW_WHEN_BIG else BIG)]
+        known = [*WHOLE, *(() if option.name in SLOW_WHEN_BIG.split() else BIG)]
     nasty = [
         text
         for text in NASTY
-        if option.name not in SLOW_WHEN_BIG or not text.strip().replace("_", "").isdigit()
+        if option.name not in SLOW_WHEN_BIG.split() or not text.strip().replace("_", "").isdigit()
     ]
     return str(rng.choice(known if rng.random() < 0.85 else nasty))
 
 
-def told(code: int, err: str) -> None:
+def check_answer(code: int, err: str) -> None:
     """Refuse what no command may tell: a traceback, several errors, none where it failed."""
     lines = [line for line in err.split("\n") if line]
     assert code in (0, 1, 2), f"exit code {code}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import steadyrank as sr
-from fuzz.mutants import Target, raw
+from fuzz.mutants import BARE, Target, raw
 
 RUN = "".join(
     f"{t} Q0 doc-{d:03d} {d} {20 - d}.{d}5{t} tag\n" for t in range(301, 304) for d in range(8)
@@ -16,49 +16,16 @@ JSONL = b"".join(
     for t in (1, 2)
     for d in range(4)
 )
-SEEDS = [RUN, QRELS, JSONL, RUN.replace(b"\n", b"\r\n"), RUN.replace(b" ", b"\t"), b"# c\n" + RUN]
-MORSELS = [
-    b"\n",
-    b"\r",
-    b"\r\n",
-    b"\x00",
-    b" ",
-    b"\t",
-    b"#",
-    b"\xff\xfe",
-    b"\xef\xbb\xbf",
-    b"nan",
-    b"inf",
-    b"-inf",
-    b"1e999",
-    b"1e-999",
-    b"-",
-    b".",
-    b"e",
-    b"0x1",
-    b"1_0",
-    b"99999999999999999999999999",
-    b"0.1234567890123456789012345",
-    b"{",
-    b"}",
-    b'"',
-    b"PAR1",
-    b"\x1f\x8b",
-    b"\x0b\x0c",
-    b"\x85",
-    b"x" * 70,
-    b"y" * 9000,
-    b"301 Q0 doc-001 1 5 tag\n",
-    b"301 0 doc-001 2\n",
-    "é".encode(),
-    b"\x7f",
+SEEDS = (RUN, QRELS, JSONL, RUN.replace(b"\n", b"\r\n"), RUN.replace(b" ", b"\t"), b"# c\n" + RUN)
+MORSELS = (
+    *BARE,
+    *b"1e-999 - . e 0x1 1_0 99999999999999999999999999 0.1234567890123456789012345".split(),
+    *b'{ } " PAR1 \x1f\x8b'.split(),
+    *(b"\x0b\x0c", b"\x85", b"x" * 70, b"y" * 9000),
+    *(b"301 Q0 doc-001 1 5 tag\n", b"301 0 doc-001 2\n", "é".encode(), b"\x7f"),
     b'{"query_id": null, "doc_id": [], "score": {}}\n',
-    b"1e5",
-    b"+5",
-    b"--5",
-    b"5e",
-    b"5e+",
-]
+    *b"1e5 +5 --5 5e 5e+".split(),
+)
 
 
 def plain_rows(path, value):
@@ -74,8 +41,8 @@ def check_run(path):
     run = sr.read_run(path, name_from="file")
     rows = plain_rows(path, 4)
     if rows is not None:
-        found = [(raw(t), raw(d), s) for t in run.topics for d, s in run.ranking(t)]
-        assert sorted(found) == sorted(rows)
+        read = [(raw(t), raw(d), s) for t in run.topics for d, s in run.ranking(t)]
+        assert sorted(read) == sorted(rows)
     assert run.blocks[0] == 0
     assert run.blocks[-1] == len(run) == len(run.documents)
     for topic in run.topics:
@@ -90,16 +57,14 @@ def check_qrels(path):
     qrels = sr.read_qrels(path)
     rows = plain_rows(path, 3)
     if rows is not None:
-        found = [(raw(t), raw(d), g) for t in qrels.topics for d, g in qrels.judgments(t).items()]
-        assert sorted(found) == sorted(set(rows))
+        read = [(raw(t), raw(d), g) for t in qrels.topics for d, g in qrels.judgments(t).items()]
+        assert sorted(read) == sorted(set(rows))
     assert qrels.blocks[-1] == len(qrels.grades)
     for topic in qrels.topics:
         assert all(abs(grade) <= 1000 for grade in qrels.judgments(topic).values())
 
 
 TARGETS = {
-    name: Target(
-        name=name, seeds=tuple(SEEDS), morsels=tuple(MORSELS), check=check, separators=b"\n "
-    )
+    name: Target(name=name, seeds=SEEDS, morsels=MORSELS, check=check, separators=b"\n ")
     for name, check in (("runs", check_run), ("qrels", check_qrels))
 }

@@ -9,7 +9,7 @@ import math
 import re
 import tempfile
 import warnings
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -56,34 +56,21 @@ SGML_DOCS = b"".join(
     b"</b> &#233;\n</TEXT>\n</DOC>\n" % d
     for d in range(4)
 )
+ALL_TOPICS = (TAB_TOPICS, TREC_TOPICS, TREC_TOPICS.lower())
+ALL_SGML = (SGML_DOCS, b"<FILE>\n" + SGML_DOCS + b"</FILE>\n")
 
 
-@cache
-def parquet(**columns: Any) -> bytes:
+def parquet(**columns: list[Any]) -> bytes:
     out = io.BytesIO()
-    pq.write_table(pa.table({key: list(values) for key, values in columns.items()}), out)
+    pq.write_table(pa.table(columns), out)
     return out.getvalue()
 
 
-def parquet_of(frame: dict[str, Any]) -> bytes:
-    return parquet(**{key: tuple(values) for key, values in frame.items()})
-
-
-PARQUET_SCORES = parquet_of(
-    {
-        "measure": ["AP"] * 4,
-        "run": ["a", "a", "b", "b"],
-        "topic": ["1", "2"] * 2,
-        "value": [0.5, 0.25, None, 1.0],
-    }
+PARQUET_SCORES = parquet(
+    measure=["AP"] * 4, run=[*"aabb"], topic=["1", "2"] * 2, value=[0.5, 0.25, None, 1.0]
 )
-PARQUET_RUN = parquet_of(
-    {
-        "query_id": ["1", "1", "2"],
-        "doc_id": ["d1", "d2", "d1"],
-        "score": [1.0, 2.0, 3.0],
-        "relevance": [0, 1, 2],
-    }
+PARQUET_RUN = parquet(
+    query_id=[*"112"], doc_id=["d1", "d2", "d1"], score=[1.0, 2.0, 3.0], relevance=[0, 1, 2]
 )
 
 
@@ -125,11 +112,11 @@ def plain_scores(
         wide = [(row[0], name, v) for row in rows for name, v in zip(across, row[1:], strict=True)]
         cells = [(("score", d, a) if runs_in_rows else ("score", a, d), v) for d, a, v in wide]
         names = [*across, *(row[0] for row in rows)]
-    found = {key: plain_number(value) for key, value in cells}
-    assert len(found) == len(cells)
+    scores = {key: plain_number(value) for key, value in cells}
+    assert len(scores) == len(cells)
     if not any(FORMULA.match(name) and not NUMBER.fullmatch(name) for name in names):
-        found = {tuple(map(undone, key)): value for key, value in found.items()}
-    return found
+        scores = {tuple(map(undone, key)): value for key, value in scores.items()}
+    return scores
 
 
 FORMULA = re.compile("[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-]")
@@ -161,8 +148,7 @@ def check_scores(path: Path, runs_in_rows: bool = False) -> None:
     assert sr.read_scores(again).labels == scores.labels
 
 
-def check_rows(path: Path) -> None:
-    check_scores(path, runs_in_rows=True)
+check_rows = partial(check_scores, runs_in_rows=True)
 
 
 def check_parquet_scores(path: Path) -> None:
@@ -177,7 +163,7 @@ def check_parquet_scores(path: Path) -> None:
 def check_run_info(path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = describe_runs(["r1", "r2", "r3"], run_info=path)
+        described = describe_runs(["r1", "r2", "r3"], run_info=path)
     header, *rows = csv_rows(text_of(path), ",")
     rows = [row for row in rows if any(row)]
     names = [*header, *(field for row in rows for field in row)]
@@ -189,14 +175,16 @@ def check_run_info(path: Path) -> None:
         assert fields.pop("run") == change(row[place])
         assert change(row[place]) not in expected
         expected[change(row[place])] = fields
-    assert found == {name: expected.get(name, {}) for name in ("r1", "r2", "r3")}
+    assert described == {name: expected.get(name, {}) for name in ("r1", "r2", "r3")}
 
 
-def json_rows(path: Path) -> list[dict[str, Any]]:
-    lines = unpacked(path).split(b"\n")
-    return [
-        json.loads(line) for line in lines if line.strip() and not line.strip().startswith(b"#")
-    ]
+DOCUMENT_NAMES = ("doc_id", "docno", "docid", "did", "document")
+
+
+def json_rows(path: Path, *, comments: bool = True) -> list[dict[str, Any]]:
+    """The objects of a file of JSON lines, in which lines with # may be comments."""
+    lines = (line.strip() for line in unpacked(path).split(b"\n"))
+    return [json.loads(line) for line in lines if line and not (comments and line[:1] == b"#")]
 
 
 def is_json(path: Path) -> bool:
@@ -208,36 +196,31 @@ def pick(row: dict[str, Any], *names: str) -> Any:
     return next(lower[name] for name in names if name in lower)
 
 
+def plain_table(path: Path, *values: str) -> list[tuple[bytes, bytes, float]]:
+    """Topic, document and the value of the first name that a line of JSON has."""
+    return [
+        (
+            raw(str(pick(row, "query_id", "qid", "q_id", "topic", "query"))),
+            raw(str(pick(row, *DOCUMENT_NAMES))),
+            float(pick(row, *values)),
+        )
+        for row in json_rows(path)
+    ]
+
+
 def check_table_run(path: Path) -> None:
     run = sr.read_run(path)
-    found = sorted((raw(t), raw(d), s) for t in run.topics for d, s in run.ranking(t))
+    read = sorted((raw(t), raw(d), s) for t in run.topics for d, s in run.ranking(t))
     if is_json(path):
-        rows = json_rows(path)
-        expected = [
-            (
-                raw(str(pick(row, "query_id", "qid", "q_id", "topic", "query"))),
-                raw(str(pick(row, "doc_id", "docno", "docid", "did", "document"))),
-                float(pick(row, "score", "sim")),
-            )
-            for row in rows
-        ]
-        assert found == sorted(expected)
-    assert all(t and d and not math.isnan(s) for t, d, s in found)
+        assert read == sorted(plain_table(path, "score", "sim"))
+    assert all(t and d and not math.isnan(s) for t, d, s in read)
 
 
 def check_table_qrels(path: Path) -> None:
     qrels = sr.read_qrels(path)
-    found = {(raw(t), raw(d), g) for t in qrels.topics for d, g in qrels.judgments(t).items()}
+    read = {(raw(t), raw(d), g) for t in qrels.topics for d, g in qrels.judgments(t).items()}
     if is_json(path):
-        expected = {
-            (
-                raw(str(pick(row, "query_id", "qid", "q_id", "topic", "query"))),
-                raw(str(pick(row, "doc_id", "docno", "docid", "did", "document"))),
-                float(pick(row, "relevance", "rel", "label", "grade", "score")),
-            )
-            for row in json_rows(path)
-        }
-        assert found == expected
+        assert read == {*plain_table(path, "relevance", "rel", "label", "grade", "score")}
 
 
 def decoded(path: Path) -> str:
@@ -283,19 +266,14 @@ def check_documents(path: Path) -> None:
     for document in documents:
         raw(document.id)
     if is_json(path):
-        assert [tuple(document) for document in documents] == list(
-            map(plain_document, json_rows_all(path))
-        )
+        expected = [plain_document(row) for row in json_rows(path, comments=False)]
     else:
-        assert [tuple(document) for document in documents] == plain_sgml(unpacked(path))
-
-
-def json_rows_all(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in unpacked(path).split(b"\n") if line.strip()]
+        expected = plain_sgml(unpacked(path))
+    assert [tuple(document) for document in documents] == expected
 
 
 def plain_document(row: dict[str, Any]) -> tuple[str, str]:
-    ids = (row.get(key) for key in ("id", "_id", "doc_id", "docno", "docid", "did", "document"))
+    ids = (row.get(key) for key in ("id", "_id", *DOCUMENT_NAMES))
     name = next(v for v in ids if isinstance(v, (str, int)) and not isinstance(v, bool))
     title = row.get("title") or ""
     text = next((row[key] or "" for key in ("text", "contents", "body") if key in row), "")
@@ -303,8 +281,8 @@ def plain_document(row: dict[str, Any]) -> tuple[str, str]:
 
 
 def plain_sgml(data: bytes) -> list[tuple[str, str]]:
-    """Documents found by cutting at tags, one after the other."""
-    found = []
+    """Documents by cutting at tags, one after the other."""
+    documents = []
     for piece in re.split(rb"</doc[ \t\n\r\f\v]*>", data, flags=re.I)[:-1]:
         opened = re.search(rb"<doc\b[^<>]*>", piece, re.I)
         if opened is None:
@@ -314,8 +292,8 @@ def plain_sgml(data: bytes) -> list[tuple[str, str]]:
         text = re.sub(rb"<(docno|docid|dochdr)\s*>.*?</\1\s*>", b" ", content, flags=re.I | re.S)
         text = re.sub(r"</?[A-Za-z!?][^<>]*>", " ", as_text(text))
         text = re.sub(r"&#[0-9]{4000,};?", "\N{REPLACEMENT CHARACTER}", text)  # no number to Python
-        found.append((as_text(name[1]).strip(), html.unescape(text)))
-    return found
+        documents.append((as_text(name[1]).strip(), html.unescape(text)))
+    return documents
 
 
 def as_text(data: bytes) -> str:
@@ -376,210 +354,78 @@ def check_settings(path: Path) -> None:
         assert json.loads(path.read_bytes()) == json.loads(stored(SETTINGS))
 
 
-CSV_MORSELS = (
-    b'"',
-    b'""',
-    b'"a,b"',
-    b'"a\nb"',
-    b"measure",
-    b"run",
-    b"topic",
-    b"value",
-    b"qid",
-    b"name",
-    b"Value",
-    b"score",
-    b"0.5",
-    b"",
-    b",,,",
-    b'"=x"',
-    b"=cmd|' /C calc'!A0",
-    b"''=x",
-    b" a ",
-    b"topic;a;b\n1;2;3\n",
-    b"AP,run1,301,0.1\n",
-    b"NaN",
-    b"NULL",
-    b"-0.5",
-    b"+.5",
-    b"team",
-)
-JSON_MORSELS = (
-    b"null",
-    b"[]",
-    b"{}",
-    b"true",
-    b'"\\ud800"',
-    b'"\\udc80"',
-    b'"\\u0000"',
-    b'"\\u001b[2J"',
-    b'""',
-    b"1e400",
-    b"-1",
-    b"1.0",
-    b'"id"',
-    b'"text"',
-    b'"title"',
-    b'"query_id"',
-    b'"qid"',
-    b'{"a": 1}\n',
-    b'{"query_id": "1", "doc_id": "d1", "score": 1, "relevance": 1}\n',
-    b"NaN",
-    b"Infinity",
-    b'"run"',
-    b'"tag"',
-    b'"a b"',
-    b'"\\n"',
-    b":",
-    b",",
-)
+CSV = {
+    "morsels": (
+        *(b'"', b'""', b'"a,b"', b'"a\nb"'),
+        *b"measure run topic value qid name Value score 0.5".split(),
+        *(b"", b",,,", b'"=x"', b"=cmd|' /C calc'!A0", b"''=x", b" a "),
+        *(b"topic;a;b\n1;2;3\n", b"AP,run1,301,0.1\n"),
+        *b"NaN NULL -0.5 +.5 team".split(),
+    ),
+    "separators": b"\n,",
+}
+JSON = {
+    "morsels": (
+        *rb'null [] {} true "\ud800" "\udc80" "\u0000" "\u001b[2J" "" 1e400 -1 1.0'.split(),
+        *b'"id" "text" "title" "query_id" "qid"'.split(),
+        b'{"a": 1}\n',
+        b'{"query_id": "1", "doc_id": "d1", "score": 1, "relevance": 1}\n',
+        *(b"NaN", b"Infinity", b'"run"', b'"tag"', b'"a b"', rb'"\n"', b":", b","),
+    ),
+    "separators": b"\n,:",
+}
 SGML_MORSELS = (
-    b"<DOC>",
-    b"</DOC>",
-    b"<DOCNO>",
-    b"</DOCNO>",
-    b"<DOCID> 1 </DOCID>",
-    b"<doc ",
-    b"<!-- ",
-    b"<?",
-    b"&amp;",
-    b"&#233;",
-    b"&#xffffffff;",
-    b"&#0;",
-    b"&#" + b"9" * 5000 + b";",
-    b"&lt;DOC&gt;",
-    b"<top>",
-    b"</top>",
-    b"<num>",
-    b"<title>",
-    b"<desc>",
-    b"<narr>",
-    b"Number:",
-    b"301",
-    b"<a" * 40,
-    b"\n" * 60,
-    b"\t",
+    *(b"<DOC>", b"</DOC>", b"<DOCNO>", b"</DOCNO>", b"<DOCID> 1 </DOCID>", b"<doc ", b"<!-- "),
+    *b"<? &amp; &#233; &#xffffffff; &#0;".split(),
+    *(b"&#" + b"9" * 5000 + b";", b"&lt;DOC&gt;"),
+    *b"<top> </top> <num> <title> <desc> <narr> Number: 301".split(),
+    *(b"<a" * 40, b"\n" * 60, b"\t"),
 )
+
+
+def sgml(separators: bytes = b"\n") -> dict[str, Any]:
+    return {"morsels": SGML_MORSELS, "separators": separators}
+
+
+def table(seed: bytes, other: bytes) -> dict[str, Any]:
+    """A file of Parquet, with the end of another to be mixed in."""
+    morsels = (b"PAR1", other[-200:])
+    return {"seeds": (seed,), "morsels": morsels, "separators": b"\x00\x15", "often_refused": 0.995}
+
+
+def kept(part: str) -> dict[str, Any]:
+    """A file of a store, which nothing but itself will do for."""
+    return {"seeds": (stored(part),), "packed": False, "often_refused": 1.0}
+
+
+RUN_TABLE = table(PARQUET_RUN, PARQUET_SCORES)
+STOP_LIST = b"the\na | article\n# no\n<w>of</w>\n"
+BLOCK = {"morsels": (b"PK\x03\x04", b"NUMPY"), "separators": b"\x00"}
 
 TARGETS = {
     target.name: target
     for target in (
+        Target(name="scores-long", seeds=LONGS, check=check_scores, **CSV),
+        Target(name="scores-wide", seeds=WIDES, check=check_scores, **CSV),
         Target(
-            name="scores-long",
-            seeds=LONGS,
-            morsels=CSV_MORSELS,
-            check=check_scores,
-            separators=b"\n,",
+            name="scores-rows", seeds=(WIDE,), check=partial(check_scores, runs_in_rows=True), **CSV
         ),
         Target(
-            name="scores-wide",
-            seeds=WIDES,
-            morsels=CSV_MORSELS,
-            check=check_scores,
-            separators=b"\n,",
+            name="scores-parquet", check=check_parquet_scores, **table(PARQUET_SCORES, PARQUET_RUN)
         ),
+        Target(name="run-info", seeds=(INFO,), check=check_run_info, **CSV),
+        Target(name="runs-jsonl", seeds=(JSON_RUN,), check=check_table_run, **JSON),
+        Target(name="qrels-jsonl", seeds=(JSON_RUN,), check=check_table_qrels, **JSON),
+        Target(name="runs-parquet", check=check_table_run, **RUN_TABLE),
+        Target(name="qrels-parquet", check=check_table_qrels, **RUN_TABLE),
+        Target(name="topics", seeds=ALL_TOPICS, check=check_topics, **sgml(b"\n\t<")),
+        Target(name="documents-jsonl", seeds=(JSON_DOCS,), check=check_documents, **JSON),
+        Target(name="documents-sgml", seeds=ALL_SGML, check=check_documents, **sgml(b"\n<")),
         Target(
-            name="scores-rows",
-            seeds=(WIDE,),
-            morsels=CSV_MORSELS,
-            check=check_rows,
-            separators=b"\n,",
+            name="documents-folder", seeds=(b"some words", SGML_DOCS), check=check_folder, **sgml()
         ),
-        Target(
-            name="scores-parquet",
-            seeds=(PARQUET_SCORES,),
-            morsels=(b"PAR1", PARQUET_RUN[-200:]),
-            check=check_parquet_scores,
-            separators=b"\x00\x15",
-            often_refused=0.995,
-        ),
-        Target(
-            name="run-info",
-            seeds=(INFO,),
-            morsels=CSV_MORSELS,
-            check=check_run_info,
-            separators=b"\n,",
-        ),
-        Target(
-            name="runs-jsonl",
-            seeds=(JSON_RUN,),
-            morsels=JSON_MORSELS,
-            check=check_table_run,
-            separators=b"\n,:",
-        ),
-        Target(
-            name="qrels-jsonl",
-            seeds=(JSON_RUN,),
-            morsels=JSON_MORSELS,
-            check=check_table_qrels,
-            separators=b"\n,:",
-        ),
-        Target(
-            name="runs-parquet",
-            seeds=(PARQUET_RUN,),
-            morsels=(b"PAR1", PARQUET_SCORES[-200:]),
-            check=check_table_run,
-            separators=b"\x00\x15",
-            often_refused=0.995,
-        ),
-        Target(
-            name="qrels-parquet",
-            seeds=(PARQUET_RUN,),
-            morsels=(b"PAR1", PARQUET_SCORES[-200:]),
-            check=check_table_qrels,
-            separators=b"\x00\x15",
-            often_refused=0.995,
-        ),
-        Target(
-            name="topics",
-            seeds=(TAB_TOPICS, TREC_TOPICS, TREC_TOPICS.lower()),
-            morsels=SGML_MORSELS,
-            check=check_topics,
-            separators=b"\n\t<",
-        ),
-        Target(
-            name="documents-jsonl",
-            seeds=(JSON_DOCS,),
-            morsels=JSON_MORSELS,
-            check=check_documents,
-            separators=b"\n,:",
-        ),
-        Target(
-            name="documents-sgml",
-            seeds=(SGML_DOCS, b"<FILE>\n" + SGML_DOCS + b"</FILE>\n"),
-            morsels=SGML_MORSELS,
-            check=check_documents,
-            separators=b"\n<",
-        ),
-        Target(
-            name="documents-folder",
-            seeds=(b"some words", SGML_DOCS),
-            morsels=SGML_MORSELS,
-            check=check_folder,
-        ),
-        Target(
-            name="stop-lists",
-            seeds=(b"the\na | article\n# no\n<w>of</w>\n",),
-            morsels=SGML_MORSELS,
-            check=check_stop_list,
-        ),
-        Target(
-            name="store-block",
-            seeds=(stored("one.block"),),
-            morsels=(b"PK\x03\x04", b"NUMPY"),
-            check=check_block,
-            packed=False,
-            separators=b"\x00",
-            often_refused=1.0,
-        ),
-        Target(
-            name="store-settings",
-            seeds=(stored(SETTINGS),),
-            morsels=JSON_MORSELS,
-            check=check_settings,
-            packed=False,
-            separators=b"\n,:",
-            often_refused=1.0,
-        ),
+        Target(name="stop-lists", seeds=(STOP_LIST,), check=check_stop_list, **sgml()),
+        Target(name="store-block", check=check_block, **BLOCK, **kept("one.block")),
+        Target(name="store-settings", check=check_settings, **JSON, **kept(SETTINGS)),
     )
 }

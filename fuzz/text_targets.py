@@ -59,9 +59,9 @@ def check_pattern(path: Path) -> None:
     pattern = text_of(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = first_group(pattern, NAME)
+        group = first_group(pattern, NAME)
         match = re.compile(pattern).search(NAME)
-    assert found == ((match[1] or NAME) if match else NAME)
+    assert group == ((match[1] or NAME) if match else NAME)
 
 
 def check_budget(path: Path) -> None:
@@ -73,58 +73,12 @@ def check_budget(path: Path) -> None:
     assert seconds > 0
 
 
-MORSELS = tuple(
-    text.encode()
-    for text in (
-        "(",
-        ")",
-        "()",
-        "@",
-        "@10",
-        "=",
-        ",",
-        ".",
-        "rel",
-        "rel=2",
-        "p=.8",
-        "gains=(0,1,3)",
-        "…",
-        "...",
-        "5",
-        "10",
-        "map",
-        "ndcg_cut.10,20",
-        "P_10",
-        "nDCG",
-        "Rprec",
-        "rbp.8",
-        "'exp-log2'",
-        "max_rel",
-        "1h",
-        "2m",
-        "s",
-        "(?:",
-        "(?P<n>",
-        "[",
-        "]",
-        "|",
-        "*",
-        "+",
-        "?",
-        "{2}",
-        "{9999999999}",
-        "(?i)",
-        "\\1",
-        "\\",
-        "$",
-        "^",
-        "(.)",
-        "True",
-        "beta=1e999",
-        "nan",
-        "x" * 300,
-        "%",
-    )
+MORSELS = (
+    *b"( ) () @ @10 = , . rel rel=2 p=.8 gains=(0,1,3)".split(),
+    "…".encode(),
+    *b"... 5 10 map ndcg_cut.10,20 P_10 nDCG Rprec rbp.8 'exp-log2' max_rel 1h 2m s".split(),
+    *rb"(?: (?P<n> [ ] | * + ? {2} {9999999999} (?i) \1 \ $ ^ (.) True beta=1e999 nan".split(),
+    *(b"x" * 300, b"%"),
 )
 
 
@@ -140,21 +94,13 @@ def target(name: str, check: object, *seeds: str, separators: bytes = b",") -> T
     )  # type: ignore[arg-type]
 
 
+MEASURES = """AP nDCG(dcg='exp-log2')@10 P.5,10 nDCG(gains=(0,1,3))@20 RBP(p=.8) ndcg_cut_10
+    Q(beta=1)@10 map"""
+
 TARGETS = {
-    each.name: each
-    for each in (
-        target(
-            "measure-names",
-            check_measures,
-            "AP",
-            "nDCG(dcg='exp-log2')@10",
-            "P.5,10",
-            "nDCG(gains=(0,1,3))@20",
-            "RBP(p=.8)",
-            "ndcg_cut_10",
-            "Q(beta=1)@10",
-            "map",
-        ),
+    made.name: made
+    for made in (
+        target("measure-names", check_measures, *MEASURES.split()),
         target("assignments", check_assignment, "AP(rel=2)=ap.csv", "AP", "a=b=c", separators=b"="),
         target("lists-of-names", check_names, "BM25(k1=0.9,b=0.4),PL2", "none, lucene"),
         target("lists-of-sizes", check_sizes, "5,10,20", "5,10,…,25", "10,20,..."),

@@ -9,7 +9,7 @@ import shutil
 
 import pytest
 
-from fuzz.command_cases import ONCE, case, run_case, told, write_files
+from fuzz.command_cases import ONCE, case, check_answer, run_case, write_files
 from fuzz.mutants import BUDGET
 from steadyrank import cli
 
@@ -51,7 +51,7 @@ def test_commands_answer_whatever_they_are_given(tmp_path, files, capsys, monkey
         try:
             codes.append(run_case(words))
             out, err = capsys.readouterr()
-            told(codes[-1], err)
+            check_answer(codes[-1], err)
             if codes[-1] == 0 and "-o" not in words:
                 check_output(words, out)
             assert not list(place.rglob(".out*")), "a temporary file was left"

@@ -1,7 +1,7 @@
 """Mutants through every reader: an error of ours, or what a plain parse finds; never a crash.
 
 20,000 mutants and command lines in all by default; STEADYRANK_FUZZ=1000000 for the long mode, which
-`fuzz/fuzz.py` runs in processes of limited memory.
+`python -m fuzz` runs in processes of limited memory.
 """
 
 from __future__ import annotations
