@@ -276,12 +276,12 @@ def _rank(
     latents: np.ndarray, depth: int, systems: _Systems, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """The documents that each run returns, best first, and the scores it reports."""
-    found = np.argpartition(latents, -depth, axis=1)[:, -depth:]
+    retrieved = np.argpartition(latents, -depth, axis=1)[:, -depth:]
     # In the order of the documents first, which a stable sort by score then keeps in ties.
-    found.sort(axis=1)
-    scores = _scores(np.take_along_axis(latents, found, axis=1), systems, rng)
+    retrieved.sort(axis=1)
+    scores = _scores(np.take_along_axis(latents, retrieved, axis=1), systems, rng)
     order = np.argsort(-scores, axis=1, kind="stable")
-    return np.take_along_axis(found, order, axis=1), np.take_along_axis(scores, order, axis=1)
+    return np.take_along_axis(retrieved, order, axis=1), np.take_along_axis(scores, order, axis=1)
 
 
 def _scores(latents: np.ndarray, systems: _Systems, rng: np.random.Generator) -> np.ndarray:
@@ -298,7 +298,6 @@ def _scores(latents: np.ndarray, systems: _Systems, rng: np.random.Generator) ->
 
 
 def _is_pooled(design: TrackDesign) -> np.ndarray:
-    """Whether each run was pooled."""
     pooled = np.zeros(design.shape, bool)
     pooled[:, : design.pooled_per_team] = True
     return pooled.ravel()

@@ -208,7 +208,7 @@ def _read_or_make(versions: dict[str, str], file: str, progress: Progress | None
         kept = extract_docstrings(progress=progress)
         if folder is not None:
             _write_cache(folder / file, kept)
-    documents = {each.id: f"{each.title}\n{each.text}" for each in kept}
+    documents = {document.id: f"{document.title}\n{document.text}" for document in kept}
     return documents, _manifest(documents, versions)
 
 

@@ -39,72 +39,16 @@ STANDARD = "python"
 _FEWEST_WORDS = 5
 # Left out: tests, demonstrations, tools of the interpreter, modules that not every Python brings,
 # and those that newer versions have dropped, so that the names are the same almost everywhere.
-_LEFT_OUT = {
-    "aifc",
-    "antigravity",
-    "asynchat",
-    "asyncore",
-    "audioop",
-    "binhex",
-    "cgi",
-    "cgitb",
-    "chunk",
-    "crypt",
-    "curses",
-    "distutils",
-    "encodings",
-    "ensurepip",
-    "genericpath",
-    "idlelib",
-    "imghdr",
-    "imp",
-    "lib2to3",
-    "mailcap",
-    "msilib",
-    "msvcrt",
-    "nis",
-    "nntplib",
-    "nt",
-    "ntpath",
-    "nturl2path",
-    "ossaudiodev",
-    "pipes",
-    "posix",
-    "pydoc_data",
-    "readline",
-    "smtpd",
-    "sndhdr",
-    "spwd",
-    "sre_compile",
-    "sre_constants",
-    "sre_parse",
-    "sunau",
-    "telnetlib",
-    "test",
-    "this",
-    "tkinter",
-    "turtle",
-    "turtledemo",
-    "uu",
-    "winreg",
-    "winsound",
-    "xdrlib",
-    "xxlimited",
-    "xxlimited_35",
-    "xxsubtype",
-    "numpy.compat",
-    "numpy.conftest",
-    "numpy.core",
-    "numpy.distutils",
-    "numpy.f2py",
-    "numpy.version",
-    "scipy.conftest",
-    "scipy.misc",
-    "scipy.version",
-    "matplotlib.pylab",
-    "matplotlib.sphinxext",
-    "matplotlib.testing",
-}
+_LEFT_OUT_NAMES = """
+    aifc antigravity asynchat asyncore audioop binhex cgi cgitb chunk crypt curses distutils
+    encodings ensurepip genericpath idlelib imghdr imp lib2to3 mailcap msilib msvcrt nis nntplib
+    nt ntpath nturl2path ossaudiodev pipes posix pydoc_data readline smtpd sndhdr spwd sre_compile
+    sre_constants sre_parse sunau telnetlib test this tkinter turtle turtledemo uu winreg winsound
+    xdrlib xxlimited xxlimited_35 xxsubtype numpy.compat numpy.conftest numpy.core numpy.distutils
+    numpy.f2py numpy.version scipy.conftest scipy.misc scipy.version matplotlib.pylab
+    matplotlib.sphinxext matplotlib.testing
+"""
+_LEFT_OUT = set(_LEFT_OUT_NAMES.split())
 _TESTS = {"tests", "test", "testutils", "conftest"}
 # pandas says which modules are public; below pandas.core and pandas.io, names tell nothing.
 _PANDAS = re.compile(
@@ -200,11 +144,11 @@ def _entries(library: Library, progress: Progress | None) -> Iterator[Entry]:
     compiled: dict[tuple[str, str], str] = {}
     for done, home in enumerate(public):
         module = library.module(home)
-        shown = _KNOWN_AS.get(home, home)
+        known_as = _KNOWN_AS.get(home, home)
         if module is not None and module.doc and not is_deprecated(module.doc):
-            yield Entry(shown, "", module.doc)
+            yield Entry(known_as, "", module.doc)
         for name, origin in _public_names(library, home):
-            public_name = f"{shown}.{name}"
+            public_name = f"{known_as}.{name}"
             if isinstance(origin, Definition):
                 best = names.get(id(origin))
                 if best is None or _rank(public_name, origin) < _rank(best[0], origin):
@@ -333,8 +277,8 @@ def _lineage(
 def _signature(definition: Definition) -> str:
     arguments = definition.arguments
     if definition.is_class:
-        made = definition.members.get("__init__")
-        arguments = None if made is None else made.arguments
+        constructor = definition.members.get("__init__")
+        arguments = None if constructor is None else constructor.arguments
     if arguments is None:
         return ""
     return f"({ast.unparse(_bare(arguments))})"
@@ -344,11 +288,11 @@ def _bare(arguments: ast.arguments) -> ast.arguments:
     """Arguments without annotations, and without self or cls."""
     bare = copy.copy(arguments)
     for kind in ("posonlyargs", "args", "kwonlyargs"):
-        kept = [ast.arg(arg=each.arg) for each in getattr(arguments, kind)]
+        kept = [ast.arg(arg=argument.arg) for argument in getattr(arguments, kind)]
         setattr(bare, kind, kept)
     for kind in ("vararg", "kwarg"):
-        each = getattr(arguments, kind)
-        setattr(bare, kind, None if each is None else ast.arg(arg=each.arg))
+        argument = getattr(arguments, kind)
+        setattr(bare, kind, None if argument is None else ast.arg(arg=argument.arg))
     first = bare.posonlyargs or bare.args
     if first and first[0].arg in ("self", "cls"):
         del first[0]

@@ -127,7 +127,7 @@ def _blocks(statement: ast.stmt) -> Iterator[tuple[bool, Sequence[ast.stmt]]]:
 
 
 def _definition(node: _Function | ast.ClassDef, module: str) -> Definition | None:
-    decorators = {_last(_dotted(each)) for each in node.decorator_list}
+    decorators = {_last(_dotted(decorator)) for decorator in node.decorator_list}
     if decorators & _NOT_DOCUMENTED:
         return None
     definition = Definition(
@@ -182,17 +182,17 @@ def _last(dotted: str) -> str:
 
 def _read_import(statement: ast.Import | ast.ImportFrom, module: Module, *, only_new: bool) -> None:
     if isinstance(statement, ast.Import):
-        for each in statement.names:
-            name = each.asname or each.name.partition(".")[0]
-            module.links.setdefault(name, (each.name if each.asname else name, ""))
+        for alias in statement.names:
+            name = alias.asname or alias.name.partition(".")[0]
+            module.links.setdefault(name, (alias.name if alias.asname else name, ""))
         return
     home = _absolute(statement, module)
-    for each in statement.names:
-        name = each.asname or each.name
-        if each.name == "*":
+    for alias in statement.names:
+        name = alias.asname or alias.name
+        if alias.name == "*":
             module.stars.append(home)
         elif not (only_new and name in module.links):
-            module.links[name] = (home, each.name)
+            module.links[name] = (home, alias.name)
 
 
 def _absolute(statement: ast.ImportFrom, module: Module) -> str:
@@ -246,7 +246,7 @@ def _strings(node: ast.expr) -> list[str] | None:
         return None if left is None or right is None else [*left, *right]
     if not isinstance(node, (ast.List, ast.Tuple, ast.Set)):
         return None
-    values = [each.value for each in node.elts if isinstance(each, ast.Constant)]
+    values = [element.value for element in node.elts if isinstance(element, ast.Constant)]
     texts = [value for value in values if isinstance(value, str)]
     return texts if len(texts) == len(node.elts) else None
 
@@ -284,7 +284,7 @@ class Library:
             # A private module that computes its `__all__` lists what it makes, not what it uses.
             if module.lists_all or not (module.has_all and _last(name).startswith("_")):
                 own.append(module.links)
-            every = dict.fromkeys(each for names in own for each in names)
+            every = dict.fromkeys(name for names in own for name in names)
             for star in module.stars:
                 every |= self.offered(star)
             hidden = module.deleted
@@ -313,9 +313,9 @@ class Library:
         if name in module.aliases:
             return self.look_up(home, module.aliases[name])
         if name in module.makers:
-            made = self.look_up(home, module.makers[name])
-            is_maker = isinstance(made, Definition) and made.name == f"{name}{MAKER}"
-            return made if is_maker else None
+            called = self.look_up(home, module.makers[name])
+            is_maker = isinstance(called, Definition) and called.name == f"{name}{MAKER}"
+            return called if is_maker else None
         return self._find_in_stars(module, name)
 
     def _find_in_stars(self, module: Module, name: str) -> Origin:
@@ -324,7 +324,7 @@ class Library:
                 return self.find(star, name)
         # A computed `__all__` may say less than there is when it is read.
         origins = (self.find(star, name) for star in module.stars if star in self.files)
-        return next((each for each in origins if each is not None), None)
+        return next((origin for origin in origins if origin is not None), None)
 
     def look_up(self, home: str, dotted: str) -> Origin:
         """What a name such as `Base` or `package.module.Base` stands for inside a module."""

@@ -14,7 +14,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 from steadyrank.compute.executors import Progress
 from steadyrank.data.interop.datasets import PREFIX, is_dataset
@@ -22,6 +22,7 @@ from steadyrank.data.interop.frames import DOCUMENT_NAMES
 from steadyrank.data.read.sources import CHUNK, PathLike, base_name, find_files, open_bytes
 from steadyrank.errors import FormatError, InputError, MachineError, unknown_name
 from steadyrank.retrieval.builtin.collection import builtin_digest, builtin_documents, is_builtin
+from steadyrank.retrieval.engine.tokens import decoded
 
 Source = PathLike | Iterable[PathLike] | Mapping[str, str]
 """A file, several, a glob, a folder, `irds:NAME`, `builtin`, or {id: text}."""
@@ -166,12 +167,12 @@ def _watched(
         yield from documents
         return
     total = size if total is None else total
-    done = told = before
+    done = reported = before
     for document in documents:
         yield document
         done += document.size
-        if done - told >= total // 100 and done < before + size:
-            told = done
+        if done - reported >= total // 100 and done < before + size:
+            reported = done
             progress(done, total)
     progress(before + size, total)
 
@@ -181,10 +182,12 @@ def _files(source: PathLike | Iterable[PathLike]) -> list[Path]:
     if folder is None:
         return find_files(source)
     inside = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    shown = sorted(path for path in inside if not any(part.startswith(".") for part in path.parts))
-    if not shown:
+    visible = sorted(
+        path for path in inside if not any(part.startswith(".") for part in path.parts)
+    )
+    if not visible:
         raise InputError(f"{folder}: the folder holds no files")
-    return [folder / path for path in shown]
+    return [folder / path for path in visible]
 
 
 def _folder(source: PathLike | Iterable[PathLike]) -> Path | None:
@@ -269,7 +272,7 @@ def _sgml_documents(path: Path) -> Iterator[_SourceDocument]:
         start = opened.start() if opened else len(block)
         # Around documents, only tags may stand: of a prologue, or of an element around them all.
         if other := _ANY_TAG.sub(b"", block[:start]).strip():
-            raise FormatError(path, f"expected <DOC>, got {_decoded(other[:40])!r}", line)
+            raise FormatError(path, f"expected <DOC>, got {decoded(other[:40])!r}", line)
         if opened:
             first = line + block.count(b"\n", 0, start)
             name, text = _sgml_document(block[opened.end() :], path, first)
@@ -287,9 +290,11 @@ def _sgml_document(content: bytes, path: Path, line: int) -> tuple[str, str]:
     ended = _CLOSE_HEADER[b"docno"].search(content, opened.end()) if opened else None
     if opened is None or ended is None:
         raise FormatError(path, "this <DOC> has no <DOCNO>…</DOCNO>", line)
-    text = _TAG.sub(" ", _decoded(_without_header(content)))
-    name = _decoded(content[opened.end() : ended.start()]).strip()
-    return name, _unescaped(text) if "&" in text else text
+    text = _TAG.sub(" ", decoded(_without_header(content)))
+    name = decoded(content[opened.end() : ended.start()]).strip()
+    if "&" in text:
+        text = html.unescape(_OVERLONG.sub("\N{REPLACEMENT CHARACTER}", text))
+    return name, text
 
 
 def _without_header(content: bytes) -> bytes:
@@ -309,15 +314,11 @@ def _without_header(content: bytes) -> bytes:
     return b"".join([*kept, content[place:]])
 
 
-def _unescaped(text: str) -> str:
-    return html.unescape(_OVERLONG.sub("\N{REPLACEMENT CHARACTER}", text))
-
-
 def _sgml_blocks(path: Path) -> Iterator[bytes]:
     """The file in pieces that each end with a `</DOC>`, and the rest."""
     with open_bytes(path) as stream:
         kept, searched = bytearray(), 0
-        for piece in _pieces(stream):
+        while piece := stream.read(CHUNK):
             kept += piece
             start = 0
             for end in [closed.end() for closed in _CLOSE_DOC.finditer(kept, searched)]:
@@ -330,24 +331,12 @@ def _sgml_blocks(path: Path) -> Iterator[bytes]:
         yield bytes(kept)
 
 
-def _pieces(stream: BinaryIO) -> Iterator[bytes]:
-    while piece := stream.read(CHUNK):
-        yield piece
-
-
 def _text_document(path: Path, folder: Path) -> Iterator[_SourceDocument]:
     with open_bytes(path) as stream:
         raw = stream.read()
     below = path.relative_to(folder).with_name(base_name(path).removesuffix(".txt"))
-    text = _decoded(raw.removeprefix(_BOM))
+    text = decoded(raw.removeprefix(_BOM))
     yield _SourceDocument(below.as_posix(), text, path, 1, len(raw))
-
-
-def _decoded(raw: bytes) -> str:
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:  # as the first collections are
-        return raw.decode("latin-1")
 
 
 def _dataset(dataset: str) -> Any:

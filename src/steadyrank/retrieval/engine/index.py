@@ -74,13 +74,16 @@ def build_index(
     used = map_units(counts.words, frozenset(word for query in queries for word in query), unit)
     asked = [_units_of_query(query, stopped, used) for query in queries]
     is_stopped = _is_stopped(counts.words, stopped)
-    lengths = _lengths(counts, np.where(is_stopped, 0, used.total).astype(np.int32))
+    lengths = np.empty(len(counts.documents))
+    weight = np.where(is_stopped, 0, used.total).astype(np.int32)
+    index_kernels.weighted_lengths(counts.starts, counts.word, counts.count, weight, lengths)
     starts, document, count = _postings(counts, used, is_stopped, _is_asked(asked, used))
     df = np.diff(starts)
     present = np.flatnonzero(df)
     place = np.full(len(df), -1, np.int64)
     place[present] = np.arange(len(present))
     query_starts, query_unit, query_count = _queries(asked, place)
+    total = np.concatenate([[0.0], np.cumsum(count, dtype=np.float64)])  # exact below 2^53
     return Index(
         documents=counts.documents,
         lengths=lengths,
@@ -90,7 +93,7 @@ def build_index(
         document=document,
         count=count,
         df=df[present].astype(np.float64),
-        cf=_sums(count, starts)[present],
+        cf=np.diff(total[starts])[present],
         topics=tuple(topics),
         query_starts=query_starts,
         query_unit=query_unit,
@@ -136,12 +139,6 @@ def _is_asked(asked: list[list[tuple[int, int]]], used: UnitMap) -> np.ndarray:
     return mask
 
 
-def _lengths(counts: WordCounts, weight: np.ndarray) -> np.ndarray:
-    lengths = np.empty(len(counts.documents))
-    index_kernels.weighted_lengths(counts.starts, counts.word, counts.count, weight, lengths)
-    return lengths
-
-
 def _postings(
     counts: WordCounts, used: UnitMap, is_stopped: np.ndarray, is_asked: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -177,9 +174,3 @@ def _queries(
     starts = np.concatenate([[0], np.cumsum([len(query) for query in known])]).astype(np.int64)
     pairs = np.array([pair for query in known for pair in query], np.int32).reshape(-1, 2)
     return starts, np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
-
-
-def _sums(count: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    total = np.concatenate([[0.0], np.cumsum(count, dtype=np.float64)])  # exact below 2^53
-    sums: np.ndarray = np.diff(total[starts])
-    return sums

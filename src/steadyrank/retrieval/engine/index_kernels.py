@@ -42,18 +42,18 @@ def merge_postings(
         for entry in range(unit_starts[unit], unit_starts[unit + 1]):
             word = unit_word[entry]
             for posting in range(word_starts[word], word_starts[word + 1]):
-                each = np.int64(document[posting])
-                sums[each] += count[posting] * times[entry]
-                marks[each >> 6] |= WORD(1) << WORD(each & 63)
+                number = np.int64(document[posting])
+                sums[number] += count[posting] * times[entry]
+                marks[number >> 6] |= WORD(1) << WORD(number & 63)
         if unit_starts[unit] < unit_starts[unit + 1]:
             for block in range(len(marks)):
                 bits = marks[block]
                 marks[block] = WORD(0)
                 while bits != WORD(0):
-                    each = 64 * block + np.int64(trailing_zeros(bits))
+                    number = 64 * block + np.int64(trailing_zeros(bits))
                     bits &= bits - WORD(1)
-                    documents[end] = each
-                    counts[end] = sums[each]
-                    sums[each] = 0
+                    documents[end] = number
+                    counts[end] = sums[number]
+                    sums[number] = 0
                     end += 1
         starts[unit + 1] = end

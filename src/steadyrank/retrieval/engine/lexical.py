@@ -67,10 +67,10 @@ class UnitMap:
 @functools.lru_cache(maxsize=len(UNITS))
 def map_units(words: tuple[str, ...], topic_words: frozenset[str], unit: str) -> UnitMap:
     """The units of a collection's words, as far as topics of these words can use them."""
-    asked = sorted(topic_words)
-    asked_units = units_of(asked, unit)
-    units = sorted({each for group in asked_units for each in group})
-    place = {each: i for i, each in enumerate(units)}
+    query_words = sorted(topic_words)
+    asked_units = units_of(query_words, unit)
+    units = sorted({form for group in asked_units for form in group})
+    place = {form: i for i, form in enumerate(units)}
     size = gram_size(unit)
     if size is None:
         code = np.array([place.get(stem, -1) for stem in stem_words(words, unit)], np.int64)
@@ -89,8 +89,8 @@ def map_units(words: tuple[str, ...], topic_words: frozenset[str], unit: str) ->
         times=times.astype(np.int32),
         total=total,
         of_topics={
-            word: tuple(place[each] for each in group)
-            for word, group in zip(asked, asked_units, strict=True)
+            word: tuple(place[form] for form in group)
+            for word, group in zip(query_words, asked_units, strict=True)
         },
     )
 

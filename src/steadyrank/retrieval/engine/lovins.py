@@ -101,42 +101,12 @@ _LONGEST = max(map(len, ENDINGS))
 
 _DOUBLES = frozenset(letter * 2 for letter in "bdglmnprst")
 
-_RESPELLED = {
-    "iev": "ief",
-    "uct": "uc",
-    "umpt": "um",
-    "rpt": "rb",
-    "urs": "ur",
-    "istr": "ister",
-    "metr": "meter",
-    "olv": "olut",
-    "ul": "l",
-    "bex": "bic",
-    "dex": "dic",
-    "pex": "pic",
-    "tex": "tic",
-    "ax": "ac",
-    "ex": "ec",
-    "ix": "ic",
-    "lux": "luc",
-    "uad": "uas",
-    "vad": "vas",
-    "cid": "cis",
-    "lid": "lis",
-    "erid": "eris",
-    "pand": "pans",
-    "end": "ens",
-    "ond": "ons",
-    "lud": "lus",
-    "rud": "rus",
-    "her": "hes",
-    "mit": "mis",
-    "ent": "ens",
-    "ert": "ers",
-    "et": "es",
-    "yt": "ys",
-    "yz": "ys",
-}
+_TRANSFORMATIONS = """
+    iev:ief uct:uc umpt:um rpt:rb urs:ur istr:ister metr:meter olv:olut ul:l bex:bic dex:dic
+    pex:pic tex:tic ax:ac ex:ec ix:ic lux:luc uad:uas vad:vas cid:cis lid:lis erid:eris
+    pand:pans end:ens ond:ons lud:lus rud:rus her:hes mit:mis ent:ens ert:ers et:es yt:ys yz:ys
+"""
+_RESPELLED = dict(pair.split(":") for pair in _TRANSFORMATIONS.split())
 _NOT_AFTER = {"ul": "aoi", "end": "s", "her": "pt", "ent": "m", "et": "n"}
 _SPELLINGS = re.compile(
     "|".join(

@@ -182,31 +182,15 @@ class Weights:
 
     terms: search_kernels.Terms
     postings: search_kernels.Postings
-    term_count: np.ndarray
-    unit_rows: np.ndarray
-    tf: np.ndarray
-    dl: np.ndarray
-    df: np.ndarray
-    cf: np.ndarray
-    collection: tuple[float, float, float]
-    """Documents, tokens, mean length."""
+    statistics: tuple[Any, ...]
+    """What `fill_weights` takes after the terms and before a model's parameters."""
 
     def column(self, model: Model) -> np.ndarray:
         """The weights of every row of every term by one model."""
         column = np.empty(int(self.terms.rows[-1]))
-        weights_kernel(model.name)(
-            self.terms.unit,
-            self.term_count,
-            self.terms.rows,
-            self.unit_rows,
-            self.tf,
-            self.dl,
-            self.df,
-            self.cf,
-            self.collection,
-            tuple(map(float, model.parameters.values())),
-            column,
-        )
+        parameters = tuple(map(float, model.parameters.values()))
+        unit, rows = self.terms.unit, self.terms.rows
+        weights_kernel(model.name)(unit, rows, *self.statistics, parameters, column)
         return column
 
     def table(self, models: Sequence[Model]) -> np.ndarray:
@@ -237,6 +221,10 @@ def prepare_weights(index: Index) -> Weights:
     )
     example = row_posting[:n_rows]
     terms, unit, count = _terms(index)
+    n_documents = float(len(index.documents))
+    # Documents, tokens, mean length.
+    collection = (n_documents, index.tokens, index.tokens / max(n_documents, 1.0))
+    tf, dl = index.count[example].astype(np.float64), index.lengths[index.document[example]]
     return Weights(
         terms=search_kernels.Terms(
             starts=index.query_starts,
@@ -245,20 +233,8 @@ def prepare_weights(index: Index) -> Weights:
             rows=np.concatenate([[0], np.cumsum(np.diff(unit_rows)[unit])]).astype(np.int64),
         ),
         postings=search_kernels.Postings(starts=index.starts, document=index.document, row=row),
-        term_count=count,
-        unit_rows=unit_rows,
-        tf=index.count[example].astype(np.float64),
-        dl=index.lengths[index.document[example]],
-        df=index.df,
-        cf=index.cf,
-        collection=collection_of(index),
+        statistics=(count, unit_rows, tf, dl, index.df, index.cf, collection),
     )
-
-
-def collection_of(index: Index) -> tuple[float, float, float]:
-    """Documents, tokens and mean length of an index."""
-    n_documents = float(len(index.documents))
-    return n_documents, float(index.tokens), float(index.tokens) / max(n_documents, 1.0)
 
 
 def _terms(index: Index) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -69,7 +69,7 @@ def number_rows(starts, document, count, length_code, seen, row, row_posting, un
 
 
 def fill_weights(
-    term_unit, term_count, term_rows, unit_rows, tf, dl, df, cf, collection, parameters, column
+    term_unit, term_rows, term_count, unit_rows, tf, dl, df, cf, collection, parameters, column
 ):
     """The weights by one model, the global `weight`, of every row of every term of the topics."""
     n_documents, tokens, avgdl = collection
@@ -79,16 +79,9 @@ def fill_weights(
         out = column[term_rows[term] : term_rows[term + 1]]
         qtf = term_count[term]
         for i in range(len(out)):
+            p = first + i
             out[i] = weight(  # noqa: F821
-                tf[first + i],
-                dl[first + i],
-                df[unit],
-                cf[unit],
-                n_documents,
-                tokens,
-                avgdl,
-                qtf,
-                *parameters,
+                tf[p], dl[p], df[unit], cf[unit], n_documents, tokens, avgdl, qtf, *parameters
             )
 
 

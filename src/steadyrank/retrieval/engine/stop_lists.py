@@ -15,7 +15,7 @@ from pathlib import Path
 
 from steadyrank.data.read.sources import open_bytes
 from steadyrank.errors import FormatError, InputError, unknown_name
-from steadyrank.retrieval.engine.tokens import split_words
+from steadyrank.retrieval.engine.tokens import decoded, split_words
 
 _LUCENE = """a an and are as at be but by for if in into is it no not of on or such that the their
     then there these they this to was will with"""
@@ -75,11 +75,7 @@ def _usable(entries: Iterable[str]) -> frozenset[str]:
 
 def _read(path: Path) -> frozenset[str]:
     with open_bytes(path) as stream:
-        raw = stream.read()
-    try:
-        lines = raw.decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        lines = raw.decode("latin-1").splitlines()
+        lines = decoded(stream.read()).removeprefix("\ufeff").splitlines()
     words = _usable(
         entry for line in lines for entry in _TAG.sub(" ", _COMMENT.sub("", line)).split()
     )

@@ -34,6 +34,14 @@ def plain_words(text: str) -> bytes:
     return text.encode("utf-8", "replace").translate(_ASCII)
 
 
+def decoded(raw: bytes) -> str:
+    """Text in UTF-8, or else in Latin-1, as the first collections are."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
 def split_words(text: str) -> list[str]:
     """The words of a text, in order.
 

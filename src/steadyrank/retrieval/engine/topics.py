@@ -12,6 +12,7 @@ from steadyrank.data.interop import datasets
 from steadyrank.data.read.sources import PathLike, open_bytes
 from steadyrank.errors import FormatError, InputError, unknown_name
 from steadyrank.retrieval.builtin.collection import builtin_topics, is_builtin
+from steadyrank.retrieval.engine.tokens import decoded
 
 TOPIC_FIELDS = ("title", "desc", "narr")
 _IRDS_FIELDS = {"title": "title", "desc": "description", "narr": "narrative"}
@@ -73,11 +74,7 @@ def _dataset_topics(dataset: str, fields: tuple[str, ...]) -> dict[str, str]:
 def _trec_texts(path: Path, fields: tuple[str, ...]) -> Iterable[str]:
     """The fields of each topic in a file that `read_topics` could read."""
     with open_bytes(path) as stream:
-        raw = stream.read()
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        text = raw.decode("latin-1")
+        text = decoded(stream.read())
     starts = [match.start() for match in _TOP.finditer(text)]
     if not starts:
         raise FormatError(path, "topics of id<TAB>text have no desc or narr: ask for title alone")

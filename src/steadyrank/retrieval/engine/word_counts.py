@@ -215,30 +215,17 @@ def _transposed(
     return column_starts, rows, counts
 
 
+_NAMES, _COLUMNS = ("documents", "words"), ("starts", "word", "count")
+
+
 def _packed(counts: WordCounts) -> Arrays:
-    return {
-        "documents": _joined(counts.documents),
-        "words": _joined(counts.words),
-        "starts": counts.starts,
-        "word": counts.word,
-        "count": counts.count,
-    }
+    """Names, none of which holds a line end, as bytes."""
+    joined = ("\n".join(getattr(counts, key)).encode("utf-8", "surrogatepass") for key in _NAMES)
+    names = {key: np.frombuffer(raw, np.uint8) for key, raw in zip(_NAMES, joined, strict=True)}
+    return names | {key: getattr(counts, key) for key in _COLUMNS}
 
 
 def _unpacked(arrays: Arrays) -> WordCounts:
-    documents, words = (
-        tuple(arrays[name].tobytes().decode("utf-8", "surrogatepass").split("\n"))
-        for name in ("documents", "words")
-    )
-    return WordCounts(
-        documents=documents,
-        words=words,
-        starts=arrays["starts"],
-        word=arrays["word"],
-        count=arrays["count"],
-    )
-
-
-def _joined(names: tuple[str, ...]) -> np.ndarray:
-    """Names, none of which holds a line end, as bytes."""
-    return np.frombuffer("\n".join(names).encode("utf-8", "surrogatepass"), np.uint8)
+    joined = (arrays[key].tobytes().decode("utf-8", "surrogatepass") for key in _NAMES)
+    documents, words = (tuple(names.split("\n")) for names in joined)
+    return WordCounts(documents=documents, words=words, **{key: arrays[key] for key in _COLUMNS})

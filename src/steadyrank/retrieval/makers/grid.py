@@ -121,10 +121,8 @@ def grid(
     >>> scores.runs[:3], scores.run_info["lexical"][:3]
     (('none_none_BM25', 'none_none_PL2', 'none_porter_BM25'), ('none', 'none', 'porter'))
     """
-    components, study = _prepare(corpus, topics, **options)
+    _, study = _prepare(corpus, topics, **options)
     return score_runs(
-        _make,
-        partial(_plan, components, study),
         study,
         corpus=corpus,
         qrels=qrels,
@@ -159,8 +157,7 @@ def write_grid(
         As in `grid`.
     """
     components, study = _prepare(corpus, topics, **options)
-    written = write_runs(_make, partial(_plan, components, study), study, out=out)
-    return GridResult(**components._asdict(), **written)
+    return GridResult(**components._asdict(), **write_runs(study, out))
 
 
 class _Components(NamedTuple):
@@ -191,8 +188,18 @@ def _prepare(
     spellings = tuple(map(spelled, parsed))
     tasks, info = _tasks(stops, units, parsed)
     settings = {"makes": "grid", "stop_lists": stopped, "lexical": units, "models": spellings}
-    study = make_study(corpus, topics, tasks=tasks, info=info, settings=settings, **options)
-    return _Components(stops, units, spellings), study
+    components = _Components(stops, units, spellings)
+    study = make_study(
+        corpus,
+        topics,
+        make=_make,
+        plan=partial(_plan, components),
+        tasks=tasks,
+        info=info,
+        settings=settings,
+        **options,
+    )
+    return components, study
 
 
 def _listed(names: Names) -> tuple[str, ...]:
@@ -259,12 +266,12 @@ def _make(plan: _Plan, task: Task) -> Made:
     """The runs of one index by all models that are asked for."""
     stop_list, unit = task.what
     index = build_index(plan.counts, plan.topics, stop_list=stop_list, unit=unit)
-    asked = dict(zip(task.runs, plan.models, strict=True))
+    models = dict(zip(task.runs, plan.models, strict=True))
     if not task.score:
-        asked = {run: model for run, model in asked.items() if run in task.write}
-    rankings = search_all(index, asked.values(), depth=plan.depth, order=plan.order)
+        models = {run: model for run, model in models.items() if run in task.write}
+    rankings = search_all(index, models.values(), depth=plan.depth, order=plan.order)
     runs = (  # Nobody asks where judged documents stand unless there are judgments.
         (run, partial(ranking.to_run, run), partial(ranking.judged, plan.wanted))  # type: ignore[arg-type]
-        for run, ranking in zip(asked, rankings, strict=True)
+        for run, ranking in zip(models, rankings, strict=True)
     )
     return keep_and_score(task, plan.evaluation, runs)

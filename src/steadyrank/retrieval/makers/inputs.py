@@ -36,6 +36,7 @@ _AT_HOME = {
     "topics": ("topics.tsv", "topics.txt"),
     "judgments": ("qrels.txt", "qrels.tsv"),
 }
+_LACKING = {"topics": "(topics=): no file topics.tsv", "judgments": "(qrels=): no qrels.txt"}
 
 
 def _is_named(corpus: Any) -> bool:
@@ -52,10 +53,15 @@ def _at_home(corpus: Any, what: str) -> Path | None:
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
-def _check_there(corpus: Any) -> None:
-    """Where nothing is, nothing comes with it: the name is what is wrong."""
+def _named_or_at_home(source: Any, corpus: Any, what: str) -> Any:
+    """What is named, or what comes with the collection."""
+    if source is None:
+        source = corpus if _is_named(corpus) else _at_home(corpus, what)
+    if source is not None:
+        return source
     if isinstance(corpus, (str, os.PathLike)) and not Path(corpus).is_dir():
-        find_files(corpus)
+        find_files(corpus)  # where nothing is, nothing comes with it: the name is what is wrong
+    raise InputError(f"name the {what} {_LACKING[what]} is in the collection")
 
 
 def load_counts(
@@ -69,13 +75,7 @@ def load_counts(
 
 def load_topics(corpus: Any, topics: PathLike | Mapping[str, str] | None) -> dict[str, str]:
     """The topics named, or those that come with the collection."""
-    source: Any = topics
-    if source is None:
-        source = corpus if _is_named(corpus) else _at_home(corpus, "topics")
-    if source is None:
-        _check_there(corpus)
-        raise InputError("name the topics (topics=): no file topics.tsv is in the collection")
-    texts = read_topics(source)
+    texts = read_topics(_named_or_at_home(topics, corpus, "topics"))
     if not texts:
         raise InputError("there are no topics")
     return texts
@@ -83,12 +83,7 @@ def load_topics(corpus: Any, topics: PathLike | Mapping[str, str] | None) -> dic
 
 def load_judgments(corpus: Any, qrels: Any) -> Qrels:
     """The judgments named, or those that come with the collection."""
-    source = qrels
-    if source is None:
-        source = corpus if _is_named(corpus) else _at_home(corpus, "judgments")
-    if source is None:
-        _check_there(corpus)
-        raise InputError("name the judgments (qrels=): no qrels.txt is in the collection")
+    source = _named_or_at_home(qrels, corpus, "judgments")
     if is_builtin(source):
         return builtin_qrels()
     judged = judgments_of(source)
@@ -160,22 +155,22 @@ def make_evaluation(
             f"(topics: {min(names)!r}, qrels: {qrels.topics[0]!r})?"
         )
     recipes = [prepare(measure, qrels.max_grade) for measure in parsed]
-    _tell_of_barren_topics(qrels, recipes, no_relevant)
+    _warn_of_topics_without_relevant(qrels, recipes, no_relevant)
     return Evaluation(
         qrels=qrels, measures=parsed, recipes=recipes, missing=missing, no_relevant=no_relevant
     )
 
 
-def _tell_of_barren_topics(qrels: Qrels, recipes: list[Recipe], no_relevant: str) -> None:
+def _warn_of_topics_without_relevant(qrels: Qrels, recipes: list[Recipe], no_relevant: str) -> None:
     for level in sorted({recipe.level for recipe in recipes} - {ANY_GRADE}):
-        barren = int((qrels.best_grades < level).sum())
-        if barren:
+        lacking = int((qrels.best_grades < level).sum())
+        if lacking:
             of_grade = "" if level == 1 else f" of grade {level}"
             done = "0" if no_relevant == "zero" else "NaN"
             warnings.warn(
-                f"{barren} of {counted(len(qrels.topics), 'topic')} "
-                f"{by_number(barren, 'has', 'have')} no relevant document{of_grade}: "
-                f"{by_number(barren, 'it scores', 'they score')} {done}",
+                f"{lacking} of {counted(len(qrels.topics), 'topic')} "
+                f"{by_number(lacking, 'has', 'have')} no relevant document{of_grade}: "
+                f"{by_number(lacking, 'it scores', 'they score')} {done}",
                 SteadyrankWarning,
                 stacklevel=5,
             )

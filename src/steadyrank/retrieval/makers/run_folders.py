@@ -11,7 +11,7 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -161,22 +161,17 @@ def make_runs(
             values[task.name], lacking[task.name] = kept["values"], kept["lacking"]
         write = frozenset(run for run in task.runs if folder is not None and folder.lacks(run))
         if write or (score and kept is None):
-            left[task.name] = Task(
-                name=task.name,
-                runs=task.runs,
-                what=task.what,
-                write=write,
-                score=score and kept is None,
-                folder=None if is_elsewhere(pool) else folder,
-            )
+            target = None if is_elsewhere(pool) else folder
+            scoring = score and kept is None
+            left[task.name] = replace(task, write=write, score=scoring, folder=target)
     tell()
-    for task, made in finished_tasks(function, plan, list(left.values()), pool):
-        for name, text in made.texts.items():
+    for task, answer in finished_tasks(function, plan, list(left.values()), pool):
+        for name, text in answer.texts.items():
             folder.save(name, text)  # type: ignore[union-attr]
-        if made.values is not None and made.lacking is not None:
-            values[task.name], lacking[task.name] = made.values, made.lacking
+        if answer.values is not None and answer.lacking is not None:
+            values[task.name], lacking[task.name] = answer.values, answer.lacking
             if store is not None:
-                store.save(task.name, {"values": made.values, "lacking": made.lacking})
+                store.save(task.name, {"values": answer.values, "lacking": answer.lacking})
         written += len(task.write)
         del left[task.name]
         tell()
@@ -203,16 +198,11 @@ def finished_tasks(
             waiting[pool.submit(function, there, task)] = task
             if len(waiting) >= WINDOW:
                 wait(waiting, return_when=FIRST_COMPLETED)
-            yield from _taken([future for future in waiting if future.done()], waiting)
+            for future in [future for future in waiting if future.done()]:
+                yield waiting.pop(future), future.result()
         while waiting:
-            yield from _taken(wait(waiting, return_when=FIRST_COMPLETED).done, waiting)
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                yield waiting.pop(future), future.result()
     finally:
         for future in waiting:
             future.cancel()
-
-
-def _taken(
-    done: Iterable[Future[Made]], waiting: dict[Future[Made], Task]
-) -> Iterator[tuple[Task, Made]]:
-    for future in done:
-        yield waiting.pop(future), future.result()

@@ -49,10 +49,6 @@ from steadyrank.retrieval.makers.run_folders import (
 )
 from steadyrank.words import by_number, counted
 
-Maker = Callable[[Any, Task], Made]
-"""Makes the runs of a task by a plan."""
-Planner = Callable[[Evaluation | None], Any]
-"""Makes the plan: all that the tasks depend on, and what judgments ask of them."""
 MadeRun = tuple[str, Callable[[], Run], Callable[[], JudgedRun]]
 """A run's name, the run, and where judged documents stand in it, the latter two on demand."""
 
@@ -87,10 +83,6 @@ class WrittenRuns:
         """One dictionary a run, as run-info.csv has it."""
         return [{"run": run, **info} for run, info in zip(self.runs, self.run_info, strict=True)]
 
-    def caption(self) -> str:
-        """How many runs, and where."""
-        return f"{counted(len(self.runs), 'run')} in {self.folder}"
-
     def to_frame(self) -> Any:
         """One row a run, as a pandas frame."""
         import pandas as pd
@@ -99,9 +91,16 @@ class WrittenRuns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Work:
-    """The runs to make: by which tasks, what is known of them, and who does it."""
+class Study:
+    """A collection and its topics, the runs to make of them, by which tasks, and who does it."""
 
+    depth: int
+    counts: WordCounts
+    topics: Mapping[str, str]
+    make: Callable[[Any, Task], Made]
+    """Makes the runs of a task by a plan."""
+    plan: Callable[[Study, Evaluation | None], Any]
+    """Makes the plan: all that the tasks depend on, and what judgments ask of them."""
     tasks: tuple[Task, ...]
     info: tuple[Info, ...]
     settings: Mapping[str, Any]
@@ -116,20 +115,12 @@ class Work:
         return tuple(run for task in self.tasks for run in task.runs)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Study:
-    """A collection and its topics, and the runs to make of them."""
-
-    depth: int
-    counts: WordCounts
-    topics: Mapping[str, str]
-    work: Work
-
-
 def make_study(
     corpus: Any,
     topics: PathLike | Mapping[str, str] | None,
     *,
+    make: Callable[[Any, Task], Made],
+    plan: Callable[[Study, Evaluation | None], Any],
     tasks: tuple[Task, ...],
     info: tuple[Info, ...],
     settings: Mapping[str, Any],
@@ -146,19 +137,21 @@ def make_study(
     texts = load_topics(corpus, topics)
     counts = load_counts(corpus, cache=cache, progress=reading)
     common = {"version": __version__, "depth": depth, "data": digest_of(counts, texts)}
-    work = Work(
+    return Study(
+        depth=depth,
+        counts=counts,
+        topics=texts,
+        make=make,
+        plan=plan,
         tasks=tasks,
         info=info,
         settings={**settings, **common},
         progress=progress,
         pool={"jobs": jobs, "scheduler": scheduler, "executor": executor},
     )
-    return Study(depth=depth, counts=counts, topics=texts, work=work)
 
 
 def score_runs(
-    make: Maker,
-    plan: Planner,
     study: Study,
     *,
     corpus: Any,
@@ -178,20 +171,33 @@ def score_runs(
         missing=missing,
         no_relevant=no_relevant,
     )
-    harvest = _carry_out(make, plan, study.work, evaluation=evaluation, out=out, store=store)
-    return _make_scores(evaluation, study.work, harvest, **meta)
+    harvest = _carry_out(study, evaluation=evaluation, out=out, store=store)
+    _warn_of_lacking_topics(study.runs, harvest.lacking, evaluation)
+    columns = dict.fromkeys(key for row in study.info for key in row)
+    return Scores(
+        measures=tuple(map(str, evaluation.measures)),
+        runs=study.runs,
+        topics=evaluation.qrels.topics,
+        values=harvest.values.transpose(1, 0, 2),
+        run_info={key: tuple(row.get(key, "") for row in study.info) for key in columns},
+        meta={
+            "steadyrank": __version__,
+            "settings": {"missing": missing, "no_relevant": no_relevant},
+            **meta,
+        },
+    )
 
 
-def write_runs(make: Maker, plan: Planner, study: Study, *, out: PathLike) -> dict[str, Any]:
+def write_runs(study: Study, out: PathLike) -> dict[str, Any]:
     """Write all runs; returns the fields of `WrittenRuns`."""
-    harvest = _carry_out(make, plan, study.work, out=out)
+    harvest = _carry_out(study, out=out)
     return {
         "depth": study.depth,
         "n_documents": len(study.counts.documents),
         "n_topics": len(study.topics),
         "folder": Path(out),
-        "runs": study.work.runs,
-        "run_info": study.work.info,
+        "runs": study.runs,
+        "run_info": study.info,
         "written": harvest.written,
     }
 
@@ -223,56 +229,36 @@ def keep_and_score(task: Task, evaluation: Evaluation | None, runs: Iterable[Mad
 
 
 def _carry_out(
-    make: Maker,
-    plan: Planner,
-    work: Work,
+    study: Study,
     *,
     evaluation: Evaluation | None = None,
     out: PathLike | None = None,
     store: PathLike | None = None,
 ) -> Harvest:
     """Make the runs that are not there yet: write them to `out`, score them by `evaluation`."""
-    ready = plan(evaluation)
-    check_run_names(work.runs)
-    with workers(**work.pool) as pool:
-        folder = None if out is None else open_run_folder(out, work.settings)
+    plan = study.plan(study, evaluation)
+    check_run_names(study.runs)
+    with workers(**study.pool) as pool:
+        folder = None if out is None else open_run_folder(out, study.settings)
         kept = None
         if store is not None and evaluation is not None:
-            kept = open_store(store, {**work.settings, **evaluation.settings()})
+            kept = open_store(store, {**study.settings, **evaluation.settings()})
         harvest = make_runs(
-            make,
-            ready,
-            work.tasks,
+            study.make,
+            plan,
+            study.tasks,
             pool,
             folder=folder,
             store=kept,
             score=evaluation is not None,
-            progress=work.progress,
+            progress=study.progress,
         )
     if folder is not None:
-        folder.finish(work.runs, work.info)
+        folder.finish(study.runs, study.info)
     return harvest
 
 
-def _make_scores(evaluation: Evaluation, work: Work, harvest: Harvest, **meta: Any) -> Scores:
-    """The cube of all runs' scores, with what is known about them."""
-    _tell_of_lacking_topics(work.runs, harvest.lacking, evaluation)
-    columns = dict.fromkeys(key for row in work.info for key in row)
-    return Scores(
-        measures=tuple(map(str, evaluation.measures)),
-        runs=work.runs,
-        topics=evaluation.qrels.topics,
-        values=harvest.values.transpose(1, 0, 2),
-        run_info={key: tuple(row.get(key, "") for row in work.info) for key in columns},
-        meta={
-            "steadyrank": __version__,
-            "settings": {"missing": evaluation.missing, "no_relevant": evaluation.no_relevant},
-            **meta,
-        },
-    )
-
-
-def _tell_of_lacking_topics(
+def _warn_of_lacking_topics(
     runs: Sequence[str], lacking: np.ndarray, evaluation: Evaluation
 ) -> None:
     """Say which runs found nothing for a judged topic, or refuse, as `missing` says."""
@@ -289,4 +275,4 @@ def _tell_of_lacking_topics(
     zero = by_number(len(places), "it scores", "they score") + " 0 there"
     done = zero if evaluation.missing == "zero" else "these cells are left out"
     message = f"{who} nothing for judged topics ({first}): {done}"
-    warnings.warn(message, SteadyrankWarning, stacklevel=5)
+    warnings.warn(message, SteadyrankWarning, stacklevel=4)

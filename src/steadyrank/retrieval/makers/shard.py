@@ -100,9 +100,8 @@ class _Plan:
     evaluation: Evaluation | None
 
 
-def _partition(plan: _Plan, sample: int, partition: int) -> Partition:
+def _partition(plan: _Plan, numbers: Mapping[str, int]) -> Partition:
     design = plan.design
-    numbers = {"seed": plan.seed, "sample": sample, "partition": partition}
     if plan.vectors is None:
         return random_shards(len(plan.engine.order), n_shards=design.shards, **numbers)
     return topical_shards(
@@ -112,30 +111,20 @@ def _partition(plan: _Plan, sample: int, partition: int) -> Partition:
 
 def _make(plan: _Plan, task: Task) -> Made:
     """All instances of one partition; or exhaustive search, of one shard that is always chosen."""
+    design = plan.design
     if task.what is None:
         everything = np.zeros(len(plan.engine.order), np.int32)
         shards = make_shards(plan.engine, Partition(shard_of=everything, n_shards=1))
         choices = [all_shards(shards)]
     else:
-        sample, partition = task.what
-        shards = make_shards(plan.engine, _partition(plan, sample, partition))
-        choices = [
-            choose_shards(
-                plan.engine,
-                shards,
-                central_sample(
-                    shards.partition,
-                    rate=rate,
-                    seed=plan.seed,
-                    sample=sample,
-                    partition=partition,
-                    csi=csi,
-                ),
-                csi_depth=plan.design.csi_depth,
-                top_shards=plan.design.top_shards,
-            )
-            for rate, csi in plan.design.instances
-        ]
+        numbers = {"seed": plan.seed, **task.what}
+        shards = make_shards(plan.engine, _partition(plan, numbers))
+        samples = (
+            central_sample(shards.partition, rate=rate, csi=csi, **numbers)
+            for rate, csi in design.instances
+        )
+        depths = {"csi_depth": design.csi_depth, "top_shards": design.top_shards}
+        choices = [choose_shards(plan.engine, shards, sample, **depths) for sample in samples]
     runs = (
         (
             name,
@@ -184,19 +173,8 @@ def shard(
 
     Parameters
     ----------
-    corpus : object
-        What `count_words` takes; a folder with `docs.jsonl`, `topics.tsv` and `qrels.txt`,
-        `irds:NAME`, or `builtin` holds topics and judgments, too.
-    topics : path or mapping, optional
-        Each topic's text, or what `read_topics` takes.
-    qrels : object, optional
-        As in `evaluate`.
-    measures, missing, no_relevant : optional
-        As in `evaluate`.
-    out : path, optional
-        Folder to write the runs into, too.
-    store : path, optional
-        Folder that keeps finished scores, so that the same call again takes up where it stopped.
+    corpus, topics, qrels, measures, missing, no_relevant, out, store : optional
+        As in `grid`.
     **options
         `shards` of the collection are made `cluster_samples` x `partitions` times, by k-means on a
         `cluster_share` of the documents (`distance` "cosine", or "kl" as Kulkarni & Callan), or at
@@ -233,8 +211,6 @@ def shard(
         "seed": system.seed,
     }
     return score_runs(
-        _make,
-        partial(_plan, system, study),
         study,
         corpus=corpus,
         qrels=qrels,
@@ -269,8 +245,7 @@ def write_shards(
         As in `shard`.
     """
     system, study = _prepare(corpus, topics, **options)
-    written = write_runs(_make, partial(_plan, system, study), study, out=out)
-    return ShardResult(**system._asdict(), **written)
+    return ShardResult(**system._asdict(), **write_runs(study, out))
 
 
 class _System(NamedTuple):
@@ -308,9 +283,19 @@ def _prepare(
         "lexical": lexical,
         **asdict(design),
     }
-    study = make_study(corpus, topics, tasks=tasks, info=info, settings=settings, **making)
+    system = _System(design, model, stop_list, lexical, seed)
+    study = make_study(
+        corpus,
+        topics,
+        make=_make,
+        plan=partial(_plan, system),
+        tasks=tasks,
+        info=info,
+        settings=settings,
+        **making,
+    )
     check_sample(len(study.counts.documents), design)
-    return _System(design, model, stop_list, lexical, seed), study
+    return system, study
 
 
 def _tasks(design: ShardDesign) -> tuple[tuple[Task, ...], tuple[Info, ...]]:
@@ -322,7 +307,8 @@ def _tasks(design: ShardDesign) -> tuple[tuple[Task, ...], tuple[Info, ...]]:
     for sample, partition in product(range(design.cluster_samples), range(design.partitions)):
         rows = [design.info(sample, partition, *instance) for instance in design.instances]
         name = f"sample-{sample + 1}-partition-{partition + 1}"
-        tasks.append(Task(name=name, runs=tuple(map(_name, rows)), what=(sample, partition)))
+        what = {"sample": sample, "partition": partition}
+        tasks.append(Task(name=name, runs=tuple(map(_name, rows)), what=what))
         info += rows
     return tuple(tasks), tuple(info)
 

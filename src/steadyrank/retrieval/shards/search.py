@@ -46,7 +46,7 @@ def full_rankings(parts: Iterable[tuple[Index, DocumentOrder]], model: str) -> F
     ordered = [np.sort(np.concatenate(merged))[::-1] for merged in lists]
     keys = np.concatenate(ordered)
     return FullRankings(
-        starts=np.concatenate([[0], np.cumsum([len(each) for each in ordered])]).astype(np.int64),
+        starts=np.concatenate([[0], np.cumsum([*map(len, ordered)])]).astype(np.int64),
         keys=keys,
         document=(keys & np.uint64(0xFFFFFFFF)).astype(np.int32),
     )
