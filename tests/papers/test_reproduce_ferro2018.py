@@ -15,6 +15,7 @@ from steadyrank.papers.builtin import builtin_data
 from steadyrank.papers.data import PaperData
 from steadyrank.papers.ferro2018 import exhibits as ferro
 from steadyrank.papers.ferro2018 import printed
+from steadyrank.papers.model import Work
 
 GOLDEN = golden("ferro2018_tables_omega2")
 COLUMNS = {"tau": "tau", "tau_ap": "tauap"}
@@ -27,7 +28,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def made(data):
-    return ferro.ferro2018(data, budget="small", rng=3)
+    return ferro.ferro2018(data, Work(budget="small", seed=3))
 
 
 def by_text(claims):
@@ -175,4 +176,4 @@ def test_trends_are_told_apart():
 def test_one_measure_is_refused(data):
     alone = PaperData(words="", given=data.given.select(measures="AP"))
     with pytest.raises(InputError, match="give at least two"):
-        ferro.ferro2018(alone, budget="small")
+        ferro.ferro2018(alone, Work(budget="small"))

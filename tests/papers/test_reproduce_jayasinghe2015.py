@@ -27,6 +27,7 @@ from steadyrank.papers.jayasinghe2015.exhibits import (
 )
 from steadyrank.papers.jayasinghe2015.margins import EFFECTS, size_word
 from steadyrank.papers.jayasinghe2015.simulated import EQUAL_MEAN, MEAN_AT_HALF, expected_score
+from steadyrank.papers.model import Work
 
 VERDICTS = {
     # One draw for each cell agrees with the text, one for each instance does not; .5229, not .5.
@@ -63,7 +64,7 @@ def progress():
 def found(progress):
     data = builtin_data("instances", budget="small")
     return jayasinghe2015(
-        data, budget="small", rng=0, jobs=1, progress=lambda *done: progress.append(done)
+        data, Work(budget="small", jobs=1, progress=lambda *done: progress.append(done))
     )
 
 

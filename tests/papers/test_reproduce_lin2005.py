@@ -16,6 +16,7 @@ from steadyrank.errors import InputError
 from steadyrank.papers.data import PaperData
 from steadyrank.papers.lin2005 import exhibits as lin
 from steadyrank.papers.lin2005.theory import rate_by_williams
+from steadyrank.papers.model import Work
 
 WILLIAMS = golden("williams_erf")
 
@@ -43,7 +44,7 @@ def scores():
 
 @pytest.fixture(scope="module")
 def made(scores):
-    return lin.lin2005(PaperData(words="", given=scores), budget=600, rng=5)
+    return lin.lin2005(PaperData(words="", given=scores), Work(budget=600, seed=5))
 
 
 def claims(exhibit):
@@ -168,7 +169,7 @@ def test_fits_are_listed_with_their_residuals(made):
 
 def test_one_collection_is_enough(scores):
     only = scores.select(measures="hard", runs=scores.runs[12:], topics=scores.topics[40:])
-    made = lin.lin2005(PaperData(words="", given=only), budget="small")
+    made = lin.lin2005(PaperData(words="", given=only), Work(budget="small"))
     assert not any("hard and" in text for text in claims(exhibit(made, "table-1")))
     assert [figure.id for figure in exhibit(made, "equation-8").figures] == ["equation-8-figure"]
 
@@ -176,4 +177,4 @@ def test_one_collection_is_enough(scores):
 def test_too_little_is_refused(scores):
     few = PaperData(words="", given=scores.select(topics=scores.topics[40:43], measures="hard"))
     with pytest.raises(InputError, match="hard: .* at least 2 runs and 4 topics, got 12 and 3"):
-        lin.lin2005(few, budget="small")
+        lin.lin2005(few, Work(budget="small"))

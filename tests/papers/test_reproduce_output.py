@@ -19,8 +19,8 @@ from steadyrank.papers import output
 from steadyrank.papers import reproduce as workflow
 from steadyrank.papers.builtin import RATES, Kind, builtin_data
 from steadyrank.papers.data import paper_data, with_measures
-from steadyrank.papers.model import Claim, Exhibit, Reproduction
-from steadyrank.papers.parts import budgeted, cell, increases, page_table
+from steadyrank.papers.model import Claim, Exhibit, Reproduction, Work
+from steadyrank.papers.parts import cell, increases, page_table
 from steadyrank.present.table import Cell, to_terminal
 
 
@@ -196,7 +196,7 @@ def test_unknown_papers_and_budgets_are_named():
     with pytest.raises(InputError, match="samples must be a whole number from 2 on, got 1"):
         sr.reproduce("lin2005", n_samples=1)
     with pytest.raises(InputError, match="budget is"):
-        budgeted("tiny", small=1, full=2)
+        Work(budget="tiny").number(small=1, full=2)
 
 
 def test_data_come_in_one_way_only(scores):
@@ -216,13 +216,19 @@ def test_runs_are_described_and_scored_as_asked(tmp_path):
         tmp_path / "qrels.txt",
         measures=["P@5"],
         team_from=r"^(te)am",
-        missing="skip",
+        scoring={"missing": "skip"},
     )
     assert data.words == "2 runs on 4 judged topics"
     assert [run.info["team"] for run in data.runs] == ["te", "te"]
     assert data.has_teams
     assert data.scores(("AP",)).measures == ("P@5",)
     assert data.scoring["missing"] == "skip"
+    described = sr.read_runs(tmp_path / "runs", team_from=r"^(te)am", name_from="file")
+    by_file = paper_data(described, track.qrels)
+    assert [(run.name, run.info["team"]) for run in by_file.runs] == [
+        ("team1-s1.run", "te"),
+        ("team2-s1.run", "te"),
+    ]
     mixed = paper_data([track.runs[0], tmp_path / "runs" / "team2-s1.run"], track.qrels)
     assert [run.name for run in mixed.runs] == ["team1-s1", "team2-s1"]
     with pytest.raises(InputError, match="named 'team1-s1'"):
@@ -293,12 +299,12 @@ def test_selective_search_has_as_many_instances_as_the_paper():
 
 
 def test_what_studies_warn_of_is_told_once(monkeypatch):
-    def make(data, **options):
+    def make(data, work):
         for _ in range(2):
             warnings.warn("odd", SteadyrankWarning, stacklevel=1)
         return Reproduction(paper="p", reference="", data=data.words, exhibits=())
 
-    monkeypatch.setattr(workflow.Paper, "maker", lambda self, name: make)
+    monkeypatch.setattr(workflow, "maker", lambda paper: make)
     with pytest.warns(SteadyrankWarning) as told:
         made = sr.reproduce("lin2005", budget="small")
     assert [str(warning.message) for warning in told] == ["odd"]
@@ -306,8 +312,8 @@ def test_what_studies_warn_of_is_told_once(monkeypatch):
 
 
 def test_every_paper_has_a_maker():
-    for name, paper in workflow.PAPERS.items():
-        assert callable(paper.maker(name))
+    for paper in workflow.PAPERS:
+        assert callable(workflow.maker(paper))
 
 
 def test_cells_show_numbers_and_gaps():

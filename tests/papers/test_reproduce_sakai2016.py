@@ -14,6 +14,7 @@ from golden_cases import golden
 import steadyrank as sr
 from steadyrank.papers.builtin import builtin_data
 from steadyrank.papers.data import PaperData
+from steadyrank.papers.model import Work
 from steadyrank.papers.sakai2016 import exhibits as sakai
 from steadyrank.papers.sakai2016 import figures
 
@@ -28,7 +29,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def made(data):
-    return sakai.sakai2016(data, budget="small", rng=1)
+    return sakai.sakai2016(data, Work(budget="small", seed=1))
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +155,7 @@ def test_taus_are_those_of_the_rankings(made, scores):
 
 def test_scores_alone_give_tables_and_say_why_no_figures(scores):
     renamed = replace(scores, measures=("nG@1", "P+", "nERR@10", "nDCG@10", "own"))
-    made = sakai.sakai2016(PaperData(words="scores", given=renamed), budget="small")
+    made = sakai.sakai2016(PaperData(words="scores", given=renamed), Work(budget="small"))
     assert [len(each.tables) for each in made.exhibits] == [1, 0, 3, 0]
     assert "--team-from" in made.exhibits[1].explanation
     assert not made.exhibits[1].claims
@@ -166,7 +167,7 @@ def test_scores_alone_give_tables_and_say_why_no_figures(scores):
 
 def test_runs_without_teams_give_no_figures(data):
     plain = replace(data, runs=tuple(replace(run, info={}) for run in data.runs[:6]))
-    made = sakai.sakai2016(replace(plain, measures=("AP", "RR")), budget="small")
+    made = sakai.sakai2016(replace(plain, measures=("AP", "RR")), Work(budget="small"))
     assert not made.exhibits[3].figures
     assert [row[0] for row in rows(made.exhibits[0].tables[0])] == ["AP – RR"]
 

@@ -7,6 +7,7 @@ from exhibiting import check_explained, check_verdicts, exhibit, values
 
 import steadyrank as sr
 from steadyrank.papers.data import PaperData
+from steadyrank.papers.model import Work
 from steadyrank.papers.yang2018 import significance as yang2018_significance
 from steadyrank.papers.yang2018.exhibits import yang2018
 from steadyrank.papers.yang2018.significance import (
@@ -51,7 +52,7 @@ def simulated(track):
 
 @pytest.fixture(scope="module")
 def found(data):
-    return yang2018(data, budget=SAMPLES, rng=3, jobs=1)
+    return yang2018(data, Work(budget=SAMPLES, seed=3, jobs=1))
 
 
 def test_every_figure_and_table_is_there(found):
@@ -144,7 +145,7 @@ def test_the_printed_figures_agree_with_the_reading_of_pct():
 
 def test_scores_alone_give_the_raw_share(track):
     scores = sr.evaluate(track.runs, track.complete, "AP")
-    found = yang2018(PaperData(words="scores", given=scores), budget="small")
+    found = yang2018(PaperData(words="scores", given=scores), Work(budget="small"))
     (only,) = found.exhibits
     matrix = scores.matrix("AP")
     pvalues = [
@@ -163,13 +164,13 @@ def test_scores_of_the_papers_size_are_held_to_its_figure():
         topics=tuple(map(str, range(topics))),
         values=values,
     )
-    (only,) = yang2018(PaperData(words="noise", given=scores)).exhibits
+    (only,) = yang2018(PaperData(words="noise", given=scores), Work()).exhibits
     assert only.claims[0].holds is False
 
 
 def test_progress_ends_at_its_total_and_jobs_change_nothing(data):
     seen = []
-    one = yang2018(data, budget=20, rng=1, jobs=1, progress=lambda *done: seen.append(done))
+    one = yang2018(data, Work(budget=20, seed=1, jobs=1, progress=lambda *done: seen.append(done)))
     assert seen == sorted(seen)
     assert seen[-1][0] == seen[-1][1]
-    assert yang2018(data, budget=20, rng=1, jobs=2) == one
+    assert yang2018(data, Work(budget=20, seed=1, jobs=2)) == one

@@ -8,24 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-_HOMES = {
-    "Contradictions": "pitfalls",
-    "EquivalenceIntervals": "pitfalls",
-    "ErrorRates": "levels",
-    "InstanceSpread": "pitfalls",
-    "MethodPvalues": "agreement",
-    "PoolPvalues": "agreement",
-    "SingleInstanceShares": "pitfalls",
-    "contradictions": "pitfalls",
-    "equivalence_intervals": "pitfalls",
-    "error_rates": "levels",
-    "instance_spread": "pitfalls",
-    "method_pvalues": "agreement",
-    "paper_comparisons": "agreement",
-    "pool_pvalues": "agreement",
-    "single_instance_shares": "pitfalls",
-}
-
 __all__ = [
     "Contradictions",
     "EquivalenceIntervals",
@@ -46,11 +28,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'steadyrank.papers' has no attribute {name!r}")
-    from importlib import import_module
+    from steadyrank.papers.jayasinghe2015 import agreement, levels, pitfalls
 
-    return getattr(import_module(f"steadyrank.papers.jayasinghe2015.{_HOMES[name]}"), name)
+    home = next(module for module in (pitfalls, levels, agreement) if hasattr(module, name))
+    return getattr(home, name)
 
 
 def __dir__() -> list[str]:

@@ -10,12 +10,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, get_args
 
 from steadyrank.compute.executors import Progress
 from steadyrank.data.scores import Scores, join_scores
 from steadyrank.data.track.model import TrackModel
-from steadyrank.data.track.simulated import SimulatedTrack, simulated_track
+from steadyrank.data.track.simulated import simulated_track
 from steadyrank.errors import SteadyrankWarning, unknown_name
 from steadyrank.measures.evaluate import evaluate
 from steadyrank.papers.data import GRID_MEASURES, PaperData
@@ -51,42 +52,26 @@ def builtin_data(
     if kind not in get_args(Kind):
         raise unknown_name("kind of built-in data", str(kind), get_args(Kind))
     if budget == "small":
-        made = _SIMULATED[kind]()
-        return replace(made, words=f"simulated data for a quick look, {made.words}")
-    made = _RETRIEVED[kind](jobs=jobs, progress=progress)
-    about, settings = _collection()
-    return replace(made, words=f"{about}: {made.words}", settings=settings)
-
-
-def _collection() -> tuple[str, dict[str, Any]]:
-    """The collection in words, and the versions that its documents depend on."""
+        data = _SIMULATED[kind]()
+        return replace(data, words=f"simulated data for a quick look, {data.words}")
     from steadyrank.retrieval.builtin.collection import builtin_collection
 
+    data = _RETRIEVED[kind](jobs=jobs, progress=progress)
     collection = builtin_collection()
     words = (
         f"the built-in collection ({len(collection.documents):,} docstrings, "
-        f"{len(collection.topics)} topics, {len(collection.qrels):,} judgments)"
+        f"{len(collection.topics)} topics, {len(collection.qrels):,} judgments): {data.words}"
     )
     versions = {**collection.manifest["versions"], "digest": collection.manifest["digest"]}
-    return words, {"built-in collection": versions}
+    return replace(data, words=words, settings={"built-in collection": versions})
 
 
-def _deep_runs(**options: Any) -> PaperData:
-    """The runs of the pool in full: for Yang, Zhang & Song."""
-    return _pooled(1000, options["progress"])
-
-
-def _shallow_runs(**options: Any) -> PaperData:
-    """What was judged of these runs: for Sakai & Shang."""
-    from steadyrank.retrieval.builtin.runs import POOL_DEPTH
-
-    return _pooled(POOL_DEPTH, options["progress"])
-
-
-def _pooled(depth: int, progress: Progress | None) -> PaperData:
+def _pooled(*, depth: int | None = None, progress: Progress | None, **unused: Any) -> PaperData:
+    """The runs of the pool: in full for Yang, Zhang & Song, for Sakai & Shang what was judged."""
     from steadyrank.retrieval.builtin.collection import builtin_qrels
     from steadyrank.retrieval.builtin.runs import POOL_DEPTH, builtin_runs
 
+    depth = depth or POOL_DEPTH
     runs = builtin_runs(depth=depth, progress=progress)
     judged = "all" if depth == POOL_DEPTH else f"the {POOL_DEPTH} best"
     words = (
@@ -169,37 +154,21 @@ def _selective_search(**options: Any) -> PaperData:
 
 
 _RETRIEVED: Mapping[str, Callable[..., PaperData]] = {
-    "runs": _deep_runs,
-    "teams": _shallow_runs,
+    "runs": partial(_pooled, depth=1000),
+    "teams": _pooled,
     "scores": _titles_and_descriptions,
     "grid": _whole_grid,
     "instances": _selective_search,
 }
 
 
-def _simulated_runs() -> PaperData:
-    """Deep runs, pooled to a depth."""
-    return _of_track(
-        simulated_track(n_teams=6, runs_per_team=2, n_topics=20, depth=100, pool_depth=50, rng=SEED)
-    )
+DEEP = {"runs_per_team": 2, "n_topics": 20, "depth": 100, "pool_depth": 50}
+SHALLOW = {"runs_per_team": 3, "n_topics": 30, "n_candidates": 200, "depth": 10, "pool_depth": 10}
+"""Simulated runs, pooled to a depth; and such as are judged as a whole."""
 
 
-def _simulated_teams() -> PaperData:
-    """Runs of ten documents by several teams, all of them judged."""
-    return _of_track(
-        simulated_track(
-            n_teams=6,
-            runs_per_team=3,
-            n_topics=30,
-            n_candidates=200,
-            depth=10,
-            pool_depth=10,
-            rng=SEED,
-        )
-    )
-
-
-def _of_track(track: SimulatedTrack) -> PaperData:
+def _simulated_track(**sizes: Any) -> PaperData:
+    track = simulated_track(n_teams=6, rng=SEED, **sizes)
     words = (
         f"a track: {len(track.runs)} runs of {len(track.teams)} teams on "
         f"{len(track.qrels.topics)} topics, the {track.truth.design.pool_depth} best documents of "
@@ -210,21 +179,17 @@ def _of_track(track: SimulatedTrack) -> PaperData:
 
 def _simulated_scores() -> PaperData:
     """AP on two collections; on the second systems differ more from topic to topic."""
-    populations = {
-        "first": TrackModel(team_topic=0.05, system_topic=0.05),
-        "second": TrackModel(team_topic=0.2, system_topic=0.2),
+    sizes: dict[str, Any] = {
+        "n_teams": 5,
+        "runs_per_team": 3,
+        "n_topics": 30,
+        "depth": 100,
+        "pool_depth": 50,
     }
     parts = []
-    for place, (name, model) in enumerate(populations.items()):
-        track = simulated_track(
-            n_teams=5,
-            runs_per_team=3,
-            n_topics=30,
-            depth=100,
-            pool_depth=50,
-            model=model,
-            rng=SEED + place,
-        )
+    for place, (name, spread) in enumerate({"first": 0.05, "second": 0.2}.items()):
+        model = TrackModel(team_topic=spread, system_topic=spread)
+        track = simulated_track(**sizes, model=model, rng=SEED + place)
         scores = evaluate(track.runs, track.qrels, "AP")
         parts.append(_as_collection(scores, f"AP, {name} track", name))
     n_runs, n_topics = len(parts[0].runs), len(parts[0].topics)
@@ -259,8 +224,8 @@ def _simulated_instances() -> PaperData:
 
 
 _SIMULATED: Mapping[str, Callable[[], PaperData]] = {
-    "runs": _simulated_runs,
-    "teams": _simulated_teams,
+    "runs": partial(_simulated_track, **DEEP),
+    "teams": partial(_simulated_track, **SHALLOW),
     "scores": _simulated_scores,
     "grid": _simulated_grid,
     "instances": _simulated_instances,

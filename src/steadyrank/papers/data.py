@@ -1,14 +1,15 @@
 """What a paper's exhibits are made from: runs with judgments, or scores.
 
 Every reproduction takes a `PaperData`. `paper_data` makes it from what the user gives,
-`reproduce_builtin` where nothing is given.
+`builtin_data` where nothing is given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from steadyrank.data.order import scores_in_order
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import describe_scores
-from steadyrank.data.read.runs import read_runs
+from steadyrank.data.read.runs import ReadingOptions, make_reading, read_runs
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
@@ -68,37 +69,24 @@ def paper_data(
     *,
     scores: Scores | PathLike | Sequence[PathLike] | None = None,
     measures: Iterable[str] = (),
-    run_info: PathLike | None = None,
-    team_from: str | None = None,
-    system_from: str | None = None,
-    name_from: Any = "tag",
-    duplicates: Any = "error",
+    scoring: Mapping[str, Any] = MappingProxyType({}),
     jobs: int | None = None,
     progress: Progress | None = None,
-    **scoring: Any,
+    **reading_options: Unpack[ReadingOptions],
 ) -> PaperData | None:
     """The user's data, or None where there are none."""
     if (runs is None) != (qrels is None):
         raise InputError("give runs and qrels together, or scores, or nothing for built-in data")
-    about: dict[str, Any] = {
-        "run_info": run_info,
-        "team_from": team_from,
-        "system_from": system_from,
-    }
     if scores is not None:
         if runs is not None:
             raise InputError("give either runs and qrels or scores, not both")
         given = scores if isinstance(scores, Scores) else read_scores(scores)
-        given = scores_in_order(describe_scores(given, **about))
+        given = scores_in_order(describe_scores(given, **make_reading(reading_options).about))
         return with_measures(PaperData(words=_scores_words(given), given=given), measures)
     if runs is None:
         return None
     judged = judgments_of(qrels)
-    loaded = tuple(
-        read_runs(
-            runs, name_from=name_from, duplicates=duplicates, jobs=jobs, progress=progress, **about
-        )
-    )
+    loaded = tuple(read_runs(runs, jobs=jobs, progress=progress, **reading_options))
     return PaperData(
         words=f"{len(loaded)} runs on {len(judged.topics)} judged topics",
         runs=loaded,
@@ -110,11 +98,11 @@ def paper_data(
 
 def with_measures(data: PaperData, measures: Iterable[str]) -> PaperData:
     """The same data by the measures asked for, if any are."""
-    asked = tuple(map(str, measures))
-    if not asked:
+    names = tuple(map(str, measures))
+    if not names:
         return data
-    given = data.given if data.given is None else data.given.select(measures=asked)
-    return replace(data, measures=asked, given=given)
+    given = data.given if data.given is None else data.given.select(measures=names)
+    return replace(data, measures=names, given=given)
 
 
 def _scores_words(scores: Scores) -> str:

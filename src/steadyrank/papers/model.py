@@ -11,10 +11,43 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from steadyrank.compute.executors import Progress
+from steadyrank.errors import InputError
 from steadyrank.notebook import shown_by
 from steadyrank.present.page import PageFigure
 from steadyrank.present.table import Table
 from steadyrank.words import by_number, counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """How much of a paper to make again, by which random numbers, and who does it."""
+
+    budget: str | int = "full"
+    """"small", "full", or a number of samples."""
+    seed: int = 0
+    jobs: int | None = None
+    progress: Progress | None = None
+
+    @property
+    def threads(self) -> dict[str, Any]:
+        """What studies take to do it."""
+        return {"jobs": self.jobs, "progress": self.progress}
+
+    def number(self, *, small: int, full: int) -> int:
+        """How many samples the budget stands for.
+
+        >>> Work(budget="small").number(small=20, full=100), Work(budget=50).number(small=2, full=9)
+        (20, 50)
+        """
+        budget = self.budget
+        if isinstance(budget, int) and not isinstance(budget, bool) and budget >= 2:
+            return budget
+        if budget not in ("small", "full"):
+            raise InputError(
+                f"budget is 'small', 'full' or a number of samples from 2 on: {budget!r}"
+            )
+        return small if budget == "small" else full
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +109,6 @@ def summary(claims: Sequence[Claim]) -> str:
     >>> summary((Claim(text="a", holds=True), Claim(text="b", holds=None)))
     '1 of 2 holds; 1 cannot be told from these data'
     """
-    held, open_ = (sum(each.holds is value for each in claims) for value in (True, None))
-    told = f"{held} of {len(claims)} {by_number(held, 'holds', 'hold')}"
-    return f"{told}; {open_} cannot be told from these data" if open_ else told
+    held, open_ = (sum(claim.holds is value for claim in claims) for value in (True, None))
+    words = f"{held} of {len(claims)} {by_number(held, 'holds', 'hold')}"
+    return f"{words}; {open_} cannot be told from these data" if open_ else words

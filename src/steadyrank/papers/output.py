@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tempfile
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,15 +33,15 @@ WIDTH = 100
 """Of a table where nobody is looking."""
 
 
-def reproduction_json(made: Reproduction) -> dict[str, Any]:
+def reproduction_json(reproduction: Reproduction) -> dict[str, Any]:
     """Claims, tables with every digit, and where they come from."""
     return {
-        "paper": made.paper,
-        "reference": made.reference,
-        "data": made.data,
-        "settings": dict(made.settings),
-        "claims": _counted(made.claims),
-        "exhibits": [_exhibit_json(exhibit) for exhibit in made.exhibits],
+        "paper": reproduction.paper,
+        "reference": reproduction.reference,
+        "data": reproduction.data,
+        "settings": dict(reproduction.settings),
+        "claims": _counted(reproduction.claims),
+        "exhibits": [_exhibit_json(exhibit) for exhibit in reproduction.exhibits],
     }
 
 
@@ -73,27 +73,28 @@ def _value(cell: Cell) -> float | str | None:
     return cell.text if cell.value is None and cell.text not in ("–", "") else cell.value
 
 
-def reproduction_text(made: Reproduction, form: str, **looks: Any) -> str:
+def reproduction_text(reproduction: Reproduction, form: str, **looks: Any) -> str:
     """The claims in one of the output formats; JSON holds all exhibits."""
     if form == "json":
-        return to_json(reproduction_json(made))
-    table = claims_table(made, details=form != "table")
+        return to_json(reproduction_json(reproduction))
+    table = claims_table(reproduction, details=form != "table")
     if form == "table":
         table = wrapped(table, looks.get("width") or WIDTH)
     return render(table, form, **looks)
 
 
-def claims_table(made: Reproduction, *, details: bool = False) -> Table:
+def claims_table(reproduction: Reproduction, *, details: bool = False) -> Table:
     """A row a claim; with `details` also the figures compared."""
     rows = []
-    for exhibit in made.exhibits:
+    for exhibit in reproduction.exhibits:
         claims = exhibit.claims or (Claim(text=exhibit.explanation, holds=None),)
-        for one in claims:
-            rows.append([exhibit.id, HOLDS[one.holds], one.text, *([one.detail] * details)])
+        for claim in claims:
+            rows.append([exhibit.id, HOLDS[claim.holds], claim.text, *([claim.detail] * details)])
     return Table(
         header=["exhibit", "outcome", "claim", *(["figures"] * details)],
         rows=text_rows(rows),
-        caption=f"{made.reference} Data: {made.data}. Claims: {summary(made.claims)}.",
+        caption=f"{reproduction.reference} Data: {reproduction.data}. "
+        f"Claims: {summary(reproduction.claims)}.",
         n_names=4,
     )
 
@@ -107,37 +108,37 @@ def wrapped(table: Table, width: int) -> Table:
     return replace(table, rows=rows, caption=textwrap.fill(table.caption, width), wrapped=True)
 
 
-def reproduction_page(made: Reproduction, *, command: str = "") -> Page:
+def reproduction_page(reproduction: Reproduction, *, command: str = "") -> Page:
     """The page: a section for each exhibit, its claims first."""
     lead = [
-        f"Of what must agree with the paper, {summary(made.claims)}.",
-        f"Made from {made.data}.",
+        f"Of what must agree with the paper, {summary(reproduction.claims)}.",
+        f"Made from {reproduction.data}.",
     ]
     lead += [
         f"{_title(exhibit)}, does not hold: {'; '.join(failed)}."
-        for exhibit in made.exhibits
-        if (failed := [one.text.rstrip(".") for one in exhibit.claims if one.holds is False])
+        for exhibit in reproduction.exhibits
+        if (failed := [claim.text.rstrip(".") for claim in exhibit.claims if claim.holds is False])
     ]
     return Page(
-        title=f"{made.paper}, made again",
-        subtitle=made.reference,
+        title=f"{reproduction.paper}, made again",
+        subtitle=reproduction.reference,
         lead=tuple(lead),
-        sections=tuple(map(_section, made.exhibits)),
-        provenance=(_settings(made),),
+        sections=tuple(map(_section, reproduction.exhibits)),
+        provenance=(_settings(reproduction),),
         command=command,
     )
 
 
 def _section(exhibit: Exhibit) -> Section:
-    shown: dict[str, Any] = {
+    head: dict[str, Any] = {
         "id": f"exhibit-{exhibit.id}",
         "title": _title(exhibit),
         "question": exhibit.title,
     }
     if not (exhibit.tables or exhibit.figures or exhibit.claims):
-        return Section(**shown, why_not=exhibit.explanation)
+        return Section(**head, why_not=exhibit.explanation)
     return Section(
-        **shown,
+        **head,
         answer=(f"Of what must agree, {summary(exhibit.claims)}.",) if exhibit.claims else (),
         means=exhibit.explanation,
         figures=exhibit.figures,
@@ -156,13 +157,14 @@ def _claims(exhibit: Exhibit) -> Table:
         caption="What must agree with the paper, and whether it does",
         header=("claim", "outcome", "figures"),
         rows=tuple(
-            (Cell(one.text), Cell(HOLDS[one.holds]), Cell(one.detail)) for one in exhibit.claims
+            (Cell(claim.text), Cell(HOLDS[claim.holds]), Cell(claim.detail))
+            for claim in exhibit.claims
         ),
     )
 
 
-def _settings(made: Reproduction) -> Table:
-    known = {"data": made.data, **made.settings}
+def _settings(reproduction: Reproduction) -> Table:
+    known = {"data": reproduction.data, **reproduction.settings}
     return Table(
         id="settings",
         caption="What this page was made from",
@@ -173,22 +175,22 @@ def _settings(made: Reproduction) -> Table:
 
 def _in_words(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "; ".join(f"{key}: {_in_words(each)}" for key, each in value.items())
+        return "; ".join(f"{key}: {_in_words(item)}" for key, item in value.items())
     if isinstance(value, (list, tuple)):
         return ", ".join(map(_in_words, value))
     return str(value)
 
 
-def reproduction_files(made: Reproduction, *, command: str = "") -> dict[str, str]:
+def reproduction_files(reproduction: Reproduction, *, command: str = "") -> dict[str, str]:
     """Names of files and what they hold; `claims.json` lists them all."""
-    files = {"index.html": page_html(reproduction_page(made, command=command))}
-    for exhibit in made.exhibits:
+    files = {"index.html": page_html(reproduction_page(reproduction, command=command))}
+    for exhibit in reproduction.exhibits:
         for table in exhibit.tables:
             files[f"{table.id}.csv"] = to_csv(_plain(table, exact=True))
             files[f"{table.id}.tex"] = to_latex(_plain(table, exact=False))
         for figure in exhibit.figures:
             files[f"{figure.id}.svg"] = f"{figure.svg}\n"
-    listed = {**reproduction_json(made), "files": [*files, CLAIMS]}
+    listed = {**reproduction_json(reproduction), "files": [*files, CLAIMS]}
     return {**files, CLAIMS: to_json(listed)}
 
 
@@ -231,7 +233,8 @@ def check_folder(folder: PathLike) -> set[str]:
     root = Path(folder)
     if root.exists() and not root.is_dir():
         raise InputError(f"{root}: a file stands where a folder should be")
-    if not root.exists() or not any(_others(root)):
+    # Files of a reproduction that was killed on its way are no others.
+    if not root.exists() or all(path.name.startswith(".reproduce-") for path in root.iterdir()):
         return set()
     try:
         claims = json.loads((root / CLAIMS).read_text(encoding="utf-8"))
@@ -241,7 +244,3 @@ def check_folder(folder: PathLike) -> set[str]:
             f"{root}: the folder holds other files: name a new one, or empty it"
         ) from None
     return {name for name in listed if Path(name).name == name}
-
-
-def _others(root: Path) -> Iterator[Path]:
-    return (path for path in root.iterdir() if not path.name.startswith(".reproduce-"))

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steadyrank.errors import InputError
 from steadyrank.papers.model import Claim
 from steadyrank.present.page import PageFigure
 from steadyrank.present.page_svg import page_svg
@@ -22,19 +21,6 @@ from steadyrank.words import MISSING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-def budgeted(budget: str | int, *, small: int, full: int) -> int:
-    """How many samples a budget stands for: "small", "full", or a number of them.
-
-    >>> budgeted("small", small=20, full=100), budgeted(50, small=20, full=100)
-    (20, 50)
-    """
-    if isinstance(budget, int) and not isinstance(budget, bool) and budget >= 2:
-        return budget
-    if budget not in ("small", "full"):
-        raise InputError(f"budget is 'small', 'full' or a number of samples from 2 on: {budget!r}")
-    return small if budget == "small" else full
 
 
 def cell(value: Any, digits: int = 4) -> Cell:
@@ -57,13 +43,13 @@ def cell(value: Any, digits: int = 4) -> Cell:
     return Cell(str(value), value if isinstance(value, str) else float(value))
 
 
-def scientific(value: float, digits: int = 2) -> Cell:
+def scientific(value: float) -> Cell:
     """A small number by its order.
 
     >>> scientific(0.000464).text
     '4.64e-04'
     """
-    return Cell(MISSING) if math.isnan(value) else Cell(f"{value:.{digits}e}", value)
+    return Cell(MISSING) if math.isnan(value) else Cell(f"{value:.2e}", value)
 
 
 def page_table(
@@ -75,8 +61,8 @@ def page_table(
     digits: int = 4,
 ) -> Table:
     """A table of plain values and ready cells; `name` is its id and the name of its files."""
-    made = tuple(tuple(cell(value, digits) for value in row) for row in rows)
-    return Table(id=name, caption=caption, header=tuple(header), rows=made)
+    cells = tuple(tuple(cell(value, digits) for value in row) for row in rows)
+    return Table(id=name, caption=caption, header=tuple(header), rows=cells)
 
 
 def result_figure(name: str, caption: str, result: Any, kind: str, **options: Any) -> PageFigure:
@@ -100,8 +86,8 @@ def claim(text: str, holds: Any, detail: str = "") -> Claim:
 def share_claim(text: str, agrees: Sequence[bool], detail: str = "", *, of: str = "") -> Claim:
     """A claim about several figures, which holds if each agrees."""
     what = f"{sum(agrees)} of {len(agrees)} {of}".strip()
-    shown = f"{what} agree" + (f"; {detail}" if detail else "")
-    return claim(text, all(agrees) if agrees else None, shown)
+    words = f"{what} agree" + (f"; {detail}" if detail else "")
+    return claim(text, all(agrees) if agrees else None, words)
 
 
 def increases(values: Sequence[float]) -> bool | None:

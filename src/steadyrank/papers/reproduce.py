@@ -10,45 +10,29 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from typing import Any, Unpack
 
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.read.run_files import NameFrom
+from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.run import Duplicates
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.papers.builtin import Kind, builtin_data
-from steadyrank.papers.data import paper_data, with_measures
-from steadyrank.papers.model import Reproduction
+from steadyrank.papers.data import PaperData, paper_data, with_measures
+from steadyrank.papers.model import Reproduction, Work
 
-
-@dataclass(frozen=True, slots=True)
-class Paper:
-    """A paper, and the built-in data that its exhibits are made from unless others are given."""
-
-    title: str
-    kind: Kind
-
-    def maker(self, name: str) -> Callable[..., Reproduction]:
-        """The function that makes its exhibits, imported now."""
-        maker: Callable[..., Reproduction] = getattr(
-            import_module(f"steadyrank.papers.{name}.exhibits"), name
-        )
-        return maker
-
-
-PAPERS = {
-    "yang2018": Paper("per-topic variance by simulated scores", "runs"),
-    "lin2005": Paper("topic set size and retrieval error", "scores"),
-    "ferro2018": Paper("topic and system size and the correlation of measures", "grid"),
-    "jayasinghe2015": Paper("comparing non-deterministic systems", "instances"),
-    "sakai2016": Paper("estimating variances for topic set size design", "teams"),
+PAPERS: dict[str, Kind] = {
+    "yang2018": "runs",
+    "lin2005": "scores",
+    "ferro2018": "grid",
+    "jayasinghe2015": "instances",
+    "sakai2016": "teams",
 }
+"""Papers, and the built-in data that their exhibits are made from unless others are given."""
 
 
 def reproduce(
@@ -64,15 +48,11 @@ def reproduce(
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
     ties: Ties = "trec_eval",
-    name_from: NameFrom = "tag",
-    duplicates: Duplicates = "error",
-    run_info: PathLike | None = None,
-    team_from: str | None = None,
-    system_from: str | None = None,
     command: str = "",
     jobs: int | None = None,
     progress: Progress | None = None,
     rng: Rng = 0,
+    **reading_options: Unpack[ReadingOptions],
 ) -> Reproduction:
     """Make a paper's tables and figures again.
 
@@ -95,7 +75,7 @@ def reproduce(
     budget : str
         "full": on the built-in collection, a few minutes at most; or "small": a look at simulated
         data.
-    missing, no_relevant, ties, name_from, duplicates, run_info, team_from, system_from : optional
+    missing, no_relevant, ties : str
         As in `evaluate`.
     command : str
         What the page gives as the way to make it again.
@@ -105,6 +85,8 @@ def reproduce(
         Is given (finished, total) of the work.
     rng : int, Generator or None
         Seed.
+    **reading_options : optional
+        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
     Examples
     --------
@@ -123,43 +105,44 @@ def reproduce(
         from steadyrank.papers.output import check_folder
 
         check_folder(out)
-    asked = [measures] if isinstance(measures, str) else list(measures)
-    working: dict[str, Any] = {"jobs": jobs, "progress": progress}
+    names = [measures] if isinstance(measures, str) else list(measures)
+    work = Work(budget=n_samples or budget, seed=seed, jobs=jobs, progress=progress)
     data = paper_data(
         runs,
         qrels,
         scores=scores,
-        measures=asked,
-        run_info=run_info,
-        team_from=team_from,
-        system_from=system_from,
-        name_from=name_from,
-        duplicates=duplicates,
-        missing=missing,
-        no_relevant=no_relevant,
-        ties=ties,
-        **working,
+        measures=names,
+        scoring={"missing": missing, "no_relevant": no_relevant, "ties": ties},
+        **work.threads,
+        **reading_options,
     )
-    with _told_once():
+    with _warned_once():
         if data is None:
-            data = with_measures(builtin_data(PAPERS[paper].kind, budget=budget, **working), asked)
-        made = PAPERS[paper].maker(paper)(data, budget=n_samples or budget, rng=seed, **working)
-    settings = {**made.settings, "budget": n_samples or budget, "seed": seed, **data.settings}
-    made = replace(made, settings=settings)
+            data = with_measures(builtin_data(PAPERS[paper], budget=budget, **work.threads), names)
+        reproduction = maker(paper)(data, work)
+    settings = {**reproduction.settings, "budget": work.budget, "seed": seed, **data.settings}
+    reproduction = replace(reproduction, settings=settings)
     if out is not None:
         from steadyrank.papers.output import reproduction_files, write_reproduction
 
-        write_reproduction(reproduction_files(made, command=command), out)
-    return made
+        write_reproduction(reproduction_files(reproduction, command=command), out)
+    return reproduction
+
+
+def maker(paper: str) -> Callable[[PaperData, Work], Reproduction]:
+    """The function that makes a paper's exhibits, imported now."""
+    module = import_module(f"steadyrank.papers.{paper}.exhibits")
+    make: Callable[[PaperData, Work], Reproduction] = getattr(module, paper)
+    return make
 
 
 @contextlib.contextmanager
-def _told_once() -> Iterator[None]:
-    """Several studies look at the same data: what they warn of is told once."""
-    with warnings.catch_warnings(record=True) as told:
+def _warned_once() -> Iterator[None]:
+    """Several studies look at the same data: each warning of theirs is given once."""
+    with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", SteadyrankWarning)
         yield
-    for message in dict.fromkeys(str(warning.message) for warning in told):
+    for message in dict.fromkeys(str(warning.message) for warning in raised):
         warnings.warn(message, SteadyrankWarning, stacklevel=4)
 
 

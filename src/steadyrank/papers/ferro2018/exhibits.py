@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from steadyrank._version import __version__
-from steadyrank.compute.executors import Progress
 from steadyrank.errors import InputError
 from steadyrank.papers.data import GRID_MEASURES, PaperData
 from steadyrank.papers.ferro2018.printed import (
@@ -27,8 +26,8 @@ from steadyrank.papers.ferro2018.printed import (
     printed_table,
     pvalue_cell,
 )
-from steadyrank.papers.model import Claim, Exhibit, Reproduction
-from steadyrank.papers.parts import budgeted, claim, increases, page_table, result_figure
+from steadyrank.papers.model import Claim, Exhibit, Reproduction, Work
+from steadyrank.papers.parts import claim, increases, listed, page_table, result_figure
 from steadyrank.present.anova import source_words
 from steadyrank.present.table import Table
 from steadyrank.stats.anova.balanced import Anova, anova
@@ -50,17 +49,10 @@ FEW_SYSTEMS = 100
 """Up to about so many systems the paper sees a transient in Figure 1."""
 
 
-def ferro2018(
-    data: PaperData,
-    *,
-    budget: str | int = "full",
-    rng: int = 0,
-    jobs: int | None = None,
-    progress: Progress | None = None,
-) -> Reproduction:
+def ferro2018(data: PaperData, work: Work) -> Reproduction:
     """Figures 1 and 2, Tables 1 and 2."""
-    scores = data.scores(GRID_MEASURES, jobs=jobs, progress=progress)
-    n_samples = budgeted(budget, small=20, full=SAMPLES)
+    scores = data.scores(GRID_MEASURES, **work.threads)
+    n_samples = work.number(small=20, full=SAMPLES)
     if len(scores.measures) < 2:
         raise InputError(
             "ferro2018 correlates measures: give at least two, such as -m AP=ap.csv -m P=p.csv"
@@ -71,9 +63,8 @@ def ferro2018(
         system_sizes=_fitting(SYSTEM_SIZES, len(scores.runs)),
         n_samples=n_samples,
         mode="paper",
-        jobs=jobs,
-        progress=progress,
-        rng=rng,
+        rng=work.seed,
+        **work.threads,
     )
     return Reproduction(
         paper="ferro2018",
@@ -106,12 +97,11 @@ def _fitting(sizes: Sequence[int], n: int) -> list[int]:
 
 
 def _figure_1(result: AgreeResult) -> Exhibit:
-    """Correlation against the number of systems, a panel a number of topics."""
     pair = _pair_of_figure_1(result)
     names = [result.measures[i] for i in result.pairs[pair]]
     means, widths = {}, {}
     for key in SYMBOLS:
-        mean, ends = (each[pair] for each in result.means_and_intervals(key))
+        mean, ends = (figures[pair] for figures in result.means_and_intervals(key))
         means[key], widths[key] = mean, ends[..., 1] - ends[..., 0]
     rows = [
         (topics, systems, *(figures[key][t, s] for key in SYMBOLS for figures in (means, widths)))
@@ -158,7 +148,7 @@ def _trend_claims(means: dict[Coefficient, np.ndarray]) -> list[Claim]:
         by_topics, by_systems = (np.nanmean(means[key], axis=axis) for axis in (1, 0))
         detail = f"{by_topics[0]:.3f} to {by_topics[-1]:.3f}"
         claims.append(claim(f"Mean {symbol} rises with topics", increases(by_topics), detail))
-        spans = [float(np.ptp(each)) for each in (by_topics, by_systems)]
+        spans = [float(np.ptp(curve)) for curve in (by_topics, by_systems)]
         claims.append(
             claim(
                 f"Topics move {symbol} more than systems do",
@@ -174,9 +164,9 @@ def _width_claims(widths: dict[Coefficient, np.ndarray]) -> list[Claim]:
     for what, axis in (("topics", 1), ("systems", 0)):
         means = {symbol: np.nanmean(widths[key], axis=axis) for key, symbol in SYMBOLS.items()}
         falls = [increases(-mean) for mean in means.values()]
-        shown = "; ".join(f"{s} {mean[0]:.3f} to {mean[-1]:.3f}" for s, mean in means.items())
+        widest = "; ".join(f"{s} {mean[0]:.3f} to {mean[-1]:.3f}" for s, mean in means.items())
         holds = None if None in falls else all(falls)
-        claims.append(claim(f"Intervals narrow with more {what}", holds, shown))
+        claims.append(claim(f"Intervals narrow with more {what}", holds, widest))
     tau, tau_ap = (float(np.nanmean(widths[key])) for key in SYMBOLS)
     return [
         *claims,
@@ -197,22 +187,20 @@ def _transient_claims(result: AgreeResult, means: dict[Coefficient, np.ndarray])
         curve = np.nanmean(means[key], axis=0)[late]
         text = f"From {FEW_SYSTEMS} systems on {symbol} is nearly constant (within 0.01)"
         known = len(curve) > 1
-        shown = f"between {curve.min():.4f} and {curve.max():.4f}" if known else ""
-        claims.append(claim(text, np.ptp(curve) <= 0.01 if known else None, shown))
+        detail = f"between {curve.min():.4f} and {curve.max():.4f}" if known else ""
+        claims.append(claim(text, np.ptp(curve) <= 0.01 if known else None, detail))
     tau, tau_ap = (np.nanmean(means[key], axis=0)[sizes <= FEW_SYSTEMS] for key in SYMBOLS)
     known = len(tau) > 1
     rise, fall = (tau[-1] > tau[0], tau_ap[1] < tau_ap[0]) if known else (None, None)
     return [
         *claims,
         claim(
-            f"Up to {FEW_SYSTEMS} systems tau rises slightly", rise, _steps(tau) if known else ""
+            f"Up to {FEW_SYSTEMS} systems tau rises slightly", rise, listed(tau, 4) if known else ""
         ),
-        claim("With the first systems added tau_AP falls", fall, _steps(tau_ap) if known else ""),
+        claim(
+            "With the first systems added tau_AP falls", fall, listed(tau_ap, 4) if known else ""
+        ),
     ]
-
-
-def _steps(values: np.ndarray) -> str:
-    return ", ".join(f"{value:.4f}" for value in values)
 
 
 def _table_exhibit(result: AgreeResult, coefficient: Coefficient) -> Exhibit:
@@ -279,11 +267,11 @@ def _effect_claims(result: AgreeResult, coefficient: Coefficient, anova: Anova) 
     names = ("measure_pair", "topic_size", "system_size")
     sizes = {name: anova.source(name).omega_squared for name in names}
     pair, topics, systems = sizes.values()
-    shown = ", ".join(f"{source_words(name)} {size:.4f}" for name, size in sizes.items())
+    largest = ", ".join(f"{source_words(name)} {size:.4f}" for name, size in sizes.items())
     both = anova.source("measure_pair:system_size")
     claims = [
-        claim("The pair of measures is the largest effect", pair > max(topics, systems), shown),
-        claim("Topic size is a larger effect than system size", topics > systems, shown),
+        claim("The pair of measures is the largest effect", pair > max(topics, systems), largest),
+        claim("Topic size is a larger effect than system size", topics > systems, largest),
         claim("Topic size is a large effect (omega² from .14 on)", topics >= 0.14, f"{topics:.4f}"),
         claim("System size is negligible (omega² below .01)", systems < 0.01, f"{systems:.4f}"),
         claim(
@@ -311,7 +299,6 @@ def _effect_claims(result: AgreeResult, coefficient: Coefficient, anova: Anova) 
 
 
 def _figure_2(result: AgreeResult) -> Exhibit:
-    """Pairs of measures by both coefficients."""
     rows = result.ranking()
     table = page_table(
         "figure-2-data",

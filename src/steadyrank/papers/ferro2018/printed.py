@@ -181,14 +181,22 @@ def printed_claims(coefficient: Coefficient) -> list[Claim]:
     return [
         _lines_claim("Printed DF are those of the design", lines, _df_agree(lines)),
         claim("Printed SS add up to their total", parts <= 9 * HALF, f"off by {parts:.4f}"),
-        _lines_claim("Printed MS follow from SS and DF", with_ms, map(_ms_agrees, with_ms)),
+        _lines_claim(
+            "Printed MS follow from SS and DF",
+            with_ms,
+            (abs(e.ss / e.df - (e.ms or 0.0)) <= HALF * (1.0 + 1.0 / e.df) for e in with_ms),
+        ),
         _lines_claim(
             "Printed F follow from SS and DF", effects, (_f_agrees(line, error) for line in effects)
         ),
         _lines_claim(
             "Printed p follow from F", effects, (_p_agrees(line, error) for line in effects)
         ),
-        _lines_claim("Printed omega² follow from F", tested, map(_omega_agrees, tested)),
+        _lines_claim(
+            "Printed omega² follow from F",
+            tested,
+            (abs(omega_squared(line) - (line.omega_squared or 0.0)) <= HALF for line in tested),
+        ),
         _lines_claim(
             "The printed power is an observed power", tested, (gap <= HALF for gap in gaps)
         ),
@@ -212,14 +220,6 @@ def _df_agree(lines: Sequence[Printed]) -> list[bool]:
     expected = [int(np.prod([one[name] for name in line.source.split(":")])) for line in lines[:-2]]
     expected += [N - 1 - sum(expected), N - 1]
     return [line.df == df for line, df in zip(lines, expected, strict=True)]
-
-
-def _ms_agrees(line: Printed) -> bool:
-    return abs(line.ss / line.df - (line.ms or 0.0)) <= HALF * (1.0 + 1.0 / line.df)
-
-
-def _omega_agrees(line: Printed) -> bool:
-    return abs(omega_squared(line) - (line.omega_squared or 0.0)) <= HALF
 
 
 def _f_agrees(line: Printed, error: Printed) -> bool:
@@ -248,4 +248,4 @@ def _nearest_power(line: Printed, error: Printed) -> float:
         observed_power(line.f or 0.0, line.df, error.df, convention=convention)
         for convention in CONVENTIONS
     ]
-    return min(abs(each - (line.power or 0.0)) for each in powers)
+    return min(abs(power - (line.power or 0.0)) for power in powers)

@@ -17,7 +17,7 @@ import numpy as np
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.notebook import shown_by
-from steadyrank.papers.jayasinghe2015.pitfalls import paper_scores
+from steadyrank.papers.jayasinghe2015.pitfalls import Effects, paper_scores
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.instances.batches import nested_pvalues, t_pvalues, two_way_pvalues
 from steadyrank.stats.instances.bootstrap import algorithm_two
@@ -157,16 +157,21 @@ def paper_comparisons(
     """
     # Not itself a generator: `rng` is refused, or drawn from, now and not at the first comparison.
     seed = seed_from(rng)
-    return (_paper_comparison(seed, k, n_topics, n_instances) for k in range(n_comparisons))
+    return (
+        paper_comparison(seed, number, size=(n_instances, n_topics))
+        for number in range(n_comparisons)
+    )
 
 
-def _paper_comparison(
-    seed: int, number: int, n_topics: int, n_instances: int
+def paper_comparison(
+    seed: int, number: int, effects: Effects = "instance", *, size: tuple[int, int] = (100, 50)
 ) -> tuple[np.ndarray, np.ndarray]:
-    stream = block_stream(seed, "simulated comparison", number)
+    """One of Figure 4's comparisons: an effect for each instance, or for each of its topics."""
+    by_cell = ", by cell" if effects == "cell" else ""
+    stream = block_stream(seed, f"simulated comparison{by_cell}", number)
     mean, variance = stream.random(2)
-    scores = paper_scores(stream, mean, np.sqrt(variance), size=(n_instances, n_topics))
-    return scores, stream.random(n_topics)
+    scores = paper_scores(stream, mean, np.sqrt(variance), size=size, effects=effects)
+    return scores, stream.random(size[1])
 
 
 def method_pvalues(

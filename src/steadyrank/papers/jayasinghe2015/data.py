@@ -8,7 +8,7 @@ them is the baseline, or else one run of the best stands in for it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -60,7 +60,8 @@ class InstanceData:
         scores, first = self.scores, self.varied[0] if self.sweep else None
         if not self.sweep:
             kept = {*self.varied, baseline}
-            scores = _among(scores, lambda run, system: (system or run) in kept)
+            systems = zip(scores.runs, scores.run_info["system"], strict=True)
+            scores = scores.select(runs=[run for run, name in systems if (name or run) in kept])
         with _quietly():
             table = instances(
                 scores, a=first, b=baseline, measure=measure, sweep=self.sweep, **options
@@ -92,11 +93,6 @@ def _quietly() -> Iterator[None]:
         yield
 
 
-def _among(scores: Scores, wanted: Callable[[str, str], bool]) -> Scores:
-    pairs = zip(scores.runs, scores.run_info["system"], strict=True)
-    return scores.select(runs=[run for run, system in pairs if wanted(run, system)])
-
-
 def instance_data(data: PaperData, *, jobs: int | None) -> InstanceData:
     """Systems with several runs, the settings of one if it has a rate, and a deterministic one."""
     scores = data.scores(MEASURES, jobs=jobs)
@@ -123,7 +119,6 @@ def instance_data(data: PaperData, *, jobs: int | None) -> InstanceData:
 
 
 def _varied(scores: Scores) -> Groups:
-    """The systems with several runs."""
     systems = {name: places for name, places in systems_of(scores).items() if len(places) > 1}
     if not systems:
         raise InputError(
@@ -169,14 +164,13 @@ def _stand_in(scores: Scores, means: dict[str, float]) -> tuple[str, str, Scores
     return best, name, scores.with_run_info(system=column)
 
 
-def simulated_sweep(
-    n_instances: int, rates: tuple[float, ...] = SIMULATED_RATES, *, n_topics: int = 50
-) -> Scores:
+def simulated_sweep(n_instances: int, rates: tuple[float, ...] = SIMULATED_RATES) -> Scores:
     """Scores of a sampled system at several rates, and of a deterministic one.
 
     The larger the rate, the better the mean, the less instances differ, and the smaller the
     residual; on some topics nothing varies. Always the same scores.
     """
+    n_topics = 50
     stream = block_stream(0, "selective search, simulated", 0)
     baseline = np.clip(stream.normal(0.45, 0.2, n_topics), 0.02, 0.98)
     own = stream.normal(0.0, 0.08, n_topics)

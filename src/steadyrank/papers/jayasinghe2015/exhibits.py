@@ -7,15 +7,14 @@ its case study on the systems at hand (`jayasinghe2015_observed`, `jayasinghe201
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
-from steadyrank.compute.executors import Progress
 from steadyrank.papers.data import PaperData
 from steadyrank.papers.jayasinghe2015 import level_figures as levels
 from steadyrank.papers.jayasinghe2015 import margins, observed, simulated
 from steadyrank.papers.jayasinghe2015.data import InstanceData, instance_data
-from steadyrank.papers.model import Exhibit, Reproduction
-from steadyrank.papers.parts import budgeted
+from steadyrank.papers.model import Exhibit, Reproduction, Work
 
 REFERENCE = (
     "Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper: Statistical comparisons of "
@@ -52,34 +51,27 @@ SMALL = Effort(10, 2, 60, 600, 40, 2000, (2, 5, 10), 6, 300, 1000)
 FULL = Effort(100, 1, 5000, 2000, 200, 20_000, (2, 5, 10, 20, 50, 100), 20, 10_000, 4000)
 
 
-def jayasinghe2015(
-    data: PaperData,
-    *,
-    budget: str | int = "full",
-    rng: int = 0,
-    jobs: int | None = None,
-    progress: Progress | None = None,
-) -> Reproduction:
+def jayasinghe2015(data: PaperData, work: Work) -> Reproduction:
     """Every figure and table of the paper that shows results.
 
     Figures 2 to 4 and Table 1 are simulated, as in the paper. Figures 6 to 13 need systems with
     several instances: the user's, or built-in ones. A number as `budget` is that of the simulated
     comparisons of Figure 4.
     """
-    comparisons = budgeted(budget, small=SMALL.comparisons, full=FULL.comparisons)
+    comparisons = work.number(small=SMALL.comparisons, full=FULL.comparisons)
     effort = (FULL if comparisons >= 1000 else SMALL)._replace(comparisons=comparisons)
-    chosen = instance_data(data, jobs=jobs)
-    made: list[Exhibit] = []
-    for parts in (_simulated(effort, rng, jobs), _observed(chosen, effort, rng, jobs)):
-        for exhibit in parts:
-            made.append(exhibit)
-            if progress is not None:
-                progress(len(made), EXHIBITS)
+    chosen = instance_data(data, jobs=work.jobs)
+    seeded = (effort, work.seed, work.jobs)
+    exhibits: list[Exhibit] = []
+    for exhibit in chain(_simulated(*seeded), _observed(chosen, *seeded)):
+        exhibits.append(exhibit)
+        if work.progress is not None:
+            work.progress(len(exhibits), EXHIBITS)
     return Reproduction(
         paper="jayasinghe2015",
         reference=REFERENCE,
         data=_words(chosen),
-        exhibits=tuple(made),
+        exhibits=tuple(exhibits),
         settings={"measures": chosen.scores.measures, "delta": DELTA, **effort._asdict()},
     )
 

@@ -14,7 +14,7 @@ from steadyrank.compute.random import block_stream
 from steadyrank.papers.jayasinghe2015.levels import ErrorRates, error_rates
 from steadyrank.papers.jayasinghe2015.simulated import OMISSION
 from steadyrank.papers.model import Exhibit
-from steadyrank.papers.parts import claim, page_table
+from steadyrank.papers.parts import claim, listed, page_table
 from steadyrank.present.table import Table
 from steadyrank.stats.instances.power import Design
 from steadyrank.stats.mixed.fit import MixedModel, fit
@@ -46,12 +46,12 @@ def _levels(rows: Rows, design: Design, tests: tuple[str, ...], **options: Any) 
 def _level_table(name: str, rows: Rows, results: list[ErrorRates]) -> Table:
     tests = results[0].tests
     header = ("instances", "topics", "s_a", *(test.replace("_", " ") for test in tests))
-    made = [(*row, *each.rate) for row, each in zip(rows, results, strict=True)]
+    tabled = [(*row, *result.rate) for row, result in zip(rows, results, strict=True)]
     caption = (
         f"How often each test rejects at 0.05 without a difference, {results[0].n_replications} "
         "simulated comparisons"
     )
-    return page_table(name, caption, header, made, digits=3)
+    return page_table(name, caption, header, tabled, digits=3)
 
 
 def algorithm_2(*, replications: int, seed: int, jobs: int | None) -> Exhibit:
@@ -61,7 +61,7 @@ def algorithm_2(*, replications: int, seed: int, jobs: int | None) -> Exhibit:
     by_row = dict(zip(CROSSED, results, strict=True))
     worst, plain = by_row[10, 150, 0.02], by_row[3, 50, 0.0]
     noise = 3 * np.sqrt(0.05 * 0.95 / replications)
-    sound = [each.of("mixed") for each in results]
+    sound = [result.of("mixed") for result in results]
     return Exhibit(
         id="algorithm-2",
         title="Does Algorithm 2 keep its level?",
@@ -82,7 +82,7 @@ def algorithm_2(*, replications: int, seed: int, jobs: int | None) -> Exhibit:
                 "Two-way random effects keep the level throughout (up to three standard errors "
                 "and 0.01).",
                 all(rate < 0.06 + noise for rate in sound),
-                f"{', '.join(f'{rate:.3f}' for rate in sound)}",
+                listed(sound),
             ),
         ),
         explanation="The listing of Algorithm 2 lacks the line that counts; the text gives it "
@@ -95,8 +95,7 @@ def section_3_2(*, replications: int, seed: int, jobs: int | None) -> Exhibit:
     tests = ("t_on_means", "mixed_paper", "mixed", "welch")
     results = _levels(NESTED, "nested", tests, n_replications=replications, rng=seed, jobs=jobs)
     noise = 3 * np.sqrt(0.05 * 0.95 / replications)
-    rates = {test: [each.of(test) for each in results] for test in tests}
-    shown = {test: ", ".join(f"{rate:.3f}" for rate in each) for test, each in rates.items()}
+    rates = {test: [result.of(test) for result in results] for test in tests}
     return Exhibit(
         id="section-3.2",
         title="Does the nested model keep its level?",
@@ -106,23 +105,23 @@ def section_3_2(*, replications: int, seed: int, jobs: int | None) -> Exhibit:
                 "Nested in systems, instances count in the standard error: the paper's model stays "
                 "near its level (below 0.1, up to three standard errors).",
                 all(rate < 0.1 + noise for rate in rates["mixed_paper"]),
-                shown["mixed_paper"],
+                listed(rates["mixed_paper"]),
             ),
             claim(
                 "On Satterthwaite's degrees of freedom it is at its level (up to three standard "
                 "errors and 0.01).",
                 all(rate < 0.06 + noise for rate in rates["mixed"]),
-                shown["mixed"],
+                listed(rates["mixed"]),
             ),
             claim(
                 "Averaging instances first would not do: it exceeds its level.",
                 any(rate > 0.06 + noise for rate in rates["t_on_means"]),
-                shown["t_on_means"],
+                listed(rates["t_on_means"]),
             ),
             claim(
                 "Nor would comparing the instances' means over topics (Welch).",
                 any(rate > 0.06 + noise for rate in rates["welch"]),
-                shown["welch"],
+                listed(rates["welch"]),
             ),
         ),
         explanation="The paper has no simulation of two non-deterministic systems. Its degrees of "
@@ -142,7 +141,7 @@ def equation_9(*, fits: int, seed: int) -> Exhibit:
         ratios.append(_crossed(d, stream.normal(0.4, 0.2, size=n)))
     paper, sound, error, whole = np.mean(ratios, axis=0)
     paper, sound = paper / s_a**2, sound / s_a**2
-    furthest = max(abs(each[2] - 1.0) for each in ratios)
+    furthest = max(abs(ratio[2] - 1.0) for ratio in ratios)
     rows = [
         ("instance variance of eq. (9), over s_a²", paper),
         ("instance variance of two-way random effects, over s_a²", sound),

@@ -167,7 +167,7 @@ def error_rates(
             _pvalues(name, systems, n_samples, n_two_way_samples, (seed, first)) < alpha
             for name in chosen
         ]
-        return np.array([each.sum() for each in rejected])
+        return np.array([calls.sum() for calls in rejected])
 
     counts = in_threads(count, blocks_of(n_replications, BATCH), jobs=jobs)
     rate = np.sum(counts, axis=0) / n_replications

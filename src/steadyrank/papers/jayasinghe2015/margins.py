@@ -104,7 +104,7 @@ def equation_8(tables: Tables) -> Exhibit:
         for name, comparison in named(table):
             pair = (comparison.effect_size_paired, comparison.effect_size)
             both.append(pair)
-            rows.append((measure, name, *pair, *(size_word(each) for each in pair)))
+            rows.append((measure, name, *pair, *(size_word(effect) for effect in pair)))
     apart = max(abs(one - two) for one, two in both)
     header = (
         "measure",

@@ -32,11 +32,6 @@ Tables = Mapping[str, InstancesTable]
 """Each measure's comparisons with the deterministic system."""
 
 
-def names_of(table: InstancesTable) -> list[str]:
-    """The settings, or the systems, of a table."""
-    return list(table.settings or (comparison.a for comparison in table.comparisons))
-
-
 def rises(table: InstancesTable, values: list[float]) -> bool | None:
     """Whether values rise with the setting; unknown where settings have no order."""
     return increases(values) if table.sweep else None
@@ -44,11 +39,11 @@ def rises(table: InstancesTable, values: list[float]) -> bool | None:
 
 def figure_6(table: InstancesTable) -> Exhibit:
     """Means of instances by setting."""
-    means = [comparison.pair.a.instance_means for comparison in table.comparisons]
-    deviations = [float(each.std(ddof=1)) for each in means]
+    means = {name: comparison.pair.a.instance_means for name, comparison in named(table)}
+    deviations = [float(values.std(ddof=1)) for values in means.values()]
     rows: list[tuple[Any, ...]] = [
-        (name, len(each), float(each.mean()), deviation, float(each.min()), float(each.max()))
-        for name, each, deviation in zip(names_of(table), means, deviations, strict=True)
+        (name, len(values), float(values.mean()), sd, float(values.min()), float(values.max()))
+        for (name, values), sd in zip(means.items(), deviations, strict=True)
     ]
     header = (table.sweep or "system", "instances", "mean", "sd", "least", "largest")
     single = table.comparisons[0].pair.b
@@ -66,7 +61,7 @@ def figure_6(table: InstancesTable) -> Exhibit:
             ),
             claim(
                 "They differ less the larger the sampling rate.",
-                rises(table, [-each for each in deviations]),
+                rises(table, [-deviation for deviation in deviations]),
                 listed(deviations, 4),
             ),
             claim(
@@ -80,14 +75,17 @@ def figure_6(table: InstancesTable) -> Exhibit:
 
 def named(table: InstancesTable) -> list[tuple[str, InstancesResult]]:
     """Each setting, or system, and its comparison with the baseline."""
-    return list(zip(names_of(table), table.comparisons, strict=True))
+    names = table.settings or (comparison.a for comparison in table.comparisons)
+    return list(zip(names, table.comparisons, strict=True))
 
 
 def figure_7(table: InstancesTable) -> Exhibit:
     """Each instance alone against the deterministic system."""
     first = table.comparisons[0].pair
     same = [entry for entry in named(table) if entry[1].pair.topics == first.topics]
-    counts = contradictions({name: each.pair.a.scores for name, each in same}, first.b.scores[0])
+    counts = contradictions(
+        {name: comparison.pair.a.scores for name, comparison in same}, first.b.scores[0]
+    )
     level = counts.alphas[0]
     rows = [
         (name, whole, *np.stack([worse, better], axis=1).ravel(), apart)
@@ -188,9 +186,9 @@ def figure_9(
     table: InstancesTable, *, sizes: tuple[int, ...], number: int, seed: int, jobs: int | None
 ) -> Exhibit:
     """p-values against the number of instances."""
-    shown = sorted({round(k) for k in np.linspace(0, len(table.comparisons) - 1, 4)})
+    chosen = sorted({round(k) for k in np.linspace(0, len(table.comparisons) - 1, 4)})
     figures, rows, widths = [], [], []
-    for k in shown:
+    for k in chosen:
         name, comparison = named(table)[k]
         result = pool_pvalues(
             comparison.pair.a.scores,
@@ -247,14 +245,14 @@ def pool_tests(
 def figure_10(pvalues: Mapping[str, MethodPvalues]) -> Exhibit:
     """p-values of each test from the largest down."""
     shares = {
-        measure: {method: float((each.of(method) < 0.05).mean()) for method in each.methods}
-        for measure, each in pvalues.items()
+        measure: {method: float((tested.of(method) < 0.05).mean()) for method in tested.methods}
+        for measure, tested in pvalues.items()
     }
-    single = [max(each["t_single"], each["bootstrap_single"]) for each in shares.values()]
-    paper = [(each["mixed_paper"], each["bootstrap"]) for each in shares.values()]
+    single = [max(by_test["t_single"], by_test["bootstrap_single"]) for by_test in shares.values()]
+    paper = [(by_test["mixed_paper"], by_test["bootstrap"]) for by_test in shares.values()]
     # Where nothing differs, all that tests find are errors.
-    some = max(share for each in shares.values() for share in each.values()) > 0.05
-    rows = [(measure, *each.values()) for measure, each in shares.items()]
+    some = max(share for by_test in shares.values() for share in by_test.values()) > 0.05
+    rows = [(measure, *by_test.values()) for measure, by_test in shares.items()]
     header = ("", *(method.replace("_", " ") for method in METHODS))
     return Exhibit(
         id="figure-10",
@@ -294,7 +292,8 @@ def figure_11(pvalues: Mapping[str, MethodPvalues]) -> Exhibit:
         figures=_drawn("figure-11", pvalues, "agreement", first="mixed_paper", second="bootstrap"),
         tables=(agreement_table("figure-11-data", pvalues),),
         claims=tuple(
-            agreement_claim(each, f" ({measure})", least=0.95) for measure, each in pvalues.items()
+            agreement_claim(tested, f" ({measure})", least=0.95)
+            for measure, tested in pvalues.items()
         ),
         explanation=OMISSION,
     )
@@ -303,10 +302,13 @@ def figure_11(pvalues: Mapping[str, MethodPvalues]) -> Exhibit:
 def _drawn(
     name: str, pvalues: Mapping[str, MethodPvalues], kind: str, **options: str
 ) -> tuple[PageFigure, ...]:
-    """One figure for each measure."""
     return tuple(
         result_figure(
-            f"{name}-{k}", f"{measure}, {each.pvalues.shape[1]} comparisons", each, kind, **options
+            f"{name}-{k}",
+            f"{measure}, {tested.pvalues.shape[1]} comparisons",
+            tested,
+            kind,
+            **options,
         )
-        for k, (measure, each) in enumerate(pvalues.items())
+        for k, (measure, tested) in enumerate(pvalues.items())
     )

@@ -120,7 +120,7 @@ class Contradictions:
         """Chance that two instances lead to different conclusions, [system, alpha]."""
         whole = self.n_instances[:, None]
         none = whole - self.better - self.worse
-        pairs = sum(each * (each - 1) for each in (self.better, self.worse, none))
+        pairs = sum(counts * (counts - 1) for counts in (self.better, self.worse, none))
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(1.0 - pairs / (whole * (whole - 1)))
 

@@ -127,7 +127,7 @@ def draw_contradictions(result: Contradictions, ax: Axes, *, level: float | None
     At all levels, the strictest darkest; or at one.
     """
     if level is not None and level not in result.alphas:
-        raise unknown_name("level", f"{level:g}", [f"{each:g}" for each in result.alphas])
+        raise unknown_name("level", f"{level:g}", [f"{alpha:g}" for alpha in result.alphas])
     chosen = [k for k in np.argsort(result.alphas)[::-1] if level in (None, result.alphas[k])]
     rows = np.arange(len(result.systems))
     for shade, k in enumerate(chosen):

@@ -6,7 +6,7 @@ claims tell whether it does. `jayasinghe2015_levels` has the simulations that th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +16,7 @@ from steadyrank.compute.random import block_stream
 from steadyrank.papers.jayasinghe2015.agreement import (
     MethodPvalues,
     method_pvalues,
+    paper_comparison,
     paper_comparisons,
 )
 from steadyrank.papers.jayasinghe2015.pitfalls import (
@@ -23,7 +24,6 @@ from steadyrank.papers.jayasinghe2015.pitfalls import (
     Effects,
     SingleInstanceShares,
     equivalence_intervals,
-    paper_scores,
     single_instance_shares,
 )
 from steadyrank.papers.model import Claim, Exhibit
@@ -246,17 +246,19 @@ def figure_4(*, comparisons: int, seed: int, jobs: int | None) -> Exhibit:
     pvalues: dict[Effects, MethodPvalues] = {
         "instance": method_pvalues(paper_comparisons(comparisons, rng=seed), rng=seed, jobs=jobs),
         "cell": method_pvalues(
-            _cell_comparisons(max(40, comparisons // 5), seed), rng=seed, jobs=jobs
+            (paper_comparison(seed, k, "cell") for k in range(max(40, comparisons // 5))),
+            rng=seed,
+            jobs=jobs,
         ),
     }
-    by_reading = {READINGS[kind]: each for kind, each in pvalues.items()}
+    by_reading = {READINGS[kind]: result for kind, result in pvalues.items()}
     return Exhibit(
         id="figure-4",
         title="p-values of the bootstrap and of the mixed model, simulated",
         figures=tuple(
             result_figure(
                 f"figure-4-{kind}",
-                _caption(result, READINGS[kind]),
+                f"{result.pvalues.shape[1]:,} comparisons, {READINGS[kind]}",
                 result,
                 "agreement",
                 first="mixed_paper",
@@ -273,32 +275,19 @@ def figure_4(*, comparisons: int, seed: int, jobs: int | None) -> Exhibit:
     )
 
 
-def _caption(result: MethodPvalues, reading: str) -> str:
-    return f"{result.pvalues.shape[1]:,} comparisons, {reading}"
-
-
-def _cell_comparisons(number: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """As `paper_comparisons`, with an instance effect on each topic."""
-    for place in range(number):
-        stream = block_stream(seed, "simulated comparison, by cell", place)
-        mean, variance = stream.random(2)
-        scores = paper_scores(stream, mean, np.sqrt(variance), size=(100, 50), effects="cell")
-        yield scores, stream.random(50)
-
-
 def agreement_table(name: str, pvalues: Mapping[str, MethodPvalues]) -> Table:
     """How far the paper's two tests, and the sound one, say the same."""
     rows = []
     for label, result in pvalues.items():
         for second in ("bootstrap", "mixed"):
-            each = result.agreement("mixed_paper", second)
+            agreement = result.agreement("mixed_paper", second)
             rows.append(
                 (
                     label,
                     second.replace("_", " "),
-                    each.correlation,
-                    each.mean_absolute_difference,
-                    each.same_decision,
+                    agreement.correlation,
+                    agreement.mean_absolute_difference,
+                    agreement.same_decision,
                 )
             )
     header = ("", "mixed paper and", "correlation", "mean distance", "same decision at 0.05")
@@ -307,11 +296,11 @@ def agreement_table(name: str, pvalues: Mapping[str, MethodPvalues]) -> Table:
 
 def agreement_claim(pvalues: MethodPvalues, where: str, *, least: float) -> Claim:
     """The paper's claim that its two tests agree."""
-    each = pvalues.agreement("mixed_paper", "bootstrap")
+    tests = pvalues.agreement("mixed_paper", "bootstrap")
     return claim(
         f"The bootstrap and the mixed model give similar p-values{where}: their correlation is "
         f"above {least:g}, or their mean distance below {1 - least:.2g}.",
-        each.correlation > least or each.mean_absolute_difference < 1 - least,
-        f"correlation {each.correlation:.4f}, mean distance {each.mean_absolute_difference:.4f}, "
-        f"same decision at 0.05 in {each.same_decision:.3f}",
+        tests.correlation > least or tests.mean_absolute_difference < 1 - least,
+        f"correlation {tests.correlation:.4f}, mean distance {tests.mean_absolute_difference:.4f}, "
+        f"same decision at 0.05 in {tests.same_decision:.3f}",
     )

@@ -13,14 +13,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from steadyrank._version import __version__
-from steadyrank.compute.executors import Progress
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
 from steadyrank.papers.data import PaperData, without_empty
 from steadyrank.papers.lin2005.theory import equation_13
-from steadyrank.papers.model import Claim, Exhibit, Reproduction
+from steadyrank.papers.model import Claim, Exhibit, Reproduction, Work
 from steadyrank.papers.parts import (
-    budgeted,
     claim,
     increases,
     page_table,
@@ -52,21 +50,12 @@ ENOUGH = 200
 """Pairs in splits from which on an empirical rate counts as known."""
 
 
-def lin2005(
-    data: PaperData,
-    *,
-    budget: str | int = "full",
-    rng: int = 0,
-    jobs: int | None = None,
-    progress: Progress | None = None,
-) -> Reproduction:
+def lin2005(data: PaperData, work: Work) -> Reproduction:
     """Table 1, eq. 8 with experiment, eq. 9 with its fits, eqs. 12 and 13."""
-    trials = budgeted(budget, small=50, full=1000)
-    scores = data.scores(("AP",), jobs=jobs, progress=progress)
+    trials = work.number(small=50, full=1000)
+    scores = data.scores(("AP",), **work.threads)
     results = {
-        name: topics(
-            _collection(scores, name), n_trials=trials, jobs=jobs, progress=progress, rng=rng
-        )
+        name: topics(_collection(scores, name), n_trials=trials, rng=work.seed, **work.threads)
         for name in scores.measures
     }
     return Reproduction(
@@ -75,7 +64,10 @@ def lin2005(
         data=data.words,
         exhibits=(_table_1(results), _equation_8(results), _equation_9(results), equation_13()),
         settings={
-            "collections": {name: _sizes(each) for name, each in results.items()},
+            "collections": {
+                name: f"{len(result.runs)} runs, {result.n_topics} topics"
+                for name, result in results.items()
+            },
             "splits": trials,
             "steadyrank": __version__,
         },
@@ -93,12 +85,7 @@ def _collection(scores: Scores, name: str) -> Scores:
     return usable
 
 
-def _sizes(result: TopicsResult) -> str:
-    return f"{len(result.runs)} runs, {result.n_topics} topics"
-
-
 def _levels(result: TopicsResult) -> list[TopicLevel]:
-    """Those of Table 1."""
     return [level for level in result.levels if round(level.low, 2) in PRINTED]
 
 
@@ -112,7 +99,6 @@ def _at_fifty(result: TopicsResult, variance: float) -> float:
 
 
 def _table_1(results: Mapping[str, TopicsResult]) -> Exhibit:
-    """Variances of mean differences by level."""
     return Exhibit(
         id="table-1",
         title="Variances of the mean difference, by its level",
@@ -136,7 +122,7 @@ def _variance_table(results: Mapping[str, TopicsResult]) -> Table:
         for name, result in results.items():
             level = _levels(result)[place]
             both = (level.variance, level.variance_independent)
-            here = (scientific(_at_fifty(result, each)) for each in both)
+            here = (scientific(_at_fifty(result, variance)) for variance in both)
             rows.append((level_name, name, level.pairs, *here, None))
         rows += [(level_name, name, None, None, None, scientific(v)) for name, v in printed.items()]
     return page_table(
@@ -184,16 +170,12 @@ def _variance_claims(results: Mapping[str, TopicsResult]) -> list[Claim]:
             for key in ("variance", "variance_independent")
         )
         detail = (
-            ""
-            if not levels
-            else (
-                f"geometric means: paired {math.exp(paired):.2e}, "
-                f"eq. 3 {math.exp(independent):.2e}, printed {math.exp(printed):.2e}"
-            )
+            f"geometric means: paired {math.exp(paired):.2e}, eq. 3 {math.exp(independent):.2e}, "
+            f"printed {math.exp(printed):.2e}"
         )
         nearer = abs(paired - printed) < abs(independent - printed)
         text = f"{name}: paired variances are nearer to the printed ones than those of eq. 3"
-        claims.append(claim(text, nearer if levels else None, detail))
+        claims.append(claim(text, nearer, detail) if levels else claim(text, None))
         claims.append(
             share_claim(
                 f"{name}: independence (eq. 3) overstates the variance",
@@ -216,7 +198,7 @@ def _two_collections(results: Mapping[str, TopicsResult]) -> list[Claim]:
     (one, first), (other, second) = list(results.items())[:2]
     shared = sorted(set(first.sizes) & set(second.sizes))
     places = [result.sizes.index(shared[-1]) for result in (first, second)] if shared else []
-    agrees, shown = [], []
+    agrees, rates = [], []
     for both in zip(_levels(first), _levels(second), strict=True):
         known = [_known(level)[s] and level.pairs for level, s in zip(both, places, strict=False)]
         if len(known) < 2 or not all(known):
@@ -226,17 +208,16 @@ def _two_collections(results: Mapping[str, TopicsResult]) -> list[Claim]:
             for key in ("error_rate", "empirical")
         )
         agrees.append((theory[0] < theory[1]) == (splits[0] < splits[1]))
-        shown.append(
+        rates.append(
             f"{_name(both[0])}: eq. 8 {theory[0]:.3f} and {theory[1]:.3f}, splits "
             f"{splits[0]:.3f} and {splits[1]:.3f}"
         )
     size = f" of {shared[-1]} topics" if shared else ""
     text = f"{one} and {other}: splits{size} are reversed more where eq. 8 says so"
-    return [share_claim(text, agrees, "; ".join(shown), of="levels")]
+    return [share_claim(text, agrees, "; ".join(rates), of="levels")]
 
 
 def _equation_8(results: Mapping[str, TopicsResult]) -> Exhibit:
-    """The error rate by theory and by splits of the topics."""
     tables, figures, claims = [], [], []
     for number, (name, result) in enumerate(results.items(), 1):
         mark = f"-{number}" if len(results) > 1 else ""
@@ -304,19 +285,19 @@ def _rate_claims(name: str, result: TopicsResult) -> list[Claim]:
     ]
     larger = [increases(rates) for rates in by_level if len(rates) > 1]
     theory, predictive = (_distance(levels, kind) for kind in ("error_rate", "predictive"))
-    shown = f"mean distance {theory:.3f}, of the predictive rate {predictive:.3f}"
+    distances = f"mean distance {theory:.3f}, of the predictive rate {predictive:.3f}"
     return [
-        share_claim(f"{name}: more topics, fewer reversals", _told(falls), of="levels"),
-        share_claim(f"{name}: larger differences, fewer reversals", _told(larger), of="sizes"),
+        share_claim(f"{name}: more topics, fewer reversals", _decided(falls), of="levels"),
+        share_claim(f"{name}: larger differences, fewer reversals", _decided(larger), of="sizes"),
         claim(
             f"{name}: eq. 8 of observed differences gives the rates of splits (within .02)",
             None if math.isnan(theory) else theory <= 0.02,
-            "" if math.isnan(theory) else shown,
+            "" if math.isnan(theory) else distances,
         ),
     ]
 
 
-def _told(outcomes: Sequence[bool | None]) -> list[bool]:
+def _decided(outcomes: Sequence[bool | None]) -> list[bool]:
     """Without those that say nothing, as where no pair is ever reversed."""
     return [outcome for outcome in outcomes if outcome is not None]
 
@@ -333,17 +314,19 @@ def _distance(levels: Sequence[TopicLevel], kind: str) -> float:
 
 
 def _equation_9(results: Mapping[str, TopicsResult]) -> Exhibit:
-    """The exponential law, fitted."""
     rows, claims = [], []
     for name, result in results.items():
         fitted = [
-            level for level in result.levels if level.fit is not None and _known(level).sum() > 2
+            (level, level.fit)
+            for level in result.levels
+            if level.fit is not None and _known(level).sum() > 2
         ]
-        residuals = [_residual(level) for level in fitted]
+        residuals = [
+            float(np.sqrt(np.nanmean(fit.residuals[_known(level)] ** 2))) for level, fit in fitted
+        ]
         rows += [
-            (name, _name(level), level.fit.b1, level.fit.b2, off)
-            for level, off in zip(fitted, residuals, strict=True)
-            if level.fit is not None
+            (name, _name(level), fit.b1, fit.b2, off)
+            for (level, fit), off in zip(fitted, residuals, strict=True)
         ]
         claims.append(
             share_claim(
@@ -353,7 +336,7 @@ def _equation_9(results: Mapping[str, TopicsResult]) -> Exhibit:
                 of="levels",
             )
         )
-        first = [level.fit.b1 for level in fitted if level.fit is not None]
+        first = [fit.b1 for _, fit in fitted]
         claims.append(
             share_claim(
                 f"{name}: the law's first parameter is 1/2, as eq. 13 has it (within .05)",
@@ -380,9 +363,3 @@ def _equation_9(results: Mapping[str, TopicsResult]) -> Exhibit:
             "their true differences come nearer to the observed, so the fitted b1 need not be 1/2."
         ),
     )
-
-
-def _residual(level: TopicLevel) -> float:
-    if level.fit is None:
-        return math.nan
-    return float(np.sqrt(np.nanmean(level.fit.residuals[_known(level)] ** 2)))

@@ -26,13 +26,13 @@ def equation_13() -> Exhibit:
     exact, approximate = error_rate(z, 1.0, 1.0), approximate_error_rate(z, 1.0, 1.0)
     derived, misprinted = rate_by_williams(z, 2.0 / math.pi), rate_by_williams(z, 1.0 / math.pi)
     gap = float(np.max(np.abs(exact - approximate)))
-    shown = np.isin(np.round(z, 2), (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0))
+    tabled = np.isin(np.round(z, 2), (0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0))
     table = page_table(
         "equation-13",
         "Error rates at a difference of z standard errors",
         ("z", "eq. 8", "eq. 13", "from eq. 12 corrected", "from eq. 12 as printed"),
         zip(
-            *(each[shown].tolist() for each in (z, exact, approximate, derived, misprinted)),
+            *(rates[tabled].tolist() for rates in (z, exact, approximate, derived, misprinted)),
             strict=True,
         ),
     )

@@ -15,11 +15,10 @@ from itertools import combinations
 import numpy as np
 
 from steadyrank._version import __version__
-from steadyrank.compute.executors import Progress
 from steadyrank.data.scores import Scores
 from steadyrank.papers.data import PaperData
-from steadyrank.papers.model import Claim, Exhibit, Reproduction
-from steadyrank.papers.parts import budgeted, claim, increases, page_table, share_claim
+from steadyrank.papers.model import Claim, Exhibit, Reproduction, Work
+from steadyrank.papers.parts import claim, increases, page_table, share_claim
 from steadyrank.papers.sakai2016.figures import MEASURES, NEAR, PILOTS, PRINTED_PLANS, pool_figure
 from steadyrank.present.table import Table
 from steadyrank.stats.planning.demands import Demands, check_demands
@@ -57,20 +56,13 @@ HALF = 0.0005
 """Half of the last printed digit."""
 
 
-def sakai2016(
-    data: PaperData,
-    *,
-    budget: str | int = "full",
-    rng: int = 0,
-    jobs: int | None = None,
-    progress: Progress | None = None,
-) -> Reproduction:
+def sakai2016(data: PaperData, work: Work) -> Reproduction:
     """Tables 2 and 3, Figures 1 and 2."""
-    trials = budgeted(budget, small=4, full=TRIALS)
-    asked, shown = _measures(data)
-    scores = data.scores(asked, jobs=jobs, progress=progress)
+    trials = work.number(small=4, full=TRIALS)
+    spelled, short_names = _measures(data)
+    scores = data.scores(spelled, **work.threads)
     if data.given is None:
-        scores = replace(scores, measures=shown)
+        scores = replace(scores, measures=short_names)
     sizes = [len(scores.topics), *(n for n in PILOTS if n < len(scores.topics))]
     pooled = None
     if data.has_teams and len({run.info["team"] for run in data.runs or ()}) > 1:
@@ -78,31 +70,30 @@ def sakai2016(
             pools(
                 data.runs,
                 data.qrels,
-                measures=asked,
+                measures=spelled,
                 pool_depth=POOL_DEPTH,
                 n_trials=trials,
                 pilot_topics=[sizes[0], sizes[-1]] if len(sizes) > 1 else sizes,
                 mode="paper",
-                jobs=jobs,
-                progress=progress,
-                rng=rng,
+                rng=work.seed,
+                **work.threads,
             ),
-            shown,
+            short_names,
         )
-    n_draws = budgeted(budget, small=20, full=200)
-    draws = _draw_variances(scores, sizes, n_draws, rng)
+    n_draws = work.number(small=20, full=200)
+    draws = _draw_variances(scores, sizes, n_draws, work.seed)
     return Reproduction(
         paper="sakai2016",
         reference=REFERENCE,
         data=data.words,
         exhibits=(
-            _table_2(scores, rng, jobs),
+            _table_2(scores, work.seed, work.jobs),
             pool_figure(pooled, 1, sizes[0]),
             _table_3(draws),
             pool_figure(pooled, 2, sizes[-1]),
         ),
         settings={
-            "measures": list(asked if data.given is None else scores.measures),
+            "measures": list(spelled if data.given is None else scores.measures),
             "pool depth": POOL_DEPTH,
             "trials for each k": trials,
             "draws of pilot topics": n_draws,
@@ -131,7 +122,6 @@ def _renamed(result: PoolsResult, names: Sequence[str]) -> PoolsResult:
 
 
 def _table_2(scores: Scores, seed: int, jobs: int | None) -> Exhibit:
-    """How alike measures rank the runs."""
     pairs = [
         (a, b, bootstrap_tau_interval(scores.matrix(a), scores.matrix(b), seed=seed, jobs=jobs))
         for a, b in combinations(scores.measures, 2)
@@ -184,9 +174,9 @@ def tau_claims() -> list[Claim]:
     """What must agree within the printed Table 2."""
     agrees = []
     for tau, low, high in PRINTED_TAU.values():
-        made = kendall_interval(tau, RUNS)
+        interval = kendall_interval(tau, RUNS)
         # The printed tau is rounded, too.
-        agrees.append(max(abs(made.low - low), abs(made.high - high)) <= 2 * HALF)
+        agrees.append(max(abs(interval.low - low), abs(interval.high - high)) <= 2 * HALF)
     above = sum(high > 1.0 for _, _, high in PRINTED_TAU.values())
     return [
         share_claim(
@@ -259,7 +249,6 @@ def _demands(formula: str = "nagata") -> Demands:
 
 
 def _table_3(draws: _Draws) -> Exhibit:
-    """Variances by fewer topics, and the topics that they ask for."""
     return Exhibit(
         id="table-3",
         title="Variances by fewer pilot topics, and the topics they ask for",

@@ -131,13 +131,7 @@ def _pool_claims(pools: PoolsResult, size: int) -> list[Claim]:
             of="measures",
         ),
         share_claim("The interval is widest with the fewest teams", widest, of="measures"),
-        share_claim(
-            f"Without {half} of {len(pools.teams)} teams, variances are nearly the same "
-            "(within 10%)",
-            [abs(ratio - 1.0) <= NEAR for ratio in means.values()],
-            _ratios(means),
-            of="measures",
-        ),
+        _half_claim(pools, "variances are nearly the same", means, NEAR),
         share_claim(
             f"With {len(pools.teams) - last} team{'s' * (len(pools.teams) - last > 1)} left, "
             "variances are overestimated",
@@ -198,14 +192,20 @@ def _few_topics_claims(pools: PoolsResult, size: int) -> list[Claim]:
             "; ".join(f"{name} × {ratio:.1f}" for name, ratio in wider.items()),
             of="measures",
         ),
-        share_claim(
-            f"Without {half} of {len(pools.teams)} teams, they are still roughly the same "
-            "(within 25%)",
-            [abs(ratio - 1.0) <= ROUGHLY for ratio in means.values()],
-            _ratios(means),
-            of="measures",
-        ),
+        _half_claim(pools, "they are still roughly the same", means, ROUGHLY),
     ]
+
+
+def _half_claim(
+    pools: PoolsResult, text: str, ratios: Mapping[str, float], tolerance: float
+) -> Claim:
+    return share_claim(
+        f"Without {len(pools.teams) // 2} of {len(pools.teams)} teams, {text} "
+        f"(within {tolerance:.0%})",
+        [abs(ratio - 1.0) <= tolerance for ratio in ratios.values()],
+        _ratios(ratios),
+        of="measures",
+    )
 
 
 def _ratios(ratios: Mapping[str, float]) -> str:

@@ -12,8 +12,8 @@ import numpy as np
 
 from steadyrank.compute.executors import Progress
 from steadyrank.papers.data import PaperData
-from steadyrank.papers.model import Claim, Exhibit, Reproduction
-from steadyrank.papers.parts import budgeted, claim, listed, page_figure, page_table, result_figure
+from steadyrank.papers.model import Claim, Exhibit, Reproduction, Work
+from steadyrank.papers.parts import claim, listed, page_figure, page_table, result_figure
 from steadyrank.papers.yang2018.significance import (
     MODELS,
     TABLE_1,
@@ -36,14 +36,7 @@ FIRST = 7
 """Bins in which the text has BST's error rate above KDE's."""
 
 
-def yang2018(
-    data: PaperData,
-    *,
-    budget: str | int = "full",
-    rng: int = 0,
-    jobs: int | None = None,
-    progress: Progress | None = None,
-) -> Reproduction:
+def yang2018(data: PaperData, work: Work) -> Reproduction:
     """Every figure and table of the paper, on runs with judgments.
 
     From scores alone only the share of significant pairs can be had. Simulated rankings are as
@@ -56,25 +49,27 @@ def yang2018(
         return _reproduction(data, exhibits, measure=measure)
     settings: dict[str, Any] = {
         "measure": data.measures[0] if data.measures else "AP",
-        "n_samples": budgeted(budget, small=200, full=10_000),
+        "n_samples": work.number(small=200, full=10_000),
         "depth": max(int(np.diff(run.blocks).max(initial=1)) for run in data.runs),
         "bandwidth": "scott",
         "denominator": "judged",
     }
-    results: dict[Model, SimulateResult] = {}
-    for place, model in enumerate(MODELS):
-        told = _part(progress, place, len(MODELS))
-        results[model] = simulate(
+    # How the user wants topics treated that lack relevant documents.
+    kept = {key: value for key, value in data.scoring.items() if key == "no_relevant"}
+    results: dict[Model, SimulateResult] = {
+        model: simulate(
             data.runs,
             data.qrels,
             mode="paper",
             model=model,
-            jobs=jobs,
-            progress=told,
-            rng=rng,
+            jobs=work.jobs,
+            progress=_part(work.progress, place, len(MODELS)),
+            rng=work.seed,
             **settings,
-            **_kept(data),
+            **kept,
         )
+        for place, model in enumerate(MODELS)
+    }
     exhibits = (
         figure_1(results),
         figure_2(results),
@@ -91,11 +86,6 @@ def _reproduction(
     return Reproduction(
         paper="yang2018", reference=REFERENCE, data=data.words, exhibits=exhibits, settings=settings
     )
-
-
-def _kept(data: PaperData) -> dict[str, Any]:
-    """How the user wants topics treated that lack relevant documents."""
-    return {key: value for key, value in data.scoring.items() if key == "no_relevant"}
 
 
 def _part(progress: Progress | None, place: int, parts: int) -> Progress | None:
@@ -157,7 +147,7 @@ def figure_2(results: Simulations) -> Exhibit:
     """The error rate in 21 bins of the simulated difference."""
     rates = [result.error_rate for result in results.values()]
     rows = [
-        (f"{low:.2f}", *(each for rate in rates for each in (rate.count[k], rate.rate[k])))
+        (f"{low:.2f}", *(figure for rate in rates for figure in (rate.count[k], rate.rate[k])))
         for k, low in enumerate(rates[0].low)
     ]
     header = (
@@ -181,7 +171,6 @@ def figure_2(results: Simulations) -> Exhibit:
 
 
 def _error_figure(results: Simulations) -> PageFigure:
-    """Both models on the same axes."""
     from steadyrank.studies.plotting import plot
 
     figure = plot(results["bootstrap"], kind="error_rate")
@@ -197,18 +186,18 @@ def _error_figure(results: Simulations) -> PageFigure:
 
 def _falls(results: Simulations) -> Claim:
     """Of neighbouring bins the second has the lower rate."""
-    steps, shown = [], []
+    steps, ends = [], []
     for model, result in results.items():
         rate = result.error_rate
         known = np.flatnonzero(rate.count > 0)
         error = rate.rate_error[known]
         rise = np.diff(rate.rate[known]) - 3 * np.hypot(error[1:], error[:-1])
         steps.append(rise.max(initial=-1.0))
-        shown.append(f"{MODELS[model]} {rate.rate[0]:.3f} to {rate.rate[known[-1]]:.3f}")
+        ends.append(f"{MODELS[model]} {rate.rate[0]:.3f} to {rate.rate[known[-1]]:.3f}")
     return claim(
         "The error rate falls from bin to bin (up to three Monte Carlo standard errors).",
         max(steps) <= 1e-12,
-        "; ".join(shown),
+        "; ".join(ends),
     )
 
 

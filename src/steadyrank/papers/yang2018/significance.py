@@ -87,8 +87,8 @@ def table_1(results: Simulations) -> Exhibit:
             *_order_claims(here["bootstrap"], here["kde"]),
             claim(
                 "Far more pairs are significant on the raw scores than PCT counts (twice or more).",
-                raw > 2 * max(each.rare_share for each in here.values()),
-                f"{raw:.4f} against {listed((each.rare_share for each in here.values()), 4)}",
+                raw > 2 * max(figures.rare_share for figures in here.values()),
+                f"{raw:.4f} against {listed((figures.rare_share for figures in here.values()), 4)}",
             ),
             printed_shares_are_counts(),
             _own_figures(results["bootstrap"], here),
@@ -98,7 +98,7 @@ def table_1(results: Simulations) -> Exhibit:
 
 
 def _columns(here: Mapping[Model, Printed], raw: float) -> Table:
-    columns = {"here": here} | {f"{name}, printed": each for name, each in TABLE_1.items()}
+    columns = {"here": here} | {f"{name}, printed": column for name, column in TABLE_1.items()}
     rows: list[tuple[Any, ...]] = [
         (label, *(column[model][k] for column in columns.values() for model in MODELS))
         for k, label in enumerate(("KRCC", "PCT(ASL < 0.05)", "ED"))
@@ -130,7 +130,7 @@ def n_pairs(runs: int) -> int:
 
 def printed_shares_are_counts() -> Claim:
     """Whether the printed shares can be shares of so many pairs, to four decimals."""
-    shares = [(name, p.rare_share) for name, each in TABLE_1.items() for p in each.values()]
+    shares = [(name, p.rare_share) for name, column in TABLE_1.items() for p in column.values()]
     shares.append(("Robust 2004", RAW_SHARE))
     fits, counts = [], []
     for name, share in shares:
@@ -210,7 +210,6 @@ def algorithm_3(result: SimulateResult) -> Exhibit:
 
 
 def _rate_figure(rate: np.ndarray, significant: np.ndarray) -> PageFigure:
-    """Pairs by their rate of significance."""
     from matplotlib.figure import Figure
 
     from steadyrank.present.plot_style import COLOURS, QUIET, legend, tidy
