@@ -10,7 +10,6 @@ import click
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.options import choice_option, folder_option, measures_option, output_options
 from steadyrank.cli.output import Output, bars, emit, tell, tell_if_compiling
-from steadyrank.cli.report import report_text
 
 if TYPE_CHECKING:
     from steadyrank.reporting.run import ReportResult
@@ -76,6 +75,8 @@ def command(
 
 def _text(result: ReportResult, form: str) -> str:
     if form != "table":
+        from steadyrank.reporting.run import report_text
+
         return report_text(result, form)
     lines = [f"{place}. {words}" for place, words in enumerate(result.findings[:MOST], start=1)]
     return "\n".join([*lines, "", f"The page: {result.path}", f"Again: {result.page.command}\n"])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -20,9 +19,6 @@ from steadyrank.cli.options import (
     together,
 )
 from steadyrank.cli.output import Output, bars, check_folders, emit, tell, tell_if_compiling
-
-if TYPE_CHECKING:
-    from steadyrank.reporting.run import ReportResult
 
 WITHOUT_EFFECT = ("form", "output", "jobs", "scheduler", "quiet", "store", "out")
 """Options that do not change the page, and where it goes: not in the command that rebuilds it."""
@@ -94,7 +90,7 @@ def command(inputs: Inputs, output: Output, out: str, seed: int, **options: Any)
     check_folders(out)
     sources = _sources(inputs)
     with bars(output.quiet) as progress:
-        from steadyrank.reporting.run import report
+        from steadyrank.reporting.run import report, report_text
         from steadyrank.studies.simulate.sampler_kernels import sample_cells
 
         tell_if_compiling(output.quiet, None if inputs.scores_files else sample_cells)
@@ -121,28 +117,3 @@ def _sources(inputs: Inputs) -> dict[str, Any]:
     if isinstance(files, dict):
         return {"scores": files, "measures": ()}
     return {"scores": files[0] if len(files) == 1 else files, "measures": inputs.measures}
-
-
-def report_text(result: ReportResult, form: str) -> str:
-    """What was found, in one of the output formats."""
-    if form == "table":
-        return "\n".join([*result.findings, f"\nThe page: {result.path}\n"])
-    if form == "json":
-        from steadyrank.present.json import to_json
-
-        return to_json(
-            {
-                "out": str(result.path),
-                "findings": list(result.findings),
-                "studies": list(result.results),
-                "n_samples": dict(result.n_samples),
-                "left_out": dict(result.left_out),
-                "command": result.page.command,
-            }
-        )
-    from steadyrank.present.table import Table, render, text_rows
-
-    findings = enumerate(result.findings, start=1)
-    rows = text_rows([str(place), sentence] for place, sentence in findings)
-    table = Table(header=["", "finding"], rows=rows, n_names=2, caption=f"{Path(result.path).name}")
-    return render(table, form)

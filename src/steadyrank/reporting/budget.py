@@ -142,11 +142,16 @@ def make_plan(
     for name in open_studies:
         least = _planned(model[name], model[name].least)
         if not model[name].is_free and spent + least.seconds > budget:
-            planned[name] = StudyPlan(why_not=_too_long(spent + least.seconds, budget))
+            enough = step_up((spent + least.seconds) / SAFETY)
+            planned[name] = StudyPlan(
+                why_not=f"would take longer than the budget of {duration(budget)} allows, by the "
+                f"model of costs: give more time, such as --budget {enough}"
+            )
         else:
             planned[name] = least
             spent += least.seconds
-    left = SAFETY * budget - _reading_and_page(shape) - spent
+    # Evaluating and checking the runs, figures and tables take their time, too.
+    left = SAFETY * budget - (10.0 + 1.4e-6 * shape.n_documents) - spent
     share = max(0.0, 0.1 * left)
     for name in sorted(open_studies, key=lambda study: model[study].takes_rest):
         if planned[name].n_samples:
@@ -167,18 +172,6 @@ def _affordable(cost: Cost, planned: StudyPlan, room: float) -> int:
     """Samples that the time planned and some more room pay, in steps of 1, 2 and 5."""
     paid = (planned.n_samples or 0) + max(0.0, room) / cost.per_sample
     return max(cost.least, min(cost.most, step_down(paid)))
-
-
-def _reading_and_page(shape: Shape) -> float:
-    """Seconds for evaluating and checking the runs, and for figures and tables."""
-    return 10.0 + 1.4e-6 * shape.n_documents
-
-
-def _too_long(seconds: float, budget: float) -> str:
-    return (
-        f"would take longer than the budget of {duration(budget)} allows, by the model of costs: "
-        f"give more time, such as --budget {step_up(seconds / SAFETY)}"
-    )
 
 
 def step_up(seconds: float) -> str:

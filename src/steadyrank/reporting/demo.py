@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -50,9 +51,14 @@ def demo(
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: a file stands where the folder should be")
     if data == "builtin":
-        depth = _write_builtin(folder, progress)
+        collection = builtin_collection(progress=_progress_of(progress, "docstrings"))
+        runs = builtin_runs(progress=_progress_of(progress, "searches"))
+        write_track(folder, runs, collection.qrels)
+        depth = POOL_DEPTH
     else:
-        depth = _write_simulated(folder, seed)
+        track = simulated_track(rng=seed)
+        track.write(folder)
+        depth = track.truth.design.pool_depth
     if data_only:
         return None
     return report(
@@ -71,45 +77,18 @@ def demo(
     )
 
 
-def _write_builtin(folder: Path, told: Told | None) -> int:
-    collection = builtin_collection(progress=_telling(told, "docstrings"))
-    runs = builtin_runs(progress=_telling(told, "searches"))
-    write_track(folder, runs, collection.qrels)
-    return POOL_DEPTH
-
-
-def _telling(told: Told | None, what: str) -> Progress | None:
-    if told is None:
+def _progress_of(progress: Told | None, what: str) -> Progress | None:
+    if progress is None:
         return None
-    told(what, 0, 1)
-    return lambda finished, total: told(what, finished, total)
-
-
-def _write_simulated(folder: Path, seed: int) -> int:
-    track = simulated_track(rng=seed)
-    track.write(folder)
-    return 100
+    progress(what, 0, 1)
+    return lambda finished, total: progress(what, finished, total)
 
 
 def _command(folder: Path, measures: Sequence[str], budget: Budget, depth: int, seed: int) -> str:
     """The command that makes the page again from the files."""
-    named = [word for measure in measures for word in ("--measure", measure)]
-    seeded = ["--seed", str(seed)] if seed else []
-    return shlex.join(
-        [
-            "steadyrank",
-            "report",
-            str(folder / "qrels.txt"),
-            str(folder / "runs"),
-            "--run-info",
-            str(folder / "run-info.csv"),
-            *named,
-            "--budget",
-            str(budget),
-            "--pool-depth",
-            str(depth),
-            *seeded,
-            "--out",
-            "report.html",
-        ]
-    )
+    qrels, runs, run_info = (str(folder / name) for name in ("qrels.txt", "runs", "run-info.csv"))
+    options = [("--run-info", run_info), *(("--measure", measure) for measure in measures)]
+    options += [("--budget", str(budget)), ("--pool-depth", str(depth))]
+    options += [("--seed", str(seed))] if seed else []
+    words = chain(("steadyrank", "report", qrels, runs), *options, ("--out", "report.html"))
+    return shlex.join(words)

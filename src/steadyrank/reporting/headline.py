@@ -73,25 +73,25 @@ def verdict_words(result: CompareResult, n_runs: int = 0, *, tested: bool = True
     `n_runs`: how many there are, where only the best were compared. With `tested`, also by which
     tests.
     """
-    found = standing(result)
-    said = _standing_words(result, found)
-    if len(_firsts(result, found)) == len(found.order):
-        return f"{said}."
+    ranks = standing(result)
+    sentence = _standing_words(result, ranks)
+    if len(_firsts(result, ranks)) == len(ranks.order):
+        return f"{sentence}."
     details = [_test_words(result)] if tested else []
     if n_runs > len(result.runs):
         details.append(f"among the best {len(result.runs)} of {n_runs:,} runs")
-    return f"{said} ({', '.join(details)})." if details else f"{said}."
+    return f"{sentence} ({', '.join(details)})." if details else f"{sentence}."
 
 
-def _firsts(result: CompareResult, found: Standing) -> list[str]:
+def _firsts(result: CompareResult, ranks: Standing) -> list[str]:
     """The runs that share the best mean."""
     means = dict(zip(result.runs, result.mean.tolist(), strict=True))
-    return [run for run in found.order if means[found.leader] - means[run] <= SAME_MEAN]
+    return [run for run in ranks.order if means[ranks.leader] - means[run] <= SAME_MEAN]
 
 
-def _standing_words(result: CompareResult, found: Standing) -> str:
+def _standing_words(result: CompareResult, ranks: Standing) -> str:
     means = dict(zip(result.runs, result.mean.tolist(), strict=True))
-    leader, others, first = found.leader, len(found.order) - 1, _firsts(result, found)
+    leader, others, first = ranks.leader, len(ranks.order) - 1, _firsts(result, ranks)
     best, by = f"({means[leader]:.4f}{_expected_words(result, leader)})", f"mean {result.measure}"
     if len(first) == others + 1:
         return f"{some(first)} have the same {by} {best}"
@@ -99,13 +99,13 @@ def _standing_words(result: CompareResult, found: Standing) -> str:
         return f"{some(first)} share the best {by} {best}; {_below_words(result, first)}"
     lead = f"{leader} leads by {by} {best}"
     if others == 1:
-        second = f"{found.runner_up} ({means[found.runner_up]:.4f})"
-        if len(found.group) == 1:
+        second = f"{ranks.runner_up} ({means[ranks.runner_up]:.4f})"
+        if len(ranks.group) == 1:
             return f"{leader} {best} is significantly better than {second} by {by}"
         return f"{lead}, but is not significantly better than {second}"
-    if len(found.group) == 1:
+    if len(ranks.group) == 1:
         return f"{lead} and is significantly better than all {number_word(others)} others"
-    return f"{lead}, but {_group_words(found, others)}"
+    return f"{lead}, but {_group_words(ranks, others)}"
 
 
 def _below_words(result: CompareResult, first: Sequence[str]) -> str:
@@ -137,16 +137,16 @@ def _expected_words(result: CompareResult, run: str) -> str:
     return f"; about {expected:.3f} to be expected on new topics"
 
 
-def _group_words(found: Standing, others: int) -> str:
+def _group_words(ranks: Standing, others: int) -> str:
     """Who is not significantly worse than the leader, and how many are left."""
-    beaten = others + 1 - len(found.group)
+    beaten = others + 1 - len(ranks.group)
     if not beaten:
         return f"is not significantly better than any of the {number_word(others)} others"
     rest = "the remaining one" if beaten == 1 else f"the other {number_word(beaten)}"
-    whom = f"is not significantly better than {some(found.group[1:])}; it is"
-    if found.is_tie:
-        top = f"the top {number_word(len(found.group))} ({some(found.group)})"
-        whom = f"{top} are statistically indistinguishable; {found.leader} is"
+    whom = f"is not significantly better than {some(ranks.group[1:])}; it is"
+    if ranks.is_tie:
+        top = f"the top {number_word(len(ranks.group))} ({some(ranks.group)})"
+        whom = f"{top} are statistically indistinguishable; {ranks.leader} is"
     return f"{whom} significantly better than {rest}"
 
 
@@ -170,10 +170,10 @@ def first_words(result: CompareResult) -> str:
 
 def leaderboard_sentences(result: CompareResult, n_runs: int) -> tuple[str, ...]:
     """Who leads, who is in the leader's group where that is large, and who could be first."""
-    found = standing(result)
+    ranks = standing(result)
     group = (
-        [f"Not significantly worse than {found.leader}: {some(found.group[1:], 10)}."]
-        if len(found.group) > MOST_NAMES + 2
+        [f"Not significantly worse than {ranks.leader}: {some(ranks.group[1:], 10)}."]
+        if len(ranks.group) > MOST_NAMES + 2
         else []
     )
     return (verdict_words(result, n_runs), *group, first_words(result))
@@ -202,8 +202,8 @@ def steadiness_words(
 
     Simulated collections are left out where they are judged by another measure.
     """
-    found = standing(result)
-    a, b = found.leader, found.runner_up
+    ranks = standing(result)
+    a, b = ranks.leader, ranks.runner_up
     if result.mean[result.runs.index(a)] - result.mean[result.runs.index(b)] <= SAME_MEAN:
         return ""  # there is no order to keep
     parts = []
@@ -215,7 +215,7 @@ def steadiness_words(
             )
     if topics is not None and (share := topics_share(topics, a, b)) is not None:
         picked = (
-            "" if len(found.order) == 2 else ", allowing for its having been picked as the best"
+            "" if len(ranks.order) == 2 else ", allowing for its having been picked as the best"
         )
         parts.append(
             f"with probability {chance(share)} in a second experiment on "
@@ -223,7 +223,7 @@ def steadiness_words(
         )
     if not parts:
         return ""
-    who = b if len(found.order) == 2 else f"{b}, the second,"
+    who = b if len(ranks.order) == 2 else f"{b}, the second,"
     return f"{a} stays above {who} {' and '.join(parts)}."
 
 
@@ -238,19 +238,19 @@ def topics_to_settle(result: TopicsResult, a: str, b: str) -> dict[str, Any]:
 
 def settle_words(result: CompareResult, topics: TopicsResult | None) -> str:
     """What it takes to separate the leader from those that it is not told apart from."""
-    found = standing(result)
-    rivals = [run for run in found.group[1:] if topics is not None and run in topics.runs]
+    ranks = standing(result)
+    rivals = [run for run in ranks.group[1:] if topics is not None and run in topics.runs]
     if topics is None or not rivals:
         return ""
-    rows = {run: topics_to_settle(topics, found.leader, run) for run in rivals}
+    rows = {run: topics_to_settle(topics, ranks.leader, run) for run in rivals}
     first = rivals[0]
     if rows[first]["topics_needed_interval"][0] is None:
         why = "their means are equal"
         if rows[first]["flag"] == TOO_FEW:
             why = "they share too few to say anything"
-        return f"No number of topics separates {found.leader} from {first}: {why}."
+        return f"No number of topics separates {ranks.leader} from {first}: {why}."
     start = (
-        f"To separate {found.leader} from {first}, {topics.test_words()} requires "
+        f"To separate {ranks.leader} from {first}, {topics.test_words()} requires "
         f"{needed_words(rows[first])}; there are {topics.n_topics:,}"
     )
     hardest = max(rivals, key=lambda run: _most_topics(rows[run]))
@@ -305,15 +305,15 @@ def lead_sentences(results: Mapping[str, Any]) -> tuple[str, ...]:
     main: CompareResult = results["compare"][0]
     scores: Scores = results["evaluate"]
     table: InstancesTable | None = results.get("instances")
-    said = [files_words(results.get("check")), main.gaps()]
+    sentences = [files_words(results.get("check")), main.gaps()]
     if table is not None:
-        said.append(systems_words(table))
+        sentences.append(systems_words(table))
     start = "" if table is None else "Of single runs, "
-    said.append(start + verdict_words(main, len(scores.runs), tested=False))
+    sentences.append(start + verdict_words(main, len(scores.runs), tested=False))
     if not _are_one_system(results):
-        said.append(steadiness_words(main, results.get("simulate"), results.get("topics")))
-    said += [settling_words(results), measures_words(scores)]
-    return tuple(sentence for sentence in said if sentence)
+        sentences.append(steadiness_words(main, results.get("simulate"), results.get("topics")))
+    sentences += [settling_words(results), measures_words(scores)]
+    return tuple(sentence for sentence in sentences if sentence)
 
 
 def settling_words(results: Mapping[str, Any]) -> str:
@@ -328,6 +328,6 @@ def _are_one_system(results: Mapping[str, Any]) -> bool:
     scores: Scores = results["evaluate"]
     if "instances" not in results:
         return False
-    found = standing(results["compare"][0])
+    ranks = standing(results["compare"][0])
     of_run = dict(zip(scores.runs, scores.run_info.get("system", scores.runs), strict=True))
-    return of_run[found.leader] == of_run[found.runner_up] != ""
+    return of_run[ranks.leader] == of_run[ranks.runner_up] != ""

@@ -42,16 +42,16 @@ def read_material(
     if scores is not None:
         if runs is not None or qrels is not None:
             raise InputError("give either runs and qrels or scores, not both")
-        found = _from_scores(scores, measures, settings)
+        material = _from_scores(scores, measures, settings)
     elif runs is None or qrels is None:
         raise InputError("give runs and qrels, or scores")
     else:
-        found = _from_runs(runs, qrels, measures, settings, machine)
-    _check_size(found.scores)
+        material = _from_runs(runs, qrels, measures, settings, machine)
+    _check_size(material.scores)
     for column in (*settings.factors, *settings.instance_factors):
-        if column not in found.scores.run_info:
-            raise unknown_name("column of run information", column, found.scores.run_info)
-    return found
+        if column not in material.scores.run_info:
+            raise unknown_name("column of run information", column, material.scores.run_info)
+    return material
 
 
 def _from_runs(
@@ -61,7 +61,7 @@ def _from_runs(
     to_read = runs.keeping()
     if len(to_read) < 2:
         raise InputError(f"a report compares runs: give at least two, got {len(to_read)}")
-    with kept_warnings() as odd:
+    with kept_warnings() as warned:
         is_file = isinstance(qrels, (str, os.PathLike))
         judged = judgments_of(qrels)
         scores = evaluate(
@@ -88,29 +88,29 @@ def _from_runs(
         qrels=judged,
         check=looked_over,
         files=_hashed(files, settings, to_read.digests),
-        warnings=tuple(odd),
+        warnings=tuple(warned),
     )
 
 
 def _from_scores(scores: Any, measures: Sequence[str], settings: Settings) -> Material:
     files: list[tuple[str, Path]] = []
-    with kept_warnings() as odd:
+    with kept_warnings() as warned:
         if isinstance(scores, Scores):
-            found = scores
+            read = scores
         elif isinstance(scores, Mapping):
             files = [(f"scores of {name}", Path(path)) for name, path in scores.items()]
-            found = read_scores(scores, runs_in_rows=settings.runs_in_rows)
+            read = read_scores(scores, runs_in_rows=settings.runs_in_rows)
         else:
             several = scores if isinstance(scores, (list, tuple)) else [scores]
             files = [("scores", Path(path)) for path in several]
             # A wide file does not say which measure it holds; a long one does.
             label = measures[0] if len(measures) == 1 else None
-            found = read_scores(scores, measure=label, runs_in_rows=settings.runs_in_rows)
+            read = read_scores(scores, measure=label, runs_in_rows=settings.runs_in_rows)
         if measures:
-            found = found.select(measures=measures)
-        found = scores_in_order(describe_scores(found, **settings.reading.about))
+            read = read.select(measures=measures)
+        read = scores_in_order(describe_scores(read, **settings.reading.about))
     return Material(
-        scores=found, settings=settings, files=_hashed(files, settings), warnings=tuple(odd)
+        scores=read, settings=settings, files=_hashed(files, settings), warnings=tuple(warned)
     )
 
 
@@ -162,8 +162,10 @@ def kept_warnings() -> Iterator[list[str]]:
         warnings.simplefilter("default")
         warnings.simplefilter("always", SteadyrankWarning)
         yield kept
-    for each in raised:
-        if not issubclass(each.category, SteadyrankWarning):
-            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
-        elif str(each.message) not in kept:
-            kept.append(str(each.message))
+    for warning in raised:
+        if not issubclass(warning.category, SteadyrankWarning):
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
+        elif str(warning.message) not in kept:
+            kept.append(str(warning.message))

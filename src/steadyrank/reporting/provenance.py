@@ -39,8 +39,10 @@ def provenance(plan: ReportPlan, findings: Findings) -> tuple[Table, ...]:
     ]
     if files:
         header = ["", "file", "bytes", "SHA-256"]
-        made = table("files-read", "Files that were read.", header, files, shown=_SHOWN_FILES)
-        tables.insert(0, made)
+        files_table = table(
+            "files-read", "Files that were read.", header, files, shown=_SHOWN_FILES
+        )
+        tables.insert(0, files_table)
     return tuple(tables)
 
 
@@ -54,24 +56,24 @@ def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> Table:
         ]
         for study, planned in plan.studies.items()
     ]
-    asked = (
+    caption = (
         "Samples as asked for."
         if plan.given
         else f"Samples chosen for a budget of {duration(plan.budget)} by a model of costs, which "
         "depends on the data and the budget alone."
     )
-    return table("samples", asked, ["study", "section", "samples"], rows)
+    return table("samples", caption, ["study", "section", "samples"], rows)
 
 
 def _settings_table(material: Material, plan: ReportPlan) -> Table:
-    shown: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "measures": ", ".join(material.scores.measures),
         "runs": len(material.scores.runs),
         "topics": len(material.scores.topics),
         "budget": duration(plan.budget),
         **{key.replace("_", " "): value for key, value in material.settings.flat().items()},
     }
-    rows = [[name(key), Cell(_shown(value))] for key, value in shown.items()]
+    rows = [[name(key), Cell(_shown(value))] for key, value in settings.items()]
     return table("settings", "Settings.", ["setting", "value"], rows, shown=50)
 
 

@@ -20,8 +20,10 @@ from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
+from steadyrank.present.json import to_json
 from steadyrank.present.page import Page
 from steadyrank.present.page_html import page_html
+from steadyrank.present.table import Table, render, text_rows
 from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, make_plan, parse_budget
 from steadyrank.reporting.inputs import read_material
 from steadyrank.reporting.page import make_page
@@ -223,6 +225,28 @@ def report(
             if study.n_samples and name in findings.results
         },
         seed=seed,
+    )
+
+
+def report_text(result: ReportResult, form: str) -> str:
+    """The findings of a report in one of the output formats."""
+    if form == "table":
+        return "\n".join([*result.findings, f"\nThe page: {result.path}\n"])
+    if form == "json":
+        return to_json(
+            {
+                "out": str(result.path),
+                "findings": list(result.findings),
+                "studies": list(result.results),
+                "n_samples": dict(result.n_samples),
+                "left_out": dict(result.left_out),
+                "command": result.page.command,
+            }
+        )
+    findings = enumerate(result.findings, start=1)
+    rows = text_rows([str(place), sentence] for place, sentence in findings)
+    return render(
+        Table(header=["", "finding"], rows=rows, n_names=2, caption=result.path.name), form
     )
 
 

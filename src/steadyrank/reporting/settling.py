@@ -46,8 +46,8 @@ def combined(results: Mapping[str, Any]) -> dict[str, Body]:
 
 def _settle_table(compared: CompareResult, topics: TopicsResult) -> Table:
     """The leader against its rivals, or against the next where there are none."""
-    found = standing(compared)
-    rivals = list(found.group[1:]) or [found.runner_up]
+    ranks = standing(compared)
+    rivals = list(ranks.group[1:]) or [ranks.runner_up]
     corrected = {
         frozenset(pair): float(p)
         for pair, p in zip(compared.pairs.tolist(), compared.pvalue_adjusted, strict=True)
@@ -55,10 +55,10 @@ def _settle_table(compared: CompareResult, topics: TopicsResult) -> Table:
     places = {run: i for i, run in enumerate(compared.runs)}
     rows = []
     for run in rivals[:MOST_SETTLED]:
-        p = corrected[frozenset((places[found.leader], places[run]))]
-        gap = float(compared.mean[places[found.leader]] - compared.mean[places[run]])
-        needed = needed_cell(topics_to_settle(topics, found.leader, run))
-        rows.append([name(found.leader), name(run), number(gap), pvalue(p), needed])
+        p = corrected[frozenset((places[ranks.leader], places[run]))]
+        gap = float(compared.mean[places[ranks.leader]] - compared.mean[places[run]])
+        needed = needed_cell(topics_to_settle(topics, ranks.leader, run))
+        rows.append([name(ranks.leader), name(run), number(gap), pvalue(p), needed])
     caption = f"{needed_caption(topics)} There are {topics.n_topics} topics."
     left = len(rivals) - len(rows)
     if left > 0:

@@ -58,7 +58,7 @@ def run_studies(
             continue
         machine.progress(name)
         job = Job(material=material, machine=machine, n_samples=planned.samples(name))
-        with kept_warnings() as odd:
+        with kept_warnings() as raised:
             try:
                 results[name] = run(job)
             except InputError as error:
@@ -66,7 +66,7 @@ def run_studies(
                 if name == "compare" or _is_of_the_user(error, machine):
                     raise
                 reasons[name] = str(error)
-        warned[name] = tuple(warning for warning in odd if warning not in known)
+        warned[name] = tuple(warning for warning in raised if warning not in known)
     return Findings(material=material, results=results, why_not=reasons, warnings=warned)
 
 
