@@ -232,15 +232,12 @@ def write_shards(
 ) -> ShardResult:
     """Write the runs of many instances of selective search, and of exhaustive search.
 
-    Makes `runs/NAME.run` and `run-info.csv`; runs that are there already are kept, and the folder
-    of another design is refused.
+    Files and folders are those of `write_grid`.
 
     Parameters
     ----------
-    corpus, topics : object
-        As in `shard`.
-    out : path
-        Folder to write into.
+    corpus, topics, out : object
+        As in `write_grid`.
     **options
         As in `shard`.
     """
