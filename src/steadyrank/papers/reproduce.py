@@ -25,6 +25,7 @@ from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.papers.builtin import Kind, builtin_data
 from steadyrank.papers.data import paper_data, with_measures
 from steadyrank.papers.model import Reproduction
+from steadyrank.present.figures import own_style
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ PAPERS = {
 }
 
 
+@own_style()
 def reproduce(
     paper: str,
     *,
