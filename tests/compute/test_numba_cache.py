@@ -125,7 +125,7 @@ def test_a_file_with_another_inside_is_left_alone(load, monkeypatch):
     assert not numba_cache.is_kept(module.filled)
 
 
-@pytest.mark.parametrize("name", ["_load_index", "_save_index", "_save_data"])
+@pytest.mark.parametrize("name", ["_open_for_write", "_dump", "_data_path", "load"])
 def test_a_part_that_is_missing_is_noticed(load, name, monkeypatch):
     cache = load().filled._cache
     assert numba_cache._as_tested(cache)

@@ -84,3 +84,16 @@ def test_damaged_code_is_compiled_anew(sources, tmp_path, content):
     module = sources(1)
     assert not numba_cache.is_kept(module.twice)
     assert module.twice(0) == 2
+
+
+def test_a_flipped_bit_is_noticed_before_code_is_loaded(sources, tmp_path):
+    """A flipped bit in machine code would crash the process, or change its results."""
+    assert sources(1).twice(0) == 2
+    for path in (tmp_path / "__pycache__").glob("*.nb[ci]"):
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 4
+        path.write_bytes(content)
+    again = sources(1)
+    assert again.twice(0) == 2
+    assert not again.twice.stats.cache_hits
+    assert sources(1).twice(0) == 2

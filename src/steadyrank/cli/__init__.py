@@ -7,6 +7,7 @@ stopped reading knows.
 
 from __future__ import annotations
 
+import codecs
 import importlib
 import os
 import signal
@@ -132,8 +133,26 @@ def _ready_streams() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            # Names may hold bytes that are not UTF-8; they leave as they came.
-            stream.reconfigure(errors="surrogateescape")
+            stream.reconfigure(errors=AS_FAR_AS_POSSIBLE)
+
+
+def _as_far_as_possible(error: UnicodeError) -> tuple[str | bytes, int]:
+    """One character that a stream's encoding lacks: its nearest likeness, or a question mark.
+
+    Names may hold bytes that are not UTF-8; these leave as they came.
+    """
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    character = error.object[error.start]
+    if "\udc80" <= character <= "\udcff":
+        return bytes([ord(character) - 0xDC00]), error.start + 1
+    from steadyrank.present.visible import in_ascii
+
+    return in_ascii(character), error.start + 1
+
+
+AS_FAR_AS_POSSIBLE = "steadyrank.as-far-as-possible"
+codecs.register_error(AS_FAR_AS_POSSIBLE, _as_far_as_possible)
 
 
 def _abandon_stdout() -> None:

@@ -136,12 +136,13 @@ def draw(result: Any, output: Output, **options: Any) -> None:
     if output.plot is None:
         return
     from steadyrank.compute.files import check_still_there
-    from steadyrank.present.figures import save_figure
+    from steadyrank.present.figures import own_style, save_figure
     from steadyrank.studies.plotting import plot
 
     check_still_there(Path(output.plot).parent)
     hush_matplotlib(output.quiet)
-    save_figure(plot(result, **options), output.plot)
+    with own_style():
+        save_figure(plot(result, **options), output.plot)
 
 
 def hush_matplotlib(quiet: bool) -> None:

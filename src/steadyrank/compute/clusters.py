@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from concurrent.futures import CancelledError, Executor, Future
 from typing import Any
 
+from steadyrank._version import __version__
 from steadyrank.errors import InputError, MachineError
 
-PATIENCE = "10s"
-"""How long to wait for a scheduler."""
+PATIENCE = 10
+"""Seconds to wait for a scheduler, and for its first worker."""
 
 _LOGGERS = ("distributed", "distributed.client", "distributed.gc", "tornado.application", "asyncio")
 """Those to which Dask gives levels and a way to stderr, and those of its event loop."""
@@ -58,7 +59,9 @@ class Cluster(Executor):
         there: Any = None
         answer, failure = None, None
         try:
-            there = self._client.submit(function, *args, **options, **self._options)
+            there = self._client.submit(
+                run_by_version, __version__, function, *args, **options, **self._options
+            )
             # Cancels a task that is no longer wanted, and frees the memory of a finished one.
             future.add_done_callback(lambda _: there.release())
             answer = await self._client.gather(there, asynchronous=True)
@@ -85,6 +88,52 @@ class Cluster(Executor):
         )
 
 
+def run_by_version(version: str, function: Any, /, *args: Any, **options: Any) -> Any:
+    """Run a task, unless this worker joined later than the others and has another steadyrank."""
+    if version != __version__:
+        raise MachineError(_other_version(worker_name(), __version__))
+    return function(*args, **options)
+
+
+def worker_name() -> str:
+    """The worker that runs this code, as an error names it; else this process."""
+    try:
+        return f"the worker {_distributed().get_worker().address}"
+    except (ValueError, MachineError):
+        return "another process"
+
+
+def _other_version(worker: str, version: str) -> str:
+    return (
+        f"{worker} has steadyrank {version}, and this process {__version__}: install the same "
+        "version everywhere"
+    )
+
+
+def _check_workers(client: Any, address: str) -> None:
+    """Refuse a cluster without workers, or with one that would compute something else."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError:
+        raise MachineError(
+            f"the Dask scheduler at {address} has no workers after {PATIENCE} seconds: start some "
+            f"with `dask worker {address}`"
+        ) from None
+    for worker, version in client.run(steadyrank_version, on_error="return").items():
+        if isinstance(version, BaseException):
+            raise MachineError(
+                f"the worker {worker} cannot import steadyrank ({_in_words(version)}): install "
+                f"steadyrank {__version__} there"
+            )
+        if version != __version__:
+            raise MachineError(_other_version(f"the worker {worker}", version))
+
+
+def steadyrank_version() -> str:
+    """The version of the process that runs this."""
+    return __version__
+
+
 def _in_words(error: BaseException) -> str:
     if isinstance(error, CancelledError):
         return "it went away"
@@ -108,6 +157,7 @@ def connected(scheduler: str) -> Iterator[Cluster]:
     with _without_logs_of_dask():
         client = _client_of(scheduler)
         try:
+            _check_workers(client, scheduler)
             yield Cluster(client, scheduler)
         finally:
             # Results are here, or the error is known: a scheduler that does not let go of us
@@ -127,7 +177,7 @@ def over_client_of(executor: Executor) -> Executor:
 
 def _client_of(scheduler: str) -> Any:
     try:
-        return _distributed().Client(scheduler, timeout=PATIENCE, set_as_default=False)
+        return _distributed().Client(scheduler, timeout=f"{PATIENCE}s", set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {scheduler!r}: {error}") from None
 

@@ -15,13 +15,17 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import os
 import pickle
 import re
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
+
+from steadyrank.errors import MachineError
 
 try:
     from numba.core.caching import IndexDataCacheFile
@@ -39,11 +43,15 @@ _OF_CACHE = ("_cache_file", "_cache_path", "_impl", "_guard_against_spurious_io_
 _OF_FILE = (
     "_cache_path",
     "_data_name_pattern",
-    "_load_index",
-    "_save_data",
-    "_save_index",
+    "_data_path",
+    "_dump",
+    "_index_path",
+    "load",
+    "_open_for_write",
     "_source_stamp",
+    "_version",
 )
+_DIGEST = hashlib.sha256().digest_size
 
 NO_CACHE_PLACE = "no locator available"
 
@@ -63,6 +71,10 @@ NO_ENTRANCE = _known(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 def compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """A kernel that Numba compiles when it is first called, kept on disk where there is a place."""
+    if getattr(numba.config, "DISABLE_JIT", 0):
+        raise MachineError(
+            "the kernels need Numba's compiler, which NUMBA_DISABLE_JIT turns off: unset it"
+        )
     try:
         dispatcher = numba.njit(cache=True, **options)(function)
     except RuntimeError as error:
@@ -70,6 +82,8 @@ def compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
             raise
         return numba.njit(**options)(function)
     cache: Any = getattr(dispatcher, "_cache", None)
+    if not _is_ours(getattr(cache, "_cache_path", None)):
+        return numba.njit(**options)(function)
     if _as_tested(cache):
         cache._cache_file = KeptCode(
             cache_path=cache._cache_path,
@@ -78,6 +92,18 @@ def compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         )
         cache._guard_against_spurious_io_errors = _harmless
     return dispatcher
+
+
+@functools.cache
+def _is_ours(folder: str | None) -> bool:
+    """Whether nobody but this user and root can have put machine code into a folder."""
+    if folder is None or not hasattr(os, "geteuid"):
+        return True
+    try:
+        place = Path(folder).stat()
+    except FileNotFoundError:
+        return True
+    return place.st_uid in (0, os.geteuid()) and not place.st_mode & stat.S_IWOTH
 
 
 def _as_tested(cache: Any) -> bool:
@@ -106,6 +132,36 @@ class KeptCode(IndexDataCacheFile):
         self._save_index({**kept, key: name})
         if not kept:
             self._remove_all_but(name)
+
+    def _load_index(self) -> dict[Any, str]:
+        try:
+            version, stamp, kept = self._loaded(self._index_path)
+        except (OSError, EOFError, ValueError, pickle.UnpicklingError):
+            return {}
+        fresh = (version, stamp) == (self._version, self._source_stamp)
+        return dict(kept) if fresh else {}
+
+    def _save_index(self, kept: dict[Any, str]) -> None:
+        self._keep(self._index_path, (self._version, self._source_stamp, kept))
+
+    def _load_data(self, name: str) -> Any:
+        return self._loaded(self._data_path(name))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._keep(self._data_path(name), data)
+
+    def _keep(self, path: str, content: Any) -> None:
+        data = self._dump(content)
+        with self._open_for_write(path) as file:
+            file.write(hashlib.sha256(data).digest() + data)
+
+    def _loaded(self, path: str) -> Any:
+        """What a file holds; machine code with a flipped bit would crash the process."""
+        content = Path(path).read_bytes()
+        data = content[_DIGEST:]
+        if hashlib.sha256(data).digest() != content[:_DIGEST]:
+            raise OSError(f"{path}: damaged")
+        return pickle.loads(data)
 
     def _remove_all_but(self, name: str) -> None:
         folder = Path(self._cache_path)

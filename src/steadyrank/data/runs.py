@@ -11,7 +11,7 @@ import hashlib
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,14 +19,21 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from steadyrank.compute.executors import Progress, map_in_order, stream_in_order, workers
+from steadyrank.compute.clusters import worker_name
+from steadyrank.compute.executors import (
+    Progress,
+    is_elsewhere,
+    map_in_order,
+    stream_in_order,
+    workers,
+)
 from steadyrank.data.ids import PADDING, Ids
 from steadyrank.data.interop.objects import converted_run
 from steadyrank.data.read.run_files import Reading, load_run
 from steadyrank.data.read.run_info import check_rows, describe_run, describe_runs, read_run_rows
 from steadyrank.data.read.trec import ODDITY_ADVICE, Table, spare_table
 from steadyrank.data.run import Run
-from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.errors import InputError, MachineError, SteadyrankWarning
 
 Answer = TypeVar("Answer")
 
@@ -74,6 +81,37 @@ def _compact(run: Run) -> Run:
     return replace(run, documents=ids, scores=run.scores.copy())
 
 
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A file that another process is to read, by its whole path and the content it must have."""
+
+    path: Path
+    digest: str
+
+    def check(self) -> None:
+        """Refuse the file of that path on another machine unless it is the same."""
+        if not self.digest:
+            return  # Reading it here failed, and will there, with an error that says why.
+        if not self.path.exists():
+            raise MachineError(
+                f"{self.path}: {worker_name()} does not see this file: put the runs where all "
+                "workers can read them"
+            )
+        if _digest(self.path) != self.digest:
+            raise MachineError(
+                f"{self.path}: {worker_name()} has another file of that name: give all workers "
+                "the same files"
+            )
+
+
+def _digest(path: Path) -> str:
+    try:
+        with open(path, "rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Source:
     """One run that is not yet read: a file, another tool's object, or a `Run`."""
@@ -83,6 +121,8 @@ class Source:
     name: str | None = None
     """What the user calls it."""
     kept: KeptRuns | None = None
+    sent: SentFile | None = None
+    """Where another process finds the file; None where this process reads it."""
 
     def read(self) -> Run:
         """The run, in memory of its own."""
@@ -95,6 +135,8 @@ class Source:
         if self.kept is not None and id(self.given) in self.kept.runs:
             yield self.kept.runs[id(self.given)]
         elif isinstance(self.given, Path):
+            if self.sent is not None:
+                self.sent.check()
             with spare_table() as table:
                 run = self._loaded(self.given, table)
                 if self.kept is not None:
@@ -106,7 +148,16 @@ class Source:
                 self.kept.offer(self.given, run)
             yield run
 
+    def for_elsewhere(self) -> Source:
+        """The same source as another process can read it, whatever folder it works in."""
+        if not isinstance(self.given, Path):
+            return self
+        known = self.kept.digests.get(self.given) if self.kept is not None else None
+        return replace(self, sent=SentFile(self.given.absolute(), known or _digest(self.given)))
+
     def _loaded(self, path: Path, table: Table) -> Run:
+        if self.sent is not None:
+            return replace(load_run(self.sent.path, self.reading, table), source=path)
         if self.kept is None or path in self.kept.digests:
             return load_run(path, self.reading, table)
         digest = hashlib.sha256()
@@ -151,7 +202,9 @@ class Runs:
         rows = read_run_rows(self.reading.run_info)
         headers: dict[str, Run] = {}
         with workers(jobs=self.jobs, executor=self.executor) as pool:
-            for run in stream_in_order(Source.read, self.sources, pool, progress=self.progress):
+            for run in stream_in_order(
+                Source.read, self._sent_to(pool), pool, progress=self.progress
+            ):
                 _note_name(run, headers)
                 yield self._described(run, rows)
         self._warn_oddities([*headers.values()])
@@ -197,7 +250,14 @@ class Runs:
         """One pass: what a function makes of every run, which it must not hold on to."""
         with workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool:
             one = partial(_applied, function=function)
-            return map_in_order(one, self.sources, pool, progress=progress)
+            return map_in_order(one, self._sent_to(pool), pool, progress=progress)
+
+    def _sent_to(self, pool: Executor) -> list[Source]:
+        """The sources as the workers can read them."""
+        if not is_elsewhere(pool):
+            return list(self.sources)
+        with ThreadPoolExecutor() as threads:
+            return list(threads.map(Source.for_elsewhere, self.sources))
 
     def check_headers(self, headers: Sequence[Run]) -> None:
         """After a pass, with every run's header: names must differ, oddities are warned of."""

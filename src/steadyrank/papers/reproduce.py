@@ -24,6 +24,7 @@ from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.papers.builtin import Kind, builtin_data
 from steadyrank.papers.data import PaperData, paper_data, with_measures
 from steadyrank.papers.model import Reproduction, Work
+from steadyrank.present.figures import own_style
 
 PAPERS: dict[str, Kind] = {
     "yang2018": "runs",
@@ -35,6 +36,7 @@ PAPERS: dict[str, Kind] = {
 """Papers, and the built-in data that their exhibits are made from unless others are given."""
 
 
+@own_style()
 def reproduce(
     paper: str,
     *,

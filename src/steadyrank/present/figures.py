@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,19 @@ class Plot:
     """The inches that it needs."""
     words: Callable[[Any], str]
     """What the figure shows, in a sentence with the main numbers, for those who do not see it."""
+
+
+@contextlib.contextmanager
+def own_style() -> Iterator[None]:
+    """Matplotlib's defaults, whatever a `matplotlibrc` says: for pages and files of the command.
+
+    Someone's `text.usetex` would ask for a LaTeX that is not there.
+    """
+    import matplotlib as mpl
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        yield
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:

@@ -7,6 +7,7 @@ middle of a row, a mark that turns the writing around, half of a letter.
 from __future__ import annotations
 
 import re
+import unicodedata
 
 # Controls, line and paragraph separators, marks that turn the direction of writing, and halves
 # of surrogate pairs: none of them shows, and some hide what a name is.
@@ -51,6 +52,35 @@ def one_line(message: object) -> str:
     """
     line = escaped(" ".join(str(message).split()))
     return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]} …"
+
+
+def in_ascii(character: str) -> str:
+    """A character for a stream that has no such: what looks like it, or a question mark.
+
+    >>> "".join(map(in_ascii, "−é…±語"))
+    '-e...+-?'
+    """
+    if character in _LOOK_ALIKES:
+        return _LOOK_ALIKES[character]
+    plain = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+    return plain or "?"
+
+
+_LOOK_ALIKES = {
+    "−": "-",
+    "–": "-",
+    "—": "-",
+    "─": "-",
+    "━": "-",
+    "│": "|",
+    "±": "+-",
+    "×": "x",
+    "·": ".",
+    "≤": "<=",
+    "≥": ">=",
+    "†": "+",
+    "∞": "inf",
+}
 
 
 def _spelled(character: str) -> str:

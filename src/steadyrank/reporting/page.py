@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from steadyrank._version import __version__
+from steadyrank.present.figures import own_style
 from steadyrank.present.page import Page, PageFigure, Section
 from steadyrank.reporting.budget import ReportPlan
 from steadyrank.reporting.headline import lead_sentences
@@ -45,6 +46,7 @@ NOTES: Mapping[str, str] = {
 """Terms of the page, explained."""
 
 
+@own_style()
 def make_page(
     planned: ReportPlan, findings: Findings, *, title: str, command: str, machine: Machine
 ) -> Page:

@@ -1,0 +1,93 @@
+"""Odd environments: the command does its work all the same, or says in one line what it lacks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import steadyrank
+from bench.faults.trials import write_inputs
+from steadyrank.compute.numba_cache import _is_ours
+
+SOURCE = Path(steadyrank.__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    write_inputs(folder)
+    return folder
+
+
+def call(folder, *arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "steadyrank", *arguments, "--quiet"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(SOURCE), **environment},
+        capture_output=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "latin-1"])
+def test_any_output_encoding_prints_what_it_can(data, encoding):
+    called = call(data, "compare", "qrels.txt", "runs", PYTHONIOENCODING=encoding)
+    assert (called.returncode, called.stderr) == (0, b"")
+    table = called.stdout.decode(encoding)
+    assert "significant" in table
+    assert "\n -----" in table  # the line under the header
+
+
+def test_kernels_say_that_they_need_a_compiler(data):
+    called = call(data, "evaluate", "qrels.txt", "runs", NUMBA_DISABLE_JIT="1")
+    assert called.returncode == 1
+    [line] = called.stderr.decode().splitlines()
+    assert line.endswith("which NUMBA_DISABLE_JIT turns off: unset it")
+
+
+@pytest.mark.parametrize("number", ["0", "00", "-1"])
+def test_no_threads_for_numba_are_no_matter(data, number):
+    expected = call(data, "evaluate", "qrels.txt", "runs").stdout
+    called = call(data, "evaluate", "qrels.txt", "runs", NUMBA_NUM_THREADS=number)
+    assert (called.returncode, called.stdout) == (0, expected)
+
+
+def test_figures_depend_on_nobodys_matplotlibrc(data, tmp_path):
+    settings = "text.usetex: True\naxes.facecolor: red\nfont.size: 30\nbackend: nowhere\n"
+    (tmp_path / "matplotlibrc").write_text(settings)
+    drawn = []
+    for environment in ({}, {"MATPLOTLIBRC": str(tmp_path)}, {"MPLBACKEND": "module://nowhere"}):
+        path = tmp_path / "figure.svg"
+        called = call(data, "topics", "qrels.txt", "runs", "--plot", str(path), **environment)
+        assert (called.returncode, called.stderr) == (0, b"")
+        drawn.append(path.read_bytes())
+    assert drawn[0] == drawn[1] == drawn[2]
+
+
+def test_machine_code_is_not_taken_from_where_the_current_folder_says(data, tmp_path):
+    pytest.importorskip("yaml")
+    cache = tmp_path / "cache"
+    (data / ".numba_config.yaml").write_text(f"cache_dir: {cache}\n")
+    try:
+        assert call(data, "evaluate", "qrels.txt", "runs").returncode == 0
+    finally:
+        (data / ".numba_config.yaml").unlink()
+    assert not cache.exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="folders have no owners here")
+def test_machine_code_of_others_is_left_alone(tmp_path, monkeypatch):
+    assert _is_ours(str(tmp_path))
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o777)
+    assert not _is_ours(str(shared))
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: foreign.stat().st_uid + 1)
+    if foreign.stat().st_uid:
+        assert not _is_ours(str(foreign))
