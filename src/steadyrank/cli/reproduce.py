@@ -9,7 +9,13 @@ import click
 from steadyrank.cli.again import same_command
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, qrels_and_runs, scores_options
-from steadyrank.cli.options import choice_option, folder_option, output_options, together
+from steadyrank.cli.options import (
+    choice_option,
+    folder_option,
+    output_options,
+    samples_option,
+    together,
+)
 from steadyrank.cli.output import (
     Output,
     emit,
@@ -38,13 +44,7 @@ budget_options = together(
         "--out", help="Write index.html, tables (CSV, LaTeX), figures (SVG) and claims.json to DIR."
     ),
     choice_option("--budget", ["small", "full"], "Take a quick look, or do all.", default="full"),
-    click.option(
-        "--samples",
-        "n_samples",
-        type=click.IntRange(min=2),
-        metavar="N",
-        help="Take N samples, trials or splits instead of the budget's.",
-    ),
+    samples_option("Take N samples, trials or splits instead of the budget's.", "n_samples"),
 )
 
 

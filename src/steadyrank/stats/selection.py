@@ -86,7 +86,7 @@ def _shares(likelihood: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def intervals_as_picked(
-    scores: np.ndarray, level: float, expected: ExpectedMeans | None = None
+    scores: np.ndarray, confidence: float, expected: ExpectedMeans | None = None
 ) -> np.ndarray:
     """t intervals [run, 2] of the runs' means, one at a time, that allow for how runs were picked.
 
@@ -98,7 +98,7 @@ def intervals_as_picked(
     >>> round(float(low), 4), round(float(high), 4)
     (-0.0484, 0.4484)
     """
-    low, high = mean_intervals(scores, level).T
+    low, high = mean_intervals(scores, confidence).T
     shift = (expected or expected_means(scores)).mean - adjusted_means(scores)
     return np.stack([low + np.minimum(shift, 0.0), high + np.maximum(shift, 0.0)], axis=1)
 
