@@ -226,8 +226,9 @@ def guided(name: str, seconds: float) -> None:
     for module in GUIDED:
         sys.modules.pop(module, None)  # loaded again, with its branches told
     with atheris.instrument_imports(include=[*GUIDED, "csv", "json.decoder", "html"]):
-        import steadyrank.cli.inputs
         import steadyrank.cli.maker_options
+
+        import steadyrank.cli.inputs
         import steadyrank.cli.topics
         import steadyrank.data.read.score_files
         import steadyrank.retrieval.engine.topics  # noqa: F401

@@ -27,10 +27,6 @@ from steadyrank.cli.output import Output, bars, check_folders, emit, tell, tell_
 if TYPE_CHECKING:
     from steadyrank.reporting.run import ReportResult
 
-WITHOUT_EFFECT = ("form", "output", "jobs", "scheduler", "quiet", "store", "out")
-"""Options that do not change the page, and where it goes: not in the command that rebuilds it."""
-
-
 report_options = together(
     click.option(
         "--out",
@@ -93,7 +89,7 @@ def command(inputs: Inputs, output: Output, out: str, seed: int, **options: Any)
         result = report(
             **sources,
             out=out,
-            command=same_command(WITHOUT_EFFECT, "--out", "report.html"),
+            command=same_command("--out", "report.html"),
             announce=None if output.quiet else tell,
             progress=progress,
             rng=seed,

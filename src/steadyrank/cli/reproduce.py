@@ -29,9 +29,6 @@ from steadyrank.errors import InputError, unknown_name
 NAMES = ("yang2018", "lin2005", "ferro2018", "jayasinghe2015", "sakai2016")
 """As in `steadyrank.papers.reproduce.PAPERS`, which is heavy to import."""
 
-WITHOUT_EFFECT = frozenset({"out", "output", "form", "quiet", "jobs", "scheduler"})
-"""Options that change nothing on the page."""
-
 
 def _paper(ctx: click.Context, param: click.Parameter, value: str) -> str:
     if value not in NAMES:
@@ -80,7 +77,7 @@ def command(
             jobs=jobs,
             progress=progress,
             rng=seed,
-            command=same_command(WITHOUT_EFFECT, "--out", "DIR"),
+            command=same_command("--out", "DIR"),
             **options,
             **data,
         )

@@ -64,12 +64,10 @@ def randomization(
     _settle(base, pvalue, error)
     return dataclasses.replace(
         base,
-        test="randomization",
         statistic=base.difference,
         pvalue=pvalue,
         pvalue_error=error,
         n_samples=n_samples,
-        seed=seed,
         method=f"Fisher's randomization of signs, two-sided; {exact.sum()} pairs exact, "
         f"{len(pairs) - exact.sum()} with {n_samples} samples, {_formula(mode)}",
     )
@@ -118,11 +116,9 @@ def studentized_bootstrap(
     _settle(base, pvalue, error)
     return dataclasses.replace(
         base,
-        test="studentized_bootstrap",
         pvalue=pvalue,
         pvalue_error=error,
         n_samples=n_samples,
-        seed=seed,
         method=f"studentized bootstrap over topics, {alternative}, {n_samples} samples, "
         + ("recentred by the mean of resample means, " if mode == "paper" else "")
         + _formula(mode),

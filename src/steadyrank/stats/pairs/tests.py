@@ -62,7 +62,7 @@ def paired_t(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
         )
         t[(differences.flag == NO_DIFFERENCE) | (differences.flag == TOO_FEW)] = np.nan
         pvalue = np.minimum(1.0, 2.0 * stdtr(differences.n - 1.0, -np.abs(t)))
-    return _result("t", differences, t, pvalue, "Student's paired t, two-sided")
+    return _result(differences, t, pvalue, "Student's paired t, two-sided")
 
 
 def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) -> PairTests:
@@ -96,7 +96,7 @@ def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) ->
         " differences, else normal, corrected for ties and continuity; two-sided"
     )
     direction = np.sign(w_plus - n * (n + 1) / 4)
-    return _result("wilcoxon", moments(scores, pairs), w_plus, pvalue, method, direction)
+    return _result(moments(scores, pairs), w_plus, pvalue, method, direction)
 
 
 def sign_test(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
@@ -118,7 +118,7 @@ def sign_test(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
     pvalue[n == 0] = 1.0
     method = "sign test, zeros dropped, exact binomial, two-sided"
     direction = np.sign(positive - negative)
-    return _result("sign", moments(scores, pairs), positive, pvalue, method, direction)
+    return _result(moments(scores, pairs), positive, pvalue, method, direction)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -242,7 +242,6 @@ def means_and_errors(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
 
 
 def _result(
-    test: str,
     differences: Moments,
     statistic: np.ndarray,
     pvalue: np.ndarray,
@@ -252,7 +251,6 @@ def _result(
     pvalue[differences.flag == NO_DIFFERENCE] = 1.0
     pvalue[differences.flag == TOO_FEW] = np.nan
     return PairTests(
-        test=test,
         n=differences.n,
         difference=differences.mean,
         statistic=statistic,

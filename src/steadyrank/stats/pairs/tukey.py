@@ -114,7 +114,6 @@ def tukey_hsd(scores: ArrayLike, pairs: ArrayLike, *, confidence: float = 0.95) 
     elif anova.flag != TOO_FEW:
         half_width = 0.0
     tests = PairTests(
-        test="tukey_hsd",
         n=np.full(len(chosen), anova.n_topics),
         difference=difference,
         statistic=statistic,
@@ -170,7 +169,6 @@ def randomized_tukey(
         critical = _critical_range(ranges, 1.0 - confidence, mode)
     formula = "(1 + extreme) / (1 + samples)" if mode == "sound" else "extreme / samples"
     return PairTests(
-        test="randomized_tukey",
         n=np.full(len(chosen), complete.shape[1]),
         difference=difference,
         statistic=np.abs(difference),
@@ -179,7 +177,6 @@ def randomized_tukey(
         method=f"randomised Tukey HSD over {len(complete)} runs, p = {formula}, ties counted, "
         f"{_dropped(n_dropped)}",
         n_samples=n_samples,
-        seed=seed,
         pvalue_error=np.sqrt(pvalue * (1.0 - pvalue) / n_samples),
         half_width=np.full(len(chosen), critical),
     )
