@@ -208,7 +208,7 @@ GUIDED = [
         "compute.stores",
         "cli.topics",
         "cli.inputs",
-        "cli.maker_options",
+        "cli.make_runs",
     )
 ]
 """Modules without kernels, which must not be changed before Numba sees them."""
@@ -226,7 +226,7 @@ def guided(name: str, seconds: float) -> None:
     for module in GUIDED:
         sys.modules.pop(module, None)  # loaded again, with its branches told
     with atheris.instrument_imports(include=[*GUIDED, "csv", "json.decoder", "html"]):
-        import steadyrank.cli.maker_options
+        import steadyrank.cli.make_runs
 
         import steadyrank.cli.inputs
         import steadyrank.cli.topics
