@@ -226,9 +226,8 @@ def guided(name: str, seconds: float) -> None:
     for module in GUIDED:
         sys.modules.pop(module, None)  # loaded again, with its branches told
     with atheris.instrument_imports(include=[*GUIDED, "csv", "json.decoder", "html"]):
-        import steadyrank.cli.make_runs
-
         import steadyrank.cli.inputs
+        import steadyrank.cli.make_runs
         import steadyrank.cli.topics
         import steadyrank.data.read.score_files
         import steadyrank.retrieval.engine.topics  # noqa: F401

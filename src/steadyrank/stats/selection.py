@@ -56,15 +56,14 @@ def expected_means(scores: np.ndarray) -> ExpectedMeans:
     """
     means = adjusted_means(scores)
     known = ~np.isnan(means)
-    n_atoms = ATOMS
-    atoms, posterior = np.zeros(n_atoms), np.zeros((len(means), n_atoms))
+    atoms, posterior = np.zeros(ATOMS), np.zeros((len(means), ATOMS))
     variance = _error_variance(scores, means)
     if known.sum() < FEWEST_RUNS or not variance > 0.0 or np.ptp(means[known]) == 0.0:
         return ExpectedMeans(mean=means, atoms=atoms, posterior=posterior)
     n = (~np.isnan(scores)).sum(axis=1)[known]
     low, high = means[known].min(), means[known].max()
     error = float(np.sqrt(variance / n.mean()))
-    atoms = np.linspace(low - 2.0 * error, high + 2.0 * error, n_atoms)
+    atoms = np.linspace(low - 2.0 * error, high + 2.0 * error, ATOMS)
     off = means[known][:, None] - atoms
     likelihood = np.exp(-0.5 * off * off * n[:, None] / variance)
     weight = ((low <= atoms) & (atoms <= high)).astype(np.float64)

@@ -256,13 +256,10 @@ def _differences(
             difference[block] = z.mean(axis=1)
             same = np.abs(z).max(axis=1) <= none
             flag[block][same] = NO_DIFFERENCE
-            flag[block][~same] = ZERO_VARIANCE if family_flag in _NO_ERROR else ""
+            flag[block][~same] = ZERO_VARIANCE if family_flag else ""
     if family_flag == TOO_FEW:
         flag[:] = TOO_FEW
     return difference, flag
-
-
-_NO_ERROR = (NO_DIFFERENCE, ZERO_VARIANCE)
 
 
 def _sampled_ranges(

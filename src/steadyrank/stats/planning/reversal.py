@@ -91,8 +91,15 @@ def topics_for_error_rate(
     >>> topics_for_error_rate(0.03, 0.025, 0.05).item()
     106.0
     """
-    wrong = rate / (1.0 + np.sqrt(1.0 - 2.0 * _checked_rate(rate)))
-    return _sizes_for(difference, variance, float(ndtri(wrong)))
+    if not 0.0 < rate < 0.5:
+        raise InputError(
+            f"an error rate to reach lies strictly between 0 and 0.5 (a coin's), got {rate}"
+        )
+    quantile = float(ndtri(rate / (1.0 + np.sqrt(1.0 - 2.0 * rate))))
+    with np.errstate(divide="ignore"):
+        size = (quantile / _standardised(difference, variance, 1.0)) ** 2
+    # A size that only rounding put above a whole number is that number.
+    return np.asarray(np.maximum(1.0, np.ceil(size * (1.0 - 1e-12))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -160,20 +167,3 @@ def _check_sizes(*sizes: np.ndarray) -> None:
     for size in sizes:
         if (size <= 0.0).any():
             raise InputError(f"a number of topics is above 0, got {size.min():g}")
-
-
-def _checked_rate(rate: float) -> float:
-    if not 0.0 < rate < 0.5:
-        raise InputError(
-            f"an error rate to reach lies strictly between 0 and 0.5 (a coin's), got {rate}"
-        )
-    return float(rate)
-
-
-def _sizes_for(difference: ArrayLike, variance: ArrayLike, quantile: float) -> np.ndarray:
-    """The smallest whole n with |difference| / sqrt(variance / n) >= |quantile|."""
-    z = _standardised(difference, variance, 1.0)
-    with np.errstate(divide="ignore"):
-        size = (quantile / z) ** 2
-    # A size that only rounding put above a whole number is that number.
-    return np.asarray(np.maximum(1.0, np.ceil(size * (1.0 - 1e-12))))
