@@ -71,7 +71,7 @@ def splitting(*, runs: int, topics: int, splits: int) -> Work:
 def agreeing(*, systems: int, topics: int, measures: int, samples: int) -> Work:
     scores = scores_of(systems, topics, measures)
     sizes: dict[str, Any] = {"topic_sizes": (topics // 2, topics), "system_sizes": (systems // 2,)}
-    return lambda: sr.agree(scores, n_samples=samples, n_resamples=0, jobs=1, **sizes)
+    return lambda: sr.agree(scores, n_samples=samples, n_interval_samples=0, jobs=1, **sizes)
 
 
 def analysing(*, systems: int, topics: int) -> Work:

@@ -195,7 +195,7 @@ def run_all(total: int, names: list[str], first: int, minutes: float, jobs: int)
 
 GUIDED = """data.read.csv_cells data.read.score_files data.read.run_info data.read.sources
     data.interop.frames data.interop.datasets measures.names retrieval.engine.collections
-    retrieval.engine.topics compute.stores cli.topics cli.inputs cli.maker_options"""
+    retrieval.engine.topics compute.stores cli.topics cli.inputs cli.make_runs"""
 """Modules without kernels, which must not be changed before Numba sees them."""
 
 
@@ -213,7 +213,7 @@ def guided(name: str, seconds: float) -> None:
         sys.modules.pop(module, None)  # loaded again, with its branches instrumented
     with atheris.instrument_imports(include=[*modules, "csv", "json.decoder", "html"]):
         import steadyrank.cli.inputs
-        import steadyrank.cli.maker_options
+        import steadyrank.cli.make_runs
         import steadyrank.cli.topics
         import steadyrank.data.read.score_files
         import steadyrank.retrieval.engine.topics  # noqa: F401

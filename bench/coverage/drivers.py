@@ -51,7 +51,7 @@ def _study(setting: Setting, full: bool) -> Study:
     bank = measure_bank(setting.world, full)
     n_systems, n_topics = setting.systems, setting.topics
 
-    def study(rng: np.random.Generator, n_samples: int, n_resamples: int) -> sr.AgreeResult:
+    def study(rng: np.random.Generator, n_samples: int, n_interval_samples: int) -> sr.AgreeResult:
         runs = rng.integers(bank.shape[1], size=n_systems)
         topics = rng.integers(bank.shape[2], size=n_topics)
         scores = sr.Scores(
@@ -65,7 +65,7 @@ def _study(setting: Setting, full: bool) -> Study:
             topic_sizes=[n_topics // 5, n_topics // 2, 4 * n_topics // 5],
             system_sizes=[n_systems // 4, n_systems // 2, 3 * n_systems // 4],
             n_samples=n_samples,
-            n_resamples=n_resamples,
+            n_interval_samples=n_interval_samples,
             jobs=1,
             rng=seed_of(rng),
         )

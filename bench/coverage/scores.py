@@ -49,10 +49,10 @@ def differences(setting: Setting, full: bool) -> Trial:
         topics = rng.integers(n_topics, size=(PAIRS_A_TRIAL, 1, setting.topics))
         scores = bank[systems[:, :, None], topics].reshape(-1, setting.topics)
         mean = bank.mean(axis=1)[systems]
-        found = {"t": t_intervals(scores, pairs).limits} | {
+        found = {"t": t_intervals(scores, pairs)} | {
             kind: bootstrap_intervals(
                 scores, pairs, kind=kind, n_samples=2000, seed=seed_of(rng), jobs=1
-            ).limits
+            )
             for kind in LIMITS
         }
         ends = {kind: (*limits.T, mean[:, 0] - mean[:, 1]) for kind, limits in found.items()}

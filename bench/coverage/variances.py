@@ -21,7 +21,12 @@ from bench.coverage.worlds import (
 )
 from steadyrank.stats.planning.pilot import pilot_variance
 from steadyrank.stats.planning.variance import topics_for
-from steadyrank.stats.planning.variance_facets import crossed_components, nested_components
+from steadyrank.stats.planning.variance_facets import (
+    FacetComponents,
+    crossed_components,
+    nested_components,
+    pivotal_draws,
+)
 from steadyrank.studies.pools.trials import mean_and_interval
 
 DEMANDS = {"minimum_difference": 0.1, "systems": 10}
@@ -149,9 +154,9 @@ def _facet_truth(parts: dict[str, float], setting: Setting, design: str) -> dict
 
 
 def _facet_ends(
-    found: object, setting: Setting, truth: dict[str, float], rng: np.random.Generator
+    found: FacetComponents, setting: Setting, truth: dict[str, float], rng: np.random.Generator
 ) -> Ends:
-    draws = found.draws(n_draws=2000, rng=seed_of(rng))  # type: ignore[attr-defined]
+    draws = pivotal_draws(found, n_draws=2000, rng=seed_of(rng))
     n, k = setting.topics, setting.instances
     limits = {
         "e_rho2": draws.e_rho2_interval(n, k),

@@ -99,7 +99,7 @@ def _scored(
         n_teams=n_teams,
         runs_per_team=runs_per_team,
         n_topics=n_topics,
-        instances=instances,
+        n_instances=instances,
         depth=DEPTH,
         pool_depth=DEPTH,
         rng=20,

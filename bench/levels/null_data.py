@@ -52,7 +52,7 @@ def _instance_bank() -> np.ndarray:
     track = simulated_track(
         n_teams=2,
         runs_per_team=1,
-        instances=N_BANK_INSTANCES,
+        n_instances=N_BANK_INSTANCES,
         n_topics=300,
         depth=100,
         pool_depth=100,

@@ -17,7 +17,7 @@ from scipy import special
 
 from bench.levels.null_data import MARGIN
 from steadyrank.stats.anova.balanced import anova
-from steadyrank.stats.anova.unbalanced import type_three_with_pairs
+from steadyrank.stats.anova.unbalanced import type_three
 from steadyrank.stats.instances.batches import (
     means_and_errors,
     nested_pvalues,
@@ -224,7 +224,7 @@ def _type_three(content: bytes, shape: tuple[int, ...]) -> tuple[float, float]:
     scores, there = np.frombuffer(content).reshape(shape), np.ones(shape, bool)
     there[-1, -1] = False
     levels = [index[there] for index in np.indices(shape)]
-    table, mains = type_three_with_pairs(
+    table, mains = type_three(
         scores[there],
         dict(zip((*COMPONENTS, "topic"), levels, strict=True)),
         effects=list(COMPONENTS),

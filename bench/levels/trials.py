@@ -295,7 +295,7 @@ FAMILY = Section(
         ),
         LevelTest(
             name="F of runs, two-way",
-            offered=("AnovaRow.pvalue",),
+            offered=("AnovaSource.pvalue",),
             rejects=run.run_f,
             data=FAMILIES,
             exact=("normal",),

@@ -68,8 +68,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError
     if not near:
         by_lower = {other.lower(): other for other in names}
         near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
-        near = [by_lower[found] for found in near]
+        near = [by_lower[spelling] for spelling in near]
     if near:
         return UnknownNameError(f"unknown {kind} {name!r}: did you mean {near[0]!r}?")
-    shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-    return UnknownNameError(f"unknown {kind} {name!r}: there are {shown or 'none'}")
+    some = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+    return UnknownNameError(f"unknown {kind} {name!r}: there are {some or 'none'}")

@@ -30,8 +30,8 @@ def shown_by(
     def printed(self: Any) -> str:
         module, _, function = text.partition(":")
         tables = getattr(import_module(f"steadyrank.{module}"), function)
-        shown = tables([self] if listed else self, "table", most_rows=PRINTED_ROWS)
-        return str(shown).rstrip("\n")
+        text_of = tables([self] if listed else self, "table", most_rows=PRINTED_ROWS)
+        return str(text_of).rstrip("\n")
 
     def decorate(result: type[_Result]) -> type[_Result]:
         for name, method in (("__str__", printed), ("__repr__", _line), ("_repr_html_", _html)):
@@ -61,10 +61,11 @@ def frame_html(frame: pd.DataFrame) -> str:
     """
     import pandas as pd
 
-    shown = frame.to_html(
-        index=not isinstance(frame.index, pd.RangeIndex),
-        max_rows=MOST_ROWS,
-        show_dimensions=len(frame) > MOST_ROWS,
-        float_format="{:.4g}".format,
+    return str(
+        frame.to_html(
+            index=not isinstance(frame.index, pd.RangeIndex),
+            max_rows=MOST_ROWS,
+            show_dimensions=len(frame) > MOST_ROWS,
+            float_format="{:.4g}".format,
+        )
     )
-    return str(shown)

@@ -91,7 +91,7 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("cases")
     sizes = {"n_topics": 25, "depth": 100, "pool_depth": 15}
     sr.simulated_track(n_teams=4, runs_per_team=2, **sizes).write(made / "task")
-    track = sr.simulated_track(n_teams=3, runs_per_team=1, instances=3, **sizes)
+    track = sr.simulated_track(n_teams=3, runs_per_team=1, n_instances=3, **sizes)
     systems = {"team1-s1": "bm25", "team2-s1": "large", "team3-s1": "small"}
     (made / "seeds" / "runs").mkdir(parents=True)
     sr.write_qrels(track.complete, made / "seeds" / "qrels.txt")

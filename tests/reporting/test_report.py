@@ -42,7 +42,7 @@ def folder(tmp_path_factory):
     """
     root = tmp_path_factory.mktemp("track")
     track = sr.simulated_track(
-        n_teams=4, runs_per_team=1, instances=2, n_topics=12, depth=40, pool_depth=20
+        n_teams=4, runs_per_team=1, n_instances=2, n_topics=12, depth=40, pool_depth=20
     )
     (root / "runs").mkdir()
     rows = ["run,team,system,stemmer,model\n"]
@@ -159,7 +159,7 @@ def test_the_section_on_measures_has_intervals_and_no_pvalues(whole):
     assert effects.header == ("source", "omega squared", "95% interval", "effect")
     limits = found.limits["measure_pair"]
     assert effects.rows[0][2].text == f"{limits[0]:.4f} to {limits[1]:.4f}"
-    assert f"{found.n_resamples} resamples of topics and runs" in effects.caption
+    assert f"{found.n_interval_samples} resamples of topics and runs" in effects.caption
     words = " ".join([*shown.answer, *(each.caption for each in shown.tables)])
     assert "significan" not in words
     svg = next(each.svg for each in shown.figures if each.id == "measure-effects")

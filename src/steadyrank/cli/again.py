@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection
 from typing import Any
 
 import click
 
+WITHOUT_EFFECT = ("form", "output", "jobs", "scheduler", "quiet", "store", "out")
+"""Options that do not change the page, or only where it goes."""
 
-def same_command(without: Collection[str], *ending: str) -> str:
-    """The command that is being run, quoted for a shell, with another ending.
 
-    `without` names parameters that do not change the page, or only where it goes.
-    """
+def same_command(*ending: str) -> str:
+    """The command that is being run, quoted for a shell, with another ending."""
     context = click.get_current_context()
     arguments: list[str] = []
     options: list[str] = []
@@ -21,7 +20,7 @@ def same_command(without: Collection[str], *ending: str) -> str:
         value = context.params.get(parameter.name or "")
         if isinstance(parameter, click.Argument):
             arguments += [value] if isinstance(value, str) else list(value or ())
-        elif parameter.name not in without and _is_given(context, parameter):
+        elif parameter.name not in WITHOUT_EFFECT and _is_given(context, parameter):
             options += _spelled(parameter, value)
     command = ["steadyrank", str(context.info_name)]
     if any(argument.startswith("-") for argument in arguments):

@@ -9,15 +9,16 @@ import click
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options
 from steadyrank.cli.options import (
-    STRICTLY_BETWEEN_0_AND_1,
     choice_option,
     count_option,
     digits_option,
+    level_option,
     mode_option,
     numbers_option,
     output_option,
     output_options,
     plot_option,
+    power_option,
     together,
 )
 from steadyrank.cli.output import Output, draw, emit, progress_bar, terminal_looks
@@ -59,7 +60,7 @@ study_options = together(
     mode_option("Report effect sizes with intervals and no tests, or the published F and p."),
     count_option(
         "--resamples",
-        "n_resamples",
+        "n_interval_samples",
         100,
         "Resample topics and systems this often for these intervals; 0 for none.",
         least=0,
@@ -70,18 +71,8 @@ study_options = together(
         "Take F against these errors in mode paper [default: none, as published; subject in mode "
         "sound, which has no F].",
     ),
-    choice_option(
-        "--power",
-        ["observed", "omega"],
-        "Add observed power in mode paper: lambda = df F, or df (F - 1) [default: none].",
-    ),
-    click.option(
-        "--level",
-        "confidence",
-        type=STRICTLY_BETWEEN_0_AND_1,
-        default=0.95,
-        help="Compute intervals at this level of confidence.",
-    ),
+    power_option("Add observed power in mode paper: lambda = df F, or df (F - 1) [default: none]."),
+    level_option("Compute intervals at this level of confidence.", "confidence"),
 )
 
 showing_options = together(

@@ -9,14 +9,16 @@ import click
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options
 from steadyrank.cli.options import (
-    STRICTLY_BETWEEN_0_AND_1,
     check_level,
     choice_option,
     columns_option,
     digits_option,
+    level_option,
     mode_option,
+    number_option,
     output_options,
     plot_option,
+    power_option,
     together,
 )
 from steadyrank.cli.output import Output, draw, emit, terminal_looks
@@ -24,11 +26,11 @@ from steadyrank.errors import InputError
 
 study_options = together(
     columns_option("--factors", "Take the components from these run-info columns.", required=True),
-    click.option(
+    number_option(
         "--interactions",
+        "K",
+        "Include interactions of at most K factors [default: all].",
         type=click.IntRange(min=1),
-        metavar="K",
-        help="Include interactions of at most K factors [default: all].",
     ),
     mode_option("Choose the default of --strata: topic, or none as published."),
     choice_option(
@@ -43,18 +45,8 @@ study_options = together(
         "Refuse a grid with gaps, or compute type III sums of squares.",
         default="refuse",
     ),
-    choice_option(
-        "--power",
-        ["observed", "omega"],
-        "Add observed power: lambda = df F, or df (F - 1) [default: none].",
-    ),
-    click.option(
-        "--level",
-        "confidence",
-        type=STRICTLY_BETWEEN_0_AND_1,
-        default=0.95,
-        help="Compute Tukey's tests and intervals at this level of confidence.",
-    ),
+    power_option("Add observed power: lambda = df F, or df (F - 1) [default: none]."),
+    level_option("Compute Tukey's tests and intervals at this level of confidence.", "confidence"),
 )
 
 showing_options = together(plot_option("means with HSD intervals"), digits_option)

@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.make_runs import Maker, make_and_show, written_caption
-from steadyrank.cli.maker_options import keeping_options, names_option, source_options
+from steadyrank.cli.make_runs import (
+    Maker,
+    keeping_options,
+    make_and_show,
+    names_option,
+    source_options,
+    written_caption,
+)
 from steadyrank.cli.options import digits_option, output_option, output_options
 from steadyrank.words import counted
 
@@ -73,14 +79,14 @@ def _means(scores: Scores, top: int, digits: int) -> Table:
     info = dict(zip(scores.runs, zip(*scores.run_info.values(), strict=True), strict=True))
     rows = [[*map(name, info[row[0].text]), *row[1:]] for row in table.rows[:top]]
     n_runs = len(scores.runs)
-    shown = f"the best {top} of {n_runs} runs" if top < n_runs else counted(n_runs, "run")
+    which = f"the best {top} of {n_runs} runs" if top < n_runs else counted(n_runs, "run")
     return replace(
         table,
         header=[*scores.run_info, *scores.measures],
         rows=rows,
         best=frozenset((row, column + 2) for row, column in table.best if row < top),
         n_names=len(scores.run_info),
-        caption=f"Means over {counted(len(scores.topics), 'topic')}, {shown}.",
+        caption=f"Means over {counted(len(scores.topics), 'topic')}, {which}.",
     )
 
 

@@ -48,9 +48,21 @@ def choice_option(flag: str, choices: Sequence[str], help: str, **settings: Any)
     return click.option(flag, type=click.Choice(choices), help=help, **settings)
 
 
+def reading_choice(flag: str, choices: Sequence[str], help: str) -> Decorator:
+    """A choice of how files are read, the first unless given."""
+    return choice_option(flag, choices, help, default=choices[0], cls=ReadingOption)
+
+
 def count_option(flag: str, name: str, default: int, help: str, *, least: int = 1) -> Decorator:
     """An option that takes a number of samples, trials or draws."""
     return click.option(flag, name, type=click.IntRange(min=least), default=default, help=help)
+
+
+def number_option(
+    flag: str, metavar: str | None, help: str, *names: str, type: Any = int, **settings: Any
+) -> Decorator:
+    """An option that takes a number, which the library checks."""
+    return click.option(flag, *names, metavar=metavar, type=type, help=help, **settings)
 
 
 def columns_option(flag: str, help: str, *, required: bool = False) -> Decorator:
@@ -102,14 +114,16 @@ mode_option = partial(choice_option, "--mode", ["sound", "paper"], default="soun
 alpha_option = partial(
     click.option, "--alpha", type=float, default=0.05, help="Test at this level of significance."
 )
+beta_option = partial(number_option, "--beta", None, type=float, default=0.2)
+confidence_option = partial(number_option, "--confidence", None, type=float, default=0.95)
+level_option = partial(number_option, "--level", None, type=STRICTLY_BETWEEN_0_AND_1, default=0.95)
+power_option = partial(choice_option, "--power", ["observed", "omega"])
 store_option = folder_option("--store", help="Keep finished samples in DIR and resume from them.")
-pool_depth_option = click.option(
-    "--pool-depth",
-    type=int,
-    default=10,
-    metavar="N",
-    help="Assume that the first N documents of each run were pooled.",
+pool_depth_option = number_option(
+    "--pool-depth", "N", "Assume that the first N documents of each run were pooled.", default=10
 )
+minimum_difference_option = partial(number_option, "--minimum-difference", "D", type=float)
+samples_option = partial(number_option, "--samples", "N", type=click.IntRange(min=2))
 
 output_options = together(
     output_option(
@@ -144,20 +158,16 @@ digits_option = output_option(
     "--digits", type=click.IntRange(0, 15), default=4, help="Print this many decimals in tables."
 )
 
-name_option = reading_option(
-    "--name-from",
-    type=click.Choice(["tag", "file"]),
-    default="tag",
-    help="Name runs by their tag column or by their files.",
+name_option = reading_choice(
+    "--name-from", ["tag", "file"], "Name runs by their tag column or by their files."
 )
 
 reading_options = together(
     name_option,
-    reading_option(
+    reading_choice(
         "--duplicates",
-        type=click.Choice(["error", "first", "best"]),
-        default="error",
-        help="Refuse a document listed twice for a topic, or keep its first or its best line.",
+        ["error", "first", "best"],
+        "Refuse a document listed twice for a topic, or keep its first or its best line.",
     ),
 )
 
@@ -189,11 +199,10 @@ run_options = together(
     ),
 )
 
-ties_option = reading_option(
+ties_option = reading_choice(
     "--ties",
-    type=click.Choice(["trec_eval", "float32", "average"]),
-    default="trec_eval",
-    help="Break ties by document id, by id after rounding scores to 32 bits as pytrec_eval does, "
+    ["trec_eval", "float32", "average"],
+    "Break ties by document id, by id after rounding scores to 32 bits as pytrec_eval does, "
     "or average over all orders.",
 )
 
@@ -201,21 +210,19 @@ ties_option = reading_option(
 def missing_option(*choices: str) -> Decorator:
     """--missing, of those `choices` that a command has."""
     skip = ", skip them" if "skip" in choices else ""
-    return reading_option(
+    return reading_choice(
         "--missing",
-        type=click.Choice(choices),
-        default="zero",
-        help=f"Score judged topics that a run lacks as 0{skip}, or stop with an error.",
+        choices,
+        f"Score judged topics that a run lacks as 0{skip}, or stop with an error.",
     )
 
 
 def no_relevant_option(where: str = "") -> Decorator:
     """--no-relevant, in all that a command does or only `where` it says."""
-    return reading_option(
+    return reading_choice(
         "--no-relevant",
-        type=click.Choice(["zero", "skip"]),
-        default="zero",
-        help=f"Score topics without relevant documents as 0, or skip them{where}.",
+        ["zero", "skip"],
+        f"Score topics without relevant documents as 0, or skip them{where}.",
     )
 
 
@@ -256,3 +263,33 @@ def check_level(option: str, level: float) -> None:
 
 qrels_argument = click.argument("qrels", type=click.Path(), metavar="QRELS")
 runs_argument = click.argument("runs", type=click.Path(), nargs=-1, required=True, metavar="RUN...")
+
+planning_options = together(
+    minimum_difference_option(
+        "Plan to show this difference between the best and the worst system, or between two."
+    ),
+    number_option("--systems", "M", "Plan for an ANOVA of M systems."),
+    choice_option(
+        "--method",
+        ["anova", "ttest", "interval"],
+        "Plan for one-way ANOVA of M systems, a t test or an interval of two.",
+        default="anova",
+    ),
+    choice_option(
+        "--formula",
+        ["exact", "nagata"],
+        "Use exact distributions, or the published approximations.",
+        default="exact",
+    ),
+    click.option(
+        "--paired/--unpaired",
+        default=None,
+        help="Plan a ttest or interval of systems on the same topics, or on different ones "
+        "[default: paired].",
+    ),
+    number_option("--width", "W", "Plan an interval of this expected full width.", type=float),
+    alpha_option(),
+    beta_option("Plan for this chance to miss the minimum difference: 1 - power."),
+    confidence_option("Compute intervals of pilot data at this level of confidence."),
+)
+"""Of the commands that plan topics: what is to be shown, by which test, how surely."""

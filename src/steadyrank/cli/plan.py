@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options, split_assignment
-from steadyrank.cli.options import digits_option, output_options, plot_option, together
+from steadyrank.cli.options import (
+    digits_option,
+    number_option,
+    output_options,
+    planning_options,
+    plot_option,
+    together,
+)
 from steadyrank.cli.output import Output, draw, emit, terminal_looks
-from steadyrank.cli.planning_options import planning_options
 from steadyrank.errors import InputError
-
-if TYPE_CHECKING:
-    pass
 
 design_options = together(
     click.option(
@@ -32,28 +35,20 @@ design_options = together(
         help="Take this variance of paired differences by topic; pilot: the mean over the pilot's "
         "pairs of runs; twice: two times the variance [default: pilot where it has pairs].",
     ),
-    click.option(
-        "--comparisons",
-        type=int,
-        default=1,
-        metavar="K",
-        help="Keep alpha over K comparisons by ttest or interval.",
+    number_option(
+        "--comparisons", "K", "Keep alpha over K comparisons by ttest or interval.", default=1
     ),
-    click.option(
-        "--topics",
-        "n_topics",
-        type=int,
-        metavar="N",
-        help="Show the power and the smallest difference that N topics buy.",
+    number_option(
+        "--topics", "N", "Show the power and the smallest difference that N topics buy.", "n_topics"
     ),
 )
 
 budget_options = together(
-    click.option(
+    number_option(
         "--minutes-per-document",
+        "T",
+        "Compute assessors' hours and the cheapest measure, at T minutes per document.",
         type=float,
-        metavar="T",
-        help="Compute assessors' hours and the cheapest measure, at T minutes per document.",
     ),
     click.option(
         "--documents-per-topic",

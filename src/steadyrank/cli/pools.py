@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import names_files, runs_only_options
 from steadyrank.cli.options import (
@@ -14,8 +12,10 @@ from steadyrank.cli.options import (
     missing_option,
     mode_option,
     no_relevant_option,
+    number_option,
     numbers_option,
     output_options,
+    planning_options,
     plot_option,
     pool_depth_option,
     reading_options,
@@ -30,7 +30,6 @@ from steadyrank.cli.output import (
     tell_if_compiling,
     terminal_looks,
 )
-from steadyrank.cli.planning_options import planning_options
 from steadyrank.errors import InputError
 
 NO_SCORES = (
@@ -41,13 +40,8 @@ NO_SCORES = (
 
 study_options = together(
     pool_depth_option,
-    click.option(
-        "--trials",
-        "n_trials",
-        type=int,
-        default=10,
-        metavar="N",
-        help="Leave N random sets of teams out, for each k.",
+    number_option(
+        "--trials", "N", "Leave N random sets of teams out, for each k.", "n_trials", default=10
     ),
     numbers_option(
         "--ks",

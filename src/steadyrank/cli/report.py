@@ -13,16 +13,15 @@ from steadyrank.cli.options import (
     STRICTLY_BETWEEN_0_AND_1,
     alpha_option,
     columns_option,
+    minimum_difference_option,
+    number_option,
     output_options,
     pool_depth_option,
+    samples_option,
     store_option,
     together,
 )
 from steadyrank.cli.output import Output, bars, check_folders, emit, tell, tell_if_compiling
-
-WITHOUT_EFFECT = ("form", "output", "jobs", "scheduler", "quiet", "store", "out")
-"""Options that do not change the page, and where it goes: not in the command that rebuilds it."""
-
 
 report_options = together(
     click.option(
@@ -38,32 +37,21 @@ report_options = together(
         default="2m",
         help="Plan for this much time, such as 90s, 2m or 1h; more time, more samples.",
     ),
-    click.option(
-        "--samples",
-        "n_samples",
-        type=click.IntRange(min=2),
-        metavar="N",
-        help="Draw N samples in every study, whatever the budget.",
-    ),
+    samples_option("Draw N samples in every study, whatever the budget.", "n_samples"),
     click.option("--title", metavar="TEXT", help="Give the page this title."),
     store_option,
 )
 
 study_options = together(
     alpha_option(type=STRICTLY_BETWEEN_0_AND_1, help="Compute tests and intervals at this level."),
-    click.option(
+    number_option(
         "--delta",
+        None,
+        "Set the margin of equivalence for systems with instances.",
         type=float,
         default=0.01,
-        help="Set the margin of equivalence for systems with instances.",
     ),
-    click.option(
-        "--minimum-difference",
-        type=float,
-        default=0.05,
-        metavar="D",
-        help="Plan topics to show this difference.",
-    ),
+    minimum_difference_option("Plan topics to show this difference.", default=0.05),
     pool_depth_option,
     columns_option(
         "--factors",
@@ -97,7 +85,7 @@ def command(inputs: Inputs, output: Output, out: str, seed: int, **options: Any)
         result = report(
             **sources,
             out=out,
-            command=same_command(WITHOUT_EFFECT, "--out", "report.html"),
+            command=same_command("--out", "report.html"),
             announce=None if output.quiet else tell,
             progress=progress,
             rng=seed,

@@ -9,7 +9,13 @@ import click
 from steadyrank.cli.again import same_command
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, qrels_and_runs, scores_options
-from steadyrank.cli.options import choice_option, folder_option, output_options, together
+from steadyrank.cli.options import (
+    choice_option,
+    folder_option,
+    output_options,
+    samples_option,
+    together,
+)
 from steadyrank.cli.output import (
     Output,
     emit,
@@ -23,9 +29,6 @@ from steadyrank.errors import InputError, unknown_name
 NAMES = ("yang2018", "lin2005", "ferro2018", "jayasinghe2015", "sakai2016")
 """As in `steadyrank.papers.reproduce.PAPERS`, which is heavy to import."""
 
-WITHOUT_EFFECT = frozenset({"out", "output", "form", "quiet", "jobs", "scheduler"})
-"""Options that change nothing on the page."""
-
 
 def _paper(ctx: click.Context, param: click.Parameter, value: str) -> str:
     if value not in NAMES:
@@ -38,13 +41,7 @@ budget_options = together(
         "--out", help="Write index.html, tables (CSV, LaTeX), figures (SVG) and claims.json to DIR."
     ),
     choice_option("--budget", ["small", "full"], "Take a quick look, or do all.", default="full"),
-    click.option(
-        "--samples",
-        "n_samples",
-        type=click.IntRange(min=2),
-        metavar="N",
-        help="Take N samples, trials or splits instead of the budget's.",
-    ),
+    samples_option("Take N samples, trials or splits instead of the budget's.", "n_samples"),
 )
 
 
@@ -80,7 +77,7 @@ def command(
             jobs=jobs,
             progress=progress,
             rng=seed,
-            command=same_command(WITHOUT_EFFECT, "--out", "DIR"),
+            command=same_command("--out", "DIR"),
             **options,
             **data,
         )

@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.make_runs import Maker, make_and_show, written_caption
-from steadyrank.cli.maker_options import keeping_options, source_options
-from steadyrank.cli.options import choice_option, digits_option, output_options, together
+from steadyrank.cli.make_runs import (
+    Maker,
+    keeping_options,
+    make_and_show,
+    source_options,
+    written_caption,
+)
+from steadyrank.cli.options import (
+    choice_option,
+    digits_option,
+    number_option,
+    output_options,
+    together,
+)
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
@@ -41,9 +52,7 @@ def _rates(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
 
 
 design_options = together(
-    click.option(
-        "--shards", type=int, default=50, metavar="K", help="Split the collection into K shards."
-    ),
+    number_option("--shards", "K", "Split the collection into K shards.", default=50),
     click.option(
         "--sample-rate",
         multiple=True,
@@ -52,27 +61,11 @@ design_options = together(
         metavar="R,…",
         help="Put this share of each shard into a central sample.",
     ),
-    click.option(
-        "--cluster-samples",
-        type=int,
-        default=2,
-        metavar="S",
-        help="Cluster S samples of the documents.",
+    number_option("--cluster-samples", "S", "Cluster S samples of the documents.", default=2),
+    number_option(
+        "--partitions", "P", "Partition the collection P times by each of these samples.", default=5
     ),
-    click.option(
-        "--partitions",
-        type=int,
-        default=5,
-        metavar="P",
-        help="Partition the collection P times by each of these samples.",
-    ),
-    click.option(
-        "--csi",
-        type=int,
-        default=10,
-        metavar="C",
-        help="Draw C central samples per partition and rate.",
-    ),
+    number_option("--csi", "C", "Draw C central samples per partition and rate.", default=10),
     click.option(
         "--sample",
         "cluster_share",
@@ -81,19 +74,9 @@ design_options = together(
         metavar="SHARE",
         help="Cluster this share of the documents in a sample.",
     ),
-    click.option(
-        "--top-shards",
-        type=int,
-        default=5,
-        metavar="T",
-        help="Search at most T shards for a topic.",
-    ),
-    click.option(
-        "--csi-depth",
-        type=int,
-        default=50,
-        metavar="N",
-        help="Select shards by the best N documents of a central sample.",
+    number_option("--top-shards", "T", "Search at most T shards for a topic.", default=5),
+    number_option(
+        "--csi-depth", "N", "Select shards by the best N documents of a central sample.", default=50
     ),
     choice_option(
         "--distance",

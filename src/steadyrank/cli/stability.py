@@ -9,6 +9,7 @@ import click
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options
 from steadyrank.cli.options import (
+    confidence_option,
     digits_option,
     numbers_option,
     output_options,
@@ -44,12 +45,7 @@ study_options = together(
         metavar="K,K,…",
         help="Estimate stability for these numbers of instances [default: 1,2,5,10].",
     ),
-    click.option(
-        "--confidence",
-        type=float,
-        default=0.95,
-        help="Compute intervals at this level of confidence.",
-    ),
+    confidence_option("Compute intervals at this level of confidence."),
 )
 
 

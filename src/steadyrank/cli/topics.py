@@ -10,6 +10,7 @@ from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options
 from steadyrank.cli.options import (
     alpha_option,
+    beta_option,
     choice_option,
     count_option,
     digits_option,
@@ -72,12 +73,7 @@ study_options = together(
         help="Count the pairs that are reversed more often than this.",
     ),
     alpha_option(help="Test at this level of significance over all comparisons together."),
-    click.option(
-        "--beta",
-        type=float,
-        default=0.2,
-        help="Require topics for this chance to miss a difference: 1 - power.",
-    ),
+    beta_option("Require topics for this chance to miss a difference: 1 - power."),
     click.option(
         "--comparisons",
         type=click.IntRange(min=1),

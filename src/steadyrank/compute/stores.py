@@ -99,7 +99,7 @@ def open_store(folder: str | os.PathLike[str], settings: Mapping[str, Any]) -> S
 
 def _check_empty(path: Path) -> None:
     """Refuse a folder in which something lies, unless it has just become a store."""
-    others = [each.name for each in path.iterdir() if not is_unfinished(each.name)]
+    others = [entry.name for entry in path.iterdir() if not is_unfinished(entry.name)]
     if others and not (path / SETTINGS).exists():
         raise InputError(f"{path}: the folder is not empty and holds no store: name a new one")
 

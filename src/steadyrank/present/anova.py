@@ -21,7 +21,7 @@ def power_note(table: Anova | None, more: str = "") -> list[str]:
     if table is None or table.power is None:
         return []
     note = (
-        f"Power is observed power, {POWER[table.power]}, at alpha {table.alpha:g}: it restates the "
+        f"Power is observed power, {POWER[table.power]}, at alpha 0.05: it restates the "
         "p-value and adds nothing."
     )
     return [f"{note} {more}".strip()]

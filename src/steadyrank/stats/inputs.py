@@ -6,10 +6,12 @@ odd but possible data (missing topics, identical runs) are not, and become flags
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, unknown_name
 from steadyrank.stats.pairs.result import degenerate_flags
 
 PAIR_BLOCK = 256
@@ -41,6 +43,18 @@ def check_pairs(pairs: ArrayLike, n_runs: int) -> np.ndarray:
     return array.astype(np.int64)
 
 
+def checked(scores: ArrayLike, pairs: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Both arrays in the types that the kernels take, or an error that says what is wrong."""
+    matrix = np.ascontiguousarray(check_scores(scores))
+    return matrix, np.ascontiguousarray(check_pairs(pairs, len(matrix)))
+
+
+def check_choice(kind: str, name: str, known: Collection[str]) -> None:
+    """Refuse a name that is not known."""
+    if name not in known:
+        raise unknown_name(kind, str(name), known)
+
+
 def check_open_unit(name: str, value: float) -> float:
     """A level, an error rate or a power: strictly between 0 and 1."""
     if not 0.0 < value < 1.0:
@@ -57,8 +71,7 @@ def check_samples(n_samples: int) -> int:
 
 def pair_differences(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     """First minus second, [pair, topic]; NaN where either run misses the topic."""
-    difference: np.ndarray = scores[pairs[:, 0]] - scores[pairs[:, 1]]
-    return difference
+    return np.asarray(scores[pairs[:, 0]] - scores[pairs[:, 1]])
 
 
 def pair_moments(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

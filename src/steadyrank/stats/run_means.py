@@ -61,11 +61,10 @@ def _least_squares(scores: np.ndarray, present: np.ndarray) -> np.ndarray:
     # Effects are known up to a constant; adding 1 to all entries picks those that sum to 0.
     effects = np.linalg.solve(laplacian + 1.0, right - right.mean())
     topic_effects = topic_means - effects @ weight / per_topic
-    means: np.ndarray = effects + topic_effects.mean()
-    return means
+    return np.asarray(effects + topic_effects.mean())
 
 
-def mean_intervals(scores: np.ndarray, level: float) -> np.ndarray:
+def mean_intervals(scores: np.ndarray, confidence: float) -> np.ndarray:
     """t intervals [run, 2] of the runs' means over topics, for one run at a time.
 
     Around the adjusted mean, with the spread over the run's own topics; NaN below two topics.
@@ -76,7 +75,7 @@ def mean_intervals(scores: np.ndarray, level: float) -> np.ndarray:
     own, n = mean_of_present(scores), (~np.isnan(scores)).sum(axis=1)
     squares = np.nansum((scores - own[:, None]) ** 2, axis=1)
     df = np.where(n > 1, n - 1.0, np.nan)
-    half = special.stdtrit(df, 0.5 + 0.5 * level) * np.sqrt(squares / df / np.maximum(n, 1))
+    half = special.stdtrit(df, 0.5 + 0.5 * confidence) * np.sqrt(squares / df / np.maximum(n, 1))
     mean = adjusted_means(scores)
     return np.stack([mean - half, mean + half], axis=1)
 

@@ -56,15 +56,14 @@ def expected_means(scores: np.ndarray) -> ExpectedMeans:
     """
     means = adjusted_means(scores)
     known = ~np.isnan(means)
-    n_atoms = ATOMS
-    atoms, posterior = np.zeros(n_atoms), np.zeros((len(means), n_atoms))
+    atoms, posterior = np.zeros(ATOMS), np.zeros((len(means), ATOMS))
     variance = _error_variance(scores, means)
     if known.sum() < FEWEST_RUNS or not variance > 0.0 or np.ptp(means[known]) == 0.0:
         return ExpectedMeans(mean=means, atoms=atoms, posterior=posterior)
     n = (~np.isnan(scores)).sum(axis=1)[known]
     low, high = means[known].min(), means[known].max()
     error = float(np.sqrt(variance / n.mean()))
-    atoms = np.linspace(low - 2.0 * error, high + 2.0 * error, n_atoms)
+    atoms = np.linspace(low - 2.0 * error, high + 2.0 * error, ATOMS)
     off = means[known][:, None] - atoms
     likelihood = np.exp(-0.5 * off * off * n[:, None] / variance)
     weight = ((low <= atoms) & (atoms <= high)).astype(np.float64)
@@ -86,7 +85,7 @@ def _shares(likelihood: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def intervals_as_picked(
-    scores: np.ndarray, level: float, expected: ExpectedMeans | None = None
+    scores: np.ndarray, confidence: float, expected: ExpectedMeans | None = None
 ) -> np.ndarray:
     """t intervals [run, 2] of the runs' means, one at a time, that allow for how runs were picked.
 
@@ -98,7 +97,7 @@ def intervals_as_picked(
     >>> round(float(low), 4), round(float(high), 4)
     (-0.0484, 0.4484)
     """
-    low, high = mean_intervals(scores, level).T
+    low, high = mean_intervals(scores, confidence).T
     shift = (expected or expected_means(scores)).mean - adjusted_means(scores)
     return np.stack([low + np.minimum(shift, 0.0), high + np.maximum(shift, 0.0)], axis=1)
 

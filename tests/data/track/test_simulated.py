@@ -27,7 +27,7 @@ def small() -> SimulatedTrack:
 
 @pytest.fixture(scope="module")
 def partly_pooled() -> SimulatedTrack:
-    return simulated_track(**SMALL, instances=2, pooled_per_team=1, rng=5)
+    return simulated_track(**SMALL, n_instances=2, pooled_per_team=1, rng=5)
 
 
 @pytest.fixture(scope="module")
@@ -245,7 +245,7 @@ def test_effects_have_their_variances():
     # The mean square of n normal variables has relative standard error sqrt(2 / n); six
     # bands of 4 standard errors give a false alarm in about 1 of 1500 seeds.
     track = simulated_track(
-        n_teams=300, runs_per_team=2, n_topics=3, instances=2, depth=10, pool_depth=5, rng=11
+        n_teams=300, runs_per_team=2, n_topics=3, n_instances=2, depth=10, pool_depth=5, rng=11
     )
     truth, model = track.truth, track.truth.model
     for effects, variance in (
@@ -302,7 +302,7 @@ def test_document_noise_is_shared_as_the_model_says():
         n_topics=1,
         depth=10,
         pool_depth=5,
-        instances=2,
+        n_instances=2,
         pooled_per_team=2,
         n_candidates=n_documents,
     )
@@ -401,7 +401,7 @@ def test_runs_of_a_team_are_alike(default):
         ("depth", None),
         ("depth", 2.5),
         ("pool_depth", 101),
-        ("instances", 0),
+        ("n_instances", 0),
         ("pooled_per_team", 3),
         ("n_candidates", 99),
         ("n_candidates", 2_000_000),

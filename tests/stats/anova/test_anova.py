@@ -11,9 +11,9 @@ from golden_cases import golden
 from scipy import stats
 
 from steadyrank.errors import InputError, UnknownNameError
-from steadyrank.stats.anova.balanced import anova, anova_from_sums, crossed_strata, observed_power
+from steadyrank.stats.anova.balanced import anova, crossed_strata, observed_power, table_lines
 from steadyrank.stats.anova.main_effects import tukey_main_effect
-from steadyrank.stats.anova.parts import balanced_layout
+from steadyrank.stats.anova.parts import Amount, Split, balanced_layout
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tukey import tukey_hsd
 
@@ -106,8 +106,8 @@ def test_tukey_agrees_with_the_test_of_runs():
     scores = np.random.default_rng(3).normal(size=(6, 15)) + np.arange(6)[:, None] / 4
     table = anova(scores, factors=["run", "topic"], effects=["run"], block="topic")
     found, other = (
-        tukey_main_effect(table, "run", level=0.9),
-        tukey_hsd(scores, all_pairs(6), level=0.9),
+        tukey_main_effect(table, "run", confidence=0.9),
+        tukey_hsd(scores, all_pairs(6), confidence=0.9),
     )
     np.testing.assert_allclose(found.pvalue, other.tests.pvalue, rtol=1e-8)
     np.testing.assert_allclose(found.interval, other.intervals, rtol=1e-8)
@@ -279,7 +279,16 @@ DISCREPANT = "topic_size:system_size"
 def test_published_tables_follow_from_their_sums_of_squares(name):
     printed, expected = PUBLISHED[name], golden("ferro2018_tables_omega2")["expected"]
     effects = {key: row[:2] for key, row in printed.items() if key not in ("error", "total")}
-    lines = anova_from_sums(effects, printed["error"], block="subject")
+    amounts = {key: Amount(*row) for key, row in effects.items()}
+    error, every = Amount(*printed["error"][:2]), [*amounts.values(), Amount(*printed["error"][:2])]
+    split = Split(
+        effects=amounts,
+        home=dict.fromkeys(amounts, "error"),
+        errors={"error": error},
+        error=error,
+        total=Amount(sum(amount.ss for amount in every), sum(amount.df for amount in every)),
+    )
+    lines = table_lines(split, "subject", None)
     total = lines[-1]
     assert (total.source, total.df) == ("total", printed["total"][1])
     assert total.ss == pytest.approx(printed["total"][0], abs=2e-4)

@@ -12,7 +12,7 @@ from scipy import stats
 from steadyrank.errors import InputError, MachineError
 from steadyrank.stats.anova.balanced import anova
 from steadyrank.stats.anova.main_effects import tukey_main_effect
-from steadyrank.stats.anova.unbalanced import type_three, type_three_with_pairs
+from steadyrank.stats.anova.unbalanced import type_three
 
 EFFECTS = ["a", "b", "a:b"]
 KEYS = [
@@ -71,9 +71,7 @@ def test_balanced_data_give_the_balanced_table():
     expected = anova(
         array, factors=["a", "b", "topic"], effects=EFFECTS, block="topic", power="observed"
     )
-    found, mains = type_three_with_pairs(
-        values, columns, effects=EFFECTS, block="topic", power="observed"
-    )
+    found, mains = type_three(values, columns, effects=EFFECTS, block="topic", power="observed")
     assert [x.source for x in found.sources] == [x.source for x in expected.sources]
     for one, other in zip(found.sources, expected.sources, strict=True):
         for key in KEYS:
@@ -95,7 +93,7 @@ def test_unbalanced_sums_are_what_the_model_loses_without_the_effect(seed):
     values, columns = unbalanced(np.random.default_rng(seed))
     coded = blocks_of(columns)
     full, df_error = rss(values, coded.values())
-    table = type_three(values, columns, effects=EFFECTS, block="topic")
+    table, _ = type_three(values, columns, effects=EFFECTS, block="topic")
     assert table.source("error").ss == pytest.approx(full, rel=1e-9)
     assert table.source("error").df == df_error
     for name in ["topic", *EFFECTS]:
@@ -112,7 +110,7 @@ def test_unbalanced_sums_are_what_the_model_loses_without_the_effect(seed):
 
 def test_two_levels_have_the_root_of_two_f():
     values, columns = unbalanced(np.random.default_rng(5))
-    table, mains = type_three_with_pairs(values, columns, effects=EFFECTS, block="topic")
+    table, mains = type_three(values, columns, effects=EFFECTS, block="topic")
     line = table.source("a")
     assert mains["a"].statistic[0] == pytest.approx(np.sqrt(2 * line.statistic), rel=1e-8)
     assert mains["a"].pvalue[0] == pytest.approx(line.pvalue, rel=1e-5)
@@ -124,7 +122,7 @@ def test_a_missing_combination_that_an_interaction_needs_is_refused():
     part = {name: [column[i] for i in kept] for name, column in columns.items()}
     with pytest.raises(InputError, match="interactions of fewer factors"):
         type_three(values[kept], part, effects=EFFECTS, block="topic")
-    table = type_three(values[kept], part, effects=["a", "b"], block="topic")
+    table, _ = type_three(values[kept], part, effects=["a", "b"], block="topic")
     assert [line.df for line in table.sources] == [3, 1, 2, 13, 19]
 
 

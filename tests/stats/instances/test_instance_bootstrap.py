@@ -12,10 +12,10 @@ from steadyrank.stats.instances import kernels as instance_kernels
 from steadyrank.stats.instances.bootstrap import _instances, _key, algorithm_two
 from steadyrank.stats.instances.two_way_bootstrap import (
     _drawn_differences,
-    _drawn_weights,
     _systems,
     two_way_bootstrap,
 )
+from steadyrank.stats.pairs.resampled import topic_draws
 
 
 def made(n_instances, n_topics, seed=1, effect=0.03, instance=0.02):
@@ -315,10 +315,9 @@ def test_missing_cells_of_the_first_block():
     b[0, 8] = np.nan
     systems, block = _systems(a, b), (0, 0, 60)
     found = _drawn_differences(systems, 9, block)
-    topics = _drawn_weights(9, "topics of both systems", block, 9).astype(int)
+    topics = topic_draws(9, block, 9, "topics of both systems").astype(int)
     first, second = (
-        _drawn_weights(9, system.stream, block, len(system.scores)).astype(int)
-        for system in systems
+        topic_draws(9, block, len(system.scores), system.stream).astype(int) for system in systems
     )
     expected = [
         drawn_difference(a, b, *(np.repeat(np.arange(len(row)), row) for row in rows))
@@ -368,10 +367,10 @@ def test_degenerate_systems():
         (lambda: algorithm_two([0.1, 0.2]), "matrix"),
         (lambda: algorithm_two([[0.1, np.inf]]), "infinite"),
         (lambda: algorithm_two([[0.1, 0.2]], n_samples=0), "n_samples"),
-        (lambda: algorithm_two([[0.1, 0.2]], mode="loud"), "mode must be"),
-        (lambda: algorithm_two([[0.1, 0.2]], alternative="less"), "alternative must be"),
+        (lambda: algorithm_two([[0.1, 0.2]], mode="loud"), "unknown mode 'loud'"),
+        (lambda: algorithm_two([[0.1, 0.2]], alternative="less"), "unknown alternative 'less'"),
         (lambda: two_way_bootstrap([[0.1, 0.2]], [0.1]), "same topics"),
-        (lambda: two_way_bootstrap([[0.1, 0.2]], [0.1, 0.2], level=1), "level"),
+        (lambda: two_way_bootstrap([[0.1, 0.2]], [0.1, 0.2], confidence=1), "confidence"),
         (lambda: two_way_bootstrap(np.zeros((0, 2)), [0.1, 0.2]), "a must be a matrix"),
     ],
 )

@@ -55,15 +55,17 @@ def test_shortest_interval_as_by_coda():
     case = golden("hpd_interval")
     draws, want = case["inputs"]["draws"], case["expected"]
     assert hpd_interval(draws) == pytest.approx(want["hpd95"], abs=case["tolerance"])
-    assert hpd_interval(draws, level=0.9) == pytest.approx(want["hpd90"], abs=case["tolerance"])
+    assert hpd_interval(draws, confidence=0.9) == pytest.approx(
+        want["hpd90"], abs=case["tolerance"]
+    )
 
 
 def test_shortest_interval_of_a_normal_law():
     """Its ends are near those of the law; the band is 5 times their spread in such samples."""
     draws = stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000)
-    assert hpd_interval(draws, level=0.9) == pytest.approx((-1.645, 1.645), abs=0.02)
+    assert hpd_interval(draws, confidence=0.9) == pytest.approx((-1.645, 1.645), abs=0.02)
     skewed = stats.expon.ppf((np.arange(20_000) + 0.5) / 20_000)
-    assert hpd_interval(skewed, level=0.9) == pytest.approx((0.0, np.log(10)), abs=0.002)
+    assert hpd_interval(skewed, confidence=0.9) == pytest.approx((0.0, np.log(10)), abs=0.002)
     assert np.isnan(hpd_interval([0.0, np.nan, 1.0])).all()
 
 

@@ -12,13 +12,7 @@ from scipy import stats
 from steadyrank.errors import InputError
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.pairs.tests import (
-    paired_t,
-    replicate_t,
-    sign_test,
-    significant_counts,
-    wilcoxon,
-)
+from steadyrank.stats.pairs.tests import means_and_errors, paired_t, sign_test, wilcoxon
 
 ONE = np.array([[0, 1]])
 TESTS = [paired_t, wilcoxon, sign_test, randomization, studentized_bootstrap]
@@ -187,18 +181,15 @@ def test_replicates_are_tested_as_single_matrices_are():
     values[:, 4] = values[:, 2] + 0.5
     pairs = all_pairs(6)
     t = np.stack([np.nan_to_num(paired_t(v, pairs).statistic, posinf=1e9) for v in values])
-    ours = replicate_t(values)
-    ordinary = np.abs(t) < 1e6
-    np.testing.assert_allclose(ours[ordinary], t[ordinary], rtol=1e-9, atol=1e-12)
-    counts = significant_counts(values, 2.093)
-    np.testing.assert_array_equal(counts, (np.abs(t) > 2.093).sum(axis=0))
-    for jobs in (1, 2, 4):
-        np.testing.assert_array_equal(significant_counts(values, 2.093, jobs=jobs), counts)
-    assert significant_counts(values[:0], 2.0).tolist() == [0] * 15
-    with pytest.raises(InputError, match="complete"):
-        significant_counts(np.full((1, 2, 3), np.nan), 2.0)
-    with pytest.raises(InputError, match="replicate, run, topic"):
-        significant_counts(values[0], 2.0)
+    errors = np.empty((33, 15))
+    means = means_and_errors(values, errors)
+    differences = means[:, pairs[:, 0]] - means[:, pairs[:, 1]]
+    ordinary = (np.abs(t) > 0.0) & (np.abs(t) < 1e6)
+    ours = differences[ordinary] / errors[ordinary]
+    np.testing.assert_allclose(ours, t[ordinary], rtol=1e-9, atol=1e-12)
+    # Identical runs, and those with a constant difference, have no error but rounding.
+    assert ordinary.sum() == 33 * 12
+    assert (errors[~ordinary] < 1e-12).all()
 
 
 def test_missing_scores_are_as_if_their_topics_were_deleted():

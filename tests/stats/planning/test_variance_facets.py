@@ -264,7 +264,7 @@ def test_copies_of_runs_leave_the_closed_intervals_of_two_facets():
     plain = variance_components(scores)
     copied = nested_components(np.repeat(scores, 2, axis=0), np.repeat(range(9), 2))
     assert copied.variance["instance"] == copied.variance["residual"] == 0
-    draws = copied.draws(n_draws=100_000, rng=1)
+    draws = pivotal_draws(copied, n_draws=100_000, rng=1)
     for n in (5, 15, 60):
         assert copied.e_rho2(n, 7) == pytest.approx(plain.e_rho2(n))
         assert copied.phi(n, 1) == pytest.approx(plain.phi(n))
@@ -354,7 +354,7 @@ def test_a_level_is_needed_by_as_many_topics_as_reach_it_surely():
         (10, 20, 4),
         dict(zip(NESTED, (1, 1, 0.01, 0.3, 0.3), strict=True)),
     )
-    draws = nested_components(scores, np.repeat(range(10), 4)).draws(n_draws=2001)
+    draws = pivotal_draws(nested_components(scores, np.repeat(range(10), 4)), n_draws=2001)
     low, high = draws.topics_for_e_rho2_interval(0.9, 4)
     assert 1 < low < high < math.inf
     assert draws.e_rho2_interval(high, 4)[0] >= 0.9 > draws.e_rho2_interval(high - 1, 4)[0]
@@ -383,8 +383,8 @@ def test_a_seed_gives_the_same_draws_and_order_does_not_matter():
     rng = np.random.default_rng(10)
     scores, codes = rng.random((8, 6)), np.array([0, 0, 1, 1, 1, 2, 2, 2])
     g = nested_components(scores, codes)
-    assert g.draws(rng=3).phi_interval(6, 2) == g.draws(rng=3).phi_interval(6, 2)
-    assert g.draws(rng=3).phi_interval(6, 2) != g.draws(rng=4).phi_interval(6, 2)
+    assert pivotal_draws(g, rng=3).phi_interval(6, 2) == pivotal_draws(g, rng=3).phi_interval(6, 2)
+    assert pivotal_draws(g, rng=3).phi_interval(6, 2) != pivotal_draws(g, rng=4).phi_interval(6, 2)
     shuffled = rng.permutation(8)
     again = nested_components(scores[shuffled][:, ::-1], codes[shuffled])
     assert again.raw == pytest.approx(g.raw)

@@ -404,7 +404,7 @@ def test_reversing_a_ranking_reverses_tau(drawn):
 def test_published_intervals():
     inputs, expected, tolerance = golden_case("kendall_ci_sakai2016_table2")
     for i, tau in enumerate(inputs["tau"]):
-        found = kendall_interval(tau, inputs["n"], level=inputs["conf"])
+        found = kendall_interval(tau, inputs["n"], confidence=inputs["conf"])
         assert found.high - tau == pytest.approx(expected["half_width"], abs=1e-12)
         assert found.low == pytest.approx(expected["published_lower"][i], abs=tolerance)
         assert found.high == pytest.approx(expected["published_upper"][i], abs=tolerance)
@@ -414,7 +414,7 @@ def test_published_intervals():
 def test_the_null_standard_error_is_that_of_random_orders():
     n = 6
     taus = taus_against(range(n), list(permutations(range(n))))
-    found = kendall_interval(0.0, n, level=0.9)
+    found = kendall_interval(0.0, n, confidence=0.9)
     assert found.high == pytest.approx(stats.norm.ppf(0.95) * taus.std(), abs=1e-12)
 
 
@@ -466,7 +466,7 @@ def test_intervals_do_not_depend_on_threads():
     # Were the blocks of resamples alike, two of them would have the mean of one.
     means = [bootstrap_tau_interval(*both, n_samples=n, seed=5).bias for n in (256, 512)]
     assert means[0] != pytest.approx(means[1], abs=1e-9)
-    wider = bootstrap_tau_interval(*both, n_samples=700, seed=5, level=0.99)
+    wider = bootstrap_tau_interval(*both, n_samples=700, seed=5, confidence=0.99)
     assert wider.low <= one.low < one.high <= wider.high
 
 
@@ -504,8 +504,8 @@ def test_intervals_that_cannot_be():
         kendall_interval(0.5, 1)
     with pytest.raises(InputError, match="between -1 and 1, got 1.2"):
         kendall_interval(1.2, 10)
-    with pytest.raises(InputError, match="level"):
-        kendall_interval(0.5, 10, level=95)
+    with pytest.raises(InputError, match="confidence"):
+        kendall_interval(0.5, 10, confidence=95)
 
 
 # rank-biased overlap

@@ -336,7 +336,7 @@ def test_the_sound_mode_has_no_pvalue_anywhere(scores, result, published):
     assert header.split() == ["source", "SS", "DF", "MS", "omega²", "interval"]
     words = " ".join(agree_sentences(result) + agree_notes(result))
     assert "significan" not in words
-    assert (published.n_resamples, published.limits) == (0, {})
+    assert (published.n_interval_samples, published.limits) == (0, {})
     assert agree_json(published)["anova"][1]["omega_squared_interval"] is None
     assert published.anova.source("measure_pair").pvalue < 0.05
     assert "number of samples, whether or not an effect exists" in agree_notes(published)[0]
@@ -379,7 +379,7 @@ def plain_deviations(drawn, n_samples):
 def test_intervals_are_those_of_the_resampled_draws(scores):
     """Everything recomputed from the documented draws: SciPy's tau, and plain means of cells."""
     n_samples, n = 30, 20
-    found = sr.agree(scores, **SIZES, n_samples=n_samples, rng=3, n_resamples=n)
+    found = sr.agree(scores, **SIZES, n_samples=n_samples, rng=3, n_interval_samples=n)
     drawn = plain_resamples(scores, n, 3)
     table, cells = found.anova, found.tau.mean(axis=3)
     pairs = drawn[..., ::2] - drawn[..., 1::2]
@@ -408,7 +408,7 @@ def test_intervals_are_those_of_the_resampled_draws(scores):
 
 
 def test_no_intervals_where_none_are_asked_for_or_none_can_be(scores):
-    without = sr.agree(scores, **SIZES, n_samples=5, n_resamples=0)
+    without = sr.agree(scores, **SIZES, n_samples=5, n_interval_samples=0)
     assert without.limits == {}
     assert "interval" not in " ".join(agree_sentences(without) + agree_notes(without))
     whole = sr.agree(scores, topic_sizes=[30], system_sizes=[24], n_samples=5)
@@ -554,7 +554,7 @@ def test_a_measure_agrees_perfectly_with_a_copy_of_itself(scores):
         ({"power": "sound", "mode": "paper"}, "unknown convention of power"),
         ({"power": "omega"}, 'power restates p, which mode="sound" does not give'),
         ({"mode": "papers"}, "did you mean 'paper'"),
-        ({"n_resamples": 5}, "n_resamples must be a whole number from 20 on, or 0"),
+        ({"n_interval_samples": 5}, "n_interval_samples must be a whole number from 20 on, or 0"),
     ],
 )
 def test_wrong_input_is_refused_by_name(scores, options, message):

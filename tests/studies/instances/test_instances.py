@@ -303,11 +303,11 @@ def test_replicates_of_a_single_run_stand_only_where_an_instance_does():
 def test_posterior_and_intervals_belong_to_the_same_model(m_b):
     systems = {"a": drawn(8, 40, mean=0.02, seed=18), "b": drawn(m_b, 40, seed=19)}
     result = compared(systems, posterior=True, alpha=0.1)
-    assert result.posterior.level == 0.9
+    assert result.posterior.confidence == 0.9
     assert result.posterior.mean[-1] == pytest.approx(result.difference, abs=2e-3)
     width = result.interval[1] - result.interval[0]
     assert result.hpd == pytest.approx(result.interval, abs=0.12 * width)
-    spans = component_intervals(mixed_model(result.pair), level=0.9)
+    spans = component_intervals(mixed_model(result.pair), confidence=0.9)
     assert result.variance_interval == spans
     low, high = spans["residual"]
     assert low < result.variance["residual"] < high
@@ -322,7 +322,7 @@ def test_recovery_of_a_tracks_known_variances():
     track = sr.simulated_track(
         n_teams=2,
         runs_per_team=1,
-        instances=12,
+        n_instances=12,
         n_topics=60,
         depth=10,
         pool_depth=5,

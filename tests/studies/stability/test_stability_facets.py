@@ -210,7 +210,7 @@ def tracks(**sizes):
 
 def g_study(track):
     """The components found in signals; without the D-study's grid, which costs more."""
-    options = {} if track.truth.design.instances == 1 else {"n_instances": []}
+    options = {} if track.truth.design.n_instances == 1 else {"n_instances": []}
     return sr.stability(signals(track), levels=[], **options).components.raw
 
 
@@ -246,7 +246,7 @@ def test_the_tracks_components_are_recovered(instances):
             "topic": truth["topic"],
             "residual": truth["system_topic"],
         }
-    found = [g_study(track) for track in tracks(n_teams=8, runs_per_team=1, instances=instances)]
+    found = [g_study(track) for track in tracks(n_teams=8, runs_per_team=1, n_instances=instances)]
     for name, value in truth.items():
         each = np.array([raw[name] for raw in found])
         error = each.std(ddof=1) / math.sqrt(N_TRACKS)
@@ -259,7 +259,9 @@ def test_systems_of_a_team_are_alike_and_count_so():
     # covariance within pairs, 1 / 7 of the team's variance. Band as above: one seed in 11,000.
     model = TrackModel()
     expected = model.system + model.team * (1 - 1 / 7)
-    found = [g_study(track)["system"] for track in tracks(n_teams=4, runs_per_team=2, instances=1)]
+    found = [
+        g_study(track)["system"] for track in tracks(n_teams=4, runs_per_team=2, n_instances=1)
+    ]
     assert abs(np.mean(found) - expected) < 4.2 * np.std(found, ddof=1) / math.sqrt(N_TRACKS)
 
 
@@ -270,7 +272,13 @@ def test_systems_expected_average_precision_varies_as_stability_says():
     off, sizes = [], []
     for seed in range(16):
         track = sr.simulated_track(
-            n_teams=10, runs_per_team=1, n_topics=30, depth=60, pool_depth=5, instances=2, rng=seed
+            n_teams=10,
+            runs_per_team=1,
+            n_topics=30,
+            depth=60,
+            pool_depth=5,
+            n_instances=2,
+            rng=seed,
         )
         scores = sr.evaluate(track.runs, track.complete, "AP")
         found = sr.stability(scores, levels=[], n_instances=[]).components.raw

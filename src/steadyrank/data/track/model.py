@@ -113,7 +113,7 @@ class TrackDesign:
     n_topics: int
     depth: int
     pool_depth: int
-    instances: int
+    n_instances: int
     pooled_per_team: int
     n_candidates: int
 
@@ -139,7 +139,7 @@ class TrackDesign:
     @property
     def shape(self) -> tuple[int, int, int]:
         """Teams, systems of a team, instances of a system."""
-        return self.n_teams, self.runs_per_team, self.instances
+        return self.n_teams, self.runs_per_team, self.n_instances
 
     @property
     def n_runs(self) -> int:
@@ -211,7 +211,11 @@ class TrackTruth:
         names = {"teams": self.teams, "systems": self.systems, "topics": self.topics}
         return {
             "model": asdict(self.model),
-            "design": asdict(self.design),
+            "design": {
+                # In files the number of instances keeps the name that it has had.
+                "instances" if key == "n_instances" else key: value
+                for key, value in asdict(self.design).items()
+            },
             **{name: list(values) for name, values in names.items()},
             **{name: getattr(self, name).tolist() for name in arrays},
         }

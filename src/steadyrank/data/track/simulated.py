@@ -108,7 +108,7 @@ def simulated_track(
     n_topics: int = 50,
     depth: int = 1000,
     pool_depth: int = 100,
-    instances: int = 1,
+    n_instances: int = 1,
     pooled_per_team: int | None = None,
     n_candidates: int | None = None,
     model: TrackModel | None = None,
@@ -129,7 +129,7 @@ def simulated_track(
         Documents that a run ranks for each topic.
     pool_depth : int
         Judged are the documents among the top so many of some pooled system.
-    instances : int
+    n_instances : int
         Runs of each system: more than one if it is not deterministic.
     pooled_per_team : int, optional
         Systems of each team that are pooled, from the first; all unless given.
@@ -155,14 +155,14 @@ def simulated_track(
         n_topics=n_topics,
         depth=depth,
         pool_depth=pool_depth,
-        instances=instances,
+        n_instances=n_instances,
         pooled_per_team=runs_per_team if pooled_per_team is None else pooled_per_team,
         n_candidates=default_candidates(depth) if n_candidates is None else n_candidates,
     )
     population = TrackModel() if model is None else model
     if not isinstance(population, TrackModel):
         raise InputError(f"model must be a TrackModel, got {model!r}")
-    if design.instances == 1:
+    if design.n_instances == 1:
         population = population.deterministic()
     return _draw_track(population, design, seed)
 
@@ -233,8 +233,8 @@ def _draw_systems(model: TrackModel, design: TrackDesign, rng: np.random.Generat
         team=team,
         system=system,
         instance=instance,
-        families=np.repeat(families, design.instances),
-        shifts=np.repeat(rng.standard_normal(system.size), design.instances),
+        families=np.repeat(families, design.n_instances),
+        shifts=np.repeat(rng.standard_normal(system.size), design.n_instances),
     )
 
 
@@ -330,7 +330,7 @@ def _truth(
         topics=tuple(str(_FIRST_TOPIC + t) for t in range(len(topics))),
         team_effects=systems.team.ravel(),
         system_effects=systems.system.ravel(),
-        instance_effects=systems.instance.reshape(-1, design.instances),
+        instance_effects=systems.instance.reshape(-1, design.n_instances),
         difficulties=np.array([topic.difficulty for topic in topics]),
         n_relevant=np.array([topic.n_relevant for topic in topics]),
         n_highly_relevant=np.array([topic.n_highly_relevant for topic in topics]),
@@ -350,7 +350,7 @@ def _build_runs(truth: TrackTruth, ranked: list[_Ranked]) -> Iterator[Run]:
 
 def _run_names(truth: TrackTruth) -> Iterator[tuple[str, dict[str, str]]]:
     """The name of each run, and the team and system that it belongs to."""
-    n_instances = truth.design.instances
+    n_instances = truth.design.n_instances
     for s, system in enumerate(truth.systems):
         info = {"team": truth.teams[s // truth.design.runs_per_team], "system": system}
         for i in range(1, n_instances + 1):

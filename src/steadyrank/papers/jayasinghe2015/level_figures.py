@@ -17,7 +17,8 @@ from steadyrank.papers.model import Exhibit
 from steadyrank.papers.parts import claim, listed, page_table
 from steadyrank.present.table import Table
 from steadyrank.stats.instances.power import Design
-from steadyrank.stats.mixed.fit import MixedModel, fit
+from steadyrank.stats.mixed.fit import fit
+from steadyrank.stats.mixed.model import MixedModel
 from steadyrank.stats.mixed.two_way import two_way_difference
 
 Rows = tuple[tuple[int, int, float], ...]

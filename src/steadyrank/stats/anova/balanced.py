@@ -30,7 +30,7 @@ from steadyrank.stats.anova.parts import (
     proper_parts,
     split_total,
 )
-from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.inputs import check_choice
 from steadyrank.stats.pairs.result import ZERO_VARIANCE
 from steadyrank.stats.planning.design import f_power
 
@@ -103,11 +103,8 @@ class Anova:
     mean: float
     means: Mapping[str, np.ndarray]
     """Effect to the means of its cells, one axis a factor in the order of the data."""
-    block: str | None
     power: Power | None
     """The convention of the observed power."""
-    alpha: float
-    """Of the observed power."""
     flag: str
     """"", or "zero_variance" where the error is nothing but rounding: F is infinite or 0."""
 
@@ -141,7 +138,6 @@ def anova(
     block: str | None = None,
     strata: Sequence[str] = (),
     power: Power | None = None,
-    alpha: float = 0.05,
 ) -> Anova:
     """ANOVA of a balanced design, from an array with one axis a factor.
 
@@ -168,7 +164,6 @@ def anova(
     >>> round(table.source("system").statistic, 3), round(table.source("system").omega_squared, 3)
     (16.0, 0.714)
     """
-    check_open_unit("alpha", alpha)
     array = check_observations(values, factors)
     terms = named_effects(factors, effects, block)
     layers = _check_strata(factors, strata, array.shape)
@@ -181,44 +176,13 @@ def anova(
             "effect out, or give replicates"
         )
     return Anova(
-        sources=table_lines(split, block, power, alpha),
+        sources=table_lines(split, block, power),
         n=array.size,
         mean=parts.mean,
         means={name: parts.cell_means(axes) for name, axes in terms.items()},
-        block=block,
         power=power,
-        alpha=alpha,
         flag="" if split.error.ss > 0.0 else ZERO_VARIANCE,
     )
-
-
-def anova_from_sums(
-    effects: Mapping[str, tuple[float, int]],
-    error: tuple[float, int],
-    *,
-    block: str | None = None,
-    power: Power | None = None,
-    alpha: float = 0.05,
-) -> tuple[AnovaSource, ...]:
-    """The lines of a table of which only sums of squares and degrees of freedom are known.
-
-    For printed tables: what F, p and effect sizes follow from their first two columns. Takes the
-    design for balanced, so that effects and error add up to the total.
-
-    >>> lines = anova_from_sums({"system": (8 / 3, 1), "topic": (9.0, 2)}, (1 / 3, 2))
-    >>> [round(line.statistic, 3) for line in lines[:2]], round(lines[-1].ss, 3)
-    ([16.0, 27.0], 12.0)
-    """
-    given = {name: Amount(ss, df) for name, (ss, df) in effects.items()}
-    rest, every = Amount(*error), [*given.values(), Amount(*error)]
-    split = Split(
-        effects=given,
-        home=dict.fromkeys(given, "error"),
-        errors={"error": rest},
-        error=rest,
-        total=Amount(sum(each.ss for each in every), sum(each.df for each in every)),
-    )
-    return table_lines(split, block, power, alpha)
 
 
 def without_tests(table: Anova) -> Anova:
@@ -251,11 +215,11 @@ def crossed_strata(unit: str, factors: Sequence[str]) -> list[str]:
 
 
 def observed_power(
-    statistic: float, df: int, df_error: int, *, convention: Power = "observed", alpha: float = 0.05
+    statistic: float, df: int, df_error: int, *, convention: Power = "observed"
 ) -> float:
     """Chance of another significant F if the effect were exactly as large as it was found.
 
-    P(F' > F(1 - alpha; df, df_error)), F' noncentral with lambda = df F ("observed") or
+    P(F' > F(.95; df, df_error)), F' noncentral with lambda = df F ("observed") or
     max(0, df (F - 1)) ("omega", the less biased). A function of the p-value alone: it tells
     nothing new, and a low value excuses no result that is not significant.
 
@@ -264,16 +228,11 @@ def observed_power(
     >>> round(observed_power(2.0079, 54, 195399, convention="omega"), 4)
     0.9862
     """
-    _check_convention(convention)
+    check_choice("convention of power", convention, get_args(Power))
     if np.isinf(statistic):
         return 1.0
     shift = statistic if convention == "observed" else max(0.0, statistic - 1.0)
-    return f_power(df * shift, df, df_error, alpha)
-
-
-def _check_convention(power: str) -> None:
-    if power not in get_args(Power):
-        raise unknown_name("convention of power", str(power), get_args(Power))
+    return f_power(df * shift, df, df_error)
 
 
 def check_observations(values: ArrayLike, factors: Sequence[str | None]) -> np.ndarray:
@@ -338,16 +297,17 @@ def _axes(term: str, factors: Sequence[str | None]) -> Axes:
     return frozenset(factors.index(name) for name in term.split(":"))
 
 
-def table_lines(
-    split: Split, block: str | None, power: Power | None, alpha: float
-) -> tuple[AnovaSource, ...]:
+def table_lines(split: Split, block: str | None, power: Power | None) -> tuple[AnovaSource, ...]:
     """Effects, errors that have degrees of freedom, and the total."""
     lines = [_line(name, split, is_block=name == block) for name in split.effects]
     if power is not None:
-        _check_convention(power)
-        lines = [_with_power(line, split, power, alpha) for line in lines]
-    rest = {name: each for name, each in split.errors.items() if each.df}
-    ends = [AnovaSource(source=n, ss=each.ss, df=each.df, ms=each.ms) for n, each in rest.items()]
+        check_choice("convention of power", power, get_args(Power))
+        lines = [_with_power(line, split, power) for line in lines]
+    ends = [
+        AnovaSource(source=name, ss=error.ss, df=error.df, ms=error.ms)
+        for name, error in split.errors.items()
+        if error.df
+    ]
     total = AnovaSource(source="total", ss=split.total.ss, df=split.total.df, ms=NAN)
     return (*lines, *ends, total)
 
@@ -389,9 +349,9 @@ def _share(part: float, whole: float) -> float:
     return part / whole if whole > 0.0 else 0.0
 
 
-def _with_power(line: AnovaSource, split: Split, power: Power, alpha: float) -> AnovaSource:
+def _with_power(line: AnovaSource, split: Split, power: Power) -> AnovaSource:
     if np.isnan(line.omega_squared) or not line.tested_against:
         return line
     df_error = split.errors[line.tested_against].df
-    observed = observed_power(line.statistic, line.df, df_error, convention=power, alpha=alpha)
+    observed = observed_power(line.statistic, line.df, df_error, convention=power)
     return replace(line, power=observed)

@@ -36,17 +36,17 @@ class MainEffect:
     statistic: np.ndarray
     """The studentised range q."""
     pvalue: np.ndarray
-    level: float
+    confidence: float
     half_width: float
     """Of the intervals to draw around the means: two levels differ where theirs do not overlap."""
 
     @property
     def significant(self) -> np.ndarray:
-        """Which pairs differ at this level."""
-        return np.asarray(self.pvalue < 1.0 - self.level)
+        """Which pairs differ, with this confidence in all together."""
+        return np.asarray(self.pvalue < 1.0 - self.confidence)
 
 
-def tukey_main_effect(table: Anova, factor: str, *, level: float = 0.95) -> MainEffect:
+def tukey_main_effect(table: Anova, factor: str, *, confidence: float = 0.95) -> MainEffect:
     """Tukey's test of all pairs of levels of a factor, on the error that its F is tested against.
 
     q = |difference of two level means| / sqrt(MS(error) / n), n observations a level; p is the
@@ -62,14 +62,39 @@ def tukey_main_effect(table: Anova, factor: str, *, level: float = 0.95) -> Main
     >>> tukey_main_effect(table, "system").pvalue.round(4).tolist()
     [0.0948, 0.0029, 0.0427]
     """
-    check_open_unit("level", level)
+    check_open_unit("confidence", confidence)
     mains = {name: means for name, means in table.means.items() if ":" not in name}
     if factor not in mains:
         raise unknown_name("main effect", factor, mains)
     means = mains[factor]
-    n, pairs = table.n // means.size, all_pairs(means.size)
+    n, against = table.n // means.size, table.source(factor).tested_against
+    if not against:
+        return compared_levels(factor, means, n=n, scale=NAN, df=1, confidence=confidence)
+    error = table.source(against)
+    scale = float(np.sqrt(error.ms / n))
+    return compared_levels(factor, means, n=n, scale=scale, df=error.df, confidence=confidence)
+
+
+def compared_levels(
+    factor: str, means: np.ndarray, *, n: int, scale: np.ndarray | float, df: int, confidence: float
+) -> MainEffect:
+    """Tukey's test of all pairs of level means; `scale`, one or of each pair, is what q divides by.
+
+    Without scale (0) means that differ by more than rounding are certain to differ.
+    """
+    pairs = all_pairs(means.size)
     difference = means[pairs[:, 0]] - means[pairs[:, 1]]
-    statistic, pvalue, width = _ranges(difference, means, n, table, factor, level)
+    scale = np.broadcast_to(scale, difference.shape)
+    width = scale
+    if np.isnan(scale).any() or not scale.size:
+        statistic = pvalue = np.full(difference.shape, NAN)
+    elif (scale > 0.0).all():
+        statistic = np.abs(difference) / scale
+        pvalue = studentized_range.survival_many(statistic, means.size, df)
+        width = studentized_range.critical_value(1.0 - confidence, means.size, df) * scale
+    else:
+        differs = np.abs(difference) > ROUNDING * np.abs(means).max()
+        statistic, pvalue = np.where(differs, np.inf, 0.0), np.where(differs, 0.0, 1.0)
     return MainEffect(
         factor=factor,
         means=means,
@@ -79,23 +104,6 @@ def tukey_main_effect(table: Anova, factor: str, *, level: float = 0.95) -> Main
         interval=np.stack([difference - width, difference + width], axis=1),
         statistic=statistic,
         pvalue=pvalue,
-        level=level,
-        half_width=width / 2.0,
+        confidence=confidence,
+        half_width=float(width.max()) / 2.0 if width.size else NAN,
     )
-
-
-def _ranges(
-    difference: np.ndarray, means: np.ndarray, n: int, table: Anova, factor: str, level: float
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """q and p of each difference, and the half width of its interval."""
-    against = table.source(factor).tested_against
-    if not against or means.size < 2:
-        return np.full(difference.shape, NAN), np.full(difference.shape, NAN), NAN
-    error = table.source(against)
-    scale = float(np.sqrt(error.ms / n))
-    if scale == 0.0:
-        differs = np.abs(difference) > ROUNDING * np.abs(means).max()
-        return np.where(differs, np.inf, 0.0), np.where(differs, 0.0, 1.0), 0.0
-    q = np.abs(difference) / scale
-    width = studentized_range.critical_value(1.0 - level, means.size, error.df) * scale
-    return q, studentized_range.survival_many(q, means.size, error.df), width

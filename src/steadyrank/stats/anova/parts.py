@@ -216,14 +216,14 @@ def split_total(
         if axes not in taken:
             name = _stratum(axes, layers)
             errors[name] = Amount(errors[name].ss + ss, errors[name].df + dfs[axes])
-    errors = {name: _without_rounding(each, rounding) for name, each in errors.items()}
+    errors = {name: _without_rounding(error, rounding) for name, error in errors.items()}
     effects = {name: Amount(parts.ss[axes], dfs[axes]) for name, axes in terms.items()}
     return Split(
-        effects={name: _without_rounding(each, rounding) for name, each in effects.items()},
+        effects={name: _without_rounding(effect, rounding) for name, effect in effects.items()},
         home={name: _stratum(axes, layers) for name, axes in terms.items()},
         errors=errors,
         error=Amount(
-            sum(each.ss for each in errors.values()), sum(each.df for each in errors.values())
+            sum(error.ss for error in errors.values()), sum(error.df for error in errors.values())
         ),
         total=Amount(parts.ss_total, n - 1),
     )

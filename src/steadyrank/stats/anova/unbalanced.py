@@ -24,10 +24,9 @@ from steadyrank.stats.anova.balanced import (
     named_effects,
     table_lines,
 )
-from steadyrank.stats.anova.main_effects import MainEffect
+from steadyrank.stats.anova.main_effects import MainEffect, compared_levels
 from steadyrank.stats.anova.parts import Amount, Axes, Split
 from steadyrank.stats.inputs import check_open_unit
-from steadyrank.stats.pairs import studentized_range
 from steadyrank.stats.pairs.result import ZERO_VARIANCE, all_pairs
 
 if TYPE_CHECKING:
@@ -57,57 +56,35 @@ def type_three(
     effects: Sequence[str],
     block: str | None,
     power: Power | None = None,
-    alpha: float = 0.05,
-) -> Anova:
-    """ANOVA with type III sums of squares, from observations and their level of every factor.
+    confidence: float = 0.95,
+) -> tuple[Anova, dict[str, MainEffect]]:
+    """ANOVA with type III sums of squares, and Tukey-Kramer tests of every factor but the block.
 
-    SS(effect) = RSS(model without the effect's sum-coded columns) - RSS(model). `means` are
-    least-squares means: those of fitted values over all combinations of levels, each counted once,
-    in the order in which levels appear. Effect sizes are computed as for balanced data, with the
-    total around the mean; shares of the total do not add up to 1.
+    From observations and their level of every factor. SS(effect) = RSS(model without the effect's
+    sum-coded columns) - RSS(model). `means` are least-squares means: those of fitted values over
+    all combinations of levels, each counted once, in the order in which levels appear. Effect sizes
+    are computed as for balanced data, with the total around the mean; shares of the total do not
+    add up to 1. q = |difference of least-squares means| / (its standard error / sqrt 2). Intervals
+    to draw are half as wide as the widest of a difference: levels whose intervals do not overlap
+    differ, but some that differ may overlap. `n` is that of the rarest level.
 
     Assumes additive effects and independent normal errors of one variance. A combination without
     any observation is refused where an interaction needs it. Needs the package statsmodels.
 
-    Reference: Searle 1987, Linear models for unbalanced data.
+    Reference: Searle 1987, Linear models for unbalanced data; Kramer 1956, Biometrics 12.
 
-    >>> table = type_three([1, 2, 4, 2, 4], {"a": list("xxxyy"), "topic": [1, 2, 3, 1, 2]},
-    ...                    effects=["a"], block="topic")
+    >>> table, mains = type_three([1, 2, 4, 2, 4], {"a": list("xxxyy"), "topic": [1, 2, 3, 1, 2]},
+    ...                           effects=["a"], block="topic")
     >>> [(line.source, line.df, round(line.ss, 3)) for line in table.sources]
     [('topic', 2, 6.417), ('a', 1, 2.25), ('error', 1, 0.25), ('total', 4, 7.2)]
-    """
-    check_open_unit("alpha", alpha)
-    return _table(_fit(values, columns, effects, block), block, power, alpha)
-
-
-def type_three_with_pairs(
-    values: ArrayLike,
-    columns: Mapping[str, Sequence[Any]],
-    *,
-    effects: Sequence[str],
-    block: str | None,
-    power: Power | None = None,
-    level: float = 0.95,
-) -> tuple[Anova, dict[str, MainEffect]]:
-    """The table of `type_three`, and the Tukey-Kramer test of every main effect but the block.
-
-    q = |difference of least-squares means| / (its standard error / sqrt 2). Intervals to draw are
-    half as wide as the widest of a difference: levels whose intervals do not overlap differ, but
-    some that differ may overlap. `n` is that of the rarest level.
-
-    Reference: Kramer 1956, Biometrics 12.
-
-    >>> _, mains = type_three_with_pairs(
-    ...     [1, 2, 4, 2, 4], {"a": list("xxxyy"), "topic": [1, 2, 3, 1, 2]},
-    ...     effects=["a"], block="topic")
     >>> mains["a"].difference.round(3).tolist(), mains["a"].statistic.round(3).tolist()
     ([-1.5], [4.243])
     """
-    check_open_unit("level", level)
+    check_open_unit("confidence", confidence)
     fitted = _fit(values, columns, effects, block)
-    table = _table(fitted, block, power, 0.05)
+    table = _table(fitted, block, power)
     mains = [name for name in table.means if ":" not in name and name != block]
-    return table, {name: _tukey_kramer(fitted, table, name, level) for name in mains}
+    return table, {name: _tukey_kramer(fitted, table, name, confidence) for name in mains}
 
 
 def _fit(
@@ -134,7 +111,8 @@ def _fit(
     check_observations(array.reshape(-1, *[1] * (len(names) - 1)), names)
     terms = named_effects(names, effects, block)
     codes = np.stack([_codes(name, column) for name, column in columns.items()])
-    formula = "y ~ " + " + ".join(map(_formula_term, terms.values()))
+    factors = [[f"C(f{axis}, Sum)" for axis in sorted(axes)] for axes in terms.values()]
+    formula = "y ~ " + " + ".join(map(":".join, factors))
     model = ols(formula, data=_frame(codes, codes, array))
     _check_estimable(model.exog, terms)
     return _Fitted(values=array, codes=codes, names=names, terms=terms, model=model.fit())
@@ -145,10 +123,6 @@ def _codes(name: str, column: Sequence[Any]) -> np.ndarray:
     if len(place) < 2:
         raise InputError(f"every observation has the same {name}: leave the factor out")
     return np.array([place[str(level)] for level in column])
-
-
-def _formula_term(axes: Axes) -> str:
-    return ":".join(f"C(f{axis}, Sum)" for axis in sorted(axes))
 
 
 def _frame(codes: np.ndarray, known: np.ndarray, values: np.ndarray | None = None) -> pd.DataFrame:
@@ -175,16 +149,14 @@ def _check_estimable(design: np.ndarray, terms: Mapping[str, Axes]) -> None:
         )
 
 
-def _table(fitted: _Fitted, block: str | None, power: Power | None, alpha: float) -> Anova:
+def _table(fitted: _Fitted, block: str | None, power: Power | None) -> Anova:
     split = _split(fitted)
     return Anova(
-        sources=table_lines(split, block, power, alpha),
+        sources=table_lines(split, block, power),
         n=fitted.values.size,
         mean=float(fitted.values.mean()),
         means=_means(fitted),
-        block=block,
         power=power,
-        alpha=alpha,
         flag="" if split.error.ss > 0.0 else ZERO_VARIANCE,
     )
 
@@ -224,30 +196,16 @@ def _means(fitted: _Fitted) -> dict[str, np.ndarray]:
     }
 
 
-def _tukey_kramer(fitted: _Fitted, table: Anova, factor: str, level: float) -> MainEffect:
+def _tukey_kramer(fitted: _Fitted, table: Anova, factor: str, confidence: float) -> MainEffect:
     means, error = table.means[factor], table.source("error")
-    pairs = all_pairs(means.size)
-    difference = means[pairs[:, 0]] - means[pairs[:, 1]]
-    scale = _standard_errors(fitted, factor, pairs) / np.sqrt(2.0)
-    if error.ms > 0.0:
-        statistic = np.abs(difference) / scale
-        pvalue = studentized_range.survival_many(statistic, means.size, error.df)
-    else:
-        differs = np.abs(difference) > ROUNDING * np.abs(means).max()
-        scale = np.zeros_like(scale)
-        statistic, pvalue = np.where(differs, np.inf, 0.0), np.where(differs, 0.0, 1.0)
-    width = studentized_range.critical_value(1.0 - level, means.size, error.df) * scale
-    return MainEffect(
-        factor=factor,
-        means=means,
+    scale = _standard_errors(fitted, factor, all_pairs(means.size)) / np.sqrt(2.0)
+    return compared_levels(
+        factor,
+        means,
         n=int(np.bincount(fitted.codes[fitted.names.index(factor)]).min()),
-        pairs=pairs,
-        difference=difference,
-        interval=np.stack([difference - width, difference + width], axis=1),
-        statistic=statistic,
-        pvalue=pvalue,
-        level=level,
-        half_width=float(width.max()) / 2.0,
+        scale=scale if error.ms > 0.0 else np.zeros_like(scale),
+        df=error.df,
+        confidence=confidence,
     )
 
 

@@ -68,10 +68,13 @@ def nested_pvalues(first: np.ndarray, second: np.ndarray, *, df: float | None = 
 def welch_pvalues(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """p of Welch's t test on the instances' means over topics: blind to other topics."""
     means = [scores.mean(axis=-1) for scores in (first, second)]
-    errors = [each.var(axis=-1, ddof=1) / each.shape[-1] for each in means]
+    errors = [by_instance.var(axis=-1, ddof=1) / by_instance.shape[-1] for by_instance in means]
     total = errors[0] + errors[1]
     with np.errstate(invalid="ignore"):
-        parts = [e**2 / (each.shape[-1] - 1.0) for e, each in zip(errors, means, strict=True)]
+        parts = [
+            e**2 / (by_instance.shape[-1] - 1.0)
+            for e, by_instance in zip(errors, means, strict=True)
+        ]
         df = np.where(total > 0.0, total**2 / (parts[0] + parts[1]), 1.0)
     size = np.maximum(np.abs(means[0]).max(axis=-1), np.abs(means[1]).max(axis=-1))
     return _pvalues(means[0].mean(axis=-1) - means[1].mean(axis=-1), np.sqrt(total), df, size)
@@ -102,7 +105,9 @@ def _random_pvalues(
     free = (own, n - 1, own * (n - 1))
     size = np.max([np.abs(scores).max(axis=(-2, -1)) for scores in systems], axis=0)
     tiny = np.square(CONSTANT * np.maximum(1.0, size))
-    pooled = pooled_squares(*(np.where(each <= tiny, 0.0, each) for each in squares), free=free)
+    pooled = pooled_squares(
+        *(np.where(square <= tiny, 0.0, square) for square in squares), free=free
+    )
     combined, satterthwaite = combined_mean_squares(
         pooled, free=free, df_method=default_df_method(m)
     )

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.random import blocks_of
 from steadyrank.errors import InputError
-from steadyrank.stats.inputs import check_samples, pair_moments
+from steadyrank.stats.inputs import check_choice, check_samples, pair_moments
 from steadyrank.stats.instances.kernels import TOGETHER, extreme_counts, words_of
 from steadyrank.stats.pairs.result import (
     CONSTANT,
@@ -45,16 +45,11 @@ class InstanceBootstrap:
     """Monte Carlo standard error of the p-value."""
     counts: np.ndarray
     """How many resamples of each instance are as extreme."""
-    n_samples: int
-    """Resamples of each instance."""
     n_instances: int
     """Instances with two topics or more: others cannot be resampled."""
     n_topics: int
-    mode: str
-    seed: int
     flag: str
     """"" or a flag of `steadyrank.stats.pairs.result`."""
-    method: str
 
 
 def algorithm_two(
@@ -88,8 +83,8 @@ def algorithm_two(
     """
     d = instance_matrix("differences", differences)
     check_samples(n_samples)
-    _check_choice("mode", mode, ("sound", "paper"))
-    _check_choice("alternative", alternative, ("two-sided", "greater"))
+    check_choice("mode", mode, ("sound", "paper"))
+    check_choice("alternative", alternative, ("two-sided", "greater"))
     difference, t, n_topics, flag = student(topic_means(d))
     instances = _instances(d)
     counts = np.zeros(len(instances.places), np.int64)
@@ -106,22 +101,15 @@ def algorithm_two(
             jobs=jobs,
         )
         pvalue, error = _pooled(counts, n_samples, mode)
-    recentred = "the mean of its resample means" if mode == "paper" else "its mean"
-    formula = "extreme / B" if mode == "paper" else "(1 + extreme) / (1 + B)"
     return InstanceBootstrap(
         difference=difference,
         statistic=t,
         pvalue=pvalue,
         pvalue_error=error,
         counts=counts,
-        n_samples=n_samples,
         n_instances=len(instances.places),
         n_topics=n_topics,
-        mode=mode,
-        seed=seed,
         flag=flag,
-        method=f"studentized bootstrap of each instance's topics, {alternative}, {n_samples} "
-        f"samples an instance, each instance recentred by {recentred}, p = {formula}",
     )
 
 
@@ -137,7 +125,7 @@ class _Instances(NamedTuple):
     """Largest absolute difference."""
 
     def some(self, part: slice) -> _Instances:
-        return _Instances(*(each[part] for each in self))
+        return _Instances(*(values[part] for values in self))
 
 
 def _instances(d: np.ndarray) -> _Instances:
@@ -273,9 +261,3 @@ def instance_matrix(name: str, values: ArrayLike) -> np.ndarray:
     if np.isinf(matrix).any():
         raise InputError(f"{name} holds an infinite value: mark missing scores as NaN")
     return matrix
-
-
-def _check_choice(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        listed = " or ".join(f'"{each}"' for each in known)
-        raise InputError(f"{name} must be {listed}, got {value!r}")

@@ -88,11 +88,11 @@ def check_alpha(alpha: float) -> float:
     return float(alpha)
 
 
-def t_limits(estimate: float, standard_error: float, df: float, level: float) -> Interval:
+def t_limits(estimate: float, standard_error: float, df: float, confidence: float) -> Interval:
     """estimate ± t(df) standard errors; the estimate itself without spread."""
     if standard_error == 0.0:
         return Interval(estimate, estimate)
-    half = float(special.stdtrit(df, 0.5 + 0.5 * level)) * standard_error
+    half = float(special.stdtrit(df, 0.5 + 0.5 * confidence)) * standard_error
     return Interval(estimate - half, estimate + half)
 
 

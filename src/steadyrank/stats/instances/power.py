@@ -16,8 +16,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from scipy import special
 
-from steadyrank.errors import InputError, unknown_name
-from steadyrank.stats.inputs import check_open_unit
+from steadyrank.errors import InputError
+from steadyrank.stats.inputs import check_choice, check_open_unit
 from steadyrank.stats.mixed.pooling import (
     DfMethod,
     combined_mean_squares,
@@ -83,12 +83,8 @@ class InstanceTest:
 
     def __post_init__(self) -> None:
         check_open_unit("alpha", self.alpha)
-        for name, value, known in (
-            ("design", self.design, get_args(Design)),
-            ("claim", self.claim, get_args(Claim)),
-        ):
-            if value not in known:
-                raise unknown_name(name, str(value), known)
+        check_choice("design", self.design, get_args(Design))
+        check_choice("claim", self.claim, get_args(Claim))
         if not math.isfinite(self.difference):
             raise InputError(f"difference must be a finite number, got {self.difference}")
         if self.claim != "different":

@@ -71,8 +71,7 @@ class SystemPair:
 
     def differences(self) -> np.ndarray:
         """a - b, [instance, topic]; only where one of them is a single run."""
-        difference: np.ndarray = self.a.scores - self.b.scores
-        return difference
+        return np.asarray(self.a.scores - self.b.scores)
 
     @property
     def n_missing(self) -> int:
@@ -199,9 +198,9 @@ def warn_about_structure(scores: Scores, groups: Groups, *, ignored: Iterable[st
         }
         shared = [column for column, size in split.items() if 1 < size < len(places)]
         if shared:
-            shown = ", ".join(f"{column} ({split[column]} values)" for column in shared)
+            columns = ", ".join(f"{column} ({split[column]} values)" for column in shared)
             warnings.warn(
-                f"the {len(places)} instances of {name} share values of {shown}: if these are "
+                f"the {len(places)} instances of {name} share values of {columns}: if these are "
                 "draws that nest, the effective number of instances is far smaller; name them, "
                 "largest first (instance_factors=)",
                 SteadyrankWarning,

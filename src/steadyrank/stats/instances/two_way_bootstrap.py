@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steadyrank.compute.random import block_stream, blocks_of
+from steadyrank.compute.random import blocks_of
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.instances.bootstrap import instance_matrix, student, topic_means
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.pairs.kernels import topic_weights
+from steadyrank.stats.pairs.resampled import topic_draws
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 from steadyrank.stats.pairs.tests import in_threads
 
@@ -27,20 +27,16 @@ class TwoWayBootstrap:
     standard_error: float
     """Standard deviation of the resampled differences."""
     interval: Interval
-    level: float
     pvalue: float
     pvalue_error: float
     """Monte Carlo standard error of the p-value."""
-    n_samples: int
     n_undefined: int
     """Resamples without a topic that both systems have: left out."""
     n_instances: tuple[int, int]
     n_topics: int
     """Topics that both systems have in some instance."""
-    seed: int
     flag: str
     """"" or a flag of `steadyrank.stats.pairs.result`."""
-    method: str
 
 
 def two_way_bootstrap(
@@ -48,7 +44,7 @@ def two_way_bootstrap(
     b: ArrayLike,
     *,
     n_samples: int = 10_000,
-    level: float = 0.95,
+    confidence: float = 0.95,
     seed: int = 0,
     jobs: int | None = None,
 ) -> TwoWayBootstrap:
@@ -77,7 +73,7 @@ def two_way_bootstrap(
             "mark missing scores as NaN"
         )
     check_samples(n_samples)
-    check_open_unit("level", level)
+    check_open_unit("confidence", confidence)
     systems = _systems(first, second)
     by_topic = topic_means(first) - topic_means(second)
     difference, _, n_topics, _ = student(by_topic)
@@ -89,23 +85,18 @@ def two_way_bootstrap(
     flag, tiny = _spread_flag(defined, difference, n_topics)
     known = flag != TOO_FEW
     pvalue, error = _two_sided(defined, tiny) if known else (np.nan, np.nan)
-    ends = [0.5 - 0.5 * level, 0.5 + 0.5 * level]
+    ends = [0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence]
     low, high = np.quantile(defined, ends).tolist() if known else (np.nan, np.nan)
     return TwoWayBootstrap(
         difference=difference,
         standard_error=float(defined.std()) if known else np.nan,
         interval=Interval(low, high),
-        level=level,
         pvalue=pvalue,
         pvalue_error=error,
-        n_samples=n_samples,
         n_undefined=n_samples - defined.size,
         n_instances=(len(first), len(second)),
         n_topics=n_topics,
-        seed=seed,
         flag=flag,
-        method=f"two-way bootstrap over topics and instances, {n_samples} samples, percentile "
-        "interval, p = 2 min((1 + below), (1 + above)) / (1 + B)",
     )
 
 
@@ -135,10 +126,11 @@ def _drawn_differences(
     systems: Sequence[_Present], seed: int, block: tuple[int, int, int]
 ) -> np.ndarray:
     """d* of a block of resamples; NaN where no drawn topic has scores of both systems."""
-    topics = _drawn_weights(seed, "topics of both systems", block, systems[0].scores.shape[1])
+    n_topics = systems[0].scores.shape[1]
+    topics = topic_draws(seed, block, n_topics, "topics of both systems")
     means = []
     for system in systems:
-        instances = _drawn_weights(seed, system.stream, block, len(system.scores))
+        instances = topic_draws(seed, block, len(system.scores), system.stream)
         means.append(_resampled_means(system, instances))
     difference = means[0] - means[1]
     lacking = np.isnan(difference)
@@ -157,15 +149,6 @@ def _resampled_means(system: _Present, instances: np.ndarray) -> np.ndarray:
         return np.asarray(sums / len(system.scores))
     with np.errstate(invalid="ignore"):
         return np.asarray(sums / (instances @ system.there))
-
-
-def _drawn_weights(seed: int, purpose: str, block: tuple[int, int, int], size: int) -> np.ndarray:
-    """How often each resample of a block draws each of `size` things, [resample, thing]."""
-    number, first, stop = block
-    stream = block_stream(seed, purpose, number)
-    weights = np.empty((stop - first, size))
-    topic_weights(stream.integers(0, size, weights.shape, np.uint32), weights)
-    return weights
 
 
 def _spread_flag(differences: np.ndarray, difference: float, n_topics: int) -> tuple[str, float]:

@@ -114,7 +114,7 @@ def strata_of_rows(rows: Rows, negligible: float) -> Strata | None:
     if rows.first is not None:
         # The first system's rows are group 0, as on the axis of an array.
         lattice.add(1 - rows.first.astype(np.int64), 2)
-    terms = [lattice.add(*each) for each in zip(rows.labels, rows.sizes, strict=True)]
+    terms = [lattice.add(*term) for term in zip(rows.labels, rows.sizes, strict=True)]
     if not lattice.balanced:
         return None
     rest, effects = rows.response, [np.empty(0)] * len(lattice.sizes)

@@ -18,20 +18,10 @@ from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.balanced import Strata, best_of_strata
 from steadyrank.stats.mixed.general import Tables
-from steadyrank.stats.mixed.kenward_roger import kenward_roger
 from steadyrank.stats.mixed.model import RESIDUAL, MixedModel, Scale, likelihood_of, scale_of
 from steadyrank.stats.mixed.pooling import METHOD_WORDS, DfMethod
 from steadyrank.stats.mixed.search import Optimum, identified, maximise, one_blas_thread, search
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
-
-__all__ = [
-    "NO_RESIDUAL",
-    "MixedFit",
-    "MixedModel",
-    "coefficient_intervals",
-    "component_intervals",
-    "fit",
-]
 
 NO_RESIDUAL = "no_residual_variance"
 """Flag of a fit whose effects explain every row: the likelihood has no maximum, only a limit."""
@@ -56,18 +46,11 @@ class MixedFit:
     """Of the coefficients; adjusted by Kenward and Roger's method."""
     variances: dict[str, float]
     """Of each random term, and the residual; NaN where the layout does not identify it."""
-    variance_covariance: np.ndarray
-    """Of the variances, in their order; NaN for terms at 0 or not identified."""
     log_likelihood: float
     """Restricted under REML, as lme4 reports it; infinite without residual variance."""
-    criterion: float
-    """-2 log_likelihood."""
-    reml: bool
     converged: bool
-    singular: bool
-    """Whether a variance is estimated at 0."""
     dropped: tuple[str, ...]
-    """The terms at 0."""
+    """The terms whose variance is estimated at 0."""
     unidentified: tuple[str, ...]
     """Terms without a variance of their own (one group, a group for each row, the groups of an
     earlier term, or no residual beside them): left out; the fit speaks of these levels alone."""
@@ -87,7 +70,7 @@ def fit(model: MixedModel, *, reml: bool = True, df_method: DfMethod = "satterth
     squares. A coefficient with variance f(v) has 2 f² / (g'Ag) degrees of freedom, g the gradient
     of f and A twice the inverse Hessian of the deviance in the variances v that are not at 0
     (Satterthwaite, as lmerTest); for Kenward and Roger's adjustment, which takes REML, see
-    `stats.mixed.kenward_roger`; without residual variance Satterthwaite's takes its place.
+    `_kenward_roger`; without residual variance Satterthwaite's takes its place.
     Assumes normal effects that are independent of each other; topics
     and instances are random samples of those that one wants to speak of. Do not use it with fewer
     than some five instances to say how much instances vary: see `component_intervals`.
@@ -115,7 +98,7 @@ def fit(model: MixedModel, *, reml: bool = True, df_method: DfMethod = "satterth
         trust = best.covariance, _satterthwaite(best)
     else:
         with one_blas_thread():
-            trust = kenward_roger(likelihood, best, free)
+            trust = _kenward_roger(likelihood, best, free)
     return _fitted(model, scale, best, trust, free=free, reml=reml, df_method=df_method, method=how)
 
 
@@ -126,20 +109,8 @@ def _check_df_method(df_method: DfMethod, reml: bool) -> None:
         raise InputError("Kenward and Roger's adjustment is of REML estimates: fit with reml=True")
 
 
-def coefficient_intervals(fitted: MixedFit, *, level: float = 0.95) -> np.ndarray:
-    """Low and high limit of each coefficient, [coefficient, 2]: estimate ± t(df) standard errors.
-
-    Assumes what `fit` assumes.
-    """
-    check_open_unit("level", level)
-    zero = fitted.standard_errors == 0.0
-    quantile = special.stdtrit(np.where(zero, 1.0, fitted.df), 0.5 + 0.5 * level)
-    half = np.where(zero, 0.0, quantile * fitted.standard_errors)
-    return np.stack([fitted.estimates - half, fitted.estimates + half], axis=1)
-
-
 def component_intervals(
-    model: MixedModel, *, level: float = 0.95, reml: bool = True
+    model: MixedModel, *, confidence: float = 0.95, reml: bool = True
 ) -> dict[str, Interval]:
     """Profile likelihood interval of each variance: where 2 log LR stays below chi²(1).
 
@@ -155,7 +126,7 @@ def component_intervals(
     >>> tuple(round(limit, 3) for limit in component_intervals(model, reml=False)["topic"])
     (0.013, 0.283)
     """
-    check_open_unit("level", level)
+    check_open_unit("confidence", confidence)
     scale, names = scale_of(model), [*model.random, RESIDUAL]
     intervals = dict.fromkeys(names, Interval(np.nan, np.nan))
     if scale.flag:
@@ -165,7 +136,7 @@ def component_intervals(
     if not best.bounded:
         return intervals
     profile = _Profile(likelihood=likelihood, reml=reml, free=free, best=best, last=best.variances)
-    threshold = float(np.sqrt(special.chdtri(1.0, 1.0 - level)))
+    threshold = float(np.sqrt(special.chdtri(1.0, 1.0 - confidence)))
     with one_blas_thread():
         for k in free.tolist():
             profile.last = best.variances
@@ -221,12 +192,8 @@ def _fitted(
         pvalue=pvalue,
         covariance=covariance * scale.spread**2,
         variances=dict(zip(names, variances.tolist(), strict=True)),
-        variance_covariance=best.uncertainty * scale.spread**4,
         log_likelihood=-0.5 * value if best.bounded else np.inf,
-        criterion=value if best.bounded else -np.inf,
-        reml=reml,
         converged=best.converged and not np.isnan(df[errors > 0.0]).any(),
-        singular=bool(dropped),
         dropped=dropped,
         unidentified=tuple(names[k] for k in unknown.tolist()),
         groups=model.groups,
@@ -257,12 +224,8 @@ def _degenerate(model: MixedModel, scale: Scale, reml: bool, df_method: DfMethod
         pvalue=pvalue,
         covariance=np.full((p, p), nothing),
         variances=dict.fromkeys(names, nothing),
-        variance_covariance=np.full((len(names), len(names)), np.nan),
         log_likelihood=np.nan if few else np.inf,
-        criterion=np.nan if few else -np.inf,
-        reml=reml,
         converged=True,
-        singular=not few,
         dropped=() if few else tuple(model.random),
         unidentified=tuple(names) if few else (),
         groups=model.groups,
@@ -293,6 +256,34 @@ def _satterthwaite(best: Optimum) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         df: np.ndarray = 2.0 * np.diag(best.covariance) ** 2 / spread
     return np.where(df > 0.0, df, np.nan)
+
+
+def _kenward_roger(
+    likelihood: Strata | Tables, best: Optimum, free: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Adjusted covariance of the estimates, and degrees of freedom of each, as pbkrtest has them.
+
+    Unlike Satterthwaite's as lmerTest has them they rest on expected information, and hold the
+    uncertainty of every component that the layout identifies, of those estimated at 0 too.
+    With Φ = (X'V⁻¹X)⁻¹, W twice the inverse expected information of the `free` variances, and
+    V = sum of v_k V_k, the covariance is Φ + 2 Φ (sum of W_kl X'V⁻¹ V_k P V_l V⁻¹X) Φ. A single
+    coefficient with variance f(v) has 2 f² / (g'Wg) degrees of freedom, g the gradient of f: in
+    one dimension the paper's moments come to this, and its scaling of F to 1. Φ is the REML
+    estimate's; without residual variance there is no information, and callers must not ask.
+    """
+    slopes = likelihood.slopes(best.variances, True)
+    fisher = slopes.fisher[np.ix_(free, free)]
+    # Scaled to a unit diagonal first: components differ by orders of magnitude.
+    scale = np.sqrt(np.diag(fisher))
+    units = np.outer(scale, scale)
+    spread = 2.0 * np.linalg.inv(fisher / units) / units
+    inner = np.einsum("kl,klij->ij", spread, slopes.leverage[np.ix_(free, free)])
+    covariance = best.covariance + 2.0 * best.covariance @ inner @ best.covariance
+    gradients = np.diagonal(slopes.covariance_slopes, axis1=1, axis2=2)[free]
+    noise = np.einsum("kj,kl,lj->j", gradients, spread, gradients)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = 2.0 * np.diag(best.covariance) ** 2 / noise
+    return covariance, np.where(df > 0.0, df, np.nan)
 
 
 def _tests(

@@ -63,13 +63,47 @@ class Tables:
         return _point(self, _without_core(self, reduced, whole=False), reml)
 
     def slopes(self, variances: np.ndarray, reml: bool) -> Slopes:
-        """The same with first and second derivatives."""
-        return _slopes(self, variances, reml)
+        """The same with first and second derivatives.
+
+        With C = Z'PZ: d/dv_k = tr C_kk - |u_k|², u = Z'Py, and for REML
+        d²/dv_k dv_l = 2 u_k'C_kl u_l - |C_kl|²; ML has V^-1 for P in trace and norm.
+        """
+        reduced = _without_blocks(self, variances)
+        solved = _without_core(self, reduced, whole=True)
+        point = _point(self, solved, reml)
+        p = self.n_fixed
+        plain = _effects(self, reduced, solved)
+        within = _projected(plain, point.covariance)
+        trace, norms = _traces(self, within if reml else plain)
+        residual = plain.fixed @ np.append(-point.estimates, 1.0)
+        pulls = np.concatenate([residual[:, None], plain.fixed[:, :p]], axis=1)
+        actions = _actions(self, within, pulls)
+        squares = np.array([part @ part for part in _by_term(self, residual)])
+        mixed, leverage = actions[:, :, 0, 0], actions[:, :, 1:, 1:]
+        rest = float(solved.products[p, p] - solved.products[:p, p] @ point.estimates)
+        trace, norms = _with_residual(variances, trace, norms, self.n - p * reml)
+        squares, mixed = _with_residual(variances, squares, mixed, rest)
+        own = [part.T @ part for part in _by_term(self, plain.fixed[:, :p])]
+        left = solved.products[:p, :p] - sum(
+            v * product for v, product in zip(variances, own, strict=False)
+        )
+        inside = np.stack([*own, left / variances[-1]])
+        return Slopes(
+            point=point,
+            gradient=trace - squares,
+            fisher=norms,
+            hessian=2.0 * mixed - norms,
+            covariance_slopes=point.covariance @ inside @ point.covariance,
+            leverage=_leverage_with_residual(variances, leverage),
+        )
 
 
 def tables_of(rows: Rows) -> Tables:
     """Sum the rows into tables, with the blocks that make later evaluations cheapest."""
-    holders = _holders(rows)
+    holders: Holders = [
+        [parents(labels, other, size) for other in rows.labels]
+        for labels, size in zip(rows.labels, rows.sizes, strict=True)
+    ]
     members = _cheapest_blocks(rows, holders)
     core = [k for k in range(len(rows.sizes)) if k not in members]
     fixed = [np.ones(len(rows.response))]
@@ -88,9 +122,9 @@ def tables_of(rows: Rows) -> Tables:
         gram=_core_gram(rows, spans, columns),
         slot_term=slot_term,
         core_term=np.repeat(np.array(core, np.int64), np.diff(starts)),
-        within=np.array([each is not None for row in holders for each in row], dtype=bool).reshape(
-            len(rows.sizes), len(rows.sizes)
-        ),
+        within=np.array(
+            [holder is not None for row in holders for holder in row], dtype=bool
+        ).reshape(len(rows.sizes), len(rows.sizes)),
         group_sizes=tuple(
             np.bincount(labels, minlength=size)
             for labels, size in zip(rows.labels, rows.sizes, strict=True)
@@ -107,13 +141,6 @@ def parents(fine: np.ndarray, coarse: np.ndarray, size: int) -> np.ndarray | Non
 
 Holders = list[list[np.ndarray | None]]
 """[term][other]: the group of the other that holds each group of the term, if one does."""
-
-
-def _holders(rows: Rows) -> Holders:
-    return [
-        [parents(labels, other, size) for other in rows.labels]
-        for labels, size in zip(rows.labels, rows.sizes, strict=True)
-    ]
 
 
 def _cheapest_blocks(rows: Rows, holders: Holders) -> list[int]:
@@ -198,7 +225,7 @@ def _table(rows: Rows, k: int, other: int) -> np.ndarray:
 
 
 def _sums(labels: np.ndarray, size: int, columns: np.ndarray) -> np.ndarray:
-    return np.stack([np.bincount(labels, each, minlength=size) for each in columns], axis=1)
+    return np.stack([np.bincount(labels, column, minlength=size) for column in columns], axis=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -265,8 +292,7 @@ def _forward(lower: np.ndarray, right: np.ndarray) -> np.ndarray:
     """L^-1 right; SciPy refuses an empty L."""
     if not right.size:
         return right
-    solved: np.ndarray = solve_triangular(lower, right, lower=True, check_finite=False)
-    return solved
+    return np.asarray(solve_triangular(lower, right, lower=True, check_finite=False))
 
 
 def _point(tables: Tables, solved: _Solved, reml: bool) -> Point:
@@ -279,38 +305,6 @@ def _point(tables: Tables, solved: _Solved, reml: bool) -> Point:
     if reml:
         value += float(np.linalg.slogdet(information)[1])
     return Point(value=value, estimates=estimates, covariance=covariance)
-
-
-def _slopes(tables: Tables, variances: np.ndarray, reml: bool) -> Slopes:
-    """With C = Z'PZ: d/dv_k = tr C_kk - |u_k|², u = Z'Py, and for REML
-    d²/dv_k dv_l = 2 u_k'C_kl u_l - |C_kl|²; ML has V^-1 for P in trace and norm.
-    """
-    reduced = _without_blocks(tables, variances)
-    solved = _without_core(tables, reduced, whole=True)
-    point = _point(tables, solved, reml)
-    p = tables.n_fixed
-    plain = _effects(tables, reduced, solved)
-    within = _projected(plain, point.covariance)
-    trace, norms = _traces(tables, within if reml else plain)
-    residual = plain.fixed @ np.append(-point.estimates, 1.0)
-    pulls = np.concatenate([residual[:, None], plain.fixed[:, :p]], axis=1)
-    actions = _actions(tables, within, pulls)
-    squares = np.array([part @ part for part in _by_term(tables, residual)])
-    mixed, leverage = actions[:, :, 0, 0], actions[:, :, 1:, 1:]
-    rest = float(solved.products[p, p] - solved.products[:p, p] @ point.estimates)
-    trace, norms = _with_residual(variances, trace, norms, tables.n - p * reml)
-    squares, mixed = _with_residual(variances, squares, mixed, rest)
-    own = [part.T @ part for part in _by_term(tables, plain.fixed[:, :p])]
-    left = solved.products[:p, :p] - sum(v * each for v, each in zip(variances, own, strict=False))
-    inside = np.stack([*own, left / variances[-1]])
-    return Slopes(
-        point=point,
-        gradient=trace - squares,
-        fisher=norms,
-        hessian=2.0 * mixed - norms,
-        covariance_slopes=point.covariance @ inside @ point.covariance,
-        leverage=_leverage_with_residual(variances, leverage),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -392,8 +386,7 @@ def _actions(tables: Tables, effects: _Effects, pulls: np.ndarray) -> np.ndarray
     moved += effects.across @ below - effects.reach @ (effects.reach.T @ above)
     mixed = above.T @ moved + below.T @ (effects.across.T @ above + effects.dense @ below)
     shape = (tables.n_terms, pulls.shape[1])
-    by_pair: np.ndarray = mixed.reshape(*shape, *shape).transpose(0, 2, 1, 3)
-    return by_pair
+    return np.asarray(mixed.reshape(*shape, *shape).transpose(0, 2, 1, 3))
 
 
 def _leverage_with_residual(variances: np.ndarray, pair: np.ndarray) -> np.ndarray:

@@ -7,8 +7,9 @@ are sampled, and then the coefficients exactly.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import special
@@ -43,6 +44,11 @@ CORRECTED_WARM_UP = 10
 LARGEST_RHAT, SMALLEST_ESS = 1.01, 400.0
 """What every parameter must reach for the draws to count as converged."""
 
+METHOD = (
+    "posterior of a linear mixed model: flat coefficients, half-Cauchy(sd(y)) standard deviations,"
+    " 1/s² residual variance; marginal slice sampling"
+)
+
 EXTENSIONS = 8
 """How often the draws asked for are taken, at most."""
 
@@ -58,20 +64,19 @@ class Posterior:
     """Shortest interval of the given level, [coefficient, 2]."""
     pvalue: np.ndarray
     """2 min(P(b <= 0), P(b >= 0))."""
-    level: float
-    components: tuple[str, ...]
+    confidence: float
+    components: tuple[str, ...] = ()
     """Identified random terms, and the residual."""
-    deviation_medians: dict[str, float]
+    deviation_medians: dict[str, float] = field(default_factory=dict)
     """Standard deviation of each component: median over the draws."""
-    deviation_hpd: dict[str, Interval]
+    deviation_hpd: dict[str, Interval] = field(default_factory=dict)
     draws: np.ndarray
     """Coefficients, [chain, draw, coefficient]."""
     deviation_draws: np.ndarray
     """Standard deviations, [chain, draw, component]."""
-    rhat: dict[str, float]
+    rhat: dict[str, float] = field(default_factory=dict)
     """Split R-hat of each coefficient and component; effective sample sizes likewise."""
-    bulk_ess: dict[str, float]
-    tail_ess: dict[str, float]
+    bulk_ess: dict[str, float] = field(default_factory=dict)
     acceptance: float
     """Share of draws that the exact likelihood let pass; 1 on a balanced layout."""
     converged: bool
@@ -79,13 +84,13 @@ class Posterior:
     seed: int
     flag: str
     """"" or why there is nothing to sample, as for `fit`."""
-    method: str
+    method: str = METHOD
 
 
 def posterior(
     model: MixedModel,
     *,
-    level: float = 0.95,
+    confidence: float = 0.95,
     n_draws: int = 4000,
     target_ess: float = 3000.0,
     seed: int = 0,
@@ -108,17 +113,17 @@ def posterior(
     >>> sampled.converged, sampled.draws.shape, sampled.acceptance
     (True, (4, 1000, 1), 1.0)
     """
-    check_open_unit("level", level)
+    check_open_unit("confidence", confidence)
     if n_draws < FEWEST_DRAWS:
         raise InputError(f"n_draws must be at least {FEWEST_DRAWS}, got {n_draws}")
     scale = scale_of(model)
     with one_blas_thread():
         sampler = scale.flag or _sampler(model, scale, seed)
         if isinstance(sampler, str):
-            return _degenerate(scale, sampler, level, seed)
+            return _degenerate(scale, sampler, confidence, seed)
         step = -(-n_draws // CHAINS)
         checked = _sampled(model, sampler, seed, step=step, target=target_ess, jobs=jobs)
-    return _summary(checked, scale, level, seed)
+    return _summary(checked, scale, confidence, seed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -264,8 +269,8 @@ def _checked(chains: Sequence[_Chain], components: Sequence[str]) -> _Checked:
         chains=chains,
         coefficients=by_coefficient,
         deviations=by_component,
-        rhat={name: split_rhat(each) for name, each in every},
-        bulk_ess={name: effective_sample_size(each) for name, each in every},
+        rhat={name: split_rhat(draws) for name, draws in every},
+        bulk_ess={name: effective_sample_size(draws) for name, draws in every},
     )
 
 
@@ -273,39 +278,37 @@ def _agree(checked: _Checked) -> bool:
     return max(checked.rhat.values()) < LARGEST_RHAT
 
 
-def _summary(checked: _Checked, scale: Scale, level: float, seed: int) -> Posterior:
+def _summary(checked: _Checked, scale: Scale, confidence: float, seed: int) -> Posterior:
     """What the draws say, in the units of the response."""
     chains, offset = checked.chains, checked.chains[0].sampler.offset
     below = np.concatenate([chain.below for chain in chains]).mean(axis=0)
     means = np.concatenate([chain.means for chain in chains]).mean(axis=0)
     draws = (np.stack(list(checked.coefficients.values()), axis=2) + offset) * scale.spread
-    deviations = {name: each * scale.spread for name, each in checked.deviations.items()}
-    every = (checked.coefficients | checked.deviations).items()
+    deviations = {name: values * scale.spread for name, values in checked.deviations.items()}
+    shortest = functools.partial(hpd_interval, confidence=confidence)
     return Posterior(
         coefficients=tuple(checked.coefficients),
         mean=(means + offset) * scale.spread,
         sd=draws.std(axis=(0, 1), ddof=1),
-        hpd=np.array([hpd_interval(each, level=level) for each in np.moveaxis(draws, 2, 0)]),
+        hpd=np.array([shortest(values) for values in np.moveaxis(draws, 2, 0)]),
         pvalue=2.0 * np.minimum(below, 1.0 - below),
-        level=level,
+        confidence=confidence,
         components=tuple(deviations),
-        deviation_medians={name: float(np.median(each)) for name, each in deviations.items()},
-        deviation_hpd={name: hpd_interval(each, level=level) for name, each in deviations.items()},
+        deviation_medians={name: float(np.median(values)) for name, values in deviations.items()},
+        deviation_hpd={name: shortest(values) for name, values in deviations.items()},
         draws=draws,
         deviation_draws=np.stack(list(deviations.values()), axis=2),
         rhat=checked.rhat,
         bulk_ess=checked.bulk_ess,
-        tail_ess={name: effective_sample_size(each, kind="tail") for name, each in every},
         acceptance=sum(chain.accepted for chain in chains) / sum(c.proposed for c in chains),
         converged=_agree(checked) and min(checked.bulk_ess.values()) > SMALLEST_ESS,
         n_draws=draws.shape[0] * draws.shape[1],
         seed=seed,
         flag="",
-        method=METHOD,
     )
 
 
-def _degenerate(scale: Scale, flag: str, level: float, seed: int) -> Posterior:
+def _degenerate(scale: Scale, flag: str, confidence: float, seed: int) -> Posterior:
     """All mass on the estimates if the response has no spread, else nothing is known."""
     known = flag in (NO_DIFFERENCE, ZERO_VARIANCE)
     means = scale.means
@@ -319,25 +322,12 @@ def _degenerate(scale: Scale, flag: str, level: float, seed: int) -> Posterior:
         sd=np.zeros(means.size) if known else at,
         hpd=np.stack([at, at], axis=1),
         pvalue=certain if known else at,
-        level=level,
-        components=(),
-        deviation_medians={},
-        deviation_hpd={},
+        confidence=confidence,
         draws=np.empty((CHAINS, 0, means.size)),
         deviation_draws=np.empty((CHAINS, 0, 0)),
-        rhat={},
-        bulk_ess={},
-        tail_ess={},
         acceptance=float("nan"),
         converged=known,
         n_draws=0,
         seed=seed,
         flag=flag,
-        method=METHOD,
     )
-
-
-METHOD = (
-    "posterior of a linear mixed model: flat coefficients, half-Cauchy(sd(y)) standard deviations,"
-    " 1/s² residual variance; marginal slice sampling"
-)

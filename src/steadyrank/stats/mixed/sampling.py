@@ -17,25 +17,25 @@ from steadyrank.stats.interval import Interval
 TAILS = (0.05, 0.95)
 
 
-def hpd_interval(draws: ArrayLike, *, level: float = 0.95) -> Interval:
-    """The shortest interval between two draws that are round(level n) places apart in order.
+def hpd_interval(draws: ArrayLike, *, confidence: float = 0.95) -> Interval:
+    """The shortest interval between two draws that are round(confidence n) places apart in order.
 
     Of equally short ones the lowest, as in R's coda. Assumes a law with one peak: where there are
     two, the interval also spans what lies between. Any shape of draws; NaN among them gives NaN.
 
     Reference: Chen and Shao 1999, doi:10.1080/10618600.1999.10474802.
 
-    >>> hpd_interval([0.0, 1.0, 1.1, 1.2, 1.3, 5.0, 9.0], level=0.4)
+    >>> hpd_interval([0.0, 1.0, 1.1, 1.2, 1.3, 5.0, 9.0], confidence=0.4)
     Interval(low=1.0, high=1.3)
     """
-    check_open_unit("level", level)
+    check_open_unit("confidence", confidence)
     ordered = np.sort(np.asarray(draws, dtype=np.float64).reshape(-1))
     n = len(ordered)
     if n < 2:
         raise InputError(f"an interval needs two draws or more, got {n}")
     if np.isnan(ordered[-1]):
         return Interval(float("nan"), float("nan"))
-    gap = max(1, min(n - 1, round(n * level)))
+    gap = max(1, min(n - 1, round(n * confidence)))
     start = int(np.argmin(ordered[gap:] - ordered[:-gap]))
     return Interval(float(ordered[start]), float(ordered[start + gap]))
 
@@ -96,8 +96,7 @@ def _halves(draws: ArrayLike) -> np.ndarray:
 
 def _normal_scores(draws: np.ndarray) -> np.ndarray:
     rank = stats.rankdata(draws, method="average").reshape(draws.shape)
-    scores: np.ndarray = special.ndtri((rank - 0.375) / (draws.size + 0.25))
-    return scores
+    return np.asarray(special.ndtri((rank - 0.375) / (draws.size + 0.25)))
 
 
 def _rhat(draws: np.ndarray) -> float:
@@ -133,5 +132,4 @@ def _autocovariance(draws: np.ndarray) -> np.ndarray:
     centred = draws - draws.mean(axis=1, keepdims=True)
     size = fft.next_fast_len(2 * n, real=True)
     spectrum = fft.rfft(centred, size, axis=1)
-    lags: np.ndarray = fft.irfft(spectrum * spectrum.conj(), size, axis=1)[:, :n] / n
-    return lags
+    return np.asarray(fft.irfft(spectrum * spectrum.conj(), size, axis=1)[:, :n] / n)

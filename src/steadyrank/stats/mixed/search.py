@@ -267,5 +267,5 @@ def _without_negligible(likelihood: Likelihood, reml: bool, variances: np.ndarra
     if not small.any():
         return variances
     without = np.where(small, 0.0, variances)
-    before, after = (likelihood.point(each, reml).value for each in (variances, without))
+    before, after = (likelihood.point(trial, reml).value for trial in (variances, without))
     return without if after <= before + SETTLED else variances

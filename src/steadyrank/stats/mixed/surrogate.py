@@ -136,7 +136,7 @@ def _parameters_squared(states: np.ndarray) -> np.ndarray:
 
 def _deviances(tables: Tables, states: np.ndarray, free: np.ndarray) -> np.ndarray:
     variances = variances_of(states, free, tables.n_terms)
-    return np.array([tables.point(each, True).value for each in variances])
+    return np.array([tables.point(row, True).value for row in variances])
 
 
 def _pseudo_strata(tables: Tables, free: np.ndarray) -> np.ndarray:
@@ -151,7 +151,7 @@ def _pseudo_strata(tables: Tables, free: np.ndarray) -> np.ndarray:
     patterns = [np.zeros(len(terms), dtype=bool), *own.T]
     patterns += [a | b for a, b in combinations(own.T, 2)]
     counts = [tables.group_sizes[k] for k in terms.tolist()]
-    sizes = np.array([(each.min(), stats.hmean(each), each.max()) for each in counts])
+    sizes = np.array([(rows.min(), stats.hmean(rows), rows.max()) for rows in counts])
     loads = [
         np.append(pattern * size, 1.0) for pattern in patterns for size in sizes.reshape(-1, 3).T
     ]

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from steadyrank.errors import InputError
+from steadyrank.stats.anova.parts import Amount
 from steadyrank.stats.mixed.pooling import (
     METHOD_WORDS,
     DfMethod,
@@ -29,15 +30,6 @@ ONE_INSTANCE, ONE_TOPIC = "one_instance", "one_topic"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeanSquare:
-    """A sum of squares over its degrees of freedom; NaN without any."""
-
-    ss: float
-    df: int
-    ms: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DifferenceTest:
     """The mean difference of two systems, tested with instances and topics random."""
 
@@ -46,9 +38,9 @@ class DifferenceTest:
     df: float
     statistic: float
     pvalue: float
-    instance: MeanSquare
-    topic: MeanSquare
-    error: MeanSquare
+    instance: Amount
+    topic: Amount
+    error: Amount
     variances: dict[str, float]
     """Of instances, of topics (of the difference, or system by topic) and of the residual."""
     dropped: tuple[str, ...]
@@ -76,18 +68,11 @@ def two_way_difference(
     a component at 0: the first formula, with pooled mean squares. Assumes that effects are close to
     normal. With one instance it is the paired t test, which speaks of that instance alone.
 
-    Parameters
-    ----------
-    differences
-        [instance, topic], complete.
-    df_method
-        "satterthwaite" or "kenward-roger"; by default the latter with fewer than five instances.
-        Where no component is at 0 both agree.
+    `df_method` is by default Kenward and Roger's with fewer than five instances, else
+    Satterthwaite's; where no component is at 0 both agree.
 
-    References
-    ----------
-    Satterthwaite 1946, doi:10.2307/3002019; Kenward & Roger 1997, doi:10.2307/2533558; Jayasinghe
-    et al. 2015, doi:10.1016/j.ipm.2015.06.005.
+    Reference: Satterthwaite 1946, doi:10.2307/3002019; Kenward & Roger 1997, doi:10.2307/2533558;
+    Jayasinghe et al. 2015, doi:10.1016/j.ipm.2015.06.005.
 
     >>> d = [[0.3, 0.5, 0.1, 0.6], [0.4, 0.5, 0.2, 0.8], [0.2, 0.6, 0.1, 0.7]]
     >>> test = two_way_difference(d)
@@ -122,20 +107,8 @@ def nested_difference(
     means has variance 2 (MSi + MSst - MSe) / (M N), with 2 (M-1), N - 1 and 2 (M-1)(N-1) degrees
     of freedom of the mean squares, pooled as in `two_way_difference`. The topics' own effects
     cancel: this is REML with topics as blocks, and with random topics wherever their variance is
-    above 0. Assumes that both systems vary alike. For unequal numbers of instances use
-    `steadyrank.stats.mixed.fit.fit`.
-
-    Parameters
-    ----------
-    first, second
-        [instance, topic] of each system, complete, with as many instances.
-    df_method
-        As in `two_way_difference`, by the number of instances of each system.
-
-    References
-    ----------
-    Satterthwaite 1946, doi:10.2307/3002019; Kenward & Roger 1997, doi:10.2307/2533558; Jayasinghe
-    et al. 2015, doi:10.1016/j.ipm.2015.06.005.
+    above 0. `df_method` and references as there. Assumes that both systems vary alike. For unequal
+    numbers of instances use `steadyrank.stats.mixed.fit.fit`.
 
     >>> first = [[0.1, 0.6, 0.4, 0.8], [0.2, 0.7, 0.3, 0.9]]
     >>> test = nested_difference(first, [[0.1, 0.5, 0.4, 0.7], [0.1, 0.6, 0.3, 0.8]])
@@ -183,21 +156,17 @@ def _squares(values: np.ndarray) -> float:
     return float((values * values).sum())
 
 
-def _mean_square(ss: float, df: int, tiny: float) -> MeanSquare:
+def _mean_square(ss: float, df: int, tiny: float) -> Amount:
     """A mean square that is nothing but rounding counts as 0."""
-    if df == 0:
-        return MeanSquare(ss=0.0, df=0, ms=float("nan"))
-    if ss <= tiny**2 * df:
-        ss = 0.0
-    return MeanSquare(ss=ss, df=df, ms=ss / df)
+    return Amount(ss if df and ss > tiny**2 * df else 0.0, df)
 
 
 def _test(
     estimate: float,
     df_method: DfMethod,
-    instance: MeanSquare,
-    topic: MeanSquare,
-    error: MeanSquare,
+    instance: Amount,
+    topic: Amount,
+    error: Amount,
     *,
     shape: tuple[int, int],
     factor: float,
@@ -236,7 +205,7 @@ def _test(
 
 
 def _combined(
-    instance: MeanSquare, topic: MeanSquare, error: MeanSquare, df_method: DfMethod
+    instance: Amount, topic: Amount, error: Amount, df_method: DfMethod
 ) -> tuple[float, float, tuple[str, ...]]:
     """The mean square of the estimate, its degrees of freedom, and the components dropped."""
     if error.df == 0:
@@ -250,11 +219,7 @@ def _combined(
 
 
 def _variances(
-    instance: MeanSquare,
-    topic: MeanSquare,
-    error: MeanSquare,
-    dropped: tuple[str, ...],
-    shape: tuple[int, int],
+    instance: Amount, topic: Amount, error: Amount, dropped: tuple[str, ...], shape: tuple[int, int]
 ) -> dict[str, float]:
     """Components from the mean squares; those of dropped ones are pooled with the error's.
 

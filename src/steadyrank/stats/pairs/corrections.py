@@ -11,7 +11,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError
+from steadyrank.stats.inputs import check_choice
 
 
 def adjust(pvalues: ArrayLike, method: str = "holm") -> np.ndarray:
@@ -35,8 +36,7 @@ def adjust(pvalues: ArrayLike, method: str = "holm") -> np.ndarray:
     >>> adjust([0.01, 0.04, float("nan"), 0.03], "holm").tolist()
     [0.03, 0.06, nan, 0.06]
     """
-    if method not in METHODS:
-        raise unknown_name("correction", method, METHODS)
+    check_choice("correction", method, METHODS)
     values = np.array(pvalues, dtype=np.float64)
     present = ~np.isnan(values)
     family = values[present]
@@ -46,15 +46,6 @@ def adjust(pvalues: ArrayLike, method: str = "holm") -> np.ndarray:
     if family.size:
         values[present] = METHODS[method](family)
     return values
-
-
-def _none(p: np.ndarray) -> np.ndarray:
-    return p
-
-
-def _bonferroni(p: np.ndarray) -> np.ndarray:
-    adjusted: np.ndarray = np.minimum(1.0, p * p.size)
-    return adjusted
 
 
 def _holm(p: np.ndarray) -> np.ndarray:
@@ -77,8 +68,8 @@ def _unsorted(values: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 
 METHODS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "none": _none,
-    "bonferroni": _bonferroni,
+    "none": lambda p: p,
+    "bonferroni": lambda p: np.minimum(1.0, p * p.size),
     "holm": _holm,
     "bh": _bh,
 }

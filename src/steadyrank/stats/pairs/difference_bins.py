@@ -55,11 +55,11 @@ def _kth_largest(values, k):
 
 
 @kernel
-def pair_rates(means, errors, pairs, first, critical, k, centre, rates, shown):
+def pair_rates(means, errors, pairs, first, critical, k, centre, rates, least):
     """How often each pair is significant, and the difference that goes with the k-th largest |t|.
 
     means [run, replicate], errors [pair, replicate] of pairs first to first + len(errors).
-    shown[0] takes the differences as they are, shown[1] those less `centre`.
+    least[0] takes the differences as they are, least[1] those less `centre`.
     """
     n_samples = means.shape[1]
     t, sizes = np.empty(n_samples), np.empty(n_samples)
@@ -83,7 +83,7 @@ def pair_rates(means, errors, pairs, first, critical, k, centre, rates, shown):
             threshold = _kth_largest(sizes, k)
             for i in range(n_samples):
                 if t[i] == threshold:
-                    shown[recentred, p] = d[i]
+                    least[recentred, p] = d[i]
                     break
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from steadyrank.stats.inputs import check_pairs, check_scores, flagged_moments
+from steadyrank.stats.inputs import checked, flagged_moments
 from steadyrank.stats.pairs.result import TOO_FEW, ZERO_VARIANCE
 from steadyrank.stats.pairs.tests import differences
 
@@ -67,7 +67,7 @@ def effect_sizes(scores: ArrayLike, pairs: ArrayLike) -> EffectSizes:
     >>> sizes.paired_d.round(6).tolist(), sizes.reading.tolist(), sizes.wins.tolist()
     ([1.0], ['large'], [2])
     """
-    matrix, chosen = _check(scores, pairs)
+    matrix, chosen = checked(scores, pairs)
     n, mean, sd, flag = flagged_moments(matrix, chosen)
     effect = _standardised(mean, sd, flag)
     won = _wins(matrix, chosen)
@@ -87,46 +87,6 @@ def effect_sizes(scores: ArrayLike, pairs: ArrayLike) -> EffectSizes:
         losses=won[:, 2],
         flag=flag,
     )
-
-
-def paired_d(scores: ArrayLike, pairs: ArrayLike) -> np.ndarray:
-    """mean(z) / sd(z) of each pair, z the differences by topic (Jayasinghe et al. 2015, eq. 8).
-
-    Infinite for a constant difference, 0 for none, NaN below two topics. Assumptions and limits:
-    see `effect_sizes`, which also flags these cases. Reference: doi:10.1016/j.ipm.2015.06.005.
-
-    >>> paired_d([[0.5, 0.7, 0.6], [0.4, 0.5, 0.6]], [[0, 1]]).round(6).tolist()
-    [1.0]
-    """
-    _, mean, sd, flag = flagged_moments(*_check(scores, pairs))
-    return _standardised(mean, sd, flag)
-
-
-def wins(scores: ArrayLike, pairs: ArrayLike) -> np.ndarray:
-    """Topics that the first run of each pair wins, ties and loses, [pair, 3].
-
-    Scores tie when they agree to 1e-12 of the largest, as in the sign test. A count of topics, not
-    of users: do not use it where the size of the differences matters. Reference: the sign
-    test's table, Hull 1993, doi:10.1145/160688.160758.
-
-    >>> wins([[0.5, 0.7, 0.6], [0.4, 0.5, 0.6]], [[0, 1]]).tolist()
-    [[2, 1, 0]]
-    """
-    return _wins(*_check(scores, pairs))
-
-
-def cliffs_delta(scores: ArrayLike, pairs: ArrayLike) -> np.ndarray:
-    """P(first > second) - P(first < second) of each pair over all couples of topics, exactly.
-
-    From -1 to 1, invariant to any increasing change of scale. Takes no account of pairing, so do
-    not read it as a share of topics won. NaN if the runs have no topic in common.
-
-    Reference: Cliff 1993, doi:10.1037/0033-2909.114.3.494.
-
-    >>> cliffs_delta([[0.5, 0.7, 0.6], [0.4, 0.5, 0.6]], [[0, 1]]).round(3).tolist()
-    [0.556]
-    """
-    return _cliffs_deltas(*_check(scores, pairs))
 
 
 def read_effect(effect: ArrayLike) -> np.ndarray:
@@ -158,13 +118,7 @@ def hedges_correction(df: ArrayLike) -> np.ndarray:
     [0.0, 0.9227]
     """
     half = np.asarray(df, dtype=np.float64) / 2.0
-    ratio: np.ndarray = np.exp(special.gammaln(half) - special.gammaln(half - 0.5)) / np.sqrt(half)
-    return ratio
-
-
-def _check(scores: ArrayLike, pairs: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    matrix = check_scores(scores)
-    return matrix, check_pairs(pairs, len(matrix))
+    return np.asarray(np.exp(special.gammaln(half) - special.gammaln(half - 0.5)) / np.sqrt(half))
 
 
 def _standardised(mean: np.ndarray, sd: np.ndarray, flag: np.ndarray) -> np.ndarray:
@@ -177,6 +131,10 @@ def _standardised(mean: np.ndarray, sd: np.ndarray, flag: np.ndarray) -> np.ndar
 
 
 def _wins(matrix: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Topics that the first run of each pair wins, ties and loses, [pair, 3].
+
+    Scores tie when they agree to 1e-12 of the largest, as in the sign test.
+    """
     counts = np.empty((len(pairs), 3), np.int64)
     for part, z, tolerance in differences(matrix, pairs):
         tiny = tolerance[:, None]

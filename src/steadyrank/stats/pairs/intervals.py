@@ -7,77 +7,51 @@ All pairs share the same resamples of topics, so that a whole track costs a few 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special, stats
-from threadpoolctl import threadpool_limits
 
-from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.random import block_stream, blocks_of
-from steadyrank.errors import unknown_name
 from steadyrank.stats.inputs import (
     PAIR_BLOCK,
+    check_choice,
     check_open_unit,
-    check_pairs,
     check_samples,
-    check_scores,
+    checked,
     flagged_moments,
-    pair_differences,
 )
+from steadyrank.stats.pairs.kernels import topic_weights
+from steadyrank.stats.pairs.resampled import shared_differences
 from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW
+from steadyrank.stats.pairs.tests import in_threads, slices
 
 NO_SPREAD = 1e-13
 """A resample's variance counts as none if it is at most this times its mean square."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PairIntervals:
-    """A confidence interval for each pair's mean difference: arrays with one entry a pair."""
+def t_intervals(scores: ArrayLike, pairs: ArrayLike, *, confidence: float = 0.95) -> np.ndarray:
+    """Student's limits [pair, 2]: mean(z) ± t(n - 1) sd(z) / sqrt(n), z the differences by topic.
 
-    kind: str
-    level: float
-    n: np.ndarray
-    """Topics that both runs of the pair have."""
-    difference: np.ndarray
-    limits: np.ndarray
-    """Low and high limit, [pair, 2]."""
-    flag: np.ndarray
-    """"" or a flag of `stats.pairs.result`: a constant difference has no width, n < 2 NaN."""
-    method: str
-    n_samples: int | None = None
-    seed: int | None = None
-
-
-def t_intervals(scores: ArrayLike, pairs: ArrayLike, *, level: float = 0.95) -> PairIntervals:
-    """Student's interval: mean(z) ± t(n - 1) sd(z) / sqrt(n), z the differences by topic.
-
-    Assumes that topics are a random sample and that mean(z) is close to normal; topics that
-    either run misses are left out of that pair. Do not use it for a handful of topics with very
-    skewed differences (take `kind="studentized"`), nor read many intervals as holding together
-    (take `tukey_hsd`).
+    Assumes that topics are a random sample and that mean(z) is close to normal; topics that either
+    run misses are left out of that pair. A constant difference has no width, n < 2 has NaN. Do not
+    use it for a handful of topics with very skewed differences (take `kind="studentized"`), nor
+    read many intervals as holding together (take `tukey_hsd`).
 
     Reference: Student 1908, doi:10.1093/biomet/6.1.1.
 
-    >>> t_intervals([[0.5, 0.7, 0.6], [0.4, 0.5, 0.6]], [[0, 1]]).limits.round(4).tolist()
+    >>> t_intervals([[0.5, 0.7, 0.6], [0.4, 0.5, 0.6]], [[0, 1]]).round(4).tolist()
     [[-0.1484, 0.3484]]
     """
-    matrix, chosen = _check(scores, pairs, level)
+    matrix, chosen = checked(scores, pairs)
+    check_open_unit("confidence", confidence)
     n, mean, sd, flag = flagged_moments(matrix, chosen)
-    quantile = stats.t.ppf(0.5 + 0.5 * level, np.maximum(n - 1, 1))
+    quantile = stats.t.ppf(0.5 + 0.5 * confidence, np.maximum(n - 1, 1))
     half_width = np.where(flag == "", quantile * sd / np.sqrt(np.maximum(n, 1)), 0.0)
     half_width[flag == TOO_FEW] = np.nan
-    return PairIntervals(
-        kind="t",
-        level=level,
-        n=n,
-        difference=mean,
-        limits=np.stack([mean - half_width, mean + half_width], axis=1),
-        flag=flag,
-        method="Student's t, topics paired",
-    )
+    return np.stack([mean - half_width, mean + half_width], axis=1)
 
 
 def bootstrap_intervals(
@@ -85,14 +59,14 @@ def bootstrap_intervals(
     pairs: ArrayLike,
     *,
     kind: str = "bca",
-    level: float = 0.95,
+    confidence: float = 0.95,
     n_samples: int = 10_000,
     seed: int = 0,
     jobs: int | None = None,
-) -> PairIntervals:
-    """Bootstrap intervals: topics are drawn with replacement, differences staying paired.
+) -> np.ndarray:
+    """Bootstrap limits [pair, 2]: topics are drawn with replacement, differences staying paired.
 
-    - `percentile`: the quantiles (1 ∓ level)/2 of the resampled means
+    - `percentile`: the quantiles (1 ∓ confidence)/2 of the resampled means
     - `bca`: the same, at levels Φ(z0 + (z0 + z)/(1 - a (z0 + z))), with z0 from the share of
       resampled means below the mean (ties half) and a = Σ c³ / (6 (Σ c²)^1.5), c = z - mean(z)
     - `studentized`: mean - t* sd/sqrt(n), t* the quantiles of (mean* - mean)/(sd*/sqrt(n))
@@ -106,53 +80,28 @@ def bootstrap_intervals(
     doi:10.1145/1148170.1148261.
 
     >>> scores = [[0.5, 0.7, 0.6, 0.9], [0.4, 0.5, 0.6, 0.4]]
-    >>> bootstrap_intervals(scores, [[0, 1]], seed=1).limits.round(2).tolist()
+    >>> bootstrap_intervals(scores, [[0, 1]], seed=1).round(2).tolist()
     [[0.05, 0.43]]
     """
-    if kind not in LIMITS:
-        raise unknown_name("kind of interval", kind, LIMITS)
-    matrix, chosen = _check(scores, pairs, level)
+    check_choice("kind of interval", kind, LIMITS)
+    matrix, chosen = checked(scores, pairs)
+    check_open_unit("confidence", confidence)
     check_samples(n_samples)
     n, mean, _, flag = flagged_moments(matrix, chosen)
     limits = np.stack([mean, mean], axis=1)
     limits[flag == TOO_FEW] = np.nan
-    tail = 0.5 - 0.5 * level
-    # One thread in BLAS: how it splits a product may change the last bits.
-    with threadpool_limits(1, user_api="blas"):
-        for size in np.unique(n[flag == ""]).tolist():
-            members = np.flatnonzero((flag == "") & (n == size))
-            weights = _weights(size, n_samples, seed)
+    tail = 0.5 - 0.5 * confidence
 
-            def one_block(block: np.ndarray, weights: np.ndarray = weights) -> np.ndarray:
-                return LIMITS[kind](_present_differences(matrix, chosen[block]), weights, tail)
+    def block_limits(block: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        z = shared_differences(matrix, chosen[block], weights.shape[1])
+        return LIMITS[kind](z, weights, tail)
 
-            blocks = [members[i : i + PAIR_BLOCK] for i in range(0, members.size, PAIR_BLOCK)]
-            with workers(jobs=jobs) as threads:
-                limits[members] = np.concatenate(map_in_order(one_block, blocks, threads))
-    return PairIntervals(
-        kind=kind,
-        level=level,
-        n=n,
-        difference=mean,
-        limits=limits,
-        flag=flag,
-        method=f"{kind} bootstrap over topics, {n_samples} resamples shared by all pairs",
-        n_samples=n_samples,
-        seed=seed,
-    )
-
-
-def _check(scores: ArrayLike, pairs: ArrayLike, level: float) -> tuple[np.ndarray, np.ndarray]:
-    matrix = check_scores(scores)
-    check_open_unit("level", level)
-    return matrix, check_pairs(pairs, len(matrix))
-
-
-def _present_differences(matrix: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Differences of pairs with equally many topics, without the missing ones, [pair, topic]."""
-    z = pair_differences(matrix, pairs)
-    present: np.ndarray = z[~np.isnan(z)].reshape(len(pairs), -1)
-    return present
+    for size in np.unique(n[flag == ""]).tolist():
+        members = np.flatnonzero((flag == "") & (n == size))
+        blocks = [members[part] for part in slices(members.size, PAIR_BLOCK)]
+        task = functools.partial(block_limits, weights=_weights(size, n_samples, seed))
+        limits[members] = np.concatenate(in_threads(task, blocks, jobs=jobs))
+    return limits
 
 
 def _weights(n_topics: int, n_samples: int, seed: int) -> np.ndarray:
@@ -160,9 +109,7 @@ def _weights(n_topics: int, n_samples: int, seed: int) -> np.ndarray:
     weights = np.empty((n_samples, n_topics))
     for block, first, stop in blocks_of(n_samples):
         drawn = block_stream(seed, "weights", block).integers(0, n_topics, (stop - first, n_topics))
-        cells = drawn + n_topics * np.arange(stop - first)[:, None]
-        counts = np.bincount(cells.reshape(-1), minlength=drawn.size)
-        weights[first:stop] = counts.reshape(drawn.shape)
+        topic_weights(drawn, weights[first:stop])
     return weights
 
 
@@ -176,8 +123,7 @@ def _percentile(z: np.ndarray, weights: np.ndarray, tail: float) -> np.ndarray:
     mean, centred = _centred(z)
     means = np.sort(centred @ weights.T, axis=1) / z.shape[1]
     tails = np.broadcast_to([tail, 1.0 - tail], (len(z), 2))
-    limits: np.ndarray = mean[:, None] + _quantiles(means, tails)
-    return limits
+    return np.asarray(mean[:, None] + _quantiles(means, tails))
 
 
 def _bca(z: np.ndarray, weights: np.ndarray, tail: float) -> np.ndarray:
@@ -190,8 +136,7 @@ def _bca(z: np.ndarray, weights: np.ndarray, tail: float) -> np.ndarray:
     # Past the pole the limit is the end of the range on that side.
     moved = bias + shifted / np.where(stretch > 0.0, stretch, np.nan)
     moved = np.where(stretch > 0.0, moved, np.copysign(np.inf, shifted))
-    limits: np.ndarray = mean[:, None] + _quantiles(means, special.ndtr(moved))
-    return limits
+    return np.asarray(mean[:, None] + _quantiles(means, special.ndtr(moved)))
 
 
 def _share_below(means: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
@@ -199,8 +144,7 @@ def _share_below(means: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
     below = (means < -tolerance[:, None]).sum(axis=1)
     not_above = (means <= tolerance[:, None]).sum(axis=1)
     count = 0.5 * (below + not_above)
-    share: np.ndarray = np.clip(count, 0.5, means.shape[1] - 0.5) / means.shape[1]
-    return share
+    return np.asarray(np.clip(count, 0.5, means.shape[1] - 0.5) / means.shape[1])
 
 
 def _studentized(z: np.ndarray, weights: np.ndarray, tail: float) -> np.ndarray:
@@ -218,8 +162,7 @@ def _studentized(z: np.ndarray, weights: np.ndarray, tail: float) -> np.ndarray:
     tails = np.broadcast_to([1.0 - tail, tail], (len(z), 2))
     own_error = np.sqrt((centred**2).sum(axis=1) / (n * (n - 1)))
     width = _quantiles(np.sort(ratio, axis=1), tails) * own_error[:, None]
-    limits: np.ndarray = mean[:, None] - width
-    return limits
+    return np.asarray(mean[:, None] - width)
 
 
 def _quantiles(ordered: np.ndarray, levels: np.ndarray) -> np.ndarray:
@@ -232,8 +175,7 @@ def _quantiles(ordered: np.ndarray, levels: np.ndarray) -> np.ndarray:
     part = position - below
     # Equal neighbours may both be infinite, and infinity times 0 is no number.
     step = np.where(low == high, 0.0, high - np.where(np.isinf(low), 0.0, low))
-    between: np.ndarray = low + np.where(part > 0.0, step, 0.0) * part
-    return between
+    return np.asarray(low + np.where(part > 0.0, step, 0.0) * part)
 
 
 Limits = Callable[[np.ndarray, np.ndarray, float], np.ndarray]

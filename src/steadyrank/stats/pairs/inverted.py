@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import bdtr, ndtri
 
 from steadyrank.compute.random import blocks_of
-from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.inputs import check_open_unit, checked
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.resampled import (
     n_shared,
@@ -23,7 +23,7 @@ from steadyrank.stats.pairs.resampled import (
     sign_patterns,
     topic_draws,
 )
-from steadyrank.stats.pairs.tests import checked, differences, in_threads, moments, slices
+from steadyrank.stats.pairs.tests import differences, in_threads, moments, slices
 
 PAIRS_AT_ONCE = 32
 """Pairs whose resampled values are held at a time, by each thread."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steadyrank.compute.kernels import kernel, lean_kernel
+from steadyrank.compute.kernels import WORD, high_product, kernel, lean_kernel
 
 CANCELLED = 1e-3
 """Below this share of G_ii + G_jj, a variance from the Gram matrix has lost too many digits."""
@@ -35,20 +35,6 @@ def standard_errors(centred, gram, out):
 
 
 @kernel
-def replicate_t(means, errors, out):
-    """Paired t of all pairs in each replicate; 0 for an identical pair: it is not significant."""
-    n_replicates, n_runs = means.shape
-    for b in range(n_replicates):
-        pair = 0
-        for i in range(n_runs):
-            for j in range(i + 1, n_runs):
-                difference = means[b, i] - means[b, j]
-                alike = abs(difference) <= 1e-12
-                out[b, pair] = 0.0 if alike else difference / errors[b, pair]
-                pair += 1
-
-
-@kernel
 def signed_ranks(z, tolerance, exact_up_to, w_plus, n_nonzero, ties, pvalue):
     """Wilcoxon's W+ of each row of differences, and its exact p where few enough are non-zero.
 
@@ -68,19 +54,12 @@ def signed_ranks(z, tolerance, exact_up_to, w_plus, n_nonzero, ties, pvalue):
                 positive[n] = z[p, k] > 0
                 n += 1
         order = np.argsort(sizes[:n])
-        first, twice_w, tie_sum = 0, 0, 0.0
-        while first < n:
-            stop = first + 1
-            while stop < n and sizes[order[stop]] - sizes[order[stop - 1]] <= tolerance[p]:
-                stop += 1
-            count = float(stop - first)
-            tie_sum += count * count * count - count
-            for k in range(first, stop):
-                doubled[k] = first + 1 + stop
-                if positive[order[k]]:
-                    twice_w += doubled[k]
-            first = stop
-        w_plus[p], n_nonzero[p], ties[p] = twice_w / 2, n, tie_sum
+        ties[p] = _double_ranks(sizes[:n][order], tolerance[p], doubled)
+        twice_w = 0
+        for k in range(n):
+            if positive[order[k]]:
+                twice_w += doubled[k]
+        w_plus[p], n_nonzero[p] = twice_w / 2, n
         if n <= exact_up_to:
             limit = min(twice_w, n * (n + 1) - twice_w)
             pvalue[p] = min(1.0, 2.0 * _lower_tail(doubled[:n], limit, ways))
@@ -102,16 +81,7 @@ def signed_rank_limits(z, tolerance, exact_up_to, alpha, quantile, limits):
             if abs(z[p, k]) > tolerance[p]:
                 values[n] = z[p, k]
                 n += 1
-        sizes = np.sort(np.abs(values[:n]))
-        first, tie_sum = 0, 0.0
-        while first < n:
-            stop = first + 1
-            while stop < n and sizes[stop] - sizes[stop - 1] <= tolerance[p]:
-                stop += 1
-            count = float(stop - first)
-            tie_sum += count * count * count - count
-            doubled[first:stop] = first + 1 + stop
-            first = stop
+        tie_sum = _double_ranks(np.sort(np.abs(values[:n])), tolerance[p], doubled)
         if n <= exact_up_to:
             most = _rejected_sum(doubled[:n], alpha, ways)
         else:
@@ -125,16 +95,37 @@ def signed_rank_limits(z, tolerance, exact_up_to, alpha, quantile, limits):
 
 
 @kernel
+def _double_ranks(sizes, tolerance, doubled):
+    """Twice the mid-ranks of sorted sizes, and the sum of t^3 - t over groups of t tied ones."""
+    n, first, tie_sum = len(sizes), 0, 0.0
+    while first < n:
+        stop = first + 1
+        while stop < n and sizes[stop] - sizes[stop - 1] <= tolerance:
+            stop += 1
+        count = float(stop - first)
+        tie_sum += count * count * count - count
+        doubled[first:stop] = first + 1 + stop
+        first = stop
+    return tie_sum
+
+
+@kernel
+def _count_ways(doubled, limit, ways):
+    """How many subsets of the ranks have each sum up to the limit."""
+    ways[: limit + 1] = 0.0
+    ways[0] = 1.0
+    for rank in doubled:
+        for total in range(limit, rank - 1, -1):
+            ways[total] += ways[total - rank]
+
+
+@kernel
 def _rejected_sum(doubled, alpha, ways):
     """The largest sum of ranks w with 2 P(W <= w) <= alpha, rounded down; -1 if there is none."""
     total = 0
     for rank in doubled:
         total += rank
-    ways[: total + 1] = 0.0
-    ways[0] = 1.0
-    for rank in doubled:
-        for place in range(total, rank - 1, -1):
-            ways[place] += ways[place - rank]
+    _count_ways(doubled, total, ways)
     chance, last = 0.0, -1
     for twice in range(total + 1):
         chance += ways[twice] / 2.0 ** len(doubled)
@@ -177,11 +168,7 @@ def _means_up_to(ordered, value):
 @kernel
 def _lower_tail(doubled, limit, ways):
     """P(2 W+ <= limit) when every sign is a fair coin, by counting the subsets of each sum."""
-    ways[: limit + 1] = 0.0
-    ways[0] = 1.0
-    for rank in doubled:
-        for total in range(limit, rank - 1, -1):
-            ways[total] += ways[total - rank]
+    _count_ways(doubled, limit, ways)
     return ways[: limit + 1].sum() / 2.0 ** len(doubled)
 
 
@@ -306,3 +293,26 @@ def step_counts(values, observed, counts, largest):
             most = max(most, values[b, p])
             counts[p] += most >= observed[p]
         largest[b] = most
+
+
+@kernel
+def permuted_ranges(by_topic, words, ranges):
+    """Largest minus smallest run sum after shuffling every topic, for each replicate.
+
+    `by_topic` is [topic, run]; `words` [replicate, topic, run - 1] holds one random word for each
+    step of a Fisher-Yates shuffle, taken to 0..j by the upper half of word times (j + 1): biased
+    by less than runs / 2^64. `ranges` [replicate] is written to.
+    """
+    n_topics, n_runs = by_topic.shape
+    sums = np.empty(n_runs)
+    dealt = np.empty(n_runs)
+    for replicate in range(ranges.size):
+        sums[:] = 0.0
+        for topic in range(n_topics):
+            dealt[:] = by_topic[topic]
+            for j in range(n_runs - 1, 0, -1):
+                chosen = np.int64(high_product(words[replicate, topic, j - 1], WORD(j + 1)))
+                sums[j] += dealt[chosen]
+                dealt[chosen] = dealt[j]
+            sums[0] += dealt[0]
+        ranges[replicate] = sums.max() - sums.min()

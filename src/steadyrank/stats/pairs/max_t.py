@@ -17,11 +17,11 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from steadyrank.compute.random import blocks_of
 from steadyrank.data.scores import mean_of_present
-from steadyrank.stats.inputs import check_open_unit, check_samples
+from steadyrank.stats.inputs import check_open_unit, check_samples, checked
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.resampled import Block, sign_patterns
 from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW, ZERO_VARIANCE
-from steadyrank.stats.pairs.tests import Moments, checked, differences, in_threads, moments
+from steadyrank.stats.pairs.tests import Moments, differences, in_threads, moments
 
 VALUES_AT_ONCE = 1 << 18
 """Statistics of one thread that are held at a time: they stay in the processor's cache."""
@@ -65,20 +65,9 @@ def max_t(
     is rejected, the largest is taken over the others. With p = (1 + count) / (1 + n_samples), the
     chance of any false claim is at most `alpha`, asymptotically in the number of topics.
 
-    Parameters
-    ----------
-    scores : [run, topic], NaN where missing
-    pairs : [pair, 2]
-        The family.
-    alpha : float
-        Error rate of the whole family, for `critical`.
-    n_samples : int
-        Sign patterns that are drawn; all 2^(n - 1) are enumerated where these are no more.
-    seed : int
-    jobs : int, optional
+    `pairs` [pair, 2] are the family, and `alpha` the error rate of all of it, for `critical`.
+    `n_samples` sign patterns are drawn; all 2^(n - 1) are enumerated where these are no more.
 
-    Notes
-    -----
     Where cells are missing, pairs differ in their degrees of freedom; their t are compared by
     the normal quantiles of the same tail probability, since otherwise the pair with the fewest
     topics would set the limit for all. Pairs with gaps that share fewer than six topics are not

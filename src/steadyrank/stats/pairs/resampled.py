@@ -13,13 +13,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from steadyrank.compute.random import block_stream, blocks_of
-from steadyrank.errors import InputError
-from steadyrank.stats.inputs import check_samples, pair_differences
+from steadyrank.stats.inputs import check_choice, check_samples, checked, pair_differences
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, PairTests
-from steadyrank.stats.pairs.tests import add_up, checked, differences, in_threads, paired_t, slices
+from steadyrank.stats.pairs.tests import add_up, differences, in_threads, paired_t, slices
 
 Block = tuple[int, int, int]
+
+MODES = ("sound", "paper")
 
 WIDTH = 512
 """Pairs whose resampled sums are held at a time."""
@@ -53,7 +54,7 @@ def randomization(
     """
     scores, pairs = checked(scores, pairs)
     check_samples(n_samples)
-    _check_mode(mode)
+    check_choice("mode", mode, MODES)
     base = paired_t(scores, pairs)
     exact = _nonzero(scores, pairs) <= _most_flipped(exact_up_to)
     pvalue, error = np.empty(len(pairs)), np.zeros(len(pairs))
@@ -63,12 +64,10 @@ def randomization(
     _settle(base, pvalue, error)
     return dataclasses.replace(
         base,
-        test="randomization",
         statistic=base.difference,
         pvalue=pvalue,
         pvalue_error=error,
         n_samples=n_samples,
-        seed=seed,
         method=f"Fisher's randomization of signs, two-sided; {exact.sum()} pairs exact, "
         f"{len(pairs) - exact.sum()} with {n_samples} samples, {_formula(mode)}",
     )
@@ -100,9 +99,8 @@ def studentized_bootstrap(
     """
     scores, pairs = checked(scores, pairs)
     check_samples(n_samples)
-    _check_mode(mode)
-    if alternative not in ("two-sided", "greater"):
-        raise InputError(f'alternative must be "two-sided" or "greater", got {alternative!r}')
+    check_choice("mode", mode, MODES)
+    check_choice("alternative", alternative, ("two-sided", "greater"))
     base = paired_t(scores, pairs)
     counts = _resampled_counts(
         scores,
@@ -118,11 +116,9 @@ def studentized_bootstrap(
     _settle(base, pvalue, error)
     return dataclasses.replace(
         base,
-        test="studentized_bootstrap",
         pvalue=pvalue,
         pvalue_error=error,
         n_samples=n_samples,
-        seed=seed,
         method=f"studentized bootstrap over topics, {alternative}, {n_samples} samples, "
         + ("recentred by the mean of resample means, " if mode == "paper" else "")
         + _formula(mode),
@@ -258,10 +254,10 @@ def n_shared(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     return shared.astype(np.int64)
 
 
-def topic_draws(seed: int, block: Block, n_topics: int) -> np.ndarray:
-    """How often each replicate of a block draws each topic, [replicate, topic]."""
+def topic_draws(seed: int, block: Block, n_topics: int, purpose: str = "topics") -> np.ndarray:
+    """How often each replicate of a block draws each topic, or instance, [replicate, topic]."""
     number, first, stop = block
-    stream = block_stream(seed, "topics", number)
+    stream = block_stream(seed, purpose, number)
     weights = np.empty((stop - first, n_topics))
     kernels.topic_weights(
         stream.integers(0, n_topics, size=weights.shape, dtype=np.uint32), weights
@@ -310,8 +306,3 @@ def _settle(base: PairTests, pvalue: np.ndarray, error: np.ndarray) -> None:
 
 def _formula(mode: str) -> str:
     return "p = extreme / B" if mode == "paper" else "p = (1 + extreme) / (1 + B)"
-
-
-def _check_mode(mode: str) -> None:
-    if mode not in ("sound", "paper"):
-        raise InputError(f'mode must be "sound" or "paper", got {mode!r}')

@@ -21,7 +21,6 @@ CONSTANT = 1e-12
 class PairTests:
     """One test on many pairs of runs: arrays with one entry a pair."""
 
-    test: str
     n: np.ndarray
     """Topics that both runs of the pair have."""
     difference: np.ndarray
@@ -33,7 +32,6 @@ class PairTests:
     method: str
     """In words: exact or approximate, how zeros and ties are treated, how many samples."""
     n_samples: int | None = None
-    seed: int | None = None
     pvalue_error: np.ndarray | None = None
     """Monte Carlo standard error of each p-value, where it was sampled."""
     half_width: np.ndarray | None = None

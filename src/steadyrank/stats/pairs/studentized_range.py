@@ -53,8 +53,7 @@ def survival_many(q: np.ndarray, n_means: int, df: float) -> np.ndarray:
         # How BLAS splits a product over processors may change the last bits.
         with threadpool_limits(1, user_api="blas"):
             chances = _interpolated(inside, largest, n_means, df)
-    tails: np.ndarray = np.clip(chances, 0.0, 1.0)[place.reshape(np.shape(q))]
-    return tails
+    return np.asarray(np.clip(chances, 0.0, 1.0)[place.reshape(np.shape(q))])
 
 
 def critical_value(pvalue: float, n_means: int, df: float) -> float:
@@ -97,8 +96,7 @@ def _range_survival(w: np.ndarray, n_means: int) -> np.ndarray:
     with np.errstate(divide="ignore", under="ignore"):
         share = special.ndtr(z - w[:, None]) / below
         missed = -np.expm1((n_means - 1) * np.log1p(-np.minimum(share, 1.0)))
-    tail: np.ndarray = missed @ largest
-    return tail
+    return np.asarray(missed @ largest)
 
 
 def _last_followed(largest: float, n_means: int, df: float) -> float:
@@ -122,8 +120,7 @@ def _interpolated(q: np.ndarray, largest: float, n_means: int, df: float) -> np.
         worst = np.abs(polynomial(finer_nodes) - finer_logs).max()
         nodes, logs, size = finer_nodes, finer_logs, 2 * size
         if worst < AGREEMENT or size >= 1024:
-            chances: np.ndarray = np.exp(_polynomial(nodes, logs)(np.log1p(q)))
-            return chances
+            return np.asarray(np.exp(_polynomial(nodes, logs)(np.log1p(q))))
 
 
 def _chebyshev(size: int, end: float, n_means: int, df: float) -> tuple[np.ndarray, np.ndarray]:

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.errors import InputError
-from steadyrank.stats.inputs import check_pairs, check_scores
+from steadyrank.stats.inputs import checked
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.result import (
     CONSTANT,
@@ -33,9 +33,6 @@ Answer = TypeVar("Answer")
 
 CHUNK = 1 << 17
 """Differences that are held at a time: they stay in the processor's cache."""
-
-REPLICATES = 10
-"""Simulated matrices whose products are held at a time."""
 
 TASKS = 64
 """Parts into which a count is cut; their sum does not depend on who takes which part."""
@@ -65,38 +62,7 @@ def paired_t(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
         )
         t[(differences.flag == NO_DIFFERENCE) | (differences.flag == TOO_FEW)] = np.nan
         pvalue = np.minimum(1.0, 2.0 * stdtr(differences.n - 1.0, -np.abs(t)))
-    return _result("t", differences, t, pvalue, "Student's paired t, two-sided")
-
-
-def significant_counts(
-    values: np.ndarray, critical: float, *, jobs: int | None = None
-) -> np.ndarray:
-    """In how many replicates |t| exceeds `critical`, for each pair in the order of `all_pairs`.
-
-    `values` holds complete score matrices, [replicate, run, topic]. A pair of identical runs
-    is never significant, one with a constant difference always is.
-    """
-    _check_replicates(values)
-
-    def count(blocks: Sequence[slice]) -> np.ndarray:
-        above = [(np.abs(_block_t(values[block])) > critical).sum(axis=0) for block in blocks]
-        return np.asarray(np.sum(above, axis=0))
-
-    n_pairs = values.shape[1] * (values.shape[1] - 1) // 2
-    return add_up(count, slices(len(values), REPLICATES), n_pairs, jobs=jobs)
-
-
-def replicate_t(values: np.ndarray, *, jobs: int | None = None) -> np.ndarray:
-    """The paired t of every pair in every replicate, [replicate, pair]; see significant_counts."""
-    _check_replicates(values)
-    n_pairs = values.shape[1] * (values.shape[1] - 1) // 2
-    t = np.empty((len(values), n_pairs))
-
-    def fill(block: slice) -> None:
-        t[block] = _block_t(values[block])
-
-    in_threads(fill, slices(len(values), REPLICATES), jobs=jobs)
-    return t
+    return _result(differences, t, pvalue, "Student's paired t, two-sided")
 
 
 def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) -> PairTests:
@@ -130,7 +96,7 @@ def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) ->
         " differences, else normal, corrected for ties and continuity; two-sided"
     )
     direction = np.sign(w_plus - n * (n + 1) / 4)
-    return _result("wilcoxon", moments(scores, pairs), w_plus, pvalue, method, direction)
+    return _result(moments(scores, pairs), w_plus, pvalue, method, direction)
 
 
 def sign_test(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
@@ -152,7 +118,7 @@ def sign_test(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
     pvalue[n == 0] = 1.0
     method = "sign test, zeros dropped, exact binomial, two-sided"
     direction = np.sign(positive - negative)
-    return _result("sign", moments(scores, pairs), positive, pvalue, method, direction)
+    return _result(moments(scores, pairs), positive, pvalue, method, direction)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -195,12 +161,6 @@ def differences(
         yield part, z, CONSTANT * size.max(axis=1, initial=0.0)
 
 
-def checked(scores: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both arrays in the types that the kernels take, or an error that says what is wrong."""
-    matrix = np.ascontiguousarray(check_scores(scores))
-    return matrix, np.ascontiguousarray(check_pairs(pairs, len(matrix)))
-
-
 def slices(n: int, size: int) -> list[slice]:
     """0 to n in steps of `size`."""
     return [slice(first, min(first + size, n)) for first in range(0, n, size)]
@@ -209,7 +169,10 @@ def slices(n: int, size: int) -> list[slice]:
 def in_threads(
     task: Callable[[Part], Answer], parts: Sequence[Part], *, jobs: int | None
 ) -> list[Answer]:
-    """The answers to all parts, in order; each thread multiplies matrices on its own."""
+    """The answers to all parts, in order.
+
+    Each thread multiplies matrices on its own: how BLAS splits a product may change the last bits.
+    """
     with threadpool_limits(limits=1, user_api="blas"), workers(jobs=jobs) as threads:
         return map_in_order(task, parts, threads)
 
@@ -278,25 +241,7 @@ def means_and_errors(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
     return np.asarray(means)
 
 
-def _block_t(values: np.ndarray) -> np.ndarray:
-    errors = np.empty((len(values), values.shape[1] * (values.shape[1] - 1) // 2))
-    means = means_and_errors(values, errors)
-    t = np.empty_like(errors)
-    kernels.replicate_t(means, errors, t)
-    return t
-
-
-def _check_replicates(values: np.ndarray) -> None:
-    if values.ndim != 3 or values.shape[2] < 2:
-        raise InputError(
-            f"values must be [replicate, run, topic] with two topics or more, got {values.shape}"
-        )
-    if not all(np.isfinite(matrix).all() for matrix in values):
-        raise InputError("values must be complete; drop topics with missing scores first")
-
-
 def _result(
-    test: str,
     differences: Moments,
     statistic: np.ndarray,
     pvalue: np.ndarray,
@@ -306,7 +251,6 @@ def _result(
     pvalue[differences.flag == NO_DIFFERENCE] = 1.0
     pvalue[differences.flag == TOO_FEW] = np.nan
     return PairTests(
-        test=test,
         n=differences.n,
         difference=differences.mean,
         statistic=statistic,

@@ -12,44 +12,34 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
-from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.random import block_stream, blocks_of
-from steadyrank.errors import unknown_name
+from steadyrank.stats.anova.balanced import AnovaSource, table_lines
+from steadyrank.stats.anova.parts import Amount, Split
 from steadyrank.stats.inputs import (
     PAIR_BLOCK,
+    check_choice,
     check_open_unit,
-    check_pairs,
     check_samples,
     check_scores,
+    checked,
 )
 from steadyrank.stats.pairs import studentized_range
+from steadyrank.stats.pairs.kernels import permuted_ranges
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, PairTests
-from steadyrank.stats.pairs.tukey_kernels import permuted_ranges
+from steadyrank.stats.pairs.tests import in_threads
 
 WORDS_AT_ONCE = 1 << 19
 """Random words drawn at a time for the shuffles: 4 MiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnovaRow:
-    """One source of variation; `statistic` is F, and NaN with its p-value for the error."""
-
-    ss: float
-    df: int
-    ms: float
-    statistic: float
-    pvalue: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TwoWayAnova:
     """Runs x topics without replication, over the topics that every run has."""
 
-    run: AnovaRow
-    topic: AnovaRow
-    error: AnovaRow
+    run: AnovaSource
+    topic: AnovaSource
+    error: AnovaSource
     n_runs: int
     n_topics: int
     n_dropped: int
@@ -65,9 +55,6 @@ class TukeyTests:
     tests: PairTests
     intervals: np.ndarray
     """Low and high limit of each pair's difference, [pair, 2]."""
-    level: float
-    critical: float
-    """The studentised range that a significant pair exceeds."""
     anova: TwoWayAnova
 
 
@@ -91,7 +78,7 @@ def two_way_anova(scores: ArrayLike) -> TwoWayAnova:
     return _anova(*_complete(check_scores(scores)))
 
 
-def tukey_hsd(scores: ArrayLike, pairs: ArrayLike, *, level: float = 0.95) -> TukeyTests:
+def tukey_hsd(scores: ArrayLike, pairs: ArrayLike, *, confidence: float = 0.95) -> TukeyTests:
     """Tukey's honestly significant difference of each pair among all runs, paired by topic.
 
     q = |mean difference| / sqrt(MSE / n), with MSE the residual mean square of `two_way_anova`;
@@ -108,27 +95,25 @@ def tukey_hsd(scores: ArrayLike, pairs: ArrayLike, *, level: float = 0.95) -> Tu
     >>> result.tests.pvalue.round(4).tolist(), result.intervals.round(3).tolist()
     ([0.0948, 0.0029], [[-0.02, 0.22], [0.105, 0.345]])
     """
-    matrix = check_scores(scores)
-    chosen = check_pairs(pairs, len(matrix))
-    check_open_unit("level", level)
+    matrix, chosen = checked(scores, pairs)
+    check_open_unit("confidence", confidence)
     complete, n_dropped = _complete(matrix)
     anova = _anova(complete, n_dropped)
     difference, flag = _differences(complete, chosen, anova.flag)
     statistic, pvalue = np.zeros(len(chosen)), np.ones(len(chosen))
     statistic[flag == ZERO_VARIANCE], pvalue[flag == ZERO_VARIANCE] = np.inf, 0.0
     statistic[flag == TOO_FEW] = pvalue[flag == TOO_FEW] = np.nan
-    critical = half_width = np.nan
+    half_width = np.nan
     if anova.flag == "":
         scale = np.sqrt(anova.error.ms / anova.n_topics)
         statistic = np.abs(difference) / scale
         pvalue = studentized_range.survival_many(statistic, anova.n_runs, anova.error.df)
-        critical = studentized_range.critical_value(1.0 - level, anova.n_runs, anova.error.df)
+        critical = studentized_range.critical_value(1.0 - confidence, anova.n_runs, anova.error.df)
         half_width = critical * scale
         statistic[flag == NO_DIFFERENCE], pvalue[flag == NO_DIFFERENCE] = 0.0, 1.0
     elif anova.flag != TOO_FEW:
         half_width = 0.0
     tests = PairTests(
-        test="tukey_hsd",
         n=np.full(len(chosen), anova.n_topics),
         difference=difference,
         statistic=statistic,
@@ -137,9 +122,7 @@ def tukey_hsd(scores: ArrayLike, pairs: ArrayLike, *, level: float = 0.95) -> Tu
         method=f"Tukey HSD over {anova.n_runs} runs, two-way residual, {_dropped(n_dropped)}",
     )
     intervals = np.stack([difference - half_width, difference + half_width], axis=1)
-    return TukeyTests(
-        tests=tests, intervals=intervals, level=level, critical=float(critical), anova=anova
-    )
+    return TukeyTests(tests=tests, intervals=intervals, anova=anova)
 
 
 def randomized_tukey(
@@ -149,7 +132,7 @@ def randomized_tukey(
     n_samples: int = 10_000,
     seed: int = 0,
     mode: str = "sound",
-    level: float = 0.95,
+    confidence: float = 0.95,
     jobs: int | None = None,
 ) -> PairTests:
     """Randomised Tukey HSD: each topic's scores are dealt to the runs at random, all runs at once.
@@ -168,12 +151,10 @@ def randomized_tukey(
     >>> randomized_tukey(scores, [[0, 1]], seed=1).pvalue.round(2)
     array([0.12])
     """
-    matrix = check_scores(scores)
-    chosen = check_pairs(pairs, len(matrix))
-    check_open_unit("level", level)
+    matrix, chosen = checked(scores, pairs)
+    check_open_unit("confidence", confidence)
     check_samples(n_samples)
-    if mode not in ("sound", "paper"):
-        raise unknown_name("mode", mode, ["sound", "paper"])
+    check_choice("mode", mode, ("sound", "paper"))
     complete, n_dropped = _complete(matrix)
     too_few = TOO_FEW if min(complete.shape) < 2 else ""
     difference, flag = _differences(complete, chosen, too_few)
@@ -185,10 +166,9 @@ def randomized_tukey(
         least = np.abs(difference) - tolerance
         extreme = n_samples - np.searchsorted(ranges, least, side="left")
         pvalue = (1 + extreme) / (1 + n_samples) if mode == "sound" else extreme / n_samples
-        critical = _critical_range(ranges, 1.0 - level, mode)
+        critical = _critical_range(ranges, 1.0 - confidence, mode)
     formula = "(1 + extreme) / (1 + samples)" if mode == "sound" else "extreme / samples"
     return PairTests(
-        test="randomized_tukey",
         n=np.full(len(chosen), complete.shape[1]),
         difference=difference,
         statistic=np.abs(difference),
@@ -197,7 +177,6 @@ def randomized_tukey(
         method=f"randomised Tukey HSD over {len(complete)} runs, p = {formula}, ties counted, "
         f"{_dropped(n_dropped)}",
         n_samples=n_samples,
-        seed=seed,
         pvalue_error=np.sqrt(pvalue * (1.0 - pvalue) / n_samples),
         half_width=np.full(len(chosen), critical),
     )
@@ -224,15 +203,23 @@ def _dropped(n_dropped: int) -> str:
 def _anova(complete: np.ndarray, n_dropped: int) -> TwoWayAnova:
     n_runs, n_topics = complete.shape
     dfs = n_runs - 1, n_topics - 1, (n_runs - 1) * (n_topics - 1)
-    if n_runs < 2 or n_topics < 2:
-        rows = [_row(np.nan, max(df, 0), np.nan, 0) for df in dfs]
-        flag = TOO_FEW
-    else:
-        rows, flag = _anova_rows(complete, dfs)
+    sums, flag = [np.nan] * 3, TOO_FEW
+    if n_runs >= 2 and n_topics >= 2:
+        sums, flag = _sums_of_squares(complete, dfs)
+    amounts = [Amount(float(ss), max(df, 0)) for ss, df in zip(sums, dfs, strict=True)]
+    error = amounts[2]
+    split = Split(
+        effects={"run": amounts[0], "topic": amounts[1]},
+        home={"run": "error", "topic": "error"},
+        errors={"error": error},
+        error=error,
+        total=Amount(float(sum(sums)), complete.size - 1),
+    )
+    run, topic = table_lines(split, "topic", None)[:2]
     return TwoWayAnova(
-        run=rows[0],
-        topic=rows[1],
-        error=rows[2],
+        run=run,
+        topic=topic,
+        error=AnovaSource(source="error", ss=error.ss, df=error.df, ms=error.ms),
         n_runs=n_runs,
         n_topics=n_topics,
         n_dropped=n_dropped,
@@ -240,35 +227,19 @@ def _anova(complete: np.ndarray, n_dropped: int) -> TwoWayAnova:
     )
 
 
-def _anova_rows(complete: np.ndarray, dfs: tuple[int, int, int]) -> tuple[list[AnovaRow], str]:
+def _sums_of_squares(complete: np.ndarray, dfs: tuple[int, int, int]) -> tuple[list[float], str]:
+    """Of runs, topics and the rest, 0 where these are only rounding; and their flag."""
     n_runs, n_topics = complete.shape
     centred = complete - complete.mean()
     centred -= centred.mean()
     runs, topics = centred.mean(axis=1), centred.mean(axis=0)
     residual = centred - runs[:, None] - topics
     none = CONSTANT * max(1.0, float(np.abs(complete).max()))
-    ss = [n_topics * (runs**2).sum(), n_runs * (topics**2).sum(), (residual**2).sum()]
-    flag = ""
-    if np.sqrt(ss[2] / dfs[2]) <= none:
-        small = [np.sqrt(each / df) <= none for each, df in zip(ss, dfs, strict=True)]
-        ss = [0.0 if tiny else each for tiny, each in zip(small, ss, strict=True)]
-        flag = ZERO_VARIANCE if ss[0] > 0.0 else NO_DIFFERENCE
-    error = ss[2] / dfs[2]
-    rows = [_row(each, df, error, dfs[2]) for each, df in zip(ss[:2], dfs[:2], strict=True)]
-    return [*rows, _row(ss[2], dfs[2], np.nan, 0)], flag
-
-
-def _row(ss: float, df: int, error: float, df_error: int) -> AnovaRow:
-    """A source with its F against the mean square `error`; NaN where that is NaN."""
-    ms = ss / df if df else np.nan
-    if np.isnan(error):
-        f = p = np.nan
-    elif error > 0.0:
-        f = ms / error
-        p = stats.f.sf(f, df, df_error)
-    else:
-        f, p = (np.inf, 0.0) if ms > 0.0 else (0.0, 1.0)
-    return AnovaRow(ss=float(ss), df=df, ms=float(ms), statistic=float(f), pvalue=float(p))
+    sums = [n_topics * (runs**2).sum(), n_runs * (topics**2).sum(), (residual**2).sum()]
+    if np.sqrt(sums[2] / dfs[2]) > none:
+        return sums, ""
+    sums = [0.0 if np.sqrt(ss / df) <= none else ss for ss, df in zip(sums, dfs, strict=True)]
+    return sums, ZERO_VARIANCE if sums[0] > 0.0 else NO_DIFFERENCE
 
 
 def _differences(
@@ -285,13 +256,10 @@ def _differences(
             difference[block] = z.mean(axis=1)
             same = np.abs(z).max(axis=1) <= none
             flag[block][same] = NO_DIFFERENCE
-            flag[block][~same] = ZERO_VARIANCE if family_flag in _NO_ERROR else ""
+            flag[block][~same] = ZERO_VARIANCE if family_flag else ""
     if family_flag == TOO_FEW:
         flag[:] = TOO_FEW
     return difference, flag
-
-
-_NO_ERROR = (NO_DIFFERENCE, ZERO_VARIANCE)
 
 
 def _sampled_ranges(
@@ -305,10 +273,8 @@ def _sampled_ranges(
         block, first, stop = task
         return _block_ranges(by_topic, block_stream(seed, "tukey", block), stop - first)
 
-    with workers(jobs=jobs) as threads:
-        blocks = map_in_order(one_block, blocks_of(n_samples), threads)
-    ranges: np.ndarray = np.concatenate(blocks) / by_topic.shape[0]
-    return ranges
+    blocks = in_threads(one_block, blocks_of(n_samples), jobs=jobs)
+    return np.asarray(np.concatenate(blocks) / by_topic.shape[0])
 
 
 def _block_ranges(by_topic: np.ndarray, stream: np.random.Generator, size: int) -> np.ndarray:

@@ -14,7 +14,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.stats.inputs import check_choice
 from steadyrank.stats.planning import design
 
 Method = Literal["anova", "ttest", "interval"]
@@ -41,7 +42,7 @@ class Demands:
     """Over which alpha is kept, by Bonferroni's bound; 1 for ANOVA."""
 
     @property
-    def level(self) -> float:
+    def comparison_alpha(self) -> float:
         """Of a single comparison."""
         return self.alpha / self.comparisons
 
@@ -62,15 +63,21 @@ class Demands:
 
     def _topics_for_width(self, width: float, variance: float) -> int:
         if self.formula == "nagata":
-            return design.nagata_topics_for_width(width, variance, alpha=self.level)
-        return design.topics_for_width(width, variance, paired=self.paired, alpha=self.level)
+            return design.nagata_topics_for_width(width, variance, alpha=self.comparison_alpha)
+        return design.topics_for_width(
+            width, variance, paired=self.paired, alpha=self.comparison_alpha
+        )
 
     def power(self, variance: float, n_topics: float) -> float:
         """Exact power of that many topics; NaN without a minimum difference."""
         if self.minimum_difference is None:
             return math.nan
         return design.range_power(
-            self.minimum_difference, variance, n_topics, alpha=self.level, **self._layout()
+            self.minimum_difference,
+            variance,
+            n_topics,
+            alpha=self.comparison_alpha,
+            **self._layout(),
         )
 
     def smallest_difference(self, variance: float, n_topics: float) -> float:
@@ -86,13 +93,15 @@ class Demands:
         """Of the interval of the difference of two systems; NaN for ANOVA."""
         if self.method == "anova":
             return math.nan
-        return design.expected_width(variance, n_topics, paired=self.paired, alpha=self.level)
+        return design.expected_width(
+            variance, n_topics, paired=self.paired, alpha=self.comparison_alpha
+        )
 
     def _layout(self) -> dict[str, Any]:
         return {"systems": self.systems, "paired": self.paired}
 
     def _rates(self) -> dict[str, Any]:
-        return {"alpha": self.level, "beta": self.beta}
+        return {"alpha": self.comparison_alpha, "beta": self.beta}
 
 
 def _wanted(value: float | None) -> float:
@@ -115,9 +124,8 @@ def check_demands(
     comparisons: Any = 1,
 ) -> Demands:
     """Demands that make sense; with `topics`, what these must show may be left open."""
-    for what, value, known in (("method", method, Method), ("formula", formula, Formula)):
-        if value not in get_args(known):
-            raise unknown_name(what, str(value), get_args(known))
+    check_choice("method", method, get_args(Method))
+    check_choice("formula", formula, get_args(Formula))
     design.check_rates(check_number("alpha", alpha), check_number("beta", beta))
     if method == "anova" and paired is not None:
         raise InputError(
@@ -126,7 +134,8 @@ def check_demands(
     if method != "interval" and width is not None:
         raise InputError(f"a width is planned by method interval, not by {method}")
     _check_aim(method, minimum_difference, width, topics)
-    _check_family(method, comparisons)
+    if method == "anova" and check_comparisons(comparisons) > 1:
+        raise InputError("ANOVA is one test of all systems: comparisons are for ttest and interval")
     return Demands(
         method=method,
         formula=formula,
@@ -166,20 +175,18 @@ MOST_COMPARISONS = 10**9
 """More leave a level that no test is used at, nor its distribution computed to."""
 
 
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
 def check_comparisons(comparisons: Any) -> int:
     """A number of comparisons that are corrected together."""
-    is_whole = isinstance(comparisons, (int, np.integer)) and not isinstance(comparisons, bool)
-    if not is_whole or not 1 <= comparisons <= MOST_COMPARISONS:
+    if not _is_whole(comparisons) or not 1 <= comparisons <= MOST_COMPARISONS:
         raise InputError(
             f"comparisons must be a whole number from 1 to {MOST_COMPARISONS:,}, got "
             f"{comparisons!r}"
         )
     return int(comparisons)
-
-
-def _check_family(method: str, comparisons: Any) -> None:
-    if method == "anova" and check_comparisons(comparisons) > 1:
-        raise InputError("ANOVA is one test of all systems: comparisons are for ttest and interval")
 
 
 def _check_systems(method: str, systems: Any) -> int:
@@ -212,7 +219,6 @@ def check_positive(name: str, value: Any) -> float:
 
 def check_whole(name: str, value: Any) -> int:
     """A number of topics or systems: whole, at least 2."""
-    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not is_whole or not 2 <= value <= design.MOST_TOPICS:
+    if not _is_whole(value) or not 2 <= value <= design.MOST_TOPICS:
         raise InputError(f"{name} must be a whole number from 2 on, got {value!r}")
     return int(value)

@@ -65,38 +65,20 @@ def needed_topics(
 ) -> NeededTopics:
     """Topics with which a paired t test shows differences that were observed on n topics.
 
-    Parameters
-    ----------
-    difference, variance, n
-        Observed mean difference, variance of the differences by topic (ddof 1) and number of
-        topics of each pair; they broadcast.
-    alpha
-        Level of one comparison, two-sided. For k comparisons that are corrected together, give
-        the family's level over k: that suffices whatever stepdown correction decides in the end.
-    beta
-        Chance to miss the difference: the power is 1 - beta.
-    confidence
-        Of the interval of each pair.
+    `variance` is that of the differences by topic (ddof 1); the arguments broadcast. `alpha` is the
+    level of one comparison, two-sided: for k comparisons that are corrected together, give the
+    family's over k, which suffices whatever stepdown correction decides in the end. `confidence`
+    is that of the interval of each pair.
 
-    Returns
-    -------
-    NeededTopics
-        The smallest whole numbers >= 2, and their intervals.
-
-    Notes
-    -----
     The number depends on the standardised difference delta = difference / sd alone. The statistic
     t = sqrt(n) difference / sd follows the noncentral t law with noncentrality sqrt(n) delta, which
     gives an exact interval of delta for normal differences; the topics at its ends are the
     interval. If it holds 0, no number of topics is certain to suffice: the upper end is infinite,
     and what the observed difference would take is no estimate of anything (of 0.001 with the
     variance below, 197,000 topics). Without a difference or any variance no number suffices; of a
-    difference without variance two topics do.
+    difference without variance two topics do. Do not read it as a promise: runs picked because
+    they came out on top differ less than observed.
 
-    Do not read it as a promise: runs picked because they came out on top differ less than observed.
-
-    Examples
-    --------
     >>> needed = needed_topics([0.02, 0.05], 0.025, 50)
     >>> needed.topics.tolist(), needed.low.tolist(), needed.high.tolist()
     ([493.0, 81.0], [51.0, 24.0], [inf, 8404.0])
@@ -118,7 +100,8 @@ def needed_topics(
     least, most = _standardised_limits(standardised, size, tail)
     most = np.where((gap == 0.0) & (spread == 0.0) & known, 0.0, most)
     topics, low, high = (
-        _sizes(each.ravel(), alpha, beta).reshape(gap.shape) for each in (standardised, most, least)
+        _sizes(delta.ravel(), alpha, beta).reshape(gap.shape)
+        for delta in (standardised, most, least)
     )
     return NeededTopics(topics=topics, low=low, high=high)
 

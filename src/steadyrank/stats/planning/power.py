@@ -31,7 +31,7 @@ def t_power(difference: ArrayLike, sd: ArrayLike, n: ArrayLike, alpha: float = 0
     """
     check_open_unit("alpha", alpha)
     shift, spread, size = (
-        np.asarray(each, dtype=np.float64) for each in np.broadcast_arrays(difference, sd, n)
+        np.asarray(values, dtype=np.float64) for values in np.broadcast_arrays(difference, sd, n)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = np.where((spread == 0.0) & (shift == 0.0), np.nan, np.abs(shift) / spread)
@@ -57,9 +57,9 @@ def smallest_difference(
     """
     check_open_unit("alpha", alpha)
     check_open_unit("power", power)
-    spread, size = (np.asarray(each, dtype=np.float64) for each in np.broadcast_arrays(sd, n))
+    spread, size = (np.asarray(values, dtype=np.float64) for values in np.broadcast_arrays(sd, n))
     sizes, place = np.unique(size, return_inverse=True)
-    effects = np.array([_smallest_effect(each, alpha, power) for each in sizes])
+    effects = np.array([_smallest_effect(n_topics, alpha, power) for n_topics in sizes])
     return np.asarray(spread * effects[place.reshape(size.shape)])
 
 
@@ -69,7 +69,7 @@ def _power(effect: np.ndarray, n: np.ndarray, alpha: float) -> np.ndarray:
     known = (n >= 2.0) & ~np.isnan(effect)
     for size in np.unique(n[known]):
         here = known & (n == size)
-        power[here] = [_power_at(each, size, alpha) for each in effect[here]]
+        power[here] = [_power_at(standardised, size, alpha) for standardised in effect[here]]
     return power
 
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from steadyrank.errors import InputError
-from steadyrank.stats.inputs import PAIR_BLOCK, check_pairs, check_scores, pair_moments
+from steadyrank.stats.inputs import PAIR_BLOCK, checked, pair_moments
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, ZERO_VARIANCE, degenerate_flags
 
 
@@ -45,8 +45,10 @@ def error_rate(
 def approximate_error_rate(difference: ArrayLike, variance: ArrayLike, n: ArrayLike) -> np.ndarray:
     """Eq. 13, which decays exponentially in n: exp(-(2/pi) difference² n / variance) / 2.
 
-    It rests on `williams_normal` and is below `error_rate` by 0.0058 at most; where the rate is
-    tiny, it is too small by orders of magnitude.
+    It rests on Williams' Phi(z) = (1 + sqrt(1 - exp(-2 z² / pi))) / 2 for z >= 0 (Annals of
+    Mathematical Statistics 17, 1946; eq. 12 of the paper prints a 2 for a 4, with which eq. 13
+    would not follow) and is below `error_rate` by 0.0058 at most; where the rate is tiny, it is too
+    small by orders of magnitude.
 
     >>> approximate_error_rate(0.03, 0.025, [50, 100]).round(4).tolist()
     [0.159, 0.0505]
@@ -89,22 +91,15 @@ def topics_for_error_rate(
     >>> topics_for_error_rate(0.03, 0.025, 0.05).item()
     106.0
     """
-    wrong = rate / (1.0 + np.sqrt(1.0 - 2.0 * _checked_rate(rate)))
-    return _sizes_for(difference, variance, float(ndtri(wrong)))
-
-
-def williams_normal(z: ArrayLike) -> np.ndarray:
-    """Williams' approximation of Phi(z) for z >= 0: (1 + sqrt(1 - exp(-2 z² / pi))) / 2.
-
-    So erf(x) is close to sqrt(1 - exp(-4 x² / pi)); eq. 12 of the paper prints a 2 for the 4, with
-    which its eq. 13 would not follow. Reference: Williams, Annals of Mathematical
-    Statistics 17, 1946.
-
-    >>> williams_normal([0, 1, 2]).round(4).tolist()
-    [0.5, 0.8431, 0.98]
-    """
-    square = np.asarray(z, np.float64) ** 2
-    return np.asarray(0.5 * (1.0 + np.sqrt(-np.expm1(-2.0 / np.pi * square))))
+    if not 0.0 < rate < 0.5:
+        raise InputError(
+            f"an error rate to reach lies strictly between 0 and 0.5 (a coin's), got {rate}"
+        )
+    quantile = float(ndtri(rate / (1.0 + np.sqrt(1.0 - 2.0 * rate))))
+    with np.errstate(divide="ignore"):
+        size = (quantile / _standardised(difference, variance, 1.0)) ** 2
+    # A size that only rounding put above a whole number is that number.
+    return np.asarray(np.maximum(1.0, np.ceil(size * (1.0 - 1e-12))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -130,8 +125,7 @@ def pair_variances(scores: ArrayLike, pairs: ArrayLike) -> PairVariances:
     >>> variances.covariance.round(4).tolist(), variances.variance.round(4).tolist()
     ([0.015], [0.0033])
     """
-    matrix = check_scores(scores)
-    chosen = check_pairs(pairs, len(matrix))
+    matrix, chosen = checked(scores, pairs)
     n = np.zeros(len(chosen), np.int64)
     difference, sd, largest, variance_a, variance_b = np.empty((5, len(chosen)))
     for start in range(0, len(chosen), PAIR_BLOCK):
@@ -173,20 +167,3 @@ def _check_sizes(*sizes: np.ndarray) -> None:
     for size in sizes:
         if (size <= 0.0).any():
             raise InputError(f"a number of topics is above 0, got {size.min():g}")
-
-
-def _checked_rate(rate: float) -> float:
-    if not 0.0 < rate < 0.5:
-        raise InputError(
-            f"an error rate to reach lies strictly between 0 and 0.5 (a coin's), got {rate}"
-        )
-    return float(rate)
-
-
-def _sizes_for(difference: ArrayLike, variance: ArrayLike, quantile: float) -> np.ndarray:
-    """The smallest whole n with |difference| / sqrt(variance / n) >= |quantile|."""
-    z = _standardised(difference, variance, 1.0)
-    with np.errstate(divide="ignore"):
-        size = (quantile / z) ** 2
-    # A size that only rounding put above a whole number is that number.
-    return np.asarray(np.maximum(1.0, np.ceil(size * (1.0 - 1e-12))))

@@ -88,10 +88,6 @@ class FacetComponents:
         """The smallest number of topics with Phi >= level; infinite where there is none."""
         return self._topics(1, level, n_instances)
 
-    def draws(self, *, n_draws: int = N_DRAWS, rng: Rng = 0) -> PivotalDraws:
-        """What the components may be, given these mean squares: for intervals."""
-        return pivotal_draws(self, n_draws=n_draws, rng=rng)
-
     def _coefficient(self, kind: int, n_topics: float, n_instances: float) -> float:
         parts = self._errors()[kind]
         return float(_coefficients(self.variance["system"], parts, n_topics, n_instances))

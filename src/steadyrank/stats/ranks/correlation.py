@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steadyrank.compute.executors import map_in_order, workers
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError
+from steadyrank.stats.inputs import check_choice
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks import kernels
 
@@ -186,9 +187,7 @@ def tau_ap(estimate: ArrayLike, reference: ArrayLike, *, ties: str = "a") -> Ran
     >>> round(tau_ap([4, 3, 1, 2], [4, 3, 2, 1]).value, 4)
     0.7778
     """
-    rows = _two_rankings(estimate, reference)
-    pairwise = pairwise_tau_and_tau_ap(rows, ties=ties)
-    return _ap_result(rows, pairwise.tau_ap_first, f"tau_AP of the estimate, ties {ties!r}")
+    return _ap_result(estimate, reference, ties, "tau_ap_first", "tau_AP of the estimate")
 
 
 def symmetric_tau_ap(a: ArrayLike, b: ArrayLike, *, ties: str = "a") -> RankCorrelation:
@@ -206,9 +205,7 @@ def symmetric_tau_ap(a: ArrayLike, b: ArrayLike, *, ties: str = "a") -> RankCorr
     >>> round(symmetric_tau_ap([3, 1, 2, 4], [4, 3, 2, 1]).value, 4)
     -0.2222
     """
-    rows = _two_rankings(a, b)
-    pairwise = pairwise_tau_and_tau_ap(rows, ties=ties)
-    return _ap_result(rows, pairwise.tau_ap, f"tau_AP, mean of both directions, ties {ties!r}")
+    return _ap_result(a, b, ties, "tau_ap", "tau_AP, mean of both directions")
 
 
 def correlations(scores: ArrayLike, *, coefficient: str = "tau", ties: str = "a") -> np.ndarray:
@@ -262,7 +259,9 @@ def pairwise_tau_and_tau_ap(values: ArrayLike, *, ties: str = "a") -> PairCorrel
     stack = array.reshape(prod(lead), n_measures, n)
     pairs = n_measures * (n_measures - 1) // 2
     tau, forward, backward = np.empty((3, len(stack), pairs))
-    kernels.pair_correlations(stack, _orders(stack), int(ties == "a"), tau, forward, backward)
+    kernels.pair_correlations(
+        stack, np.argsort(-stack, axis=-1), int(ties == "a"), tau, forward, backward
+    )
     return PairCorrelations(
         tau=tau.reshape(*lead, pairs),
         tau_ap_first=forward.reshape(*lead, pairs),
@@ -270,15 +269,13 @@ def pairwise_tau_and_tau_ap(values: ArrayLike, *, ties: str = "a") -> PairCorrel
     )
 
 
-def _ap_result(rows: np.ndarray, values: np.ndarray, method: str) -> RankCorrelation:
-    value, n = float(values[0]), rows.shape[1]
+def _ap_result(
+    a: ArrayLike, b: ArrayLike, ties: str, direction: str, words: str
+) -> RankCorrelation:
+    rows = _two_rankings(a, b)
+    value, n = float(getattr(pairwise_tau_and_tau_ap(rows, ties=ties), direction)[0]), rows.shape[1]
     flag = few_items_flag(n) if np.isnan(value) else ""
-    return RankCorrelation(value=value, n=n, method=method, flag=flag)
-
-
-def _orders(values: np.ndarray) -> np.ndarray:
-    """Systems from the best down, along the last axis; ties in any order."""
-    return np.argsort(-values, axis=-1)
+    return RankCorrelation(value=value, n=n, method=f"{words}, ties {ties!r}", flag=flag)
 
 
 def few_items_flag(n: int) -> str:
@@ -314,9 +311,3 @@ def check_array(name: str, values: ArrayLike, ndim: int) -> np.ndarray:
     if np.ndim(values) != ndim:
         raise InputError(f"{name}: expected {ndim} dimensions, got shape {np.shape(values)}")
     return array
-
-
-def check_choice(kind: str, name: str, known: tuple[str, ...]) -> None:
-    """Refuse a name that is not known."""
-    if name not in known:
-        raise unknown_name(kind, name, known)

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
-from threadpoolctl import threadpool_limits
 
-from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit, check_samples, check_scores
 from steadyrank.stats.pairs.kernels import topic_weights
 from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW
+from steadyrank.stats.pairs.tests import in_threads
 from steadyrank.stats.ranks.correlation import few_items_flag, pair_of, pairwise_tau_and_tau_ap
 
 
@@ -25,7 +24,7 @@ class TauInterval:
     tau: float
     low: float
     high: float
-    level: float
+    confidence: float
     n: int
     """Systems in the rankings."""
     method: str
@@ -40,7 +39,7 @@ class TauInterval:
     seed: int | None = None
 
 
-def kendall_interval(tau: float, n: int, *, level: float = 0.95) -> TauInterval:
+def kendall_interval(tau: float, n: int, *, confidence: float = 0.95) -> TauInterval:
     """The normal interval that papers print: tau ± z sqrt(2 (2n + 5)/(9 n (n - 1))), n systems.
 
     The standard error is the one that holds if the rankings are unrelated (tau = 0), so that a
@@ -53,17 +52,17 @@ def kendall_interval(tau: float, n: int, *, level: float = 0.95) -> TauInterval:
     >>> round(interval.low, 3), round(interval.high, 3)
     (0.649, 1.059)
     """
-    check_open_unit("level", level)
+    check_open_unit("confidence", confidence)
     if n < 2:
         raise InputError(f"an interval for tau needs at least 2 systems, got n = {n}")
     if not -1.0 <= tau <= 1.0:
         raise InputError(f"tau must lie between -1 and 1, got {tau}")
-    half_width = float(ndtri(0.5 + 0.5 * level) * np.sqrt(2 * (2 * n + 5) / (9 * n * (n - 1))))
+    half_width = float(ndtri(0.5 + 0.5 * confidence) * np.sqrt(2 * (2 * n + 5) / (9 * n * (n - 1))))
     return TauInterval(
         tau=float(tau),
         low=tau - half_width,
         high=tau + half_width,
-        level=level,
+        confidence=confidence,
         n=n,
         method="normal, standard error under the hypothesis tau = 0",
     )
@@ -73,7 +72,7 @@ def bootstrap_tau_interval(
     scores_a: ArrayLike,
     scores_b: ArrayLike,
     *,
-    level: float = 0.95,
+    confidence: float = 0.95,
     n_samples: int = 2000,
     seed: int = 0,
     jobs: int | None = None,
@@ -98,7 +97,7 @@ def bootstrap_tau_interval(
     >>> interval.tau, interval.low, interval.high
     (1.0, 1.0, 1.0)
     """
-    check_open_unit("level", level)
+    check_open_unit("confidence", confidence)
     check_samples(n_samples)
     both = pair_of(check_scores(scores_a), check_scores(scores_b))
     complete = both[:, :, ~np.isnan(both).any(axis=(0, 1))]
@@ -109,13 +108,13 @@ def bootstrap_tau_interval(
     low = high = bias = float("nan")
     if taus.size:
         bias = float(taus.mean()) - tau
-        tails = np.quantile(taus, [0.5 - 0.5 * level, 0.5 + 0.5 * level]) - bias
+        tails = np.quantile(taus, [0.5 - 0.5 * confidence, 0.5 + 0.5 * confidence]) - bias
         low, high = np.clip(tails, -1.0, 1.0).tolist()
     return TauInterval(
         tau=tau,
         low=low,
         high=high,
-        level=level,
+        confidence=confidence,
         n=complete.shape[1],
         method=f"bootstrap over topics, {n_samples} resamples, quantiles centred at tau",
         flag="" if taus.size else TOO_FEW if n_topics < 2 else few_items_flag(complete.shape[1]),
@@ -141,9 +140,7 @@ def _resampled_taus(
         topic_weights(drawn, weights)
         return _taus_of_means(complete, weights)
 
-    # One thread in BLAS: how it splits a product may change the last bits.
-    with threadpool_limits(1, user_api="blas"), workers(jobs=jobs) as threads:
-        taus = np.concatenate(map_in_order(one_block, blocks_of(n_samples), threads))
+    taus = np.concatenate(in_threads(one_block, blocks_of(n_samples), jobs=jobs))
     return np.asarray(taus[~np.isnan(taus)])
 
 

@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError
+from steadyrank.stats.inputs import check_choice
 
 Weights = Literal["none", "linear", "quadratic"]
 _POWER = {"none": 0, "linear": 1, "quadratic": 2}
@@ -43,8 +44,7 @@ def cohen_kappa(first: Any, second: Any, *, weights: Weights = "none") -> float:
     grades = np.asarray(first), np.asarray(second)
     if grades[0].ndim != 1 or grades[0].shape != grades[1].shape or not len(grades[0]):
         raise InputError("two lists of grades of the same documents are needed, of one length")
-    if weights not in _POWER:
-        raise unknown_name("weights", weights, _POWER)
+    check_choice("weights", weights, _POWER)
     levels, places = np.unique(np.concatenate(grades), return_inverse=True)
     rows, columns = np.split(places.reshape(-1), 2)
     observed = np.zeros((len(levels), len(levels)))

@@ -49,7 +49,7 @@ class AgreeResult:
     mode: Mode
     strata: Strata
     """What F is taken against, in mode paper."""
-    n_resamples: int
+    n_interval_samples: int
     """Resamples of topics and systems behind the intervals of effect sizes."""
     seed: int
     tau: np.ndarray
@@ -83,7 +83,7 @@ class AgreeResult:
     @property
     def note(self) -> str:
         """What the tests or the intervals of the tables mean."""
-        return note_of(self.mode, self.strata, self.n_resamples)
+        return note_of(self.mode, self.strata, self.n_interval_samples)
 
     def anova_rows(self, coefficient: Coefficient | None = None) -> list[dict[str, Any]]:
         """One dictionary per source: the table with the intervals of omega squared."""

@@ -133,8 +133,8 @@ def _effects_table(result: AgreeResult, anova: Anova) -> Table:
     ]
     header = ["source", "omega squared", f"{result.confidence:.0%} interval", "effect"]
     caption = (
-        f"{result.caption()} Intervals: {result.n_resamples} resamples of topics and runs; one "
-        "that begins at 0 is compatible with no effect."
+        f"{result.caption()} Intervals: {result.n_interval_samples} resamples of topics and runs; "
+        "one that begins at 0 is compatible with no effect."
     )
     return table("measure-anova", caption, header, rows)
 

@@ -66,7 +66,7 @@ def agree(
     mode: Mode = "sound",
     strata: Strata | None = None,
     power: Power | None = None,
-    n_resamples: int = RESAMPLES,
+    n_interval_samples: int = RESAMPLES,
     jobs: int | None = None,
     scheduler: str | None = None,
     executor: Executor | None = None,
@@ -107,7 +107,7 @@ def agree(
         them makes the samples independent data.
     power : str, optional
         Adds observed power, "observed" or "omega".
-    n_resamples : int
+    n_interval_samples : int
         Resamples of topics and systems behind the intervals of effect sizes; 0 for none.
     jobs, scheduler, executor : optional
         Threads; the address of a Dask scheduler; or any `concurrent.futures.Executor`.
@@ -136,7 +136,7 @@ def agree(
     True
     """
     seed = seed_from(rng)
-    _check(n_samples, n_resamples, confidence)
+    _check(n_samples, n_interval_samples, confidence)
     _check_choices(coefficient, reference, mode, strata, power)
     chosen = scores_in_order(
         scores if measures is None else scores.select(measures=measures), runs=True
@@ -151,12 +151,12 @@ def agree(
     _check_order(likeness, chosen.measures)
     pairs = all_pairs(n_measures)
     single = len(pairs) * len(sizes["topic_sizes"]) * len(sizes["system_sizes"]) == 1
-    n_resamples = 0 if mode == "paper" or single else n_resamples
+    n_interval_samples = 0 if mode == "paper" or single else n_interval_samples
     correlations = sample_correlations(
         values,
         **sizes,
         n_samples=n_samples,
-        n_resamples=n_resamples,
+        n_resamples=n_interval_samples,
         ties=ties,
         seed=seed,
         jobs=jobs,
@@ -182,7 +182,7 @@ def agree(
         confidence=confidence,
         mode=mode,
         strata=strata,
-        n_resamples=n_resamples,
+        n_interval_samples=n_interval_samples,
         seed=seed,
         tau=samples["tau"],
         tau_ap=samples["tau_ap"],
@@ -192,13 +192,14 @@ def agree(
     )
 
 
-def _check(n_samples: Any, n_resamples: Any, confidence: float) -> None:
+def _check(n_samples: Any, n_interval_samples: Any, confidence: float) -> None:
     if not isinstance(n_samples, (int, np.integer)) or n_samples < 2:
         raise InputError(f"n_samples must be a whole number from 2 on, got {n_samples!r}")
-    if not isinstance(n_resamples, (int, np.integer)) or 0 != n_resamples < LEAST_RESAMPLES:
+    is_whole = isinstance(n_interval_samples, (int, np.integer))
+    if not is_whole or 0 != n_interval_samples < LEAST_RESAMPLES:
         raise InputError(
-            f"n_resamples must be a whole number from {LEAST_RESAMPLES} on, or 0 for no "
-            f"intervals, got {n_resamples!r}"
+            f"n_interval_samples must be a whole number from {LEAST_RESAMPLES} on, or 0 for no "
+            f"intervals, got {n_interval_samples!r}"
         )
     check_open_unit("confidence", confidence)
 

@@ -39,7 +39,7 @@ def agree_json(result: AgreeResult) -> dict[str, Any]:
         "power_convention": result.anova.power if result.anova else None,
         "mode": result.mode,
         "strata": result.strata,
-        "n_resamples": result.n_resamples,
+        "n_resamples": result.n_interval_samples,
         "swaps": [[_pair(result, p) for p in swap] for swap in result.swaps.tolist()],
         "likeness": {
             "tau": like.tau,

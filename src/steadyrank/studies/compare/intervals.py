@@ -57,7 +57,7 @@ def pair_intervals(
         return limits, "simultaneous, max-t" if together else "simultaneous, Tukey"
     resampled: Any = {"n_samples": n_samples, "seed": seed, "jobs": jobs}
     own: dict[str, tuple[Callable[[], np.ndarray], str]] = {
-        "t": (lambda: t_intervals(matrix, pairs, level=1 - level).limits, "Student's t"),
+        "t": (lambda: t_intervals(matrix, pairs, confidence=1 - level), "Student's t"),
         "wilcoxon": (
             lambda: inverted.hodges_lehmann_limits(matrix, pairs, alpha=level),
             "Hodges–Lehmann, of the pseudomedian",
@@ -94,11 +94,11 @@ def _asked_intervals(
     if level == 0.0:
         return np.tile([-np.inf, np.inf], (len(pairs), 1)), words
     if kind == "t":
-        limits = t_intervals(matrix, pairs, level=1 - level).limits
+        limits = t_intervals(matrix, pairs, confidence=1 - level)
         return limits, f"Student's t ({words})"
     limits = bootstrap_intervals(
-        matrix, pairs, kind=kind, level=1 - level, n_samples=n_samples, seed=seed, jobs=jobs
-    ).limits
+        matrix, pairs, kind=kind, confidence=1 - level, n_samples=n_samples, seed=seed, jobs=jobs
+    )
     return limits, f"{kind} bootstrap ({words})"
 
 

@@ -287,13 +287,13 @@ def _run_test(
     resampled: dict[str, Callable[..., PairTests]] = {
         "randomization": randomization,
         "bootstrap": functools.partial(studentized_bootstrap, alternative=alternative),
-        "randomized-tukey": functools.partial(_tukey_by_name, names, level=1 - alpha),
+        "randomized-tukey": functools.partial(_tukey_by_name, names, confidence=1 - alpha),
     }
     return resampled[test](matrix, pairs, n_samples=n_samples, seed=seed, mode=mode, jobs=jobs)
 
 
 def _tukey(matrix: np.ndarray, pairs: np.ndarray, *, alpha: float) -> PairTests:
-    tukey = tukey_hsd(matrix, pairs, level=1 - alpha)
+    tukey = tukey_hsd(matrix, pairs, confidence=1 - alpha)
     half_width = 0.5 * (tukey.intervals[:, 1] - tukey.intervals[:, 0])
     return replace(tukey.tests, half_width=half_width)
 

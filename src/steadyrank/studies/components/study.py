@@ -26,7 +26,7 @@ from steadyrank.notebook import shown_by
 from steadyrank.stats.anova.balanced import Anova, Power, anova, crossed_strata
 from steadyrank.stats.anova.main_effects import MainEffect, tukey_main_effect
 from steadyrank.stats.anova.parts import balanced_layout
-from steadyrank.stats.anova.unbalanced import type_three_with_pairs
+from steadyrank.stats.anova.unbalanced import type_three
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.words import by_number
 
@@ -284,7 +284,7 @@ def _balanced(
         strata=crossed_strata(BLOCK, names) if strata == "topic" else (),
         power=power,
     )
-    return table, {name: tukey_main_effect(table, name, level=confidence) for name in names}
+    return table, {name: tukey_main_effect(table, name, confidence=confidence) for name in names}
 
 
 def _type_three(
@@ -303,8 +303,13 @@ def _type_three(
     n_runs, n_topics = matrix.shape
     columns: dict[str, Any] = {name: np.repeat(scores.run_info[name], n_topics) for name in names}
     columns[BLOCK] = np.tile(np.arange(n_topics), n_runs)
-    return type_three_with_pairs(
-        matrix.reshape(-1), columns, effects=effects, block=BLOCK, power=power, level=confidence
+    return type_three(
+        matrix.reshape(-1),
+        columns,
+        effects=effects,
+        block=BLOCK,
+        power=power,
+        confidence=confidence,
     )
 
 

@@ -153,7 +153,7 @@ def _inflation(
 def _posterior(pair: SystemPair, model: MixedModel, settings: Settings) -> Posterior:
     drawn = posterior(
         model,
-        level=1.0 - settings.alpha,
+        confidence=1.0 - settings.alpha,
         n_draws=settings.n_draws,
         seed=settings.seed,
         jobs=settings.jobs,

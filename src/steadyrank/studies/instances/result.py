@@ -228,7 +228,7 @@ class InstancesResult:
             else {
                 "mean": float(posterior.mean[-1]),
                 "hpd": self.hpd,
-                "level": posterior.level,
+                "level": posterior.confidence,
                 "pvalue": float(posterior.pvalue[-1]),
                 "converged": posterior.converged,
                 "n_draws": posterior.n_draws,

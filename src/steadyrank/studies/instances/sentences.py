@@ -138,7 +138,7 @@ def hpd_words(result: InstancesResult, digits: int = 4) -> str:
     low, high = result.hpd
     alone = " of this comparison alone" if _family(result) else ""
     return (
-        f"By the posterior's shortest {result.posterior.level:.0%} interval{alone}, "
+        f"By the posterior's shortest {result.posterior.confidence:.0%} interval{alone}, "
         f"{low:+.{digits}f} to {high:+.{digits}f}, {claim}."
     )
 

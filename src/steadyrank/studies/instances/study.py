@@ -112,7 +112,7 @@ def instances(
     --------
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(
-    ...     n_teams=2, runs_per_team=1, instances=5, n_topics=20, depth=50, pool_depth=25
+    ...     n_teams=2, runs_per_team=1, n_instances=5, n_topics=20, depth=50, pool_depth=25
     ... )
     >>> scores = sr.evaluate(track.runs, track.complete, "AP", no_relevant="skip")
     >>> result = sr.instances(scores, a="team1-s1", b="team2-s1", posterior=False)

@@ -19,8 +19,8 @@ from steadyrank.stats.instances.bootstrap import algorithm_two
 from steadyrank.stats.instances.systems import System, SystemPair
 from steadyrank.stats.instances.two_way_bootstrap import two_way_bootstrap
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.mixed.fit import MixedFit, MixedModel, component_intervals, fit
-from steadyrank.stats.mixed.model import RESIDUAL, Term
+from steadyrank.stats.mixed.fit import MixedFit, component_intervals, fit
+from steadyrank.stats.mixed.model import RESIDUAL, MixedModel, Term
 from steadyrank.stats.mixed.pooling import DfMethod, default_df_method
 from steadyrank.stats.mixed.two_way import DifferenceTest, nested_difference, two_way_difference
 from steadyrank.studies.instances.margins import harmonic_mean
@@ -167,7 +167,7 @@ def variance_intervals(pair: SystemPair, model: MixedModel, *, level: float) -> 
     """Profile likelihood intervals of the model's variances; none with one instance."""
     if max(len(pair.a.runs), len(pair.b.runs)) == 1:
         return {}
-    return component_intervals(model, level=level)
+    return component_intervals(model, confidence=level)
 
 
 def inflation_of(pair: SystemPair, found: Difference, interval: Interval) -> Inflation:

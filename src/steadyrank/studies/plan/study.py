@@ -405,7 +405,7 @@ def _with_pilot(
         pilot.residual_variance,
         systems=demands.systems,
         paired=True,
-        alpha=demands.level,
+        alpha=demands.comparison_alpha,
         beta=demands.beta,
     )
     return replace(made, topics_two_way=two_way)

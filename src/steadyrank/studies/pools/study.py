@@ -420,14 +420,16 @@ def _similarity(
     """Kendall's tau of every pair of measures over the runs' means: Table 2 of the paper."""
     found = []
     for a, b in all_pairs(len(pool.measures)).tolist():
-        bootstrap = bootstrap_tau_interval(full[a], full[b], level=confidence, seed=seed, jobs=jobs)
+        bootstrap = bootstrap_tau_interval(
+            full[a], full[b], confidence=confidence, seed=seed, jobs=jobs
+        )
         known = not math.isnan(bootstrap.tau)
         found.append(
             RankSimilarity(
                 measure_a=pool.measures[a],
                 measure_b=pool.measures[b],
                 tau=bootstrap.tau,
-                published=kendall_interval(bootstrap.tau, len(pool.runs), level=confidence)
+                published=kendall_interval(bootstrap.tau, len(pool.runs), confidence=confidence)
                 if known
                 else None,
                 bootstrap=bootstrap,

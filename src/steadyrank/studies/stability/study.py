@@ -23,7 +23,12 @@ from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import check_number
 from steadyrank.stats.planning.variance import VarianceComponents, topics_for
-from steadyrank.stats.planning.variance_facets import N_DRAWS, FacetComponents, PivotalDraws
+from steadyrank.stats.planning.variance_facets import (
+    N_DRAWS,
+    FacetComponents,
+    PivotalDraws,
+    pivotal_draws,
+)
 from steadyrank.studies.stability.influence import (
     LeadingGroup,
     LeaveOneOut,
@@ -323,7 +328,7 @@ def _numbers(g: Components, asked: Sequence[int] | None) -> list[Any]:
 
 def _interval_source(g: Components, seed: int) -> VarianceComponents | PivotalDraws:
     """What knows intervals: mean squares in closed form, or draws."""
-    return g.draws(rng=seed) if isinstance(g, FacetComponents) else g
+    return pivotal_draws(g, rng=seed) if isinstance(g, FacetComponents) else g
 
 
 def _coefficients(

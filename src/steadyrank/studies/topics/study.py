@@ -102,7 +102,7 @@ class TopicsResult:
         return self.n_topics - self.n_complete
 
     @property
-    def level(self) -> float:
+    def comparison_alpha(self) -> float:
         """Of a single comparison: alpha over the number of comparisons, Bonferroni's bound."""
         return self.alpha / self.comparisons
 
