@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 class SteadyrankError(Exception):
@@ -73,3 +73,12 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError
         return UnknownNameError(f"unknown {kind} {name!r}: did you mean {near[0]!r}?")
     shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
     return UnknownNameError(f"unknown {kind} {name!r}: there are {shown or 'none'}")
+
+
+def check_choice(kind: str, value: object, choices: Collection[str]) -> None:
+    """Refuse what is not among the choices.
+
+    >>> check_choice("mode", "sound", ("sound", "paper"))
+    """
+    if value not in choices:
+        raise unknown_name(kind, str(value), choices)

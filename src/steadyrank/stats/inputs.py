@@ -6,6 +6,8 @@ odd but possible data (missing topics, identical runs) are not, and become flags
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -53,6 +55,18 @@ def check_samples(n_samples: int) -> int:
     if n_samples < 1:
         raise InputError(f"n_samples must be at least 1, got {n_samples}")
     return int(n_samples)
+
+
+def named_quantiles(values: np.ndarray, levels: Sequence[float]) -> dict[str, float]:
+    """Quantiles of values by the names of their levels; none of no values.
+
+    >>> named_quantiles(np.arange(5.0), (0.25, 0.5))
+    {'0.25': 1.0, '0.5': 2.0}
+    """
+    if not len(values):
+        return {}
+    quantiles = np.quantile(values, levels).tolist()
+    return {f"{level:g}": value for level, value in zip(levels, quantiles, strict=True)}
 
 
 def pair_differences(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:

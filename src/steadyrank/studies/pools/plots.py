@@ -14,9 +14,18 @@ import numpy as np
 
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.present.figures import Plot
-from steadyrank.present.plot_style import QUIET, label, legend, look, name_rows, rows_height, tidy
+from steadyrank.present.plot_style import (
+    QUIET,
+    dots,
+    error_bars,
+    label,
+    legend,
+    look,
+    name_rows,
+    rows_height,
+    tidy,
+)
 from steadyrank.present.shared_plots import draw_taus
-from steadyrank.present.svg import tell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,24 +88,12 @@ def _draw_line(
     ks, size = np.array([0, *result.ks]), result.pilot_topics[place]
     shift = APART * (place - (len(result.pilot_topics) - 1) / 2)
     arms = np.nan_to_num(np.abs(ends - np.array(values)[:, None]).T)
-    bars = ax.errorbar(
-        ks + shift,
-        values,
-        yerr=arms,
-        label=f"{size} topics",
-        markersize=4,
-        linewidth=1.2,
-        elinewidth=1.0,
-        capsize=2,
-        **look(place),
-    )
-    tell(
-        bars,
-        [
-            f"{k} teams left out, {size} pilot topics: {what} {value:.4g}"
-            for k, value in zip(ks, values, strict=True)
-        ],
-    )
+    texts = [
+        f"{k} teams left out, {size} pilot topics: {what} {value:.4g}"
+        for k, value in zip(ks, values, strict=True)
+    ]
+    style = {"label": f"{size} topics", "linewidth": 1.2, "capsize": 2, **look(place)}
+    error_bars(ax, ks + shift, values, texts, yerr=arms, **style)
 
 
 def _finish(result: PoolsResult, ax: Axes, what: str) -> None:
@@ -140,23 +137,14 @@ def draw_bias(result: PoolsResult, ax: Axes, *, measure: str | None = None) -> N
         place, [r.score_without for r in rows], [r.score for r in rows], color=QUIET, linewidth=1.5
     )
     kinds = (("score", "all judgments"), ("score_without", "without its team's own documents"))
+    texts = [
+        f"{row.run} ({row.team}): {row.score:.4f}, without {row.score_without:.4f} "
+        f"({row.unique:,} own documents, {row.unique_relevant:,} relevant)"
+        for row in rows
+    ]
     for k, (key, words) in enumerate(kinds):
-        (dots,) = ax.plot(
-            [getattr(row, key) for row in rows],
-            place,
-            linestyle="none",
-            markersize=4.5,
-            label=words,
-            **look(k),
-        )
-        tell(
-            dots,
-            [
-                f"{row.run} ({row.team}): {row.score:.4f}, without {row.score_without:.4f} "
-                f"({row.unique:,} own documents, {row.unique_relevant:,} relevant)"
-                for row in rows
-            ],
-        )
+        scores = [getattr(row, key) for row in rows]
+        dots(ax, scores, place, texts, markersize=4.5, label=words, **look(k))
     name_rows(ax, [row.run for row in rows])
     label(ax, x=f"mean {name}")
     legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
@@ -176,14 +164,6 @@ def draw_similarity(result: PoolsResult, ax: Axes) -> None:
 def _size(result: PoolsResult) -> tuple[float, float]:
     count = len(result.measures)
     return 0.8 + 4.4 * min(count, ACROSS), 0.4 + 3.4 * math.ceil(count / ACROSS)
-
-
-def _bias_size(result: PoolsResult) -> tuple[float, float]:
-    return 6.4, rows_height(len(result.runs), least=1.5)
-
-
-def _similarity_size(result: PoolsResult) -> tuple[float, float]:
-    return 2.2 + 0.5 * len(result.measures), 1.8 + 0.45 * len(result.measures)
 
 
 PLOTS = {
@@ -206,7 +186,7 @@ PLOTS = {
         ),
         "bias": Plot(
             draw_bias,
-            _bias_size,
+            lambda result: (6.4, rows_height(len(result.runs), least=1.5)),
             lambda result: (
                 f"Mean scores of {len(result.runs)} runs by all judgments and without the "
                 "documents that only their own team found."
@@ -214,7 +194,7 @@ PLOTS = {
         ),
         "similarity": Plot(
             draw_similarity,
-            _similarity_size,
+            lambda r: (2.2 + 0.5 * len(r.measures), 1.8 + 0.45 * len(r.measures)),
             lambda result: (
                 f"Heat map of tau between the rankings of {len(result.runs)} runs by "
                 f"{len(result.measures)} measures."
