@@ -109,4 +109,3 @@ PLOTS = {
         )
     },
 }
-"""Class of a result to its kinds of plot, the default first."""

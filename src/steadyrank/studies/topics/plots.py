@@ -206,4 +206,3 @@ PLOTS = {
         ),
     }
 }
-"""Class of a result to its kinds of plot, the default first."""
