@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import warnings
 from collections.abc import Collection, Iterable
 
 
@@ -73,6 +74,11 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError
         return UnknownNameError(f"unknown {kind} {name!r}: did you mean {near[0]!r}?")
     shown = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
     return UnknownNameError(f"unknown {kind} {name!r}: there are {shown or 'none'}")
+
+
+def warn(message: str, *, stacklevel: int = 4) -> None:
+    """Warn of something odd, by default in the name of whoever called the caller's caller."""
+    warnings.warn(message, SteadyrankWarning, stacklevel=stacklevel)
 
 
 def check_choice(kind: str, value: object, choices: Collection[str]) -> None:

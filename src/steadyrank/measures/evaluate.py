@@ -6,7 +6,6 @@ ordering, complete topic sets, and nothing silently zero.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -26,7 +25,7 @@ from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.run import Run
 from steadyrank.data.runs import header_of
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, unknown_name, warn
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.measures.scoring import (
     ANY_GRADE,
@@ -241,7 +240,7 @@ def _report(outcomes: Sequence[_Outcome], job: _Job, missing: Missing) -> None:
         if barren:
             done = "NaN" if np.isnan(job.no_relevant) else "0"
             of_grade = "" if level == 1 else f" of grade {level}"
-            _warn(
+            warn(
                 f"{barren} of {counted(n_topics, 'topic')} {by_number(barren, 'has', 'have')} "
                 f"no relevant document{of_grade}: "
                 f"{by_number(barren, 'it scores', 'they score')} {done}"
@@ -265,7 +264,7 @@ def report_missing(
         )
     zero = by_number(len(short), "it scores", "they score") + " 0 there"
     done = zero if missing == "zero" else "these cells are left out"
-    _warn(f"{who} judged topics ({first}): {done}")
+    warn(f"{who} judged topics ({first}): {done}", stacklevel=5)
 
 
 def report_unknown(counts: Iterable[int]) -> None:
@@ -273,8 +272,4 @@ def report_unknown(counts: Iterable[int]) -> None:
     unknown = [count for count in counts if count]
     if unknown:
         who = counted(len(unknown), "run has", "runs have")
-        _warn(f"{who} topics that nobody judged (up to {max(unknown)}): left out")
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, SteadyrankWarning, stacklevel=4)
+        warn(f"{who} topics that nobody judged (up to {max(unknown)}): left out", stacklevel=5)

@@ -130,7 +130,6 @@ def clean(text: str) -> str:
 
 
 def _parsed(figure: Figure) -> ElementTree.Element:
-    """The figure as matplotlib writes it."""
     import matplotlib as mpl
 
     from steadyrank.present.figures import SAVED, SETTINGS, unplace

@@ -8,7 +8,6 @@ move with other topics and systems is seen on data sets resampled from these wit
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ import numpy as np
 
 from steadyrank.compute.executors import Progress, map_shared
 from steadyrank.compute.random import block_stream, blocks_of
-from steadyrank.errors import InputError, SteadyrankWarning, check_choice
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.stats.pairs.result import CONSTANT
 from steadyrank.stats.ranks.correlation import AP_TIES
 from steadyrank.stats.ranks.kernels import pair_correlations
@@ -203,12 +202,10 @@ def fitting_sizes(
     fitting = tuple(size for size in default if size < n) or (n,)
     if fitting != default:
         usual, few = (", ".join(map(str, some)) for some in (default, fitting))
-        warnings.warn(
+        warn(
             f"there are {n} {what}s: of the usual {what} sizes {usual} only {few} fit"
             if fitting != (n,)
-            else f"there are only {n} {what}s: every sample takes them all",
-            SteadyrankWarning,
-            stacklevel=3,
+            else f"there are only {n} {what}s: every sample takes them all"
         )
     return fitting
 

@@ -67,7 +67,6 @@ def _sizes(usual: tuple[int, ...], n: int, least: int) -> list[int]:
 
 
 def _body(result: AgreeResult, findings: Findings) -> Body:
-    """Which measures rank alike, and what that depends on."""
     by_size = "Agreement of the first pair of measures by numbers of topics and runs."
     figures = [
         Drawing("measure-likeness", "How alike the measures rank the runs.", result, "measures"),

@@ -8,7 +8,6 @@ drives the correlation: which measures, how many topics, how many systems (Ferro
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from typing import Any, get_args
@@ -19,7 +18,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, SteadyrankWarning, check_choice
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.stats.anova.balanced import Power
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.result import all_pairs
@@ -207,7 +206,7 @@ def _check_choices(coefficient: Any, reference: Any, mode: Any, strata: Any, pow
     if mode == "sound" and power is not None:
         raise InputError('power restates p, which mode="sound" does not give: take mode="paper"')
     if mode == "sound" and strata not in (None, DEFAULT_STRATA[mode]):
-        _warn(f"strata {strata} choose among the F tests of mode paper; mode sound makes no tests")
+        warn(f"strata {strata} choose among the F tests of mode paper; mode sound makes no tests")
 
 
 def _complete(scores: Scores) -> tuple[np.ndarray, int]:
@@ -223,7 +222,7 @@ def _complete(scores: Scores) -> tuple[np.ndarray, int]:
     if dropped == len(there):
         raise InputError("no topic has a score of every system on every measure")
     if dropped:
-        _warn(
+        warn(
             f"{dropped} of {len(there)} topics {by_number(dropped, 'is', 'are')} left out: some "
             "system has no score there on some measure"
         )
@@ -238,12 +237,8 @@ def _warn_undefined(
     if not lost.any():
         return
     by_measure = np.bincount(pairs.ravel(), np.repeat(lost.sum(axis=(1, 2, 3)), 2))
-    _warn(
+    warn(
         f"{int(lost.sum())} of {lost.size} correlations {coefficient} do not exist, as a measure "
         f"(most often {measures[int(np.argmax(by_measure))]}) gives all systems drawn one mean; "
         "means leave them out and there is no ANOVA: take larger sizes, or leave the measure out"
     )
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, SteadyrankWarning, stacklevel=4)

@@ -11,7 +11,6 @@ from steadyrank.words import by_number, counted, number_word
 
 
 def _body(result: CheckResult, findings: Findings) -> Body:
-    """What is wrong or odd with the files."""
     wrong = sum(finding.level == "wrong" for finding in result.findings)
     odd = len(result.findings) - wrong
     count = by_number(wrong, "thing", "things")

@@ -72,7 +72,6 @@ def _run(job: Job) -> ComponentsResult:
 
 
 def _body(result: ComponentsResult, findings: Findings) -> Body:
-    """Which component matters, and which of its choices differ."""
     figures = [Drawing("component-effects", "What each component explains.", result, "effects")]
     tables = [_anova_table(result)]
     for place, factor in enumerate(result.factors):

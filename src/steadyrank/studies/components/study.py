@@ -8,7 +8,6 @@ SIGIR 2016 and JASIST 69(2), 2018).
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, measure_of
-from steadyrank.errors import InputError, SteadyrankWarning, check_choice, unknown_name
+from steadyrank.errors import InputError, check_choice, unknown_name, warn
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.anova.balanced import Anova, Power, anova, crossed_strata
 from steadyrank.stats.anova.main_effects import MainEffect, tukey_main_effect
@@ -223,17 +222,14 @@ def _tell_dropped(there: np.ndarray) -> int:
             f"of {len(there)}"
         )
     if dropped:
-        warnings.warn(
+        warn(
             f"{dropped} of {len(there)} topics {by_number(dropped, 'is', 'are')} left out: some "
-            "run has no score there",
-            SteadyrankWarning,
-            stacklevel=3,
+            "run has no score there"
         )
     return dropped
 
 
 def _levels(scores: Scores, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Factor to its levels, in the order of appearance."""
     levels = {name: tuple(dict.fromkeys(scores.run_info[name])) for name in names}
     for name, own in levels.items():
         if len(own) < 2:

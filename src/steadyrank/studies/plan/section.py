@@ -22,7 +22,6 @@ def _run(job: Job) -> PlanResult:
 
 
 def _body(result: PlanResult, findings: Findings) -> Body:
-    """Topics by measure for a difference that matters."""
     caption = "What the number of topics depends on."
     return Body(
         answer=(_plan_words(result),),
@@ -33,7 +32,6 @@ def _body(result: PlanResult, findings: Findings) -> Body:
 
 
 def _plan_words(result: PlanResult) -> str:
-    """The topics for a difference that matters, whichever two runs have it."""
     demands, first = result.demands, result.plans[0]
     level = level_words(demands.alpha, demands.comparisons)
     low, high = first.topics_interval or (first.topics, first.topics)

@@ -7,7 +7,6 @@ stays that of all of them, so that no gain changes because a judgment goes.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.run import Run
 from steadyrank.data.runs import header_of
-from steadyrank.errors import InputError, SteadyrankWarning, check_choice
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, report_missing, report_unknown
 from steadyrank.measures.names import Measure
 from steadyrank.measures.own import score_own
@@ -295,7 +294,7 @@ def _teams(names: Sequence[str], known: Sequence[str]) -> tuple[tuple[str, ...],
     alone = [name for name, team in zip(names, known, strict=True) if not team]
     if alone:
         who = counted(len(alone), "run has", "runs have")
-        _warn(f"{who} no team, first {alone[0]!r}: each counts as a team")
+        warn(f"{who} no team, first {alone[0]!r}: each counts as a team")
     own = [team or name for name, team in zip(names, known, strict=True)]
     # Which teams are drawn must not depend on the order of runs.
     places = {team: i for i, team in enumerate(sorted(set(own), key=natural_key))}
@@ -333,16 +332,12 @@ def _report_pool(pool: Pool) -> None:
     """A pool depth that does not fit the judgments makes the whole study say too little."""
     orphans = float(pool.orphans.mean())
     if orphans > 0.5:
-        _warn(
+        warn(
             f"{orphans:.0%} of the judged documents are within the top {pool.depth} of no run, and "
             "stay whoever is left out: is the pool depth right?"
         )
     if pool.unjudged > 0.5:
-        _warn(
+        warn(
             f"{pool.unjudged:.0%} of the documents within the top {pool.depth} were not judged: "
             "is the pool depth right, and were all runs pooled?"
         )
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, SteadyrankWarning, stacklevel=4)

@@ -66,7 +66,6 @@ def _run(job: Job) -> PoolsResult:
 
 
 def _body(result: PoolsResult, findings: Findings) -> Body:
-    """What leaving teams out does to the variance, and what runs owe to their own teams."""
     measure = {"measure": result.measures[0]}
     owed = "What runs owe to documents that only their team found."
     return Body(

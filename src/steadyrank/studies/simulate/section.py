@@ -119,7 +119,6 @@ def _run(job: Job) -> SimulateResult:
 
 
 def _body(result: SimulateResult, findings: Findings) -> Body:
-    """Who keeps his place when documents are drawn anew."""
     wrong_order = "How often a simulated difference is the wrong way round, by its size."
     return Body(
         answer=tuple(_answer(result, findings.material.measure)),

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, Literal, Unpack, get_args
@@ -26,7 +25,7 @@ from steadyrank.compute.stores import open_store
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, read_runs
-from steadyrank.errors import InputError, SteadyrankWarning, check_choice
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.evaluate import NoRelevant, report_missing
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import prepare
@@ -244,7 +243,7 @@ def simulate(
     )
     order = result.graded_order
     if order is not None and order.n_reversed:
-        warnings.warn(grades_words(result), SteadyrankWarning, stacklevel=2)
+        warn(grades_words(result), stacklevel=3)
     return result
 
 
@@ -263,7 +262,6 @@ def _check(
 
 
 def _topics(qrels: Qrels, level: int, no_relevant: NoRelevant) -> tuple[str, ...]:
-    """The topics to simulate."""
     has_relevant = qrels.best_grades >= level
     if not has_relevant.any():
         raise InputError(f"no topic of the qrels has a relevant document (grade {level} or above)")
@@ -272,7 +270,7 @@ def _topics(qrels: Qrels, level: int, no_relevant: NoRelevant) -> tuple[str, ...
         zero = by_number(without, "it scores", "they score") + " 0"
         done = "left out" if no_relevant == "skip" else zero
         have = by_number(without, "has", "have")
-        _warn(f"{without} of {len(qrels.topics)} topics {have} no relevant document: {done}")
+        warn(f"{without} of {len(qrels.topics)} topics {have} no relevant document: {done}")
     if no_relevant == "zero":
         return qrels.topics
     return tuple(topic for topic, keep in zip(qrels.topics, has_relevant, strict=True) if keep)
@@ -290,14 +288,14 @@ def _report(profiles: ScoreProfiles, missing: Missing) -> None:
     lacking = zip(names, profiles.missing.tolist(), strict=True)
     report_missing(lacking, n_topics, missing, may_skip=False)
     if profiles.constant:
-        _warn(
+        warn(
             f"{counted(len(profiles.constant), 'run gives', 'runs give')} all documents of a topic "
             f"one score, first {profiles.constant[0]!r}: their order is random here; "
             'take ranks for scores with score_source="rank"'
         )
     if profiles.rank_like:
         have = counted(len(profiles.rank_like), "run has", "runs have")
-        _warn(
+        warn(
             f"{have} scores that are ranks in disguise ({_some(profiles.rank_like)}), which say in "
             "what order documents stand and nothing else: take ranks for scores with "
             'score_source="rank", or leave these runs out'
@@ -307,10 +305,6 @@ def _report(profiles: ScoreProfiles, missing: Missing) -> None:
 def _some(names: Sequence[str]) -> str:
     first, left = ", ".join(names[:MOST_NAMES]), len(names) - MOST_NAMES
     return first if left <= 0 else f"{first} and {counted(left, 'other')}"
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, SteadyrankWarning, stacklevel=3)
 
 
 def _raw(profiles: ScoreProfiles, gain: Gain) -> np.ndarray:

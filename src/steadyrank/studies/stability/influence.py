@@ -126,7 +126,6 @@ def leading_group(
 
 
 def _systems(scores: Scores, whole: Components) -> tuple[list[str], list[list[int]]]:
-    """The names of the systems and the places of their runs."""
     if isinstance(whole, VarianceComponents):
         return list(scores.runs), [[place] for place in range(len(scores.runs))]
     groups = systems_of(scores)

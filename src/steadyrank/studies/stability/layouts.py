@@ -56,13 +56,11 @@ def study_components(scores: Scores, measure: str, facet: str) -> Components:
 
 
 def _system_codes(groups: Groups) -> list[int]:
-    """The number of each run's system."""
     codes = {place: code for code, places in enumerate(groups.values()) for place in places}
     return [codes[place] for place in range(len(codes))]
 
 
 def _levels(scores: Scores, facet: str) -> Sequence[str]:
-    """The facet's value of each run."""
     if facet in COMPONENT_NAMES:
         raise InputError(
             f"facet {facet!r}: that is the name of another component; rename the column"

@@ -23,7 +23,6 @@ def _run(job: Job) -> tuple[StabilityResult, ...]:
 
 
 def _body(results: Sequence[StabilityResult], findings: Findings) -> Body:
-    """How well these topics, and other numbers of them, rank and measure systems."""
     main, caption = results[0], "E rho² and Phi against the number of topics."
     return Body(
         answer=tuple(stability_notes(main)),
@@ -54,7 +53,6 @@ def _stability_table(results: Sequence[StabilityResult]) -> Table:
 
 
 def _influence_table(results: Sequence[StabilityResult]) -> Table:
-    """How far the coefficients rest on single systems, and those of the leading group."""
     rows = []
     for result in results:
         left, group = result.leave_one_out, result.leading_group

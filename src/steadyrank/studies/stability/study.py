@@ -8,7 +8,6 @@ a D-study says how well n topics, and k instances, rank the systems (E rho²) an
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from steadyrank._version import __version__
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, measure_of
-from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.errors import InputError, warn
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
@@ -266,11 +265,9 @@ def _check_size(what: str, size: Any) -> int:
 def _warn_of_negative(measure: str, g: Components) -> None:
     below = [f"{name} ({value:.3g})" for name, value in g.raw.items() if value < 0.0]
     if below:
-        warnings.warn(
+        warn(
             f"{measure}: negative estimates count as 0: {', '.join(below)}; such components are "
-            "too small to be seen here",
-            SteadyrankWarning,
-            stacklevel=3,
+            "too small to be seen here"
         )
 
 

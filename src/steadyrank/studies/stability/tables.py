@@ -102,7 +102,6 @@ def _influence_notes(result: StabilityResult) -> list[str]:
 
 
 def _influence_tables(result: StabilityResult) -> list[Table]:
-    """The coefficients without each system, and those of the leading group."""
     left, group = result.leave_one_out, result.leading_group
     rows = [["all systems", f"{result.e_rho2:.3f}", f"{result.phi:.3f}"]]
     if left is not None:

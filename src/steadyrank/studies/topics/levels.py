@@ -196,7 +196,6 @@ def _theory(moments: PairVariances, members: np.ndarray, sizes: tuple[int, ...])
 def _fits(
     rates: np.ndarray, total: np.ndarray, sizes: tuple[int, ...], further: tuple[int, ...]
 ) -> list[LevelFit | None]:
-    """The curve of each level."""
     fits = fit_decays(sizes, rates, weights=total)
     residuals, ahead = rates - fits.at(sizes), fits.at(further)
     return [

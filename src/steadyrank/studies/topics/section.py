@@ -44,7 +44,6 @@ def _run(job: Job) -> TopicsResult:
 
 
 def _body(result: TopicsResult, findings: Findings) -> Body:
-    """What a second experiment may do to neighbours in the table."""
     reversals = "Reversals against the number of topics, by the size of the difference."
     every_pair = "Every pair: its difference, and how likely other topics reverse it."
     variances = "Variance of differences, paired and as if runs had topics of their own."

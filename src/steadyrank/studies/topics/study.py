@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -22,7 +21,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, measure_of, position
-from steadyrank.errors import InputError, SteadyrankWarning, check_choice
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.notebook import shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.pairs.result import all_pairs
@@ -395,4 +394,4 @@ def _warn_of_dropped(n_topics: int, n_complete: int) -> None:
         )
     else:
         return
-    warnings.warn(message, SteadyrankWarning, stacklevel=3)
+    warn(message)

@@ -141,7 +141,6 @@ def neighbours(result: TopicsResult) -> Iterator[tuple[int, int, float, dict[str
 
 
 def _baseline_table(result: TopicsResult, digits: int) -> Table:
-    """Every run against the baseline."""
     by_run = {row["a"]: row for row in result.rows()}
     rows = []
     for place in result.order:
