@@ -24,7 +24,7 @@ from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import info_columns
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.run import Run
-from steadyrank.data.runs import header_of
+from steadyrank.data.runs import Runs, header_of
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.names import Measure, parse_measures
@@ -123,6 +123,7 @@ def evaluate(
     >>> sr.evaluate([run], qrels, ["AP", "nDCG@10"]).mean().round(4).tolist()
     [[0.5], [0.6309]]
     """
+    _check_order(runs, qrels)
     parsed = parse_measures(measures)
     _check_choice("way to treat missing topics", missing, ("zero", "skip", "error"))
     _check_choice("way to treat topics without relevant documents", no_relevant, ("zero", "skip"))
@@ -170,6 +171,12 @@ def evaluate(
             **({"tie_bounds": _bounds_by_name(parsed, outcomes)} if tie_bounds else {}),
         },
     )
+
+
+def _check_order(runs: Any, qrels: Any) -> None:
+    """Refuse judgments before runs, as some tools take them."""
+    if isinstance(runs, Qrels) or isinstance(qrels, (Run, Runs)):
+        raise InputError("evaluate takes runs first, then judgments: evaluate(runs, qrels)")
 
 
 def _check_choice(what: str, value: str, choices: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ from scipy.special import stdtr
 
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import order_by_name, scores_in_order
-from steadyrank.data.scores import Scores, position
+from steadyrank.data.scores import Scores, of_scores, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.stats.inputs import pair_moments
 from steadyrank.stats.pairs import decisions
@@ -45,6 +45,7 @@ AGAINST_MEANS = "against_means"
 """Flag of a pair whose test speaks for the run with the lower mean: nothing is claimed."""
 
 
+@of_scores
 def compare(
     scores: Scores,
     *,
