@@ -150,7 +150,7 @@ def test_nothing_is_guessed_from_afar():
 
 def test_judgments_before_runs_are_answered():
     run, qrels = sr.run_from_dict(RANKING, name="one"), sr.qrels_from_dict(JUDGMENTS)
-    for given in ((qrels, run), (qrels, [run]), (JUDGMENTS, run)):
+    for given in ((qrels, run), (qrels, [run]), (JUDGMENTS, run), ("qrels", ["one.run"])):
         with pytest.raises(sr.InputError, match="runs first, then judgments"):
             sr.evaluate(*given, "AP")
 

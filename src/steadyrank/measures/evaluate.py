@@ -6,6 +6,7 @@ ordering, complete topic sets, and nothing silently zero.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -40,6 +41,8 @@ from steadyrank.measures.ties.expected import tie_bounds as scores_of_extreme_or
 from steadyrank.words import by_number, counted
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
+
+PATHS = (str, os.PathLike)
 
 Ties = Literal["trec_eval", "float32", "average"]
 Missing = Literal["zero", "skip", "error"]
@@ -175,7 +178,9 @@ def evaluate(
 
 def _check_order(runs: Any, qrels: Any) -> None:
     """Refuse judgments before runs, as some tools take them."""
-    if isinstance(runs, Qrels) or isinstance(qrels, (Run, Runs)):
+    first = qrels[0] if isinstance(qrels, (list, tuple)) and qrels else qrels
+    of_runs = isinstance(first, (Run, Runs)) or (first is not qrels and isinstance(first, PATHS))
+    if isinstance(runs, Qrels) or of_runs:
         raise InputError("evaluate takes runs first, then judgments: evaluate(runs, qrels)")
 
 

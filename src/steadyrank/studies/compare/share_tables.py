@@ -57,7 +57,7 @@ def _adjusted(binary: BinaryPairs, pair: int, n_pairs: int) -> list[Cell]:
 
 def _caption(result: CompareResult, binary: BinaryPairs) -> str:
     corrected = (
-        f" with {CORRECTIONS[binary.correction]} over {result.family}"
+        f", with {CORRECTIONS[binary.correction]} over {result.family}"
         if len(result.pairs) > 1
         else ""
     )
