@@ -34,6 +34,7 @@ CANONICAL = [
     "RBP(p=0.8)",
     "RBP(p=1e-05)",
     "RBP(p=0.95,rel=2,graded=True,max_rel=4)@20",
+    "RBP(p=0.95,residual=True)",
     "ERR",
     "ERR@20",
     "ERR(max_rel=4)@20",
@@ -458,6 +459,7 @@ VALUES = {
     "graded": st.booleans(),
     "judged_only": st.booleans(),
     "relative": st.booleans(),
+    "residual": st.booleans(),
     "normalize": st.booleans(),
     "dcg": st.sampled_from(["log2", "exp-log2"]),
     "gains": st.lists(st.floats(0, 1e300) | st.integers(0, 100), min_size=1, max_size=5).map(

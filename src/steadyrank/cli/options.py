@@ -227,9 +227,7 @@ def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str
     from steadyrank.measures.kinds import KINDS
 
     names = [
-        f"{name}@{1 if kind.cutoff == 'one' else 10}"
-        if kind.cutoff in ("required", "one")
-        else name
+        name + {"required": "@10", "one": "@1", "recall": "@0.1"}.get(kind.cutoff, "")
         for name, kind in KINDS.items()
     ]
     return [name for name in names if name.lower().startswith(incomplete.lower())]

@@ -174,6 +174,22 @@ def rank_biased_precision(ranks, grades, length, ideal, gain, level, cutoff, par
 
 
 @part
+def rbp_residual(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """RBP(residual=True): what RBP would gain if all that was not judged were relevant.
+
+    (1 - p) sum over unjudged ranks of p^(rank - 1), and p^k for the ranks beyond the k retrieved:
+    together 1 less what the judged documents (of grade 0 and above) weigh.
+    """
+    weight = 0.0
+    for i in range(len(ranks)):
+        if ranks[i] > cutoff:
+            break
+        if grades[i] >= 0:
+            weight += parameter ** (ranks[i] - 1.0)
+    return 1.0 - (1.0 - parameter) * weight
+
+
+@part
 def expected_reciprocal_rank(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """ERR = sum over ranks of (1/r) p_r prod_{i<r} (1 - p_i), p = gain[grade] the chance to stop.
 

@@ -38,7 +38,14 @@ KINDS: Mapping[str, Kind] = {
     "Rprec": Kind(parameters=_REL, cutoff="none", says="precision at rank R"),
     "RR": Kind(parameters=_REL, says="reciprocal rank"),
     "RBP": Kind(
-        parameters={"p": 0.8, "rel": 1, "graded": False, "max_rel": None, **_CONDENSED},
+        parameters={
+            "p": 0.8,
+            "rel": 1,
+            "graded": False,
+            "max_rel": None,
+            "residual": False,
+            **_CONDENSED,
+        },
         says="rank-biased precision",
     ),
     "ERR": Kind(parameters={"max_rel": None, **_CONDENSED}, says="expected reciprocal rank"),
@@ -178,6 +185,7 @@ RULES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "graded": ("True or False", _is_flag),
     "judged_only": ("True or False", _is_flag),
     "relative": ("True or False", _is_flag),
+    "residual": ("True or False", _is_flag),
     "normalize": ("True or False", _is_flag),
     "dcg": ("'log2' or 'exp-log2'", lambda v: v in ("log2", "exp-log2")),
     "gains": (

@@ -224,6 +224,18 @@ def is_taken(name: str) -> bool:
     return True
 
 
+def counts_documents(label: str) -> bool:
+    """Whether a label, which may be anything, names a measure that counts and goes beyond 1.
+
+    >>> counts_documents("NumRet"), counts_documents("AP"), counts_documents("my scores")
+    (True, False, False)
+    """
+    try:
+        return parse_measure(label).kind.is_count
+    except InputError:
+        return False
+
+
 _LISTED = re.compile(r"(?!rbp)([A-Za-z_]+)\.([0-9.]+(?:,[0-9.]+)+)", re.IGNORECASE)
 
 

@@ -32,6 +32,7 @@ KERNELS = {
     "Rprec": k.r_precision,
     "RR": k.reciprocal_rank,
     "RBP": k.rank_biased_precision,
+    "RBP residual": k.rbp_residual,
     "ERR": k.expected_reciprocal_rank,
     "nERR": k.normalized_err,
     "Q": k.q_measure,
@@ -55,11 +56,14 @@ KERNELS = {
     "Compat raw": ideal_kernels.raw_compatibility,
 }
 
-_LOOK_AT_ALL = ("Judged", "Bpref", "infAP")
+_LOOK_AT_ALL = ("Judged", "Bpref", "infAP", "RBP residual")
 """Measures to which documents of grade 0 and below matter."""
 
-_OF_ANY_TOPIC = ("Judged", "NumRet", "NumRel", "NumRelRet")
+_OF_ANY_TOPIC = ("Judged", "NumRet", "NumRel", "NumRelRet", "RBP residual")
 """Measures that make sense where nothing is relevant."""
+
+_WITHOUT_RUN = ("NumRel", "RBP residual")
+"""Measures that are known of a topic that the run lacks."""
 
 ANY_GRADE = -(2**31)
 
@@ -212,28 +216,44 @@ class Recipe:
     @property
     def needs_all(self) -> bool:
         """Whether documents of grade 0 and below matter to it."""
-        looks = self.measure.name in _LOOK_AT_ALL
+        looks = self.kernel in _LOOK_AT_ALL
         return self.function is not None or looks or self.judged_only
 
     @property
     def kernel(self) -> str:
         """Which of `KERNELS` computes it."""
-        name, parameter = self.measure.name, self.measure.parameter
-        if name == "NumRet" and parameter("rel") is not None:
-            return "NumRelRet"
-        if name == "SetP" and parameter("relative"):
-            return "SetP relative"
-        return "Compat raw" if name == "Compat" and not parameter("normalize") else name
+        return kernel_of(self.measure)
+
+    @property
+    def lengths_matter(self) -> bool:
+        """Whether it is unknown where the run lacks a topic."""
+        return self.kernel not in _WITHOUT_RUN
+
+
+def kernel_of(measure: Measure) -> str:
+    """Which of `KERNELS` computes a measure: some parameters make another one of it.
+
+    >>> kernel_of(Measure("SetP")), kernel_of(Measure("SetP")(relative=True))
+    ('SetP', 'SetP relative')
+    """
+    variants = {
+        "NumRet": ("NumRelRet", measure.parameter("rel") is not None),
+        "SetP": ("SetP relative", measure.parameter("relative")),
+        "RBP": ("RBP residual", measure.parameter("residual")),
+        "Compat": ("Compat raw", measure.parameter("normalize") is False),
+    }
+    variant, is_meant = variants.get(measure.name, ("", False))
+    return variant if is_meant else measure.name
 
 
 def prepare(measure: Measure, max_grade: int) -> Recipe:
     """The recipe of a measure where the largest grade is `max_grade`."""
     level = measure.parameter("rel") or 1
-    if measure.name in _OF_ANY_TOPIC:
-        parameter, level = level, ANY_GRADE
-    else:
-        constants = (measure.parameter(key) for key in ("p", "beta", "recall"))
-        parameter = next((constant for constant in constants if constant is not None), 0.0)
+    constants = (measure.parameter(key) for key in ("p", "beta", "recall"))
+    # Counts have no constant: they are given the grade from which on they count.
+    parameter = next((constant for constant in constants if constant is not None), level)
+    if kernel_of(measure) in _OF_ANY_TOPIC:
+        level = ANY_GRADE
     return Recipe(
         measure,
         _gain_table(measure, max_grade),
@@ -337,8 +357,8 @@ def score_recipe(
         return
     if recipe.judged_only:
         *entries, lengths = _condensed(*entries, lengths)
-    if recipe.measure.name == "NumRel":
-        lengths = np.maximum(lengths, 0)  # the topic has them whether or not a run answers it
+    if not recipe.lengths_matter:
+        lengths = np.maximum(lengths, 0)
     scoring_kernel(recipe.kernel)(
         *entries,
         lengths,

@@ -141,6 +141,12 @@ def set_f(ranked, judged, rel=1, beta=1.0):
     return (1 + beta) * p * r / (beta * p + r) if p else 0.0
 
 
+def residual(ranked, judged, p=0.8, k=ENDLESS):
+    """What the unjudged documents and all beyond the list would weigh."""
+    unjudged = [r for r, g in enumerate(ranked[:k], 1) if g is None or g < 0]
+    return sum((1 - p) * p ** (r - 1) for r in unjudged) + p ** len(ranked[:k])
+
+
 def condensed(reference):
     """The measure of what is left of a list without unjudged documents."""
 
@@ -201,6 +207,8 @@ REFERENCES = {
     "nDCG(judged_only=True)@4": condensed(partial(ndcg, k=4)),
     "ERR(judged_only=True)": condensed(err),
     "Q(judged_only=True)@4": condensed(partial(q_measure, k=4)),
+    "RBP(residual=True)": residual,
+    "RBP(p=0.5,residual=True)@3": partial(residual, p=0.5, k=3),
     "Bpref": binary_preference,
     "Bpref(rel=2)": partial(binary_preference, rel=2),
     "Bpref(judged_only=True)": condensed(binary_preference),
@@ -302,7 +310,8 @@ def enumerate_scores(small, reference, needed):
 @pytest.mark.parametrize("measure", REFERENCES)
 def test_every_order_of_small_lists(small, measure):
     run, qrels, *_ = small
-    needed = -9 if measure.startswith("Judged") else parse_measure(measure).parameter("rel") or 1
+    of_any_topic = measure.startswith("Judged") or "residual" in measure
+    needed = -9 if of_any_topic else parse_measure(measure).parameter("rel") or 1
     mean, smallest, largest = enumerate_scores(small, REFERENCES[measure], needed)
     recipes = recipes_of([measure], qrels)
     expected = expected_scores(run, qrels, recipes, missing=-5.0, no_relevant=np.nan)
@@ -310,7 +319,8 @@ def test_every_order_of_small_lists(small, measure):
     lowest, highest = tie_bounds(run, qrels, recipes, missing=-5.0, no_relevant=np.nan)
     np.testing.assert_allclose(lowest[0, :-1], smallest, rtol=0, atol=1e-12)
     np.testing.assert_allclose(highest[0, :-1], largest, rtol=0, atol=1e-12)
-    assert expected[0, -1] == lowest[0, -1] == highest[0, -1] == -5.0
+    lacking = 1.0 if "residual" in measure else -5.0
+    assert expected[0, -1] == lowest[0, -1] == highest[0, -1] == lacking
     assert np.isnan(mean).sum() < len(mean) - 100
     assert (largest - smallest > 0.01).sum() > 10 or measure in ("P@20", "Judged")
 
@@ -394,13 +404,14 @@ def test_bounds_of_inferred_ap_hold_where_no_grade_is_negative():
     np.testing.assert_allclose(highest[0, :-1], largest, rtol=0, atol=1e-12)
 
 
-def test_extreme_orders_of_inferred_ap_are_not_its_bounds():
+def test_the_extreme_orders_of_inferred_ap_may_change_places():
     """A pooled document above a relevant one says that more of the pool is relevant there."""
     documents = [(3, 1), (2, None), (1, -1), (1, 1)]
     run, qrels = collection({"1": (documents, [])})
     lowest, highest = tie_bounds(run, qrels, recipes_of(["infAP"], qrels))
-    assert lowest[0, 0] > highest[0, 0]
-    assert lowest[0, 0] == pytest.approx(inferred_ap([1, None, -1, 1], [1, 1, -1]))
+    orders = [inferred_ap([1, None, *last], [1, 1, -1]) for last in ([1, -1], [-1, 1])]
+    assert orders[1] > orders[0], "the better grade last"
+    assert (lowest[0, 0], highest[0, 0]) == pytest.approx(tuple(orders))
 
 
 def test_all_measures_are_tested():

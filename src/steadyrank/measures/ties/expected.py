@@ -32,6 +32,7 @@ _EXPECTATIONS = {
     "Rprec": expected.r_precision,
     "RR": expected.reciprocal_rank,
     "RBP": expected.rank_biased_precision,
+    "RBP residual": expected.rbp_residual,
     "ERR": expected.expected_reciprocal_rank,
     "nERR": expected.normalized_err,
     "Q": expected.q_measure,
@@ -252,7 +253,7 @@ def expected_scores(
 def _entries_for(recipe: Recipe, tied: _TiedRun, grades: np.ndarray) -> tuple[np.ndarray, ...]:
     """Blocks, first and last ranks and grades of what the measure looks at, and list lengths."""
     judged = tied.judged
-    lengths = np.maximum(judged.lengths, 0) if recipe.measure.name == "NumRel" else judged.lengths
+    lengths = judged.lengths if recipe.lengths_matter else np.maximum(judged.lengths, 0)
     if recipe.judged_only:
         return tuple(_condensed_groups(judged.blocks, tied.heads, grades, lengths))
     if recipe.needs_all:
@@ -310,4 +311,5 @@ def tie_bounds(
         )
         for ranks, order in orders
     )
-    return lowest, highest
+    # A residual falls where scores rise.
+    return np.minimum(lowest, highest), np.maximum(lowest, highest)

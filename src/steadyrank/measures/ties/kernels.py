@@ -220,6 +220,20 @@ def rank_biased_precision(
 
 
 @part
+def rbp_residual(firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch):
+    """E[RBP(residual=True)]: 1 less the mean weight of each judged document's ranks."""
+    weight = 0.0
+    for i in range(len(firsts)):
+        if firsts[i] > cutoff:
+            break
+        if grades[i] >= 0:
+            n = min(lasts[i], cutoff) - firsts[i] + 1
+            share = -math.expm1(n * math.log(parameter)) / (lasts[i] - firsts[i] + 1)
+            weight += share * parameter ** (firsts[i] - 1.0)
+    return 1.0 - weight
+
+
+@part
 def _stop_chances(grades, gain, size, stops, goes):
     """The chance stops[j] to stop at the j-th document of a group in random order.
 

@@ -23,6 +23,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.measures.names import counts_documents
 from steadyrank.notebook import shown_by
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.planning.demands import check_comparisons, check_number
@@ -298,7 +299,7 @@ def topics(
     everyone = pair_variances(matrix, all_pairs(len(matrix)))
     complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
     _warn_of_dropped(matrix.shape[1], complete.shape[1])
-    _warn_of_wide_scores(name, matrix)
+    _warn_of_counts(name)
     n = complete.shape[1] if complete.shape[1] > 1 else matrix.shape[1]
     chosen = default_sizes(n) if sizes is None else _check_sizes(sizes)
     further = tuple(sorted({n, 2 * n} | {size for size in chosen if 2 * size > n}))
@@ -428,11 +429,11 @@ def _warn_of_dropped(n_topics: int, n_complete: int) -> None:
     warnings.warn(message, SteadyrankWarning, stacklevel=3)
 
 
-def _warn_of_wide_scores(measure: str, matrix: np.ndarray) -> None:
-    if np.abs(matrix[~np.isnan(matrix)]).max(initial=0.0) > 1.0:
+def _warn_of_counts(measure: str) -> None:
+    if counts_documents(measure):
         warnings.warn(
-            f"{measure} goes beyond 1: levels of the difference are bins of 0.01 up to 0.20, and "
-            "nearly all pairs are in the last",
+            f"{measure} counts documents: the levels of the difference are bins of 0.01 up to "
+            "0.20, made for scores up to 1",
             SteadyrankWarning,
             stacklevel=3,
         )
