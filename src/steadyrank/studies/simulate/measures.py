@@ -73,11 +73,12 @@ def check_simulated_measure(measure: Measure) -> None:
         raise InputError(
             f"{measure} cannot be simulated: {_lacking(measure.name)}; try {supported}"
         )
-    if measure.parameter("judged_only"):
-        raise InputError(
-            f"{measure} cannot be simulated: simulated documents are all judged; write "
-            f"{measure.name} without judged_only"
-        )
+    for key in ("judged_only", "residual"):
+        if measure.parameter(key):
+            raise InputError(
+                f"{measure} cannot be simulated: simulated documents are all judged; write "
+                f"{measure.name} without {key}"
+            )
     if measure.name == "AP" and measure.cutoff is not None:
         raise InputError(f"{measure} cannot be simulated: write AP without a cutoff")
     if measure.parameter("gains") is not None or measure.parameter("graded"):
