@@ -175,7 +175,7 @@ PAIRS = Section(
         ),
         LevelTest(
             name="sign",
-            offered=("compare --test sign",),
+            offered=("compare --test sign", "BinaryPairs.pvalue"),
             rejects=run.pairs(sign_test),
             data=ALL_PAIRS,
             sizes=EXACT_SIZES,

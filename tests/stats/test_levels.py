@@ -52,6 +52,7 @@ NO_TEST = {
     "simulate --mode paper",
 }
 PASSED_ON = {
+    "BinaryPairs.pvalue_adjusted",
     "CompareResult.pvalue",
     "CompareResult.pvalue_adjusted",
     "DiscriminativePower.pvalues",

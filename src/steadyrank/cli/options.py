@@ -231,12 +231,10 @@ missing_options = together(missing_option("zero", "skip", "error"), no_relevant_
 
 def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Names of measures for the shell's completion."""
-    from steadyrank.measures.names import KINDS
+    from steadyrank.measures.kinds import KINDS
 
     names = [
-        f"{name}@{1 if kind.cutoff == 'one' else 10}"
-        if kind.cutoff in ("required", "one")
-        else name
+        name + {"required": "@10", "one": "@1", "recall": "@0.1"}.get(kind.cutoff, "")
         for name, kind in KINDS.items()
     ]
     return [name for name in names if name.lower().startswith(incomplete.lower())]

@@ -22,6 +22,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, measure_of, position
 from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.measures.names import counts_documents
 from steadyrank.notebook import shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.pairs.result import all_pairs
@@ -280,6 +281,7 @@ def topics(
     everyone = pair_variances(matrix, all_pairs(len(matrix)))
     complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
     _warn_of_dropped(matrix.shape[1], complete.shape[1])
+    _warn_of_counts(name)
     n = complete.shape[1] if complete.shape[1] > 1 else matrix.shape[1]
     chosen = default_sizes(n) if sizes is None else _check_sizes(sizes)
     further = tuple(sorted({n, 2 * n} | {size for size in chosen if 2 * size > n}))
@@ -395,3 +397,11 @@ def _warn_of_dropped(n_topics: int, n_complete: int) -> None:
     else:
         return
     warn(message)
+
+
+def _warn_of_counts(measure: str) -> None:
+    if counts_documents(measure):
+        warn(
+            f"{measure} counts documents: the levels of the difference are bins of 0.01 up to "
+            "0.20, made for scores up to 1"
+        )
