@@ -281,7 +281,7 @@ with workers(scheduler={cluster.scheduler_address!r}) as pool:
 
 
 def test_no_scheduler_is_the_callers_mistake(capsys, data, monkeypatch):
-    monkeypatch.setattr("steadyrank.compute.clusters.PATIENCE", "1s")
+    monkeypatch.setattr("steadyrank.compute.clusters.PATIENCE", 1)
     files = [str(data / "qrels.txt"), str(data / "runs")]
     assert run(["pools", *files, "--scheduler", "tcp://127.0.0.1:9", "--quiet"]) == 2
     (line,) = capsys.readouterr().err.splitlines()

@@ -129,7 +129,7 @@ def test_a_dask_cluster_gives_the_same_bytes(tmp_path):
 def test_a_scheduler_that_is_not_there_is_an_error_not_a_wait(tmp_path, monkeypatch):
     pytest.importorskip("distributed")
     qrels, runs = make_files(tmp_path, 1)
-    monkeypatch.setattr("steadyrank.compute.clusters.PATIENCE", "1s")
+    monkeypatch.setattr("steadyrank.compute.clusters.PATIENCE", 1)
     with pytest.raises(sr.InputError, match="no Dask scheduler answers at"):
         quietly(runs, qrels, "AP", scheduler="tcp://127.0.0.1:9")
 

@@ -177,7 +177,7 @@ def over_client_of(executor: Executor) -> Executor:
 
 def _client_of(scheduler: str) -> Any:
     try:
-        return _distributed().Client(scheduler, timeout=f"{PATIENCE}s", set_as_default=False)
+        return _distributed().Client(scheduler, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {scheduler!r}: {error}") from None
 
