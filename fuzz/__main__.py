@@ -35,9 +35,10 @@ warnings.simplefilter("ignore")
 
 
 def all_targets() -> dict:
-    from fuzz import line_targets, reader_targets, text_targets
+    from fuzz import format_targets, line_targets, reader_targets, text_targets
 
-    return {**line_targets.TARGETS, **reader_targets.TARGETS, **text_targets.TARGETS}
+    modules = (line_targets, reader_targets, format_targets, text_targets)
+    return {name: target for module in modules for name, target in module.TARGETS.items()}
 
 
 def peak_memory() -> int:
@@ -87,8 +88,7 @@ def mutants_of(name: str, place: Path) -> Callable[[int], bool]:
 
     target = all_targets()[name]
     for seed in target.seeds:  # loads and compiles what the reader needs, however long it takes
-        (place / "seed").write_bytes(seed)
-        target.check(place / "seed")
+        outcome(target, seed, place / "seed")
     return lambda number: outcome(target, mutant(target, number), place / "mutant") == "refused"
 
 
@@ -198,6 +198,10 @@ GUIDED = [
     for name in (
         "data.read.csv_cells",
         "data.read.score_files",
+        "data.read.score_json",
+        "data.read.score_lines",
+        "data.read.json_text",
+        "data.read.metadata",
         "data.read.run_info",
         "data.interop.frames",
         "data.interop.datasets",
