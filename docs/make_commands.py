@@ -6,6 +6,7 @@ python docs/make_commands.py
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from itertools import chain
 from pathlib import Path
 
@@ -55,12 +56,25 @@ def page() -> str:
     """The whole page."""
     contexts = {name: _context(name) for name in COMMANDS}
     options = {name: _options_of(context) for name, context in contexts.items()}
-    everywhere = set.intersection(*({*chain(*each.values())} for each in options.values()))
-    shared = [option for option in chain(*options["evaluate"].values()) if option in everywhere]
+    shared = _shared(options)
+    everywhere = set(shared)
     parts = [HEAD, "## Options of every command\n\n" + _listed([*shared, HELP])]
     for name, context in contexts.items():
         parts.append(_section(name, context, options[name], everywhere))
     return "\n".join(parts)
+
+
+def _shared(options: dict[str, dict[str, list[HelpRecord]]]) -> list[HelpRecord]:
+    """The options that every command has; one command may take more, and then says so itself."""
+    listed = {name: [*chain(*sections.values())] for name, sections in options.items()}
+    alike = Counter(option for records in listed.values() for option in set(records))
+    flags = [{names.split()[0] for names, _ in records} for records in listed.values()]
+    known = set.intersection(*flags)
+    return [
+        option
+        for option in listed["check"]
+        if option[0].split()[0] in known and alike[option] >= len(options) - 1
+    ]
 
 
 def _context(name: str) -> click.Context:

@@ -35,9 +35,10 @@ warnings.simplefilter("ignore")
 
 
 def all_targets() -> dict:
-    from fuzz import line_targets, reader_targets, text_targets
+    from fuzz import format_targets, line_targets, reader_targets, text_targets
 
-    return {**line_targets.TARGETS, **reader_targets.TARGETS, **text_targets.TARGETS}
+    modules = (line_targets, reader_targets, format_targets, text_targets)
+    return {name: target for module in modules for name, target in module.TARGETS.items()}
 
 
 def peak_memory() -> int:
@@ -87,8 +88,7 @@ def mutants_of(name: str, place: Path) -> Callable[[int], bool]:
 
     target = all_targets()[name]
     for seed in target.seeds:  # loads and compiles what the reader needs, however long it takes
-        (place / "seed").write_bytes(seed)
-        target.check(place / "seed")
+        outcome(target, seed, place / "seed")
     return lambda number: outcome(target, mutant(target, number), place / "mutant") == "refused"
 
 
@@ -193,7 +193,8 @@ def run_all(total: int, names: list[str], first: int, minutes: float, jobs: int)
     return 1 if failures else 0
 
 
-GUIDED = """data.read.csv_cells data.read.score_files data.read.run_info data.read.sources
+GUIDED = """data.read.csv_cells data.read.score_files data.read.score_json data.read.score_lines
+    data.read.json_text data.read.metadata data.read.run_info data.read.sources
     data.interop.frames data.interop.datasets measures.names retrieval.engine.collections
     retrieval.engine.topics compute.stores cli.topics cli.inputs cli.make_runs"""
 """Modules without kernels, which must not be changed before Numba sees them."""

@@ -27,12 +27,14 @@ def command_of(name):
     return group.get_command(click.Context(group), name)
 
 
-def test_two_runs_of_one_name_are_told_the_option(capsys, folder):
-    code, _, err = call(capsys, "evaluate", "qrels.txt", "a.run", "b.run")
-    assert code == 2
-    assert "name runs by their files with --name-from file" in err
-    with pytest.raises(sr.InputError, match='name runs by their files with name_from="file"'):
-        sr.evaluate(["a.run", "b.run"], "qrels.txt")
+def test_two_runs_of_one_name_are_named_by_their_files(capsys, folder):
+    code, out, err = call(capsys, "evaluate", "qrels.txt", "a.run", "b.run")
+    assert code == 0
+    assert "2 runs share their names with others (first 'twin', of a.run and b.run)" in err
+    assert "a.run" in out
+    code, out, err = call(capsys, "check", "qrels.txt", "a.run", "b.run")
+    assert code == 0
+    assert "2 runs share their names with others, so that files name them (a.run and b.run)" in out
 
 
 def test_runs_without_systems_are_told_both_options(capsys, folder):

@@ -86,12 +86,19 @@ def test_files_that_cannot_be_read_do_not_stop_the_others(write):
         write("rising.run", rising),
         write("same.run", "1 Q0 d1 1 9 good\n2 Q0 d2 1 4 good\n"),
     ]
-    found, result = findings(paths)
+    with pytest.warns(sr.SteadyrankWarning, match="2 runs share their names"):
+        found, result = findings(paths)
     assert "1: expected 6 fields" in found["wrong", str(paths[1])]
     assert "stands twice" in found["wrong", str(paths[2])]
     assert "larger is better" in found["wrong", "distances"]
-    assert "2 runs have this name" in found["wrong", "good"]
-    assert [row.run for row in result.runs] == ["good", "distances", "good"]
+    assert "(good.run and same.run)" in found["odd", "all runs"]
+    assert [row.run for row in result.runs] == ["good.run", "distances", "same.run"]
+
+
+def test_objects_of_one_name_would_overwrite_each_other():
+    found, result = findings([ranked(**GOOD), ranked(**GOOD)])
+    assert "2 runs have this name: rename all but one" in found["wrong", "a"]
+    assert not result.is_sound
 
 
 def test_the_command_tells_and_exits(write, capsys):

@@ -370,13 +370,14 @@ def test_files_of_scores_are_read_and_named(scores, tmp_path, drawn_nowhere):
 
 
 @pytest.mark.parametrize(("memory", "most"), [(1 << 30, 1), (0, 4)])
-def test_every_run_is_opened_once_or_once_per_step_where_memory_is_short(
+def test_every_run_is_read_once_or_once_per_step_where_memory_is_short(
     folder, whole, tmp_path, drawn_nowhere, opened_files, monkeypatch, memory, most
 ):
     monkeypatch.setattr("steadyrank.data.runs.MOST_KEPT", memory)
     with opened_files() as opened, pytest.warns(sr.SteadyrankWarning):
         again = made(folder, tmp_path / "again.html")
-    assert {opened[str(path)] for path in (folder / "runs").iterdir()} == {most}
+    # Once more for the first line, whose tag another run may have.
+    assert {opened[str(path)] for path in (folder / "runs").iterdir()} == {most + 1}
     assert set(again.results) == set(whole[0].results), "evaluate, check, simulate and pools"
     assert again.page.provenance[0] == whole[0].page.provenance[0], "the same hashes"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ from steadyrank.cli.options import (
     measures_option,
     missing_options,
     output_option,
-    output_options,
+    output_options_with,
     qrels_argument,
     run_options,
     runs_argument,
     ties_option,
 )
 from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling, terminal_looks
+from steadyrank.errors import InputError
 
 
 @subcommand("evaluate")
@@ -26,8 +28,10 @@ from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling,
 @measures_option
 @output_option(
     "--per-topic",
+    "-q",
     is_flag=True,
-    help="Show every topic instead of means in tables, LaTeX and Markdown.",
+    help="Show every topic instead of means in tables, LaTeX and Markdown, and before the "
+    "summary in trec_eval's format.",
 )
 @output_option(
     "--wide", is_flag=True, help="Write CSV of one measure with topics down and runs across."
@@ -36,7 +40,7 @@ from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling,
 @ties_option
 @missing_options
 @run_options
-@output_options
+@output_options_with("trec_eval")
 def command(
     qrels: str,
     runs: tuple[str, ...],
@@ -50,19 +54,23 @@ def command(
 ) -> None:
     """Score runs against judgments, with trec_eval's order and ties.
 
-    QRELS is a TREC qrels file; each RUN a TREC run, a glob or a folder of them
-    (plain, gzip, Parquet or JSON lines). A table shows means, best first; CSV and
-    JSON hold every topic; -o FILE.parquet keeps the files' hashes and settings too.
+    QRELS is a file of judgments; each RUN a run, a glob or a folder of them (TREC
+    text, three columns, JSON, JSON lines or Parquet; packed or not). A table shows
+    means, best first; CSV and JSON hold every topic; -o FILE.parquet keeps the files'
+    hashes and settings too. --format trec_eval [-q] prints what trec_eval -c prints,
+    with --missing skip what it prints without -c.
     """
+    if output.format == "trec_eval" and options["no_relevant"] == "skip":
+        raise InputError("trec_eval skips no judged topics: leave --no-relevant skip out")
     with progress_bar("runs", output.quiet) as progress:
-        from steadyrank.measures.evaluate import DEFAULT_MEASURES, evaluate
+        from steadyrank.measures.evaluate import evaluate
 
         tell_if_compiling(output.quiet)
         scores = evaluate(
             list(runs),
             qrels,
-            measures or DEFAULT_MEASURES,
-            tie_bounds=True,
+            measures or _default_measures(output.format),
+            tie_bounds=output.format != "trec_eval",
             progress=progress,
             **options,
         )
@@ -73,8 +81,20 @@ def command(
         check_still_there(Path(output.path).parent)
         write_scores(scores, output.path)
         return
+    if output.format == "trec_eval":
+        from steadyrank.present.trec_eval import trec_eval_text
+
+        emit(trec_eval_text(scores, per_topic=per_topic, official=not measures), output.path)
+        return
     looks = terminal_looks(output)
     emit(_text(scores, output.format, per_topic, wide, digits, looks), output.path)
+
+
+def _default_measures(form: str) -> Sequence[str]:
+    from steadyrank.measures.evaluate import DEFAULT_MEASURES
+    from steadyrank.present.trec_eval import OFFICIAL_MEASURES
+
+    return OFFICIAL_MEASURES if form == "trec_eval" else DEFAULT_MEASURES
 
 
 def _text(

@@ -79,7 +79,8 @@ scores_options = together(
         metavar="FILE",
         type=click.Path(),
         multiple=True,
-        help="Read scores instead of runs: long or wide CSV, or Parquet; repeat to join.",
+        help="Read scores instead of runs: long or wide CSV, Parquet, trec_eval -q, or another "
+        "tool's output; repeat to join.",
     ),
     reading_option(
         "--runs-in-rows", is_flag=True, help="Read a wide CSV with runs down and topics across."

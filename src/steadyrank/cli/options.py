@@ -125,34 +125,45 @@ pool_depth_option = number_option(
 minimum_difference_option = partial(number_option, "--minimum-difference", "D", type=float)
 samples_option = partial(number_option, "--samples", "N", type=click.IntRange(min=2))
 
-output_options = together(
-    output_option(
-        "--format",
-        "form",
-        type=click.Choice(FORMATS),
-        help="Print the result in this format [default: table, or by the extension of -o FILE].",
-    ),
-    output_option(
-        "-o",
-        "output",
-        metavar="FILE",
-        type=click.Path(dir_okay=False),
-        help="Write the result to FILE, whole or not at all.",
-    ),
-    output_option("--seed", type=int, default=0, help="Seed the random numbers with this integer."),
-    output_option(
-        "--jobs",
-        type=click.IntRange(min=1),
-        help="Use this many threads [default: all processors].",
-    ),
-    output_option(
-        "--scheduler", metavar="ADDRESS", help="Use a Dask scheduler, such as tcp://host:8786."
-    ),
-    output_option("--quiet", is_flag=True, help="Hide progress and warnings, but not errors."),
-    click.version_option(__version__, prog_name="steadyrank", cls=OutputOption),
-    gathered_output,
-)
-"""They come last, next to the function that is given its `Output`."""
+
+def output_options_with(*formats: str) -> Decorator:
+    """The options about output, with more formats than every command has.
+
+    They come last, next to the function that is given its `Output`.
+    """
+    return together(
+        output_option(
+            "--format",
+            "form",
+            type=click.Choice((*FORMATS, *formats)),
+            help="Print the result in this format [default: table, or by the extension of -o "
+            "FILE].",
+        ),
+        output_option(
+            "-o",
+            "output",
+            metavar="FILE",
+            type=click.Path(dir_okay=False),
+            help="Write the result to FILE, whole or not at all.",
+        ),
+        output_option(
+            "--seed", type=int, default=0, help="Seed the random numbers with this integer."
+        ),
+        output_option(
+            "--jobs",
+            type=click.IntRange(min=1),
+            help="Use this many threads [default: all processors].",
+        ),
+        output_option(
+            "--scheduler", metavar="ADDRESS", help="Use a Dask scheduler, such as tcp://host:8786."
+        ),
+        output_option("--quiet", is_flag=True, help="Hide progress and warnings, but not errors."),
+        click.version_option(__version__, prog_name="steadyrank", cls=OutputOption),
+        gathered_output,
+    )
+
+
+output_options = output_options_with()
 
 digits_option = output_option(
     "--digits", type=click.IntRange(0, 15), default=4, help="Print this many decimals in tables."

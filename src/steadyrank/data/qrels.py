@@ -12,6 +12,7 @@ import numpy as np
 
 from steadyrank.compute.kernels import WORD, inlined, lean_kernel, part, words_alike
 from steadyrank.data.ids import Ids, make_ids, same_bytes
+from steadyrank.data.oddities import REPEATED_JUDGMENTS
 from steadyrank.data.read.blocks import group_by_topic, repeated_rows
 from steadyrank.data.run import as_numbers
 from steadyrank.errors import InputError, unknown_name
@@ -248,7 +249,7 @@ def build_qrels(
             raise ContradictingJudgments(
                 topic, documents[row], int(rows[firsts[row]]), int(rows[row])
             )
-        odd["judgments repeated with the same grade"] = len(repeats)
+        odd[REPEATED_JUDGMENTS] = len(repeats)
         kept = np.flatnonzero(firsts < 0)
         blocks = np.searchsorted(kept, blocks)
         documents, grades = documents.take(kept), grades[kept]

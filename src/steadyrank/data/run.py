@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from steadyrank.data.ids import Ids, make_ids
+from steadyrank.data.oddities import REPEATED_DOCUMENTS
 from steadyrank.data.read.blocks import group_by_topic, rank_blocks, repeated_rows
 from steadyrank.errors import InputError, unknown_name
 
@@ -101,6 +102,7 @@ def build_run(
     *,
     duplicates: Duplicates = "error",
     source: Path | None = None,
+    info: Mapping[str, str] | None = None,
     oddities: Mapping[str, int] | None = None,
     line_steps: tuple[int, int] = (0, 0),
 ) -> Run:
@@ -117,7 +119,7 @@ def build_run(
     if len(firsts):
         rows = np.arange(len(scores)) if order is None else order
         kept = _settle_duplicates(name, names, blocks, documents, scores, firsts, rows, duplicates)
-        odd["repeated documents dropped"] = len(scores) - len(kept)
+        odd[REPEATED_DOCUMENTS] = len(scores) - len(kept)
         blocks = np.searchsorted(kept, blocks)
         documents, scores = documents.take(kept), scores[kept]
     rank_blocks(scores, documents.hashes, documents.data, documents.offsets, blocks)
@@ -128,6 +130,7 @@ def build_run(
         documents=documents,
         scores=scores,
         source=source,
+        info=info or {},
         oddities=odd,
         line_steps=line_steps,
     )

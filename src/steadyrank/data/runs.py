@@ -29,9 +29,10 @@ from steadyrank.compute.executors import (
 )
 from steadyrank.data.ids import PADDING, Ids
 from steadyrank.data.interop.objects import converted_run
+from steadyrank.data.oddities import oddity_warning
 from steadyrank.data.read.run_files import Reading, load_run
 from steadyrank.data.read.run_info import check_rows, describe_run, describe_runs, read_run_rows
-from steadyrank.data.read.trec import ODDITY_ADVICE, Table, spare_table
+from steadyrank.data.read.trec import Table, spare_table
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError, MachineError, SteadyrankWarning
 
@@ -119,7 +120,7 @@ class Source:
     given: Any
     reading: Reading
     name: str | None = None
-    """What the user calls it."""
+    """What the user calls it, or a file's name in place of a tag that it shares."""
     kept: KeptRuns | None = None
     sent: SentFile | None = None
     """Where another process finds the file; None where this process reads it."""
@@ -156,14 +157,12 @@ class Source:
         return replace(self, sent=SentFile(self.given.absolute(), known or _digest(self.given)))
 
     def _loaded(self, path: Path, table: Table) -> Run:
-        if self.sent is not None:
-            return replace(load_run(self.sent.path, self.reading, table), source=path)
-        if self.kept is None or path in self.kept.digests:
-            return load_run(path, self.reading, table)
-        digest = hashlib.sha256()
-        run = load_run(path, self.reading, table, digest)
-        self.kept.digests[path] = digest.hexdigest()
-        return run
+        digest = None if self.kept is None or path in self.kept.digests else hashlib.sha256()
+        place = path if self.sent is None else self.sent.path
+        run = replace(load_run(place, self.reading, table, digest), source=path)
+        if self.kept is not None and digest is not None:
+            self.kept.digests[path] = digest.hexdigest()
+        return run if self.name is None else run.renamed(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -171,9 +170,9 @@ class Runs:
     """Runs that are not yet read, with how to read them; made by `read_runs`.
 
     Iterating reads them one after the other, a few ahead in parallel, and yields `Run`
-    objects in the order given. Two runs of one name are an error; what was odd about files
-    is warned of when all have been read. `len` counts the runs, an index reads one of them, a
-    slice is `Runs` again, and `list` holds all in memory.
+    objects in the order given. Two runs of one name are an error, unless files can name them;
+    what was odd about files is warned of when all have been read. `len` counts the runs, an index
+    reads one of them, a slice is `Runs` again, and `list` holds all in memory.
     """
 
     sources: tuple[Source, ...]
@@ -296,12 +295,8 @@ def _applied(source: Source, *, function: Callable[[Run], Answer]) -> Answer:
 def _note_name(run: Run, seen: dict[str, Run]) -> None:
     """Two runs under one name would overwrite each other."""
     if run.name in seen:
-        remedy = (
-            "rename one, or give runs as {name: run}"
-            if run.source is None
-            else 'name runs by their files with name_from="file"'
-        )
         first = seen[run.name].source or MEMORY
+        remedy = "rename one, or give runs as {name: run}"
         raise InputError(
             f"{run.source or MEMORY}: the run is named {run.name!r}, as is {first}: {remedy}"
         )
@@ -324,5 +319,5 @@ def warn_oddities(runs: Sequence[Run]) -> None:
         count = sum(run.oddities[what] for run in odd)
         first = str(odd[0].source or f"run {odd[0].name!r}")
         where = first if len(odd) == 1 else f"{len(odd)} runs, first {first}"
-        advice = f" ({ODDITY_ADVICE[what]})" if what in ODDITY_ADVICE else ""
-        warnings.warn(f"{where}: {count} {what}{advice}", SteadyrankWarning, stacklevel=4)
+        message = f"{where}: {oddity_warning(what, count)}"
+        warnings.warn(message, SteadyrankWarning, stacklevel=4)

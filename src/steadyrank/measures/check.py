@@ -6,7 +6,7 @@ from oddities that one should know of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from steadyrank.compute.executors import Progress, map_in_order, workers
+from steadyrank.data.oddities import counted_oddity
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, read_runs
@@ -24,7 +25,7 @@ from steadyrank.data.runs import Source
 from steadyrank.errors import InputError
 from steadyrank.measures.scoring import JudgedRun, find_judged_documents
 from steadyrank.notebook import shown_by
-from steadyrank.words import by_number, counted
+from steadyrank.words import by_number, counted, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,7 +151,7 @@ def check(
         outcomes = map_in_order(one, sources, pool, progress=progress)
     rows = [row for row, _ in outcomes if row is not None]
     findings = [finding for _, found in outcomes for finding in found]
-    findings += [*_check_qrels(judged), *_check_together(rows)]
+    findings += [*_check_qrels(judged), *_check_names(sources), *_check_together(rows)]
     return CheckResult(
         n_topics=len(judged.topics),
         n_judgments=len(judged),
@@ -223,7 +224,7 @@ Found = tuple[Literal["wrong", "odd"], str]
 
 def _odd_reading(run: Run) -> Iterator[Found]:
     for what, count in run.oddities.items():
-        yield "odd", f"{count} {what}"
+        yield "odd", counted_oddity(what, count)
 
 
 def _odd_topics(run: Run, row: RunCheck, qrels: Qrels) -> Iterator[Found]:
@@ -301,7 +302,7 @@ def _odd_lines(run: Run) -> Iterator[Found]:
 
 def _check_qrels(qrels: Qrels) -> Iterator[Finding]:
     for what, count in qrels.oddities.items():
-        yield Finding(level="odd", where="qrels", what=f"{count} {what}")
+        yield Finding(level="odd", where="qrels", what=counted_oddity(what, count))
     barren = int((qrels.best_grades < 1).sum())
     if barren == len(qrels.topics):
         yield Finding(level="wrong", where="qrels", what="no topic has a relevant document")
@@ -314,12 +315,20 @@ def _check_qrels(qrels: Qrels) -> Iterator[Finding]:
         yield Finding(level="odd", where="qrels", what=what)
 
 
+def _check_names(sources: Sequence[Source]) -> Iterator[Finding]:
+    """Runs that are named by their files, as another run has the same name."""
+    names = [s.name for s in sources if isinstance(s.given, Path) and s.name is not None]
+    if names:
+        what = f"share their names with others, so that files name them ({some(names, 3)})"
+        yield Finding(level="odd", where="all runs", what=f"{counted(len(names), 'run')} {what}")
+
+
 def _check_together(rows: list[RunCheck]) -> Iterator[Finding]:
     """What only several runs side by side can show."""
     names = [row.run for row in rows]
     for name in dict.fromkeys(names):
         if names.count(name) > 1:
-            what = f"{names.count(name)} runs have this name: use --name-from file"
+            what = f"{names.count(name)} runs have this name: rename all but one"
             yield Finding(level="wrong", where=name, what=what)
     depths = sorted({row.deepest for row in rows})
     if len(depths) > 1 and depths[0] < 0.9 * depths[-1]:

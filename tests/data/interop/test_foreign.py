@@ -279,17 +279,17 @@ def test_documents_that_repeat() -> None:
     frame = pd.DataFrame({"qid": 1, "docno": ["a", "b", "a"], "score": [1.0, 2.0, 3.0]})
     with pytest.raises(InputError, match="'a' stands twice in topic '1'"):
         as_run(frame)
-    with pytest.warns(SteadyrankWarning, match="pandas DataFrame: 1 repeated documents dropped"):
+    with pytest.warns(SteadyrankWarning, match="pandas DataFrame: 1 repeated document dropped"):
         assert as_run(frame, duplicates="first").ranking("1") == [("b", 2.0), ("a", 1.0)]
     with pytest.raises(UnknownNameError, match="treat duplicates"):
         as_run(frame, duplicates="last")  # type: ignore[arg-type]
 
 
 def test_oddities_are_told() -> None:
-    with pytest.warns(SteadyrankWarning, match="1 infinite scores"):
+    with pytest.warns(SteadyrankWarning, match="1 infinite score "):
         as_run({"q": {"d": math.inf}})
     frame = pd.DataFrame({"qid": 1, "docno": ["a", "a"], "label": [1, 1]})
-    with pytest.warns(SteadyrankWarning, match="1 judgments repeated with the same grade"):
+    with pytest.warns(SteadyrankWarning, match="1 judgment repeated with the same grade"):
         as_qrels(frame)
     with pytest.raises(InputError, match="'a' is judged twice"):
         as_qrels(frame.assign(label=[1, 2]))

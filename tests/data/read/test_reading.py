@@ -138,7 +138,7 @@ def test_random_numbers_are_exact(write):
         ("", "bad.run: empty"),
         ("# only a comment\n\n", "bad.run: empty"),
         (b"PK\x03\x04rest", "zip archive: unpack"),
-        (b"\xfd7zXZ\x00rest", "xz-compressed"),
+        (b"\xfd7zXZ\x00rest", "broken xz"),
         (b"\xff\xfe3\x000\x00", "UTF-16"),
         (gzip.compress(RUN.encode() * 100, mtime=0)[:-20], "broken gzip"),
         (gzip.compress(RUN.encode(), mtime=0)[:12] + b"junk" * 9, "broken gzip"),
@@ -180,15 +180,15 @@ def test_long_lines_other_tags_and_infinite_scores_are_counted(write):
         warnings.simplefilter("always")
         run = sr.read_run(write("odd.run", text))
     told = "\n".join(str(w.message) for w in caught)
-    assert "1 lines with more fields than expected" in told
-    assert "1 lines whose tag differs" in told
+    assert "1 line with more fields than expected" in told
+    assert "1 line whose tag differs" in told
     assert "2 infinite scores" in told
     assert [d for d, _ in run.ranking("302")] == ["d4", "d9", "d3"]
 
 
 def test_agreeing_double_judgments_are_counted(write):
     path = write("twice.qrels", "1 0 d1 1\n1 0 d1 1\n1 0 d2 0\n")
-    with pytest.warns(sr.SteadyrankWarning, match="1 judgments repeated with the same grade"):
+    with pytest.warns(sr.SteadyrankWarning, match="1 judgment repeated with the same grade"):
         qrels = sr.read_qrels(path)
     assert qrels.judgments("1") == {"d1": 1, "d2": 0}
 
@@ -247,11 +247,27 @@ def test_files_globs_folders_and_names(write, tmp_path):
         sr.read_runs(str(folder / "*.zip"))
 
 
-def test_two_runs_of_one_name_are_refused_with_a_way_out(write, tmp_path):
+def test_runs_that_share_a_tag_are_named_by_their_files(write, tmp_path):
     write("one/a.run", RUN)
-    write("one/b.run", RUN)
-    with pytest.raises(sr.InputError, match="named 'tag'.*name_from=.file"):
-        list(sr.read_runs(tmp_path / "one"))
+    write("one/b.run.gz", RUN)
+    write("one/c.run", RUN.replace("tag", "other"))
+    with pytest.warns(sr.SteadyrankWarning) as told:
+        runs = sr.read_runs(tmp_path / "one")
+    (message,) = [str(warning.message) for warning in told]
+    assert message == (
+        "2 runs share their names with others (first 'tag', of a.run and b.run): "
+        "they are named by their files"
+    )
+    assert [run.name for run in runs] == ["a.run", "b.run", "other"]
+    assert [run.name for run in sr.read_runs(runs, name_from="file")] == ["a.run", "b.run", "c.run"]
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(write, tmp_path):
+    paths = [write(name, RUN) for name in ("x/1/a.run", "y/1/a.run", "y/2/b.run")]
+    with pytest.warns(sr.SteadyrankWarning, match="3 runs share"):
+        assert [run.name for run in sr.read_runs(paths)] == ["x/1/a.run", "y/1/a.run", "b.run"]
+    named = sr.read_runs(paths[:2], name_from="file")
+    assert [run.name for run in named] == ["x/1/a.run", "y/1/a.run"]
 
 
 def test_run_information(write):

@@ -20,6 +20,7 @@ from steadyrank import InputError, Qrels, Run, SteadyrankWarning, read_qrels, re
 from steadyrank.data.ids import make_ids
 from steadyrank.data.qrels import qrels_from_dict
 from steadyrank.data.read import sources
+from steadyrank.data.read.packing import PACKINGS
 from steadyrank.data.run import run_from_dict
 from steadyrank.data.write.files import MISTAKEN, qrels_text, run_text, write_qrels, write_run
 
@@ -169,7 +170,8 @@ def test_names_may_start_with_a_number_sign_where_no_line_does(tmp_path: Path) -
 
 
 def test_what_the_readers_mistake_is_known() -> None:
-    others = {start for start in sources._UNREADABLE if min(start) > 0x20}
+    starts = (*sources._UNREADABLE, *(packing.magic for packing in PACKINGS))
+    others = {start for start in starts if min(start) > 0x20}
     assert {sources._BOM, sources._PARQUET, *others} <= set(MISTAKEN)
 
 
@@ -205,7 +207,7 @@ def test_any_run_reads_back(tmp_path_factory: Any, rankings: Any, name: str) -> 
     run = run_from_dict(rankings, name=name)
     write_run(run, path)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*infinite scores", SteadyrankWarning)
+        warnings.filterwarnings("ignore", ".*infinite score", SteadyrankWarning)
         back = read_run(path)
     assert back.name == name
     assert rows(back) == rows(run)

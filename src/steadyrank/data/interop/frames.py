@@ -6,17 +6,19 @@ names that other tools give them.
 
 from __future__ import annotations
 
-import gzip
+import io
+import itertools
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from steadyrank.data.ids import Ids, make_ids
+from steadyrank.data.oddities import OTHER_RUNS
 from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.read.sources import Kind, open_bytes
 from steadyrank.errors import FormatError
@@ -32,18 +34,38 @@ RUN_NAMES = ("run", "tag", "name", "system")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Rows of a table, topics one a row."""
+    """Rows of a file: segment k holds topics[k] from row first_rows[k] on."""
 
     topics: list[str]
+    first_rows: np.ndarray
     documents: Ids
     values: np.ndarray
     name: str = ""
+    oddities: dict[str, int] = field(default_factory=dict)
+    info: dict[str, str] = field(default_factory=dict)
+    n_headers: int = 0
+    line_steps: tuple[int, int] = (0, 0)
 
 
 def read_columns(path: Path, stream: BinaryIO, kind: Kind, value: str) -> Columns:
     """The rows of an opened Parquet or JSON-lines file, `value` being score or relevance."""
     reader = _from_parquet if kind == "parquet" else _from_json_lines
     return reader(path, stream, value)
+
+
+def first_run_name(path: Path, stream: BinaryIO, kind: Kind) -> str:
+    """The run that the first row of an opened Parquet or JSON-lines file names, if any."""
+    if kind == "parquet":
+        table = _arrow_table(path, stream, lambda present: _maybe(pick_column(present, RUN_NAMES)))
+        rows = table.slice(0, 1).to_pylist()
+    else:
+        rows = [row for _, row in itertools.islice(json_rows(path, stream), 1)]
+    name = pick_column(rows[0], RUN_NAMES) if rows else None
+    return "" if name is None or rows[0][name] is None else str(rows[0][name])
+
+
+def _maybe(column: str | None) -> list[str]:
+    return [] if column is None else [column]
 
 
 def pick_column(present: Iterable[str], names: tuple[str, ...]) -> str | None:
@@ -83,7 +105,7 @@ def _arrow_table(
 
     # By its bytes, not its name: Arrow would take `run=x/` in a path for a column.
     try:
-        plain = not isinstance(stream, gzip.GzipFile)
+        plain = isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
         source = stream if plain else pa.BufferReader(stream.read())
         file = pq.ParquetFile(source, page_checksum_verification=True)
         return file.read(columns=choose(list(file.schema_arrow.names)))
@@ -178,37 +200,43 @@ def _from_parquet(path: Path, stream: BinaryIO, value: str) -> Columns:
     table = _arrow_table(path, stream, choose)
     names = [name for name in table.column_names if name not in wanted]
     topics, documents, values = (column_values(path, table, column) for column in wanted)
-    label = column_values(path, table[:1], names[0]) if names else []
+    labels = column_values(path, table, names[0]) if names else []
     rows = range(1, len(topics) + 1)
-    return _checked(path, topics, documents, values, value, rows, _label(path, label, None))
+    return _checked(path, topics, documents, values, value, rows, labels)
 
 
 def _from_json_lines(path: Path, stream: BinaryIO, value: str) -> Columns:
     topics, documents, values, numbers = [], [], [], []
     wanted: list[str] = []
+    name: str | None = None
     known: Set[str] | None = None
-    label = ""
-    for number, row in _json_rows(path, stream):
+    labels: list[Any] = []
+    for number, row in json_rows(path, stream):
         if row.keys() != known:
             wanted, known = _pick_all(path, row, value, number), row.keys()
-        name = pick_column(row, RUN_NAMES)
-        label = label or (_label(path, [row[name]], number) if name else "")
+            name = pick_column(row, RUN_NAMES)
+        labels.append(row[name] if name else None)
         topics.append(row[wanted[0]])
         documents.append(row[wanted[1]])
         values.append(row[wanted[2]])
         numbers.append(number)
-    return _checked(path, topics, documents, values, value, numbers, label)
+    return _checked(path, topics, documents, values, value, numbers, labels)
 
 
-def _label(path: Path, names: list[Any], line: int | None) -> str:
-    """A run's name as a table has it; none where it says nothing."""
-    if not names or names[0] in (None, ""):
-        return ""
-    check_name(path, "run", names[0], line)
-    return str(names[0])
+def _run_name(path: Path, names: list[Any], lines: Iterable[int]) -> tuple[str, int]:
+    """A run's name as a table has it, and how many rows have another."""
+    rows = (
+        (name, line) for name, line in zip(names, lines, strict=False) if name not in (None, "")
+    )
+    first, line = next(rows, ("", 0))
+    if first == "":
+        return "", 0
+    check_name(path, "run", first, line)
+    return str(first), sum(name != first for name, _ in rows)
 
 
-def _json_rows(path: Path, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_rows(path: Path, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of an opened file of JSON lines, each with the number of its line."""
     for number, text in enumerate(stream, start=1):
         text = text.removeprefix(b"\xef\xbb\xbf") if number == 1 else text
         if not text.strip() or text.lstrip().startswith(b"#"):
@@ -232,14 +260,24 @@ def _is_number(value: Any) -> bool:
         return False
 
 
+def value_problem(number: Any, value: str) -> str:
+    """What is wrong with a score or a grade; nothing where all is well."""
+    if not _is_number(number):
+        return f"expected a number as {value}, got {str(number)[:40]}"
+    if value == "relevance" and not (abs(number) <= LARGEST_GRADE and number == int(number)):
+        message = f"expected a whole number as relevance, at most {LARGEST_GRADE}"
+        return f"{message}, got {str(number)[:40]}"
+    return ""
+
+
 def _checked(
     path: Path,
     topics: list[Any],
     documents: list[Any],
     values: list[Any],
     value: str,
-    lines: Iterable[int],
-    label: str,
+    lines: Sequence[int],
+    labels: list[Any],
 ) -> Columns:
     """Names as text, values as numbers; anything else is an error with its line."""
     if not topics:
@@ -247,14 +285,15 @@ def _checked(
     for line, topic, document, number in zip(lines, topics, documents, values, strict=True):
         for what, name in (("topic", topic), ("document", document)):
             check_name(path, what, name, line)
-        if not _is_number(number):
-            raise FormatError(path, f"expected a number as {value}, got {str(number)[:40]}", line)
-        if value == "relevance" and (abs(number) > LARGEST_GRADE or number != int(number)):
-            message = f"expected a whole number as relevance, at most {LARGEST_GRADE}"
-            raise FormatError(path, f"{message}, got {str(number)[:40]}", line)
+        problem = value_problem(number, value)
+        if problem:
+            raise FormatError(path, problem, line)
+    name, others = _run_name(path, labels, lines)
     return Columns(
         [str(topic) for topic in topics],
+        np.arange(len(topics)),
         make_ids(str(document) for document in documents),
         np.array(values, np.float64),
-        label,
+        name,
+        {OTHER_RUNS: others if value == "score" else 0},
     )

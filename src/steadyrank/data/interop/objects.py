@@ -18,6 +18,7 @@ import numpy as np
 
 from steadyrank.data.ids import Ids, make_ids
 from steadyrank.data.interop.frames import DOCUMENT_NAMES, RUN_NAMES, TOPIC_NAMES, VALUE_NAMES
+from steadyrank.data.oddities import INFINITE_SCORES, oddity_warning
 from steadyrank.data.qrels import LARGEST_GRADE, Qrels, build_qrels
 from steadyrank.data.read.tables import (
     Table,
@@ -30,7 +31,6 @@ from steadyrank.data.read.tables import (
     table_of_items,
     text_column,
 )
-from steadyrank.data.read.trec import ODDITY_ADVICE
 from steadyrank.data.run import Duplicates, Run, build_run, check_duplicates
 from steadyrank.data.scores import Scores, scores_from_cells
 from steadyrank.errors import InputError, SteadyrankWarning
@@ -123,7 +123,7 @@ def converted_run(source: Any, *, name: str | None, duplicates: Duplicates) -> t
         rows.documents,
         rows.values,
         duplicates=duplicates,
-        oddities={"infinite scores": int(np.isinf(rows.values).sum())},
+        oddities={INFINITE_SCORES: int(np.isinf(rows.values).sum())},
     )
     return run, rows.kind
 
@@ -360,8 +360,8 @@ def _rows_of_lists(
 
 def _warn(kind: str, oddities: Mapping[str, int]) -> None:
     for what, count in oddities.items():
-        advice = f" ({ODDITY_ADVICE[what]})" if what in ODDITY_ADVICE else ""
-        warnings.warn(f"{kind}: {count} {what}{advice}", SteadyrankWarning, stacklevel=3)
+        message = f"{kind}: {oddity_warning(what, count)}"
+        warnings.warn(message, SteadyrankWarning, stacklevel=3)
 
 
 def _scores_of_table(table: Table, name: str | None) -> Scores:

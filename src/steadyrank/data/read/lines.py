@@ -1,7 +1,7 @@
 """The tokenizer behind TREC run and qrels files: bytes in, columns out, one pass.
 
-Both formats start alike (topic, an ignored field, document), so one kernel
-reads both. A plain line is split by the bits of its separators, 64 bytes at a
+Runs, qrels and files of three columns differ only in where their fields stand, so one
+kernel reads them all. A plain line is split by the bits of its separators, 64 bytes at a
 time; any other line (comments, CRLF, long lines, defects) byte by byte.
 """
 
@@ -22,14 +22,17 @@ from steadyrank.compute.kernels import (
 from steadyrank.data.ids import copy_id, first_bytes, same_bytes
 from steadyrank.data.read.numbers import PARSED, parse_float
 
-DONE, SHORT_LINE, CONTROL_BYTE, LONE_RETURN = 0, 1, 2, 3
+DONE, SHORT_LINE, CONTROL_BYTE, LONE_RETURN, LONG_LINE = 0, 1, 2, 3, 4
 
 # Where the counters of a file stand in the kernel's `state`.
 ROWS, ID_BYTES, SEGMENTS, HARD_NUMBERS, POSITION, FIELDS = range(6)
 LONG_LINES, OTHER_TAGS, TAG_START, TAG_END = range(6, 10)
 STATE_SIZE = 10
 
-TOPIC, DOCUMENT = 0, 2  # the places of these fields in both formats
+TOPIC, TAG = 0, 5  # the places of these fields wherever they are
+
+QRELS, RUN, THREE_COLUMNS = 0, 1, 2
+"""Layouts: TREC's four columns and six, and topic, document, number."""
 
 NEWLINE, RETURN, SPACE, TAB, HASH = 10, 13, 32, 9, 35
 
@@ -49,7 +52,7 @@ def _same_field(data, start, known_start, known_end, known_word):
 
 
 @inlined
-def _split_fast(data, line, is_run, tag_start, tag_end, tag_word):
+def _split_fast(data, line, layout, tag_start, tag_end, tag_word):
     """Split a plain line by the bits of its separators.
 
     Returns where the next line starts, then the ends of topic, document and number and
@@ -61,11 +64,14 @@ def _split_fast(data, line, is_run, tag_start, tag_end, tag_word):
     behind = (separators << WORD(1)) | WORD(1)
     ends = separators & ~behind
     starts = ~separators & behind & ~WORD(1)  # of the fields after the first
-    end_2 = _without_lowest(_without_lowest(ends))
-    start_2 = _without_lowest(starts)
-    last_end = _without_lowest(end_2)
-    last_start = _without_lowest(start_2)
-    if is_run:  # the rank lies between document and number
+    id_end = _without_lowest(ends)
+    id_start = starts
+    if layout != THREE_COLUMNS:  # an ignored field lies between topic and document
+        id_end = _without_lowest(id_end)
+        id_start = _without_lowest(id_start)
+    last_end = _without_lowest(id_end)
+    last_start = _without_lowest(id_start)
+    if layout == RUN:  # the rank lies between document and number
         last_end = _without_lowest(last_end)
         last_start = _without_lowest(last_start)
     if last_end == WORD(0) or separators & WORD(1) or load_byte(data, line) == HASH:
@@ -76,7 +82,7 @@ def _split_fast(data, line, is_run, tag_start, tag_end, tag_word):
         return -1, 0, 0, 0, 0, 0
     number_end = line + np.int64(last)
     position = number_end
-    if is_run:
+    if layout == RUN:
         byte = load_byte(data, position)
         tag = position + 1
         position = tag + (tag_end - tag_start)
@@ -89,8 +95,8 @@ def _split_fast(data, line, is_run, tag_start, tag_end, tag_word):
     return (
         position + 1,
         line + np.int64(trailing_zeros(ends)),
-        line + np.int64(trailing_zeros(start_2)),
-        line + np.int64(trailing_zeros(end_2)),
+        line + np.int64(trailing_zeros(id_start)),
+        line + np.int64(trailing_zeros(id_end)),
         line + np.int64(trailing_zeros(last_start)),
         number_end,
     )
@@ -135,7 +141,7 @@ def _check_bytes(data, start, end):
 
 
 @lean_kernel
-def parse_lines(data, end, is_run, values, hashes, id_offsets, ids, segments, hard, bounds, state):
+def parse_lines(data, end, layout, values, hashes, id_offsets, ids, segments, hard, bounds, state):
     """Read the lines data[:end], each ending in a newline, into columns.
 
     `values` takes scores or grades; `segments` a row (first row, start, end of the
@@ -144,8 +150,11 @@ def parse_lines(data, end, is_run, values, hashes, id_offsets, ids, segments, ha
     must have room for as many rows and id bytes as these lines can hold. Returns DONE,
     or a defect's code with its line's start in state[POSITION].
     """
-    n_fields = 6 if is_run else 4
-    number = 4 if is_run else 3
+    n_fields, document, number = 4, 2, 3
+    if layout == RUN:
+        n_fields, number = 6, 4
+    elif layout == THREE_COLUMNS:
+        n_fields, document, number = 3, 1, 2
     topic_start, topic_end, topic_word = 0, 0, WORD(0)
     tag_start, tag_end, tag_word = 0, 0, WORD(0)
     row = state[ROWS]
@@ -154,7 +163,7 @@ def parse_lines(data, end, is_run, values, hashes, id_offsets, ids, segments, ha
     while line < end:
         start = line
         next_line, stop, id_start, id_stop, number_start, number_stop = _split_fast(
-            data, line, is_run, tag_start, tag_end, tag_word
+            data, line, layout, tag_start, tag_end, tag_word
         )
         if next_line < 0:
             fields, newline = _split(data, line, bounds, n_fields)
@@ -166,19 +175,22 @@ def parse_lines(data, end, is_run, values, hashes, id_offsets, ids, segments, ha
             status = _check_bytes(data, line, newline)
             if status == DONE and fields < n_fields:
                 status = SHORT_LINE
+            elif status == DONE and fields > n_fields and layout == THREE_COLUMNS:
+                status = LONG_LINE
             if status != DONE:
                 state[POSITION] = line
                 state[FIELDS] = fields
                 return status
             state[LONG_LINES] += fields > n_fields
-            if is_run:
+            if layout == RUN:
+                start, stop = bounds[TAG, 0], bounds[TAG, 1]
                 if tag_end == 0:
-                    tag_start, tag_end = bounds[5, 0], bounds[5, 1]
+                    tag_start, tag_end = start, stop
                     tag_word = first_bytes(data, tag_start, tag_end - tag_start)
-                elif not same_bytes(data, bounds[5, 0], bounds[5, 1], data, tag_start, tag_end):
+                elif not same_bytes(data, start, stop, data, tag_start, tag_end):
                     state[OTHER_TAGS] += 1
             start, stop = bounds[TOPIC, 0], bounds[TOPIC, 1]
-            id_start, id_stop = bounds[DOCUMENT, 0], bounds[DOCUMENT, 1]
+            id_start, id_stop = bounds[document, 0], bounds[document, 1]
             number_start, number_stop = bounds[number, 0], bounds[number, 1]
         if stop - start != topic_end - topic_start or not _same_field(
             data, start, topic_start, topic_end, topic_word

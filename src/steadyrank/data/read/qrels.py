@@ -7,14 +7,13 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from steadyrank.data.interop import datasets
-from steadyrank.data.interop.frames import read_columns
 from steadyrank.data.interop.objects import as_qrels
+from steadyrank.data.oddities import oddity_warning
 from steadyrank.data.order import qrels_in_order
 from steadyrank.data.qrels import ContradictingJudgments, Qrels, build_qrels, contradiction_message
-from steadyrank.data.read.sources import PathLike, kind_of, line_of_row, open_bytes
+from steadyrank.data.read.run_files import line_of_data, read_rows
+from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
 from steadyrank.data.read.trec import read_table
 from steadyrank.errors import FormatError, SteadyrankWarning
 
@@ -25,14 +24,16 @@ def read_qrels(path: PathLike) -> Qrels:
     Parameters
     ----------
     path : path
-        TREC text (plain or gzip), Parquet, JSON lines, or `irds:` and an id of ir_datasets (extra
+        TREC text, three columns with or without BEIR's header, JSON `{topic: {document: grade}}`,
+        JSON lines or Parquet, packed or not; or `irds:` and an id of ir_datasets (extra
         `steadyrank[ir]`).
     """
     if datasets.is_dataset(path):
         return datasets.load_qrels(str(path))
     qrels = load_qrels(Path(path))
     for what, count in qrels.oddities.items():
-        warnings.warn(f"{path}: {count} {what}", SteadyrankWarning, stacklevel=2)
+        message = f"{path}: {oddity_warning(what, count)}"
+        warnings.warn(message, SteadyrankWarning, stacklevel=2)
     return qrels
 
 
@@ -47,27 +48,20 @@ def load_qrels(path: Path) -> Qrels:
     with open_bytes(path) as stream:
         kind = kind_of(stream)
         if kind == "text":
-            table = read_table(path, stream, is_run=False)
+            rows = read_table(path, stream, is_run=False).columns()
         else:
-            columns = read_columns(path, stream, kind, "relevance")
+            rows = read_rows(path, stream, kind, "relevance")
     try:
-        if kind != "text":
-            return build_qrels(
-                columns.topics,
-                np.arange(len(columns.topics)),
-                columns.documents,
-                columns.values,
-                source=path,
-            )
         return build_qrels(
-            table.topics,
-            np.array(table.first_rows),
-            table.documents(),
-            table.values[: table.n_rows],
+            rows.topics,
+            rows.first_rows,
+            rows.documents,
+            rows.values,
             source=path,
-            oddities=table.oddities,
+            oddities=rows.oddities,
         )
     except ContradictingJudgments as error:
-        where = f" (first on line {line_of_row(path, error.first)})"
+        where = f" (first on line {line_of_data(path, kind, error.first + rows.n_headers)})"
         message = contradiction_message(error.topic, error.document, where)
-        raise FormatError(path, message, line_of_row(path, error.second)) from None
+        line = line_of_data(path, kind, error.second + rows.n_headers)
+        raise FormatError(path, message, line) from None

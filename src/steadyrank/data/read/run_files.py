@@ -1,4 +1,4 @@
-"""One file of TREC text, Parquet or JSON lines becomes one run; the file is opened once.
+"""One file, in whatever form, becomes one run; the file is opened once.
 
 A defect that would make results wrong is an error that names file, line and remedy; an
 oddity that does not is counted in the run.
@@ -6,14 +6,13 @@ oddity that does not is counted in the run.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
-import numpy as np
-
-from steadyrank.data.interop.frames import read_columns
-from steadyrank.data.read.sources import PathLike, base_name, kind_of, line_of_row, open_bytes
+from steadyrank.data.interop.frames import Columns, read_columns
+from steadyrank.data.read.nested import line_of_document, read_nested
+from steadyrank.data.read.sources import Kind, PathLike, base_name, kind_of, line_of_row, open_bytes
 from steadyrank.data.read.trec import Table, read_table
 from steadyrank.data.run import (
     DuplicateDocument,
@@ -61,36 +60,45 @@ def load_run(path: Path, reading: Reading, into: Table | None = None, digest: An
     """
     with open_bytes(path, digest) as stream:
         kind = kind_of(stream)
-        if kind == "text":
-            table = read_table(path, stream, is_run=True, into=into)
-        else:
-            columns = read_columns(path, stream, kind, "score")
+        rows = _rows(path, stream, kind, into)
     by_tag = reading.name_from == "tag"
     try:
-        if kind != "text":
-            return build_run(
-                columns.name if columns.name and by_tag else base_name(path),
-                columns.topics,
-                np.arange(len(columns.topics)),
-                columns.documents,
-                columns.values,
-                duplicates=reading.duplicates,
-                source=path,
-            )
-        # Building the run puts its rows into another order.
-        line_steps = table.steps()
         return build_run(
-            table.tag if by_tag else base_name(path),
-            table.topics,
-            np.array(table.first_rows),
-            table.documents(),
-            table.values[: table.n_rows],
+            rows.name if rows.name and by_tag else base_name(path),
+            rows.topics,
+            rows.first_rows,
+            rows.documents,
+            rows.values,
             duplicates=reading.duplicates,
             source=path,
-            oddities=table.oddities,
-            line_steps=line_steps,
+            info=rows.info,
+            oddities=rows.oddities,
+            line_steps=rows.line_steps,
         )
     except DuplicateDocument as error:
-        where = f" (first on line {line_of_row(path, error.first)})"
+        where = f" (first on line {line_of_data(path, kind, error.first + rows.n_headers)})"
         message = duplicate_message(error.topic, error.document, where)
-        raise FormatError(path, message, line_of_row(path, error.second)) from None
+        line = line_of_data(path, kind, error.second + rows.n_headers)
+        raise FormatError(path, message, line) from None
+
+
+def _rows(path: Path, stream: BinaryIO, kind: Kind, into: Table | None) -> Columns:
+    if kind != "text":
+        return read_rows(path, stream, kind, "score")
+    table = read_table(path, stream, is_run=True, into=into)
+    # Building the run puts its rows into another order.
+    return replace(table.columns(), line_steps=table.steps())
+
+
+def read_rows(path: Path, stream: BinaryIO, kind: Kind, value: str) -> Columns:
+    """The rows of an opened file that is no text in lines, `value` being score or relevance."""
+    if kind == "json":
+        return read_nested(path, stream, value)
+    return read_columns(path, stream, kind, value)
+
+
+def line_of_data(path: Path, kind: Kind, row: int) -> int:
+    """The line on which a row of data stands; in Parquet, which has none, the row itself."""
+    if kind == "parquet":
+        return row + 1
+    return line_of_document(path, row) if kind == "json" else line_of_row(path, row)

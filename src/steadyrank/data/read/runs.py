@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 from steadyrank.compute.executors import Progress
 from steadyrank.data.interop.objects import single_runs
 from steadyrank.data.read.run_files import NameFrom, Reading, load_run
+from steadyrank.data.read.run_names import names_apart
 from steadyrank.data.read.sources import PathLike, find_files
 from steadyrank.data.run import Duplicates, Run
 from steadyrank.data.runs import Runs, Source, warn_oddities
@@ -36,7 +37,8 @@ def read_run(
     Parameters
     ----------
     path : path
-        TREC text (plain or gzip), Parquet or JSON lines.
+        TREC text, three columns, JSON `{topic: {document: score}}`, JSON lines or Parquet, packed
+        (gzip, xz, bzip2, zstd) or not.
     name_from : str
         The run's name is its "tag" column, or the "file"'s name without `.gz`.
     duplicates : str
@@ -74,7 +76,7 @@ def read_runs(
         said here replaces what was said before.
     name_from
         "tag" (unless said otherwise) names a run by its tag column, "file" by its file's name
-        without `.gz`.
+        without `.gz`. Files whose runs share a tag are named by their files, with a warning.
     duplicates
         A document that stands twice in a topic is an "error" (unless said otherwise), or the
         "first" line or the "best" score is kept.
@@ -107,12 +109,25 @@ def read_runs(
     }
     if isinstance(runs, Runs):
         reading = make_reading(said, runs.reading)
-        return runs if reading == runs.reading else runs.reread(reading)
+        if reading == runs.reading:
+            return runs
+        again = runs.reread(reading)
+        return replace(again, sources=_named_apart(again.sources, reading))
     reading = make_reading(said)
-    sources = tuple(_sources(runs, reading))
+    sources = _named_apart(tuple(_sources(runs, reading)), reading)
     if not sources:
         raise InputError("no runs to evaluate")
     return Runs(sources=sources, reading=reading, jobs=jobs, executor=executor, progress=progress)
+
+
+def _named_apart(sources: tuple[Source, ...], reading: Reading) -> tuple[Source, ...]:
+    """The sources, with names for those files whose runs share one."""
+    paths = [source.given for source in sources if isinstance(source.given, Path)]
+    names = names_apart(paths, by_tag=reading.name_from == "tag")
+    return tuple(
+        replace(source, name=names.get(source.given)) if isinstance(source.given, Path) else source
+        for source in sources
+    )
 
 
 def make_reading(said: ReadingOptions, before: Reading | None = None) -> Reading:

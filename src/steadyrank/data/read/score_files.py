@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from steadyrank.compute.files import whole_file, write_whole
 from steadyrank.data.interop.frames import coded_names, column_numbers, pick_column, read_parquet
 from steadyrank.data.read.csv_cells import csv_cell, csv_line, read_csv
+from steadyrank.data.read.score_json import (
+    LONG_ROLES,
+    is_log,
+    read_json_line_scores,
+    read_json_scores,
+)
+from steadyrank.data.read.score_lines import printed_by, read_printed
 from steadyrank.data.read.score_matrices import Numbered, as_meant, come_from, number, read_matrix
-from steadyrank.data.read.sources import PathLike, is_parquet
+from steadyrank.data.read.sources import PathLike, base_name, head_of, kind_of, open_bytes
 from steadyrank.data.scores import (
     AXES,
     RepeatedCell,
@@ -21,17 +30,12 @@ from steadyrank.data.scores import (
     scores_from_cells,
     scores_from_codes,
 )
-from steadyrank.errors import FormatError, InputError, unknown_name
+from steadyrank.errors import FormatError, InputError, SteadyrankWarning, unknown_name
+from steadyrank.words import counted
 
 DEFAULT_MEASURE = "score"
 """The name of a wide file's only measure where nobody gives one."""
 
-_LONG_COLUMNS = {
-    "measure": ("measure", "metric"),
-    "run": ("run", "name", "system"),
-    "topic": ("topic", "qid", "query_id", "q_id"),
-    "value": ("value", "score"),
-}
 _METADATA = b"steadyrank"
 
 
@@ -49,7 +53,9 @@ def read_scores(
     ----------
     source : path, sequence or mapping of paths
         A file is long (columns measure, run, topic, value; PyTerrier's name, qid, measure, value),
-        as CSV or Parquet, plain or gzip; or wide CSV: topics down, runs across, one measure.
+        as CSV, Parquet or JSON lines; or wide CSV: topics down, runs across, one measure; or what a
+        tool printed: `trec_eval -q`, `ir_measures --by_query`, pytrec_eval's dictionary as JSON,
+        Elasticsearch's `_rank_eval`, samples of lm-eval-harness, logs of Inspect. Packed or not.
         Several wide files make a cube: `{"AP": "ap.csv", "RR": "rr.csv"}`; a list of files is
         joined (`join_scores`).
     measure : str, optional
@@ -80,12 +86,43 @@ def _joined(parts: Sequence[Scores]) -> Scores:
     numbered = [part.meta.get("numbered") for part in parts]
     if any(numbered):
         _check_numbered(parts, numbered)
+    parts = _named_apart(parts)
     try:
         return join_scores(*parts)
     except InputError as error:
         raise InputError(
             f"{error}: if the files hold different measures, name the measure of each"
         ) from None
+
+
+def _named_apart(parts: Sequence[Scores]) -> Sequence[Scores]:
+    """The parts, those of tools named by their files where runs of one name are not the same."""
+    by_run: dict[str, list[int]] = {}
+    for place, part in enumerate(parts):
+        if "tool" in part.meta and len(part.runs) == 1:
+            by_run.setdefault(part.runs[0], []).append(place)
+    others = [places for places in by_run.values() if not _agree([parts[i] for i in places])]
+    named = {i: base_name(Path(parts[i].meta["source"])) for places in others for i in places}
+    if others:
+        first = parts[others[0][0]].runs[0]
+        warnings.warn(
+            f"{counted(len(named), 'file')} hold other runs of one name (first {first!r}, of "
+            f"{named[others[0][0]]} and {named[others[0][1]]}): they are named by their files",
+            SteadyrankWarning,
+            stacklevel=4,
+        )
+    return [
+        replace(part, runs=(named.get(i) or part.runs[0],)) if i in named else part
+        for i, part in enumerate(parts)
+    ]
+
+
+def _agree(parts: Sequence[Scores]) -> bool:
+    try:
+        join_scores(*parts)
+    except InputError:
+        return False
+    return True
 
 
 def _check_numbered(parts: Sequence[Scores], numbered: Sequence[str | None]) -> None:
@@ -100,7 +137,16 @@ def _check_numbered(parts: Sequence[Scores], numbered: Sequence[str | None]) -> 
 
 
 def _read_file(path: Path, measure: str | None, runs_in_rows: bool) -> Scores:
-    if is_parquet(path):
+    with open_bytes(path) as stream:
+        kind = kind_of(stream)
+        if kind == "json" or is_log(head_of(stream)):
+            return read_json_scores(path, stream, measure)
+        if kind == "json lines":
+            return read_json_line_scores(path, stream)
+        tool = printed_by(stream) if kind == "text" else None
+        if tool is not None:
+            return read_printed(path, stream, tool)
+    if kind == "parquet":
         return _read_parquet(path)
     (_, header), *rows = read_csv(path)
     columns = _long_columns(path, header)
@@ -112,7 +158,7 @@ def _read_file(path: Path, measure: str | None, runs_in_rows: bool) -> Scores:
 
 def _long_columns(path: Path, header: list[str]) -> dict[str, int] | None:
     """Which column holds what, or None where the header is not a long file's."""
-    found = {role: pick_column(header, names) for role, names in _LONG_COLUMNS.items()}
+    found = {role: pick_column(header, names) for role, names in LONG_ROLES.items()}
     if any(column is None for column in found.values()):
         return None
     for column in found.values():
@@ -146,7 +192,7 @@ def _read_parquet(path: Path) -> Scores:
     table = read_parquet(path)
     columns = _long_columns(path, table.column_names)
     if columns is None:
-        expected = ", ".join(names[0] for names in _LONG_COLUMNS.values())
+        expected = ", ".join(names[0] for names in LONG_ROLES.values())
         got = ", ".join(table.column_names)[:200]
         raise FormatError(path, f"expected columns {expected}, got {got}")
     coded = [coded_names(path, table, columns[axis], axis) for axis in AXES]

@@ -163,7 +163,7 @@ def _is_heading(text: str) -> bool:
 def _numbers(cells: Sequence[str]) -> np.ndarray | None:
     """Those of the cells that are not missing, or None if some are no numbers or all missing."""
     texts = [cell.strip() for cell in cells if cell.strip().lower() not in _MISSING]
-    values = [_value(text) for text in texts]
+    values = [plain_value(text) for text in texts]
     if any(value is None for value in values):
         return None
     known = _known(np.array(values, np.float64))
@@ -226,13 +226,18 @@ def _no_header(runs_in_rows: bool) -> str:
 def number(path: Path, text: str, line: int) -> float:
     """A score; NaN where it is missing, an error that names the line where it is none."""
     text = text.strip()
-    value = np.nan if text.lower() in _MISSING else _value(text)
+    value = np.nan if is_missing(text) else plain_value(text)
     if value is None:
         raise FormatError(path, f"expected a score, got {text[:40]!r}", line)
     return value
 
 
-def _value(text: str) -> float | None:
+def is_missing(text: str) -> bool:
+    """Whether a cell says that there is no score."""
+    return text.lower() in _MISSING
+
+
+def plain_value(text: str) -> float | None:
     """The number that a text stands for; Python reads 31_1 as 311, but it is a name."""
     try:
         value = float(text) if "_" not in text else np.inf

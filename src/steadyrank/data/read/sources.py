@@ -8,38 +8,43 @@ from __future__ import annotations
 
 import contextlib
 import glob
-import gzip
 import hashlib
+import json
 import os
-import zlib
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, cast
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
 from steadyrank.data.ids import PADDING
+from steadyrank.data.read.packing import PACKINGS, is_broken, unpacked
 from steadyrank.errors import FormatError, InputError
 
 PathLike = str | os.PathLike[str]
 
-Kind = Literal["parquet", "json lines", "text"]
+Kind = Literal["parquet", "json", "json lines", "text"]
+"""`json` is one value for the whole file, `json lines` an object per line."""
 
 CHUNK = 1 << 20
 LONGEST_LINE = 1 << 26
 """Bytes of a line that are read before a file is taken for something else."""
 
-_GZIP = b"\x1f\x8b"
+HEAD = 4096
+"""Bytes at the beginning of a file that say what it is."""
+
 _PARQUET = b"PAR1"
 _BOM = b"\xef\xbb\xbf"
 _UNREADABLE = {
     b"PK\x03\x04": "a zip archive: unpack it first",
-    b"\xfd7zXZ": "xz-compressed: unpack it, or compress it with gzip",
-    b"BZh": "bzip2-compressed: unpack it, or compress it with gzip",
-    b"\x28\xb5\x2f\xfd": "zstd-compressed: unpack it, or compress it with gzip",
     b"\xff\xfe": "UTF-16 text: save it as UTF-8",
     b"\xfe\xff": "UTF-16 text: save it as UTF-8",
 }
+
+# An object whose first member is an object or a list.
+_WHOLE_JSON = re.compile(rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*[{\[]')
+_JSON_LIST = re.compile(rb"\[\s*[\[{]")
 
 
 class _EndlessLine(Exception):
@@ -79,16 +84,19 @@ def _expand(path: Path) -> list[Path]:
 
 
 def base_name(path: Path) -> str:
-    """The file's name without `.gz`."""
-    return path.name.removesuffix(".gz")
+    """The file's name without the suffix of its packing, such as `.gz`."""
+    suffixes = (packing.suffix for packing in PACKINGS)
+    suffix = next((suffix for suffix in suffixes if path.name.endswith(suffix)), "")
+    return path.name.removesuffix(suffix)
 
 
 @contextlib.contextmanager
 def open_bytes(path: Path, digest: Any = None) -> Iterator[BinaryIO]:
-    """The file's bytes, unpacked if it is gzip; problems of the file as errors that name it.
+    """The file's bytes, unpacked if need be; problems of the file as errors that name it.
 
     `digest`, an object of hashlib, is given the bytes as they are on disk.
     """
+    packing = None
     try:
         with open(path, "rb") as raw:
             head = raw.read(8)
@@ -99,13 +107,12 @@ def open_bytes(path: Path, digest: Any = None) -> Iterator[BinaryIO]:
             for magic, what in _UNREADABLE.items():
                 if head.startswith(magic):
                     raise FormatError(path, f"this is {what}")
-            if head.startswith(_GZIP):
-                with gzip.open(raw) as unpacked:
-                    yield cast(BinaryIO, unpacked)
-            else:
+            packing = next((p for p in PACKINGS if head.startswith(p.magic)), None)
+            if packing is None:
                 yield raw
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise FormatError(path, f"broken gzip data ({error}): fetch the file again") from None
+            else:
+                with unpacked(raw, packing) as stream:
+                    yield stream
     except _EndlessLine:
         message = f"a line of more than {LONGEST_LINE >> 20} MB: this is no text in lines"
         raise FormatError(path, message) from None
@@ -115,21 +122,45 @@ def open_bytes(path: Path, digest: Any = None) -> Iterator[BinaryIO]:
         raise InputError(f"{path}: no such file") from None
     except PermissionError:
         raise InputError(f"{path}: no permission to read it") from None
+    except Exception as error:
+        if packing is None or not is_broken(error):
+            raise
+        reason = " ".join(str(error).split())
+        message = f"broken {packing.name} data ({reason}): fetch the file again"
+        raise FormatError(path, message) from None
+
+
+def head_of(stream: BinaryIO) -> bytes:
+    """The first bytes of an opened file, no byte-order mark; it stands at its beginning again."""
+    head = stream.read(HEAD)
+    stream.seek(0)
+    return head.removeprefix(_BOM)
 
 
 def kind_of(stream: BinaryIO) -> Kind:
     """What an opened file is, by its first bytes; the stream stands at its beginning again."""
-    head = stream.read(4096)
-    stream.seek(0)
+    head = head_of(stream)
     if head.startswith(_PARQUET):
         return "parquet"
-    return "json lines" if head.removeprefix(_BOM).lstrip().startswith(b"{") else "text"
+    content = head.lstrip()
+    if _JSON_LIST.match(content):
+        return "json"
+    if not content.startswith(b"{"):
+        return "text"
+    return "json" if _is_one_value(content) else "json lines"
 
 
-def is_parquet(path: Path) -> bool:
-    """Whether the file is Parquet."""
-    with open_bytes(path) as stream:
-        return kind_of(stream) == "parquet"
+def _is_one_value(content: bytes) -> bool:
+    """Whether what begins with a brace is one object rather than an object per line."""
+    first, newline, _ = content.partition(b"\n")
+    if newline:
+        with contextlib.suppress(ValueError, RecursionError):
+            # A line that is complete is a row, unless all of it is nested.
+            row = json.loads(first)
+            return bool(row) and all(isinstance(value, dict) for value in row.values())
+        if content[1:].lstrip(b" \t\r").startswith(b"\n"):
+            return True  # only what is laid out for reading has a brace alone on its line
+    return _WHOLE_JSON.match(content) is not None
 
 
 def line_chunks(stream: BinaryIO, buffer: bytearray) -> Iterator[tuple[bytearray, int]]:

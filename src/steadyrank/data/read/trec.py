@@ -1,9 +1,9 @@
-"""TREC run and qrels text: columns from lines, and defects named by file and line."""
+"""Runs and qrels as lines of text: columns from lines, and defects named by file and line."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -11,24 +11,22 @@ from typing import BinaryIO
 import numpy as np
 
 from steadyrank.data.ids import PADDING, Ids
+from steadyrank.data.interop.frames import Columns
+from steadyrank.data.oddities import INFINITE_SCORES, LONG_LINES, OTHER_TAGS
 from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.read import lines
+from steadyrank.data.read.layouts import Layout, Opening, read_opening, scores_of_short_run
+from steadyrank.data.read.metadata import run_metadata
 from steadyrank.data.read.sources import CHUNK, as_array, line_chunks, line_of_byte, line_of_row
 from steadyrank.errors import FormatError
-
-RUN_FIELDS = "topic Q0 document rank score tag"
-QRELS_FIELDS = "topic iteration document grade"
 
 STEPS_SAMPLE = 3000
 """Lines of a file that are looked at for the order in which they stand."""
 
-SHORTEST_LINE = 8
-"""Bytes of the shortest line with four fields; bounds the rows of a chunk."""
-
 
 @dataclass(slots=True)
 class Table:
-    """The columns of one TREC file, rows in the file's order."""
+    """The columns of one file of lines, rows in the file's order."""
 
     topics: list[str] = field(default_factory=list)
     first_rows: list[int] = field(default_factory=list)
@@ -38,6 +36,10 @@ class Table:
     id_offsets: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))
     ids: np.ndarray = field(default_factory=lambda: np.empty(0, np.uint8))
     tag: str = ""
+    n_headers: int = 0
+    """Lines before the rows that name the columns: one or none."""
+    info: dict[str, str] = field(default_factory=dict)
+    """What comments say about a run."""
     oddities: dict[str, int] = field(default_factory=dict)
     buffer: bytearray = field(default_factory=lambda: bytearray(CHUNK))
     bounds: np.ndarray = field(default_factory=lambda: np.empty((6, 2), np.int64))
@@ -46,8 +48,8 @@ class Table:
 
     def clear(self) -> None:
         """Forget the rows, keep the memory."""
-        self.topics, self.first_rows, self.oddities = [], [], {}
-        self.n_rows, self.tag = 0, ""
+        self.topics, self.first_rows, self.oddities, self.info = [], [], {}, {}
+        self.n_rows, self.n_headers, self.tag = 0, 0, ""
 
     def scratch(self, rows: int) -> tuple[np.ndarray, np.ndarray]:
         """Room for `rows` changes of topic and as many hard numbers."""
@@ -60,6 +62,19 @@ class Table:
         """The document column."""
         used = int(self.id_offsets[self.n_rows]) + PADDING
         return Ids(self.ids[:used], self.id_offsets[: self.n_rows + 1], self.hashes[: self.n_rows])
+
+    def columns(self) -> Columns:
+        """The rows, in the table's own memory."""
+        return Columns(
+            self.topics,
+            np.array(self.first_rows),
+            self.documents(),
+            self.values[: self.n_rows],
+            self.tag,
+            self.oddities,
+            self.info,
+            self.n_headers,
+        )
 
     def steps(self) -> tuple[int, int]:
         """How often scores fall and rise between neighbouring lines of a topic, near the top."""
@@ -122,32 +137,47 @@ LARGEST_SPARE = 1 << 26
 
 
 def read_table(path: Path, stream: BinaryIO, *, is_run: bool, into: Table | None = None) -> Table:
-    """Read an opened TREC file's columns; raises FormatError at the first defect."""
+    """Read the columns of an opened file of lines; raises FormatError at the first defect."""
     table = Table() if into is None else into
+    opening = read_opening(stream, is_run=is_run)
+    layout = opening.layout
+    table.n_headers = 1 if opening.header else 0
     consumed = 0
     size = path.stat().st_size
     for buffer, end in line_chunks(stream, table.buffer):
+        if opening.header and consumed <= opening.start < consumed + end:
+            header = slice(opening.start - consumed, opening.stop - consumed - 1)
+            buffer[header] = b" " * (header.stop - header.start)
         # Of a packed file no share is known once more was read than it takes on disk.
         share = min(1.0, max(consumed / size, 1e-3)) if consumed < size else 1.0
-        table.make_room(end // SHORTEST_LINE + 2, end + 2 * PADDING, share)
-        _read_chunk(table, path, buffer, end, consumed, is_run)
+        table.make_room(end // layout.shortest + 2, end + 2 * PADDING, share)
+        _read_chunk(table, path, buffer, end, consumed, layout)
         consumed += end
     if table.n_rows == 0:
-        raise FormatError(path, f"empty: expected lines of {'6' if is_run else '4'} fields")
+        raise FormatError(path, f"empty: expected lines of {layout.n_fields} fields")
+    if is_run:
+        _finish_run(table, path, opening)
     return table
 
 
+def _finish_run(table: Table, path: Path, opening: Opening) -> None:
+    table.info = run_metadata(opening.comments)
+    if opening.layout.code == lines.THREE_COLUMNS:
+        values = table.values[: table.n_rows]
+        values[:] = scores_of_short_run(path, values, table.topics, table.first_rows, opening)
+
+
 def _read_chunk(
-    table: Table, path: Path, buffer: bytearray, end: int, consumed: int, is_run: bool
+    table: Table, path: Path, buffer: bytearray, end: int, consumed: int, layout: Layout
 ) -> None:
     state = np.zeros(lines.STATE_SIZE, np.int64)
     state[lines.ROWS] = table.n_rows
     state[lines.ID_BYTES] = table.id_offsets[table.n_rows]
-    segments, hard = table.scratch(end // SHORTEST_LINE + 2)
+    segments, hard = table.scratch(end // layout.shortest + 2)
     status = lines.parse_lines(
         as_array(buffer),
         end,
-        is_run,
+        layout.code,
         table.values,
         table.hashes,
         table.id_offsets,
@@ -159,20 +189,20 @@ def _read_chunk(
     )
     if status != lines.DONE:
         where = line_of_byte(path, consumed + int(state[lines.POSITION]))
-        raise FormatError(path, _defect(status, int(state[lines.FIELDS]), is_run), where)
+        raise FormatError(path, _defect(status, int(state[lines.FIELDS]), layout), where)
     for row, start, stop in hard[: state[lines.HARD_NUMBERS]].tolist():
         table.values[row] = _exact_number(
-            table, path, bytes(buffer[start:stop]), consumed + start, is_run
+            table, path, bytes(buffer[start:stop]), consumed + start, layout.is_run
         )
     new = slice(table.n_rows, int(state[lines.ROWS]))
-    if not is_run:
-        _check_grades(path, table.values[new], table.n_rows)
+    if not layout.is_run:
+        _check_grades(path, table.values[new], table.n_rows + table.n_headers)
     for row, start, stop in segments[: state[lines.SEGMENTS]].tolist():
         table.topics.append(buffer[start:stop].decode("utf-8", "surrogateescape"))
         table.first_rows.append(row)
     table.n_rows = new.stop
-    table.count("lines with more fields than expected, the rest ignored", state[lines.LONG_LINES])
-    if is_run:
+    table.count(LONG_LINES, state[lines.LONG_LINES])
+    if layout.code == lines.RUN:
         _note_tag(table, buffer, state)
 
 
@@ -186,13 +216,12 @@ def _note_tag(table: Table, buffer: bytearray, state: np.ndarray) -> None:
         table.tag = tag
     elif tag != table.tag:
         other += 1
-    table.count("lines whose tag differs from the first", other)
+    table.count(OTHER_TAGS, other)
 
 
-def _defect(status: int, fields: int, is_run: bool) -> str:
-    expected, names = (6, RUN_FIELDS) if is_run else (4, QRELS_FIELDS)
-    if status == lines.SHORT_LINE:
-        return f"expected {expected} fields ({names}), got {fields}"
+def _defect(status: int, fields: int, layout: Layout) -> str:
+    if status in (lines.SHORT_LINE, lines.LONG_LINE):
+        return f"expected {layout.n_fields} fields ({layout.fields}), got {fields}"
     if status == lines.LONE_RETURN:
         return "a carriage return inside a line: convert the file's line ends to newlines"
     return "a control character: this is not TREC text"
@@ -213,7 +242,7 @@ def _exact_number(table: Table, path: Path, text: bytes, offset: int, is_run: bo
         line = line_of_byte(path, offset)
         raise FormatError(path, f"the {what} is NaN, so its rank is undefined", line)
     if np.isinf(value):
-        table.count(f"infinite {what}s", 1)
+        table.count(INFINITE_SCORES, 1)
     return value
 
 
@@ -222,9 +251,3 @@ def _check_grades(path: Path, grades: np.ndarray, first_row: int) -> None:
     if len(bad):
         message = f"expected a whole number as grade, at most {LARGEST_GRADE}, got {grades[bad[0]]}"
         raise FormatError(path, message, line_of_row(path, first_row + int(bad[0])))
-
-
-ODDITY_ADVICE: Mapping[str, str] = {
-    "lines whose tag differs from the first": "the first tag names the run",
-    "infinite scores": "they rank first or last",
-}

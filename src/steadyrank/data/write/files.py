@@ -29,6 +29,8 @@ _SPACE = 32
 
 MISTAKEN = {
     b"{": "JSON lines",
+    b"[{": "JSON",
+    b"[[": "JSON",
     b"PAR1": "Parquet",
     b"BZh": "bzip2",
     b"\xef\xbb\xbf": "a byte-order mark",
