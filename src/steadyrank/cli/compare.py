@@ -141,6 +141,8 @@ def command(
     options |= {"jobs": jobs, "rng": seed}
     looks = terminal_looks(output)
     if audit or discriminative_power:
+        if plot_kind is not None or show or underline_second:
+            raise InputError("--plot-kind, --show and --underline-second belong to comparisons")
         text = _other_answer(scores, audit, output, options, looks)
         emit(text, output.path)
         return
@@ -167,8 +169,9 @@ def _other_answer(
         if options[name] not in (None, "measure"):
             raise InputError(f"{question} compares all pairs of runs by itself: drop --{name}")
     if audit:
-        alpha, rng = options["alpha"], options["rng"]
-        return audit_text(audit_tests(scores, alpha=alpha, rng=rng), output.format, **looks)
+        result = audit_tests(scores, alpha=options["alpha"], rng=options["rng"])
+        draw(result, output)
+        return audit_text(result, output.format, **looks)
     taken = {name: options[name] for name in ("alpha", "n_samples", "jobs", "rng")}
     powers = discriminative_power(scores, test=options["test"] or DEFAULT_TEST, **taken)
     draw(powers, output)

@@ -18,7 +18,7 @@ from steadyrank.errors import InputError, unknown_name
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.instances.pair_tests import has_instances
-from steadyrank.stats.instances.systems import Groups, systems_of
+from steadyrank.stats.instances.systems import Groups, systems_of, warn_about_structure
 from steadyrank.studies.compare.intervals import Alternative, IntervalKind
 from steadyrank.studies.compare.result import (
     SIMULTANEOUS,
@@ -147,6 +147,8 @@ def compare_each(
     groups = _systems(scores, by)
     if groups is not None:
         settings = _by_system(settings)
+        remedy = "then use instances, which takes them as instance factors"
+        warn_about_structure(scores, groups, remedy=remedy)
     elif settings.test == "mixed":
         raise InputError("test mixed compares systems with several runs, not runs: take test t")
     _check(scores, tuple(scores.runs if groups is None else groups), settings)
