@@ -54,6 +54,7 @@ RESULTS = {
     "smooth": 'sr.simulate(track.runs, track.qrels, model="kde", n_samples=400, '
     'no_relevant="skip")',
     "compared": 'sr.compare(scores, measure="AP")',
+    "table": 'sr.compare(scores.select(measures=["AP", "nDCG@10"]), baseline="team3-s1")',
     "audit": 'sr.audit_tests(scores, measure="AP", n_trials=300)',
     "reversed_": 'sr.topics(scores, measure="AP", n_trials=300)',
     "agreement": "sr.agree(scores, topic_sizes=[6, 12, 18], system_sizes=[4, 6, 8, 10], "
@@ -111,6 +112,29 @@ ENTRIES: dict[tuple[str, str], Entry] = {
     ),
     ("CompareResult", "ranks"): Entry(
         "Where would each run stand with other topics?", OWN, 'sr.plot(compared, kind="ranks")'
+    ),
+    ("CompareResult", "topics"): Entry(
+        "On which topics does a run win, and by how much?", OWN, 'sr.plot(compared, kind="topics")'
+    ),
+    ("CompareTable", "intervals"): Entry(
+        "Which runs differ from the baseline, by several measures?", OWN, "sr.plot(table)"
+    ),
+    ("CompareTable", "topics"): Entry(
+        "On which topics do runs differ from the baseline?", OWN, 'sr.plot(table, kind="topics")'
+    ),
+    ("CompareTable", "differences"): Entry(
+        "Which differences does each measure find significant?",
+        OWN,
+        'sr.plot(table, kind="differences")',
+    ),
+    ("CompareTable", "asl"): Entry(
+        "At which level does each measure find differences?", OWN, 'sr.plot(table, kind="asl")'
+    ),
+    ("CompareTable", "heatmap"): Entry(
+        "Which pairs differ by which measure?", OWN, 'sr.plot(table, kind="heatmap")'
+    ),
+    ("CompareTable", "ranks"): Entry(
+        "Which ranks does each measure leave to each run?", OWN, 'sr.plot(table, kind="ranks")'
     ),
     ("DiscriminativePower", "asl"): Entry(
         "Which measure tells more runs apart?",

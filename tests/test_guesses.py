@@ -157,7 +157,7 @@ def test_judgments_before_runs_are_answered():
 
 def test_runs_given_to_compare_are_answered():
     run = sr.run_from_dict(RANKING, name="one")
-    with pytest.raises(sr.InputError, match=r"compare takes scores, got Run, Run: give compare\("):
+    with pytest.raises(sr.InputError, match="all runs in one list and, second, qrels; got two"):
         sr.compare(run, run)
     scores = sr.evaluate({"a": RANKING, "b": RANKING}, JUDGMENTS, "AP")
     with pytest.raises(sr.InputError, match="by name, such as measure='AP'"):

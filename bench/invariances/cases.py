@@ -170,7 +170,8 @@ def complete(scores: sr.Scores) -> sr.Scores:
 
 
 def _compare(data: Data, **options: Any) -> Any:
-    return sr.compare(data.scores, **{"measure": "AP", "n_samples": 600, "rng": 3, **options})
+    common = {"measure": "AP", "by": "run", "n_samples": 600, "rng": 3}
+    return sr.compare(data.scores, **{**common, **options})
 
 
 def _report(data: Data, **options: Any) -> Any:
@@ -266,6 +267,15 @@ CASES: dict[str, Case] = {
     **COMPARISONS,
     "compare, baseline": _case(
         call=functools.partial(_compare, baseline="team3-s1", test="bootstrap"), cuts=PAIRS
+    ),
+    "compare, several measures": Case(
+        study="compare",
+        told=lambda table: {result.measure: compare_json(result) for result in table.results},
+        call=functools.partial(_compare, measure=None, family="all"),
+        cuts=PAIRS,
+    ),
+    "compare, systems": _case(
+        call=functools.partial(_compare, by="system", correction="holm"), jobs=False, rounded=1e-9
     ),
     "discriminative_power": Case(
         study="discriminative_power",

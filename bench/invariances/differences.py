@@ -45,7 +45,7 @@ NEGATED = (
 )
 SWAPPED = (("a", "b"), ("mean_a", "mean_b"), ("variance_a", "variance_b"), ("wins", "losses"))
 STATISTICS: Mapping[str, Callable[[Json], float]] = {
-    **dict.fromkeys(("t", "randomization", "bootstrap"), lambda pair: -pair["statistic"]),
+    **dict.fromkeys(("t", "mixed", "randomization", "bootstrap"), lambda pair: -pair["statistic"]),
     "sign": lambda pair: float(pair["losses"]),
     # The sum of the ranks of all differences that are not 0, less those above it.
     "wilcoxon": lambda pair: math.comb(pair["wins"] + pair["losses"] + 1, 2) - pair["statistic"],

@@ -29,6 +29,7 @@ _HOMES = {
     "CheckResult": "measures.check",
     "check": "measures.check",
     "CompareResult": "studies.compare.result",
+    "CompareTable": "studies.compare.result",
     "as_qrels": "data.interop.objects",
     "audit_tests": "studies.compare.audit",
     "compare": "studies.compare.study",
@@ -101,6 +102,7 @@ __all__ = [
     "BuiltinCollection",
     "CheckResult",
     "CompareResult",
+    "CompareTable",
     "ComponentsResult",
     "DiscriminativePower",
     "FormatError",
@@ -250,7 +252,7 @@ if TYPE_CHECKING:
     from steadyrank.studies.agree.study import agree
     from steadyrank.studies.compare.audit import AuditResult, audit_tests
     from steadyrank.studies.compare.power import DiscriminativePower, discriminative_power
-    from steadyrank.studies.compare.result import CompareResult
+    from steadyrank.studies.compare.result import CompareResult, CompareTable
     from steadyrank.studies.compare.study import compare
     from steadyrank.studies.components.study import ComponentsResult, components
     from steadyrank.studies.instances.planning import InstancePlan, plan_instances

@@ -1,4 +1,7 @@
-"""How a result shows itself: one line as `repr`, its tables when printed, HTML in a notebook."""
+"""How a result shows itself: one line as `repr`, its tables when printed, HTML in a notebook.
+
+An `Exhibit` also gives its tables for a paper or a page, and draws itself.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 MOST_ROWS = 60
 PRINTED_ROWS = 15
@@ -43,19 +47,54 @@ def shown_by(
     What the class defines itself stays.
     """
 
-    def printed(self: Any) -> str:
+    def texts(self: Any, form: str, **options: Any) -> str:
         module, _, function = text.partition(":")
         tables = getattr(import_module(f"steadyrank.{module}"), function)
-        text_of = tables([self] if listed else self, "table", most_rows=PRINTED_ROWS)
-        return str(text_of).rstrip("\n")
+        return str(tables([self] if listed else self, form, **options))
+
+    def printed(self: Any) -> str:
+        return texts(self, "table", most_rows=PRINTED_ROWS).rstrip("\n")
 
     def decorate(result: type[_Result]) -> type[_Result]:
-        for name, method in (("__str__", printed), ("__repr__", _line), ("_repr_html_", _html)):
-            if name not in vars(result):
+        shows = {"_text": texts, "__str__": printed, "__repr__": _line, "_repr_html_": _html}
+        for name, method in shows.items():
+            # What every object has gives way; what a class or its bases define stays.
+            if getattr(result, name, None) in (None, getattr(object, name, None)):
                 setattr(result, name, method)
         return result
 
     return decorate
+
+
+class Exhibit:
+    """A result whose tables go into a paper; `shown_by` says how these are made."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def _text(self, form: str, **options: Any) -> str: ...
+
+    def to_latex(self, **options: Any) -> str:
+        """A booktabs table with its caption, ready to paste; options as those of `to_markdown`."""
+        return self._text("latex", **options)
+
+    def to_markdown(self, **options: Any) -> str:
+        """A Markdown table with its caption below; `digits` and what else the command has."""
+        return self._text("markdown", **options)
+
+    def to_html(self, **options: Any) -> str:
+        """An HTML table with its caption; options as those of `to_markdown`."""
+        return self._text("html", **options)
+
+    def plot(self, **options: Any) -> Figure:
+        """The result drawn, as `steadyrank.plot` draws it, with its options."""
+        draw = import_module("steadyrank.studies.plotting").plot
+        figure: Figure = draw(self, **options)
+        return figure
+
+    def _repr_html_(self) -> str:
+        return self._text("html", most_rows=MOST_ROWS)
 
 
 def _line(self: Any) -> str:

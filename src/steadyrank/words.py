@@ -166,6 +166,15 @@ def interval(
     return f"[{', '.join(figure(end, form, endless=endless) for end in ends)}]"
 
 
+def typeset(text: str) -> str:
+    """A text of numbers with the sign for minus, which is no hyphen; numbers alone stand in it.
+
+    >>> typeset("[-0.01, +0.02]")
+    '[−0.01, +0.02]'
+    """
+    return text.replace("-", "−")
+
+
 def exact(value: Any) -> str:
     """A value in CSV: every digit of a number, and nothing where there is none.
 

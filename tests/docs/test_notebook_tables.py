@@ -99,6 +99,7 @@ def results(scores, tmp_path_factory):
     effects = {"instance": 0.0004, "system_topic": 0.0064, "residual": 0.0036}
     found += [
         sr.check(runs, qrels),
+        sr.compare(scores, n_samples=200, by="run"),
         found[9].curve("minimum_difference", [0.1, 0.2]),
         sr.plan_instances(effects, difference=0.05),
         sr.plan_instances(effects, difference=0.05).table(n_topics=[20], n_instances=[5]),

@@ -404,7 +404,7 @@ def test_a_page_shows_the_table_of_a_command() -> None:
         marks={(0, 1): "<*>"},
     )
     assert render(table, "csv") == "run,AP\na,-0.5\n'-b,0.25\n"
-    assert "a & -0.5\\textsuperscript{<*>} " in render(table, "latex")
+    assert "a & $-$0.5 & \\textsuperscript{<*>} " in render(table, "latex")
     text = page_html(table_page(table))
     # A minus before a number is no hyphen; before a name it is.
     assert '<td class="n" data-v="-0.5">−0.5<sup>&lt;*&gt;</sup></td>' in text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,76 +16,163 @@ from steadyrank.cli.options import (
     count_option,
     digits_option,
     mode_option,
+    output_option,
     output_options,
+    plot_option,
+    together,
 )
-from steadyrank.cli.output import Output, emit, terminal_looks
+from steadyrank.cli.output import Output, draw, emit, terminal_looks
+from steadyrank.errors import InputError
+
+if TYPE_CHECKING:
+    from steadyrank.data.scores import Scores
 
 TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey"]
+
+test_options = together(
+    choice_option(
+        "--test",
+        TESTS,
+        "Compare each pair of runs by this test [default: t; randomized-tukey for "
+        "--discriminative-power; systems with several runs have a mixed model].",
+    ),
+    choice_option(
+        "--correction",
+        ["none", "holm", "bh", "bonferroni", "maxt"],
+        "Correct for multiple comparisons [default: maxt for t tests of all pairs of three or more "
+        "runs; none for the Tukey tests; otherwise holm].",
+    ),
+    choice_option(
+        "--family",
+        ["measure", "all"],
+        "Correct the comparisons of each measure together, or those of all measures.",
+        default="measure",
+    ),
+    alpha_option(type=STRICTLY_BETWEEN_0_AND_1),
+    click.option("--baseline", metavar="RUN", help="Compare every run with this one only."),
+    choice_option(
+        "--by",
+        ["run", "system"],
+        "Show one row per run, or per system with its runs as instances [default: system where "
+        "--system-from or --run-info name a system with several runs].",
+    ),
+    choice_option(
+        "--interval",
+        ["t", "percentile", "bca", "studentized"],
+        "Compute intervals of the differences this way [default: the test's own, simultaneous].",
+    ),
+    count_option(
+        "--samples", "n_samples", 10_000, "Draw this many samples in resampling tests and in maxt."
+    ),
+    mode_option(
+        "Compute resampling p-values as (1 + count) / (1 + B), or as the papers' count / B."
+    ),
+    choice_option(
+        "--alternative",
+        ["two-sided", "greater"],
+        "Test this alternative; one-sided for the bootstrap test only.",
+        default="two-sided",
+    ),
+)
+
+other_questions = together(
+    click.option(
+        "--discriminative-power",
+        is_flag=True,
+        help="Show by how many pairs each measure tells the runs apart instead.",
+    ),
+    click.option(
+        "--audit", is_flag=True, help="Check which tests hold their level on these scores."
+    ),
+)
+
+showing_options = together(
+    output_option(
+        "--show",
+        multiple=True,
+        type=click.Choice(["interval", "sd", "p", "d"]),
+        help="Show intervals, standard deviations, p-values or effect sizes beside the means; "
+        "repeat for more.",
+    ),
+    output_option(
+        "--underline-second", is_flag=True, help="Underline the second highest mean in the table."
+    ),
+    plot_option("the differences, or what --plot-kind names,"),
+    output_option(
+        "--plot-kind",
+        type=click.Choice(["intervals", "topics", "heatmap", "differences", "ranks", "asl"]),
+        help="Draw differences with intervals, differences by topic, a matrix of p-values, "
+        "p-values against differences, ranks, or sorted p-values [default: intervals].",
+    ),
+    digits_option,
+)
+
+OWN_OPTIONS = ("correction", "family", "baseline", "by", "interval")
 
 
 @subcommand("compare")
 @scores_options
-@choice_option("--test", TESTS, "Compare each pair of runs by this test.", default="t")
-@choice_option(
-    "--correction",
-    ["none", "holm", "bh", "bonferroni", "maxt"],
-    "Correct for multiple comparisons [default: maxt for t tests of all pairs of three or more "
-    "runs; none for the Tukey tests; otherwise holm].",
-)
-@alpha_option(type=STRICTLY_BETWEEN_0_AND_1)
-@click.option("--baseline", metavar="RUN", help="Compare every run with this one only.")
-@choice_option(
-    "--interval",
-    ["t", "percentile", "bca", "studentized"],
-    "Compute intervals of the differences this way [default: the test's own, simultaneous].",
-)
-@count_option(
-    "--samples", "n_samples", 10_000, "Draw this many samples in resampling tests and in maxt."
-)
-@mode_option("Compute resampling p-values as (1 + count) / (1 + B), or as the papers' count / B.")
-@choice_option(
-    "--alternative",
-    ["two-sided", "greater"],
-    "Test this alternative; one-sided for the bootstrap test only.",
-    default="two-sided",
-)
-@click.option("--audit", is_flag=True, help="Check which tests hold their level on these scores.")
-@digits_option
+@test_options
+@other_questions
+@showing_options
 @output_options
 def command(
     inputs: Inputs,
     output: Output,
     audit: bool,
-    digits: int,
+    discriminative_power: bool,
+    plot_kind: str | None,
     seed: int,
     jobs: int | None,
     scheduler: str | None,
-    test: Any,
-    alpha: float,
-    n_samples: int,
+    show: tuple[str, ...],
+    underline_second: bool,
+    digits: int,
     **options: Any,
 ) -> None:
     """Compare runs by paired tests, corrected for their number.
 
-    Takes QRELS RUN... or --scores FILE, and one measure. With several measures, shows how
-    well each tells the runs apart. The tests speak of other topics, not of other
-    documents, judgments or instances of the runs.
+    Takes QRELS RUN... or --scores FILE, and one measure or several: the table has runs
+    down and measures across, with marks of significance. The tests speak of other topics,
+    not of other documents or judgments; of other instances only with one row per system.
     """
-    check_level("--alpha", alpha)
+    check_level("--alpha", options["alpha"])
     scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
-    from steadyrank.studies.compare.audit import audit_tests
-    from steadyrank.studies.compare.power import discriminative_power
+    options |= {"jobs": jobs, "rng": seed}
+    looks = terminal_looks(output)
+    if audit or discriminative_power:
+        if plot_kind is not None or show or underline_second:
+            raise InputError("--plot-kind, --show and --underline-second belong to comparisons")
+        text = _other_answer(scores, audit, output, options, looks)
+        emit(text, output.path)
+        return
     from steadyrank.studies.compare.study import compare
-    from steadyrank.studies.compare.tables import audit_text, compare_text, power_text
+    from steadyrank.studies.compare.tables import compare_text
 
-    form, looks = output.format, terminal_looks(output)
-    common: Any = {"alpha": alpha, "n_samples": n_samples, "jobs": jobs, "rng": seed}
+    options["test"] = options["test"] or "t"
+    result = compare(scores, **options)
+    about: Any = {"show": show, "underline_second": underline_second, "digits": digits}
+    emit(compare_text(result, output.format, **about, **looks), output.path)
+    draw(result, output, kind=plot_kind)
+
+
+def _other_answer(
+    scores: Scores, audit: bool, output: Output, options: dict[str, Any], looks: dict[str, Any]
+) -> str:
+    """Which measures tell runs apart, or which tests hold their level."""
+    from steadyrank.studies.compare.audit import audit_tests
+    from steadyrank.studies.compare.power import DEFAULT_TEST, discriminative_power
+    from steadyrank.studies.compare.tables import audit_text, power_text
+
+    question = "--audit" if audit else "--discriminative-power"
+    for name in OWN_OPTIONS:
+        if options[name] not in (None, "measure"):
+            raise InputError(f"{question} compares all pairs of runs by itself: drop --{name}")
     if audit:
-        text = audit_text(audit_tests(scores, alpha=alpha, rng=seed), form, **looks)
-    elif len(scores.measures) > 1:
-        powers = discriminative_power(scores, test=test, **common)
-        text = power_text(powers, form, **looks)
-    else:
-        result = compare(scores, test=test, **common, **options)
-        text = compare_text(result, form, digits=digits, **looks)
-    emit(text, output.path)
+        result = audit_tests(scores, alpha=options["alpha"], rng=options["rng"])
+        draw(result, output)
+        return audit_text(result, output.format, **looks)
+    taken = {name: options[name] for name in ("alpha", "n_samples", "jobs", "rng")}
+    powers = discriminative_power(scores, test=options["test"] or DEFAULT_TEST, **taken)
+    draw(powers, output)
+    return power_text(powers, output.format, **looks)

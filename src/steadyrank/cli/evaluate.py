@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import click
+
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.options import (
     digits_option,
@@ -36,6 +38,13 @@ from steadyrank.errors import InputError
 @output_option(
     "--wide", is_flag=True, help="Write CSV of one measure with topics down and runs across."
 )
+@output_option(
+    "--by",
+    type=click.Choice(["run", "system"]),
+    default="run",
+    help="Show one row per run, or per system: means over its runs, which --run-info or "
+    "--system-from name.",
+)
 @digits_option
 @ties_option
 @missing_options
@@ -47,6 +56,7 @@ def command(
     measures: tuple[str, ...],
     per_topic: bool,
     wide: bool,
+    by: str,
     digits: int,
     output: Output,
     seed: int,
@@ -74,6 +84,10 @@ def command(
             progress=progress,
             **options,
         )
+    if by == "system":
+        from steadyrank.stats.instances.pair_tests import scores_by_system
+
+        scores = scores_by_system(scores)
     if output.path is not None and output.path.endswith(".parquet"):
         from steadyrank.compute.files import check_still_there
         from steadyrank.data.read.score_files import write_scores

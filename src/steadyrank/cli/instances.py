@@ -48,7 +48,7 @@ pair_options = together(
     columns_option(
         "--instance-factors", "Nest instances in these run-info columns, largest first."
     ),
-    mode_option("Decide by the sound mixed model, or by the paper's."),
+    mode_option("Decide by the sound mixed model, or by that of Jayasinghe et al. 2015."),
 )
 
 sampling_options = together(
@@ -65,7 +65,7 @@ sampling_options = together(
         "--samples-per-instance",
         "samples_per_instance",
         1000,
-        "Draw this many samples per instance in the paper's bootstrap (Algorithm 2).",
+        "Draw this many samples per instance in Algorithm 2 of Jayasinghe et al. 2015.",
     ),
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -14,7 +15,7 @@ from steadyrank.cli.output import gathered_output
 from steadyrank.errors import InputError
 
 SMALLEST_LEVEL = 1e-9
-FORMATS = ("table", "csv", "json", "latex", "markdown")
+FORMATS = ("table", "csv", "json", "latex", "markdown", "html")
 STRICTLY_BETWEEN_0_AND_1 = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -98,13 +99,44 @@ def numbers_option(
 
 
 def plot_option(what: str = "a figure") -> Decorator:
-    """--plot FILE, where `what` is drawn."""
-    return output_option(
-        "--plot",
-        metavar="FILE",
-        type=click.Path(dir_okay=False),
-        help=f"Draw {what} to FILE (.svg, .png or .pdf).",
+    """--plot FILE, where `what` is drawn, and how wide."""
+    return together(
+        output_option(
+            "--plot",
+            metavar="FILE",
+            type=click.Path(dir_okay=False),
+            help=f"Draw {what} to FILE (.svg, .png or .pdf).",
+        ),
+        output_option(
+            "--figure-width",
+            metavar="WIDTH",
+            callback=_inches,
+            help="Make the figure this wide, as 3.3in, 84mm, 8.4cm or 240pt [default: what it "
+            "needs].",
+        ),
     )
+
+
+INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
+"""Of one unit; a point is TeX's, as \\the\\columnwidth prints it."""
+
+WIDTHS = (1.0, 60.0)
+"""Inches between which a figure can be drawn."""
+
+
+def _inches(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """A width with its unit, in inches."""
+    if value is None:
+        return None
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(in|cm|mm|pt)\s*", value)
+    if match is None:
+        raise InputError(f"--figure-width {value}: give a number and in, cm, mm or pt, as 3.3in")
+    width = float(match[1]) * INCHES[match[2]]
+    if not WIDTHS[0] <= width <= WIDTHS[1]:
+        raise InputError(
+            f"--figure-width {value}: give between {WIDTHS[0]:g}in and {WIDTHS[1]:g}in"
+        )
+    return width
 
 
 output_option = partial(click.option, cls=OutputOption)

@@ -26,7 +26,15 @@ from steadyrank.present.visible import for_terminal, one_line
 PATIENCE = 2.0
 """Seconds of silence before progress is shown."""
 
-_BY_SUFFIX = {".csv": "csv", ".json": "json", ".tex": "latex", ".md": "markdown"}
+_BY_SUFFIX = {
+    ".csv": "csv",
+    ".json": "json",
+    ".tex": "latex",
+    ".md": "markdown",
+    ".html": "html",
+    ".htm": "html",
+}
+_FIGURES = (".svg", ".png", ".pdf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +45,8 @@ class Output:
     path: str | None
     plot: str | None
     quiet: bool
+    figure_width: float | None = None
+    """Inches."""
 
 
 def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,10 +54,24 @@ def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def command(
-        *, form: str | None, output: str | None, quiet: bool, plot: str | None = None, **rest: Any
+        *,
+        form: str | None,
+        output: str | None,
+        quiet: bool,
+        plot: str | None = None,
+        figure_width: float | None = None,
+        **rest: Any,
     ) -> Any:
         check_files(output, plot)
-        given = Output(format=choose_format(form, output), path=output, plot=plot, quiet=quiet)
+        if figure_width is not None and plot is None:
+            raise InputError("--figure-width is that of --plot FILE: give that as well")
+        given = Output(
+            format=choose_format(form, output),
+            path=output,
+            plot=plot,
+            quiet=quiet,
+            figure_width=figure_width,
+        )
         return function(output=given, **rest)
 
     return command
@@ -55,6 +79,11 @@ def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def choose_format(form: str | None, output: str | None) -> str:
     """The format asked for, or the one that the output file's name says."""
+    if output is not None and Path(output).suffix.lower() in _FIGURES:
+        raise InputError(
+            f"-o {output}: the result is text: name a file that ends in .txt, .csv, .json, .tex, "
+            ".md or .html, and draw figures with --plot FILE"
+        )
     if form is not None:
         return form
     return _BY_SUFFIX.get(Path(output).suffix.lower(), "table") if output else "table"
@@ -142,7 +171,7 @@ def draw(result: Any, output: Output, **options: Any) -> None:
     check_still_there(Path(output.plot).parent)
     hush_matplotlib(output.quiet)
     with own_style():
-        save_figure(plot(result, **options), output.plot)
+        save_figure(plot(result, figsize=output.figure_width, **options), output.plot)
 
 
 def hush_matplotlib(quiet: bool) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from steadyrank.present.table import Cell, Drilldown, Table
-from steadyrank.words import MISSING
+from steadyrank.stats.pairs.decisions import OPEN_END
+from steadyrank.words import MISSING, typeset
 from steadyrank.words import interval as interval_text
 from steadyrank.words import pvalue as pvalue_text
 
@@ -81,8 +82,9 @@ def span(ends: Sequence[float] | None, form: str = ".4f") -> Cell:
 
 
 def _end(value: float, form: str) -> Cell:
-    text = format(value, form).replace("inf", "∞").replace("-", "−")
-    return Cell(text, text if math.isinf(value) else float(value))
+    if math.isinf(value):
+        return Cell(_endless(value), _endless(value))
+    return Cell(format(value, form).replace("-", "−"), float(value))
 
 
 def interval(ends: Sequence[float] | None, form: str) -> Cell:
@@ -92,6 +94,37 @@ def interval(ends: Sequence[float] | None, form: str) -> Cell:
     '[0.10, 0.25]'
     """
     return Cell(interval_text(ends, form, endless="none"))
+
+
+def signed(value: float | None, form: str, behind: str = "") -> Cell:
+    """A number with the sign for minus, which is no hyphen, and a mark behind it.
+
+    >>> signed(-0.0123, "+.3f", "*").text, signed(math.inf, "+.2f").text, signed(None, "+.2f").text
+    ('−0.012*', '∞', '–')
+    """
+    if value is None or math.isnan(value):
+        return Cell(MISSING)
+    text = _endless(value) if math.isinf(value) else typeset(format(value, form))
+    return Cell(text + behind, float(value))
+
+
+def signed_interval(ends: Sequence[float] | None, form: str) -> Cell:
+    """An interval in brackets with such numbers.
+
+    >>> signed_interval((-math.inf, 0.25), "+.2f").text, signed_interval((math.nan, 1), "+.2f").text
+    ('[−∞, +0.25]', '–')
+    >>> signed_interval((OPEN_END, 0.25), "+.2f").text
+    '(0, +0.25]'
+    """
+    if ends is None or any(math.isnan(end) for end in ends):
+        return Cell(MISSING)
+    texts = ["0" if abs(end) == OPEN_END else signed(end, form).text for end in ends]
+    first, last = ("(" if ends[0] == OPEN_END else "[", ")" if ends[1] == -OPEN_END else "]")
+    return Cell(f"{first}{', '.join(texts)}{last}")
+
+
+def _endless(value: float) -> str:
+    return "∞" if value > 0 else "−∞"
 
 
 def name(text: str, hover: str = "") -> Cell:

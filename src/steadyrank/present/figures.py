@@ -40,6 +40,8 @@ class Plot:
     """The inches that it needs."""
     words: Callable[[Any], str]
     """What the figure shows, in a sentence with the main numbers, for those who do not see it."""
+    height: Callable[[Any, float], float] | None = None
+    """The inches of height that a result needs at a given width; else they are in proportion."""
 
 
 @contextlib.contextmanager

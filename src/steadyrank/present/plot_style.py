@@ -7,6 +7,7 @@ stands for a run, a topic or a pair can tell its numbers (`steadyrank.present.sv
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,15 @@ SHADES = 12
 TALLEST_BAR = 5.0
 """Inches of a heat map's bar of colours."""
 
+NARROW, LONGEST_LINE = 4.5, 26
+"""Inches below which a figure is one for a column of a paper; characters of its axes' labels."""
+
+SMALL = {"font.size": 8.0, "axes.linewidth": 0.6, "lines.markersize": 4.0}
+"""Settings of such a figure."""
+
+LOWEST_ROWS = 0.8
+"""Share of their height that rows of names need when letters are small."""
+
 Size = Callable[[Any], tuple[float, float]]
 
 
@@ -54,6 +64,9 @@ def look(place: int) -> dict[str, Any]:
 LONGEST_NAME = 36
 """Characters of a name along an axis; hovering tells the rest."""
 
+SHORTEST_NAME, NAMES_PER_INCH = 18, 7.0
+"""In narrow figures: at least so many, and so many per inch of their width."""
+
 
 def shown(text: str) -> str:
     """A name as a font can draw it: it may hold bytes that are no text.
@@ -64,15 +77,22 @@ def shown(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def shortened(name: str) -> str:
+def shortened(name: str, longest: int = LONGEST_NAME) -> str:
     """A name for an axis: a long one without its middle, so that the figure keeps its room.
 
     >>> shortened("a_reranker_with_a_name_of_sixty_characters_and_the_seed_0042")
     'a_reranker_with_a…_and_the_seed_0042'
     """
     text = shown(name)
-    half = LONGEST_NAME // 2
-    return text if len(text) <= LONGEST_NAME else f"{text[: half - 1]}…{text[-half:]}"
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[: half - 1]}…{text[-half:]}"
+
+
+def longest_name(ax: Axes) -> int:
+    """Characters of a name along an axis: fewer in a figure for a column of a paper."""
+    figure: Any = ax.get_figure()
+    fitting = round(NAMES_PER_INCH * float(figure.get_figwidth()))
+    return max(SHORTEST_NAME, min(LONGEST_NAME, fitting))
 
 
 def tidy(ax: Axes) -> None:
@@ -85,9 +105,22 @@ def tidy(ax: Axes) -> None:
 def label(ax: Axes, *, x: str = "", y: str = "") -> None:
     """Label the axes with text that may hold names."""
     if x:
-        ax.set_xlabel(shown_lines(x), parse_math=False)
+        ax.set_xlabel(_wrapped(ax, shown_lines(x)), parse_math=False)
     if y:
         ax.set_ylabel(shown_lines(y), parse_math=False)
+
+
+def _wrapped(ax: Axes, text: str) -> str:
+    """A label below the axes of a narrow figure, in lines that these have room for."""
+    from matplotlib import rcParams
+
+    figure: Any = ax.get_figure()
+    if figure.get_figwidth() >= NARROW or rcParams["font.size"] > SMALL["font.size"]:
+        return text
+    return "\n".join(
+        textwrap.fill(line, LONGEST_LINE, break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    )
 
 
 def shown_lines(text: str) -> str:
@@ -112,17 +145,29 @@ def rows_height(n: int, *, least: float = 1.2, each: float = 0.2) -> float:
     return least + each * max(3, min(n, MOST_NAMES))
 
 
+def height_of_rows(size: Size) -> Callable[[Any, float], float]:
+    """The height of a figure with rows of names: hardly less in a narrow one, for its letters."""
+
+    def height(result: Any, width: float) -> float:
+        full_width, full_height = size(result)
+        return full_height * max(width / full_width, LOWEST_ROWS)
+
+    return height
+
+
 def name_rows(ax: Axes, names: Sequence[str]) -> None:
     """Names from the top down, not all of them if they are many."""
     place = _named(len(names))
-    ax.set_yticks(place, labels=[shortened(names[i]) for i in place], parse_math=False)
+    longest = longest_name(ax)
+    ax.set_yticks(place, labels=[shortened(names[i], longest) for i in place], parse_math=False)
     ax.set_ylim(len(names) - 0.5, -0.5)
 
 
 def name_columns(ax: Axes, names: Sequence[str]) -> None:
     """Names from left to right, upright: they do not touch."""
     place = _named(len(names))
-    ax.set_xticks(place, labels=[shortened(names[i]) for i in place], rotation=90, parse_math=False)
+    labels = [shortened(names[i], longest_name(ax)) for i in place]
+    ax.set_xticks(place, labels=labels, rotation=90, parse_math=False)
 
 
 def _named(n: int) -> np.ndarray:
@@ -186,7 +231,9 @@ def heat(
     if bar:
         # A bar as high as a tall figure would be as wide as a column.
         figure: Any = ax.get_figure()
-        part = min(1.0, TALLEST_BAR / figure.get_figheight())
+        place = ax.get_subplotspec()
+        n_rows = 1 if place is None else place.get_geometry()[0]
+        part = min(1.0, TALLEST_BAR * n_rows / figure.get_figheight())
         made = figure.colorbar(mesh, ax=ax, shrink=part, anchor=(0.0, 1.0), **options)
         made.set_label(shown_lines(bar), parse_math=False)
     if texts is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from steadyrank.data.scores import Scores
 from steadyrank.present.cells import name, number
-from steadyrank.present.table import Table, render
+from steadyrank.present.table import Cell, Table, render
 from steadyrank.words import counted
 
 
@@ -17,16 +17,49 @@ def means_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
     """Mean scores: a row a run, best first by the first measure, a column a measure."""
     means = scores.mean().T
     order = np.lexsort((np.arange(len(means)), -np.nan_to_num(means[:, 0], nan=-np.inf)))
-    means, form = means[order], f".{digits}f"
+    means = means[order]
     return Table(
-        header=["run", *scores.measures],
+        header=["system" if "n_instances" in scores.meta else "run", *scores.measures],
         rows=[
-            [name(scores.runs[i]), *(number(value, form) for value in row)]
+            [
+                name(_named(scores, i)),
+                *(
+                    _mean_cell(scores, measure, i, value, digits)
+                    for measure, value in zip(scores.measures, row, strict=True)
+                ),
+            ]
             for i, row in zip(order, means, strict=True)
         ],
         best=_best(means),
-        caption=caption or f"Means over {counted(len(scores.topics), 'topic')}.",
+        caption=caption
+        or f"Means over {counted(len(scores.topics), 'topic')}{_instances(scores)}.",
     )
+
+
+def _mean_cell(scores: Scores, measure: str, place: int, value: float, digits: int) -> Cell:
+    """A mean; of a system with several runs, ± the standard deviation of theirs."""
+    cell = number(value, f".{digits}f")
+    spread = scores.meta.get("instance_sd", {}).get(measure, {}).get(scores.runs[place], np.nan)
+    if np.isnan(spread):
+        return cell
+    return Cell(f"{cell.text} ± {spread:.{digits}f}", cell.value)
+
+
+def _named(scores: Scores, place: int) -> str:
+    """A run; or a system, with the number of its runs where systems differ in it."""
+    sizes = scores.meta.get("n_instances", {})
+    run = scores.runs[place]
+    return f"{run} ({counted(sizes[run], 'run')})" if len(set(sizes.values())) > 1 else run
+
+
+def _instances(scores: Scores) -> str:
+    sizes = sorted(set(scores.meta.get("n_instances", {}).values()))
+    if not sizes:
+        return ""
+    words = (
+        counted(sizes[0], "instance") if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} instances"
+    )
+    return f" and {words} per system, ± standard deviation of the instances' means"
 
 
 def topics_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:

@@ -1,4 +1,4 @@
-"""One table for terminal, CSV, LaTeX, Markdown and a page: what its cells show, and which are best.
+"""One table for terminal, CSV, LaTeX, Markdown, HTML and a page: its cells, and which are best.
 
 Whoever makes a table decides on digits (`cells` has the usual ones), whoever prints it on the
 looks. A page shows the same table with what only a page has: numbers behind its rows, and rows
@@ -9,64 +9,34 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from html import escape
 from typing import Any
 
 from steadyrank.data.read.csv_cells import csv_line
+from steadyrank.present.cell_table import Cell, Drilldown, Table, emphasised, widest_mark
+from steadyrank.present.latex import to_latex
 from steadyrank.present.visible import escaped, for_terminal
 from steadyrank.words import exact
 
+__all__ = [
+    "Cell",
+    "Drilldown",
+    "Table",
+    "exact_table",
+    "frame_text",
+    "full_header",
+    "render",
+    "text_rows",
+    "to_csv",
+    "to_html",
+    "to_latex",
+    "to_markdown",
+    "to_terminal",
+    "with_words",
+]
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One cell of a table: what is shown, what it sorts and copies by, and what hovering tells.
-
-    `link` is the id of something on the page. A `value` of None is a missing number, or a text
-    that stands for itself.
-    """
-
-    text: str
-    value: float | str | None = None
-    hover: str = ""
-    link: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drilldown:
-    """The numbers behind a table's rows: one list of `names` for each row, best first when shown.
-
-    Row i of the table opens `values[i]`, the figures of `names` (the runs of a topic, say).
-    """
-
-    names: tuple[str, ...]
-    values: tuple[tuple[float | None, ...], ...]
-    title: str
-    """With `{row}` for the row's first cell: "Runs on topic {row}"."""
-    header: tuple[str, str] = ("run", "score")
-    """What stands above the names and above their figures."""
-    digits: int = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """Rows of cells under a header."""
-
-    header: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
-    caption: str = ""
-    id: str = ""
-    """Unique on its page."""
-    best: frozenset[tuple[int, int]] = field(default_factory=frozenset)
-    """(row, column) of the cells to set in bold."""
-    marks: Mapping[tuple[int, int], str] = field(default_factory=dict)
-    """(row, column) to what stands raised behind the cell."""
-    n_names: int = 1
-    """How many columns, from the first, are names and stand to the left; the rest are figures."""
-    wrapped: bool = False
-    """Whether line breaks in cells are meant, for a terminal; elsewhere they are a name's own."""
-    drilldown: Drilldown | None = None
-    shown: int = 25
-    """Rows that are open at first on a page; the others open on a click, and print."""
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def text_rows(rows: Iterable[Iterable[str]]) -> list[list[Cell]]:
@@ -84,25 +54,31 @@ def to_markdown(table: Table) -> str:
     """A pipe table with the best in bold and the caption below."""
     rows = [
         [
-            _bold_markdown(_escape_markdown(cell.text), (i, j) in table.best)
+            emphasised(table, i, j, _escape_markdown(cell.text), "**{}**", "<u>{}</u>")
             + _raised(table, i, j, "<sup>{}</sup>")
             for j, cell in enumerate(row)
         ]
         for i, row in enumerate(table.rows)
     ]
-    header = [_escape_markdown(text) for text in table.header]
+    header = [_escape_markdown(text) for text in full_header(table)]
     lines = [header, ["---:" if j >= table.n_names else "---" for j in range(len(header))], *rows]
     body = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     return f"{body}\n\n{_escape_markdown(table.caption)}\n" if table.caption else body + "\n"
 
 
+def full_header(table: Table) -> list[str]:
+    """Every column's text behind that of its group, where a format has one line of header."""
+    header, place = list(table.header), table.n_names
+    for text, size in table.groups:
+        for column in range(place, place + size):
+            header[column] = " ".join(filter(None, [text, header[column]]))
+        place += size
+    return header
+
+
 def _raised(table: Table, row: int, column: int, form: str) -> str:
     mark = table.marks.get((row, column), "")
     return form.format(mark) if mark else ""
-
-
-def _bold_markdown(text: str, bold: bool) -> str:
-    return f"**{text}**" if bold else text
 
 
 _MARKDOWN = str.maketrans({special: f"\\{special}" for special in "\\|`*_<>[]&~$"})
@@ -112,65 +88,58 @@ def _escape_markdown(text: str) -> str:
     return escaped(" ".join(text.split())).translate(_MARKDOWN)
 
 
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "&": r"\&",
-        "%": r"\%",
-        "$": r"\$",
-        "#": r"\#",
-        "_": r"\_",
-        "{": r"\{",
-        "}": r"\}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "–": "--",
-        "×": r"$\times$",
-        "−": "$-$",
-        "±": r"$\pm$",
-        "†": r"$^\dagger$",
-        "‡": r"$^\ddagger$",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-    }
-)
+def to_html(table: Table, *, most_rows: int | None = None) -> str:
+    """A table for a page or a notebook, the caption first, in ASCII whatever names hold."""
+    first, last = _kept(len(table.rows), most_rows)
+    rows = [_html_row(table, i) for i in range(len(table.rows)) if not first <= i < last]
+    if first < last:
+        more = f'<tr><td colspan="{len(table.header)}">… {last - first} more</td></tr>'
+        rows.insert(first, more)
+    head = f"<tr>{''.join(_html_head(table, j) for j in range(len(table.header)))}</tr>"
+    if table.groups:
+        spans = [("", table.n_names), *table.groups]
+        above = "".join(f'<th colspan="{size}">{_escape_html(text)}</th>' for text, size in spans)
+        head = f"<tr>{above}</tr>\n{head}"
+    caption = (
+        f'<caption style="text-align: left">{_escape_html(table.caption)}</caption>\n'
+        if table.caption
+        else ""
+    )
+    body = "\n".join(rows)
+    text = f"<table>\n{caption}<thead>\n{head}\n</thead>\n<tbody>\n{body}\n</tbody>\n</table>\n"
+    # A file without a word about its encoding, and any page that it is pasted into, shows these.
+    return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
 
-def escape_latex(text: str) -> str:
-    """Text that LaTeX prints as it is."""
-    return escaped(" ".join(text.split())).translate(_LATEX)
+def _escape_html(text: str) -> str:
+    return escape(escaped(" ".join(text.split())))
 
 
-def _bold_latex(text: str, bold: bool) -> str:
-    return rf"\textbf{{{text}}}" if bold else text
+def _html_head(table: Table, column: int) -> str:
+    return f'<th style="{_side(table, column)}">{_escape_html(table.header[column])}</th>'
 
 
-def to_latex(table: Table) -> str:
-    """A booktabs table, ready to paste."""
-    rows = [
-        " & ".join(
-            _bold_latex(escape_latex(cell.text), (i, j) in table.best)
-            + _raised(table, i, j, r"\textsuperscript{{{}}}")
-            for j, cell in enumerate(row)
-        )
-        + r" \\"
-        for i, row in enumerate(table.rows)
-    ]
-    head = " & ".join(escape_latex(text) for text in table.header) + r" \\"
-    lines = [
-        r"\begin{table}",
-        r"\centering",
-        rf"\caption{{{escape_latex(table.caption)}}}",
-        rf"\begin{{tabular}}{{{'l' * table.n_names}{'r' * (len(table.header) - table.n_names)}}}",
-        r"\toprule",
-        head,
-        r"\midrule",
-        *rows,
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines) + "\n"
+def _side(table: Table, column: int) -> str:
+    side = "left" if column < table.n_names else "right"
+    return f"text-align: {side}; padding: 0 0.5em"
+
+
+def _html_mark(table: Table, row: int, column: int) -> str:
+    """The mark, and blanks about as wide as the longest: digits stand below digits."""
+    widest, mark = widest_mark(table, column), table.marks.get((row, column), "")
+    blanks = "&nbsp;" * (2 * (widest - len(mark)))
+    return f"<sup>{_escape_html(mark)}{blanks}</sup>" if widest else ""
+
+
+def _html_row(table: Table, row: int) -> str:
+    cells = "".join(
+        f'<td style="{_side(table, j)}">'
+        + emphasised(table, row, j, _escape_html(cell.text), "<strong>{}</strong>", "<u>{}</u>")
+        + _html_mark(table, row, j)
+        + "</td>"
+        for j, cell in enumerate(table.rows[row])
+    )
+    return f"<tr>{cells}</tr>"
 
 
 def _shown(table: Table, text: str) -> str:
@@ -193,7 +162,8 @@ def to_terminal(
     from rich.text import Text
 
     drawn = RichTable(box=SIMPLE_HEAD, pad_edge=False)
-    for j, name in enumerate(table.header):
+    header = full_header(table)
+    for j, name in enumerate(header):
         drawn.add_column(
             Text(escaped(name)),
             justify="right" if j >= table.n_names else "left",
@@ -209,8 +179,8 @@ def to_terminal(
         drawn.add_row(
             *(
                 Text(
-                    _shown(table, cell.text) + _raised(table, i, j, " {}"),
-                    style="bold" if (i, j) in table.best else "",
+                    _shown(table, cell.text) + _terminal_mark(table, i, j),
+                    style=_terminal_style(table, i, j),
                 )
                 for j, cell in enumerate(row)
             )
@@ -221,7 +191,7 @@ def to_terminal(
         max(cell_len(line) for text in column for line in _shown(table, text).split("\n"))
         + 3
         + longest_mark
-        for column in zip(table.header, *texts, strict=True)
+        for column in zip(header, *texts, strict=True)
     )
     out = io.StringIO()
     console = Console(
@@ -232,9 +202,23 @@ def to_terminal(
         legacy_windows=False,
     )
     console.print(drawn)
-    lines = [line.rstrip() for line in out.getvalue().split("\n")]
+    drawn_text = out.getvalue().replace(NO_BREAK, " ") if table.marks else out.getvalue()
+    lines = [line.rstrip() for line in drawn_text.split("\n")]
     body = "\n".join(lines).strip("\n") + "\n"
     return f"{body}\n{for_terminal(table.caption)}\n" if table.caption else body
+
+
+def _terminal_mark(table: Table, row: int, column: int) -> str:
+    """The mark, as wide as the longest of its column: digits stand below digits."""
+    widest = widest_mark(table, column)
+    mark = table.marks.get((row, column), "")
+    # Blanks at the end of a cell would be stripped.
+    return f" {mark}".ljust(widest + 1, NO_BREAK) if widest else ""
+
+
+def _terminal_style(table: Table, row: int, column: int) -> str:
+    styles = {"bold": table.best, "underline": table.second}
+    return " ".join(style for style, cells in styles.items() if (row, column) in cells)
 
 
 def _kept(n_rows: int, most_rows: int | None) -> tuple[int, int]:
@@ -260,6 +244,8 @@ def render(
         return to_latex(table)
     if form == "markdown":
         return to_markdown(table)
+    if form == "html":
+        return to_html(table, most_rows=most_rows)
     return to_terminal(table, width=width, colour=colour, most_rows=most_rows)
 
 
@@ -272,7 +258,11 @@ def with_words(
         caption = " ".join([*answer, tables[0].caption, *notes])
         first = replace(tables[0], caption=caption)
         return "\n".join(to_latex(table) for table in [first, *tables[1:]])
-    gap = "\n" if form == "table" else "\n\n"
+    if form == "html":
+        answer, notes = (
+            [f"<p>{_escape_html(text)}</p>" for text in texts] for texts in (answer, notes)
+        )
+    gap = "\n" if form in ("table", "html") else "\n\n"
     parts = [render(table, form, **looks) for table in tables]
     before, after = ([gap.join(words) + "\n"] if words else [] for words in (answer, notes))
     return "\n".join([*before, *parts, *after])

@@ -143,7 +143,9 @@ def _corrected(pvalues: np.ndarray, correction: str, alpha: float) -> np.ndarray
 def _compared(outcome: Outcome, label: str) -> CompareResult:
     base = None if outcome.baseline is None else outcome.scores.runs[outcome.baseline]
     test: Any = outcome.test if outcome.test in TEST_NAMES else "t"
-    return compare(outcome.scores, measure=label, test=test, alpha=outcome.alpha, baseline=base)
+    result = compare(outcome.scores, measure=label, test=test, alpha=outcome.alpha, baseline=base)
+    assert isinstance(result, CompareResult)  # of one measure
+    return result
 
 
 def _added_columns(

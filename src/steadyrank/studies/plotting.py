@@ -14,7 +14,7 @@ from steadyrank.errors import InputError, unknown_name
 from steadyrank.present.figures import Plot
 from steadyrank.present.page import PageFigure
 from steadyrank.present.page_svg import page_svg
-from steadyrank.present.plot_style import tidy
+from steadyrank.present.plot_style import NARROW, SMALL, tidy
 from steadyrank.present.svg import clean
 from steadyrank.studies.registry import all_plots
 
@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def plot(result: Any, *, kind: str | None = None, ax: Axes | None = None, **options: Any) -> Figure:
+def plot(
+    result: Any,
+    *,
+    kind: str | None = None,
+    ax: Axes | None = None,
+    figsize: float | tuple[float, float] | None = None,
+    **options: Any,
+) -> Figure:
     """Draw a result and return the figure, as a matplotlib `Figure`.
 
     Parameters
@@ -36,6 +43,9 @@ def plot(result: Any, *, kind: str | None = None, ax: Axes | None = None, **opti
         (docs/gallery.md) shows them all.
     ax : matplotlib Axes, optional
         Where to draw: a second result beside the first.
+    figsize : float or pair of floats, optional
+        Width, or width and height, in inches; by default what the plot needs. Below 4.5 inches,
+        the width of one column of a paper, letters are smaller.
     **options
         Those of the kind's `draw_…` function.
 
@@ -49,14 +59,34 @@ def plot(result: Any, *, kind: str | None = None, ax: Axes | None = None, **opti
     """
     results = list(result) if isinstance(result, (list, tuple)) and result else [result]
     drawing = drawing_of(results[0], kind)
-    if ax is None:
-        from matplotlib.figure import Figure
+    if ax is not None and figsize is not None:
+        raise InputError("give either ax, which has its size, or figsize")
+    size = inches(drawing, results[0], figsize)
+    import matplotlib as mpl
 
-        ax = Figure(figsize=drawing.size(results[0]), layout="constrained").add_subplot()
-        tidy(ax)
-    for one in results:
-        drawing_of(one, kind).draw(one, ax, **options)
+    with mpl.rc_context(SMALL if figsize is not None and size[0] < NARROW else {}):  # type: ignore[arg-type]
+        if ax is None:
+            from matplotlib.figure import Figure
+
+            ax = Figure(figsize=size, layout="constrained").add_subplot()
+            tidy(ax)
+        for one in results:
+            drawing_of(one, kind).draw(one, ax, **options)
     return ax.get_figure()  # type: ignore[return-value]
+
+
+def inches(
+    drawing: Plot, result: Any, figsize: float | tuple[float, float] | None
+) -> tuple[float, float]:
+    """Width and height: as given, or in proportion to the width, or what the plot needs."""
+    width, height = drawing.size(result)
+    if figsize is None:
+        return width, height
+    if isinstance(figsize, tuple | list):
+        return float(figsize[0]), float(figsize[1])
+    if drawing.height is not None:
+        return float(figsize), drawing.height(result, float(figsize))
+    return float(figsize), height * float(figsize) / width
 
 
 def drawing_of(result: Any, kind: str | None = None) -> Plot:

@@ -405,7 +405,8 @@ def test_runs_and_judgments_go_in_directly(capsys, tmp_path):
 
 def test_several_measures_show_how_well_they_tell_apart(capsys, write, files):
     path, _ = files
-    arguments = ("compare", "-m", f"AP={path}", "-m", f"own(x=1)={path}", "--format", "json")
+    measures = ("-m", f"AP={path}", "-m", f"own(x=1)={path}")
+    arguments = ("compare", *measures, "--discriminative-power", "--test", "t", "--format", "json")
     code, out, _ = call(capsys, *arguments)
     assert code == 0
     powers = json.loads(out)["discriminative_power"]

@@ -13,6 +13,7 @@ from scipy import stats
 
 import steadyrank as sr
 from steadyrank.stats.instances.bootstrap import algorithm_two
+from steadyrank.stats.instances.mixed_tests import mixed_model
 from steadyrank.stats.instances.power import InstanceTest, InstanceVariances
 from steadyrank.stats.instances.two_way_bootstrap import two_way_bootstrap
 from steadyrank.stats.mixed.fit import MixedModel, component_intervals, fit
@@ -23,7 +24,6 @@ from steadyrank.studies.instances.pairs import _layout
 from steadyrank.studies.instances.planning import plan_instances
 from steadyrank.studies.instances.sentences import sentences, table_sentences
 from steadyrank.studies.instances.tables import instances_json, instances_text
-from steadyrank.studies.instances.tests import mixed_model
 
 QUICK = {"n_samples": 200, "samples_per_instance": 50, "posterior": False}
 

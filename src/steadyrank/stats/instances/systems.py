@@ -187,8 +187,14 @@ def pair_of(
     )
 
 
-def warn_about_structure(scores: Scores, groups: Groups, *, ignored: Iterable[str]) -> None:
-    """Tell of columns that split a system's instances into fewer groups than there are."""
+def warn_about_structure(
+    scores: Scores,
+    groups: Groups,
+    *,
+    ignored: Iterable[str] = (),
+    remedy: str = "name them, largest first (instance_factors=)",
+) -> None:
+    """Warn of columns that split a system's instances into fewer groups than there are."""
     skipped = {*NOT_FACTORS, *ignored}
     for name, places in groups.items():
         split = {
@@ -201,8 +207,7 @@ def warn_about_structure(scores: Scores, groups: Groups, *, ignored: Iterable[st
             columns = ", ".join(f"{column} ({split[column]} values)" for column in shared)
             warnings.warn(
                 f"the {len(places)} instances of {name} share values of {columns}: if these are "
-                "draws that nest, the effective number of instances is far smaller; name them, "
-                "largest first (instance_factors=)",
+                f"draws that nest, the effective number of instances is far smaller; {remedy}",
                 SteadyrankWarning,
                 stacklevel=4,
             )

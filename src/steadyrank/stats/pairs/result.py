@@ -36,6 +36,9 @@ class PairTests:
     """Monte Carlo standard error of each p-value, where it was sampled."""
     half_width: np.ndarray | None = None
     """Of simultaneous intervals of the differences, where the test has its own."""
+    standard_error: np.ndarray | None = None
+    df: np.ndarray | None = None
+    """Of each difference, with its standard error: of tests by a model, which have their own."""
     direction: np.ndarray | None = None
     """1 where the test speaks for the first run, -1 for the second; else that of `difference`."""
 

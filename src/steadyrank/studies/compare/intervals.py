@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import stdtrit
 
 from steadyrank.errors import SteadyrankWarning
 from steadyrank.stats.pairs import inverted
@@ -37,11 +38,15 @@ def pair_intervals(
     level: float,
     together: MaxT | None,
     alternative: Alternative,
+    n_comparisons: int,
     n_samples: int,
     jobs: int | None,
     seed: int,
 ) -> tuple[np.ndarray, str]:
-    """Limits of the differences [pair, 2], and of which kind these are."""
+    """Limits of the differences [pair, 2], and of which kind these are.
+
+    `n_comparisons` are corrected together, those of other measures among them.
+    """
     if kind is not None:
         _warn_if_too_short(kind, matrix.shape[1])
         return _asked_intervals(matrix, pairs, kind, level, n_samples, jobs, seed)
@@ -76,9 +81,18 @@ def pair_intervals(
             ),
             "studentized bootstrap",
         ),
+        "mixed": (lambda: _model_limits(tests, level), "of the mixed model"),
     }
     limits_of, words = own[test]
-    return limits_of(), f"{words}{_together(correction, len(pairs))}"
+    return limits_of(), f"{words}{_together(correction, n_comparisons)}"
+
+
+def _model_limits(tests: PairTests, level: float) -> np.ndarray:
+    """difference ± t(df) standard errors."""
+    assert tests.standard_error is not None  # tests by a model have both
+    half_width = stdtrit(tests.df, 1.0 - 0.5 * level) * tests.standard_error
+    half_width = np.where(tests.standard_error == 0.0, 0.0, half_width)
+    return np.stack([tests.difference - half_width, tests.difference + half_width], axis=1)
 
 
 def _asked_intervals(
@@ -102,10 +116,10 @@ def _asked_intervals(
     return limits, f"{kind} bootstrap ({words})"
 
 
-def _together(correction: str, n_pairs: int) -> str:
+def _together(correction: str, n_comparisons: int) -> str:
     """What the correction makes of intervals at its level."""
-    if n_pairs == 1 or correction == "none":
-        return "" if n_pairs == 1 else ", one at a time"
+    if n_comparisons == 1 or correction == "none":
+        return "" if n_comparisons == 1 else ", one at a time"
     return ", selected (false coverage rate)" if correction == "bh" else ", simultaneous"
 
 

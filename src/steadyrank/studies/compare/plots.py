@@ -6,19 +6,21 @@ Sakai, SIGIR 2006), all pairs as a heat map, rank intervals; which tests hold th
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from steadyrank.data.scores import position
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import unknown_name
 from steadyrank.present.figures import Plot
 from steadyrank.present.plot_style import (
+    LONGEST_NAME,
     MOST_NAMES,
     QUIET,
     draw_rank_rows,
     fixed,
     heat,
+    height_of_rows,
     label,
     legend,
     look,
@@ -26,10 +28,12 @@ from steadyrank.present.plot_style import (
     name_rows,
     pvalue_axis,
     rows_height,
-    shortened,
 )
 from steadyrank.present.svg import tell
 from steadyrank.stats.run_means import best_first
+from steadyrank.studies.compare.forest_plots import draw_intervals, draw_topics
+from steadyrank.studies.compare.panel_plots import table_plot
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,62 +47,6 @@ LEVELS = (0.0, 0.001, 0.01, 0.05, 0.1, 1.0)
 
 FEW_POINTS = 400
 """Sorted p-values that are drawn as points too."""
-
-
-def draw_intervals(result: CompareResult, ax: Axes, *, run: str | None = None) -> None:
-    """Differences of all runs to one, with their intervals, the best run first.
-
-    To the baseline or, without one, to the best run; or to `run`.
-    """
-    order = best_first(result.mean)
-    reference = run or result.baseline or result.runs[order[0]]
-    one = position(reference, result.runs, "run")
-    if result.baseline not in (None, reference):
-        raise InputError(f"all runs were compared with {result.baseline}, not with {reference}")
-    places = {
-        int(r): p for p, pair in enumerate(result.pairs) for r in pair if one in pair and r != one
-    }
-    others = [int(r) for r in order if int(r) in places]
-    pairs = np.array([places[r] for r in others])
-    sign = np.where(result.pairs[pairs, 1] == one, 1.0, -1.0)
-    difference = sign * result.difference[pairs]
-    ends = np.sort(sign[:, None] * result.interval[pairs], axis=1)
-    for k, (decided, words) in enumerate(((False, "not significant"), (True, "significant"))):
-        rows = np.flatnonzero(result.significant[pairs] == decided)
-        if not len(rows):
-            continue
-        arms = np.stack([difference[rows] - ends[rows, 0], ends[rows, 1] - difference[rows]])
-        bars = ax.errorbar(
-            difference[rows],
-            rows,
-            xerr=np.maximum(np.nan_to_num(arms), 0.0),
-            linestyle="none",
-            markersize=4,
-            elinewidth=1.5,
-            label=words,
-            **look(k),
-        )
-        tell(
-            bars,
-            [
-                f"{result.runs[others[i]]} − {reference}: {difference[i]:+.4f} "
-                f"[{ends[i, 0]:+.4f}, {ends[i, 1]:+.4f}], p {result.pvalue_adjusted[pairs[i]]:.3g}"
-                for i in rows
-            ],
-        )
-    ax.axvline(0.0, color=QUIET, linewidth=0.8)
-    name_rows(ax, [result.runs[r] for r in others])
-    label(
-        ax,
-        x=f"mean {result.measure} less that of {shortened(reference)},\n"
-        f"{1 - result.alpha:.0%} intervals ({result.interval_kind})",
-    )
-    _legend_above(ax)
-
-
-def _legend_above(ax: Axes) -> None:
-    """Where it hides no row."""
-    legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
 
 
 def draw_differences(result: CompareResult, ax: Axes) -> None:
@@ -118,7 +66,8 @@ def draw_differences(result: CompareResult, ax: Axes) -> None:
         )
         tell(dots, [_pair_text(result, p) for p in chosen])
     ax.axhline(result.alpha, color=QUIET, linewidth=1.0, linestyle="--")
-    typical = float(np.nanmedian(result.smallest_difference))
+    known = result.smallest_difference[~np.isnan(result.smallest_difference)]
+    typical = float(np.median(known)) if len(known) else math.nan
     if np.isfinite(typical):
         ax.axvline(
             typical, color=QUIET, linewidth=1.0, linestyle=":", label="detected with power 0.8"
@@ -327,10 +276,17 @@ def _rows_size(result: CompareResult) -> tuple[float, float]:
     return 6.4, rows_height(len(result.runs), least=1.5)
 
 
+def _topics_size(result: CompareResult) -> tuple[float, float]:
+    return (6.4, 3.6) if len(result.runs) == 2 else _rows_size(result)
+
+
 def _pairs_size(result: CompareResult) -> tuple[float, float]:
     n = min(len(result.runs), MOST_NAMES)
     columns = n if result.baseline is None else 1
-    return 3.4 + 0.17 * columns, max(3.2, 2.0 + 0.17 * n)
+    # Names stand at the left and, upright, below: long ones take room from the cells.
+    longest = min(LONGEST_NAME, max(map(len, result.runs)))
+    names = 0.07 * max(0, longest - 12)
+    return 3.4 + 0.17 * columns + names, max(3.2, 2.0 + 0.17 * n) + names
 
 
 def _best(result: CompareResult) -> str:
@@ -343,10 +299,23 @@ PLOTS = {
             draw_intervals,
             _rows_size,
             lambda result: (
-                f"Differences in mean {result.measure} of {len(result.runs) - 1} runs to "
+                f"Differences in mean {result.measure} of "
+                f"{counted(len(result.runs) - 1, 'run')} to "
                 f"{result.baseline or _best(result)} with intervals, significant ones in another "
                 "colour and shape."
             ),
+            height_of_rows(_rows_size),
+        ),
+        "topics": Plot(
+            draw_topics,
+            _topics_size,
+            lambda result: (
+                f"Differences in {result.measure} on each of "
+                f"{counted(len(result.topics), 'topic')} between "
+                f"{counted(len(result.runs) - 1, 'run')} and "
+                f"{result.baseline or _best(result)}, with their means."
+            ),
+            height_of_rows(_topics_size),
         ),
         "differences": Plot(
             draw_differences,
@@ -376,9 +345,10 @@ PLOTS = {
             draw_ranks,
             _rows_size,
             lambda result: (
-                f"Ranks of {len(result.runs)} runs by mean {result.measure} with intervals over "
-                f"topic sets drawn anew; {_best(result)} is first."
+                f"Ranks of {len(result.runs)} runs by mean {result.measure}, and the ranks that "
+                f"the tests of all pairs leave to each; {_best(result)} is first."
             ),
+            height_of_rows(_rows_size),
         ),
     },
     "DiscriminativePower": {
@@ -387,7 +357,7 @@ PLOTS = {
             fixed(6.0, 4.2),
             lambda result: (
                 f"The p-values of {len(result.pvalues):,} pairs of runs by {result.measure} from "
-                f"the largest down; {result.share:.0%} of the pairs are told apart."
+                f"the largest down; {result.share:.0%} of the pairs differ significantly."
             ),
         )
     },
@@ -403,3 +373,7 @@ PLOTS = {
     },
 }
 """Class of a result to its kinds of plot, the default first."""
+
+PLOTS["CompareTable"] = {
+    kind: table_plot(plot, kind) for kind, plot in PLOTS["CompareResult"].items()
+}

@@ -11,12 +11,16 @@ import numpy as np
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.scores import Scores
 from steadyrank.notebook import shown_by
-from steadyrank.studies.compare.result import Test
+from steadyrank.studies.compare.result import CompareResult, Test
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
-from steadyrank.studies.compare.study import compare
+from steadyrank.studies.compare.study import compare_each
+from steadyrank.studies.compare.testing import Settings
+
+DEFAULT_TEST: Test = "randomized-tukey"
+"""In Python and on the command line: all pairs at once, without assuming normality."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -36,14 +40,14 @@ class DiscriminativePower:
     seed: int = 0
 
     def caption(self) -> str:
-        """How many pairs the measure tells apart, by which test."""
+        """How many pairs differ significantly by the measure, by which test."""
         return (
-            f"{self.measure}, {self.share:.1%} of {counted(len(self.pvalues), 'pair')} told apart "
-            f"by the {self.test} test, alpha {self.alpha:g}"
+            f"{self.measure}, {self.share:.1%} of {counted(len(self.pvalues), 'pair')} differ "
+            f"significantly by the {self.test} test, alpha {self.alpha:g}"
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row: the measure, the share of pairs told apart and the difference needed."""
+        """One row: the measure, the share of significant pairs and the difference needed."""
         import pandas as pd
 
         keys = ("measure", "share", "needed_difference")
@@ -54,7 +58,7 @@ def discriminative_power(
     scores: Scores,
     *,
     measures: Sequence[str] | None = None,
-    test: Test = "randomized-tukey",
+    test: Test = DEFAULT_TEST,
     alpha: float = 0.05,
     n_samples: int = 10_000,
     jobs: int | None = None,
@@ -86,29 +90,26 @@ def discriminative_power(
     Sakai, "Evaluating evaluation metrics based on the bootstrap", SIGIR 2006,
     doi:10.1145/1148170.1148261.
     """
-    seed = seed_from(rng)
-    found = []
-    for measure in measures or scores.measures:
-        result = compare(
-            scores,
-            measure=measure,
-            test=test,
-            correction="none",
-            alpha=alpha,
-            n_samples=n_samples,
-            jobs=jobs,
-            rng=seed,
-        )
-        missed = np.abs(result.difference[~result.significant])
-        found.append(
-            DiscriminativePower(
-                measure=result.measure,
-                share=result.significant_share,
-                needed_difference=float(missed.max(initial=0.0)),
-                pvalues=np.sort(result.pvalue)[::-1],
-                test=test,
-                alpha=alpha,
-                seed=seed,
-            )
-        )
-    return found
+    settings = Settings(
+        test=test,
+        correction="none",
+        alpha=alpha,
+        n_samples=n_samples,
+        jobs=jobs,
+        seed=seed_from(rng),
+    )
+    chosen = scores if measures is None else scores.select(measures=list(measures))
+    return [_power(result) for result in compare_each(chosen, settings, by="run")]
+
+
+def _power(result: CompareResult) -> DiscriminativePower:
+    missed = np.abs(result.difference[~result.significant])
+    return DiscriminativePower(
+        measure=result.measure,
+        share=result.significant_share,
+        needed_difference=float(missed.max(initial=0.0)),
+        pvalues=np.sort(result.pvalue)[::-1],
+        test=result.test,
+        alpha=result.alpha,
+        seed=result.seed,
+    )

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from steadyrank._version import __version__
-from steadyrank.notebook import shown_by
+from steadyrank.errors import unknown_name
+from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.stats.pairs.binary import BinaryPairs
 from steadyrank.stats.pairs.effects import EffectSizes
+from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.run_means import best_first
+from steadyrank.words import MISSING, counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Test = Literal["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey"]
+Test = Literal[
+    "t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey", "mixed"
+]
 Correction = Literal["none", "holm", "bh", "bonferroni", "maxt"]
 Mode = Literal["sound", "paper"]
+Family = Literal["measure", "all"]
 
 SIMULTANEOUS = ("tukey", "randomized-tukey")
 """Tests whose p-values hold for all pairs at once: correcting them again would be too strict."""
@@ -32,11 +38,23 @@ CORRECTIONS = {
 }
 """How sentences name them."""
 
+TESTS = {
+    "t": "Student's paired t test",
+    "wilcoxon": "Wilcoxon's signed-rank test",
+    "sign": "sign test",
+    "randomization": "paired randomisation test",
+    "bootstrap": "studentized bootstrap test",
+    "tukey": "Tukey's HSD test",
+    "randomized-tukey": "randomised Tukey HSD test",
+    "mixed": "mixed model with random topics and instances",
+}
+"""How captions name them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.compare.tables:compare_text")
-class CompareResult:
-    """What `compare` found: arrays with one entry per pair, and per run.
+class CompareResult(Exhibit):
+    """What `compare` found on one measure: arrays with one entry per pair, and per run.
 
     `significant`, `rank_set`, `letters` and `interval` tell one and the same family of decisions.
     """
@@ -92,6 +110,18 @@ class CompareResult:
     letters: tuple[str, ...]
     """Runs that share a letter are not significantly different; empty with a baseline, or where
     it would take more than the alphabet."""
+    topics: tuple[str, ...]
+    """Those that the tests use."""
+    scores: np.ndarray
+    """[run, topic]: what was compared; of systems the means over their instances."""
+    n_comparisons: int
+    """How many were corrected together, those of other measures among them."""
+    n_measures: int = 1
+    """Over how many measures."""
+    n_instances: tuple[int, ...] = ()
+    """Of systems: how many runs each has. Then `runs` are systems, and tests are `mixed`."""
+    instance_sd: np.ndarray = field(default_factory=lambda: np.empty(0))
+    """Of systems: standard deviation of the means of the instances; NaN of a single run."""
     binary: BinaryPairs | None = None
     """McNemar's test and intervals of shares, where all scores are 0 or 1; nothing else here
     depends on it."""
@@ -120,24 +150,85 @@ class CompareResult:
     def is_familywise(self) -> bool:
         """Whether all decisions are right at once with confidence 1 - alpha."""
         corrected = self.correction in ("holm", "bonferroni", "maxt")
-        return corrected or self.test in SIMULTANEOUS or len(self.pairs) == 1
+        return corrected or self.test in SIMULTANEOUS or self.n_comparisons == 1
+
+    @property
+    def row_word(self) -> str:
+        """What a row of the table is: a run, or a system with its instances."""
+        return "system" if self.n_instances else "run"
 
     @property
     def family(self) -> str:
         """In words, which p-values were corrected together."""
-        kind = "all pairs" if self.baseline is None else f"all runs against {self.baseline}"
-        comparisons = "comparison" if len(self.pairs) == 1 else "comparisons"
-        return f"{len(self.pairs):,} {comparisons}, {kind}"
+        return self.family_words()
+
+    def family_words(self, per: str = "") -> str:
+        """The family, where there is one `per` something else."""
+        enough = " with enough topics" if (self.flag == TOO_FEW).any() else ""
+        rows = f"all {self.row_word}s{enough} against {self.baseline}"
+        kind = f"all pairs{enough}" if self.baseline is None else rows
+        over = f" by {self.n_measures} measures" if self.n_measures > 1 else ""
+        return f"{counted(self.n_comparisons, 'comparison', form=',')}{per}, {kind}{over}"
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether p-values were adjusted for other comparisons."""
+        return self.correction != "none" and self.n_comparisons > 1
+
+    def test_words(self) -> str:
+        """The test, as captions name it, and its alternative."""
+        if self.test in (*SIMULTANEOUS, "mixed"):
+            return TESTS[self.test] + self._samples()
+        sides = "one-sided" if "greater" in self.method else "two-sided"
+        return f"{TESTS[self.test]}, {sides}{self._samples()}"
+
+    def correction_words(self, per: str = "") -> str:
+        """The correction over its family, and what it draws."""
+        drawn = self._drawn() if self.correction == "maxt" else ""
+        return f"{CORRECTIONS[self.correction]} over {self.family_words(per)}{drawn}"
+
+    def _samples(self) -> str:
+        return "" if self.correction == "maxt" else self._drawn()
+
+    def _drawn(self) -> str:
+        """How many samples the test or the correction draws, and from which seed."""
+        if self.n_samples and "all sign patterns" in self.method:
+            return f", all {self.n_samples:,} sign patterns"
+        return f", {self.n_samples:,} samples, seed {self.seed}" if self.n_samples else ""
+
+    def instances_words(self) -> str:
+        """How many runs the systems have; empty where rows are runs.
+
+        Numbers of instances that differ stand beside the names.
+        """
+        if not self.n_instances:
+            return ""
+        sizes = sorted(set(self.n_instances))
+        if len(sizes) == 1:
+            return counted(sizes[0], "instance") + " per system"
+        return f"{sizes[0]} to {sizes[-1]} instances per system"
+
+    def row_name(self, row: int) -> str:
+        """A name in a table; that it is the baseline, and of how many runs, where that varies."""
+        said = ["baseline"] if self.runs[row] == self.baseline else []
+        if len(set(self.n_instances)) > 1:
+            said.append(counted(self.n_instances[row], "run"))
+        return f"{self.runs[row]} ({', '.join(said)})" if said else self.runs[row]
+
+    def few_words(self) -> str:
+        """What a dash stands for in place of a difference; empty where there is none."""
+        return f"{MISSING}: too few topics." if (self.flag == TOO_FEW).any() else ""
 
     def gaps(self) -> str:
         """What missing scores mean for ranks and tests; empty where none is missing."""
         if not self.n_missing:
             return ""
-        total = len(self.runs) * self.n_topics
+        one = self.row_word
+        total = (sum(self.n_instances) or len(self.runs)) * self.n_topics
         return (
-            f"{self.n_missing:,} of {total:,} scores are missing: runs are ranked by least-squares "
-            "means, which adjust for the topics that a run lacks, and every two runs are compared "
-            "on the topics that both have."
+            f"{self.n_missing:,} of {total:,} scores are missing: {one}s are ranked by "
+            f"least-squares means, which adjust for the topics that a {one} lacks, and every two "
+            f"{one}s are compared on the topics that both have."
         )
 
     def rank_words(self) -> str:
@@ -150,14 +241,19 @@ class CompareResult:
 
     def caption(self) -> str:
         """What a table of this result must say: test, correction, alpha, n, seed, version."""
-        resampled = f", {self.n_samples:,} samples, seed {self.seed}" if self.n_samples else ""
         dropped = f" ({self.n_dropped} dropped)" if self.n_dropped else ""
-        is_corrected = self.test not in SIMULTANEOUS and len(self.pairs) > 1
+        is_corrected = self.test not in SIMULTANEOUS and self.n_comparisons > 1
         correction = f", {CORRECTIONS[self.correction]}" if is_corrected else ""
         gaps = f" {self.gaps()}" if self.n_missing else ""
+        instances = f"; {self.instances_words()}" if self.n_instances else ""
+        test = (
+            self.method
+            if self.test == "mixed"
+            else f"{self.test} test ({self.method}{self._drawn()})"
+        )
         return (
-            f"{self.measure}, {self.test} test ({self.method}{resampled}){correction} over "
-            f"{self.family}; alpha {self.alpha:g}; {self.n_topics} topics{dropped}; "
+            f"{self.measure}, {test}{correction} over {self.family}; alpha {self.alpha:g}; "
+            f"{counted(self.n_topics, 'topic')}{dropped}{instances}; "
             f"steadyrank {__version__}.{gaps}"
         )
 
@@ -209,7 +305,59 @@ class CompareResult:
                 "rank_set": [int(end) for end in self.rank_set[i]],
                 "could_be_first": bool(self.could_be_first[i]),
                 "group": self.letters[i] if self.letters else None,
+                **self._instances(i),
                 **({} if self.binary is None else self.binary.run_row(i)),
             }
             for i, run in enumerate(self.runs)
+        ]
+
+    def _instances(self, row: int) -> dict[str, Any]:
+        """Of a system: how many runs it has, and how far their means lie apart."""
+        if not self.n_instances:
+            return {}
+        return {"instances": self.n_instances[row], "sd": float(self.instance_sd[row])}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.compare.tables:compare_text")
+class CompareTable(Exhibit):
+    """What `compare` found on several measures, with the same test of the same runs."""
+
+    results: tuple[CompareResult, ...]
+    """One per measure."""
+    family: Family
+    """What was corrected together: the comparisons of each "measure", or of "all"."""
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Their names, in the order of the columns."""
+        return tuple(result.measure for result in self.results)
+
+    def __getitem__(self, measure: str) -> CompareResult:
+        """The result of one measure."""
+        for result in self.results:
+            if result.measure == measure:
+                return result
+        raise unknown_name("measure", str(measure), self.measures)
+
+    def caption(self) -> str:
+        """Test, correction, family, alpha, number of topics, version."""
+        first = self.results[0]
+        per = "" if self.family == "all" else " per measure"
+        return (
+            f"{listed(self.measures)} of {counted(len(first.runs), first.row_word)}: "
+            f"{first.test_words()}, {first.correction_words(per)}; alpha {first.alpha:g}; "
+            f"{counted(first.n_topics, 'topic')}; steadyrank {__version__}."
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per measure and pair."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary per measure and pair."""
+        return [
+            {"measure": result.measure, **row} for result in self.results for row in result.rows()
         ]

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from steadyrank.compute.random import seed_from
 from steadyrank.present.cells import MOST_CELLS, name, number, percent, pvalue, span, table, whole
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.run_means import best_first
 from steadyrank.studies.compare.result import CompareResult
-from steadyrank.studies.compare.study import compare
+from steadyrank.studies.compare.study import compare_each
+from steadyrank.studies.compare.testing import Settings
 from steadyrank.studies.part import MOST_DOTS, Body, Cost, Drawing, Findings, Job, Part, Shape
 from steadyrank.words import counted
 
@@ -26,11 +28,11 @@ TOP = 10
 def _run(job: Job) -> tuple[CompareResult, ...]:
     """One result per measure, the measure that ranks the runs first."""
     scores, progress = job.material.compared, job.machine.progress("measures compared")
-    results = []
+    given = job.material.settings
+    settings = Settings(alpha=given.alpha, jobs=job.machine.jobs, seed=seed_from(given.seed))
+    results: list[CompareResult] = []
     for measure in scores.measures:
-        results.append(
-            compare(scores, measure=measure, alpha=job.material.settings.alpha, **job.common)
-        )
+        results += compare_each(scores.select(measures=measure), settings, by="run")
         if progress is not None:
             progress(len(results), len(scores.measures))
     return tuple(results)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from steadyrank.present.cells import name, number, percent, pvalue
+from steadyrank.present.cells import name, number, percent, pvalue, signed, signed_interval
 from steadyrank.present.json import to_json
 from steadyrank.present.table import Cell, Table, render
-from steadyrank.stats.pairs.letters import ALPHABET
+from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.studies.compare.audit import AuditResult
+from steadyrank.studies.compare.paper_table import BETTER, LABEL, WORSE, paper_caption, paper_table
 from steadyrank.studies.compare.power import DiscriminativePower
-from steadyrank.studies.compare.result import CompareResult
+from steadyrank.studies.compare.result import SIMULTANEOUS, TESTS, CompareResult, CompareTable
 from steadyrank.studies.compare.share_tables import share_tables
+from steadyrank.words import counted, figure
 
 MOST_PAIRS = 45
-"""Pairs that a terminal, LaTeX or Markdown table lists; more make only the leaderboard."""
+"""Pairs that a terminal lists; of more it shows the leaderboard alone."""
 
 
 def compare_json(result: CompareResult) -> dict[str, Any]:
@@ -44,164 +47,229 @@ def compare_json(result: CompareResult) -> dict[str, Any]:
     }
 
 
-def compare_text(result: CompareResult, form: str, *, digits: int = 4, **looks: Any) -> str:
-    """The result in one of the output formats; CSV holds the pairs."""
+def table_json(table: CompareTable) -> dict[str, Any]:
+    """One object per measure, and what they have in common."""
+    first = table.results[0]
+    return {
+        "measures": [compare_json(result) for result in table.results],
+        "family": table.family,
+        "n_comparisons": first.n_comparisons,
+        "test": first.test,
+        "correction": first.correction,
+        "alpha": first.alpha,
+        "baseline": first.baseline,
+        "caption": paper_caption(table.results),
+    }
+
+
+def compare_text(
+    result: CompareResult | CompareTable,
+    form: str,
+    *,
+    digits: int = 4,
+    show: Sequence[str] = (),
+    underline_second: bool = False,
+    label: str = LABEL,
+    **looks: Any,
+) -> str:
+    """The result in one of the output formats; CSV holds the pairs.
+
+    The table of a paper, but for one measure in a terminal, where there is room for more.
+    """
     if form == "json":
-        return to_json(compare_json(result))
+        return to_json(
+            compare_json(result) if isinstance(result, CompareResult) else table_json(result)
+        )
     if form == "csv":
         return result.to_frame().to_csv(index=False, lineterminator="\n")
-    return "\n".join(render(table, form, **looks) for table in _tables(result, form, digits))
+    is_plain = not show and not underline_second
+    if form == "table" and is_plain and isinstance(result, CompareResult):
+        return _terminal_text(result, digits, **looks)
+    results = [result] if isinstance(result, CompareResult) else result.results
+    table = paper_table(
+        results, digits=digits, show=show, underline_second=underline_second, label=label
+    )
+    return render(table, form, **looks)
 
 
-def _tables(result: CompareResult, form: str, digits: int) -> list[Table]:
+def _terminal_text(result: CompareResult, digits: int, **looks: Any) -> str:
+    """The leaderboard with its ranks, and the pairs where they are few."""
+    return "\n".join(render(table, "table", **looks) for table in _tables(result, digits))
+
+
+def _tables(result: CompareResult, digits: int) -> list[Table]:
     of_shares = share_tables(result, digits) if len(result.pairs) <= MOST_PAIRS else []
     if result.baseline is not None:
         return [_baseline_table(result, digits), *of_shares]
-    is_paper = form in ("latex", "markdown") and len(result.runs) <= len(ALPHABET)
-    leaderboard = (_paper_table if is_paper else _leaderboard)(result, digits)
     if len(result.pairs) > MOST_PAIRS:
-        return [leaderboard]
-    return [leaderboard, _pairs_table(result, digits), *of_shares]
+        return [_leaderboard(result, digits)]
+    return [_leaderboard(result, digits), _pairs_table(result, digits), *of_shares]
 
 
 def _leaderboard(result: CompareResult, digits: int) -> Table:
-    """Runs by mean, with the ranks they may have and the groups that are indistinguishable."""
-    different = result.n_different
+    """Runs by mean, the ranks that each may have, and their groups."""
+    order, different = result.order, result.n_different
+    has_groups = len(set(result.letters)) > 1
     rows = []
-    for i in result.order:
-        low, high = result.rank_set[i]
-        rows.append(
-            [
-                name(result.runs[i]),
-                _mean(result, i, digits),
-                Cell(f"{result.rank[i]} [{low}–{high}]", int(result.rank[i])),
-                number(different[i], "d"),
-                *map(name, result.letters[i : i + 1]),
-            ]
-        )
-    share = f"{result.significant_share:.1%} of the pairs differ significantly."
-    letters = (
-        " Runs that share a letter are statistically indistinguishable." if result.letters else ""
-    )
+    for run in order:
+        low, high = result.rank_set[run]
+        cells = [
+            name(result.row_name(run)),
+            _mean(result, run, digits),
+            Cell(f"{result.rank[run]} [{low}–{high}]", int(result.rank[run])),
+        ]
+        if has_groups:
+            cells += [Cell(str(different[run]), int(different[run])), name(result.letters[run])]
+        elif result.significant.any():
+            cells.append(Cell(str(different[run]), int(different[run])))
+        rows.append(cells)
+    header = [result.row_word, result.measure, "rank", "differs from", "group"][: len(rows[0])]
     caption = (
-        f"{result.caption()} {share} Ranks in brackets: the ranks that a run may have, "
-        f"{result.rank_words()}.{letters}{_detectable(result, digits)}"
+        f"{result.caption()} {_share_words(result)} Ranks in brackets: the ranks that a "
+        f"{result.row_word} may have, {result.rank_words()}.{_letter_words(result, has_groups)}"
+        f"{_detectable(result, digits)}"
     )
-    header = ["run", result.measure, "rank", "differs from", *["group"][: len(result.letters)]]
     return Table(header=header, rows=rows, best=frozenset({(0, 1)}), caption=caption)
 
 
+def _share_words(result: CompareResult) -> str:
+    one = result.row_word
+    if not result.significant.any():
+        return f"No two {one}s differ significantly."
+    if len(result.pairs) == 1:
+        return f"The two {one}s differ significantly."
+    return f"{result.significant_share:.1%} of the pairs differ significantly."
+
+
+def _letter_words(result: CompareResult, has_groups: bool) -> str:
+    if not has_groups:
+        return ""
+    return (
+        f" {result.row_word.capitalize()}s that share a letter are statistically indistinguishable."
+    )
+
+
 def _mean(result: CompareResult, run: int, digits: int, mark: str = "") -> Cell:
-    return Cell(f"{result.mean[run]:.{digits}f}{mark}", float(result.mean[run]))
+    spread = result.instance_sd[run] if result.n_instances else np.nan
+    behind = "" if np.isnan(spread) else f" ± {spread:.{digits}f}"
+    value = float(result.mean[run])
+    return Cell(f"{figure(value, f'z.{digits}f')}{behind}{mark}", value)
 
 
 def _detectable(result: CompareResult, digits: int) -> str:
-    smallest = float(np.nanmedian(result.smallest_difference)) if len(result.pairs) else np.nan
+    known = result.smallest_difference[~np.isnan(result.smallest_difference)]
+    smallest = float(np.median(known)) if len(known) else np.nan
     if not np.isfinite(smallest):
         return ""
-    corrected = "" if len(result.pairs) == 1 else f" among {len(result.pairs):,} comparisons"
+    size = result.n_comparisons
+    corrected = "" if size == 1 else f" among {size:,} comparisons"
+    which = "The" if len(result.pairs) == 1 else "The median pair's"
     return (
-        f" The median pair's smallest difference that a t test detects with power 0.8{corrected} "
+        f" {which} smallest difference that a t test detects with power 0.8{corrected} "
         f"is {smallest:.{digits}f}."
     )
 
 
-def _paper_table(result: CompareResult, digits: int) -> Table:
-    """Runs by mean under letters, each mean raised with the runs that it beats significantly."""
-    order = result.order
-    label = {run: ALPHABET[place] for place, run in enumerate(order)}
-    beaten: dict[int, list[str]] = {run: [] for run in order}
-    for (a, b), differs, gap in zip(
-        result.pairs.tolist(), result.significant, result.difference, strict=True
-    ):
-        if differs:
-            winner, loser = (a, b) if gap > 0 else (b, a)
-            beaten[winner].append(label[loser])
-    rows = [[name(label[i]), name(result.runs[i]), _mean(result, i, digits)] for i in order]
-    marks = {(place, 2): "".join(sorted(beaten[run])) for place, run in enumerate(order)}
-    caption = f"{result.caption()} Raised letters: runs that are significantly worse."
-    return Table(
-        header=["", "run", result.measure],
-        rows=rows,
-        best=frozenset({(0, 2)}),
-        marks=marks,
-        caption=caption,
-        n_names=2,
-    )
+def better_first(result: CompareResult) -> list[dict[str, Any]]:
+    """The pairs in the order of the leaderboard, each with the higher mean as a."""
+    place = {run: i for i, run in enumerate(result.order)}
+    rows = []
+    for (a, b), row in zip(result.pairs.tolist(), result.rows(), strict=True):
+        is_turned = place[a] > place[b]
+        rows.append(((min(place[a], place[b]), max(place[a], place[b])), _turned(row, is_turned)))
+    return [row for _, row in sorted(rows, key=lambda keyed: keyed[0])]
+
+
+def _turned(row: dict[str, Any], is_turned: bool) -> dict[str, Any]:
+    """The row of a pair, or of the same pair the other way round: difference = a - b in both."""
+    if not is_turned:
+        return row
+    low, high = row["interval"]
+    return row | {
+        "a": row["b"],
+        "b": row["a"],
+        "mean_a": row["mean_b"],
+        "mean_b": row["mean_a"],
+        "difference": -row["difference"],
+        "interval": [-high, -low],
+        "effect_size": -row["effect_size"],
+        "wins": row["losses"],
+        "losses": row["wins"],
+    }
 
 
 def _pairs_table(result: CompareResult, digits: int) -> Table:
     rows = [
-        [name(row["a"]), name(row["b"]), *_figures(row, digits)]
-        for row in sorted(result.rows(), key=lambda row: row["pvalue_adjusted"])
+        [name(row["a"]), name(row["b"]), *_figures(result, row, digits)]
+        for row in better_first(result)
     ]
-    header = [
-        "a",
-        "b",
-        "a − b",
-        f"{1 - result.alpha:.0%} interval",
-        "p",
-        "p adjusted",
-        "d",
-        "W/T/L",
-    ]
+    header = ["a", "b", *_figure_names(result, "a − b")]
     return Table(header=header, rows=rows, n_names=2, caption=_pairs_caption(result))
 
 
+def _figure_names(result: CompareResult, difference: str) -> list[str]:
+    """The header above `_figures`; p-values that nothing was corrected for stand once."""
+    adjusted = ["p adjusted"] if result.is_corrected else []
+    level = f"{1 - result.alpha:.0%} interval"
+    return [difference, level, "p", *adjusted, "d", "W/T/L"]
+
+
 def _pairs_caption(result: CompareResult) -> str:
+    mark = "* significant. " if result.significant.any() else ""
+    few = f" {result.few_words()}".rstrip()
+    order = "" if len(result.pairs) == 1 else "Pairs in the order of the leaderboard: "
     return (
-        f"* significant. Intervals: {result.interval_kind}. d: mean difference over its standard "
-        "deviation. W/T/L: topics that a wins, ties, loses."
+        f"{mark}{order}a has the higher mean. Intervals: {result.interval_kind}. d: mean "
+        "difference over its standard deviation. W/T/L: topics that a wins, ties, loses."
+        f"{few}"
     )
 
 
-def _figures(row: dict[str, Any], digits: int) -> list[Cell]:
-    low, high = row["interval"]
-    mark = "*" if row["significant"] else ""
+def _figures(
+    result: CompareResult, row: dict[str, Any], digits: int, *, marked: bool = True
+) -> list[Cell]:
+    mark = "*" if row["significant"] and marked else ""
+    known = row["flag"] != TOO_FEW
+    wins = f"{row['wins']}/{row['ties']}/{row['losses']}"
     return [
-        Cell(f"{row['difference']:+.{digits}f}{mark}", row["difference"]),
-        Cell(f"[{low:+.{digits}f}, {high:+.{digits}f}]"),
+        signed(row["difference"] if known else None, f"+z.{digits}f", mark),
+        signed_interval(row["interval"] if known else None, f"+z.{digits}f"),
         pvalue(row["pvalue"]),
-        pvalue(row["pvalue_adjusted"]),
-        Cell(f"{row['effect_size']:+.2f}", row["effect_size"]),
-        Cell(f"{row['wins']}/{row['ties']}/{row['losses']}"),
+        *([pvalue(row["pvalue_adjusted"])] if result.is_corrected else []),
+        signed(row["effect_size"], "+z.2f"),
+        Cell(wins),
     ]
 
 
 def _baseline_table(result: CompareResult, digits: int) -> Table:
     """Every run against the baseline, marked where it differs significantly."""
     by_run = {row["a"]: row for row in result.rows()}
+    marks = {(True, True): BETTER, (True, False): WORSE}
+    header = [result.row_word, result.measure, *_figure_names(result, "difference")]
     rows = []
     for i in result.order:
         run = result.runs[i]
         if run == result.baseline:
             mean = _mean(result, i, digits)
-            rows.append([name(f"{run} (baseline)"), mean, *[Cell("")] * 6])
-        else:
-            marks = {(True, True): "†", (True, False): "‡"}
-            row = by_run[run]
-            mark = marks.get((row["significant"], row["difference"] > 0), "")
-            mean = _mean(result, i, digits, mark)
-            rows.append([name(run), mean, *_figures({**row, "significant": False}, digits)])
-    header = [
-        "run",
-        result.measure,
-        "difference",
-        f"{1 - result.alpha:.0%} interval",
-        "p",
-        "p adjusted",
-        "d",
-        "W/T/L",
-    ]
-    caption = (
-        f"{result.caption()} † significantly better, ‡ significantly worse than "
-        f"{result.baseline}. Intervals: {result.interval_kind}."
-    )
+            rows.append([name(result.row_name(i)), mean, *[Cell("")] * (len(header) - 2)])
+            continue
+        row = by_run[run]
+        mark = marks.get((row["significant"], row["difference"] > 0), "")
+        figures = _figures(result, row, digits, marked=False)
+        rows.append([name(result.row_name(i)), _mean(result, i, digits, mark), *figures])
+    few = f" {result.few_words()}".rstrip()
+    caption = f"{result.caption()}{_dagger_words(result)} Intervals: {result.interval_kind}.{few}"
     return Table(header=header, rows=rows, best=frozenset({(0, 1)}), caption=caption)
 
 
+def _dagger_words(result: CompareResult) -> str:
+    if not result.significant.any():
+        return f" No {result.row_word} differs significantly from {result.baseline}."
+    return f" {BETTER} significantly better, {WORSE} significantly worse than {result.baseline}."
+
+
 def power_text(powers: list[DiscriminativePower], form: str, **looks: Any) -> str:
-    """Measures by how many pairs they tell apart."""
+    """Measures by how many pairs differ significantly by them."""
     test, alpha = powers[0].test, powers[0].alpha
     if form == "json":
         keys = ("measure", "share", "needed_difference", "pvalues", "seed")
@@ -211,13 +279,14 @@ def power_text(powers: list[DiscriminativePower], form: str, **looks: Any) -> st
         [name(power.measure), percent(power.share), number(power.needed_difference)]
         for power in sorted(powers, key=lambda power: -power.share)
     ]
+    how = "simultaneous for all pairs of a measure" if test in SIMULTANEOUS else "uncorrected"
     caption = (
-        f"Discriminative power: share of pairs with p < {alpha:g} by the {test} test, uncorrected, "
-        "and the mean difference above which every pair was significant."
+        f"Discriminative power: share of the {counted(len(powers[0].pvalues), 'pair', form=',')} "
+        f"with p <= {alpha:g} by the {TESTS[test]}, {how}, and the mean difference above which "
+        "every pair was significant."
     )
-    table = Table(
-        header=["measure", "pairs told apart", "difference needed"], rows=rows, caption=caption
-    )
+    header = ["measure", "significant pairs", "difference needed"]
+    table = Table(header=header, rows=rows, caption=caption)
     return render(table, form, **looks)
 
 

@@ -7,9 +7,10 @@ instances away, nor instances topics: each has a floor, and then only more of bo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from steadyrank.stats.instances.mixed_tests import harmonic_mean
 from steadyrank.stats.instances.power import Claim, Design, InstanceTest, InstanceVariances
 
 POWER = 0.8
@@ -86,15 +87,6 @@ def settling(
         ),
         power=power,
     )
-
-
-def harmonic_mean(sizes: Sequence[int]) -> float:
-    """Of numbers of instances: what unequal ones are worth.
-
-    >>> harmonic_mean([2, 6])
-    3.0
-    """
-    return len(sizes) / sum(1.0 / size for size in sizes)
 
 
 def _power(test: InstanceTest, topics: int, instances: float) -> float:

@@ -10,20 +10,14 @@ import numpy as np
 
 from steadyrank.errors import SteadyrankWarning
 from steadyrank.stats.instances.equivalence import equivalence_test, t_limits
-from steadyrank.stats.instances.power import Claim, InstanceVariances
-from steadyrank.stats.instances.systems import SystemPair
-from steadyrank.stats.interval import Interval
-from steadyrank.stats.mixed.model import RESIDUAL, MixedModel
-from steadyrank.stats.mixed.posterior import Posterior, posterior
-from steadyrank.studies.instances.margins import Layout, harmonic_mean, settling
-from steadyrank.studies.instances.result import InstancesResult, Mode
-from steadyrank.studies.instances.tests import (
+from steadyrank.stats.instances.mixed_tests import (
     INSTANCE,
     SYSTEM_TOPIC,
     Difference,
     Inflation,
     bootstrap_pvalues,
     groups_of_instances,
+    harmonic_mean,
     inflation_of,
     mixed_difference,
     mixed_model,
@@ -31,6 +25,13 @@ from steadyrank.studies.instances.tests import (
     topic_differences,
     variance_intervals,
 )
+from steadyrank.stats.instances.power import Claim, InstanceVariances
+from steadyrank.stats.instances.systems import SystemPair
+from steadyrank.stats.interval import Interval
+from steadyrank.stats.mixed.model import RESIDUAL, MixedModel
+from steadyrank.stats.mixed.posterior import Posterior, posterior
+from steadyrank.studies.instances.margins import Layout, settling
+from steadyrank.studies.instances.result import InstancesResult, Mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

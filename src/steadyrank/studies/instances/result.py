@@ -15,12 +15,13 @@ from steadyrank._version import __version__
 from steadyrank.errors import InputError
 from steadyrank.notebook import shown_by
 from steadyrank.stats.instances.equivalence import EquivalenceTest, Verdict, t_limits, verdict_of
+from steadyrank.stats.instances.mixed_tests import Inflation
 from steadyrank.stats.instances.power import Claim
 from steadyrank.stats.instances.systems import SystemPair
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.posterior import Posterior
 from steadyrank.studies.instances.margins import Settling
-from steadyrank.studies.instances.tests import Inflation
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -343,10 +344,11 @@ class InstancesTable:
     def caption(self) -> str:
         """What a table of this result must say: which family, correction, margin, version."""
         kind = "all pairs" if self.baseline is None else f"against {self.baseline}"
-        test = "the paper's mixed model" if self.mode == "paper" else "mixed model"
+        paper = "mixed model of Jayasinghe et al. 2015"
+        test = paper if self.mode == "paper" else "mixed model"
         return (
-            f"{self.measure}, {len(self.comparisons)} comparisons, {kind}; p by the {test}, "
-            f"adjusted by Holm's method{self._family_words()}; alpha {self.alpha:g}; margin "
+            f"{self.measure}, {counted(len(self.comparisons), 'comparison')}, {kind}; p by the "
+            f"{test}{self._family_words()}; alpha {self.alpha:g}; margin "
             f"{self.delta:g}; {self.comparisons[0].n_topics} topics; seed "
             f"{self.comparisons[0].seed}; steadyrank {__version__}."
         )
@@ -361,8 +363,9 @@ class InstancesTable:
             "none": ", the margin of each setting by itself",
         }[self.margin_correction]
         return (
-            f"{margin}; {1 - self.alpha:.0%} intervals hold for all comparisons at once "
-            "(Bonferroni), so Holm's steps may decide what an interval leaves open"
+            f", adjusted by Holm's method{margin}; {1 - self.alpha:.0%} intervals hold for all "
+            "comparisons at once (Bonferroni), so Holm's steps may decide what an interval leaves "
+            "open"
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -387,7 +390,8 @@ class InstancesTable:
 
     def __repr__(self) -> str:
         kind = "all pairs" if self.baseline is None else f"against {self.baseline}"
-        return f"<InstancesTable: {self.measure}, {len(self.comparisons)} comparisons, {kind}>"
+        comparisons = counted(len(self.comparisons), "comparison")
+        return f"<InstancesTable: {self.measure}, {comparisons}, {kind}>"
 
 
 def flat(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -15,7 +15,7 @@ from steadyrank.stats.mixed.pooling import FEW_INSTANCES
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, ZERO_VARIANCE
 from steadyrank.studies.instances.margins import Settling
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable
-from steadyrank.words import counted, pvalue_words
+from steadyrank.words import by_number, counted, pvalue_words
 
 PARTS = {"system_topic": "system × topic", "instance": "instances", "residual": "residual"}
 
@@ -223,8 +223,9 @@ def table_sentences(table: InstancesTable) -> list[str]:
     n_different = int(table.significant.sum())
     equal = np.array([found.equivalence.equivalent for found in table.comparisons])
     said = [
-        f"{n_different} of {len(table.comparisons)} differ; {int(equal.sum())} are shown to be "
-        f"within {table.delta:g}."
+        f"{n_different} of {counted(len(table.comparisons), 'pair')} "
+        f"{by_number(n_different, 'differs', 'differ')} significantly; {int(equal.sum())} "
+        f"{by_number(int(equal.sum()), 'is', 'are')} shown to be within {table.delta:g}."
     ]
     if not (table.significant | equal).all():
         said.append(

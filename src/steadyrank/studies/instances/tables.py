@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from steadyrank.present.cells import name, number
+from steadyrank.present.cells import name, number, signed, signed_interval
 from steadyrank.present.cells import pvalue as pvalue_cell
 from steadyrank.present.json import to_json
 from steadyrank.present.table import Cell, Table, frame_text, render, text_rows, with_words
+from steadyrank.stats.interval import Interval
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable, flat
 from steadyrank.studies.instances.sentences import PARTS
 from steadyrank.words import MISSING, counted, exact, figure, interval, pvalue
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from steadyrank.studies.instances.planning import InstancePlan, PowerTable
 
 Result = InstancesResult | InstancesTable
+
+SOURCE = "Jayasinghe et al. 2015"
+"""Whose tests stand beside the sound one."""
 
 COMPONENTS = {"topic": "topic", **PARTS}
 """Name of each variance, in the order of the table."""
@@ -53,7 +57,7 @@ def instances_json(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def instances_text(results: Sequence[Result], form: str, *, digits: int = 4, **looks: Any) -> str:
-    """The results in one of the output formats; CSV holds one row a comparison."""
+    """The results in one of the output formats; CSV holds one row per comparison."""
     if form == "json":
         return to_json(instances_json(results))
     if form == "csv":
@@ -82,7 +86,7 @@ def _csv(results: Sequence[Result]) -> str:
 
 
 def _figures_table(result: InstancesResult, digits: int) -> Table:
-    """Everything about one pair, a figure a row."""
+    """Everything about one pair, one row per figure."""
     level, sizes, signed = f"{1 - result.alpha:.0%}", result.n_instances, f"+.{digits}f"
     test = result.equivalence
     rows = [
@@ -97,8 +101,8 @@ def _figures_table(result: InstancesResult, digits: int) -> Table:
         [f"{result.a} − {result.b}", figure(result.difference, signed)],
         [f"{level} interval", interval(result.interval, signed)],
         ["p, mixed model", pvalue(result.pvalue["mixed"])],
-        ["p, mixed model of the paper", pvalue(result.pvalue["mixed_paper"])],
-        ["p, bootstrap of the paper (Algorithm 2)", pvalue(result.pvalue["bootstrap"])],
+        [f"p, mixed model of {SOURCE}", pvalue(result.pvalue["mixed_paper"])],
+        [f"p, Algorithm 2 of {SOURCE}", pvalue(result.pvalue["bootstrap"])],
         ["p, two-way bootstrap", pvalue(result.pvalue["two_way_bootstrap"])],
         ["effect size, by residual sd", figure(result.effect_size, "+.2f")],
         ["effect size, by sd of topics' differences", figure(result.effect_size_paired, "+.2f")],
@@ -159,41 +163,86 @@ def _root(value: float, digits: int) -> str:
 
 
 def _many_table(result: InstancesTable, digits: int) -> Table:
-    """A row a comparison: difference, interval, p, and what is known about the margin."""
-    rows, signed = [], f"+.{digits}f"
-    for found in result.comparisons:
-        names = [found.a, found.b] if result.baseline is None else [found.a]
-        sizes = f"{found.n_instances['a']}/{found.n_instances['b']}"
-        mark = "*" if found.significant else ""
-        rows.append(
-            [
-                *map(name, names),
-                Cell(sizes),
-                Cell(figure(found.difference, signed) + mark, found.difference),
-                Cell(interval(found.interval, signed)),
-                pvalue_cell(found.headline_pvalue),
-                pvalue_cell(found.pvalue_adjusted),
-                Cell(interval(found.hpd, signed)),
-                name(margin(found)),
-            ]
-        )
-    level = f"{1 - result.alpha:.0%}"
-    names = ["a", "b"] if result.baseline is None else [f"against {result.baseline}"]
-    header = [
-        *names,
-        "instances",
-        "difference",
-        f"{level} interval",
-        "p",
-        "p adjusted",
-        f"{level} HPD",
-        f"margin {result.delta:g}",
+    """A row per comparison: means, difference, interval, p, and what is known about the margin."""
+    level, against = f"{1 - result.alpha:.0%}", result.baseline
+    columns: list[tuple[str, list[Cell]]] = [
+        *(
+            [("a", _names(result, "a")), ("b", _names(result, "b"))]
+            if against is None
+            else [(f"against {against}", _names(result, "a"))]
+        ),
+        ("instances", [Cell(_sizes(found)) for found in result.comparisons]),
+        ("mean a" if against is None else "mean", _means(result, "a", digits)),
+        ("mean b" if against is None else f"mean of {against}", _means(result, "b", digits)),
+        ("difference", [_gap(found, digits) for found in result.comparisons]),
+        (f"{level} interval", [_ends(found.interval, digits) for found in result.comparisons]),
+        ("p", [pvalue_cell(found.headline_pvalue) for found in result.comparisons]),
+        ("p adjusted", [pvalue_cell(found.pvalue_adjusted) for found in result.comparisons]),
+        (f"{level} HPD", [_ends(found.hpd, digits) for found in result.comparisons]),
+        ("verdict", [name(verdict(found)) for found in result.comparisons]),
+        (f"margin {result.delta:g}", [name(margin(found)) for found in result.comparisons]),
     ]
-    caption = (
-        f"{result.caption()} * significant after correction. p and HPD are of each comparison "
-        "alone."
+    kept = [(head, cells) for head, cells in columns if not _is_left_out(head, cells, result)]
+    return Table(
+        header=[head for head, _ in kept],
+        rows=[list(row) for row in zip(*(cells for _, cells in kept), strict=True)],
+        n_names=2 if against is None else 1,
+        caption=_many_caption(result, digits),
     )
-    return Table(header=header, rows=rows, n_names=len(names), caption=caption)
+
+
+def _is_left_out(head: str, cells: Sequence[Cell], result: InstancesTable) -> bool:
+    """Columns that hold one value stand in the caption, columns without any nowhere."""
+    if len(result.comparisons) == 1:
+        return head in ("p adjusted", "instances") or all(cell.text == MISSING for cell in cells)
+    is_said_once = head == "instances" or head.startswith("mean of ")
+    texts = {cell.text for cell in cells}
+    return (is_said_once and len(texts) == 1) or (head.endswith("HPD") and texts == {MISSING})
+
+
+def _many_caption(result: InstancesTable, digits: int) -> str:
+    first = result.comparisons[0]
+    said = [result.caption()]
+    if len({_sizes(found) for found in result.comparisons}) == 1:
+        one, other = first.n_instances["a"], first.n_instances["b"]
+        each = f"{one} instances per system" if one == other else f"{one} against {other} instances"
+        said.append(f"{each}.")
+    means = {cell.text for cell in _means(result, "b", digits)}
+    if result.baseline is not None and len(means) == 1:
+        said.append(f"Mean of {result.baseline}: {means.pop()}.")
+    if result.significant.any():
+        corrected = " after correction" if len(result.comparisons) > 1 else ""
+        said.append(f"* significant{corrected}.")
+    if len(result.comparisons) > 1:
+        said.append("p and HPD are of each comparison alone.")
+    return " ".join(said)
+
+
+def _names(result: InstancesTable, side: str) -> list[Cell]:
+    return [name(getattr(found, side)) for found in result.comparisons]
+
+
+def _means(result: InstancesTable, side: str, digits: int) -> list[Cell]:
+    return [number(getattr(found.pair, side).mean, f".{digits}f") for found in result.comparisons]
+
+
+def _sizes(found: InstancesResult) -> str:
+    return f"{found.n_instances['a']}/{found.n_instances['b']}"
+
+
+def _gap(found: InstancesResult, digits: int) -> Cell:
+    return signed(found.difference, f"+.{digits}f", "*" if found.significant else "")
+
+
+def _ends(ends: Interval | None, digits: int) -> Cell:
+    return signed_interval(ends, f"+.{digits}f")
+
+
+def verdict(found: InstancesResult) -> str:
+    """What the test of the difference shows, after correction in a table."""
+    if not found.significant:
+        return "not significant"
+    return "better" if found.difference > 0.0 else "worse"
 
 
 def instance_plan_json(result: InstancesResult, plans: Sequence[InstancePlan]) -> dict[str, Any]:
@@ -302,6 +351,8 @@ def margin(found: InstancesResult) -> str:
     """What the one-sided t tests say about the margin, in a word or two; in a table corrected."""
     if found.equivalence.equivalent:
         return "within"
+    if found.beyond_margin > 0:
+        return "better"
     if found.equivalence.non_inferior:
         return "not worse"
     return "worse" if found.beyond_margin < 0 else "undecided"

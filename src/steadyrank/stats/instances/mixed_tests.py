@@ -23,7 +23,6 @@ from steadyrank.stats.mixed.fit import MixedFit, component_intervals, fit
 from steadyrank.stats.mixed.model import RESIDUAL, MixedModel, Term
 from steadyrank.stats.mixed.pooling import DfMethod, default_df_method
 from steadyrank.stats.mixed.two_way import DifferenceTest, nested_difference, two_way_difference
-from steadyrank.studies.instances.margins import harmonic_mean
 
 INSTANCE, TOPIC, SYSTEM_TOPIC = "instance", "topic", "system_topic"
 COMPONENTS = (INSTANCE, TOPIC, SYSTEM_TOPIC, RESIDUAL)
@@ -204,14 +203,28 @@ def topic_differences(pair: SystemPair) -> np.ndarray:
     return difference
 
 
+def balanced_test(pair: SystemPair, df_method: DfMethod | None = None) -> DifferenceTest:
+    """The rules of the balanced layout, which need no fit."""
+    df_method = df_method or default_df_method(fewest_draws(pair, ()))
+    if pair.design == "crossed":
+        return two_way_difference(pair.differences(), df_method=df_method)
+    return nested_difference(pair.a.scores, pair.b.scores, df_method=df_method)
+
+
+def harmonic_mean(sizes: Sequence[int]) -> float:
+    """Of numbers of instances: what unequal ones are worth.
+
+    >>> harmonic_mean([2, 6])
+    3.0
+    """
+    return len(sizes) / sum(1.0 / size for size in sizes)
+
+
 def _closed(pair: SystemPair, model: MixedModel, df_method: DfMethod) -> Difference:
     """The rules of the balanced layout; only the topics' own variance needs the model."""
     variances = dict.fromkeys(COMPONENTS, math.nan)
-    test: DifferenceTest
-    if pair.design == "crossed":
-        test = two_way_difference(pair.differences(), df_method=df_method)
-    else:
-        test = nested_difference(pair.a.scores, pair.b.scores, df_method=df_method)
+    test = balanced_test(pair, df_method)
+    if pair.design == "nested":
         variances[TOPIC] = fit(model).variances[TOPIC]
     named = {INSTANCE: "instance", SYSTEM_TOPIC: "topic", RESIDUAL: "residual"}
     variances |= {ours: test.variances[theirs] for ours, theirs in named.items()}

@@ -1,0 +1,327 @@
+"""The table that goes into a paper: runs down, measures across, marks of significance.
+
+One table for any number of measures. Against a baseline, daggers mark the means that differ from
+its mean; without one, raised letters name the runs that a run is significantly better than.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, get_args
+
+import numpy as np
+
+from steadyrank._version import __version__
+from steadyrank.errors import InputError, unknown_name
+from steadyrank.present.cells import name, pvalue, signed, signed_interval
+from steadyrank.present.table import Cell, Table
+from steadyrank.stats.pairs.letters import ALPHABET
+from steadyrank.stats.pairs.result import TOO_FEW
+from steadyrank.studies.compare.result import SIMULTANEOUS, CompareResult
+from steadyrank.words import counted, figure, listed, typeset
+
+Show = Literal["interval", "sd", "p", "d"]
+"""What may stand beside a mean."""
+
+BETTER, WORSE = "†", "‡"
+LABEL = "tab:compare"
+
+
+def paper_table(
+    results: Sequence[CompareResult],
+    *,
+    digits: int = 4,
+    show: Sequence[str] = (),
+    underline_second: bool = False,
+    label: str = LABEL,
+) -> Table:
+    """Runs, best first by the first measure, with their means on each measure.
+
+    Parameters
+    ----------
+    results : sequence of CompareResult
+        One per measure, of the same runs.
+    digits : int
+        Decimals.
+    show : sequence of str
+        Any of "interval", "sd", "p" and "d": intervals of the differences to the baseline, or of
+        the means without one; standard deviations over topics, or over the instances of systems;
+        adjusted p-values and effect sizes against the baseline.
+    underline_second : bool
+        Whether to underline the second highest mean.
+    label : str
+        By which LaTeX refers to the table.
+    """
+    first = results[0]
+    shown = _checked(show, first)
+    order, letters = first.order, _labels(first)
+    columns = [_columns(result, order, shown, digits) for result in results]
+    names = [_names(first, letters, row) for row in order]
+    n_names = len(names[0])
+    starts = [n_names + place * len(columns[0]) for place in range(len(results))]
+    means = [_printed_means(result, order, digits) for result in results]
+    return Table(
+        header=_header(results, shown, n_names),
+        groups=_groups(results, shown, len(columns[0])),
+        rows=[
+            [*names[i], *(column[i] for measure in columns for column in measure)]
+            for i in range(len(order))
+        ],
+        best=_places(means, starts, 0),
+        second=_places(means, starts, 1) if underline_second else frozenset(),
+        marks={
+            (i, start): mark
+            for start, result in zip(starts, results, strict=True)
+            for i, mark in enumerate(_marks(result, order, letters))
+            if mark
+        },
+        n_names=n_names,
+        label=label,
+        caption=paper_caption(results, shown, underline_second=underline_second),
+    )
+
+
+def _checked(show: Sequence[str], first: CompareResult) -> tuple[str, ...]:
+    """What has columns of its own, in their order."""
+    for item in show:
+        if item not in get_args(Show):
+            raise unknown_name("figure to show", str(item), get_args(Show))
+        if item in ("p", "d") and first.baseline is None:
+            raise InputError(f"show {item} is about differences to a baseline: name one")
+    return tuple(item for item in get_args(Show) if item in show)
+
+
+def _labels(first: CompareResult) -> dict[int, str]:
+    """A letter per run, best first; none with a baseline, or where there are more than letters."""
+    if first.baseline is not None or len(first.runs) > len(ALPHABET):
+        return {}
+    return {run: ALPHABET[place] for place, run in enumerate(first.order)}
+
+
+def _names(first: CompareResult, letters: dict[int, str], row: int) -> list[Cell]:
+    return [*([name(letters[row])] if letters else []), name(first.row_name(row))]
+
+
+def _header(results: Sequence[CompareResult], shown: Sequence[str], n_names: int) -> list[str]:
+    first = results[0]
+    above = [""] * (n_names - 1) + [first.row_word]
+    extra = _extra(first, shown)
+    if not extra:
+        return [*above, *(result.measure for result in results)]
+    return [*above, *["mean", *extra] * len(results)]
+
+
+def _groups(
+    results: Sequence[CompareResult], shown: Sequence[str], size: int
+) -> list[tuple[str, int]]:
+    """The measures above their columns, where each has several."""
+    return [(result.measure, size) for result in results] if _extra(results[0], shown) else []
+
+
+def _extra(first: CompareResult, shown: Sequence[str]) -> list[str]:
+    """The header of each column beside a mean."""
+    level = f"{1 - first.alpha:.0%} interval"
+    difference = [] if first.baseline is None else ["difference"]
+    words = {"interval": [*difference, level], "p": ["p"], "d": ["d"]}
+    return [text for item in shown for text in words.get(item, [])]
+
+
+def _columns(
+    result: CompareResult, order: Sequence[int], shown: Sequence[str], digits: int
+) -> list[list[Cell]]:
+    """The cells of a measure, column by column: means, and what stands beside them."""
+    spread = _spreads(result, shown)
+    means = [_mean(result.mean[row], spread[row], digits) for row in order]
+    columns = [means]
+    for item in shown:
+        if item == "interval" and result.baseline is None:
+            ends = [result.mean_interval[row].tolist() for row in order]
+            columns.append([signed_interval(each, f"z.{digits}f") for each in ends])
+        else:
+            columns += _beside(result, order, item, digits)
+    return columns
+
+
+def _beside(
+    result: CompareResult, order: Sequence[int], item: str, digits: int
+) -> list[list[Cell]]:
+    """Columns about the differences to the baseline, whose own cells are empty."""
+    form = f"+z.{digits}f"
+    known = np.where(result.flag == TOO_FEW, np.nan, result.difference)
+    cells: dict[str, list[Callable[[int], Cell]]] = {
+        "interval": [
+            lambda pair: signed(float(known[pair]), form),
+            lambda pair: signed_interval(result.interval[pair].tolist(), form),
+        ],
+        "p": [lambda pair: pvalue(float(result.pvalue_adjusted[pair]))],
+        "d": [lambda pair: signed(float(result.effects.paired_d[pair]), "+z.2f")],
+    }
+    pairs = [_against(result, row) for row in order]
+    return [
+        [Cell("") if pair is None else cell(pair) for pair in pairs] for cell in cells.get(item, [])
+    ]
+
+
+def _mean(mean: float, spread: float, digits: int) -> Cell:
+    text = figure(mean, f"z.{digits}f")
+    if not np.isnan(spread):
+        text += f" ± {spread:.{digits}f}"
+    return Cell(typeset(text), float(mean))
+
+
+def _spreads(result: CompareResult, shown: Sequence[str]) -> np.ndarray:
+    """What stands behind ±: of systems their instances', of runs on request the topics'."""
+    if result.n_instances:
+        return result.instance_sd
+    if "sd" not in shown:
+        return np.full(len(result.runs), np.nan)
+    enough = (~np.isnan(result.scores)).sum(axis=1) > 1
+    spread = np.full(len(result.runs), np.nan)
+    spread[enough] = np.nanstd(result.scores[enough], axis=1, ddof=1)
+    return spread
+
+
+def _against(result: CompareResult, row: int) -> int | None:
+    """The pair of a run and the baseline; None of the baseline itself."""
+    if result.baseline is None:
+        return None
+    pairs = np.flatnonzero(result.pairs[:, 0] == row)
+    return int(pairs[0]) if len(pairs) else None
+
+
+def _printed_means(result: CompareResult, order: Sequence[int], digits: int) -> list[float]:
+    """As rounded: of means that print alike none is set apart from the others."""
+    return [round(float(result.mean[row]), digits) for row in order]
+
+
+def _places(
+    means: Sequence[Sequence[float]], starts: Sequence[int], place: int
+) -> frozenset[tuple[int, int]]:
+    """The cells with the highest (0) or second highest (1) mean of each measure."""
+    cells = set()
+    for start, column in zip(starts, means, strict=True):
+        values = sorted({mean for mean in column if not np.isnan(mean)}, reverse=True)
+        if place < len(values):
+            cells |= {(i, start) for i, mean in enumerate(column) if mean == values[place]}
+    return frozenset(cells)
+
+
+def _marks(result: CompareResult, order: Sequence[int], letters: dict[int, str]) -> list[str]:
+    """One per row: a dagger, the letters of the runs beaten, or with too many runs their number."""
+    beaten: dict[int, list[int]] = {row: [] for row in order}
+    lost: set[int] = set()
+    for pair in np.flatnonzero(result.significant).tolist():
+        a, b = result.pairs[pair].tolist()
+        winner, loser = (a, b) if result.mean[a] > result.mean[b] else (b, a)
+        beaten[winner].append(loser)
+        lost.add(loser)
+    if result.baseline is not None:
+        base = result.runs.index(result.baseline)
+        better = {row for row in order if row != base and beaten[row]}
+        return [BETTER if row in better else WORSE if row in lost - {base} else "" for row in order]
+    if letters:
+        return ["".join(sorted(letters[loser] for loser in beaten[row])) for row in order]
+    return [str(len(beaten[row])) if beaten[row] else "" for row in order]
+
+
+def paper_caption(
+    results: Sequence[CompareResult], shown: Sequence[str] = (), *, underline_second: bool = False
+) -> str:
+    """All that a reader must know: test, correction, family, alpha, topics, and what marks mean."""
+    first = results[0]
+    measures = listed([result.measure for result in results])
+    sentences = [
+        f"Mean {measures} of {counted(len(first.runs), first.row_word)} over "
+        f"{counted(first.n_topics, 'topic')}{_dropped(results)}.",
+        _spread_words(first, shown),
+        _mark_words(results),
+        _beside_words(first, shown),
+        "Bold: highest mean.",
+        "Underlined: second highest mean." if underline_second else "",
+        _gap_words(results),
+        _few_words(results, shown),
+        f"steadyrank {__version__}.",
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def _dropped(results: Sequence[CompareResult]) -> str:
+    """Topics that the Tukey tests leave out; by measure where these differ."""
+    numbers = {result.n_dropped for result in results}
+    if numbers == {0}:
+        return ""
+    if len(numbers) == 1:
+        return f" ({results[0].n_dropped} dropped, which a {results[0].row_word} lacks)"
+    parts = [f"{result.n_dropped} by {result.measure}" for result in results]
+    return f" (dropped, as a {results[0].row_word} lacks them: {listed(parts)})"
+
+
+def _spread_words(first: CompareResult, shown: Sequence[str]) -> str:
+    if first.n_instances:
+        return (
+            f"{first.instances_words().capitalize()}: mean over them ± standard deviation of their "
+            "means."
+        )
+    return "±: standard deviation over topics." if "sd" in shown else ""
+
+
+def _mark_words(results: Sequence[CompareResult]) -> str:
+    first = results[0]
+    how = f"({_test_words(results)})"
+    rows = f"{first.row_word}s"
+    if not any(result.significant.any() for result in results):
+        if first.baseline is None:
+            return f"No two {rows} differ significantly {how}."
+        return f"No {first.row_word} differs significantly from {first.baseline} {how}."
+    if first.baseline is None:
+        what = (
+            f"letters: {rows} that are"
+            if len(first.runs) <= len(ALPHABET)
+            else f"numbers: how many {rows} are"
+        )
+        return f"Raised {what} significantly worse {how}."
+    marks = {mark for result in results for mark in _marks(result, result.order, {})}
+    words = {BETTER: "significantly better", WORSE: "significantly worse"}
+    said = ", ".join(f"{mark} {text}" for mark, text in words.items() if mark in marks)
+    return f"{said} than {first.baseline} {how}."
+
+
+def _test_words(results: Sequence[CompareResult]) -> str:
+    """Test, correction, the family that is corrected together, and alpha."""
+    first = results[0]
+    parts = [first.test_words()]
+    per_measure = " per measure" if len(results) > 1 and first.n_measures == 1 else ""
+    if first.test in SIMULTANEOUS:
+        kind = "all pairs" if first.baseline is None else f"all {first.row_word}s"
+        parts.append(f"simultaneous for {kind}{per_measure}")
+    elif first.n_comparisons > 1 or per_measure:
+        parts.append(first.correction_words(per_measure))
+    parts.append(f"alpha {first.alpha:g}")
+    return "; ".join(parts)
+
+
+def _beside_words(first: CompareResult, shown: Sequence[str]) -> str:
+    said = []
+    if "interval" in shown:
+        of = (
+            f"of the mean, one {first.row_word} at a time"
+            if first.baseline is None
+            else f"of the difference to {first.baseline}, {first.interval_kind}"
+        )
+        said.append(f"Intervals: {of}.")
+    if "p" in shown and first.is_corrected:
+        said.append("p: adjusted.")
+    if "d" in shown:
+        said.append("d: mean difference over the standard deviation of the topics' differences.")
+    return " ".join(said)
+
+
+def _few_words(results: Sequence[CompareResult], shown: Sequence[str]) -> str:
+    """What a dash stands for, beside means that are compared."""
+    is_shown = results[0].baseline is not None and _extra(results[0], shown)
+    return results[0].few_words() if is_shown else ""
+
+
+def _gap_words(results: Sequence[CompareResult]) -> str:
+    """What missing scores mean; of several measures the one that lacks the most."""
+    return max(results, key=lambda result: result.n_missing).gaps()

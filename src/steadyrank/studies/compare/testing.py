@@ -1,0 +1,375 @@
+"""From scores to results: the tests of each measure, one correction per family, what follows.
+
+A family is what is corrected together: the pairs of one measure, or those of all measures. Runs
+are compared by paired tests; systems with several runs by a model in which instances are random.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtr
+
+from steadyrank.data.order import order_by_name
+from steadyrank.data.scores import Scores, position
+from steadyrank.stats.inputs import pair_moments
+from steadyrank.stats.instances.pair_tests import (
+    averaged,
+    instance_sds,
+    system_mean_intervals,
+    system_tests,
+)
+from steadyrank.stats.instances.systems import Groups
+from steadyrank.stats.pairs import decisions
+from steadyrank.stats.pairs.binary import binary_pairs
+from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.effects import effect_sizes
+from steadyrank.stats.pairs.letters import compact_letters
+from steadyrank.stats.pairs.max_t import MaxT, max_t
+from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
+from steadyrank.stats.pairs.result import PairTests, all_pairs
+from steadyrank.stats.pairs.tests import differences, paired_t, sign_test, wilcoxon
+from steadyrank.stats.pairs.tukey import randomized_tukey, tukey_hsd
+from steadyrank.stats.planning.power import smallest_difference
+from steadyrank.stats.run_means import adjusted_means, ranks_of
+from steadyrank.stats.selection import expected_means, intervals_as_picked
+from steadyrank.studies.compare.caveats import warn_about_family, warn_if_unlinked
+from steadyrank.studies.compare.intervals import Alternative, IntervalKind, pair_intervals
+from steadyrank.studies.compare.result import (
+    SIMULTANEOUS,
+    CompareResult,
+    Correction,
+    Family,
+    Mode,
+    Test,
+)
+
+AGAINST_MEANS = "against_means"
+"""Flag of a pair whose test speaks for the run with the lower mean: nothing is claimed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What all comparisons of one call have in common."""
+
+    test: Test = "t"
+    correction: Correction | None = None
+    alpha: float = 0.05
+    baseline: str | None = None
+    interval: IntervalKind | None = None
+    alternative: Alternative = "two-sided"
+    mode: Mode = "sound"
+    family: Family = "measure"
+    n_samples: int = 10_000
+    jobs: int | None = None
+    seed: int = 0
+
+    @property
+    def resampling(self) -> dict[str, Any]:
+        """How resampling tests and intervals draw."""
+        return {"n_samples": self.n_samples, "seed": self.seed, "jobs": self.jobs}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tested:
+    """The tests of one measure, not yet corrected."""
+
+    measure: str
+    rows: tuple[str, ...]
+    """Runs, or systems."""
+    topics: tuple[str, ...]
+    matrix: np.ndarray
+    """Scores [row, topic] that the tests use."""
+    n_topics: int
+    n_dropped: int
+    pairs: np.ndarray
+    tests: PairTests
+    instances: np.ndarray | None = None
+    """Scores [run, topic] of the systems' instances."""
+    groups: Groups | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Corrected:
+    """What the correction of a family makes of the tests of one measure."""
+
+    correction: Correction
+    adjusted: np.ndarray
+    level: float
+    """Of one comparison alone; 0 where no difference could be significant."""
+    together: MaxT | None
+    n_comparisons: int
+    n_measures: int
+
+
+def compared(
+    scores: Scores, measures: Sequence[str], settings: Settings, groups: Groups | None = None
+) -> list[CompareResult]:
+    """One result per measure, of runs, or of systems as `groups` of runs; topics in order."""
+    names = tuple(scores.runs if groups is None else groups)
+    pairs = _pairs(names, settings.baseline)
+    tested = [_tested(scores, measure, names, pairs, settings, groups) for measure in measures]
+    families = [tested] if settings.family == "all" else [[one] for one in tested]
+    return [
+        _result(one, corrected, settings)
+        for family in families
+        for one, corrected in zip(family, _corrected(family, settings), strict=True)
+    ]
+
+
+def default_correction(test: str, baseline: str | None, n_pairs: int) -> Correction:
+    """What suits the test and the family."""
+    if test in SIMULTANEOUS:
+        return "none"
+    return "maxt" if test == "t" and baseline is None and n_pairs > 1 else "holm"
+
+
+def _pairs(names: Sequence[str], baseline: str | None) -> np.ndarray:
+    """All pairs, or every other row (first) with the baseline (second)."""
+    if baseline is None:
+        return all_pairs(len(names))
+    base = position(baseline, names, "run")
+    return np.array([(row, base) for row in range(len(names)) if row != base])
+
+
+def _tested(
+    scores: Scores,
+    measure: str,
+    names: tuple[str, ...],
+    pairs: np.ndarray,
+    settings: Settings,
+    groups: Groups | None,
+) -> Tested:
+    every = scores.matrix(measure)
+    if groups is None:
+        used = _used_topics(every, settings.test)
+        matrix = np.ascontiguousarray(every[:, used]) if not used.all() else every
+        tests = _run_test(matrix, pairs, names, settings)
+    else:
+        used = np.ones(every.shape[1], bool)
+        matrix = averaged(every, groups)
+        tests = system_tests(scores, measure, groups, pairs)
+    warn_if_unlinked(matrix, names)
+    return Tested(
+        measure=measure,
+        rows=names,
+        topics=tuple(topic for topic, keep in zip(scores.topics, used, strict=True) if keep),
+        matrix=matrix,
+        n_topics=len(used),
+        n_dropped=int((~used).sum()),
+        pairs=pairs,
+        tests=tests,
+        instances=None if groups is None else every,
+        groups=groups,
+    )
+
+
+def _used_topics(matrix: np.ndarray, test: str) -> np.ndarray:
+    """Which topics the test uses: the Tukey tests only those that every run has."""
+    if test not in SIMULTANEOUS:
+        return np.ones(matrix.shape[1], bool)
+    return np.asarray(~np.isnan(matrix).any(axis=0))
+
+
+def _run_test(
+    matrix: np.ndarray, pairs: np.ndarray, names: Sequence[str], settings: Settings
+) -> PairTests:
+    simple: dict[str, Callable[..., PairTests]] = {
+        "t": paired_t,
+        "wilcoxon": wilcoxon,
+        "sign": sign_test,
+        "tukey": functools.partial(_tukey, alpha=settings.alpha),
+    }
+    if settings.test in simple:
+        return simple[settings.test](matrix, pairs)
+    resampled: dict[str, Callable[..., PairTests]] = {
+        "randomization": randomization,
+        "bootstrap": functools.partial(studentized_bootstrap, alternative=settings.alternative),
+        "randomized-tukey": functools.partial(_tukey_by_name, names, confidence=1 - settings.alpha),
+    }
+    return resampled[settings.test](matrix, pairs, mode=settings.mode, **settings.resampling)
+
+
+def _tukey(matrix: np.ndarray, pairs: np.ndarray, *, alpha: float) -> PairTests:
+    tukey = tukey_hsd(matrix, pairs, confidence=1 - alpha)
+    half_width = 0.5 * (tukey.intervals[:, 1] - tukey.intervals[:, 0])
+    return replace(tukey.tests, half_width=half_width)
+
+
+def _tukey_by_name(
+    names: Sequence[str], matrix: np.ndarray, pairs: np.ndarray, **options: Any
+) -> PairTests:
+    """With runs by name: what a permutation does must not depend on the order they came in."""
+    order = order_by_name(names)
+    return randomized_tukey(matrix[order], np.argsort(order)[pairs], **options)
+
+
+def _corrected(family: Sequence[Tested], settings: Settings) -> list[Corrected]:
+    """The correction over all tests of a family, one part per measure."""
+    pvalues = np.concatenate([one.tests.pvalue for one in family])
+    chosen = settings.correction or default_correction(
+        settings.test, settings.baseline, len(pvalues)
+    )
+    together = _max_t(family, settings) if chosen == "maxt" else None
+    adjusted = adjust(pvalues, chosen) if together is None else together.pvalue
+    if together is not None:
+        level = _max_t_level(family, together, settings.alpha)
+    else:
+        # Tukey's tests hold for all pairs of the runs: Bonferroni's level does, too.
+        assumed = "bonferroni" if settings.test in SIMULTANEOUS else chosen
+        level = decisions.comparison_alpha(pvalues, assumed, settings.alpha)
+    size = int((~np.isnan(pvalues)).sum())
+    warn_about_family(family[0].tests, settings, chosen, size, together, family[0].n_topics)
+    ends = np.cumsum([len(one.pairs) for one in family])[:-1]
+    parts = np.split(adjusted, ends)
+    limits = np.split(adjusted if together is None else together.critical, ends)
+    return [
+        Corrected(
+            correction=chosen,
+            adjusted=part,
+            level=level,
+            together=None if together is None else replace(together, pvalue=part, critical=limit),
+            n_comparisons=size,
+            n_measures=len(family),
+        )
+        for part, limit in zip(parts, limits, strict=True)
+    ]
+
+
+def _max_t(family: Sequence[Tested], settings: Settings) -> MaxT:
+    """Of several measures together: each has rows of its own, and all share a topic's sign."""
+    n_rows = len(family[0].rows)
+    pairs = np.concatenate([one.pairs + n_rows * place for place, one in enumerate(family)])
+    matrix = np.concatenate([one.matrix for one in family])
+    return max_t(matrix, pairs, alpha=settings.alpha, **settings.resampling)
+
+
+def _max_t_level(family: Sequence[Tested], together: MaxT, alpha: float) -> float:
+    n = np.concatenate([one.tests.n for one in family])
+    usable = n > 1
+    if not usable.any() or np.isinf(together.critical[usable][0]):
+        return 0.0
+    level = float(2.0 * stdtr(n[usable][0] - 1.0, -together.critical[usable][0]))
+    return level if level < 1.0 else alpha  # no two runs differ at all: nothing to correct
+
+
+def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareResult:
+    """Decisions, and all that follows from them."""
+    matrix, pairs, tests = one.matrix, one.pairs, one.tests
+    means = adjusted_means(matrix)
+    claimed = decisions.claims(tests, pairs, corrected.adjusted, means, settings.alpha)
+    limits, kind = pair_intervals(
+        matrix,
+        pairs,
+        tests,
+        test=settings.test,
+        kind=settings.interval,
+        correction=corrected.correction,
+        level=corrected.level,
+        together=corrected.together,
+        alternative=settings.alternative,
+        n_comparisons=corrected.n_comparisons,
+        **settings.resampling,
+    )
+    if settings.interval is None:
+        limits = decisions.agreeing_intervals(limits, claimed)
+    effects = effect_sizes(matrix, pairs)
+    wins = decisions.beaten(len(means), pairs, claimed)
+    return CompareResult(
+        measure=one.measure,
+        test=settings.test,
+        correction=corrected.correction,
+        alpha=settings.alpha,
+        mode=settings.mode,
+        baseline=settings.baseline,
+        runs=one.rows,
+        n_topics=one.n_topics,
+        n_dropped=one.n_dropped,
+        n_missing=int(np.isnan(matrix if one.instances is None else one.instances).sum()),
+        method=_method(tests, corrected.together),
+        n_samples=corrected.together.n_patterns if corrected.together else tests.n_samples,
+        seed=settings.seed,
+        pairs=pairs,
+        n=tests.n,
+        pair_means=_pair_means(matrix, pairs),
+        difference=tests.difference,
+        interval=limits,
+        interval_kind=kind,
+        comparison_alpha=corrected.level,
+        statistic=tests.statistic,
+        pvalue=tests.pvalue,
+        pvalue_adjusted=corrected.adjusted,
+        significant=claimed != 0,
+        effects=effects,
+        smallest_difference=_smallest(one, effects.sd, corrected.level),
+        flag=_flags(tests, corrected.adjusted, claimed, settings.alpha),
+        mean=means,
+        rank=ranks_of(means),
+        rank_set=decisions.rank_sets(wins),
+        letters=_letters(wins, means) if settings.baseline is None else (),
+        n_comparisons=corrected.n_comparisons,
+        n_measures=corrected.n_measures,
+        topics=one.topics,
+        scores=matrix,
+        binary=None
+        if one.groups is not None
+        else binary_pairs(matrix, pairs, alpha=settings.alpha, correction=corrected.correction),
+        **_means(one, 1 - settings.alpha),
+    )
+
+
+def _means(one: Tested, level: float) -> dict[str, Any]:
+    """Intervals and expectations of the means; of systems, how far their instances lie apart."""
+    if one.groups is None or one.instances is None:
+        expected = expected_means(one.matrix)
+        return {
+            "mean_interval": intervals_as_picked(one.matrix, level, expected),
+            "expected_mean": expected.mean,
+        }
+    return {
+        "mean_interval": system_mean_intervals(one.instances, one.groups, level),
+        "expected_mean": np.full(len(one.rows), np.nan),
+        "n_instances": tuple(len(places) for places in one.groups.values()),
+        "instance_sd": instance_sds(one.instances, one.groups),
+    }
+
+
+def _smallest(one: Tested, sd: np.ndarray, level: float) -> np.ndarray:
+    """What a paired t test would detect; of systems, whose instances vary too, it says nothing."""
+    if one.groups is not None:
+        return np.full(len(sd), np.nan)
+    if level <= 0.0:
+        return np.full(len(sd), np.inf)
+    return smallest_difference(sd, one.tests.n, alpha=level)
+
+
+def _pair_means(matrix: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Means [pair, 2] of both runs over the topics that both have."""
+    means = np.empty((len(pairs), 2))
+    for part, z, _ in differences(matrix, pairs):
+        for side in (0, 1):
+            shared = np.where(np.isnan(z), np.nan, matrix[pairs[part, side]])
+            means[part, side] = pair_moments(shared)[1]
+    return means
+
+
+def _flags(tests: PairTests, adjusted: np.ndarray, claimed: np.ndarray, alpha: float) -> np.ndarray:
+    """The flags of the tests, and where a test speaks for the run with the lower mean."""
+    against = (np.nan_to_num(adjusted, nan=1.0) <= alpha) & (claimed == 0)
+    return np.where((tests.flag == "") & against, AGAINST_MEANS, tests.flag)
+
+
+def _method(tests: PairTests, together: MaxT | None) -> str:
+    if together is None:
+        return tests.method
+    patterns = "all sign patterns" if together.exact else "studentized sign flips"
+    return f"{tests.method}; {patterns}, stepdown"
+
+
+def _letters(wins: np.ndarray, means: np.ndarray) -> tuple[str, ...]:
+    order = np.argsort(-np.nan_to_num(means, nan=-np.inf), kind="stable")
+    return tuple(compact_letters(wins | wins.T, order) or ())
