@@ -332,6 +332,24 @@ def test_pairs_with_too_few_topics_have_dashes():
     assert "p adjusted" not in str(sr.compare(scores(RUNS[:2]), measure="AP"))
 
 
+def test_one_comparison_per_measure_is_not_called_corrected():
+    text = sr.compare(scores(RUNS[:2])).to_markdown()
+    assert "1 comparison per measure, all pairs, uncorrected" in text
+    assert "Holm" not in text
+
+
+def test_no_column_of_a_terminal_holds_one_value_alone():
+    same = sr.Scores(measures=["AP"], runs="ab", topics="123", values=[[[0.1] * 3, [0.2] * 3]])
+    text = str(sr.compare(same))
+    assert "differs from" not in text
+    assert "p adjusted" not in text
+    assert "∞" in text
+    assert "The two runs differ significantly." in text
+    alike = str(sr.compare(scores(step=0.0), measure="AP", n_samples=500))
+    assert "group" not in alike
+    assert "No two runs differ significantly." in alike
+
+
 def test_json_of_several_measures_holds_one_object_each(capsys, track):
     files = (track / "qrels.txt", track / "runs")
     common = ("--baseline", "team3-s1", "--format", "json", "--quiet")
