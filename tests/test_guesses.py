@@ -160,7 +160,7 @@ def test_runs_given_to_compare_are_answered():
     with pytest.raises(sr.InputError, match="all runs in one list and, second, qrels; got two"):
         sr.compare(run, run)
     scores = sr.evaluate({"a": RANKING, "b": RANKING}, JUDGMENTS, "AP")
-    with pytest.raises(sr.InputError, match="by name, such as measure='AP'"):
+    with pytest.raises(sr.InputError, match="by name, as measure='AP'"):
         sr.compare(scores, "AP")
 
 

@@ -24,10 +24,10 @@ def scores_of(
 ) -> Scores:
     """The scores of these measures: `data` itself, or the evaluation of its runs by `qrels`."""
     if isinstance(data, Scores):
-        if isinstance(qrels, str | Measure):
-            raise InputError(f"give all but the scores by name, such as measure={str(qrels)!r}")
         if qrels is not None:
-            raise InputError("give either scores, or runs and qrels, not both")
+            by_name = f"; a measure is given by name, as measure={str(qrels)!r}"
+            more = by_name if isinstance(qrels, str | Measure) else ""
+            raise InputError(f"give either scores, or runs and qrels, not both{more}")
         if measures is None:
             return data
         names = [measures] if isinstance(measures, str | Measure) else measures
