@@ -47,7 +47,7 @@ class JudgedScores:
         return np.concatenate([self.judge, self.more], axis=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Weight:
     """How far the judge is followed."""
 

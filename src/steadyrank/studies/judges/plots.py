@@ -57,8 +57,10 @@ def draw_ranks(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
     ax.set_xlim(0.5, len(order) + 0.5)
     label(
         ax,
-        x=f"rank by mean {result.measure} (dot), and ranks that the run may have (line),\n"
-        f"all at once with {1 - result.alpha:.0%} confidence if the judge were right",
+        # One clause per line: a label wider than its axes would be cut off.
+        x=f"rank by mean {result.measure} (dot),\nand ranks the run may have (line),\n"
+        f"all at once with {1 - result.alpha:.0%} confidence; of the judge\n"
+        "alone only if it judges as people do",
     )
     legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=1, borderaxespad=0.2)
 
@@ -118,8 +120,8 @@ def draw_means(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
     label(
         ax,
         x=f"mean {result.measure} by people, {counted(len(result.topics), 'topic')}",
-        y=f"by {shortened(one.judge)}, same topics\n"
-        f"(tau {tau.tau:.2f} [{tau.low:.2f}, {tau.high:.2f}])",
+        y=f"by {shortened(one.judge)},\n"
+        f"same topics (tau {tau.tau:.2f} [{tau.low:.2f}, {tau.high:.2f}])",
     )
     legend(ax)
 
@@ -202,8 +204,8 @@ def draw_bias(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> No
     name_rows(ax, [result.runs[run] for run in order])
     label(
         ax,
-        x=f"mean {result.measure} by {shortened(one.judge)} less that by people,\n"
-        f"{1 - result.alpha:.0%} intervals over topics, one run at a time",
+        x=f"mean {result.measure} by {shortened(one.judge)}\nless that by people, "
+        f"{1 - result.alpha:.0%} intervals\nover topics, one run at a time",
     )
     legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
 

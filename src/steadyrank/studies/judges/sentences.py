@@ -151,10 +151,15 @@ def confirmed_sentence(judge: JudgeResult) -> str:
     unconfirmed, opposite = (
         round(share * claimed) for share in (judge.unconfirmed_share, judge.opposite_share)
     )
+    confirmed = (
+        f"do not confirm {unconfirmed:,} of these ({judge.unconfirmed_share:.0%})"
+        if unconfirmed
+        else f"confirm {by_number(claimed, 'it', 'all of these')}"
+    )
     return (
         f"On the topics of both it calls {counted(claimed, 'pair', form=',')} significantly "
-        f"different; people's judgments of the same topics do not confirm {_none(unconfirmed)} of "
-        f"these ({judge.unconfirmed_share:.0%}), and by people's means {_opposite(opposite)}."
+        f"different; people's judgments of the same topics {confirmed}, and by people's means "
+        f"{_opposite(opposite)}."
     )
 
 
