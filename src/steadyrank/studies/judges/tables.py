@@ -160,7 +160,8 @@ def judges_text(result: JudgesResult, form: str, *, digits: int = 4, **looks: An
     for judge in result.judges:
         sentences += judge_sentences(result, judge)
         tables.append(ranking_table(result, judge, digits))
-        if len(result.pairs) <= MOST_PAIRS:
+        # What `print` shows is to fit on a screen or two: pairs are in the frame and in JSON.
+        if len(result.pairs) <= MOST_PAIRS and "most_rows" not in looks:
             tables.append(pairs_table(result, judge, digits))
     tables += [audit_table(result), plan_table(result)]
     papers = [f"For a paper: {paper_sentence(result, judge)}" for judge in result.judges]
