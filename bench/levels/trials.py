@@ -619,6 +619,7 @@ JUDGES = Section(
             cost=20,
             rejects=run.corrected_pair,
             data=JUDGED,
+            sizes=(10, 25),
         ),
         LevelTest(
             name="all pairs, corrected",
@@ -626,6 +627,7 @@ JUDGES = Section(
             cost=20,
             rejects=run.corrected_family,
             data=JUDGED,
+            sizes=(10, 25),
         ),
         LevelTest(
             name="kin, over topics",
@@ -633,6 +635,7 @@ JUDGES = Section(
             cost=4,
             rejects=run.kin_over_topics,
             data=JUDGED,
+            sizes=(10, 25),
         ),
         LevelTest(
             name="people's topics as a sample",
@@ -640,6 +643,7 @@ JUDGES = Section(
             cost=4,
             rejects=run.sample_of_topics,
             data=JUDGED,
+            sizes=(10, 25),
         ),
     ),
 )

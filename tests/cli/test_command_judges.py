@@ -166,20 +166,14 @@ def test_a_figure_is_drawn(capsys, files, tmp_path):
 BAD = {
     "no judge": (("{p}", "{r}"), "there is no judge: give --judge NAME=QRELS"),
     "no name": (("{p}", "{r}", "--judge", "model.qrels"), "write NAME=FILE"),
-    "twice": (
-        ("{p}", "{r}", "--judge", "m={m}", "--judge", "m={m}"),
-        "two judges are named 'm'",
-    ),
+    "twice": (("{p}", "{r}", "--judge", "m={m}", "--judge", "m={m}"), "two judges are named 'm'"),
     "grades": (
         ("{p}", "{r}", "--judge", "m={m}", "--judge-grades", "a=b"),
         "write GRADE=GRADE with commas between",
     ),
     "measures": (("{p}", "{r}", "--judge", "m={m}", "-m", "AP", "-m", "RR"), "one measure"),
     "lacks topics": (("{m}", "{r}", "--judge", "m={p}"), "lacks 20 of the 30 topics"),
-    "scores": (
-        ("{p}", "{r}", "--judge-scores", "m={m}"),
-        "--judge-scores goes with --scores FILE",
-    ),
+    "scores": (("{p}", "{r}", "--judge-scores", "m={m}"), "--judge-scores goes with --scores FILE"),
     "kin": (("{p}", "{r}", "--judge", "m={m}", "--kin", "xyz"), "matches none of the 6 runs"),
     "top": (("{p}", "{r}", "--judge", "m={m}", "--top", "99"), "--top must lie between 2"),
 }
@@ -188,11 +182,7 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_is_one_line_and_exit_2(capsys, folder, name):
     words, message = BAD[name]
-    places = {
-        "p": folder / "people.qrels",
-        "r": folder / "runs",
-        "m": folder / "model.qrels",
-    }
+    places = {"p": folder / "people.qrels", "r": folder / "runs", "m": folder / "model.qrels"}
     code, out, err = call(capsys, "judges", *(w.format(**places) for w in words), "--quiet")
     assert (code, out) == (2, "")
     assert message in err

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steadyrank.stats.interval import Interval
+from steadyrank.stats.pairs.result import CONSTANT
 from steadyrank.stats.planning.power import t_power
 
 FEWEST = 5
@@ -74,8 +75,11 @@ def worth_of(human: np.ndarray, judge: np.ndarray, *, level: float = 0.95) -> Wo
 
 def _correlation(apart: list[np.ndarray], topics: np.ndarray) -> float:
     human, judge = (rows[:, topics] - rows[:, topics].mean(axis=1)[:, None] for rows in apart)
-    squares = float((human**2).sum()) * float((judge**2).sum())
-    return float((human * judge).sum()) / math.sqrt(squares) if squares > 0.0 else math.nan
+    sizes = [float(np.sqrt((rows**2).sum())) for rows in (human, judge)]
+    # Runs that are alike differ by rounding.
+    if min(sizes) <= CONSTANT * human.size:
+        return math.nan
+    return float((human * judge).sum()) / (sizes[0] * sizes[1])
 
 
 def _fisher_interval(value: float, left: np.ndarray, level: float) -> Interval:

@@ -24,6 +24,10 @@ NO_REPAIR = (
 )
 
 
+SMALLEST = 0.0005
+"""What is shown as 0.001 at least."""
+
+
 def judge_sentences(result: JudgesResult, judge: JudgeResult) -> list[str]:
     """What a reader of one judge's results must not miss, the most important first."""
     sentences = [alone_sentence(result, judge), corrected_sentence(result, judge)]
@@ -41,7 +45,7 @@ def alone_sentence(result: JudgesResult, judge: JudgeResult) -> str:
     claimed = judge.alone.significant
     said = (
         f"Taken alone, as if its judgments were people's, {judge.judge} calls "
-        f"{_pairs(int(claimed.sum()), total)} significantly different on its "
+        f"{_different(int(claimed.sum()), total)} on its "
         f"{counted(n_topics, 'topic', form=',')}"
     )
     if not claimed.any():
@@ -49,8 +53,8 @@ def alone_sentence(result: JudgesResult, judge: JudgeResult) -> str:
     lost = round(judge.lost_share * claimed.sum())
     reversed_pairs = round(judge.reversed_share * claimed.sum())
     by = "after correction by people" if judge.n_judge_topics else "by people"
-    said += f"; of these, {_none(lost)} {by_number(lost, 'is', 'are')} not significant {by}"
-    return f"{said}, and {_opposite(reversed_pairs)}."
+    held = f"{lost:,} {by_number(lost, 'is', 'are')} not" if lost else "all are"
+    return f"{said}; of these, {held} significant {by}, and {_opposite(reversed_pairs)}."
 
 
 def corrected_sentence(result: JudgesResult, judge: JudgeResult) -> str:
@@ -60,15 +64,17 @@ def corrected_sentence(result: JudgesResult, judge: JudgeResult) -> str:
     if not judge.n_judge_topics:
         return (
             f"{judge.judge} judged no topic that people did not, so there is nothing to correct: "
-            f"by people's judgments of {counted(n, 'topic')}, {_pairs(by_people, total)} "
-            f"{by_number(by_people, 'differs', 'differ')} significantly."
+            f"people's judgments of {counted(n, 'topic')} leave {_different(by_people, total)}."
         )
     corrected = int(judge.corrected.significant.sum())
     said = (
         f"Corrected by people's judgments of {counted(n, 'topic')}, {judge.judge} leaves "
-        f"{_pairs(corrected, total)} significantly different, against {_none(by_people)} by "
-        "people's judgments alone"
+        f"{_different(corrected, total)}"
     )
+    if total == 1:
+        said += f"; people's judgments alone leave {_different(by_people, total)}"
+    else:
+        said += f", against {_none(by_people)} by people's judgments alone"
     if math.isnan(judge.width_ratio):
         return f"{said}."
     if judge.weight.value == 0.0:
@@ -86,7 +92,7 @@ def first_sentence(result: JudgesResult, judge: JudgeResult) -> str:
     alone = names_of(result.runs, judge.alone.could_be_first)
     said += f"{_candidates(result, judge.alone)}."
     missing = set(names_of(result.runs, ranking.could_be_first)) - set(alone)
-    if missing and len(missing) < len(ranking.could_be_first):
+    if missing:
         ruled_out = some([run for run in result.runs if run in missing], 3)
         said += f" It would have ruled out {ruled_out}."
     return said
@@ -110,6 +116,8 @@ def worth_sentence(result: JudgesResult, judge: JudgeResult) -> str:
     )
     if not judge.n_judge_topics:
         return f"{said}."
+    if judge.weight.value == 0.0:
+        return f"{said}: it adds nothing to people's {counted(n, 'topic')}."
     factor = worth.factor(n, judge.n_judge_topics)
     times = f"{factor:.2g}" if math.isfinite(factor) else "any number of"
     return (
@@ -122,12 +130,13 @@ def bias_sentence(judge: JudgeResult) -> str:
     """Of the bias only its spread over runs moves ranks."""
     bias = judge.bias
     higher = "higher" if bias.mean >= 0 else "lower"
-    if math.isnan(bias.spread):
-        return ""
+    if max(abs(bias.mean), bias.spread) < SMALLEST:
+        return "On the topics of both it scores every run as people do."
     return (
-        f"On the topics of both it scores runs {abs(bias.mean):.3f} {higher} than people do, which "
-        f"moves no rank; over runs this bias has a standard deviation of {bias.spread:.3f}, which "
-        f"does ({bias.spread_by_chance:.3f} would be expected by chance, were all runs alike)."
+        f"On the topics of both it scores runs {abs(bias.mean):.3f} {higher} than people do on "
+        "average, which moves no rank; what may move ranks is how this bias differs over runs: its "
+        f"standard deviation is {bias.spread:.3f}, where {bias.spread_by_chance:.3f} is expected "
+        "by chance if all runs have the same bias."
     )
 
 
@@ -186,34 +195,42 @@ def sample_sentence(judge: JudgeResult) -> str:
 
 def paper_sentence(result: JudgesResult, judge: JudgeResult) -> str:
     """What a paper has to say of judgments and decisions, ready to paste."""
-    total = len(result.pairs)
     kappa = judge.confusion.coefficients["kappa_relevant"] if judge.confusion else None
     agreed = f" (Cohen's kappa with people {kappa.value:.2f}, relevant or not)" if kappa else ""
     n, more = len(result.topics), judge.n_judge_topics
-    family = f"all {total:,} pairs of runs are" if total > 1 else "the two runs are"
-    ranking = judge.corrected if more else result.human
-    method = (
-        f"mean {result.measure} by {judge.judge} is corrected by people's judgments "
-        f"(prediction-powered inference, lambda = {judge.weight.value:.2f})"
-        if more
-        else f"means of {result.measure} are by people's judgments"
-    )
     judged = f"these and {counted(more, 'further topic', form=',')}" if more else "the same topics"
-    significant = int(ranking.significant.sum())
-    first = int(ranking.could_be_first.sum())
+    method = f"means of {result.measure} are by people's judgments alone"
+    if judge.weight.value > 0.0:
+        method = (
+            f"mean {result.measure} by {judge.judge} is corrected by people's judgments "
+            f"(prediction-powered inference, lambda = {judge.weight.value:.2f})"
+        )
     return (
         f"People judged a random sample of {counted(n, 'topic')}, {judge.judge}{agreed} {judged}; "
-        f"{method}, and {family} tested at once (studentized sign flips, family-wise alpha "
-        f"{result.alpha:g}): {_none(significant)} of {counted(total, 'pair', form=',')} "
-        f"{by_number(significant, 'differs', 'differ')} significantly, and "
-        f"{counted(first, 'run')} could be first."
+        f"{method}, and {_tested(result, judge.corrected)}."
     )
 
 
-def _pairs(number: int, total: int) -> str:
+def _tested(result: JudgesResult, ranking: Ranking) -> str:
+    significant, total = int(ranking.significant.sum()), len(result.pairs)
     if total == 1:
-        return "the two runs" if number else "none of one pair of runs"
-    return f"{_none(number)} of {total:,} pairs"
+        return (
+            f"the two runs {'differ' if significant else 'do not differ'} significantly "
+            f"(studentized sign flips, alpha {result.alpha:g})"
+        )
+    return (
+        f"all {total:,} pairs of runs are tested at once (studentized sign flips, family-wise "
+        f"alpha {result.alpha:g}): {_none(significant)} of {total:,} pairs "
+        f"{by_number(significant, 'differs', 'differ')} significantly, and "
+        f"{counted(int(ranking.could_be_first.sum()), 'run')} could be first"
+    )
+
+
+def _different(number: int, total: int) -> str:
+    """What is called, or left, significantly different."""
+    if total == 1:
+        return f"the two runs {'' if number else 'not '}significantly different"
+    return f"{_none(number)} of {total:,} pairs significantly different"
 
 
 def _none(number: int) -> str:

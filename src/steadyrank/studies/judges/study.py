@@ -265,6 +265,7 @@ def _corrected(
     corrected = rank_runs(corrected_parts(scores, weight), places=places, **options)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = corrected.half_width / human.half_width
+    known = ratio[np.isfinite(ratio)]
     return {
         "weight": weight,
         "alone": alone,
@@ -273,5 +274,5 @@ def _corrected(
         "reversed_share": share_of(
             np.sign(corrected.difference) == -np.sign(alone.difference), alone.significant
         ),
-        "width_ratio": float(np.median(ratio[np.isfinite(ratio)])) if ratio.size else float("nan"),
+        "width_ratio": float(np.median(known)) if known.size else float("nan"),
     }
