@@ -138,7 +138,7 @@ def test_a_constant_judge_is_not_followed_and_costs_nothing(constant):
     found = difference_uncertainty(corrected_parts(same, weight), pairs)
     z = scores.human[pairs[:, 0]] - scores.human[pairs[:, 1]]
     assert found.error == pytest.approx(stats.sem(z, axis=1), rel=1e-10)
-    assert found.df.tolist() == [11.0] * len(pairs)
+    assert found.df == pytest.approx(np.full(len(pairs), 11.0), rel=1e-12)
 
 
 def test_a_judge_with_the_same_score_for_all_runs_is_not_followed():
