@@ -6,6 +6,7 @@ import csv
 import io
 import json
 
+import numpy as np
 import pytest
 from commanding import call
 
@@ -133,6 +134,26 @@ def test_scores_made_elsewhere_give_the_same(capsys, folder, files, tmp_path):
     assert second["kappa"] is None
     for one, other in zip(first["pairs"], second["pairs"], strict=True):
         assert other["difference"] == pytest.approx(one["difference"], abs=1e-9)
+
+
+def test_scores_of_a_measure_named_with_its_file(capsys, tmp_path):
+    rng = np.random.default_rng(1)
+    values = rng.random((1, 3, 20))
+    for name, n in (("people", 8), ("model", 20)):
+        scores = sr.Scores(
+            measures=["clicks"], runs=list("abc"), topics=range(n), values=values[..., :n]
+        )
+        sr.write_scores(scores, tmp_path / f"{name}.csv", wide=True)
+    code, out, err = call(
+        capsys,
+        "judges",
+        *("-m", f"clicks={tmp_path}/people.csv"),
+        *("--judge-scores", f"model={tmp_path}/model.csv"),
+        *("--samples", "99", "--quiet", "--format", "json"),
+    )
+    assert (code, err) == (0, "")
+    shown = json.loads(out)
+    assert (shown["measure"], shown["n_judge_topics"]) == ("clicks", 12)
 
 
 def test_grades_can_be_mapped(capsys, folder):

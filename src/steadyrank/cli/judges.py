@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -191,14 +192,19 @@ def _from_scores(
     from steadyrank.cli.inputs import read_score_files
     from steadyrank.studies.judges.study import judges
 
-    if judge_files or not judge_scores:
-        raise InputError("beside --scores, give each judge's scores with --judge-scores NAME=FILE")
     files = score_files(inputs)
     assert files is not None  # scores were given
+    if judge_files or not judge_scores:
+        raise InputError("beside --scores, give each judge's scores with --judge-scores NAME=FILE")
+    # -m NAME=FILE names the measure and people's scores of it.
+    measures = tuple(files) if isinstance(files, dict) else inputs.measures
+    if len(measures) > 1:
+        raise InputError("judges takes one measure: give -m once")
+    named = replace(inputs, measures=measures)
     of_judges = {
-        name: read_score_files((path,), inputs)
+        name: read_score_files((path,), named)
         for name, path in named_files("--judge-scores", judge_scores).items()
     }
     del options["scheduler"]
-    measure = inputs.measures[0] if len(inputs.measures) == 1 else None
+    measure = measures[0] if measures else None
     return judges(read_score_files(files, inputs), of_judges, measure=measure, **options)
