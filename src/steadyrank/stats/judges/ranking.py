@@ -7,6 +7,7 @@ three are made in the same way, each from one family of decisions about all pair
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtr
@@ -94,11 +95,11 @@ def rank_runs(
     largest = max(1.0, float(np.abs(parts.residual).max()))
     same, constant = np.abs(difference) <= CONSTANT * largest, spread.error <= CONSTANT * largest
     statistic = _statistic(difference, spread.error, same, constant)
-    options = {"alpha": alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
+    options: Any = {"alpha": alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
     if parts.has_two:
-        together = two_part_max_t(parts, pairs, statistic, places=places, **options)  # type: ignore[arg-type]
+        together = two_part_max_t(parts, pairs, statistic, places=places, **options)
     else:
-        together = max_t(parts.residual, pairs, **options)  # type: ignore[arg-type]
+        together = max_t(parts.residual, pairs, **options)
     adjusted = np.nan_to_num(together.pvalue, nan=1.0)
     claimed = np.where((adjusted <= alpha) & ~same, np.sign(difference), 0.0).astype(int)
     wins = decisions.beaten(len(mean), pairs, claimed)

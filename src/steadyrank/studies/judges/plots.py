@@ -204,7 +204,7 @@ def draw_bias(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> No
     name_rows(ax, [result.runs[run] for run in order])
     label(
         ax,
-        x=f"mean {result.measure} by {shortened(one.judge)}\nless that by people, "
+        x=f"mean {result.measure} by\n{shortened(one.judge)}\nless that by people, "
         f"{1 - result.alpha:.0%} intervals\nover topics, one run at a time",
     )
     legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
