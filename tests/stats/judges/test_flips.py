@@ -13,6 +13,7 @@ from steadyrank.stats.judges.corrected import (
     corrected_parts,
     shared_weight,
 )
+from steadyrank.stats.judges.kernels import two_part_t
 from steadyrank.stats.judges.ranking import rank_runs
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.resampled import sign_patterns
@@ -138,6 +139,20 @@ def test_identical_runs_share_their_rank_and_a_constant_difference_is_certain():
     assert found.pvalue[place[0, 2]] == 0.0
     assert found.significant[place[0, 2]]
     assert found.rank[0] == found.rank[1]
+
+
+def test_a_pattern_that_leaves_no_spread_has_an_endless_statistic():
+    """Differences of ±1 on every topic: some patterns make them all equal."""
+    residual = np.zeros((2, 5))
+    residual[0] = [1, -1, 1, -1, 0]
+    followed = np.zeros((2, 4))
+    followed[0] = [1, -1, 1, -1]
+    values, pairs = np.empty((2, 1)), np.array([[0, 1]])
+    own = np.stack([residual.sum(axis=1), np.array([5.0, 0.0])])
+    further = np.stack([followed.sum(axis=1), np.array([4.0, 0.0])])
+    squares = np.array([5.0]), np.array([4.0])
+    two_part_t(own, further, pairs, *squares, 5.0, 4.0, np.array([1e-24]), values)
+    assert values[:, 0].tolist() == [0.0, np.inf]
 
 
 def test_threads_change_nothing():

@@ -13,7 +13,7 @@ def two_part_t(own, further, pairs, own_squares, further_squares, n, n_more, tin
 
     `own` and `further` are sums of signed centred scores, [pattern, run]; the squares those of the
     centred differences, which no flip changes. Numerator and standard error are both of the
-    pattern. 0 where a pair has no spread.
+    pattern: infinite where a pattern leaves a difference without spread, 0 where it leaves neither.
     """
     own_scale, further_scale = 1.0 / (n * (n - 1.0)), 1.0 / (n_more * (n_more - 1.0))
     for b in range(own.shape[0]):
@@ -25,4 +25,7 @@ def two_part_t(own, further, pairs, own_squares, further_squares, n, n_more, tin
                 further_squares[p] - second * second / n_more
             ) * further_scale
             mean = first / n + second / n_more
-            out[b, p] = mean / np.sqrt(variance) if variance > tiny[p] else 0.0
+            if variance > tiny[p]:
+                out[b, p] = mean / np.sqrt(variance)
+            else:
+                out[b, p] = np.copysign(np.inf, mean) if mean * mean > tiny[p] else 0.0

@@ -124,7 +124,8 @@ class _Scale:
 
     def to_t(self, value: float, n: np.ndarray) -> np.ndarray:
         """The t of pairs with n topics that a comparable value stands for."""
-        if math.isinf(value):
+        # r is 1, but for rounding, where a pattern makes all differences equal.
+        if math.isinf(value) or (not len(self.sizes) and value * value >= 1.0):
             return np.full(len(n), np.inf)
         df = np.maximum(n - 1.0, 1.0)
         if not len(self.sizes):
