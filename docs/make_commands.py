@@ -28,6 +28,7 @@ TUTORIALS = {
     "instances": "instances.md",
     "plan": "plan.md",
     "pools": "pools.md",
+    "judges": "judges.md",
     "stability": "stability.md",
     "grid": "grid.md",
     "shard": "grid.md#selective-search",

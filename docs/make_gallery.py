@@ -29,6 +29,14 @@ track = sr.simulated_track(n_teams=5, runs_per_team=2, n_topics=24, depth=80, po
 scores = sr.evaluate(track.runs, track.qrels, ["AP", "nDCG@10", "P@10", "RR"], no_relevant="skip")
 few = scores.select(topics=scores.topics[:16])
 
+# People on every third topic, and a judge who errs now and then on all.
+people = sr.qrels_from_dict({t: track.qrels.judgments(t) for t in track.qrels.topics[::3]})
+err = np.random.default_rng(5).integers(-1, 2, len(track.qrels))
+model = sr.qrels_from_dict({
+    t: {d: min(2, max(0, g + int(err[(i + 7 * k) % len(err)]))) if k % 3 == 0 else g
+        for k, (d, g) in enumerate(track.qrels.judgments(t).items())}
+    for i, t in enumerate(track.qrels.topics)})
+
 # A system with three settings, 12 instances of each, and a baseline.
 draw = np.random.default_rng(7)
 easy = draw.beta(2, 3, 25)
@@ -69,6 +77,7 @@ RESULTS = {
     "planned": "sr.plan(few, minimum_difference=0.1, systems=10)",
     "design": 'sr.plan_instances({"instance": 0.0004, "system_topic": 0.0064, "residual": 0.0036}, '
     "difference=0.03)",
+    "judged": 'sr.judges(track.runs, people, {"model": model}, kin="^team1-", n_samples=1000)',
     "stable": 'sr.stability(scores, measure="AP")',
     "stable_early": 'sr.stability(scores, measure="P@10")',
 }
@@ -321,6 +330,21 @@ ENTRIES: dict[tuple[str, str], Entry] = {
     ),
     ("PoolsResult", "bias"): Entry(
         "What do runs owe to their own team's documents?", OWN, 'sr.plot(pooled, kind="bias")'
+    ),
+    ("JudgesResult", "ranks"): Entry(
+        "What does a judge alone say, and what holds after correction?", OWN, "sr.plot(judged)"
+    ),
+    ("JudgesResult", "means"): Entry(
+        "Does the judge rank runs as people do?", OWN, 'sr.plot(judged, kind="means")'
+    ),
+    ("JudgesResult", "confusion"): Entry(
+        "Which grades does the judge give?", OWN, 'sr.plot(judged, kind="confusion")'
+    ),
+    ("JudgesResult", "bias"): Entry(
+        "Whom does the judge favour?", OWN, 'sr.plot(judged, kind="bias")'
+    ),
+    ("JudgesResult", "topics"): Entry(
+        "How many topics does the judge save people?", OWN, 'sr.plot(judged, kind="topics")'
     ),
     ("PlanResult", "curves"): Entry(
         "What do the topics of a plan depend on?",

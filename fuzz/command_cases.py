@@ -71,6 +71,10 @@ NAMES = {
     "bandwidth": ("scott", "0.1"),
     "pair": ("AP", "RR"),
     "title": ("A title",),
+    "judge_files": ("same={qrels}", "none={unjudged}", "{qrels}"),
+    "judge_scores": ("same={wide}", "{long}"),
+    "judge_grades": ("0=0,1=1,2=2", "same:0=0,1=1,2=1", "a=b"),
+    "kin": ("run1", "^(", "nobody"),
     "minimum_difference": ("0.1",),
     "pool_depth": ("5",),
 }
@@ -83,6 +87,7 @@ ALWAYS = {
     "agree": "--samples 4",
     "compare": "--samples 50",
     "pools": "--trials 2",
+    "judges": "--samples 20",
     "instances": "--no-posterior --samples 20 --samples-per-instance 5",
     "grid": "--stop-lists none --lexical none --models BM25",
     "shard": "--shards 2 --csi 1 --partitions 1 --cluster-samples 1 --sample 1 --sample-rate 0.5 "
@@ -210,10 +215,11 @@ def _sources(command: str, rng: np.random.Generator, files: dict[str, str]) -> l
         good = ["long"] * 6 + ["wide"] * 3 * (not several)
         return ["--scores", pick(*good, *ODD_SCORES.split()), *info, *measure]
     qrels = files["qrels"] if odd < 0.93 else pick("unjudged", "twice", "empty", "text", "folder")
+    judge = ["--judge", f"same={qrels}"] if command == "judges" else []
     runs = [files["runs"]]
     if rng.random() > 0.9:
         runs = [pick("odd", "cut", "run_parquet", "empty", "qrels")]
-    return [qrels, *runs, *(info if command not in UNINFORMED else [])]
+    return [qrels, *runs, *judge, *(info if command not in UNINFORMED else [])]
 
 
 def _option(

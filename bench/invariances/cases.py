@@ -28,6 +28,7 @@ from steadyrank.studies.agree.tables import agree_json
 from steadyrank.studies.compare.tables import compare_json
 from steadyrank.studies.components.tables import components_json
 from steadyrank.studies.instances.tables import instances_json
+from steadyrank.studies.judges.tables import judges_json
 from steadyrank.studies.plan.tables import plan_json
 from steadyrank.studies.pools.tables import pools_json
 from steadyrank.studies.simulate.tables import simulate_json
@@ -164,6 +165,12 @@ def complete(scores: sr.Scores) -> sr.Scores:
     """Without the topics that some run lacks."""
     there = ~np.isnan(scores.values).any(axis=(0, 1))
     return scores.select(topics=[t for t, keep in zip(scores.topics, there, strict=True) if keep])
+
+
+def some_topics(qrels: sr.Qrels) -> sr.Qrels:
+    """Every other topic, as if people had judged only these."""
+    topics = [topic for topic in qrels.topics if int(topic) % 2]
+    return sr.qrels_from_dict({topic: qrels.judgments(topic) for topic in topics})
 
 
 # Calls, each with what keeps it small.
@@ -427,6 +434,36 @@ CASES: dict[str, Case] = {
             **options,
         ),
         cuts={"studies.pools.trials.BLOCK": 2, "stats.ranks.correlation.CELLS": 20},
+    ),
+    "judges": Case(
+        study="judges",
+        told=judges_json,
+        listed=False,
+        call=lambda data, **options: sr.judges(
+            data.runs,
+            some_topics(data.qrels),
+            {"all": data.qrels},
+            measure="AP",
+            n_samples=600,
+            kin="team1",
+            rng=3,
+            **options,
+        ),
+        cuts={"stats.judges.flips.VALUES_AT_ONCE": 50, "stats.pairs.max_t.VALUES_AT_ONCE": 50},
+    ),
+    "judges, scores": Case(
+        study="judges",
+        told=judges_json,
+        listed=False,
+        call=lambda data, **options: sr.judges(
+            data.scores.select(topics=[t for t in data.scores.topics if int(t) % 2]),
+            {"all": data.scores.select(measures="AP")},
+            measure="AP",
+            n_samples=600,
+            rng=3,
+            **options,
+        ),
+        cuts={"stats.judges.flips.VALUES_AT_ONCE": 50, "stats.pairs.max_t.VALUES_AT_ONCE": 50},
     ),
     "instances": Case(
         study="instances",

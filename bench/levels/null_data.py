@@ -136,6 +136,19 @@ def grid(
     return scores
 
 
+def judged(
+    stream: Stream, n_trials: int, n_runs: int, n_topics: int, *, kind: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores of equal runs by people and by a judge on the same topics, and on four times as many.
+
+    The judge follows people, with an error of its own that grows with the score.
+    """
+    human = RUNS[kind](stream, n_trials, n_runs, 5 * n_topics)
+    error = stream.normal(0.0, NOISE, human.shape)
+    judge = 0.1 + 0.8 * human + error * (0.5 + np.abs(human))
+    return human[..., :n_topics], judge[..., :n_topics], judge[..., n_topics:]
+
+
 def measures(stream: Stream, n_trials: int, n_topics: int, *, related: bool) -> np.ndarray:
     """[trial, measure, system, topic]: 20 systems by three measures, none of them special.
 

@@ -27,6 +27,9 @@ from steadyrank.stats.instances.batches import (
 from steadyrank.stats.instances.bootstrap import algorithm_two
 from steadyrank.stats.instances.equivalence import EquivalenceTest, equivalence_test
 from steadyrank.stats.instances.two_way_bootstrap import two_way_bootstrap
+from steadyrank.stats.judges.bias import KinTest, favours_kin, welch_pvalue
+from steadyrank.stats.judges.corrected import JudgedScores, corrected_parts, shared_weight
+from steadyrank.stats.judges.ranking import Ranking, rank_runs
 from steadyrank.stats.mixed.fit import MixedModel, fit
 from steadyrank.stats.mixed.posterior import posterior
 from steadyrank.stats.pairs import studentized_range as studentized
@@ -112,6 +115,43 @@ def _max_t(scores: np.ndarray, seed: int) -> np.ndarray:
 def max_t_family(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
     """Max-t of all pairs: is there any claim?"""
     return below(_max_t(scores, seed).min(axis=1), levels)
+
+
+JUDGE_BIAS = 0.05
+"""By which a judge favours each run over the next: no interval that is corrected may mind."""
+
+
+def _corrected(data: tuple[np.ndarray, ...], seed: int) -> Ranking:
+    human, judge, more = data
+    bias = JUDGE_BIAS * np.arange(len(human))[:, None]
+    scores = JudgedScores(human=human, judge=judge + bias, more=more + bias)
+    n_topics = scores.n + scores.n_more
+    return rank_runs(
+        corrected_parts(scores, shared_weight(scores)),
+        places=np.arange(n_topics),
+        alpha=0.05,
+        n_samples=SAMPLES,
+        seed=seed,
+        jobs=1,
+    )
+
+
+corrected_pair = one_by_one(lambda data, seed: float(_corrected(data, seed).pvalue[0]))
+"""The first two of the runs, after correction."""
+corrected_family = one_by_one(
+    lambda data, seed: float(_corrected(data, seed).pvalue_adjusted.min())
+)
+"""All pairs of the runs at once, after correction: is there any claim?"""
+
+
+def _kin(data: tuple[np.ndarray, ...], seed: int) -> KinTest:
+    return favours_kin(data[0], data[1], np.array([0, 1]), np.arange(2, len(data[0])))
+
+
+kin_over_topics = one_by_one(lambda data, seed: _kin(data, seed).pvalue)
+sample_of_topics = one_by_one(
+    lambda data, seed: welch_pvalue(data[1].mean(axis=0), data[2].mean(axis=0))
+)
 
 
 def max_t_false_claim(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:

@@ -608,6 +608,46 @@ SWEEP = Section(
     ),
 )
 
+JUDGED = ("normal", "AP", "unequal spread")
+JUDGES = Section(
+    title=f"Judges: {N_RUNS} equal runs, a judge of four times as many further topics",
+    draws={kind: partial(null_data.judged, n_runs=N_RUNS, kind=kind) for kind in JUDGED},
+    tests=(
+        LevelTest(
+            name="a pair, corrected",
+            offered=("Ranking.pvalue",),
+            cost=20,
+            rejects=run.corrected_pair,
+            data=JUDGED,
+            sizes=(10, 25),
+        ),
+        LevelTest(
+            name="all pairs, corrected",
+            offered=("Ranking.pvalue_adjusted",),
+            cost=20,
+            rejects=run.corrected_family,
+            data=JUDGED,
+            sizes=(10, 25),
+        ),
+        LevelTest(
+            name="kin, over topics",
+            offered=("KinTest.pvalue",),
+            cost=4,
+            rejects=run.kin_over_topics,
+            data=JUDGED,
+            sizes=(10, 25),
+        ),
+        LevelTest(
+            name="people's topics as a sample",
+            offered=("JudgeResult.pvalue_of_sample",),
+            cost=4,
+            rejects=run.sample_of_topics,
+            data=JUDGED,
+            sizes=(10, 25),
+        ),
+    ),
+)
+
 SECTIONS = (
     PAIRS,
     FAMILY,
@@ -620,4 +660,5 @@ SECTIONS = (
     MARGINS,
     MARGIN_TABLE,
     SWEEP,
+    JUDGES,
 )

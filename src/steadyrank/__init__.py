@@ -36,6 +36,8 @@ _HOMES = {
     "InstancesResult": "studies.instances.study",
     "InstancesTable": "studies.instances.study",
     "instances": "studies.instances.study",
+    "JudgesResult": "studies.judges.result",
+    "judges": "studies.judges.study",
     "SimulateResult": "studies.simulate.study",
     "simulate": "studies.simulate.study",
     "discriminative_power": "studies.compare.power",
@@ -112,6 +114,7 @@ __all__ = [
     "InstancesResult",
     "InstancesTable",
     "Interval",
+    "JudgesResult",
     "MachineError",
     "Measure",
     "PlanResult",
@@ -151,6 +154,7 @@ __all__ = [
     "grid",
     "instances",
     "join_scores",
+    "judges",
     "kendall_tau",
     "parse_measure",
     "plan",
@@ -257,6 +261,8 @@ if TYPE_CHECKING:
     from steadyrank.studies.components.study import ComponentsResult, components
     from steadyrank.studies.instances.planning import InstancePlan, plan_instances
     from steadyrank.studies.instances.study import InstancesResult, InstancesTable, instances
+    from steadyrank.studies.judges.result import JudgesResult
+    from steadyrank.studies.judges.study import judges
     from steadyrank.studies.plan.study import PlanResult, plan
     from steadyrank.studies.plotting import plot
     from steadyrank.studies.pools.result import PoolsResult

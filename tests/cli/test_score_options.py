@@ -15,6 +15,7 @@ STUDIES = {
     "agree": ("--samples", "5", "--topic-sizes", "5", "--system-sizes", "3"),
     "compare": (),
     "instances": ("--system-from", "^(.)", "--no-posterior"),
+    "judges": ("--judge-scores", "same=whole.csv", "--samples", "50"),
     "plan": ("--minimum-difference", "0.1", "--systems", "3"),
     "report": ("--samples", "5"),
     "stability": (),

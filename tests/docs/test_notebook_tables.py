@@ -85,6 +85,7 @@ def results(scores, tmp_path_factory):
             sr.plan(scores, minimum_difference=0.2, systems=3),
             sr.pools(runs, qrels, measures="AP", n_trials=2, team_from="(.*)", pool_depth=3),
             sr.stability(scores, measure="AP"),
+            sr.judges(scores, {f"{NASTY}j": scores}, measure="AP", n_samples=50),
         ]
     folder = tmp_path_factory.mktemp("runs")
     made = sr.write_grid(
@@ -201,6 +202,7 @@ def test_an_interval_has_two_ends_and_is_a_list_in_json(results):
         results["SimulateResult"].rank_correlation.interval,
         results["PoolsResult"].references[0].variance_interval,
         *results["AgreeResult"].limits.values(),
+        results["JudgesResult"].of().worth.interval,
     )
     assert {type(each) for each in intervals} == {sr.Interval}
 

@@ -75,7 +75,7 @@ def test_the_order_of_runs_changes_no_figure(name, data, expected):
         assert first_difference(everything, all_known) is None
 
 
-ON_SCORES = ("compare", "topics", "agree", "components", "stability", "plan")
+ON_SCORES = ("compare", "topics", "agree", "components", "stability", "plan", "judges")
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.study in ON_SCORES])

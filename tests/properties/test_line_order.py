@@ -33,6 +33,7 @@ COMMANDS = {
         "300",
     ],
     "simulate": ["simulate", *RUNS, "--samples", "50"],
+    "judges": ["judges", *RUNS, "--judge", "same={qrels}", "-m", "AP", "--samples", "300"],
     "topics": ["topics", *RUNS, "--trials", "40"],
     "agree": [
         "agree",

@@ -136,6 +136,9 @@ CALLS: dict[str, Call] = {
         samples_per_instance=20,
         posterior=False,
     ),
+    "judges": lambda rng, _: sr.judges(
+        small_data().scores, {"same": small_data().scores}, measure="AP", n_samples=50, rng=rng
+    ),
     "method_pvalues": lambda rng, _: papers.method_pvalues(_comparisons(1), n_samples=20, rng=rng),
     "pool_pvalues": lambda rng, _: papers.pool_pvalues(
         *next(_comparisons(1)), sizes=[2], n_pools=3, n_samples=20, rng=rng

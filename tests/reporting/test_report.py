@@ -31,6 +31,7 @@ STUDIES = (
     "components",
     "agree",
     "pools",
+    "judges",
 )
 
 
@@ -58,6 +59,9 @@ def folder(tmp_path_factory):
     last.write_text("".join(line for line in lines if not line.startswith("312 ")))
     (root / "info.csv").write_text("".join(rows))
     sr.write_qrels(track.qrels, root / "qrels.txt")
+    lines = (root / "qrels.txt").read_text().splitlines()
+    other = [line if place % 9 else f"{line[:-1]}1" for place, line in enumerate(lines)]
+    (root / "other.txt").write_text("\n".join(other) + "\n")
     return root
 
 
@@ -85,6 +89,7 @@ def made(folder, out, **options):
         folder / "qrels.txt",
         out=out,
         run_info=folder / "info.csv",
+        judges={"other": folder / "other.txt"},
         **{"n_samples": 60, "no_relevant": "skip", **options},
     )
 
@@ -174,7 +179,7 @@ def test_the_lead_is_the_first_of_the_findings(whole):
     for sentence in result.page.lead:
         assert sentence in plain(content.decode())
     assert str(result) == "\n".join(result.findings)
-    assert "11 studies" in repr(result)
+    assert "12 studies" in repr(result)
 
 
 def test_tables_show_the_numbers_and_sort_by_all_digits(whole):
@@ -204,7 +209,7 @@ def test_topics_open_to_their_runs(whole):
 def test_provenance_has_hashes_versions_settings_and_samples(whole, folder):
     result, content = whole
     files, samples, settings, versions = result.page.provenance
-    assert len(files.rows) == 10
+    assert len(files.rows) == 11
     for row in files.rows:
         data = (folder / row[1].text).read_bytes()
         assert row[2].value == len(data)
@@ -369,7 +374,7 @@ def test_files_of_scores_are_read_and_named(scores, tmp_path, drawn_nowhere):
     assert alone.results["evaluate"].measures == ("AP",)
 
 
-@pytest.mark.parametrize(("memory", "most"), [(1 << 30, 1), (0, 4)])
+@pytest.mark.parametrize(("memory", "most"), [(1 << 30, 1), (0, 5)])
 def test_every_run_is_read_once_or_once_per_step_where_memory_is_short(
     folder, whole, tmp_path, drawn_nowhere, opened_files, monkeypatch, memory, most
 ):
@@ -378,7 +383,7 @@ def test_every_run_is_read_once_or_once_per_step_where_memory_is_short(
         again = made(folder, tmp_path / "again.html")
     # Once more for the first line, whose tag another run may have.
     assert {opened[str(path)] for path in (folder / "runs").iterdir()} == {most + 1}
-    assert set(again.results) == set(whole[0].results), "evaluate, check, simulate and pools"
+    assert set(again.results) == set(whole[0].results), "evaluate twice, check, simulate and pools"
     assert again.page.provenance[0] == whole[0].page.provenance[0], "the same hashes"
 
 
@@ -388,6 +393,7 @@ def test_a_report_of_runs_that_say_how_they_are_read(folder, whole, tmp_path, dr
         again = sr.report(
             runs,
             folder / "qrels.txt",
+            judges={"other": folder / "other.txt"},
             out=tmp_path / "again.html",
             n_samples=60,
             no_relevant="skip",

@@ -117,6 +117,19 @@ SHOWN: tuple[tuple[str, ...], ...] = (
     ("stability", *TRACK, "-m", "AP"),
     ("stability", *TRACK, "-m", "AP", *SYSTEMS),
     ("stability", *TRACK, "-m", "AP", "--run-info", "{data}/copies.csv", "--facet", "copy"),
+    (
+        "judges",
+        "{data}/people.txt",
+        "{data}/runs",
+        "--judge",
+        "all={data}/qrels.txt",
+        "-m",
+        "AP",
+        "--kin",
+        "team1",
+        "--samples",
+        "99",
+    ),
 )
 """Commands whose results have all that their JSON can have; nothing in them comes in twos."""
 
@@ -128,6 +141,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         n_teams=5, runs_per_team=3, n_topics=21, depth=50, pool_depth=10, rng=1
     )
     track.write(folder)
+    lines = (folder / "qrels.txt").read_text().splitlines(keepends=True)
+    people = [line for line in lines if int(line.split()[0]) % 2]
+    (folder / "people.txt").write_text("".join(people))
     rows = [f"team{t}-s{c},team{t},{c}" for t in range(1, 6) for c in range(1, 4)]
     (folder / "copies.csv").write_text("\n".join(["run,system,copy", *rows]) + "\n")
     return folder
@@ -255,6 +271,18 @@ def within_band(tally: Tally) -> bool:
 ALL_STABLE = ("e_rho2", "phi", "e_rho2 topics", "phi topics")
 
 HELD: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
+    (
+        "judges, one at a time",
+        "partial, 20 systems, 15 topics, 100 more by the judge",
+        800,
+        ("mean corrected", "difference corrected", "bias", "kappa", "kappa_weighted", "ac1"),
+    ),
+    (
+        "judges, at once",
+        "partial, 20 systems, 40 topics, 25 more by the judge",
+        300,
+        ("differences corrected",),
+    ),
     ("differences", "track, 25 topics", 1000, ("t", "studentized", "mean")),
     ("simultaneous", "normal, 20 systems, 25 topics", 1000, ("tukey",)),
     ("close runs", "normal, 10 systems, 25 topics, 0 s.e. apart", 1000, ("ranks", "first")),
@@ -288,6 +316,12 @@ HELD: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
 """Experiment, a setting in which some of its claims hold, trials to ask for, these claims."""
 
 SHORT: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
+    (
+        "judges, one at a time",
+        "partial, 20 systems, 15 topics, 400 more by the judge",
+        500,
+        ("mean alone", "difference alone"),
+    ),
     ("differences", "track, 10 topics", 2000, ("percentile", "bca")),
     ("levels", "teams, 6 systems, 25 topics", 500, ("none",)),
     (

@@ -119,8 +119,7 @@ def load_scores(
     tell_if_compiling(quiet)
     files = score_files(inputs)
     if files is not None:
-        scores = _read(files, inputs)
-        _check_size(scores)
+        scores = read_score_files(files, inputs)
         from steadyrank.data.read.run_info import describe_scores
 
         about = ("run_info", "team_from", "system_from")
@@ -195,6 +194,13 @@ def files_by_measure(measures: Sequence[str]) -> dict[str, str]:
     if files and bare:
         raise InputError(f"-m {bare[0]} names no file: write -m {bare[0]}=FILE for each measure")
     return files
+
+
+def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) -> Scores:
+    """The scores in these files, of the measures that are asked for."""
+    scores = _read(files, inputs)
+    _check_size(scores)
+    return scores
 
 
 def _read(files: dict[str, str] | tuple[str, ...], inputs: Inputs) -> Scores:

@@ -9,6 +9,7 @@ import click
 from steadyrank.cli.again import same_command
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, qrels_and_runs, score_files, scores_options
+from steadyrank.cli.judges import judge_option, named_files
 from steadyrank.cli.options import (
     STRICTLY_BETWEEN_0_AND_1,
     alpha_option,
@@ -53,6 +54,7 @@ study_options = together(
     ),
     minimum_difference_option("Plan topics to show this difference.", default=0.05),
     pool_depth_option,
+    judge_option("Correct and audit another judge, of this name and these judgments."),
     columns_option(
         "--factors",
         "Take the components from these run-info columns [default: those that make a full grid].",
@@ -68,7 +70,14 @@ study_options = together(
 @report_options
 @study_options
 @output_options
-def command(inputs: Inputs, output: Output, out: str, seed: int, **options: Any) -> None:
+def command(
+    inputs: Inputs,
+    output: Output,
+    out: str,
+    judge_files: tuple[str, ...],
+    seed: int,
+    **options: Any,
+) -> None:
     """Run every study that the data support, and write one page about all of them.
 
     Takes QRELS RUN... or scores. The first measure ranks the runs. The page needs no network
@@ -84,6 +93,7 @@ def command(inputs: Inputs, output: Output, out: str, seed: int, **options: Any)
         tell_if_compiling(output.quiet, None if inputs.scores_files else sample_cells)
         result = report(
             **sources,
+            judges=named_files("--judge", judge_files),
             out=out,
             command=same_command("--out", "report.html"),
             announce=None if output.quiet else tell,

@@ -26,6 +26,7 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.check import check
 from steadyrank.measures.evaluate import DEFAULT_MEASURES, evaluate
+from steadyrank.studies.judges.inputs import evaluate_judge, scores_of_judges
 from steadyrank.studies.material import Machine, Material, Settings, SourceFile
 
 
@@ -35,6 +36,7 @@ def read_material(
     *,
     scores: Any = None,
     measures: Sequence[str] = (),
+    judges: Mapping[str, Any] = MappingProxyType({}),
     settings: Settings,
     machine: Machine,
 ) -> Material:
@@ -42,11 +44,11 @@ def read_material(
     if scores is not None:
         if runs is not None or qrels is not None:
             raise InputError("give either runs and qrels or scores, not both")
-        material = _from_scores(scores, measures, settings)
+        material = _from_scores(scores, measures, judges, settings)
     elif runs is None or qrels is None:
         raise InputError("give runs and qrels, or scores")
     else:
-        material = _from_runs(runs, qrels, measures, settings, machine)
+        material = _from_runs(runs, qrels, measures, judges, settings, machine)
     _check_size(material.scores)
     for column in (*settings.factors, *settings.instance_factors):
         if column not in material.scores.run_info:
@@ -55,7 +57,12 @@ def read_material(
 
 
 def _from_runs(
-    runs: Runs, qrels: Any, measures: Sequence[str], settings: Settings, machine: Machine
+    runs: Runs,
+    qrels: Any,
+    measures: Sequence[str],
+    judges: Mapping[str, Any],
+    settings: Settings,
+    machine: Machine,
 ) -> Material:
     # Four steps look at the runs; a file is read for the first of them.
     to_read = runs.keeping()
@@ -64,25 +71,47 @@ def _from_runs(
     with kept_warnings() as warned:
         is_file = isinstance(qrels, (str, os.PathLike))
         judged = judgments_of(qrels)
+        options: Any = {
+            "missing": settings.missing,
+            "no_relevant": settings.no_relevant,
+            "ties": settings.ties,
+            "jobs": machine.jobs,
+            "scheduler": machine.scheduler,
+        }
         scores = evaluate(
             to_read,
             judged,
             tuple(measures) or DEFAULT_MEASURES,
-            missing=settings.missing,
-            no_relevant=settings.no_relevant,
-            ties=settings.ties,
-            jobs=machine.jobs,
-            scheduler=machine.scheduler,
             progress=machine.progress("runs evaluated"),
+            **options,
         )
+        others = [
+            evaluate_judge(
+                to_read,
+                judged,
+                name,
+                judgments_of(source),
+                measure=scores.measures[0],
+                progress=machine.progress(f"runs evaluated by {name}"),
+                **options,
+            )
+            for name, source in judges.items()
+        ]
         looked_over = check(
             to_read, judged, jobs=machine.jobs, progress=machine.progress("runs checked")
         )
     files = [("run", path) for path in to_read.files]
     if is_file and Path(qrels).is_file():
         files.insert(0, ("qrels", Path(qrels)))
+    files += [
+        (f"judge {name}", Path(source))
+        for name, source in judges.items()
+        if isinstance(source, (str, os.PathLike)) and Path(source).is_file()
+    ]
     return Material(
         scores=scores,
+        judge_scores={judge.name: judge.scores for judge in others},
+        judge_qrels={judge.name: judge.qrels for judge in others if judge.qrels is not None},
         settings=settings,
         runs=to_read,
         qrels=judged,
@@ -92,7 +121,9 @@ def _from_runs(
     )
 
 
-def _from_scores(scores: Any, measures: Sequence[str], settings: Settings) -> Material:
+def _from_scores(
+    scores: Any, measures: Sequence[str], judges: Mapping[str, Any], settings: Settings
+) -> Material:
     files: list[tuple[str, Path]] = []
     with kept_warnings() as warned:
         if isinstance(scores, Scores):
@@ -109,8 +140,13 @@ def _from_scores(scores: Any, measures: Sequence[str], settings: Settings) -> Ma
         if measures:
             read = read.select(measures=measures)
         read = scores_in_order(describe_scores(read, **settings.reading.about))
+        others = scores_of_judges(read, judges, read.measures[0])[1] if judges else []
     return Material(
-        scores=read, settings=settings, files=_hashed(files, settings), warnings=tuple(warned)
+        scores=read,
+        settings=settings,
+        judge_scores={judge.name: judge.scores for judge in others},
+        files=_hashed(files, settings),
+        warnings=tuple(warned),
     )
 
 

@@ -99,6 +99,7 @@ def library_call(
     *,
     scores: Any,
     measures: Sequence[str],
+    judges: Mapping[str, Any] | None = None,
     budget: str | float,
     n_samples: int | None,
     settings: Settings,
@@ -112,6 +113,8 @@ def library_call(
     given = [_source(runs, "runs"), _source(qrels, "qrels")] if scores is None else []
     if scores is not None:
         given.append(f"scores={_source(scores, 'scores')}")
+    if judges:
+        given.append(f"judges={_source(judges, 'judges')}")
     options: dict[str, Any] = {}
     if measures:
         options["measures"] = list(measures)

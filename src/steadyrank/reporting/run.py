@@ -77,6 +77,7 @@ def report(
     scores: Scores | PathLike | Sequence[PathLike] | Mapping[str, PathLike] | None = None,
     out: PathLike = "report.html",
     measures: str | Sequence[str] = (),
+    judges: Mapping[str, Any] | None = None,
     budget: Budget = DEFAULT_BUDGET,
     n_samples: int | None = None,
     title: str | None = None,
@@ -103,8 +104,9 @@ def report(
 
     What the data do not support is on the page with the reason: several measures are needed for
     `agree`, a column `system` in `run_info` (or `system_from`) for `instances`, columns of a full
-    grid for `components`, three teams for `pools`. The page is written whole or not at all. What
-    studies warn about stands in their sections; warnings are given of what was odd about the data.
+    grid for `components`, three teams for `pools`, another judge for `judges`. The page is
+    written whole or not at all. What studies warn about stands in their sections; warnings are
+    given of what was odd about the data.
 
     Parameters
     ----------
@@ -117,6 +119,9 @@ def report(
         The page.
     measures : str or sequence of str
         The first ranks the runs.
+    judges : mapping, optional
+        Other judges, `{name: judgments}`, who judged the same topics and more; with `scores`, the
+        `Scores` of each: as in `judges`.
     budget : str or float
         A time such as "90s", "2m" or "1h": studies that draw samples draw as many as a model of
         their costs affords, which depends on the data and the budget alone, never on how fast this
@@ -195,12 +200,19 @@ def report(
         qrels,
         scores=scores,
         measures=named,
+        judges=judges,
         budget=budget,
         n_samples=n_samples,
         settings=settings,
     )
     material = read_material(
-        to_read, qrels, scores=scores, measures=named, settings=settings, machine=machine
+        to_read,
+        qrels,
+        scores=scores,
+        measures=named,
+        judges=judges or {},
+        settings=settings,
+        machine=machine,
     )
     lacking = why_not(material)
     planned = make_plan(shape_of(material), budget=seconds, why_not=lacking, n_samples=n_samples)

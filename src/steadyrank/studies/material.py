@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -96,6 +96,10 @@ class Material:
     """In the order of the scores; None where scores were given instead."""
     qrels: Qrels | None = None
     check: CheckResult | None = None
+    judge_scores: Mapping[str, Scores] = field(default_factory=dict)
+    """Other judges, each with its scores by the first measure."""
+    judge_qrels: Mapping[str, Qrels] = field(default_factory=dict)
+    """Their judgments, where they are known."""
     files: tuple[SourceFile, ...] = ()
     warnings: tuple[str, ...] = field(default=())
     """What was odd about the data, in sentences."""

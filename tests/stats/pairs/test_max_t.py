@@ -50,6 +50,15 @@ def claimed(scores, pairs, pvalue, alpha):
     return decisions.claims(tests, pairs, pvalue, np.nanmean(scores, axis=1), alpha)
 
 
+def test_a_limit_of_differences_that_a_pattern_makes_equal_is_endless():
+    """Differences of ±1: one pattern in 32 makes all equal, and is the limit at level .04."""
+    scores = np.zeros((2, 6))
+    scores[0] = [1, -1, 1, -1, 1, -1]
+    found = max_t(scores, all_pairs(2), alpha=0.04, n_samples=40)
+    assert (found.exact, found.n_patterns) == (True, 32)
+    assert found.critical.tolist() == [np.inf]
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_the_same_decisions_as_a_loop_over_steps(seed):
     rng = np.random.default_rng(seed)

@@ -88,7 +88,7 @@ def max_t(
     pvalue = np.where(differences.flag == TOO_FEW, np.nan, 1.0)
     stepped = np.maximum.accumulate((1.0 + counts) / (1.0 + n_patterns))
     pvalue[family.place] = np.minimum(1.0, stepped)
-    limit = _order_statistic(largest, alpha, n_patterns)
+    limit = order_statistic(largest, alpha, n_patterns)
     return MaxT(
         pvalue=pvalue,
         critical=family.scale.to_t(limit, differences.n),
@@ -113,7 +113,8 @@ class _Scale:
 
     def to_t(self, value: float, n: np.ndarray) -> np.ndarray:
         """The t of pairs with n topics that a comparable value stands for."""
-        if math.isinf(value):
+        # r is 1, but for rounding, where a pattern makes all differences equal.
+        if math.isinf(value) or (not len(self.sizes) and value * value >= 1.0):
             return np.full(len(n), np.inf)
         df = np.maximum(n - 1.0, 1.0)
         if not len(self.sizes):
@@ -192,17 +193,13 @@ def _count(
     """Patterns whose largest statistic reaches each pair's, and the largest of each pattern."""
     n_topics = scores.shape[1]
     # Statistics of one-sided hypotheses change with a flip of all signs: both count, by half.
-    exact = n_topics < 60 and 2 ** (n_topics - 1) <= n_samples
+    exact = enumerates_all(n_topics, n_samples)
     n_signs = 2**n_topics if exact else n_samples
     blocks = blocks_of(n_signs)
     centred = np.nan_to_num(scores - mean_of_present(scores)[:, None]).T
 
     def count(block: Block) -> tuple[np.ndarray, np.ndarray]:
-        signs = (
-            _patterns(block, n_topics)
-            if exact
-            else sign_patterns(seed, block, n_topics, "largest t")
-        )
+        signs = signs_of_block(seed, block, n_topics, exact)
         counts, largest = np.zeros(len(family.place), np.int64), np.empty(len(signs))
         sums = signs @ centred
         at_once = max(1, VALUES_AT_ONCE // max(1, len(family.place)))
@@ -241,14 +238,21 @@ def _gap_differences(
     return np.nan_to_num(z, copy=False)
 
 
-def _patterns(block: Block, n_topics: int) -> np.ndarray:
-    """The sign patterns with these numbers, among all."""
+def enumerates_all(n_topics: int, n_samples: int) -> bool:
+    """Whether there are no more patterns, but for a flip of all signs, than samples to draw."""
+    return n_topics < 60 and 2 ** (n_topics - 1) <= n_samples
+
+
+def signs_of_block(seed: int, block: Block, n_topics: int, exact: bool) -> np.ndarray:
+    """Random signs [pattern, topic], or those of the patterns with these numbers, among all."""
+    if not exact:
+        return sign_patterns(seed, block, n_topics, "largest t")
     _, first, stop = block
     bits = np.arange(first, stop)[:, None] >> np.arange(n_topics) & 1
     return np.asarray(bits * 2.0 - 1.0)
 
 
-def _order_statistic(largest: np.ndarray, alpha: float, n_patterns: int) -> float:
+def order_statistic(largest: np.ndarray, alpha: float, n_patterns: int) -> float:
     """The ceil((1 - alpha)(B + 1))-th smallest of B maxima; infinite where there is none."""
     # Rounding must not lift (1 - alpha)(B + 1) over a whole number.
     place = math.ceil((1.0 - alpha) * (n_patterns + 1) - 1e-9)

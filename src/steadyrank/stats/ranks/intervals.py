@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +20,7 @@ from steadyrank.stats.ranks.correlation import few_items_flag, pair_of, pairwise
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TauInterval:
-    """A confidence interval for Kendall's tau."""
+    """A confidence interval for Kendall's tau, or for tau_AP."""
 
     tau: float
     low: float
@@ -73,11 +74,14 @@ def bootstrap_tau_interval(
     scores_b: ArrayLike,
     *,
     confidence: float = 0.95,
+    coefficient: Literal["tau", "tau_ap"] = "tau",
     n_samples: int = 2000,
     seed: int = 0,
     jobs: int | None = None,
 ) -> TauInterval:
     """Interval for tau-b between two rankings by mean score, had the topics been others.
+
+    Or, by `coefficient`, for tau_AP of the first as an estimate of the second.
 
     Both matrices are [system, topic] over the same systems and topics, and a resample takes the
     same topics from both; topics where some system has no score are dropped for all. Means that
@@ -102,9 +106,9 @@ def bootstrap_tau_interval(
     both = pair_of(check_scores(scores_a), check_scores(scores_b))
     complete = both[:, :, ~np.isnan(both).any(axis=(0, 1))]
     n_topics = complete.shape[2]
-    tau = float(_taus_of_means(complete, np.ones((1, n_topics)))[0])
+    tau = float(_taus_of_means(complete, np.ones((1, n_topics)), coefficient)[0])
     defined = n_topics > 1 and not np.isnan(tau)
-    taus = _resampled_taus(complete, n_samples, seed, jobs) if defined else np.zeros(0)
+    taus = _resampled_taus(complete, coefficient, n_samples, seed, jobs) if defined else np.zeros(0)
     low = high = bias = float("nan")
     if taus.size:
         bias = float(taus.mean()) - tau
@@ -127,7 +131,7 @@ def bootstrap_tau_interval(
 
 
 def _resampled_taus(
-    complete: np.ndarray, n_samples: int, seed: int, jobs: int | None
+    complete: np.ndarray, coefficient: str, n_samples: int, seed: int, jobs: int | None
 ) -> np.ndarray:
     """tau of each resample of topics; those without any order are left out."""
     n_topics = complete.shape[2]
@@ -138,16 +142,20 @@ def _resampled_taus(
         drawn = stream.integers(0, n_topics, (stop - first, n_topics))
         weights = np.empty(drawn.shape)
         topic_weights(drawn, weights)
-        return _taus_of_means(complete, weights)
+        return _taus_of_means(complete, weights, coefficient)
 
     taus = np.concatenate(in_threads(one_block, blocks_of(n_samples), jobs=jobs))
     return np.asarray(taus[~np.isnan(taus)])
 
 
-def _taus_of_means(complete: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """tau-b between two rankings [2, system, topic] by mean score, for each row of weights."""
+def _taus_of_means(complete: np.ndarray, weights: np.ndarray, coefficient: str) -> np.ndarray:
+    """tau-b between two rankings [2, system, topic] by mean score, for each row of weights.
+
+    Or tau_AP, the first ranking being the estimate.
+    """
     totals = np.stack([weights @ scores.T for scores in complete], axis=1)
     # Equal means must tie although their sums were rounded differently.
     step = CONSTANT * np.abs(complete).max(axis=(1, 2), initial=0.0) * max(1, weights.shape[1])
     rounded = np.round(totals / np.where(step > 0.0, step, 1.0)[:, None])
-    return pairwise_tau_and_tau_ap(rounded).tau[:, 0]
+    pairwise = pairwise_tau_and_tau_ap(rounded)
+    return (pairwise.tau if coefficient == "tau" else pairwise.tau_ap_first)[:, 0]

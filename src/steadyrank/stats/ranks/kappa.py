@@ -1,4 +1,4 @@
-"""How far two judges agree beyond chance: Cohen's kappa.
+"""How far two judges agree beyond chance: Cohen's kappa, Gwet's AC1.
 
 For judgments of the same documents by two people, or by one person twice.
 """
@@ -44,12 +44,51 @@ def cohen_kappa(first: Any, second: Any, *, weights: Weights = "none") -> float:
     if grades[0].ndim != 1 or grades[0].shape != grades[1].shape or not len(grades[0]):
         raise InputError("two lists of grades of the same documents are needed, of one length")
     check_choice("weights", weights, _POWER)
-    levels, places = np.unique(np.concatenate(grades), return_inverse=True)
-    rows, columns = np.split(places.reshape(-1), 2)
-    observed = np.zeros((len(levels), len(levels)))
-    np.add.at(observed, (rows, columns), 1)
-    expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / len(rows)
-    steps = np.abs(np.subtract.outer(np.arange(len(levels)), np.arange(len(levels))))
+    return float(kappa_of_counts(confusion_counts(*grades), weights))
+
+
+def confusion_counts(
+    first: np.ndarray, second: np.ndarray, levels: np.ndarray | None = None
+) -> np.ndarray:
+    """How often each grade of the first judge (rows) met each of the second, over the levels.
+
+    >>> confusion_counts(np.array([0, 0, 2]), np.array([0, 2, 2])).tolist()
+    [[1.0, 1.0], [0.0, 1.0]]
+    """
+    if levels is None:
+        levels = np.unique(np.concatenate([first, second]))
+    counts = np.zeros((len(levels), len(levels)))
+    np.add.at(counts, (np.searchsorted(levels, first), np.searchsorted(levels, second)), 1)
+    return counts
+
+
+def kappa_of_counts(counts: np.ndarray, weights: Weights = "none") -> np.ndarray:
+    """Cohen's kappa of counts [..., grade, grade]; NaN where both gave one grade throughout."""
+    n = counts.sum(axis=(-2, -1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        expected = counts.sum(axis=-1)[..., :, None] * counts.sum(axis=-2)[..., None, :]
+        expected = expected / n[..., None, None]
+    steps = np.abs(np.subtract.outer(*[np.arange(counts.shape[-1])] * 2))
     weight = np.where(steps > 0, np.power(steps, float(_POWER[weights])), 0.0)
-    chance = float((weight * expected).sum())
-    return 1.0 - float((weight * observed).sum()) / chance if chance > 0 else float("nan")
+    chance = np.nan_to_num((weight * expected).sum(axis=(-2, -1)))
+    kappa = np.full(np.shape(chance), np.nan)
+    np.divide((weight * counts).sum(axis=(-2, -1)), chance, out=kappa, where=chance > 0)
+    return np.asarray(1.0 - kappa)
+
+
+def ac1_of_counts(counts: np.ndarray) -> np.ndarray:
+    r"""Gwet's AC1 of counts [..., grade, grade]: agreement that does not collapse on rare grades.
+
+    \((p_a - p_e) / (1 - p_e)\) with the share \(p_a\) of equal grades and
+    \(p_e = \sum_k \pi_k (1 - \pi_k) / (q - 1)\), \(\pi_k\) the mean share of grade k of both
+    judges, q grades (Gwet 2008, doi:10.1348/000711006X126600). NaN for fewer than two grades.
+
+    >>> ac1_of_counts(np.array([[118.0, 5.0], [2.0, 0.0]])).round(4).item()
+    0.9408
+    """
+    n, q = counts.sum(axis=(-2, -1)), counts.shape[-1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        agreed = np.trace(counts, axis1=-2, axis2=-1) / n
+        share = (counts.sum(axis=-1) + counts.sum(axis=-2)) / (2.0 * n[..., None])
+        chance = (share * (1.0 - share)).sum(axis=-1) / (q - 1.0)
+        return np.asarray((agreed - chance) / (1.0 - chance))

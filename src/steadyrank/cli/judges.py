@@ -1,0 +1,210 @@
+"""`steadyrank judges`: would other judges change it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steadyrank.cli.command import subcommand
+from steadyrank.cli.inputs import Inputs, qrels_and_runs, score_files, scores_options
+from steadyrank.cli.options import (
+    STRICTLY_BETWEEN_0_AND_1,
+    Decorator,
+    alpha_option,
+    check_level,
+    count_option,
+    digits_option,
+    output_options,
+    plot_option,
+    together,
+)
+from steadyrank.cli.output import (
+    Output,
+    draw,
+    emit,
+    progress_bar,
+    tell_if_compiling,
+    terminal_looks,
+)
+from steadyrank.errors import InputError
+
+if TYPE_CHECKING:
+    from steadyrank.studies.judges.result import JudgesResult
+
+
+def named_files(option: str, values: Sequence[str]) -> dict[str, str]:
+    """NAME=FILE, as often as the option was given.
+
+    >>> named_files("--judge", ["gpt=a.qrels", "people=b.qrels"])
+    {'gpt': 'a.qrels', 'people': 'b.qrels'}
+    """
+    files: dict[str, str] = {}
+    for value in values:
+        name, _, path = value.partition("=")
+        if not name or not path:
+            raise InputError(f"{option} {value}: write NAME=FILE")
+        if name in files:
+            raise InputError(f"{option}: two judges are named {name!r}")
+        files[name] = path
+    return files
+
+
+def parse_grades(values: Sequence[str]) -> dict[Any, Any]:
+    """Grades to grades, of all judges or, after NAME:, of one.
+
+    >>> parse_grades(["0=0,1=2"]), parse_grades(["gpt:0=0,1=3"])
+    ({0: 0, 1: 2}, {'gpt': {0: 0, 1: 3}})
+    """
+    grades: dict[Any, Any] = {}
+    for value in values:
+        judge, _, text = value.rpartition(":")
+        try:
+            steps = [part.split("=") for part in text.split(",")]
+            mapping = {int(old): int(new) for old, new in steps}
+        except ValueError:
+            raise InputError(
+                f"--judge-grades {value}: write GRADE=GRADE with commas between, such as 0=0,1=2"
+            ) from None
+        grades.update({judge: mapping} if judge else mapping)
+    return grades
+
+
+def judge_option(help: str) -> Decorator:
+    """--judge NAME=QRELS, as often as there are judges."""
+    return click.option("--judge", "judge_files", multiple=True, metavar="NAME=QRELS", help=help)
+
+
+grades_option = click.option(
+    "--judge-grades",
+    multiple=True,
+    metavar="[NAME:]G=G,…",
+    help="Map the judges' grades, or those of one judge, to people's, such as 0=0,1=2.",
+)
+
+study_options = together(
+    judge_option("Correct and audit the judge of this name and these judgments; repeat for more."),
+    click.option(
+        "--judge-scores",
+        "judge_scores",
+        multiple=True,
+        metavar="NAME=FILE",
+        help="Read a judge's scores instead, beside people's in --scores FILE.",
+    ),
+    grades_option,
+    click.option(
+        "--kin", metavar="REGEX", help="Test whether the judges favour runs whose names match."
+    ),
+    click.option(
+        "--kin-near",
+        is_flag=True,
+        help="Compare kin only with runs whose mean lies within the range of the kin's.",
+    ),
+    click.option("--top", type=int, metavar="N", help="Show tau of the best N runs, too."),
+    click.option(
+        "--width",
+        type=float,
+        default=0.1,
+        help="Plan topics for intervals of a difference of this width.",
+    ),
+    click.option(
+        "--minimum-difference",
+        type=float,
+        default=0.05,
+        metavar="D",
+        help="Plan topics to find this difference.",
+    ),
+    click.option(
+        "--power", type=STRICTLY_BETWEEN_0_AND_1, default=0.8, help="Plan topics for this power."
+    ),
+    alpha_option(type=STRICTLY_BETWEEN_0_AND_1),
+    count_option("--samples", "n_samples", 10_000, "Draw this many sign flips."),
+)
+
+
+@subcommand("judges")
+@scores_options
+@study_options
+@plot_option("the three rankings of the first judge")
+@digits_option
+@output_options
+def command(
+    inputs: Inputs,
+    output: Output,
+    judge_files: tuple[str, ...],
+    judge_scores: tuple[str, ...],
+    judge_grades: tuple[str, ...],
+    alpha: float,
+    digits: int,
+    seed: int,
+    **options: Any,
+) -> None:
+    """Correct judgments of language models, or of anybody, by people's.
+
+    Takes QRELS of people and RUN..., and a judge who judged the same topics and more, or
+    scores of both; and one measure [default: nDCG@10]. People's topics must be a random sample
+    of all. Shows the ranking after correction, beside those of people alone and of the judge
+    alone, and how far the judge agrees with people. CSV holds the runs, JSON everything.
+    """
+    check_level("--alpha", alpha)
+    tell_if_compiling(output.quiet)
+    options |= {"alpha": alpha, "rng": seed}
+    if inputs.has_scores:
+        result = _from_scores(inputs, judge_files, judge_scores, options)
+    else:
+        if judge_scores:
+            raise InputError("--judge-scores goes with --scores FILE: give --judge NAME=QRELS")
+        options["judge_grades"] = parse_grades(judge_grades)
+        result = _from_runs(inputs, judge_files, output, options)
+    looks = terminal_looks(output)
+    from steadyrank.studies.judges.tables import judges_text
+
+    emit(judges_text(result, output.format, digits=digits, **looks), output.path)
+    draw(result, output)
+
+
+def _from_runs(
+    inputs: Inputs, judge_files: tuple[str, ...], output: Output, options: dict[str, Any]
+) -> JudgesResult:
+    from steadyrank.studies.judges.study import judges
+
+    if not judge_files:
+        raise InputError("there is no judge: give --judge NAME=QRELS")
+    if len(inputs.measures) > 1:
+        raise InputError("judges takes one measure: give -m once")
+    qrels, runs = qrels_and_runs(inputs.files, "two RUNs")
+    files = named_files("--judge", judge_files)
+    measure = inputs.measures[0] if inputs.measures else None
+    with progress_bar("runs", output.quiet) as progress:
+        return judges(
+            runs, qrels, files, measure=measure, progress=progress, **inputs.reading, **options
+        )
+
+
+def _from_scores(
+    inputs: Inputs,
+    judge_files: tuple[str, ...],
+    judge_scores: tuple[str, ...],
+    options: dict[str, Any],
+) -> JudgesResult:
+    from steadyrank.cli.inputs import read_score_files
+    from steadyrank.studies.judges.study import judges
+
+    files = score_files(inputs)
+    assert files is not None  # scores were given
+    if judge_files or not judge_scores:
+        raise InputError("beside --scores, give each judge's scores with --judge-scores NAME=FILE")
+    # -m NAME=FILE names the measure and people's scores of it.
+    measures = tuple(files) if isinstance(files, dict) else inputs.measures
+    if len(measures) > 1:
+        raise InputError("judges takes one measure: give -m once")
+    named = replace(inputs, measures=measures)
+    of_judges = {
+        name: read_score_files((path,), named)
+        for name, path in named_files("--judge-scores", judge_scores).items()
+    }
+    del options["scheduler"]
+    measure = measures[0] if measures else None
+    return judges(read_score_files(files, inputs), of_judges, measure=measure, **options)

@@ -1,0 +1,177 @@
+"""Means of many cheap scores, corrected by few dear ones: prediction-powered inference.
+
+People score n topics, a judge scores the same and N more. The judge's mean over many topics is
+precise and biased; what it is off by is estimated where both have scored, and taken out. Neither
+judge nor people need to be right about the other for the intervals to hold; what a judge that
+agrees with people buys is their width (Angelopoulos, Duchi & Zrnic 2023, arXiv:2311.01453).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from steadyrank.stats.pairs.result import CONSTANT
+from steadyrank.stats.pairs.tests import moments
+
+FEWEST_USED = 2
+"""Further topics of the judge from which on its mean over them has a known error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JudgedScores:
+    """Scores of the same runs by people and by a judge, complete."""
+
+    human: np.ndarray
+    """[run, topic] on the topics that people judged."""
+    judge: np.ndarray
+    """[run, topic] on the same topics."""
+    more: np.ndarray
+    """[run, topic] by the judge on further topics."""
+
+    @property
+    def n(self) -> int:
+        """Topics that people judged."""
+        return int(self.human.shape[1])
+
+    @property
+    def n_more(self) -> int:
+        """Topics that only the judge judged."""
+        return int(self.more.shape[1])
+
+    @property
+    def everything(self) -> np.ndarray:
+        """The judge's scores on all its topics, those of people first."""
+        return np.concatenate([self.judge, self.more], axis=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weight:
+    """How far the judge is followed."""
+
+    value: float
+    """lambda: 0 leaves people's own estimate, 1 takes the judge's differences as they are."""
+    is_estimated: bool
+    """Whether it was estimated from these data, for which the intervals have to pay."""
+
+
+def best_weight(scores: JudgedScores) -> Weight:
+    r"""The lambda that makes the corrected means least variable, one for all rows of the scores.
+
+    \(\lambda = \mathrm{clip}(\mathrm{cov}_L(Y, F) / ((1 + n/N) \mathrm{var}_{L \cup U} F), 0, 1)\),
+    covariances and variances summed over the rows. 0, and nothing to pay for, where the judge has
+    no further topics or does not vary.
+
+    >>> rows = np.array([[0.1, 0.5, 0.3]])
+    >>> best_weight(JudgedScores(human=rows, judge=rows, more=np.array([[0.2, 0.6, 0.4]]))).value
+    0.5714285714285715
+    """
+    if scores.n_more < FEWEST_USED or scores.n < 2:
+        return Weight(value=0.0, is_estimated=False)
+    everything = scores.everything
+    spread = _centred(everything)
+    variance = float((spread**2).sum()) / (everything.shape[1] - 1)
+    if variance <= spread.size * (CONSTANT * max(1.0, float(np.abs(everything).max()))) ** 2:
+        return Weight(value=0.0, is_estimated=False)
+    covariance = float((_centred(scores.human) * _centred(scores.judge)).sum()) / (scores.n - 1)
+    best = covariance / ((1.0 + scores.n / scores.n_more) * variance)
+    return Weight(value=min(max(best, 0.0), 1.0), is_estimated=True)
+
+
+def shared_weight(scores: JudgedScores) -> Weight:
+    """The lambda of the mean variance of all differences of two runs.
+
+    Sums of squared differences over all pairs are those of deviations from the runs' mean, topic
+    by topic: the rows are centred over runs, and one lambda serves all, so that differences add
+    up.
+    """
+    return best_weight(
+        JudgedScores(
+            human=scores.human - scores.human.mean(axis=0),
+            judge=scores.judge - scores.judge.mean(axis=0),
+            more=scores.more - scores.more.mean(axis=0),
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CorrectedParts:
+    """A corrected estimate as the sum of two independent means: of residuals, and of the judge."""
+
+    residual: np.ndarray
+    """[run, topic]: Y - lambda F on the topics of people."""
+    followed: np.ndarray
+    """[run, topic]: lambda F on the further topics; without any where lambda is 0."""
+    weight: Weight
+
+    @property
+    def mean(self) -> np.ndarray:
+        """The corrected mean of each run."""
+        means: np.ndarray = self.residual.mean(axis=1)
+        return means + self.followed.mean(axis=1) if self.has_two else means
+
+    @property
+    def has_two(self) -> bool:
+        """Whether the judge's further topics enter at all."""
+        return bool(self.followed.shape[1])
+
+
+def corrected_parts(scores: JudgedScores, weight: Weight) -> CorrectedParts:
+    """The two parts, for this lambda."""
+    followed = scores.more if weight.value > 0.0 else scores.more[:, :0]
+    return CorrectedParts(
+        residual=scores.human - weight.value * scores.judge,
+        followed=weight.value * followed,
+        weight=weight,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Uncertainty:
+    """Standard errors, and the degrees of freedom of Student's law for them."""
+
+    error: np.ndarray
+    df: np.ndarray
+
+    def half_width(self, level: float) -> np.ndarray:
+        """Of intervals that hold one at a time."""
+        return np.asarray(stdtrit(self.df, 0.5 + 0.5 * level) * self.error)
+
+
+def mean_uncertainty(parts: CorrectedParts) -> Uncertainty:
+    """Of each run's corrected mean."""
+    residual, followed = parts.residual, parts.followed
+    further = followed.var(axis=1, ddof=1) if parts.has_two else np.zeros(len(residual))
+    return _uncertainty(parts, residual.var(axis=1, ddof=1), further)
+
+
+def difference_uncertainty(parts: CorrectedParts, pairs: np.ndarray) -> Uncertainty:
+    """Of the difference of each pair's corrected means."""
+    further = np.zeros(len(pairs))
+    if parts.has_two:
+        further = moments(parts.followed, pairs).sd ** 2
+    return _uncertainty(parts, moments(parts.residual, pairs).sd ** 2, further)
+
+
+def _uncertainty(parts: CorrectedParts, own: np.ndarray, further: np.ndarray) -> Uncertainty:
+    """From the variances over topics of both parts.
+
+    One of the n topics pays for lambda where it was estimated: in the variance by n - 2, and in
+    the degrees of freedom (Welch and Satterthwaite's) by one. Without that, intervals of 15
+    topics at level .95 hold the truth in .937 of the cases.
+    """
+    n, n_more = parts.residual.shape[1], parts.followed.shape[1]
+    paid = 1 if parts.weight.is_estimated else 0
+    first = further / n_more if parts.has_two else np.zeros_like(own)
+    second = own / n * (n - 1.0) / (n - 1.0 - paid)
+    total = first + second
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = first**2 / max(n_more - 1.0, 1.0) + second**2 / (n - 1.0)
+        df = np.where(total > 0.0, total**2 / shares, n - 1.0) - paid
+    return Uncertainty(error=np.sqrt(total), df=np.maximum(df, 1.0))
+
+
+def _centred(rows: np.ndarray) -> np.ndarray:
+    return np.asarray(rows - rows.mean(axis=1, keepdims=True))

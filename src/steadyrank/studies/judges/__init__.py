@@ -1,0 +1,1 @@
+"""Would other judges change it? Correct many cheap judgments by a few of people's."""

@@ -1,0 +1,249 @@
+"""What `judges` works on: scores by people and by each judge, and the grades behind them.
+
+Everything that can be wrong between two sets of judgments is found here, before anything is
+computed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.order import order_by_name, places_by_name
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.runs import Runs
+from steadyrank.data.scores import Scores
+from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.measures.evaluate import evaluate
+from steadyrank.stats.judges.corrected import JudgedScores
+from steadyrank.stats.judges.worth import FEWEST
+from steadyrank.studies.judges.audit import AuditSettings
+from steadyrank.words import counted, some
+
+Grades = Mapping[int, int]
+"""From a judge's grade to people's."""
+
+UNJUDGED = "topics that nobody judged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JudgeInput:
+    """One judge: its scores of one measure, and its judgments where there are some."""
+
+    name: str
+    scores: Scores
+    qrels: Qrels | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Aligned:
+    """Scores of people and of one judge on the same runs, by name, and complete topics."""
+
+    scores: JudgedScores
+    places: np.ndarray
+    """Of the topics of people, then of the further ones, among all of these by name."""
+    n_dropped: int
+    """Further topics that were left out."""
+
+
+def evaluate_judges(
+    runs: Runs,
+    human: Any,
+    judges: Mapping[str, Any],
+    *,
+    measure: str,
+    judge_grades: Grades | Mapping[str, Grades] | None,
+    **options: Any,
+) -> tuple[Scores, Qrels, list[JudgeInput]]:
+    """Score the runs by people's judgments and by each judge's."""
+    people = judgments_of(human)
+    to_read = runs.keeping()
+    inputs = [
+        evaluate_judge(
+            to_read,
+            people,
+            name,
+            mapped_grades(judgments_of(source), name, judge_grades, judges),
+            measure=measure,
+            **options,
+        )
+        for name, source in judges.items()
+    ]
+    with warnings.catch_warnings():
+        # Topics that people did not judge are what a judge is for.
+        warnings.filterwarnings("ignore", f".*{UNJUDGED}", SteadyrankWarning)
+        return evaluate(to_read, people, measure, **options), people, inputs
+
+
+def evaluate_judge(
+    runs: Runs, people: Qrels, name: str, judged: Qrels, *, measure: str, **options: Any
+) -> JudgeInput:
+    """Score the runs by one judge's judgments, after these were held against people's."""
+    check_judgments(name, people, judged)
+    with warned_of(name):
+        scores = evaluate(runs, judged, measure, **options)
+    return JudgeInput(name=name, scores=scores, qrels=judged)
+
+
+@contextmanager
+def warned_of(judge: str) -> Iterator[None]:
+    """Warnings say which judge they are about."""
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
+        yield
+    for warning in raised:
+        text = f"judge {judge}: {warning.message}"
+        warnings.warn(text, warning.category, stacklevel=4)
+
+
+def mapped_grades(
+    qrels: Qrels,
+    judge: str,
+    judge_grades: Grades | Mapping[str, Grades] | None,
+    judges: Mapping[str, Any],
+) -> Qrels:
+    """The judgments with the grades that a mapping gives them; as they are without one."""
+    mapping = _mapping_of(judge, judge_grades, judges)
+    if not mapping:
+        return qrels
+    occurring = np.unique(qrels.grades).tolist()
+    unknown = [grade for grade in occurring if grade not in mapping]
+    if unknown:
+        raise InputError(
+            f"judge {judge} gives grade {unknown[0]}, of which judge_grades says nothing: map "
+            f"every grade of {', '.join(map(str, occurring))}"
+        )
+    new = np.array([mapping[grade] for grade in occurring], np.int32)
+    return replace(qrels, grades=new[np.searchsorted(occurring, qrels.grades)])
+
+
+def _mapping_of(
+    judge: str, judge_grades: Grades | Mapping[str, Grades] | None, judges: Mapping[str, Any]
+) -> Grades:
+    by_judge: dict[str, Grades] = {}
+    for_all: dict[int, int] = {}
+    for key, value in (judge_grades or {}).items():
+        if isinstance(value, Mapping):
+            by_judge[str(key)] = value
+        else:
+            for_all[int(key)] = int(value)
+    for name in by_judge:
+        if name not in judges:
+            raise unknown_name("judge", name, judges)
+    return by_judge.get(judge, for_all)
+
+
+def check_judgments(judge: str, people: Qrels, judged: Qrels) -> None:
+    """Refuse judgments of which nothing can be learnt about the judge."""
+    check_topics(judge, people.topics, judged.topics)
+    for who, qrels in (("people", people), (f"judge {judge}", judged)):
+        grades = np.unique(qrels.grades)
+        if len(grades) < 2:
+            raise InputError(
+                f"{who} gave all documents the grade {', '.join(map(str, grades)) or 'none'}: "
+                "judgments that never differ say nothing about runs"
+            )
+    shared = (people.judgments(t).keys() & judged.judgments(t).keys() for t in people.topics)
+    if not any(shared):
+        topic = people.topics[0]
+        mine, theirs = (next(iter(q.judgments(topic)), "none") for q in (people, judged))
+        raise InputError(
+            f"judge {judge} and people judged no document in common: do the ids look alike "
+            f"({mine!r} and {theirs!r} in topic {topic!r})?"
+        )
+
+
+def check_topics(judge: str, human: tuple[str, ...], judged: tuple[str, ...]) -> None:
+    """Refuse too few topics of people, and a judge that lacks some of them."""
+    if len(human) < FEWEST:
+        raise InputError(
+            f"people judged {counted(len(human), 'topic')}: a correction needs at least {FEWEST}"
+        )
+    known = set(judged)
+    lacking = [topic for topic in human if topic not in known]
+    if lacking:
+        raise InputError(
+            f"judge {judge} lacks {len(lacking)} of the {len(human)} topics that people judged "
+            f"({some(lacking, 3)}): it must have judged them all, to be compared with people"
+        )
+
+
+def scores_of_judges(
+    human: Scores, judges: Mapping[str, Scores], measure: str | None
+) -> tuple[Scores, list[JudgeInput]]:
+    """Scores that were made elsewhere: one measure, and the same runs."""
+    if measure is None and len(human.measures) == 1:
+        measure = human.measures[0]
+    if measure is None:
+        human.matrix()  # says that one must be named
+    chosen = human.select(measures=measure)
+    inputs = []
+    for name, scores in judges.items():
+        if not isinstance(scores, Scores):
+            raise InputError(f"judge {name}: beside scores of people, give Scores of each judge")
+        single = len(scores.measures) == 1 and measure not in scores.measures
+        of_judge = scores if single else scores.select(measures=measure)
+        lacking = [run for run in chosen.runs if run not in set(of_judge.runs)]
+        if lacking:
+            raise InputError(f"judge {name} has no scores of {some(lacking, 3)}: score all runs")
+        check_topics(name, chosen.topics, of_judge.topics)
+        inputs.append(JudgeInput(name=name, scores=of_judge.select(runs=chosen.runs)))
+    return chosen, inputs
+
+
+def check_runs(human: Scores, judges: list[JudgeInput], settings: AuditSettings) -> None:
+    """Refuse what no audit can be about."""
+    if not judges:
+        raise InputError("there is no judge: name at least one")
+    if len(human.runs) < 2:
+        raise InputError(
+            f"judges are compared by how they rank runs: give at least two, got {len(human.runs)}"
+        )
+    top = settings.top
+    if top is not None and not 2 <= top <= len(human.runs):
+        raise InputError(f"top must lie between 2 and the {len(human.runs)} runs, got {top}")
+
+
+def complete_topics(human: Scores, judges: list[JudgeInput]) -> tuple[tuple[str, ...], int]:
+    """Topics of people on which every run has its scores, by name, and how many have not."""
+    present = _present(human)
+    for judge in judges:
+        present &= _present(judge.scores)
+    topics = tuple(human.topics[t] for t in order_by_name(human.topics))
+    kept = tuple(topic for topic in topics if topic in present)
+    if len(kept) < FEWEST:
+        missing = np.isnan(human.values[0]).sum(axis=1)
+        worst = human.runs[int(missing.argmax())]
+        raise InputError(
+            f"only {len(kept)} of the topics that people judged have scores of every run, and a "
+            f"correction needs at least {FEWEST}: {worst} lacks the most; leave it out"
+        )
+    return kept, len(topics) - len(kept)
+
+
+def _present(scores: Scores) -> set[str]:
+    there = ~np.isnan(scores.values[0]).any(axis=0)
+    return {topic for topic, is_there in zip(scores.topics, there, strict=True) if is_there}
+
+
+def aligned(human: Scores, judge: JudgeInput, topics: tuple[str, ...]) -> Aligned:
+    """Runs and topics of people and of a judge in the same order, by name."""
+    runs = [human.runs[r] for r in order_by_name(human.runs)]
+    of_people, present = set(human.topics), _present(judge.scores)
+    further = [topic for topic in judge.scores.topics if topic not in of_people]
+    used = [further[t] for t in order_by_name(further) if further[t] in present]
+    return Aligned(
+        scores=JudgedScores(
+            human=human.select(runs=runs, topics=topics).values[0],
+            judge=judge.scores.select(runs=runs, topics=topics).values[0],
+            more=judge.scores.select(runs=runs, topics=used).values[0],
+        ),
+        places=places_by_name([*topics, *used]),
+        n_dropped=len(further) - len(used),
+    )

@@ -1,0 +1,309 @@
+"""What `judges` found, drawn: three rankings beside each other, the judge's grades and its bias."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import stdtrit
+
+from steadyrank.present.figures import Plot
+from steadyrank.present.plot_style import (
+    DARK,
+    QUIET,
+    fixed,
+    heat,
+    label,
+    legend,
+    look,
+    name_columns,
+    name_rows,
+    rows_height,
+    shortened,
+)
+from steadyrank.present.svg import tell
+from steadyrank.stats.judges.ranking import Ranking
+from steadyrank.stats.judges.worth import FEWEST, topics_factor
+from steadyrank.words import counted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from steadyrank.studies.judges.result import Confusion, JudgeResult, JudgesResult
+
+BRIGHT = 0.6
+"""Shares from here on make cells bright enough for dark text."""
+
+SIZES = 60
+"""Numbers of topics at which a curve is drawn."""
+
+
+def draw_ranks(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> None:
+    """The ranks that each run may have: by people alone, after correction, by the judge alone."""
+    from matplotlib.ticker import MaxNLocator
+
+    one = result.of(judge)
+    order = one.corrected.order
+    rankings = {
+        f"people alone, {counted(len(result.topics), 'topic')}": result.human,
+        f"{shortened(one.judge)}, corrected by people": one.corrected,
+        f"{shortened(one.judge)} alone, taken for people": one.alone,
+    }
+    for place, (words, ranking) in enumerate(rankings.items()):
+        _rank_lines(result, ax, ranking, order, place, words)
+    name_rows(ax, [result.runs[i] for i in order])
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlim(0.5, len(order) + 0.5)
+    label(
+        ax,
+        # One clause per line: a label wider than its axes would be cut off.
+        x=f"rank by mean {result.measure} (dot),\nand ranks the run may have (line),\n"
+        f"all at once with {1 - result.alpha:.0%} confidence; of the judge\n"
+        "alone only if it judges as people do",
+    )
+    legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=1, borderaxespad=0.2)
+
+
+def _rank_lines(
+    result: JudgesResult, ax: Axes, ranking: Ranking, order: list[int], place: int, words: str
+) -> None:
+    rows = np.arange(len(order)) + 0.26 * (place - 1)
+    low, high = ranking.rank_set[order].T
+    ranks, style = ranking.rank[order], look(place)
+    bars = ax.errorbar(
+        ranks,
+        rows,
+        xerr=np.stack([ranks - low, high - ranks]),
+        linestyle="none",
+        markersize=3,
+        elinewidth=1.6,
+        label=words,
+        **style,
+    )
+    tell(
+        bars,
+        [
+            f"{result.runs[run]}, {words}: rank {rank}, {first} to {last}"
+            for run, rank, first, last in zip(order, ranks, low, high, strict=True)
+        ],
+    )
+
+
+def draw_means(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> None:
+    """Each run's mean by the judge against that by people, on the topics of both."""
+    one = result.of(judge)
+    people, of_judge = result.human.mean, one.on_human_topics.mean
+    is_kin = np.isin(result.runs, one.kin.runs if one.kin else ())
+    for place, (chosen, words) in enumerate(((~is_kin, "runs"), (is_kin, "kin of the judge"))):
+        rows = np.flatnonzero(chosen)
+        if not len(rows):
+            continue
+        (dots,) = ax.plot(
+            people[rows],
+            of_judge[rows],
+            linestyle="none",
+            markersize=4,
+            alpha=0.8,
+            label=words,
+            **look(place),
+        )
+        tell(
+            dots,
+            [f"{result.runs[i]}: people {people[i]:.4f}, judge {of_judge[i]:.4f}" for i in rows],
+        )
+    ends = np.array([people.min(), people.max()])
+    ax.plot(ends, ends, color=QUIET, linewidth=1.0, label="no bias")
+    words = f"the same bias for all, {one.bias.mean:+.3f}"
+    ax.plot(ends, ends + one.bias.mean, color=QUIET, linewidth=1.0, linestyle="--", label=words)
+    tau = one.tau
+    label(
+        ax,
+        x=f"mean {result.measure} by people, {counted(len(result.topics), 'topic')}",
+        y=f"by {shortened(one.judge)},\n"
+        f"same topics (tau {tau.tau:.2f} [{tau.low:.2f}, {tau.high:.2f}])",
+    )
+    legend(ax)
+
+
+def draw_confusion(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> None:
+    """The grades that people and the judge gave to the same documents, by rows."""
+    one = result.of(judge)
+    confusion = one.confusion
+    if confusion is None:
+        from steadyrank.errors import InputError
+
+        raise InputError("scores were given instead of judgments: there are no grades to compare")
+    share = _row_shares(confusion)
+    grades = [str(grade) for grade in confusion.grades]
+    texts = [
+        f"people {a}, judge {b}: {confusion.counts[i, j]:,.0f} documents ({_percent(share[i, j])})"
+        for i, a in enumerate(grades)
+        for j, b in enumerate(grades)
+    ]
+    heat(ax, share, low=0.0, high=1.0, texts=texts, bar="share of people's grade")
+    for (i, j), value in np.ndenumerate(share):
+        if not math.isnan(value):
+            ax.text(
+                j,
+                i,
+                f"{confusion.counts[i, j]:,.0f}\n{value:.0%}",
+                ha="center",
+                va="center",
+                fontsize="small",
+                color=DARK if value > BRIGHT else "white",
+            )
+    name_columns(ax, grades)
+    ax.tick_params(axis="x", labelrotation=0)
+    name_rows(ax, grades)
+    kappa = confusion.coefficients["kappa"]
+    words = f"\n(kappa {kappa.value:.2f})" if kappa else "\n(scales differ)"
+    label(ax, x=f"grade by {shortened(one.judge)}{words}", y="grade by people")
+
+
+def _row_shares(confusion: Confusion) -> np.ndarray:
+    totals = confusion.counts.sum(axis=1, keepdims=True)
+    return np.where(totals > 0, confusion.counts / np.maximum(totals, 1.0), np.nan)
+
+
+def _percent(share: float) -> str:
+    return "none" if math.isnan(share) else f"{share:.0%}"
+
+
+def draw_bias(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> None:
+    """The judge's mean less people's for each run, with intervals, best run by people on top."""
+    one = result.of(judge)
+    order = result.human.order
+    is_kin = np.isin(np.array(result.runs)[order], one.kin.runs if one.kin else ())
+    for place, (chosen, words) in enumerate(((~is_kin, "runs"), (is_kin, "kin of the judge"))):
+        rows = np.flatnonzero(chosen)
+        if not len(rows):
+            continue
+        runs = [order[row] for row in rows]
+        bias, ends = one.bias.by_run[runs], one.bias.interval[runs]
+        bars = ax.errorbar(
+            bias,
+            rows,
+            xerr=np.stack([bias - ends[:, 0], ends[:, 1] - bias]),
+            linestyle="none",
+            markersize=4,
+            elinewidth=1.2,
+            label=words,
+            **look(place),
+        )
+        tell(
+            bars,
+            [
+                f"{result.runs[run]}: {value:+.4f} [{low:+.4f}, {high:+.4f}]"
+                for run, value, (low, high) in zip(runs, bias, ends, strict=True)
+            ],
+        )
+    ax.axvline(0.0, color=QUIET, linewidth=0.8)
+    words = f"mean over runs, {one.bias.mean:+.3f}"
+    ax.axvline(one.bias.mean, color=QUIET, linewidth=1.0, linestyle="--", label=words)
+    name_rows(ax, [result.runs[run] for run in order])
+    label(
+        ax,
+        x=f"mean {result.measure} by\n{shortened(one.judge)}\nless that by people, "
+        f"{1 - result.alpha:.0%} intervals\nover topics, one run at a time",
+    )
+    legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+
+
+def draw_topics(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> None:
+    """How wide the interval of a difference is, against the topics that people judge."""
+    one = result.of(judge)
+    n_judged = len(result.topics) + one.n_judge_topics
+    most = max(2 * n_judged, 50)
+    sizes = np.unique(np.geomspace(FEWEST, most, SIZES).round().astype(int))
+    kinds = {
+        "people alone": 0.0,
+        f"with {shortened(one.judge)}, {n_judged:,} topics": n_judged,
+        "had it judged any number": math.inf,
+    }
+    for place, (words, judged) in enumerate(kinds.items()):
+        widths = np.array([_width(one, int(n), judged, 1.0 - result.alpha) for n in sizes])
+        style = look(place)
+        (line,) = ax.plot(sizes, widths, linewidth=1.5, color=style["color"], label=words)
+        tell(line, [words])
+    now = len(result.topics)
+    ax.axvline(now, color=QUIET, linewidth=1.0, linestyle=":", label=f"now: {now:,} topics")
+    ax.set_ylim(bottom=0)
+    label(
+        ax,
+        x="topics that people judge",
+        y=f"width of the {1 - result.alpha:.0%} interval\n"
+        f"of a typical difference in {result.measure}",
+    )
+    legend(ax)
+
+
+def _width(judge: JudgeResult, n: int, n_judged: float, level: float) -> float:
+    """With the judge, at most what people alone have: a useless one is not followed."""
+    alone = 2.0 * float(stdtrit(n - 1.0, 0.5 + 0.5 * level)) * judge.worth.sd / math.sqrt(n)
+    n_more = max(0.0, n_judged - n)
+    if not n_more:
+        return alone
+    error = judge.worth.sd * math.sqrt((n - 1.0) / (n * (n - 2.0)))
+    error /= math.sqrt(topics_factor(judge.worth.correlation, n, n_more))
+    return min(alone, 2.0 * float(stdtrit(n - 2.0, 0.5 + 0.5 * level)) * error)
+
+
+def _rows_size(result: JudgesResult) -> tuple[float, float]:
+    return 6.4, rows_height(len(result.runs), least=1.9)
+
+
+def _ranks_size(result: JudgesResult) -> tuple[float, float]:
+    return 6.4, rows_height(len(result.runs), least=2.2, each=0.26)
+
+
+def _confusion_size(result: JudgesResult) -> tuple[float, float]:
+    confusion = result.judges[0].confusion
+    n = len(confusion.grades) if confusion else 2
+    return 2.4 + 0.75 * n, 1.4 + 0.6 * n
+
+
+PLOTS = {
+    "JudgesResult": {
+        "ranks": Plot(
+            draw_ranks,
+            _ranks_size,
+            lambda result: (
+                f"The ranks that {len(result.runs)} runs may have by people alone, by a judge "
+                "corrected by people, and by the judge alone."
+            ),
+        ),
+        "means": Plot(
+            draw_means,
+            fixed(5.6, 4.6),
+            lambda result: (
+                f"Mean {result.measure} of {len(result.runs)} runs by a judge against that by "
+                "people, beside the lines of no bias and of the same bias for all runs."
+            ),
+        ),
+        "confusion": Plot(
+            draw_confusion,
+            _confusion_size,
+            lambda result: (
+                "Heat map of how many documents of each of people's grades a judge gave each grade."
+            ),
+        ),
+        "bias": Plot(
+            draw_bias,
+            _rows_size,
+            lambda result: (
+                f"The judge's mean {result.measure} less people's for {len(result.runs)} runs, "
+                "with intervals over topics."
+            ),
+        ),
+        "topics": Plot(
+            draw_topics,
+            fixed(6.0, 4.2),
+            lambda result: (
+                "Width of the interval of a difference against the topics that people judge, "
+                "without and with a judge."
+            ),
+        ),
+    }
+}
+"""Class of a result to its kinds of plot, the default first."""

@@ -1,0 +1,278 @@
+"""`judges`: would other judges change it?
+
+For collections that language models judged, with people on some topics: the ranking that holds
+after the model's judgments are corrected by people's, with intervals and rank sets; and an audit
+of the model itself. Two groups of people are judges of each other in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Unpack
+
+import numpy as np
+
+from steadyrank.compute.executors import Progress
+from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.order import order_by_name
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.runs import ReadingOptions, read_runs
+from steadyrank.data.scores import Scores
+from steadyrank.errors import InputError
+from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
+from steadyrank.stats.inputs import check_open_unit, check_samples
+from steadyrank.stats.judges.corrected import (
+    CorrectedParts,
+    JudgedScores,
+    Weight,
+    corrected_parts,
+    shared_weight,
+)
+from steadyrank.stats.judges.ranking import Ranking, rank_runs
+from steadyrank.stats.planning.demands import check_positive
+from steadyrank.studies.judges.audit import AuditSettings, audited
+from steadyrank.studies.judges.grades import confusion_of
+from steadyrank.studies.judges.inputs import (
+    Grades,
+    JudgeInput,
+    aligned,
+    check_runs,
+    complete_topics,
+    evaluate_judges,
+    scores_of_judges,
+)
+from steadyrank.studies.judges.result import JudgeResult, JudgesResult, share_of
+
+DEFAULT_MEASURE = "nDCG@10"
+
+NOT_FOLLOWED = Weight(value=0.0, is_estimated=False)
+
+
+def judges(
+    runs: Any,
+    human: Any,
+    judges: Mapping[str, Any] | None = None,
+    *,
+    measure: str | None = None,
+    kin: str | None = None,
+    kin_near: bool = False,
+    top: int | None = None,
+    judge_grades: Grades | Mapping[str, Grades] | None = None,
+    width: float = 0.1,
+    minimum_difference: float = 0.05,
+    power: float = 0.8,
+    alpha: float = 0.05,
+    n_samples: int = 10_000,
+    missing: Missing = "zero",
+    no_relevant: NoRelevant = "zero",
+    ties: Ties = "trec_eval",
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+    rng: Rng = 0,
+    **reading_options: Unpack[ReadingOptions],
+) -> JudgesResult:
+    r"""Correct the judgments of language models, or of anybody, by those of people.
+
+    People judge n topics, a judge the same and N more. A run's corrected mean is \(\lambda\) times
+    the judge's mean over its further topics plus the mean over people's topics of (people's score
+    less \(\lambda\) times the judge's). One \(\lambda\), from the data, serves all runs; it is 0
+    for a judge that tells nothing. Intervals hold whatever the judge's errors are: a better judge
+    makes them narrower.
+
+    Parameters
+    ----------
+    runs : object
+        As `evaluate` takes them; or the `Scores` of runs by people.
+    human : object
+        People's judgments, as `evaluate` takes them; or, with `Scores`, `{name: Scores}` of the
+        judges.
+    judges : mapping, optional
+        `{name: judgments}`. A judge must have judged all topics that people did.
+    measure : str, optional
+        nDCG@10 unless given; of `Scores` the only one.
+    kin : str, optional
+        Regular expression: runs whose names match were made with the judge's own kind of model.
+    kin_near : bool
+        Compare kin only with runs whose mean by people lies within the range of the kin's.
+    top : int, optional
+        Give tau of the best so many runs by people, beside that of the best half.
+    judge_grades : mapping, optional
+        Grades of the judges to people's, `{0: 0, 1: 2}`; or one such mapping per judge, by name.
+    width : float
+        Plan for intervals of a difference of this width.
+    minimum_difference : float
+        Plan for a test that finds this difference.
+    power : float
+        With this power.
+    alpha : float
+        Error rate of each ranking's family of all pairs; intervals are of level 1 - alpha.
+    n_samples : int
+        Sign flips.
+    missing, no_relevant, ties : str
+        As in `evaluate`.
+    jobs, scheduler, progress : optional
+        As in `evaluate`.
+    rng : int, Generator or None
+        Seed.
+    **reading_options : optional
+        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
+
+    Notes
+    -----
+    People's topics must be a random sample of all topics; where the judge's scores speak against
+    that, a warning says so. The correction does not make people superfluous: without them there is
+    nothing to correct by. It does not repair a measure, and it says nothing of documents that
+    nobody judged. Topics on which some run has no score are left out for all.
+
+    Angelopoulos, Duchi & Zrnic 2023, PPI++, arXiv:2311.01453; Mogstad, Romano, Shaikh & Wilhelm
+    2024, doi:10.1093/restud/rdad006.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=4, runs_per_team=1, n_topics=40, depth=50, pool_depth=25)
+    >>> scores = sr.evaluate(track.runs, track.complete, "AP")
+    >>> people = scores.select(topics=scores.topics[::4])
+    >>> result = sr.judges(people, {"copy": scores}, n_samples=500)
+    >>> round(result.of("copy").worth.correlation, 3), result.of("copy").n_judge_topics
+    (1.0, 30)
+    """
+    seed = seed_from(rng)
+    _check(alpha, power, width, minimum_difference, n_samples)
+    people: Qrels | None = None
+    if isinstance(runs, Scores):
+        if judges is not None or not isinstance(human, Mapping):
+            raise InputError("beside scores of people, give a mapping of names to judges' scores")
+        scores, inputs = scores_of_judges(runs, human, measure)
+    else:
+        _check_named(judges)
+        scores, people, inputs = evaluate_judges(
+            read_runs(runs, **reading_options),
+            human,
+            judges or {},
+            measure=measure or DEFAULT_MEASURE,
+            judge_grades=judge_grades,
+            missing=missing,
+            no_relevant=no_relevant,
+            ties=ties,
+            jobs=jobs,
+            scheduler=scheduler,
+            progress=progress,
+        )
+    settings = AuditSettings(
+        kin=kin,
+        kin_near=kin_near,
+        top=top,
+        width=width,
+        minimum_difference=minimum_difference,
+        power=power,
+        alpha=alpha,
+    )
+    return judge_scores(
+        scores, inputs, settings, people=people, n_samples=n_samples, jobs=jobs, seed=seed
+    )
+
+
+def judge_scores(
+    human: Scores,
+    inputs: list[JudgeInput],
+    settings: AuditSettings,
+    *,
+    people: Qrels | None,
+    n_samples: int,
+    jobs: int | None,
+    seed: int,
+) -> JudgesResult:
+    """The result, from the scores of one measure by people and by each judge."""
+    check_runs(human, inputs, settings)
+    topics, n_dropped = complete_topics(human, inputs)
+    runs = tuple(human.runs[r] for r in order_by_name(human.runs))
+    options: Any = {"alpha": settings.alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
+    by_people = human.select(runs=runs, topics=topics).values[0]
+    ranking = _plain_ranking(by_people, **options)
+    results = []
+    for judge in inputs:
+        data = aligned(human, judge, topics)
+        confusion = None
+        if people is not None and judge.qrels is not None:
+            confusion = confusion_of(judge.name, people, judge.qrels, topics, settings.level)
+        results.append(
+            JudgeResult(
+                judge=judge.name,
+                n_judge_topics=data.scores.n_more,
+                n_dropped=data.n_dropped,
+                confusion=confusion,
+                **audited(judge.name, data.scores, runs, settings, seed=seed, jobs=jobs),
+                **_on_human_topics(data.scores, ranking, **options),
+                **_corrected(data.scores, ranking, data.places, **options),
+            )
+        )
+    return JudgesResult(
+        measure=human.measures[0],
+        alpha=settings.alpha,
+        runs=runs,
+        topics=topics,
+        n_dropped=n_dropped,
+        human=ranking,
+        judges=tuple(results),
+        power=settings.power,
+        n_samples=n_samples,
+        seed=seed,
+    )
+
+
+def _check(
+    alpha: float, power: float, width: float, minimum_difference: float, n_samples: int
+) -> None:
+    check_open_unit("alpha", alpha)
+    check_open_unit("power", power)
+    check_positive("width", width)
+    check_positive("minimum difference", minimum_difference)
+    check_samples(n_samples)
+
+
+def _check_named(judges: Mapping[str, Any] | None) -> None:
+    if not isinstance(judges, Mapping) or not judges:
+        raise InputError('there is no judge: give judges={"name": judgments}')
+
+
+def _plain_ranking(scores: np.ndarray, **options: Any) -> Ranking:
+    """The ranking by one kind of judgments as they are."""
+    parts = CorrectedParts(residual=scores, followed=scores[:, :0], weight=NOT_FOLLOWED)
+    return rank_runs(parts, places=np.arange(scores.shape[1]), **options)
+
+
+def _on_human_topics(scores: JudgedScores, human: Ranking, **options: Any) -> dict[str, Any]:
+    """The judge's decisions on people's topics beside theirs."""
+    ranking = _plain_ranking(scores.judge, **options)
+    return {
+        "on_human_topics": ranking,
+        "unconfirmed_share": share_of(human.claimed != ranking.claimed, ranking.significant),
+        "opposite_share": share_of(
+            np.sign(human.difference) == -np.sign(ranking.difference), ranking.significant
+        ),
+    }
+
+
+def _corrected(
+    scores: JudgedScores, human: Ranking, places: np.ndarray, **options: Any
+) -> dict[str, Any]:
+    """The judge alone, corrected, and what became of its decisions."""
+    weight = shared_weight(scores)
+    # Topics by name, whoever judged them.
+    alone = _plain_ranking(scores.everything[:, np.argsort(places)], **options)
+    corrected = rank_runs(corrected_parts(scores, weight), places=places, **options)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = corrected.half_width / human.half_width
+    known = ratio[np.isfinite(ratio)]
+    return {
+        "weight": weight,
+        "alone": alone,
+        "corrected": corrected,
+        "lost_share": share_of(corrected.claimed != alone.claimed, alone.significant),
+        "reversed_share": share_of(
+            np.sign(corrected.difference) == -np.sign(alone.difference), alone.significant
+        ),
+        "width_ratio": float(np.median(known)) if known.size else float("nan"),
+    }

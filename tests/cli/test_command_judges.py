@@ -1,0 +1,225 @@
+"""The `judges` command as people and programs call it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from commanding import call
+
+import steadyrank as sr
+
+PROMISED = {
+    "judge",
+    "lambda",
+    "kappa",
+    "kappa_weighted",
+    "tau",
+    "tau_interval",
+    "tau_top",
+    "bias_mean",
+    "bias_sd",
+    "unconfirmed_share",
+    "opposite_share",
+    "topics_factor",
+    "kin",
+    "runs",
+    "pairs",
+}
+RUN_KEYS = {
+    "run",
+    "human_mean",
+    "judge_mean",
+    "corrected_mean",
+    "interval",
+    "rank",
+    "rank_set",
+    "could_be_first",
+}
+PAIR_KEYS = {"a", "b", "difference", "interval", "pvalue", "pvalue_adjusted", "significant"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A track as files; people judged every third topic, the judge gives one grade more or less."""
+    root = tmp_path_factory.mktemp("track")
+    track = sr.simulated_track(n_teams=3, runs_per_team=2, n_topics=30, depth=30, pool_depth=30)
+    track.write(root)
+    lines = [line.split() for line in (root / "qrels.txt").read_text().splitlines()]
+    people = [line for line in lines if int(line[0]) % 3 == 0]
+    judged = [
+        [*line[:3], str(max(0, min(2, int(line[3]) + (place % 7 == 0) - (place % 5 == 0))))]
+        for place, line in enumerate(lines)
+    ]
+    binary = [[*line[:3], str(int(int(line[3]) > 0))] for line in lines]
+    for name, rows in (("people", people), ("model", judged), ("binary", binary)):
+        (root / f"{name}.qrels").write_text("".join(f"{' '.join(row)}\n" for row in rows))
+    return root
+
+
+@pytest.fixture(scope="module")
+def files(folder):
+    return (folder / "people.qrels", folder / "runs", "--judge", f"model={folder}/model.qrels")
+
+
+def test_json_has_the_promised_keys(capsys, files):
+    code, out, err = call(
+        capsys,
+        "judges",
+        *files,
+        *("-m", "nDCG@10", "--kin", "^team1", "--top", "3", "--samples", "200"),
+        *("--quiet", "--format", "json"),
+    )
+    assert (code, err) == (0, "")
+    shown = json.loads(out)
+    assert (shown["measure"], shown["alpha"]) == ("nDCG@10", 0.05)
+    assert (shown["n_human_topics"], shown["n_judge_topics"]) == (10, 20)
+    (judge,) = shown["judges"]
+    assert set(judge) >= PROMISED
+    assert {"pattern", "runs", "difference", "interval", "pvalue"} <= set(judge["kin"])
+    assert judge["kin"]["runs"] == ["team1-s1", "team1-s2"]
+    assert len(judge["runs"]) == 6
+    assert all(set(row) >= RUN_KEYS for row in judge["runs"])
+    assert len(judge["pairs"]) == 15
+    assert all(set(row) >= PAIR_KEYS for row in judge["pairs"])
+
+
+def test_the_table_says_what_holds_and_what_it_does_not_say(capsys, files):
+    code, out, _ = call(capsys, "judges", *files, "--samples", "200", "--quiet")
+    assert code == 0
+    for words in (
+        "Taken alone, as if its judgments were people's, model calls",
+        "Corrected by people's judgments of 10 topics",
+        "does not replace them",
+        "a random sample of all topics",
+        "For a paper: People judged",
+    ):
+        assert words in out, words
+
+
+@pytest.mark.parametrize("form", ["latex", "markdown", "csv"])
+def test_other_formats(capsys, files, form):
+    code, out, _ = call(capsys, "judges", *files, "--samples", "99", "--quiet", "--format", form)
+    assert code == 0
+    if form == "csv":
+        rows = list(csv.DictReader(io.StringIO(out)))
+        assert len(rows) == 6
+        assert {"judge", "run", "corrected_mean", "interval_low", "interval_high"} <= set(rows[0])
+
+
+def test_scores_made_elsewhere_give_the_same(capsys, folder, files, tmp_path):
+    paths = {}
+    for name in ("people", "model"):
+        code, *_ = call(
+            capsys,
+            "evaluate",
+            *(folder / f"{name}.qrels", folder / "runs", "-m", "AP", "--quiet"),
+            *("--format", "csv", "-o", tmp_path / f"{name}.csv"),
+        )
+        assert code == 0
+        paths[name] = tmp_path / f"{name}.csv"
+    options = ("--samples", "99", "--quiet", "--format", "json")
+    _, by_runs, _ = call(capsys, "judges", *files, "-m", "AP", *options)
+    code, by_scores, err = call(
+        capsys,
+        "judges",
+        *("--scores", paths["people"], "--judge-scores", f"model={paths['model']}", *options),
+    )
+    assert (code, err) == (0, "")
+    first, second = (json.loads(out)["judges"][0] for out in (by_runs, by_scores))
+    assert second["lambda"] == pytest.approx(first["lambda"], rel=1e-9)
+    assert second["kappa"] is None
+    for one, other in zip(first["pairs"], second["pairs"], strict=True):
+        assert other["difference"] == pytest.approx(one["difference"], abs=1e-9)
+
+
+def test_scores_of_a_measure_named_with_its_file(capsys, tmp_path):
+    rng = np.random.default_rng(1)
+    values = rng.random((1, 3, 20))
+    for name, n in (("people", 8), ("model", 20)):
+        scores = sr.Scores(
+            measures=["clicks"], runs=list("abc"), topics=range(n), values=values[..., :n]
+        )
+        sr.write_scores(scores, tmp_path / f"{name}.csv", wide=True)
+    code, out, err = call(
+        capsys,
+        "judges",
+        *("-m", f"clicks={tmp_path}/people.csv"),
+        *("--judge-scores", f"model={tmp_path}/model.csv"),
+        *("--samples", "99", "--quiet", "--format", "json"),
+    )
+    assert (code, err) == (0, "")
+    shown = json.loads(out)
+    assert (shown["measure"], shown["n_judge_topics"]) == ("clicks", 12)
+
+
+def test_grades_can_be_mapped(capsys, folder):
+    given = (
+        folder / "people.qrels",
+        folder / "runs",
+        "--judge",
+        f"yes={folder}/binary.qrels",
+        "--samples",
+        "99",
+        "--format",
+        "json",
+    )
+    code, out, err = call(capsys, "judges", *given)
+    assert code == 0
+    assert "scales differ" in err
+    assert "--judge-grades" in err
+    assert json.loads(out)["judges"][0]["kappa"] is None
+    code, out, _ = call(capsys, "judges", *given, "--judge-grades", "yes:0=0,1=2", "--quiet")
+    assert json.loads(out)["judges"][0]["kappa"] is not None
+
+
+def test_a_figure_is_drawn(capsys, files, tmp_path):
+    code, *_ = call(
+        capsys, "judges", *files, "--samples", "99", "--quiet", "--plot", tmp_path / "r.svg"
+    )
+    assert code == 0
+    assert (tmp_path / "r.svg").stat().st_size > 3000
+
+
+BAD = {
+    "no judge": (("{p}", "{r}"), "there is no judge: give --judge NAME=QRELS"),
+    "no name": (("{p}", "{r}", "--judge", "model.qrels"), "write NAME=FILE"),
+    "twice": (("{p}", "{r}", "--judge", "m={m}", "--judge", "m={m}"), "two judges are named 'm'"),
+    "grades": (
+        ("{p}", "{r}", "--judge", "m={m}", "--judge-grades", "a=b"),
+        "write GRADE=GRADE with commas between",
+    ),
+    "measures": (("{p}", "{r}", "--judge", "m={m}", "-m", "AP", "-m", "RR"), "one measure"),
+    "lacks topics": (("{m}", "{r}", "--judge", "m={p}"), "lacks 20 of the 30 topics"),
+    "scores": (("{p}", "{r}", "--judge-scores", "m={m}"), "--judge-scores goes with --scores FILE"),
+    "kin": (("{p}", "{r}", "--judge", "m={m}", "--kin", "xyz"), "matches none of the 6 runs"),
+    "top": (("{p}", "{r}", "--judge", "m={m}", "--top", "99"), "--top must lie between 2"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_line_and_exit_2(capsys, folder, name):
+    words, message = BAD[name]
+    places = {"p": folder / "people.qrels", "r": folder / "runs", "m": folder / "model.qrels"}
+    code, out, err = call(capsys, "judges", *(w.format(**places) for w in words), "--quiet")
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_the_report_takes_judges(capsys, files, folder, tmp_path):
+    page = tmp_path / "report.html"
+    code, out, err = call(
+        capsys,
+        "report",
+        *files,
+        *("-m", "nDCG@10", "--samples", "20", "--out", page, "--quiet", "--format", "json"),
+    )
+    assert code == 0, err
+    shown = json.loads(out)
+    assert "judges" in shown["studies"]
+    assert f"--judge model={folder}/model.qrels" in shown["command"]
+    assert "Would other judges change it?" in page.read_text("utf-8")
