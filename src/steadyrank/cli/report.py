@@ -16,10 +16,12 @@ from steadyrank.cli.options import (
     columns_option,
     output_options,
     pool_depth_option,
+    reading_option,
     store_option,
     together,
 )
 from steadyrank.cli.output import Output, bars, check_folders, emit, tell, tell_if_compiling
+from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
     from steadyrank.reporting.run import ReportResult
@@ -29,6 +31,12 @@ WITHOUT_EFFECT = ("form", "output", "jobs", "scheduler", "quiet", "store", "out"
 
 
 report_options = together(
+    reading_option(
+        "--datasets",
+        metavar="TABLE",
+        type=click.Path(exists=True),
+        help="Report on a leaderboard instead: scores of runs on several datasets.",
+    ),
     click.option(
         "--out",
         metavar="FILE",
@@ -84,20 +92,22 @@ study_options = together(
 @report_options
 @study_options
 @output_options
-def command(inputs: Inputs, output: Output, out: str, seed: int, **options: Any) -> None:
+def command(
+    inputs: Inputs, output: Output, out: str, seed: int, datasets: str | None, **options: Any
+) -> None:
     """Run every study that the data support, and write one page about all of them.
 
-    Takes QRELS RUN... or scores. The first measure ranks the runs. The page needs no network
-    and says of every study that it leaves out what would make it possible. What was found is
-    also printed, the most interesting first.
+    Takes QRELS RUN... or scores, or --datasets TABLE for a leaderboard. The first measure
+    ranks the runs. The page needs no network and says of every study that it leaves out what
+    would make it possible. What was found is also printed, the most interesting first.
     """
     check_folders(out)
-    sources = _sources(inputs)
+    sources = _sources(inputs, datasets)
     with bars(output.quiet) as progress:
         from steadyrank.reporting.run import report
         from steadyrank.studies.simulate.sampler_kernels import sample_cells
 
-        tell_if_compiling(output.quiet, None if inputs.scores_files else sample_cells)
+        tell_if_compiling(output.quiet, None if datasets or inputs.scores_files else sample_cells)
         result = report(
             **sources,
             out=out,
@@ -112,8 +122,12 @@ def command(inputs: Inputs, output: Output, out: str, seed: int, **options: Any)
     emit(report_text(result, output.format), output.path)
 
 
-def _sources(inputs: Inputs) -> dict[str, Any]:
-    """Runs and qrels, or scores, and the names of measures."""
+def _sources(inputs: Inputs, datasets: str | None) -> dict[str, Any]:
+    """Runs and qrels, or scores, and the names of measures; or a table of datasets."""
+    if datasets is not None:
+        if inputs.files or inputs.has_scores:
+            raise InputError("give either --datasets TABLE or QRELS RUN... or scores, not both")
+        return {"datasets": datasets}
     files = score_files(inputs)
     if files is None:
         qrels, runs = qrels_and_runs(inputs.files, "two RUNs")

@@ -73,6 +73,7 @@ def report(
     qrels: Any = None,
     *,
     scores: Scores | PathLike | Sequence[PathLike] | Mapping[str, PathLike] | None = None,
+    datasets: Any = None,
     out: PathLike = "report.html",
     measures: str | Sequence[str] = (),
     budget: Budget = DEFAULT_BUDGET,
@@ -111,6 +112,8 @@ def report(
     scores : Scores or paths, optional
         Instead: a `Scores`, a file, several to join, or one wide file per measure, `{"AP":
         "ap.csv"}`.
+    datasets : path, DataFrame or Leaderboard, optional
+        Instead: scores of runs on several datasets, as `datasets` takes them.
     out : path
         The page.
     measures : str or sequence of str
@@ -192,13 +195,20 @@ def report(
         runs,
         qrels,
         scores=scores,
+        datasets=datasets,
         measures=named,
         budget=budget,
         n_samples=n_samples,
         settings=settings,
     )
     material = read_material(
-        to_read, qrels, scores=scores, measures=named, settings=settings, machine=machine
+        to_read,
+        qrels,
+        scores=scores,
+        datasets=datasets,
+        measures=named,
+        settings=settings,
+        machine=machine,
     )
     lacking = why_not(material)
     planned = make_plan(shape_of(material), budget=seconds, why_not=lacking, n_samples=n_samples)

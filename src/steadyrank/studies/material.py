@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.run_files import Reading
 from steadyrank.data.runs import Runs
@@ -96,9 +97,16 @@ class Material:
     """In the order of the scores; None where scores were given instead."""
     qrels: Qrels | None = None
     check: CheckResult | None = None
+    leaderboard: Leaderboard | None = None
+    """Scores by dataset, where these were given; `scores` then has datasets for topics."""
     files: tuple[SourceFile, ...] = ()
     warnings: tuple[str, ...] = field(default=())
     """What was odd about the data, in sentences."""
+
+    @property
+    def unit(self) -> str:
+        """What the scores are by: "topic", or "dataset"."""
+        return "topic" if self.leaderboard is None else "dataset"
 
     @property
     def measure(self) -> str:

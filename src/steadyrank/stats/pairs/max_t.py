@@ -99,7 +99,7 @@ def max_t(
     pvalue = np.where(differences.flag == TOO_FEW, np.nan, 1.0)
     stepped = np.maximum.accumulate((1.0 + counts) / (1.0 + n_patterns))
     pvalue[family.place] = np.minimum(1.0, stepped)
-    limit = _order_statistic(largest, alpha, n_patterns)
+    limit = order_statistic(largest, alpha, n_patterns)
     return MaxT(
         pvalue=pvalue,
         critical=family.scale.to_t(limit, differences.n),
@@ -203,14 +203,14 @@ def _count(
     """Patterns whose largest statistic reaches each pair's, and the largest of each pattern."""
     n_topics = scores.shape[1]
     # Statistics of one-sided hypotheses change with a flip of all signs: both count, by half.
-    exact = n_topics < 60 and 2 ** (n_topics - 1) <= n_samples
+    exact = few_patterns(n_topics, n_samples)
     n_signs = 2**n_topics if exact else n_samples
     blocks = blocks_of(n_signs)
     centred = np.nan_to_num(scores - mean_of_present(scores)[:, None]).T
 
     def count(block: Block) -> tuple[np.ndarray, np.ndarray]:
         signs = (
-            _patterns(block, n_topics)
+            all_patterns(block, n_topics)
             if exact
             else sign_patterns(seed, block, n_topics, "largest t")
         )
@@ -252,14 +252,19 @@ def _gap_differences(
     return np.nan_to_num(z, copy=False)
 
 
-def _patterns(block: Block, n_topics: int) -> np.ndarray:
+def few_patterns(n_topics: int, n_samples: int) -> bool:
+    """Whether all sign patterns of so many topics are no more than the samples asked for."""
+    return n_topics < 60 and 2 ** (n_topics - 1) <= n_samples
+
+
+def all_patterns(block: Block, n_topics: int) -> np.ndarray:
     """The sign patterns with these numbers, among all."""
     _, first, stop = block
     bits = np.arange(first, stop)[:, None] >> np.arange(n_topics) & 1
     return np.asarray(bits * 2.0 - 1.0)
 
 
-def _order_statistic(largest: np.ndarray, alpha: float, n_patterns: int) -> float:
+def order_statistic(largest: np.ndarray, alpha: float, n_patterns: int) -> float:
     """The ceil((1 - alpha)(B + 1))-th smallest of B maxima; infinite where there is none."""
     # Rounding must not lift (1 - alpha)(B + 1) over a whole number.
     place = math.ceil((1.0 - alpha) * (n_patterns + 1) - 1e-9)
