@@ -30,6 +30,7 @@ STUDIES = (
     "plan",
     "pools",
     "stability",
+    "datasets",
 )
 
 HEADER = (

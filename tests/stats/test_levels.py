@@ -54,6 +54,7 @@ NO_TEST = {
 PASSED_ON = {
     "CompareResult.pvalue",
     "CompareResult.pvalue_adjusted",
+    "DatasetsResult.pvalue_adjusted",
     "DiscriminativePower.pvalues",
     "InstancesResult.pvalue",
     "MethodPvalues.pvalues",

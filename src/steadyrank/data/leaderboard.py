@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from steadyrank.data.order import order_by_name
+from steadyrank.data.order import order_by_name, scores_in_order
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, unknown_name
 
@@ -130,7 +130,9 @@ def leaderboard_from_collections(
     """
     if not collections:
         raise InputError("no collections were named")
-    matrices = {name: scores.matrix(measure) for name, scores in collections.items()}
+    matrices = {
+        name: scores_in_order(scores).matrix(measure) for name, scores in collections.items()
+    }
     names = {name: _system_names(name, scores) for name, scores in collections.items()}
     runs = tuple(dict.fromkeys(run for column in names.values() for run in column))
     topic_scores = {}

@@ -17,6 +17,7 @@ import numpy as np
 
 from steadyrank.data.interop.frames import pick_column, read_parquet
 from steadyrank.data.leaderboard import Leaderboard, leaderboard_from_collections
+from steadyrank.data.order import places_by_name
 from steadyrank.data.read.csv_cells import armed, as_written, read_csv
 from steadyrank.data.read.mteb_results import read_mteb_results
 from steadyrank.data.read.sources import PathLike, is_parquet
@@ -181,9 +182,7 @@ def _from_rows(where: str, cells: Cells, lines: Sequence[int], *, with_topics: b
     kinds = _types_of(where, cells, lines)
     runs = {name: i for i, name in enumerate(dict.fromkeys(cell[0] for cell in cells))}
     datasets = {name: k for k, name in enumerate(dict.fromkeys(cell[1] for cell in cells))}
-    topics: dict[str, dict[str, int]] = {name: {} for name in datasets}
-    for _, dataset, _, topic, _ in cells:
-        topics[dataset].setdefault(topic, len(topics[dataset]))
+    topics = _topic_places(cells)
     scores = {name: np.full((len(runs), len(known)), np.nan) for name, known in topics.items()}
     seen = {name: np.zeros(table.shape, bool) for name, table in scores.items()}
     repeated = 0
@@ -205,6 +204,17 @@ def _from_rows(where: str, cells: Cells, lines: Sequence[int], *, with_topics: b
         types=tuple(kinds[name] for name in datasets) if any(kinds.values()) else (),
         topic_scores=scores if with_topics else {},
     )
+
+
+def _topic_places(cells: Cells) -> dict[str, dict[str, int]]:
+    """Of each dataset its topics, by name: their order in the file changes no number."""
+    names: dict[str, dict[str, None]] = {}
+    for _, dataset, _, topic, _ in cells:
+        names.setdefault(dataset, {})[topic] = None
+    return {
+        dataset: dict(zip(known, places_by_name(list(known)).tolist(), strict=True))
+        for dataset, known in names.items()
+    }
 
 
 def _types_of(where: str, cells: Cells, lines: Sequence[int]) -> dict[str, str]:
