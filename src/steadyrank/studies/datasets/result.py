@@ -100,6 +100,8 @@ class DatasetsResult:
     and wins."""
     influence: tuple[Influence, ...]
     """One per dataset, the one that carries the ranking most first."""
+    type_correlation: float
+    """Intraclass correlation of datasets within types; NaN where there is none to speak of."""
     friedman: Friedman | None
     """None where scores are missing."""
     pair: DatasetPair | None

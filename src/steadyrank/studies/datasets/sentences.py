@@ -9,10 +9,14 @@ from steadyrank.studies.datasets.pair import DatasetPair
 from steadyrank.studies.datasets.result import DRAWN, DatasetsResult
 from steadyrank.words import chance, counted, some
 
+NOTICEABLE = 0.05
+"""Correlation of datasets within types from which on a sentence says so."""
+
 
 def answer(result: DatasetsResult, digits: int = 4) -> list[str]:
     """What is missing, who could be first, how many pairs differ, and the two best."""
     sentences = [gap_words(result), few_words(result), result.first_words(), share_words(result)]
+    sentences.append(alike_words(result))
     if result.pair is not None:
         sentences.append(pair_words(result.pair, digits))
     sentences.append(influence_words(result))
@@ -58,6 +62,17 @@ def share_words(result: DatasetsResult) -> str:
     )
 
 
+def alike_words(result: DatasetsResult) -> str:
+    """That datasets of a type resemble each other, where decisions take them for independent."""
+    if result.drawn not in ("datasets", "both") or not result.type_correlation > NOTICEABLE:
+        return ""
+    return (
+        f"Datasets of one type resemble each other (intraclass correlation "
+        f"{result.type_correlation:.2f}): where other types might have been chosen, too, these "
+        "decisions are too sure, and those that resample whole types are not."
+    )
+
+
 def pair_words(pair: DatasetPair, digits: int = 4) -> str:
     """By how much two runs differ, and on the next dataset."""
     wins, ties, losses = pair.wins
@@ -75,9 +90,9 @@ def pair_words(pair: DatasetPair, digits: int = 4) -> str:
 def _verdict(pair: DatasetPair) -> str:
     posterior = pair.posterior
     likely = (
-        f"Probability that {pair.a} is practically better {chance(posterior.first)}, that the two "
-        f"are practically equal {chance(posterior.equivalent)} (within ±{posterior.rope:g}; "
-        "Bayesian signed ranks)."
+        f"By Bayesian signed ranks {pair.a} is practically better with probability "
+        f"{chance(posterior.first)}, {pair.b} with {chance(posterior.second)}, and the two are "
+        f"practically equal, within ±{posterior.rope:g}, with {chance(posterior.equivalent)}."
     )
     if pair.significant:
         return f"Among all pairs they differ significantly. {likely}"
@@ -103,7 +118,7 @@ def influence_words(result: DatasetsResult) -> str:
     leader = result.runs[result.order[0]]
     others = [row.dataset for row in result.influence if row.leader != leader]
     changed = (
-        f"without {some(others)} another run leads than {leader}"
+        f"another run than {leader} leads without any one of {some(others)}"
         if others
         else f"{leader} leads without any one of them, too"
     )

@@ -22,6 +22,7 @@ from steadyrank.data.read.leaderboards import read_leaderboard
 from steadyrank.data.read.sources import PathLike
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.stats.datasets.aggregates import Aggregate, Columns, columns_of, type_weights
+from steadyrank.stats.datasets.alikeness import type_correlation
 from steadyrank.stats.datasets.completions import completion_ranks
 from steadyrank.stats.datasets.flips import intervals_of, units_of, weighted_max_t
 from steadyrank.stats.datasets.friedman import friedman
@@ -191,6 +192,7 @@ def datasets(
         gap_rows=gap_rows(given) if has_gaps else (),
         completion_ranks=_completed(given, aggregate) if has_gaps else None,
         influence=_influence(used, columns, aggregate, family.value),
+        type_correlation=_type_correlation(used),
         friedman=None if np.isnan(used.values).any() else friedman(used.values, alpha=alpha),
         pair=pair,
         pair_asked=a is not None,
@@ -389,6 +391,12 @@ def _completed(given: Leaderboard, aggregate: Aggregate) -> np.ndarray | None:
     if aggregate in ("borda", "wins"):
         return None
     return completion_ranks(given.values, columns_of(given.values, aggregate, given.types).weight)
+
+
+def _type_correlation(used: Leaderboard) -> float:
+    if not used.types or np.isnan(used.values).any():
+        return math.nan
+    return type_correlation(used.values, used.types)
 
 
 def _influence(

@@ -51,6 +51,7 @@ def datasets_json(result: DatasetsResult) -> dict[str, Any]:
             "critical_difference": ranks.critical_difference,
             "average_rank": {result.runs[i]: float(ranks.average_rank[i]) for i in result.order},
         },
+        "type_correlation": result.type_correlation,
         "comparison_alpha": result.comparison_alpha,
         "n_patterns": result.n_patterns,
         "exact": result.exact,
