@@ -12,6 +12,9 @@ from steadyrank.data.order import order_by_name, scores_in_order
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, unknown_name
 
+LARGEST_SCORE = 1e100
+"""Squares of larger ones would be infinite."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Leaderboard:
@@ -48,8 +51,10 @@ class Leaderboard:
                 f"values of shape {values.shape} do not fit {len(self.runs)} runs and "
                 f"{len(self.datasets)} datasets"
             )
-        if np.isinf(values).any():
-            raise InputError("a score is infinite: are these scores of a measure?")
+        if (np.abs(values) > LARGEST_SCORE).any():
+            raise InputError(
+                f"a score is beyond ±{LARGEST_SCORE:g}: are these scores of a measure?"
+            )
         values.flags.writeable = False
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "types", tuple(str(kind) for kind in self.types))

@@ -54,7 +54,8 @@ class Influence:
 class DatasetsResult:
     """What `datasets` found: arrays with one entry per run, and per pair.
 
-    `significant` and `rank_set` tell one and the same family of decisions.
+    `significant` and `rank_set` tell one and the same family of decisions; `rank` is the rank by
+    value, and `pair` what was found of two runs in depth.
     """
 
     aggregate: Aggregate
