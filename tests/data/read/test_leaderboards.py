@@ -94,6 +94,7 @@ def test_rows_that_repeat_are_counted_and_rows_that_disagree_refused(tmp_path):
     ("text", "message"),
     [
         ("run,dataset,value\na,x,high\n", "t.csv:2: expected a score, got 'high'"),
+        ("run,size,x\na,7B,.1\n", "t.csv:2: expected a score in column 'size', got '7B'"),
         ("run,dataset,value\na,x,inf\n", "expected a score, got 'inf'"),
         ("run,dataset,value\n,x,1\n", "expected the name of a run, got none"),
         ("run,dataset,value\na,x\n", "t.csv:2: expected 3 columns, got 2"),

@@ -244,7 +244,7 @@ def _from_wide(
             raise FormatError(where, "expected a name in the first column, got none", line)
     values = np.array(
         [
-            [_number(where, row[k], line) for k in columns]
+            [_number(where, row[k], line, header[k]) for k in columns]
             for line, row in zip(lines, rows, strict=True)
         ]
     ).reshape(len(rows), len(columns))
@@ -257,17 +257,18 @@ def _from_wide(
         raise FormatError(where, str(error)) from None
 
 
-def _number(where: str, text: str, line: int) -> float:
+def _number(where: str, text: str, line: int, column: str = "") -> float:
     """A score; NaN where the cell is empty or says that there is none."""
-    bare = text.strip()
+    bare, in_column = text.strip(), f" in column {column!r}" if column else ""
     if bare.lower() in _MISSING:
         return float("nan")
     try:
         value = float(bare.removesuffix("%"))
     except ValueError:
-        raise FormatError(where, f"expected a score, got {bare[:40]!r}", line) from None
+        message = f"expected a score{in_column}, got {bare[:40]!r}"
+        raise FormatError(where, message, line) from None
     if not np.isfinite(value):
-        raise FormatError(where, f"expected a score, got {bare!r}", line)
+        raise FormatError(where, f"expected a score{in_column}, got {bare!r}", line)
     return value
 
 
