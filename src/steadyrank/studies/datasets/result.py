@@ -13,6 +13,7 @@ from steadyrank.stats.datasets.aggregates import Aggregate
 from steadyrank.stats.datasets.friedman import Friedman
 from steadyrank.stats.run_means import best_first
 from steadyrank.studies.datasets.gaps import GapRow, Gaps
+from steadyrank.studies.datasets.influence import Influence
 from steadyrank.studies.datasets.pair import DatasetPair
 from steadyrank.words import counted, some
 
@@ -36,17 +37,6 @@ DRAWN = {
     "both": "other datasets of this kind with other topics",
 }
 """What decisions are about, in words."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Influence:
-    """The ranking without one dataset."""
-
-    dataset: str
-    tau: float
-    """Kendall's, between the ranking with and without it."""
-    leader: str
-    """Who is first without it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -32,7 +32,6 @@ from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.max_t import MaxT, max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
-from steadyrank.stats.ranks.correlation import kendall_tau
 from steadyrank.stats.run_means import adjusted_means, best_first, mean_intervals, ranks_of
 from steadyrank.studies.datasets.gaps import (
     FEWEST,
@@ -41,8 +40,9 @@ from steadyrank.studies.datasets.gaps import (
     gap_rows,
     lacking_words,
 )
+from steadyrank.studies.datasets.influence import influences
 from steadyrank.studies.datasets.pair import DatasetPair, pair_in_depth
-from steadyrank.studies.datasets.result import DatasetsResult, Drawn, Influence
+from steadyrank.studies.datasets.result import DatasetsResult, Drawn
 from steadyrank.words import counted
 
 
@@ -191,7 +191,7 @@ def datasets(
         seed=seed,
         gap_rows=gap_rows(given) if has_gaps else (),
         completion_ranks=_completed(given, aggregate) if has_gaps else None,
-        influence=_influence(used, columns, aggregate, family.value),
+        influence=influences(used, columns, aggregate, family.value),
         type_correlation=_type_correlation(used),
         friedman=None if np.isnan(used.values).any() else friedman(used.values, alpha=alpha),
         pair=pair,
@@ -397,30 +397,3 @@ def _type_correlation(used: Leaderboard) -> float:
     if not used.types or np.isnan(used.values).any():
         return math.nan
     return type_correlation(used.values, used.types)
-
-
-def _influence(
-    used: Leaderboard, columns: Columns, aggregate: Aggregate, value: np.ndarray
-) -> tuple[Influence, ...]:
-    """The ranking without each dataset, the most different one first."""
-    if len(used.datasets) < 3:
-        return ()
-    rows = []
-    for k, name in enumerate(used.datasets):
-        kept = np.delete(np.arange(len(used.datasets)), k)
-        without = _values_of(columns.values[:, kept], used, kept, aggregate)
-        leader = used.runs[int(best_first(without)[0])]
-        tau = kendall_tau(value, without).value if not np.isnan(without).any() else math.nan
-        rows.append(Influence(dataset=name, tau=float(tau), leader=leader))
-    return tuple(sorted(rows, key=lambda row: (math.isnan(row.tau), row.tau)))
-
-
-def _values_of(
-    values: np.ndarray, used: Leaderboard, kept: np.ndarray, aggregate: Aggregate
-) -> np.ndarray:
-    """Values of the runs over some of the datasets."""
-    if np.isnan(values).any():
-        return adjusted_means(values)
-    if aggregate != "mean-of-types":
-        return np.asarray(values.mean(axis=1))
-    return np.asarray(values @ type_weights([used.types[k] for k in kept], len(kept)))
