@@ -18,6 +18,7 @@ from steadyrank.cli.command import HelpRecord
 PAGE = Path(__file__).with_name("commands.md")
 
 TUTORIALS = {
+    "datasets": "datasets.md",
     "check": "reading.md",
     "evaluate": "measures.md",
     "compare": "compare.md",

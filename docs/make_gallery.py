@@ -55,6 +55,16 @@ grid = sr.Scores(measures=["AP"], runs=range(12), topics=range(20),
                                  + np.repeat([0, 0.05, 0.08], 4)[:, None], 0, 1)],
                  run_info={"stemmer": np.repeat(["none", "weak", "Porter"], 4).tolist(),
                            "model": ["BM25", "PL2", "DPH", "LGD"] * 3})
+
+# Eight models on seven collections with topics of their own.
+collections = {
+    name: sr.Scores(measures=["nDCG@10"], runs=[f"model-{c}" for c in "ABCDEFGH"],
+                    topics=range(size),
+                    values=[np.clip(draw.beta(4, 4, size) + draw.normal(0, 0.03, (8, 1))
+                                    + draw.normal(0, 0.1, (8, size))
+                                    + np.linspace(0.2, 0, 8)[:, None], 0, 1)])
+    for name, size in {"news": 50, "web": 43, "health": 30, "law": 20, "code": 60,
+                       "patents": 25, "chat": 35}.items()}
 """
 
 RESULTS = {
@@ -74,6 +84,7 @@ RESULTS = {
     "pooled": 'sr.pools(track.runs, track.qrels, measures=["AP", "nDCG@10", "P@10"], '
     "pool_depth=40, "
     'no_relevant="skip", pilot_topics=[20, 10], minimum_difference=0.1, systems=10)',
+    "boards": "sr.datasets(collections)",
     "planned": "sr.plan(few, minimum_difference=0.1, systems=10)",
     "design": 'sr.plan_instances({"instance": 0.0004, "system_topic": 0.0064, "residual": 0.0036}, '
     "difference=0.03)",
@@ -345,6 +356,24 @@ ENTRIES: dict[tuple[str, str], Entry] = {
     ),
     ("JudgesResult", "topics"): Entry(
         "How many topics does the judge save people?", OWN, 'sr.plot(judged, kind="topics")'
+    ),
+    ("DatasetsResult", "ranks"): Entry(
+        "Which ranks may each run have on other datasets?",
+        "the rank sets of Mogstad et al. 2024",
+        "sr.plot(boards)",
+    ),
+    ("DatasetsResult", "forest"): Entry(
+        "By how much do two runs differ, dataset by dataset, and on the next one?",
+        "the forest plot of meta-analyses",
+        'sr.plot(boards, kind="forest")',
+    ),
+    ("DatasetsResult", "critical_difference"): Entry(
+        "What do average ranks say?",
+        "the critical-difference diagram of Demšar, JMLR 2006, one row per run",
+        'sr.plot(boards, kind="critical_difference")',
+    ),
+    ("DatasetsResult", "influence"): Entry(
+        "Which datasets carry the ranking?", OWN, 'sr.plot(boards, kind="influence")'
     ),
     ("PlanResult", "curves"): Entry(
         "What do the topics of a plan depend on?",

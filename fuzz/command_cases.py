@@ -88,6 +88,7 @@ ALWAYS = {
     "compare": "--samples 50",
     "pools": "--trials 2",
     "judges": "--samples 20",
+    "datasets": "--samples 50",
     "instances": "--no-posterior --samples 20 --samples-per-instance 5",
     "grid": "--stop-lists none --lexical none --models BM25",
     "shard": "--shards 2 --csi 1 --partitions 1 --cluster-samples 1 --sample 1 --sample-rate 0.5 "
@@ -127,6 +128,10 @@ def write_files(folder: Path) -> dict[str, str]:
         ),
         "wide": "topic,run1,run2,run3\n"
         + "".join(f"{t},{','.join(f'{v:.3f}' for v in rng.random(3))}\n" for t in topics),
+        "board": "model,task,type,score\n"
+        + "".join(
+            f"m{m},t{t},{'RS'[t % 2]},{rng.random():.3f}\n" for m in range(4) for t in range(6)
+        ),
         "holes": "topic,run1,run2\n1,,\n2,0.5,\n3,nan,0.25\n",
         "constant": "topic,run1,run2,run3\n1,0,0,0\n2,0,0,0\n3,0,0,0\n",
         "lonely": "topic,run1\n1,0.5\n",
@@ -207,6 +212,13 @@ def _sources(command: str, rng: np.random.Generator, files: dict[str, str]) -> l
         return [] if odd < 0.7 else [files["qrels"]]
     if command == "reproduce":
         return [["sakai2016"], ["nosuch"], []][rng.integers(3)]
+    if command == "datasets" and odd < 0.8:
+        good = ["board"] * 4 + ["wide"] * 4
+        return [
+            pick(*good, "holes", "constant", "lonely", "huge", "escape", "empty", "text", "runs")
+        ]
+    if command == "datasets":
+        return [f"--collection=c{k}={files['qrels']},{files['runs']}" for k in range(2)]
     if command == "plan" and odd < 0.4:
         return ["--variance", "0.1", "--minimum-difference", "0.1", "--systems", "3"]
     if command in WITH_SCORES.split() and odd < 0.6:

@@ -31,6 +31,7 @@ STUDIES = (
     "pools",
     "stability",
     "judges",
+    "datasets",
 )
 
 HEADER = (

@@ -29,13 +29,15 @@ class Setting:
     """The data of a trial: their population and sizes."""
 
     world: str
-    topics: int
+    topics: int = 0
     systems: int = 0
     instances: int = 0
+    datasets: int = 0
     more: str = ""
 
     def __str__(self) -> str:
         sizes = {"systems": self.systems, "topics": self.topics, "instances": self.instances}
+        sizes["datasets"] = self.datasets
         parts = [f"{size} {what}" for what, size in sizes.items() if size]
         return ", ".join([self.world, *parts, *([self.more] if self.more else [])])
 

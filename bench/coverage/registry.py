@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from bench.coverage import close, drivers, instances, judges, scores, variances
+from bench.coverage import close, datasets, drivers, instances, judges, scores, variances
 from bench.coverage.claims import Claim, Experiment
 
 EXPERIMENTS: dict[str, Experiment] = (
     scores.EXPERIMENTS
     | close.EXPERIMENTS
+    | datasets.EXPERIMENTS
     | drivers.EXPERIMENTS
     | instances.EXPERIMENTS
     | judges.EXPERIMENTS
@@ -25,6 +26,7 @@ NO_CLAIM: dict[str, str] = {
     "compare tests exchangeable": "a rate and its Monte Carlo error",
     "compare tests equal_means": "a rate and its Monte Carlo error",
     "compare tests power": "a rate and its Monte Carlo error",
+    "datasets runs completion_ranks": "over all completions of missing scores: sure bounds",
     "evaluate meta tie_bounds": "the worst and the best order of tied documents: sure bounds",
     "simulate error_rate low": "where a bin of differences begins",
     "simulate error_rate high": "where a bin of differences ends",

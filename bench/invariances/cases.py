@@ -27,6 +27,7 @@ from steadyrank.present.json import scores_json, to_json
 from steadyrank.studies.agree.tables import agree_json
 from steadyrank.studies.compare.tables import compare_json
 from steadyrank.studies.components.tables import components_json
+from steadyrank.studies.datasets.tables import datasets_json
 from steadyrank.studies.instances.tables import instances_json
 from steadyrank.studies.judges.tables import judges_json
 from steadyrank.studies.plan.tables import plan_json
@@ -181,6 +182,25 @@ def _compare(data: Data, **options: Any) -> Any:
     return sr.compare(data.scores, **{**common, **options})
 
 
+def _leaderboard(scores: sr.Scores) -> sr.Leaderboard:
+    """A table with topics for datasets, in seven types."""
+    return sr.Leaderboard(
+        runs=scores.runs,
+        datasets=scores.topics,
+        values=scores.matrix("AP"),
+        types=[str(int(topic) % 7) for topic in scores.topics],
+    )
+
+
+def _collections(scores: sr.Scores) -> dict[str, sr.Scores]:
+    """The topics as those of three collections."""
+    groups: dict[str, list[str]] = {}
+    for topic in scores.topics:
+        groups.setdefault(f"c{int(topic) % 3}", []).append(topic)
+    plain = dataclasses.replace(scores, run_info={})
+    return {name: plain.select(topics=topics) for name, topics in groups.items()}
+
+
 def _report(data: Data, **options: Any) -> Any:
     few = [run for run in data.scores.runs if run.endswith("s1")]
     scores = dataclasses.replace(data.scores.select(runs=few, measures="AP"), run_info={})
@@ -291,6 +311,33 @@ CASES: dict[str, Case] = {
         call=lambda data, **options: sr.discriminative_power(data.scores, n_samples=300, **options),
         listed=False,
     ),
+    **{
+        f"datasets, {what}": Case(
+            study="datasets",
+            told=datasets_json,
+            listed=False,
+            cuts={
+                **PAIRS,
+                "stats.pairs.max_t.VALUES_AT_ONCE": 50,
+                "stats.datasets.flips.VALUES_AT_ONCE": 50,
+                "stats.datasets.flips.PAIRS_AT_ONCE": 3,
+            },
+            call=functools.partial(
+                lambda data, made, settings, **options: sr.datasets(
+                    made(data.scores), n_samples=600, rng=3, **settings, **options
+                ),
+                made=made,
+                settings=settings,
+            ),
+        )
+        for what, made, settings in (
+            ("gaps", _leaderboard, {"gaps": "pairwise"}),
+            ("types", _leaderboard, {"drawn": "types"}),
+            ("mean of types", _leaderboard, {"aggregate": "mean-of-types", "gaps": "zero"}),
+            ("Borda", _leaderboard, {"aggregate": "borda", "gaps": "zero"}),
+            ("topics", _collections, {"drawn": "topics", "measure": "AP"}),
+        )
+    },
     "audit_tests": Case(
         study="audit_tests",
         told=told_fields,
@@ -529,6 +576,7 @@ NO_STUDY = {
             "as_scores",
             "join_scores",
             "qrels_from_dict",
+            "read_leaderboard",
             "read_qrels",
             "read_run",
             "read_runs",

@@ -18,6 +18,7 @@ from scipy import special
 from bench.levels.null_data import MARGIN
 from steadyrank.stats.anova.balanced import anova
 from steadyrank.stats.anova.unbalanced import type_three
+from steadyrank.stats.datasets.friedman import friedman
 from steadyrank.stats.instances.batches import (
     means_and_errors,
     nested_pvalues,
@@ -225,6 +226,12 @@ def tukey_range(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.nd
 
 def run_f(scores: np.ndarray, levels: Sequence[float], seed: int) -> np.ndarray:
     return below(Layout.of(scores).f_pvalues(), levels)
+
+
+@one_by_one
+def friedman_of_runs(scores: np.ndarray, seed: int) -> float:
+    """Friedman's test of all runs."""
+    return friedman(scores).pvalue
 
 
 @one_by_one

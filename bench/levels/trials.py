@@ -300,6 +300,13 @@ FAMILY = Section(
             data=FAMILIES,
             exact=("normal",),
         ),
+        LevelTest(
+            name="Friedman",
+            offered=("Friedman.pvalue",),
+            cost=20,
+            rejects=run.friedman_of_runs,
+            data=FAMILIES,
+        ),
     ),
 )
 

@@ -33,6 +33,10 @@ _HOMES = {
     "as_qrels": "data.interop.objects",
     "audit_tests": "studies.compare.audit",
     "compare": "studies.compare.study",
+    "DatasetsResult": "studies.datasets.result",
+    "Leaderboard": "data.leaderboard",
+    "datasets": "studies.datasets.study",
+    "read_leaderboard": "data.read.leaderboards",
     "InstancesResult": "studies.instances.study",
     "InstancesTable": "studies.instances.study",
     "instances": "studies.instances.study",
@@ -106,6 +110,7 @@ __all__ = [
     "CompareResult",
     "CompareTable",
     "ComponentsResult",
+    "DatasetsResult",
     "DiscriminativePower",
     "FormatError",
     "GridResult",
@@ -115,6 +120,7 @@ __all__ = [
     "InstancesTable",
     "Interval",
     "JudgesResult",
+    "Leaderboard",
     "MachineError",
     "Measure",
     "PlanResult",
@@ -149,6 +155,7 @@ __all__ = [
     "compare",
     "components",
     "correlations",
+    "datasets",
     "discriminative_power",
     "evaluate",
     "grid",
@@ -163,6 +170,7 @@ __all__ = [
     "pools",
     "qrels_from_dict",
     "rbo",
+    "read_leaderboard",
     "read_qrels",
     "read_run",
     "read_runs",
@@ -213,7 +221,9 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from steadyrank.data.interop.datasets import read_topics
     from steadyrank.data.interop.objects import as_qrels, as_run, as_scores
+    from steadyrank.data.leaderboard import Leaderboard
     from steadyrank.data.qrels import Qrels, qrels_from_dict
+    from steadyrank.data.read.leaderboards import read_leaderboard
     from steadyrank.data.read.qrels import read_qrels
     from steadyrank.data.read.runs import read_run, read_runs
     from steadyrank.data.read.score_files import read_scores, write_scores
@@ -259,6 +269,8 @@ if TYPE_CHECKING:
     from steadyrank.studies.compare.result import CompareResult, CompareTable
     from steadyrank.studies.compare.study import compare
     from steadyrank.studies.components.study import ComponentsResult, components
+    from steadyrank.studies.datasets.result import DatasetsResult
+    from steadyrank.studies.datasets.study import datasets
     from steadyrank.studies.instances.planning import InstancePlan, plan_instances
     from steadyrank.studies.instances.study import InstancesResult, InstancesTable, instances
     from steadyrank.studies.judges.result import JudgesResult

@@ -18,6 +18,9 @@ READING = {
     "--run-info",
     "--team-from",
     "--system-from",
+    "--collection",
+    "--datasets",
+    "--subset",
 }
 OUTPUT = {"--format", "-o", "--seed", "--jobs", "--scheduler", "--quiet", "--version", "--help"}
 OUTPUT |= {"--digits", "--plot"}

@@ -193,6 +193,7 @@ RUNS = {
     "agree": f"{SCORES} --topic-sizes 5,10 --system-sizes 5,10 --samples {SAMPLES}",
     "components": f"{SCORES} -m AP --run-info keys.csv --factors stemmer,model",
     "instances": f"{SCORES} -m AP --run-info keys.csv --a one --b two",
+    "datasets": "leaderboard.csv",
     "plan": f"{SCORES} -m AP --minimum-difference 0.1 --systems 5",
     "pools": f"{DATA} --run-info track/run-info.csv -m AP --trials 2",
     "stability": f"{SCORES} -m AP --run-info keys.csv",
@@ -222,6 +223,7 @@ BY_DATA = {
     "variance_interval",
     "mean_squares",
     "pvalue_error",
+    "types",
     "factor_variance",
     "n_samples",
     "left_out",
@@ -258,6 +260,8 @@ def key_data(folder):
         for i, run in enumerate(scores.runs)
     ]
     (folder / "keys.csv").write_text("run,system,stemmer,model\n" + "\n".join(info) + "\n")
+    table = "model,task,type,score\na,x,R,.5\na,y,S,.4\na,z,S,.3\nb,x,R,.3\nb,y,S,.4\n"
+    (folder / "leaderboard.csv").write_text(table + "c,x,R,.1\nc,y,S,.2\nc,z,S,.3\n")
     texts = ["the rivers of France", "a river bank", "banks of old France", "loans and banks"] * 5
     documents = [json.dumps({"id": f"d{i}", "title": "", "text": t}) for i, t in enumerate(texts)]
     (folder / "docs.jsonl").write_text("\n".join(documents) + "\n")

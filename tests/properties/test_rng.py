@@ -104,6 +104,11 @@ def _track(rng: Any, _: Path) -> Any:
 
 
 @functools.cache
+def _table() -> sr.Leaderboard:
+    scores = complete(small_data().scores)
+    return sr.Leaderboard(runs=scores.runs, datasets=scores.topics, values=scores.matrix("AP"))
+
+
 def _truth() -> Any:
     return sr.simulated_track(**TRACK).truth
 
@@ -117,6 +122,7 @@ CALLS: dict[str, Call] = {
     "audit_tests": _on_scores("audit_tests", measure="AP", n_trials=10),
     "compare": _on_scores("compare", measure="AP", by="run", test="randomization", n_samples=99),
     "discriminative_power": _on_scores("discriminative_power", n_samples=50),
+    "datasets": lambda rng, _: sr.datasets(_table(), n_samples=200, rng=rng),
     "equivalence_intervals": lambda rng, _: papers.equivalence_intervals([10, 20], rng=rng),
     "error_rates": lambda rng, _: papers.error_rates(
         3,

@@ -55,6 +55,7 @@ PASSED_ON = {
     "BinaryPairs.pvalue_adjusted",
     "CompareResult.pvalue",
     "CompareResult.pvalue_adjusted",
+    "DatasetsResult.pvalue_adjusted",
     "DiscriminativePower.pvalues",
     "InstancesResult.pvalue",
     "MethodPvalues.pvalues",

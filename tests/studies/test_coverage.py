@@ -99,6 +99,7 @@ SHOWN: tuple[tuple[str, ...], ...] = (
         "--difference",
         "0.1",
     ),
+    ("datasets", "{data}/leaderboard.csv", "--a", "r0", "--b", "r1"),
     ("plan", *TRACK, *THREE, *DEMANDS),
     ("plan", *TRACK, *THREE, *DEMANDS, "--topics", "50"),
     (
@@ -145,6 +146,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     people = [line for line in lines if int(line.split()[0]) % 2]
     (folder / "people.txt").write_text("".join(people))
     rows = [f"team{t}-s{c},team{t},{c}" for t in range(1, 6) for c in range(1, 4)]
+    table = [f"r{i},{'' if i == 3 else 0.1},0.2{i},0.{i}3,0.1{i},0.{i}" for i in range(5)]
+    (folder / "leaderboard.csv").write_text("\n".join(["run,a,b,c,d,e", *table]) + "\n")
     (folder / "copies.csv").write_text("\n".join(["run,system,copy", *rows]) + "\n")
     return folder
 

@@ -18,13 +18,21 @@ from steadyrank.cli.options import (
     number_option,
     output_options,
     pool_depth_option,
+    reading_option,
     samples_option,
     store_option,
     together,
 )
 from steadyrank.cli.output import Output, bars, check_folders, emit, tell, tell_if_compiling
+from steadyrank.errors import InputError
 
 report_options = together(
+    reading_option(
+        "--datasets",
+        metavar="TABLE",
+        type=click.Path(exists=True),
+        help="Report on a leaderboard instead: scores of runs on several datasets.",
+    ),
     click.option(
         "--out",
         metavar="FILE",
@@ -76,21 +84,22 @@ def command(
     out: str,
     judge_files: tuple[str, ...],
     seed: int,
+    datasets: str | None,
     **options: Any,
 ) -> None:
     """Run every study that the data support, and write one page about all of them.
 
-    Takes QRELS RUN... or scores. The first measure ranks the runs. The page needs no network
-    and says of every study that it leaves out what would make it possible. What was found is
-    also printed, the most interesting first.
+    Takes QRELS RUN... or scores, or --datasets TABLE for a leaderboard. The first measure
+    ranks the runs. The page needs no network and says of every study that it leaves out what
+    would make it possible. What was found is also printed, the most interesting first.
     """
     check_folders(out)
-    sources = _sources(inputs)
+    sources = _sources(inputs, datasets)
     with bars(output.quiet) as progress:
         from steadyrank.reporting.run import report, report_text
         from steadyrank.studies.simulate.sampler_kernels import sample_cells
 
-        tell_if_compiling(output.quiet, None if inputs.scores_files else sample_cells)
+        tell_if_compiling(output.quiet, None if datasets or inputs.scores_files else sample_cells)
         result = report(
             **sources,
             judges=named_files("--judge", judge_files),
@@ -106,8 +115,12 @@ def command(
     emit(report_text(result, output.format), output.path)
 
 
-def _sources(inputs: Inputs) -> dict[str, Any]:
-    """Runs and qrels, or scores, and the names of measures."""
+def _sources(inputs: Inputs, datasets: str | None) -> dict[str, Any]:
+    """Runs and qrels, or scores, and the names of measures; or a table of datasets."""
+    if datasets is not None:
+        if inputs.files or inputs.has_scores:
+            raise InputError("give either --datasets TABLE or QRELS RUN... or scores, not both")
+        return {"datasets": datasets}
     files = score_files(inputs)
     if files is None:
         qrels, runs = qrels_and_runs(inputs.files, "two RUNs")

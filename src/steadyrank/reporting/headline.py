@@ -19,6 +19,7 @@ from steadyrank.measures.check import CheckResult
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.run_means import SAME_MEAN, adjusted_means
 from steadyrank.studies.compare.result import CORRECTIONS, CompareResult
+from steadyrank.studies.datasets.sentences import answer as dataset_sentences
 from steadyrank.studies.instances.section import systems_words
 from steadyrank.studies.instances.study import InstancesTable
 from steadyrank.studies.simulate.section import documents_share
@@ -302,6 +303,8 @@ def files_words(result: CheckResult | None) -> str:
 
 def lead_sentences(results: Mapping[str, Any]) -> tuple[str, ...]:
     """The answer of a report, the most important sentence first; systems before single runs."""
+    if "datasets" in results:
+        return tuple(dataset_sentences(results["datasets"]))
     main: CompareResult = results["compare"][0]
     scores: Scores = results["evaluate"]
     table: InstancesTable | None = results.get("instances")

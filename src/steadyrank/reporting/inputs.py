@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.order import scores_in_order
+from steadyrank.data.read.leaderboards import read_leaderboard
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import describe_scores
 from steadyrank.data.read.score_files import read_scores
@@ -35,12 +36,17 @@ def read_material(
     qrels: Any,
     *,
     scores: Any = None,
+    datasets: Any = None,
     measures: Sequence[str] = (),
     judges: Mapping[str, Any] = MappingProxyType({}),
     settings: Settings,
     machine: Machine,
 ) -> Material:
     """Read all there is, evaluate and check it; refuse what no report can be about."""
+    if datasets is not None:
+        if not runs is qrels is scores is None:
+            raise InputError("give either a table of datasets or runs and qrels or scores")
+        return _from_leaderboard(datasets, settings)
     if scores is not None:
         if runs is not None or qrels is not None:
             raise InputError("give either runs and qrels or scores, not both")
@@ -148,6 +154,26 @@ def _from_scores(
         files=_hashed(files, settings),
         warnings=tuple(warned),
     )
+
+
+def _from_leaderboard(table: Any, settings: Settings) -> Material:
+    """A table of scores by dataset; its files are known where it was read from some."""
+    sources = table if isinstance(table, (list, tuple)) else [table]
+    paths = [Path(source) for source in sources if isinstance(source, (str, os.PathLike))]
+    with kept_warnings() as odd:
+        leaderboard = read_leaderboard(table).in_order()
+    files = [file for path in paths for file in _files_in(path)]
+    return Material(
+        scores=leaderboard.as_scores(),
+        settings=settings,
+        leaderboard=leaderboard,
+        files=_hashed([("scores by dataset", file) for file in files], settings),
+        warnings=tuple(odd),
+    )
+
+
+def _files_in(path: Path) -> list[Path]:
+    return sorted(path.rglob("*.json")) if path.is_dir() else [path]
 
 
 def _check_size(scores: Scores) -> None:

@@ -51,7 +51,7 @@ def make_page(
     planned: ReportPlan, findings: Findings, *, title: str, command: str, machine: Machine
 ) -> Page:
     """The page of what was found."""
-    scores, seed = findings.material.scores, findings.material.settings.seed
+    material, scores = findings.material, findings.material.scores
     studies = studies_by_place()
     before = combined(findings.results)
     progress = machine.progress("sections")
@@ -64,9 +64,9 @@ def make_page(
         title=title,
         subtitle=(
             f"{counted(len(scores.runs), 'run', form=',')}, "
-            f"{counted(len(scores.topics), 'topic', form=',')}, "
+            f"{counted(len(scores.topics), material.unit, form=',')}, "
             f"{counted(len(scores.measures), 'measure', form=',')}; "
-            f"steadyrank {__version__}, seed {seed}"
+            f"steadyrank {__version__}, seed {material.settings.seed}"
         ),
         lead=lead_sentences(findings.results),
         sections=tuple(sections),

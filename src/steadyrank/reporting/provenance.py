@@ -69,7 +69,7 @@ def _settings_table(material: Material, plan: ReportPlan) -> Table:
     settings: dict[str, Any] = {
         "measures": ", ".join(material.scores.measures),
         "runs": len(material.scores.runs),
-        "topics": len(material.scores.topics),
+        f"{material.unit}s": len(material.scores.topics),
         "budget": duration(plan.budget),
         **{key.replace("_", " "): value for key, value in material.settings.flat().items()},
     }
@@ -98,6 +98,7 @@ def library_call(
     qrels: Any,
     *,
     scores: Any,
+    datasets: Any = None,
     measures: Sequence[str],
     judges: Mapping[str, Any] | None = None,
     budget: str | float,
@@ -110,9 +111,10 @@ def library_call(
     ...              n_samples=None, settings=Settings(seed=1))
     "steadyrank.report('runs/', 'qrels.txt', measures=['AP'], budget='5m', rng=1)"
     """
-    given = [_source(runs, "runs"), _source(qrels, "qrels")] if scores is None else []
-    if scores is not None:
-        given.append(f"scores={_source(scores, 'scores')}")
+    tables = {"scores": scores, "datasets": datasets}
+    given = [f"{key}={_source(t, key)}" for key, t in tables.items() if t is not None]
+    if not given:
+        given = [_source(runs, "runs"), _source(qrels, "qrels")]
     if judges:
         given.append(f"judges={_source(judges, 'judges')}")
     options: dict[str, Any] = {}

@@ -75,6 +75,7 @@ def report(
     qrels: Any = None,
     *,
     scores: Scores | PathLike | Sequence[PathLike] | Mapping[str, PathLike] | None = None,
+    datasets: Any = None,
     out: PathLike = "report.html",
     measures: str | Sequence[str] = (),
     judges: Mapping[str, Any] | None = None,
@@ -115,6 +116,8 @@ def report(
     scores : Scores or paths, optional
         Instead: a `Scores`, a file, several to join, or one wide file per measure, `{"AP":
         "ap.csv"}`.
+    datasets : path, DataFrame or Leaderboard, optional
+        Instead: scores of runs on several datasets, as `datasets` takes them.
     out : path
         The page.
     measures : str or sequence of str
@@ -199,6 +202,7 @@ def report(
         runs,
         qrels,
         scores=scores,
+        datasets=datasets,
         measures=named,
         judges=judges,
         budget=budget,
@@ -209,6 +213,7 @@ def report(
         to_read,
         qrels,
         scores=scores,
+        datasets=datasets,
         measures=named,
         judges=judges or {},
         settings=settings,

@@ -28,7 +28,9 @@ MOST_SETTLED = 25
 
 
 def combined(results: Mapping[str, Any]) -> dict[str, Body]:
-    """By the study in whose section it stands first."""
+    """By the study in whose section it stands first; nothing where runs were not compared."""
+    if "compare" not in results:
+        return {}
     compared: CompareResult = results["compare"][0]
     topics: TopicsResult | None = results.get("topics")
     settling = settling_words(results)

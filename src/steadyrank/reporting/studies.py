@@ -19,11 +19,26 @@ from steadyrank.studies.part import Findings, Job, Shape
 from steadyrank.studies.pools.section import teams_of
 from steadyrank.studies.registry import studies_by_turn
 
+ANSWERS = ("compare", "datasets")
+"""Studies without which a page has no answer to lead with."""
+
 
 def why_not(material: Material) -> dict[str, str]:
     """Of each study that the data do not support, what it lacks."""
-    reasons = {study.name: study.part.why_not(material) for study in registry.STUDIES}
+    works_on = f"{material.unit}s"
+    reasons = {
+        study.name: study.part.why_not(material)
+        if study.part.works_on == works_on
+        else _other_scores(study.part.works_on)
+        for study in registry.STUDIES
+    }
     return {study: reason for study, reason in reasons.items() if reason}
+
+
+def _other_scores(works_on: str) -> str:
+    if works_on == "topics":
+        return "needs scores by topic; a table of scores by dataset was given"
+    return "needs scores on several datasets: give a table of them with --datasets FILE"
 
 
 def shape_of(material: Material) -> Shape:
@@ -44,13 +59,16 @@ def run_studies(
     material: Material, planned: ReportPlan, why_not: Mapping[str, str], machine: Machine
 ) -> Findings:
     """Run what was planned; keep results, reasons and warnings apart."""
-    results: dict[str, Any] = {"evaluate": material.scores}
+    results: dict[str, Any] = {}
+    if material.leaderboard is None:
+        results["evaluate"] = material.scores
     if material.check is not None:
         results["check"] = material.check
     reasons = dict(why_not) | {
         name: study.why_not for name, study in planned.studies.items() if study.why_not
     }
-    warned: dict[str, tuple[str, ...]] = {"evaluate": material.warnings}
+    first = "evaluate" if material.leaderboard is None else "datasets"
+    warned: dict[str, tuple[str, ...]] = {first: material.warnings}
     known = set(material.warnings)
     for study in studies_by_turn():
         name, run = study.name, study.part.run
@@ -62,11 +80,11 @@ def run_studies(
             try:
                 results[name] = run(job)
             except InputError as error:
-                # Without a comparison there is no answer to lead with.
-                if name == "compare" or _is_of_the_user(error, machine):
+                if name in ANSWERS or _is_of_the_user(error, machine):
                     raise
                 reasons[name] = str(error)
-        warned[name] = tuple(warning for warning in raised if warning not in known)
+        own = tuple(warning for warning in raised if warning not in known)
+        warned[name] = (*warned.get(name, ()), *own)
     return Findings(material=material, results=results, why_not=reasons, warnings=warned)
 
 

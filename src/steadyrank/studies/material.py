@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.run_files import Reading
 from steadyrank.data.runs import Runs
@@ -100,9 +101,16 @@ class Material:
     """Other judges, each with its scores by the first measure."""
     judge_qrels: Mapping[str, Qrels] = field(default_factory=dict)
     """Their judgments, where they are known."""
+    leaderboard: Leaderboard | None = None
+    """Scores by dataset, where these were given; `scores` then has datasets for topics."""
     files: tuple[SourceFile, ...] = ()
     warnings: tuple[str, ...] = field(default=())
     """What was odd about the data, in sentences."""
+
+    @property
+    def unit(self) -> str:
+        """What the scores are by: "topic", or "dataset"."""
+        return "topic" if self.leaderboard is None else "dataset"
 
     @property
     def measure(self) -> str:

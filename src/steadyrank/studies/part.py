@@ -138,3 +138,5 @@ class Part:
     why_not: Callable[[Material], str] = lambda material: ""
     """What the data lack for it, in words; nothing where they suffice."""
     cost: Callable[[Shape], Cost] = lambda shape: Cost(fixed=0.0)
+    works_on: str = "topics"
+    """What the scores that it takes are by: topics of one collection, or "datasets"."""

@@ -1,0 +1,195 @@
+"""`steadyrank datasets`: would other datasets change the leaderboard?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from steadyrank.cli.command import ReadingOption, subcommand
+from steadyrank.cli.inputs import split_assignment
+from steadyrank.cli.options import (
+    STRICTLY_BETWEEN_0_AND_1,
+    alpha_option,
+    check_level,
+    choice_option,
+    count_option,
+    digits_option,
+    measures_option,
+    missing_options,
+    once,
+    output_options,
+    plot_option,
+    reading_option,
+    run_options,
+    ties_option,
+    together,
+)
+from steadyrank.cli.output import (
+    Output,
+    draw,
+    emit,
+    progress_bar,
+    tell_if_compiling,
+    terminal_looks,
+)
+from steadyrank.errors import InputError
+
+READING = (
+    "missing",
+    "no_relevant",
+    "ties",
+    "name_from",
+    "duplicates",
+    "run_info",
+    "team_from",
+    "system_from",
+)
+
+table_options = together(
+    click.argument("tables", type=click.Path(), nargs=-1, metavar="[TABLE... | MTEB_FOLDER]"),
+    reading_option(
+        "--collection",
+        "collections",
+        metavar="NAME=QRELS,RUNS",
+        multiple=True,
+        help="Evaluate the runs of a collection, systems matched by name; repeat for each.",
+    ),
+    once(
+        "--datasets",
+        "types",
+        cls=ReadingOption,
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False),
+        help="Read the types of datasets from a CSV with columns dataset and type.",
+    ),
+    reading_option(
+        "--subset",
+        "subsets",
+        metavar="NAME",
+        multiple=True,
+        help="Take this subset of an MTEB task; repeat for more [default: those that all models "
+        "have].",
+    ),
+    missing_options,
+    ties_option,
+    run_options,
+    measures_option,
+)
+
+study_options = together(
+    choice_option(
+        "--aggregate",
+        ["mean", "mean-of-types", "borda", "wins"],
+        "Rank runs by this aggregate over datasets.",
+        default="mean",
+    ),
+    choice_option(
+        "--drawn",
+        ["datasets", "types", "topics", "both"],
+        "Resample datasets, whole types of them, topics, or datasets and topics.",
+        default="datasets",
+    ),
+    choice_option(
+        "--gaps",
+        ["complete", "pairwise", "zero"],
+        "Take the datasets that every run has, compare pairs on those that both have, or count an "
+        "absent score as nothing.",
+        default="complete",
+    ),
+    click.option("--a", metavar="RUN", help="Look at this run in depth [default: the best]."),
+    click.option("--b", metavar="RUN", help="Compare it with this one [default: the second]."),
+    click.option(
+        "--rope",
+        type=float,
+        metavar="X",
+        help="Count differences up to X as practically none [default: 0.01, or 1 in percent].",
+    ),
+    alpha_option(type=STRICTLY_BETWEEN_0_AND_1),
+    count_option("--samples", "n_samples", 10_000, "Draw this many sign patterns."),
+)
+
+
+@subcommand("datasets")
+@table_options
+@study_options
+@plot_option("the ranks")
+@digits_option
+@output_options
+def command(
+    tables: tuple[str, ...],
+    collections: tuple[str, ...],
+    measures: tuple[str, ...],
+    output: Output,
+    digits: int,
+    seed: int,
+    jobs: int | None,
+    scheduler: str | None,
+    alpha: float,
+    **options: Any,
+) -> None:
+    """Say how far a leaderboard over several datasets can be trusted.
+
+    Takes tables of scores (long: run or model, dataset or task, value or score, and where
+    there are any type and topic; wide: first column the runs), a folder of MTEB results, or
+    collections. The ranks hold for all runs at once, and say what other datasets of this
+    kind would be likely to show.
+    """
+    check_level("--alpha", alpha)
+    tell_if_compiling(output.quiet)
+    reading = {name: options.pop(name) for name in READING}
+    from steadyrank.studies.datasets.study import datasets
+    from steadyrank.studies.datasets.tables import datasets_text
+
+    source: Any = _sources(tables, collections)
+    if collections:
+        source = _evaluated(source, measures, reading, output.quiet, jobs, scheduler)
+    result = datasets(source, alpha=alpha, jobs=jobs, rng=seed, **options)
+    emit(datasets_text(result, output.format, digits=digits, **terminal_looks(output)), output.path)
+    draw(result, output)
+
+
+def _sources(tables: tuple[str, ...], collections: tuple[str, ...]) -> Any:
+    """Tables, or the files of each collection by its name."""
+    if bool(tables) == bool(collections):
+        raise InputError("give either TABLE... or --collection NAME=QRELS,RUNS for each collection")
+    if tables:
+        return list(tables)
+    files: dict[str, list[str]] = {}
+    for given in collections:
+        name, paths = split_assignment(given)
+        parts = [] if paths is None else [part for part in paths.split(",") if part]
+        if len(parts) < 2 or not name:
+            raise InputError(f"--collection {given}: write NAME=QRELS,RUNS")
+        if name in files:
+            raise InputError(f"two collections are named {name!r}")
+        files[name] = parts
+    return files
+
+
+def _evaluated(
+    files: dict[str, list[str]],
+    measures: tuple[str, ...],
+    reading: dict[str, Any],
+    quiet: bool,
+    jobs: int | None,
+    scheduler: str | None,
+) -> Any:
+    """The scores of every collection by one measure."""
+    if len(measures) > 1:
+        raise InputError(f"datasets ranks runs by one measure, got {', '.join(measures)}")
+    from steadyrank.measures.evaluate import evaluate
+
+    scores = {}
+    for name, (qrels, *runs) in files.items():
+        with progress_bar(f"runs of {name}", quiet) as progress:
+            scores[name] = evaluate(
+                runs,
+                qrels,
+                measures or ("nDCG@10",),
+                progress=progress,
+                jobs=jobs,
+                scheduler=scheduler,
+                **reading,
+            )
+    return scores

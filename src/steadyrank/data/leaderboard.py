@@ -1,0 +1,168 @@
+"""`Leaderboard`: one number for every run and dataset, and what is known about the datasets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from steadyrank.data.order import order_by_name, scores_in_order
+from steadyrank.data.scores import Scores, mean_of_present
+from steadyrank.errors import InputError, unknown_name
+
+LARGEST_SCORE = 1e100
+"""Squares of larger ones would be infinite."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Leaderboard:
+    """A table `values[run, dataset]`; NaN where there is no score.
+
+    Parameters
+    ----------
+    runs, datasets : sequences of str
+        Names down and across.
+    values : array, [run, dataset]
+    types : sequence of str, optional
+        The type of each dataset, such as Retrieval or STS; empty where nothing is known.
+    topic_scores : mapping, optional
+        Of datasets whose topics are known, the scores [run, topic] behind the column, NaN where
+        missing.
+    """
+
+    runs: tuple[str, ...]
+    datasets: tuple[str, ...]
+    values: np.ndarray
+    types: tuple[str, ...] = ()
+    topic_scores: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for what in ("runs", "datasets"):
+            names = tuple(str(name) for name in getattr(self, what))
+            object.__setattr__(self, what, names)
+            if len(set(names)) < len(names):
+                twice = Counter(names).most_common(1)[0][0]
+                raise InputError(f"two {what} are named {twice!r}")
+        values = np.array(self.values, np.float64, order="C")
+        if values.shape != (len(self.runs), len(self.datasets)):
+            raise InputError(
+                f"values of shape {values.shape} do not fit {len(self.runs)} runs and "
+                f"{len(self.datasets)} datasets"
+            )
+        if (np.abs(values) > LARGEST_SCORE).any():
+            raise InputError(
+                f"a score is beyond ±{LARGEST_SCORE:g}: are these scores of a measure?"
+            )
+        values.flags.writeable = False
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "types", tuple(str(kind) for kind in self.types))
+        if self.types and len(self.types) != len(self.datasets):
+            raise InputError(f"{len(self.types)} types for {len(self.datasets)} datasets")
+
+    def __repr__(self) -> str:
+        missing = int(np.isnan(self.values).sum())
+        note = f", {missing} missing" if missing else ""
+        return f"<Leaderboard: {len(self.runs)} runs × {len(self.datasets)} datasets{note}>"
+
+    @property
+    def has_topics(self) -> bool:
+        """Whether the scores of topics are known for every dataset."""
+        return bool(self.datasets) and all(name in self.topic_scores for name in self.datasets)
+
+    def take(
+        self, *, runs: Sequence[int] | None = None, datasets: Sequence[int] | None = None
+    ) -> Leaderboard:
+        """The rows and columns at these places, in their order."""
+        rows = np.arange(len(self.runs)) if runs is None else np.asarray(runs, int)
+        columns = np.arange(len(self.datasets)) if datasets is None else np.asarray(datasets, int)
+        kept = {self.datasets[k] for k in columns}
+        return Leaderboard(
+            runs=tuple(self.runs[i] for i in rows),
+            datasets=tuple(self.datasets[k] for k in columns),
+            values=self.values[np.ix_(rows, columns)],
+            types=tuple(self.types[k] for k in columns) if self.types else (),
+            topic_scores={
+                name: scores[rows] for name, scores in self.topic_scores.items() if name in kept
+            },
+        )
+
+    def with_types(self, types: Mapping[str, str]) -> Leaderboard:
+        """The same table with the type of each dataset, by name."""
+        lacking = [name for name in self.datasets if name not in types]
+        if len(lacking) == len(self.datasets) and lacking:
+            raise unknown_name("dataset in the types", lacking[0], types)
+        if lacking:
+            raise InputError(f"no type is given for dataset {lacking[0]!r}: add its row")
+        return Leaderboard(
+            runs=self.runs,
+            datasets=self.datasets,
+            values=self.values,
+            types=tuple(types[name] for name in self.datasets),
+            topic_scores=self.topic_scores,
+        )
+
+    def in_order(self) -> Leaderboard:
+        """Runs and datasets by name: their order in the files changes no number."""
+        rows, columns = order_by_name(self.runs), order_by_name(self.datasets)
+        return self.take(runs=rows.tolist(), datasets=columns.tolist())
+
+    def as_scores(self, measure: str = "score") -> Scores:
+        """The same numbers with datasets in the place of topics."""
+        return Scores(
+            measures=(measure,),
+            runs=self.runs,
+            topics=self.datasets,
+            values=self.values[np.newaxis],
+        )
+
+
+def leaderboard_from_collections(
+    collections: Mapping[str, Scores], *, measure: str | None = None
+) -> Leaderboard:
+    """A table of means from the scores of several collections, runs matched by name.
+
+    By the column `system` of `run_info` where a collection has one. A run that a collection lacks
+    has no score there.
+
+    Parameters
+    ----------
+    collections : mapping of Scores
+        By the names of the collections.
+    measure : str, optional
+        Needed where there are several.
+    """
+    if not collections:
+        raise InputError("no collections were named")
+    matrices = {
+        name: scores_in_order(scores).matrix(measure) for name, scores in collections.items()
+    }
+    names = {name: _system_names(name, scores) for name, scores in collections.items()}
+    runs = tuple(dict.fromkeys(run for column in names.values() for run in column))
+    topic_scores = {}
+    for name, matrix in matrices.items():
+        place = {run: i for i, run in enumerate(names[name])}
+        scores = np.full((len(runs), matrix.shape[1]), np.nan)
+        for row, run in enumerate(runs):
+            if run in place:
+                scores[row] = matrix[place[run]]
+        topic_scores[str(name)] = scores
+    return Leaderboard(
+        runs=runs,
+        datasets=tuple(topic_scores),
+        values=np.stack([mean_of_present(scores) for scores in topic_scores.values()], axis=1),
+        topic_scores=topic_scores,
+    )
+
+
+def _system_names(collection: str, scores: Scores) -> tuple[str, ...]:
+    """What matches the runs of a collection with those of others."""
+    names = scores.run_info.get("system", scores.runs)
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise InputError(
+            f"two runs of {collection} are system {twice!r}: match runs by another part of their "
+            "names with system_from="
+        )
+    return tuple(names)

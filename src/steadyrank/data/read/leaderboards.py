@@ -1,0 +1,351 @@
+"""Leaderboards in files and frames: scores of runs on datasets, long or wide.
+
+For whoever has the table of a paper or of a public leaderboard: CSV, Parquet or a pandas frame. A
+column that is itself an average of the others is left out, and what two rows say differently is
+refused.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.interop.frames import pick_column, read_parquet
+from steadyrank.data.leaderboard import Leaderboard, leaderboard_from_collections
+from steadyrank.data.order import places_by_name
+from steadyrank.data.read.csv_cells import armed, as_written, read_csv
+from steadyrank.data.read.mteb_results import read_mteb_results
+from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
+from steadyrank.data.scores import Scores, mean_of_present
+from steadyrank.errors import FormatError, InputError, SteadyrankWarning
+from steadyrank.words import counted, some
+
+RUN_COLUMNS = ("run", "model", "model_name", "system", "method", "name")
+DATASET_COLUMNS = ("dataset", "task", "task_name", "collection", "benchmark")
+VALUE_COLUMNS = ("value", "score", "main_score")
+TYPE_COLUMNS = ("type", "task_type", "category")
+TOPIC_COLUMNS = ("topic", "qid", "query_id", "q_id")
+
+_AVERAGE = re.compile(
+    r"(avg|average|mean|overall|total|rank|borda|#)\b.*|.*\b(avg|average|mean)", re.IGNORECASE
+)
+_MISSING = {"", "nan", "na", "n/a", "null", "none", "-", "–", "—"}
+_SHARE, _PERCENT = 1.0, 10.0
+"""Datasets whose scores stay below the first, or exceed the second, are on different scales."""
+
+Cells = list[tuple[str, str, str, str, float]]
+"""Run, dataset, type, topic and value of each row of a long table."""
+
+
+def read_leaderboard(
+    source: Any,
+    *,
+    types: PathLike | Mapping[str, str] | None = None,
+    measure: str | None = None,
+    subsets: Sequence[str] = (),
+) -> Leaderboard:
+    """Read scores of runs on datasets.
+
+    Parameters
+    ----------
+    source : path, sequence of paths, pandas.DataFrame, Leaderboard or mapping of Scores
+        A file or frame is long (columns run or model, dataset or task, value or score, and where
+        there are any type and topic) or wide (first column the runs, one column per dataset).
+        Several files are joined. A folder is read as a folder of MTEB results. A mapping gives the
+        scores by topic of each collection.
+    types : path or mapping, optional
+        The type of each dataset: a CSV with columns dataset and type.
+    measure : str, optional
+        Which one of the scores of collections, where they have several.
+    subsets : sequence of str
+        Of a folder of MTEB results, the subsets of a task that count [default: those that every
+        model has].
+    """
+    table = _read(source, measure=measure, subsets=subsets)
+    if not table.datasets or not table.runs:
+        raise InputError("the table has no scores")
+    if types is not None:
+        named = types if isinstance(types, Mapping) else read_types(types)
+        table = table.with_types({str(name): str(kind) for name, kind in named.items()})
+    table = _without_empty(table)
+    _warn_of_scales(table)
+    return table
+
+
+def _read(source: Any, *, measure: str | None, subsets: Sequence[str]) -> Leaderboard:
+    if isinstance(source, Leaderboard):
+        return source
+    if isinstance(source, Mapping):
+        return _from_mapping(source, measure)
+    if hasattr(source, "columns") and hasattr(source, "itertuples"):
+        return _from_frame(source)
+    if isinstance(source, (list, tuple)):
+        if not source:
+            raise InputError("no table was named")
+        parts = [_read(one, measure=measure, subsets=subsets) for one in source]
+        return parts[0] if len(parts) == 1 else _joined(parts)
+    path = Path(source)
+    if path.is_dir():
+        return read_mteb_results(path, subsets=subsets)
+    with open_bytes(path) as stream:
+        kind = kind_of(stream)
+    if kind == "parquet":
+        return _from_frame(read_parquet(path).to_pandas(), str(path))
+    return _read_csv(path)
+
+
+def _from_mapping(source: Mapping[Any, Any], measure: str | None) -> Leaderboard:
+    if not all(isinstance(scores, Scores) for scores in source.values()):
+        raise InputError("a mapping gives the Scores of each collection by its name")
+    return leaderboard_from_collections(source, measure=measure)
+
+
+def _read_csv(path: Path) -> Leaderboard:
+    (_, header), *rows = read_csv(path)
+    texts = [header, *(fields for _, fields in rows)]
+    if not as_written(texts):
+        texts = [[armed(text) for text in fields] for fields in texts]
+    lines = [line for line, _ in rows]
+    return _from_cells(str(path), texts[0], texts[1:], lines)
+
+
+def _from_frame(frame: Any, where: str = "the frame") -> Leaderboard:
+    """A frame; names that stand in its index become its first columns."""
+    import pandas as pd
+
+    if not isinstance(frame.index, pd.RangeIndex):
+        unnamed = [name is None for name in frame.index.names]
+        frame = frame.rename_axis(index="run") if all(unnamed) else frame
+        frame = frame.reset_index()
+    header = [str(name) for name in frame.columns]
+    cells = frame.astype(object).where(frame.notna(), "")
+    rows = [[_as_text(value) for value in row] for row in cells.itertuples(index=False, name=None)]
+    return _from_cells(where, header, rows, list(range(1, len(rows) + 1)))
+
+
+def _as_text(value: Any) -> str:
+    return repr(float(value)) if isinstance(value, (float, np.floating)) else str(value)
+
+
+def _from_cells(
+    where: str, header: Sequence[str], rows: Sequence[Sequence[str]], lines: Sequence[int]
+) -> Leaderboard:
+    names = [name.strip() for name in header]
+    for line, row in zip(lines, rows, strict=True):
+        if len(row) != len(names):
+            raise FormatError(where, f"expected {len(names)} columns, got {len(row)}", line)
+    if not rows:
+        raise FormatError(where, "empty: no scores")
+    long = [pick_column(names, known) for known in (RUN_COLUMNS, DATASET_COLUMNS, VALUE_COLUMNS)]
+    if None not in long:
+        return _from_long(where, names, rows, lines)
+    return _from_wide(where, names, rows, lines)
+
+
+def _from_long(
+    where: str, header: list[str], rows: Sequence[Sequence[str]], lines: Sequence[int]
+) -> Leaderboard:
+    run, dataset, value, kind, topic = (
+        _column(where, header, known)
+        for known in (RUN_COLUMNS, DATASET_COLUMNS, VALUE_COLUMNS, TYPE_COLUMNS, TOPIC_COLUMNS)
+    )
+    cells: Cells = []
+    for line, row in zip(lines, rows, strict=True):
+        for place, what in ((run, "run"), (dataset, "dataset")):
+            if place is None or not row[place].strip():
+                raise FormatError(where, f"expected the name of a {what}, got none", line)
+        cells.append(
+            (
+                row[run or 0].strip(),
+                row[dataset or 0].strip(),
+                "" if kind is None else row[kind].strip(),
+                "" if topic is None else row[topic].strip(),
+                _number(where, row[value or 0], line),
+            )
+        )
+    return _from_rows(where, cells, lines, with_topics=topic is not None)
+
+
+def _column(where: str, header: list[str], known: tuple[str, ...]) -> int | None:
+    column = pick_column(header, known)
+    if column is None:
+        return None
+    if sum(name.lower() == column.lower() for name in header) > 1:
+        raise FormatError(where, f"two columns are named {column!r}: rename one", 1)
+    return header.index(column)
+
+
+def _from_rows(where: str, cells: Cells, lines: Sequence[int], *, with_topics: bool) -> Leaderboard:
+    kinds = _types_of(where, cells, lines)
+    runs = {name: i for i, name in enumerate(dict.fromkeys(cell[0] for cell in cells))}
+    datasets = {name: k for k, name in enumerate(dict.fromkeys(cell[1] for cell in cells))}
+    topics = _topic_places(cells)
+    scores = {name: np.full((len(runs), len(known)), np.nan) for name, known in topics.items()}
+    seen = {name: np.zeros(table.shape, bool) for name, table in scores.items()}
+    repeated = 0
+    for (run, dataset, _, topic, value), line in zip(cells, lines, strict=True):
+        place = runs[run], topics[dataset][topic]
+        if seen[dataset][place]:
+            before = scores[dataset][place]
+            if before != value and not (np.isnan(before) and np.isnan(value)):
+                cell = " / ".join(part for part in (run, dataset, topic) if part)
+                raise FormatError(where, f"a second value for {cell}: keep one", line)
+            repeated += 1
+        scores[dataset][place], seen[dataset][place] = value, True
+    if repeated:
+        _warn(f"{where}: {counted(repeated, 'row repeats', 'rows repeat')} an earlier one")
+    return Leaderboard(
+        runs=tuple(runs),
+        datasets=tuple(datasets),
+        values=np.stack([mean_of_present(table) for table in scores.values()], axis=1),
+        types=tuple(kinds[name] for name in datasets) if any(kinds.values()) else (),
+        topic_scores=scores if with_topics else {},
+    )
+
+
+def _topic_places(cells: Cells) -> dict[str, dict[str, int]]:
+    """Of each dataset its topics, by name: their order in the file changes no number."""
+    names: dict[str, dict[str, None]] = {}
+    for _, dataset, _, topic, _ in cells:
+        names.setdefault(dataset, {})[topic] = None
+    return {
+        dataset: dict(zip(known, places_by_name(list(known)).tolist(), strict=True))
+        for dataset, known in names.items()
+    }
+
+
+def _types_of(where: str, cells: Cells, lines: Sequence[int]) -> dict[str, str]:
+    kinds: dict[str, str] = {}
+    for (_, dataset, kind, _, _), line in zip(cells, lines, strict=True):
+        if kinds.setdefault(dataset, kind) != kind:
+            raise FormatError(
+                where, f"dataset {dataset!r} has types {kinds[dataset]!r} and {kind!r}", line
+            )
+    return kinds
+
+
+def _from_wide(
+    where: str, header: list[str], rows: Sequence[Sequence[str]], lines: Sequence[int]
+) -> Leaderboard:
+    """Runs down and datasets across; the other way round where the first heading says so."""
+    if len(header) < 2:
+        raise FormatError(where, "expected a column of runs and columns of datasets, got one", 1)
+    averages = [k for k in range(1, len(header)) if _AVERAGE.fullmatch(header[k])]
+    if averages:
+        names = some([header[k] for k in averages])
+        _warn(f"{where}: left out as averages or ranks of other columns: {names}")
+    columns = [k for k in range(1, len(header)) if k not in averages]
+    down = [row[0].strip() for row in rows]
+    for name, line in zip(down, lines, strict=True):
+        if not name:
+            raise FormatError(where, "expected a name in the first column, got none", line)
+    values = np.array(
+        [
+            [_number(where, row[k], line, header[k]) for k in columns]
+            for line, row in zip(lines, rows, strict=True)
+        ]
+    ).reshape(len(rows), len(columns))
+    across = [header[k] for k in columns]
+    try:
+        if header[0].lower() in DATASET_COLUMNS:
+            return Leaderboard(runs=tuple(across), datasets=tuple(down), values=values.T)
+        return Leaderboard(runs=tuple(down), datasets=tuple(across), values=values)
+    except InputError as error:
+        raise FormatError(where, str(error)) from None
+
+
+def _number(where: str, text: str, line: int, column: str = "") -> float:
+    """A score; NaN where the cell is empty or says that there is none."""
+    bare, in_column = text.strip(), f" in column {column!r}" if column else ""
+    if bare.lower() in _MISSING:
+        return float("nan")
+    try:
+        value = float(bare.removesuffix("%"))
+    except ValueError:
+        message = f"expected a score{in_column}, got {bare[:40]!r}"
+        raise FormatError(where, message, line) from None
+    if not np.isfinite(value):
+        raise FormatError(where, f"expected a score{in_column}, got {bare!r}", line)
+    return value
+
+
+def read_types(path: PathLike) -> dict[str, str]:
+    """Datasets and their types, from a CSV with columns dataset (or task) and type."""
+    where = Path(path)
+    (_, header), *rows = read_csv(where)
+    names = [name.strip() for name in header]
+    dataset = _column(str(where), names, DATASET_COLUMNS)
+    kind = _column(str(where), names, TYPE_COLUMNS)
+    if dataset is None or kind is None:
+        got = ", ".join(names)[:200]
+        raise FormatError(where, f"expected columns 'dataset' and 'type', got {got!r}", 1)
+    types: dict[str, str] = {}
+    for line, fields in rows:
+        if len(fields) != len(names):
+            raise FormatError(where, f"expected {len(names)} columns, got {len(fields)}", line)
+        name = fields[dataset].strip()
+        if types.setdefault(name, fields[kind].strip()) != fields[kind].strip():
+            raise FormatError(where, f"dataset {name!r} has a second type", line)
+    return types
+
+
+def _joined(parts: Sequence[Leaderboard]) -> Leaderboard:
+    """The union of several tables; cells that two have must agree."""
+    runs = tuple(dict.fromkeys(run for part in parts for run in part.runs))
+    datasets = tuple(dict.fromkeys(name for part in parts for name in part.datasets))
+    values = np.full((len(runs), len(datasets)), np.nan)
+    kinds: dict[str, str] = {}
+    for part in parts:
+        place = np.ix_(
+            [runs.index(run) for run in part.runs], [datasets.index(name) for name in part.datasets]
+        )
+        there = values[place]
+        clash = ~np.isnan(there) & ~np.isnan(part.values) & (there != part.values)
+        if clash.any():
+            run, dataset = np.argwhere(clash)[0]
+            raise InputError(
+                f"the tables disagree about {part.runs[run]} / {part.datasets[dataset]}"
+            )
+        values[place] = np.where(np.isnan(part.values), there, part.values)
+        kinds |= dict(zip(part.datasets, part.types, strict=False))
+    types = tuple(kinds.get(name, "") for name in datasets) if kinds else ()
+    return Leaderboard(runs=runs, datasets=datasets, values=values, types=types)
+
+
+def _without_empty(table: Leaderboard) -> Leaderboard:
+    """Without runs and datasets that have no score at all."""
+    present = ~np.isnan(table.values)
+    rows, columns = present.any(axis=1), present.any(axis=0)
+    if not rows.any():
+        raise InputError("the table has no scores")
+    for kept, names, what in ((rows, table.runs, "run"), (columns, table.datasets, "dataset")):
+        empty = [name for name, has in zip(names, kept, strict=True) if not has]
+        if empty:
+            _warn(f"left out, as without any score: {what}{'s' * (len(empty) > 1)} {some(empty)}")
+    if rows.all() and columns.all():
+        return table
+    return table.take(runs=np.flatnonzero(rows).tolist(), datasets=np.flatnonzero(columns).tolist())
+
+
+def _warn_of_scales(table: Leaderboard) -> None:
+    """A mean of some scores in percent and others as shares is one of the percent alone."""
+    largest = np.nanmax(np.abs(table.values), axis=0)
+    shares, percent = (largest > 0.0) & (largest <= _SHARE), largest > _PERCENT
+    if not (shares.any() and percent.any()):
+        return
+    few = shares if shares.sum() <= percent.sum() else percent
+    names = [name for name, odd in zip(table.datasets, few, strict=True) if odd]
+    how = "at most 1" if few is shares else "above 10"
+    _warn(
+        f"scores of {some(names)} are {how}, those of other datasets are not: a mean over both "
+        "scales is that of the larger one"
+    )
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, SteadyrankWarning, stacklevel=4)

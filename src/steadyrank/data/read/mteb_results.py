@@ -1,0 +1,123 @@
+"""A folder of MTEB results as it is: model/revision/task.json, several revisions and subsets.
+
+A score of a task is the mean of its subsets' main scores on one split. Models differ in which
+subsets they were run on, and a mean over whatever is there would compare different things: only
+subsets that every model of a task has are taken, unless some are named.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steadyrank.data.leaderboard import Leaderboard
+from steadyrank.errors import FormatError, InputError, SteadyrankWarning
+from steadyrank.words import counted, some
+
+SPLITS = ("test", "dev", "validation", "train")
+"""The first of these that a task has is scored; a task with none of them by its first."""
+
+LAST_REVISIONS = ("external", "no_revision_available")
+"""Scores that were reported elsewhere count only where no revision was run."""
+
+_META = "model_meta.json"
+
+Subsets = Mapping[str, float]
+"""Name of a subset to its main score."""
+
+
+def read_mteb_results(folder: Path, *, subsets: Sequence[str] = ()) -> Leaderboard:
+    """One row per model, one column per task; main scores of the test split.
+
+    Of several revisions the one with the most tasks comes first; the others add the tasks that it
+    lacks, and scores reported elsewhere ("external") come last.
+    """
+    models = {
+        path.name.replace("__", "/"): _tasks_of(path)
+        for path in sorted(_folders(folder / "results" if _is_repository(folder) else folder))
+    }
+    models = {name: tasks for name, tasks in models.items() if tasks}
+    if not models:
+        raise InputError(f"{folder}: no MTEB results: expected model/revision/task.json")
+    tasks = sorted({task for scored in models.values() for task in scored})
+    columns = {task: _column(task, models, subsets) for task in tasks}
+    named = [task for task in tasks if columns[task] is not None]
+    if not named:
+        raise InputError(f"{folder}: no task has a subset {' or '.join(subsets)}")
+    if len(named) < len(tasks):
+        lacking = [task for task in tasks if columns[task] is None]
+        _warn(f"{folder}: left out, as without subsets that count: {some(lacking)}")
+    values = np.array([[(columns[task] or {}).get(m, np.nan) for task in named] for m in models])
+    return Leaderboard(runs=tuple(models), datasets=tuple(named), values=values)
+
+
+def _is_repository(folder: Path) -> bool:
+    """Whether it is a clone of the results' repository, which has them in a folder of its own."""
+    return (folder / "results").is_dir()
+
+
+def _folders(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")]
+
+
+def _tasks_of(model: Path) -> dict[str, Subsets]:
+    """The scores of a model by task, revisions in the order in which they count."""
+    revisions = {path: sorted(path.glob("*.json")) for path in _folders(model)}
+    order = sorted(
+        revisions, key=lambda path: (path.name in LAST_REVISIONS, -len(revisions[path]), path.name)
+    )
+    tasks: dict[str, Subsets] = {}
+    for revision in order:
+        for path in revisions[revision]:
+            if path.name != _META and path.stem not in tasks:
+                tasks[path.stem] = _subsets_of(path)
+    return tasks
+
+
+def _subsets_of(path: Path) -> Subsets:
+    try:
+        content = json.loads(path.read_bytes())
+        splits: dict[str, Any] = content["scores"]
+        split = next((name for name in SPLITS if name in splits), next(iter(splits)))
+        return {
+            str(entry.get("hf_subset", "default")): float(entry["main_score"])
+            for entry in splits[split]
+            if entry.get("main_score") is not None
+        }
+    except (ValueError, KeyError, TypeError, AttributeError, StopIteration, RecursionError):
+        raise FormatError(path, "not an MTEB result: expected scores, main_score in them") from None
+
+
+def _column(
+    task: str, models: Mapping[str, Mapping[str, Subsets]], named: Sequence[str]
+) -> dict[str, float] | None:
+    """Model to score on one task; None where the subsets that count are not there."""
+    scored = {model: tasks[task] for model, tasks in models.items() if task in tasks}
+    kinds = {frozenset(subsets) for subsets in scored.values()}
+    shared = frozenset.intersection(*kinds)
+    if named:
+        shared = frozenset().union(*kinds) & set(named)
+    elif len(kinds) > 1 and shared:
+        _warn(
+            f"{task}: models have different subsets; those that all have count: "
+            f"{some(sorted(shared))}"
+        )
+    if not shared:
+        return None
+    complete = {model: s for model, s in scored.items() if shared <= set(s)}
+    if len(complete) < len(scored):
+        lacking = counted(len(scored) - len(complete), "model lacks", "models lack")
+        _warn(f"{task}: {lacking} a subset that counts, and so the task")
+    return {
+        model: float(np.mean([subsets[name] for name in sorted(shared)]))
+        for model, subsets in complete.items()
+    }
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(sentence, SteadyrankWarning, stacklevel=5)

@@ -1,0 +1,1 @@
+"""Scores of runs on many datasets: aggregates, flips, meta-analysis, ranks."""

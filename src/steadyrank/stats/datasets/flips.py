@@ -1,0 +1,211 @@
+"""All pairs at once where datasets differ in weight, or whole types or topics are resampled.
+
+Studentized sign flips with stepdown as in `steadyrank.stats.pairs.max_t`, which serves where all
+units weigh the same. Units are what is resampled: datasets, or types of datasets as clusters. The
+variance of a weighted mean is the linearised one, m/(m - 1) x the sum of squared weighted
+deviations of the m units, which for clusters is the cluster-robust variance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from steadyrank.compute.random import blocks_of
+from steadyrank.errors import InputError
+from steadyrank.stats.datasets import kernels
+from steadyrank.stats.pairs import kernels as pair_kernels
+from steadyrank.stats.pairs.max_t import (
+    VALUES_AT_ONCE,
+    MaxT,
+    enumerates_all,
+    order_statistic,
+    signs_of_block,
+)
+from steadyrank.stats.pairs.resampled import Block
+from steadyrank.stats.pairs.result import CONSTANT
+from steadyrank.stats.pairs.tests import in_threads, slices
+
+PAIRS_AT_ONCE = 1 << 14
+"""Pairs whose differences are held at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Units:
+    """What is resampled: residuals whose signs are flipped, and how much each unit weighs."""
+
+    value: np.ndarray
+    """One per run: the weighted mean."""
+    residual: np.ndarray
+    """[unit, run]: weight x deviation from the value, summed over a unit; sums to 0 over units."""
+    weight: np.ndarray
+    """One per unit; they sum to 1."""
+
+    @property
+    def factor(self) -> float:
+        """m / (m - 1), which makes a sum of squared residuals a variance."""
+        return len(self.weight) / (len(self.weight) - 1.0)
+
+
+def units_of(values: np.ndarray, weight: np.ndarray, groups: Sequence[str] = ()) -> Units:
+    """Units of complete columns [run, dataset]: the datasets, or groups of them as clusters."""
+    total = np.asarray(values @ weight)
+    residual = (weight * (values - total[:, None])).T
+    if not len(groups):
+        return Units(value=total, residual=np.ascontiguousarray(residual), weight=weight)
+    names = sorted(set(groups))
+    member = np.array([[group == name for group in groups] for name in names], np.float64)
+    return Units(value=total, residual=member @ residual, weight=member @ weight)
+
+
+def intervals_of(units: Units, confidence: float) -> np.ndarray:
+    """t intervals [run, 2] of the values, for one run at a time; NaN with one unit.
+
+    >>> units = units_of(np.array([[0.1, 0.2, 0.3]]), np.full(3, 1 / 3))
+    >>> intervals_of(units, 0.95).round(4).tolist()
+    [[-0.0484, 0.4484]]
+    """
+    m = len(units.weight)
+    if m < 2:
+        return np.full((len(units.value), 2), np.nan)
+    error = np.sqrt(units.factor * np.square(units.residual).sum(axis=0))
+    half = stdtrit(m - 1.0, 0.5 + 0.5 * confidence) * error
+    return np.stack([units.value - half, units.value + half], axis=1)
+
+
+def weighted_max_t(
+    units: Units,
+    pairs: np.ndarray,
+    *,
+    alpha: float = 0.05,
+    n_samples: int = 10_000,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> MaxT:
+    """`max_t` of weighted means: adjusted p-values by the largest studentized statistic.
+
+    Every unit's residuals are flipped as a whole, and the weighted mean and its standard error
+    computed again. With equal weights the statistics are those of `max_t`. Few units have few sign
+    patterns: with five types no p-value is below 1/17.
+
+    Parameters
+    ----------
+    units : Units
+    pairs : [pair, 2]
+        The family.
+    alpha : float
+        Error rate of the whole family, for `critical`.
+    n_samples : int
+        Sign patterns that are drawn; all are enumerated where these are no more.
+    seed : int
+    jobs : int, optional
+    """
+    pairs = np.ascontiguousarray(pairs)
+    difference = units.value[pairs[:, 0]] - units.value[pairs[:, 1]]
+    squares = _squares(units.residual, pairs)
+    squares[np.sqrt(squares) <= smallest_error(difference)] = 0.0
+    spread = float((units.weight**2).sum())
+
+    def statistics(signs: np.ndarray, ordered: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        out = np.empty((len(signs), len(ordered)))
+        sums, cross = signs @ units.residual, signs @ (units.weight[:, None] * units.residual)
+        kernels.weighted_statistics(sums, cross, ordered, squares[rows], spread, out)
+        return out
+
+    together = flipped(
+        difference,
+        np.sqrt(squares),
+        pairs,
+        statistics,
+        n_signs=len(units.weight),
+        alpha=alpha,
+        n_samples=n_samples,
+        seed=seed,
+        jobs=jobs,
+    )
+    # Statistics lack the factor of the variance, which is the same for all.
+    critical = together.critical / math.sqrt(units.factor)
+    return MaxT(
+        pvalue=together.pvalue,
+        critical=critical,
+        n_patterns=together.n_patterns,
+        exact=together.exact,
+    )
+
+
+def pair_errors(units: Units, pairs: np.ndarray) -> np.ndarray:
+    """Standard errors of the differences of all pairs."""
+    return np.sqrt(units.factor * _squares(units.residual, pairs))
+
+
+def _squares(residual: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Sums of squares of the pairs' residuals, from the differences: products would cancel."""
+    squares = np.empty(len(pairs))
+    for part in slices(len(pairs), PAIRS_AT_ONCE):
+        first, second = pairs[part].T
+        squares[part] = np.square(residual[:, first] - residual[:, second]).sum(axis=0)
+    return squares
+
+
+def smallest_error(difference: np.ndarray) -> float:
+    """A standard error that is no more than rounding."""
+    return CONSTANT * max(1.0, float(np.abs(difference).max(initial=0.0)))
+
+
+Statistics = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""(signs [pattern, unit], pairs, which pairs these are) to statistics [pattern, pair]."""
+
+
+def flipped(
+    difference: np.ndarray,
+    error: np.ndarray,
+    pairs: np.ndarray,
+    statistics: Statistics,
+    *,
+    n_signs: int,
+    alpha: float,
+    n_samples: int,
+    seed: int,
+    jobs: int | None,
+) -> MaxT:
+    """Stepdown over the pairs whose runs differ at all; `critical` is in units of `error`."""
+    if n_signs < 2:
+        raise InputError("at least two units are needed to resample them, got one")
+    least = smallest_error(difference)
+    constant = error <= least
+    tested = np.flatnonzero(~(constant & (np.abs(difference) <= least)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        observed = np.where(constant, np.inf, np.abs(difference) / error)[tested]
+    order = np.lexsort((tested, -observed))
+    rows, observed = tested[order], observed[order] * (1.0 - CONSTANT)
+    turned = (difference[rows] < 0.0)[:, None]
+    better = np.ascontiguousarray(np.where(turned, pairs[rows][:, ::-1], pairs[rows]))
+    exact = enumerates_all(n_signs, n_samples)
+    n_patterns = 2**n_signs if exact else n_samples
+
+    def count(block: Block) -> tuple[np.ndarray, np.ndarray]:
+        signs = signs_of_block(seed, block, n_signs, exact)
+        counts, largest = np.zeros(len(rows), np.int64), np.empty(len(signs))
+        for part in slices(len(signs), max(1, VALUES_AT_ONCE // max(1, len(rows)))):
+            values = statistics(signs[part], better, rows)
+            pair_kernels.step_counts(values, observed, counts, largest[part])
+        return counts, largest
+
+    answers = in_threads(count, blocks_of(n_patterns), jobs=jobs)
+    halves = 2 if exact else 1
+    counts = np.sum([part for part, _ in answers], axis=0) / halves
+    pvalue = np.ones(len(pairs))
+    stepped = np.maximum.accumulate((1.0 + counts) / (1.0 + n_patterns // halves))
+    pvalue[rows] = np.minimum(1.0, stepped)
+    largest = np.concatenate([part for _, part in answers])
+    limit = order_statistic(largest, alpha, n_patterns // halves)
+    return MaxT(
+        pvalue=pvalue,
+        critical=np.full(len(pairs), limit),
+        n_patterns=n_patterns // halves,
+        exact=exact,
+    )

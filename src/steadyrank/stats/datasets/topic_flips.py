@@ -1,0 +1,139 @@
+"""These datasets, other topics: all pairs at once by flips of topics within their datasets.
+
+For collections whose scores by topic are known. Datasets are strata: each keeps its weight, and the
+variance of a difference is the sum of those of the datasets' means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from steadyrank.errors import InputError
+from steadyrank.stats.datasets import kernels
+from steadyrank.stats.datasets.flips import PAIRS_AT_ONCE, flipped, smallest_error
+from steadyrank.stats.pairs.max_t import MaxT
+from steadyrank.stats.pairs.tests import slices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Strata:
+    """Datasets with their topics' scores, complete, and the weight of each dataset's mean."""
+
+    scores: tuple[np.ndarray, ...]
+    """[run, topic] of each dataset."""
+    weight: np.ndarray
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Topics of each dataset."""
+        return np.array([scores.shape[1] for scores in self.scores], np.float64)
+
+    @property
+    def value(self) -> np.ndarray:
+        """One per run: the weighted mean of the datasets' means."""
+        return np.asarray(self.means @ self.weight)
+
+    @property
+    def means(self) -> np.ndarray:
+        """[run, dataset]"""
+        return np.stack([scores.mean(axis=1) for scores in self.scores], axis=1)
+
+
+def strata_of(topic_scores: Sequence[np.ndarray], weight: np.ndarray) -> tuple[Strata, int]:
+    """Complete topics of each dataset, and how many topics were left out as some run lacks them."""
+    kept = [scores[:, ~np.isnan(scores).any(axis=0)] for scores in topic_scores]
+    if any(scores.shape[1] < 2 for scores in kept):
+        raise InputError(
+            "resampling topics requires two topics of every dataset that all runs have"
+        )
+    dropped = sum(old.shape[1] - new.shape[1] for old, new in zip(topic_scores, kept, strict=True))
+    return Strata(scores=tuple(kept), weight=weight), dropped
+
+
+def topic_max_t(
+    strata: Strata,
+    pairs: np.ndarray,
+    *,
+    alpha: float = 0.05,
+    n_samples: int = 10_000,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> MaxT:
+    """`max_t` with topics resampled within datasets, which stay.
+
+    Parameters
+    ----------
+    strata : Strata
+    pairs : [pair, 2]
+        The family.
+    alpha : float
+        Error rate of the whole family, for `critical`.
+    n_samples : int
+        Sign patterns that are drawn; all are enumerated where these are no more.
+    seed : int
+    jobs : int, optional
+    """
+    pairs = np.ascontiguousarray(pairs)
+    value, sizes = strata.value, strata.sizes
+    difference = value[pairs[:, 0]] - value[pairs[:, 1]]
+    squares = _squares(strata, pairs)
+    error = pair_topic_errors(strata, pairs, squares)
+    squares[:, error <= smallest_error(difference)] = 0.0
+    centred = [np.ascontiguousarray((s - s.mean(axis=1)[:, None]).T) for s in strata.scores]
+    ends = np.cumsum(sizes).astype(int)
+
+    def statistics(signs: np.ndarray, ordered: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        parts = np.split(signs, ends[:-1], axis=1)
+        sums = np.stack([p @ c for p, c in zip(parts, centred, strict=True)], axis=1)
+        out = np.empty((len(signs), len(ordered)))
+        kernels.topic_statistics(sums, ordered, squares[:, rows], sizes, strata.weight, out)
+        return out
+
+    return flipped(
+        difference,
+        error,
+        pairs,
+        statistics,
+        n_signs=int(ends[-1]),
+        alpha=alpha,
+        n_samples=n_samples,
+        seed=seed,
+        jobs=jobs,
+    )
+
+
+def pair_topic_errors(
+    strata: Strata, pairs: np.ndarray, squares: np.ndarray | None = None
+) -> np.ndarray:
+    """Standard errors of the weighted differences of all pairs."""
+    n = strata.sizes
+    scale = strata.weight**2 / (n * (n - 1.0))
+    return np.asarray(np.sqrt(scale @ (_squares(strata, pairs) if squares is None else squares)))
+
+
+def topic_intervals(strata: Strata, confidence: float) -> np.ndarray:
+    """Welch's intervals [run, 2] of the values, for one run at a time."""
+    n = strata.sizes
+    spread = np.stack([scores.var(axis=1, ddof=1) for scores in strata.scores], axis=1)
+    parts = strata.weight**2 * spread / n
+    variance = parts.sum(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = variance**2 / (parts**2 / (n - 1.0)).sum(axis=1)
+    df = np.where(variance > 0.0, df, 1.0)
+    half = stdtrit(df, 0.5 + 0.5 * confidence) * np.sqrt(variance)
+    return np.stack([strata.value - half, strata.value + half], axis=1)
+
+
+def _squares(strata: Strata, pairs: np.ndarray) -> np.ndarray:
+    """[dataset, pair]: sums of squares of the pairs' centred differences."""
+    squares = np.empty((len(strata.scores), len(pairs)))
+    for out, scores in zip(squares, strata.scores, strict=True):
+        centred = scores - scores.mean(axis=1)[:, None]
+        for part in slices(len(pairs), max(1, PAIRS_AT_ONCE * 64 // scores.shape[1])):
+            first, second = pairs[part].T
+            out[part] = np.square(centred[first] - centred[second]).sum(axis=1)
+    return squares

@@ -1,0 +1,1 @@
+"""Would other datasets change it? Leaderboards over many collections."""

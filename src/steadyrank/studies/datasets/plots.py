@@ -1,0 +1,245 @@
+"""What `datasets` found, drawn: rank sets, a pair's forest, critical differences, influence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import stdtrit
+
+from steadyrank.errors import InputError
+from steadyrank.present.figures import Plot
+from steadyrank.present.plot_style import (
+    QUIET,
+    draw_rank_rows,
+    label,
+    legend,
+    look,
+    name_rows,
+    rows_height,
+    shortened,
+)
+from steadyrank.present.svg import tell
+from steadyrank.studies.datasets.result import AGGREGATES, DatasetsResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from steadyrank.studies.datasets.pair import DatasetPair
+
+TOP = 25
+"""Runs that a figure names; the others are counted below it."""
+
+FEW = 30
+"""Up to so many runs are all named."""
+
+
+def _shown(result: DatasetsResult, top: int) -> list[int]:
+    order = result.order
+    return order if len(order) <= max(top, FEW if top == TOP else top) else order[:top]
+
+
+def _rest_words(result: DatasetsResult, rows: list[int]) -> list[str]:
+    """What is not drawn, counted."""
+    rest = [i for i in result.order if i not in set(rows)]
+    if not rest:
+        return []
+    firsts = sum(bool(result.could_be_first[i]) for i in rest)
+    return [f"{len(rest):,} more runs below; {firsts or 'none'} of them could be first"]
+
+
+def draw_ranks(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
+    """Each run's rank, and the ranks that it may have; of many runs the best `top`."""
+    rows = _shown(result, top)
+    low, high = result.rank_set[rows].T
+    clauses = [
+        f"rank by {AGGREGATES[result.aggregate]} (dot),",
+        f"and ranks the run may have (line), of {len(result.runs):,},",
+        f"all at once with {1 - result.alpha:.0%} confidence",
+        *_rest_words(result, rows),
+    ]
+    names = [result.runs[i] for i in rows]
+    draw_rank_rows(ax, names, result.rank[rows], low, high, what="\n".join(clauses))
+    ax.set_xlim(0.0, max(float(high.max()), len(rows)) + 1.0)
+    ax.axvline(1.0, color=QUIET, linewidth=0.8, linestyle=":")
+
+
+def _pair_of(result: DatasetsResult) -> DatasetPair:
+    if result.pair is None:
+        raise InputError("the two best runs share too few datasets: name two runs with a= and b=")
+    return result.pair
+
+
+def draw_forest(result: DatasetsResult, ax: Axes) -> None:
+    """The difference of two runs on each dataset, their mean, and that of the next dataset."""
+    pair = _pair_of(result)
+    order = np.argsort(-pair.per_dataset, kind="stable")
+    gap, names = pair.per_dataset[order], [pair.datasets[k] for k in order]
+    half = stdtrit(np.inf, 1 - pair.alpha / 2) * np.nan_to_num(pair.error[order])
+    rows = np.arange(len(gap))
+    bars = ax.errorbar(
+        gap, rows, xerr=half, linestyle="none", markersize=4, elinewidth=1.2, **look(0)
+    )
+    tell(bars, [f"{name}: {d:+.4f} ± {h:.4f}" for name, d, h in zip(names, gap, half, strict=True)])
+    for k, (words, ends) in enumerate(
+        (("mean over datasets", pair.interval), ("next dataset", pair.prediction_interval)), start=1
+    ):
+        place = len(gap) + k - 1
+        low, high = ends
+        arms = np.nan_to_num([[pair.difference - low], [high - pair.difference]])
+        total = ax.errorbar(
+            [pair.difference],
+            [place],
+            xerr=arms,
+            linestyle="none",
+            markersize=6,
+            elinewidth=3.0,
+            **look(k),
+        )
+        tell(total, [f"{words}: {pair.difference:+.4f} [{low:+.4f}, {high:+.4f}]"])
+        names.append(words)
+    ax.axvline(0.0, color=QUIET, linewidth=0.8)
+    ax.axhline(len(gap) - 0.5, color=QUIET, linewidth=0.8)
+    name_rows(ax, names)
+    known = "lines on datasets: over topics; " if pair.effects is not None else ""
+    label(
+        ax,
+        x=f"{shortened(pair.a)}\nless {shortened(pair.b)}\n"
+        f"({known}{1 - pair.alpha:.0%} intervals, for this pair alone)",
+    )
+
+
+def draw_critical_difference(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
+    """Average ranks with Nemenyi's critical difference: two runs differ if lines do not touch."""
+    ranks = result.friedman
+    if ranks is None:
+        raise InputError("average ranks need complete scores: take gaps='complete'")
+    order = np.argsort(ranks.average_rank, kind="stable")
+    rows = order if len(order) <= max(top, FEW if top == TOP else top) else order[:top]
+    average = ranks.average_rank[rows]
+    bars = ax.errorbar(
+        average,
+        np.arange(len(rows)),
+        xerr=np.full(len(rows), ranks.critical_difference / 2),
+        linestyle="none",
+        markersize=4,
+        elinewidth=1.5,
+        label=f"average rank ± half of the critical difference {ranks.critical_difference:.2f}",
+        **look(0),
+    )
+    tell(bars, [f"{result.runs[i]}: average rank {ranks.average_rank[i]:.2f}" for i in rows])
+    ends = average[0] + ranks.critical_difference
+    ax.axvline(
+        ends,
+        color=QUIET,
+        linewidth=1.0,
+        linestyle="--",
+        label="one critical difference from the best",
+    )
+    ax.set_xlim(left=0.0)
+    name_rows(ax, [result.runs[i] for i in rows])
+    rest = len(order) - len(rows)
+    more = [f"{rest:,} more runs below"] if rest else []
+    clauses = [
+        f"average rank over {len(result.datasets)} datasets,",
+        "two runs differ by Nemenyi's test",
+        "if their lines do not overlap",
+        *more,
+    ]
+    label(ax, x="\n".join(clauses))
+    legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
+
+
+def draw_influence(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
+    """Kendall's tau between the rankings with and without each dataset, the lowest first."""
+    if not result.influence:
+        raise InputError("leaving out one dataset needs at least three")
+    rows = list(result.influence)
+    rows = rows if len(rows) <= max(top, FEW if top == TOP else top) else rows[:top]
+    leader = result.runs[result.order[0]]
+    for k, (same, words) in enumerate(
+        ((True, "the same run leads without it"), (False, "another run leads without it"))
+    ):
+        places = [place for place, row in enumerate(rows) if (row.leader == leader) == same]
+        if not places:
+            continue
+        (dots,) = ax.plot(
+            [rows[place].tau for place in places],
+            places,
+            linestyle="none",
+            markersize=5,
+            label=words,
+            **look(k),
+        )
+        tell(
+            dots,
+            [
+                f"without {rows[place].dataset}: tau {rows[place].tau:.4f}, "
+                f"{rows[place].leader} leads"
+                for place in places
+            ],
+        )
+    name_rows(ax, [row.dataset for row in rows])
+    rest = len(result.influence) - len(rows)
+    more = f"\n{rest} more datasets change it less" if rest else ""
+    label(ax, x=f"tau between the ranking with and without a dataset{more}")
+    legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
+
+
+def _runs_size(result: DatasetsResult) -> tuple[float, float]:
+    return 6.8, rows_height(len(_shown(result, TOP)), least=1.8)
+
+
+def _forest_size(result: DatasetsResult) -> tuple[float, float]:
+    n = 0 if result.pair is None else len(result.pair.datasets)
+    return 6.8, rows_height(n + 2, least=1.5)
+
+
+def _influence_size(result: DatasetsResult) -> tuple[float, float]:
+    n = len(result.datasets)
+    return 6.8, rows_height(n if n <= FEW else TOP, least=1.5)
+
+
+def _leader(result: DatasetsResult) -> str:
+    return result.runs[result.order[0]]
+
+
+PLOTS = {
+    "DatasetsResult": {
+        "ranks": Plot(
+            draw_ranks,
+            _runs_size,
+            lambda result: (
+                f"Ranks that {len(result.runs):,} runs may have by {AGGREGATES[result.aggregate]} "
+                f"over {len(result.datasets)} datasets; {int(result.could_be_first.sum()):,} could "
+                f"be first, {_leader(result)} leads."
+            ),
+        ),
+        "forest": Plot(
+            draw_forest,
+            _forest_size,
+            lambda result: (
+                f"Differences of {_pair_of(result).a} to {_pair_of(result).b} on "
+                f"{len(_pair_of(result).datasets)} datasets, with their mean of "
+                f"{_pair_of(result).difference:+.4f} and an interval for the next dataset."
+            ),
+        ),
+        "critical_difference": Plot(
+            draw_critical_difference,
+            _runs_size,
+            lambda result: (
+                f"Average ranks of {len(result.runs):,} runs over {len(result.datasets)} datasets "
+                "with Nemenyi's critical difference."
+            ),
+        ),
+        "influence": Plot(
+            draw_influence,
+            _influence_size,
+            lambda result: (
+                f"Rank correlation of the leaderboard with itself without each of "
+                f"{len(result.datasets)} datasets, lowest first."
+            ),
+        ),
+    }
+}
+"""Class of a result to its kinds of plot, the default first."""

@@ -1,0 +1,197 @@
+"""What `datasets` returns: one family of decisions about a leaderboard, and what follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from steadyrank._version import __version__
+from steadyrank.notebook import shown_by
+from steadyrank.stats.datasets.aggregates import Aggregate
+from steadyrank.stats.datasets.friedman import Friedman
+from steadyrank.stats.run_means import best_first
+from steadyrank.studies.datasets.gaps import GapRow, Gaps
+from steadyrank.studies.datasets.influence import Influence
+from steadyrank.studies.datasets.pair import DatasetPair
+from steadyrank.words import counted, some
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Drawn = Literal["datasets", "types", "topics", "both"]
+
+AGGREGATES = {
+    "mean": "mean score",
+    "mean-of-types": "mean of the types' mean scores",
+    "borda": "Borda points per dataset",
+    "wins": "share of the other runs beaten",
+}
+"""How sentences name them."""
+
+DRAWN = {
+    "datasets": "other datasets of this kind",
+    "types": "other types of datasets, whole types resampled",
+    "topics": "these datasets with other topics",
+    "both": "other datasets of this kind with other topics",
+}
+"""What decisions are about, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.datasets.tables:datasets_text")
+class DatasetsResult:
+    """What `datasets` found: arrays with one entry per run, and per pair.
+
+    `significant` and `rank_set` tell one and the same family of decisions; `rank` is the rank by
+    value, and `pair` what was found of two runs in depth.
+    """
+
+    aggregate: Aggregate
+    drawn: Drawn
+    gaps: Gaps
+    alpha: float
+    runs: tuple[str, ...]
+    datasets: tuple[str, ...]
+    types: tuple[str, ...]
+    """One per dataset; empty where none are known."""
+    left_out: tuple[str, ...]
+    """Datasets that some run lacks, where only complete ones are taken."""
+    n_missing: int
+    """Scores that are missing in the table as it was given."""
+    n_topics_dropped: int
+    """Topics left out because some run lacks them, where topics are resampled."""
+    scores: np.ndarray
+    """[run, dataset]: as they were used, NaN where missing."""
+    value: np.ndarray
+    interval: np.ndarray
+    """[run, 2]: of each value, for one run at a time."""
+    rank: np.ndarray
+    """By value; equal values share the better rank."""
+    rank_set: np.ndarray
+    """[run, 2]: the best and the worst rank that the decisions leave to each run."""
+    pairs: np.ndarray
+    """[pair, 2]: positions of the two runs."""
+    pvalue_adjusted: np.ndarray
+    significant: np.ndarray
+    """Whether the run with the higher value is shown to be better."""
+    comparison_alpha: float
+    """Level of one comparison that the first step of the correction amounts to; 0 where nothing
+    could be significant."""
+    n_patterns: int
+    """Sign patterns that the null distribution consists of."""
+    exact: bool
+    """Whether these are all the patterns there are."""
+    seed: int
+    gap_rows: tuple[GapRow, ...]
+    """Runs that lack datasets, those that lack most first."""
+    completion_ranks: np.ndarray | None
+    """[run, 2]: ranks over all completions of the missing scores; None without gaps, or for Borda
+    and wins."""
+    influence: tuple[Influence, ...]
+    """One per dataset, the one that carries the ranking most first."""
+    type_correlation: float
+    """Intraclass correlation of datasets within types; NaN where there is none to speak of."""
+    friedman: Friedman | None
+    """None where scores are missing."""
+    pair: DatasetPair | None
+    """The pair that was asked for, or the two best runs; None where these share too little."""
+    pair_asked: bool
+
+    @property
+    def could_be_first(self) -> np.ndarray:
+        """Whether no run is shown to be better, one per run."""
+        return np.asarray(self.rank_set[:, 0] == 1)
+
+    @property
+    def order(self) -> list[int]:
+        """Positions of the runs, best value first."""
+        return [int(run) for run in best_first(self.value)]
+
+    @property
+    def told_apart_share(self) -> float:
+        """Share of the pairs that differ significantly."""
+        return float(self.significant.mean()) if len(self.significant) else 0.0
+
+    @property
+    def n_different(self) -> np.ndarray:
+        """How many other runs each run differs from significantly."""
+        return np.bincount(self.pairs[self.significant].ravel(), minlength=len(self.runs))
+
+    @property
+    def adjacent_not_told_apart(self) -> int:
+        """Neighbours in the ranking that do not differ significantly."""
+        place = np.argsort(self.order)
+        near = np.abs(np.diff(place[self.pairs], axis=1)).ravel() == 1
+        return int((near & ~self.significant).sum())
+
+    @property
+    def can_be_significant(self) -> bool:
+        """Whether any p-value could fall below alpha, with as many sign patterns as there are."""
+        return 1.0 / (1.0 + self.n_patterns) <= self.alpha
+
+    @property
+    def n_units(self) -> int:
+        """What is resampled, counted: datasets, or their types."""
+        return len(set(self.types)) if self.drawn == "types" else len(self.datasets)
+
+    def first_names(self) -> list[str]:
+        """The runs that could be first, best value first."""
+        return [self.runs[i] for i in self.order if self.could_be_first[i]]
+
+    def first_words(self) -> str:
+        """How many runs could be first, in a sentence."""
+        names, total = self.first_names(), len(self.runs)
+        sure = f"With {1 - self.alpha:.0%} confidence for all ranks at once"
+        if len(names) == 1:
+            return f"{sure}, {names[0]} is first."
+        if len(names) == total:
+            return f"{sure}, any of the {counted(total, 'run', form=',')} could be first."
+        return f"{sure}, {len(names):,} of {total:,} runs could be first: {some(names)}."
+
+    def method_words(self) -> str:
+        """How decisions were made."""
+        flips = "all sign patterns" if self.exact else "studentized sign flips"
+        what = {"types": "types", "topics": "topics"}.get(self.drawn, "datasets")
+        return f"max-t over {len(self.pairs):,} pairs, {flips} of {what} ({self.n_patterns:,})"
+
+    def caption(self) -> str:
+        """What a table of this result must say: aggregate, resampling, alpha, sizes, seed."""
+        kinds = f" of {counted(len(set(self.types)), 'type')}" if self.types else ""
+        return (
+            f"{AGGREGATES[self.aggregate].capitalize()} over "
+            f"{counted(len(self.datasets), 'dataset')}{kinds}; about {DRAWN[self.drawn]}; "
+            f"{self.method_words()}, stepdown; alpha {self.alpha:g}; seed {self.seed}; steadyrank "
+            f"{__version__}."
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per run, best first."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary per run, best first, with the keys that the JSON output has."""
+        rows = []
+        for i in self.order:
+            completed = None if self.completion_ranks is None else self.completion_ranks[i].tolist()
+            rows.append(
+                {
+                    "run": self.runs[i],
+                    "value": float(self.value[i]),
+                    "interval": [float(end) for end in self.interval[i]],
+                    "rank": int(self.rank[i]),
+                    "rank_set": [int(end) for end in self.rank_set[i]],
+                    "could_be_first": bool(self.could_be_first[i]),
+                    "n_different": int(self.n_different[i]),
+                    "missing": int(self.missing(i)),
+                    "completion_ranks": completed,
+                }
+            )
+        return rows
+
+    def missing(self, run: int) -> int:
+        """Datasets that a run lacks in the table as it was given."""
+        return next((row.missing for row in self.gap_rows if row.run == self.runs[run]), 0)

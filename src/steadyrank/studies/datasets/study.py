@@ -1,0 +1,399 @@
+"""`datasets`: would other datasets change the leaderboard?
+
+For whoever reads or publishes a table of systems by datasets: between which ranks each system may
+stand if other datasets of this kind, other types of them or other topics had been drawn; who could
+be first; and two systems in depth.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+from scipy.special import stdtr
+
+from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.leaderboard import Leaderboard
+from steadyrank.data.read.leaderboards import read_leaderboard
+from steadyrank.data.read.sources import PathLike
+from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.stats.datasets.aggregates import Aggregate, Columns, columns_of, type_weights
+from steadyrank.stats.datasets.alikeness import type_correlation
+from steadyrank.stats.datasets.completions import completion_ranks
+from steadyrank.stats.datasets.flips import intervals_of, units_of, weighted_max_t
+from steadyrank.stats.datasets.friedman import friedman
+from steadyrank.stats.datasets.topic_flips import strata_of, topic_intervals, topic_max_t
+from steadyrank.stats.inputs import check_open_unit, check_samples
+from steadyrank.stats.pairs import decisions
+from steadyrank.stats.pairs.max_t import MaxT, max_t
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.tests import paired_t
+from steadyrank.stats.run_means import adjusted_means, best_first, mean_intervals, ranks_of
+from steadyrank.studies.datasets.gaps import (
+    FEWEST,
+    Gaps,
+    complete_datasets,
+    gap_rows,
+    lacking_words,
+)
+from steadyrank.studies.datasets.influence import influences
+from steadyrank.studies.datasets.pair import DatasetPair, pair_in_depth
+from steadyrank.studies.datasets.result import DatasetsResult, Drawn
+from steadyrank.words import counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Family:
+    """Values of the runs, and decisions about all pairs."""
+
+    value: np.ndarray
+    interval: np.ndarray
+    claimed: np.ndarray
+    """1 or -1 where the first or the second run of a pair is shown to be better, else 0."""
+    together: MaxT
+    df: int
+    n_topics_dropped: int = 0
+
+
+def datasets(
+    table: Any,
+    *,
+    aggregate: Aggregate = "mean",
+    drawn: Drawn = "datasets",
+    gaps: Gaps = "complete",
+    types: PathLike | Mapping[str, str] | None = None,
+    measure: str | None = None,
+    subsets: Sequence[str] = (),
+    a: str | None = None,
+    b: str | None = None,
+    rope: float | None = None,
+    alpha: float = 0.05,
+    n_samples: int = 10_000,
+    jobs: int | None = None,
+    rng: Rng = 0,
+) -> DatasetsResult:
+    """Say how far a leaderboard over several datasets can be trusted.
+
+    Ranks, the runs that could be first and the pairs told apart come from one family of decisions:
+    all pairs of runs at once, by studentized sign flips with stepdown. They hold for all ranks at
+    once with confidence 1 - alpha.
+
+    Parameters
+    ----------
+    table : path, paths, pandas.DataFrame, Leaderboard or mapping of Scores
+        Scores of runs on datasets. A file or frame is long (columns run or model, dataset or task,
+        value or score, and where there are any type and topic) or wide (first column the runs, one
+        column per dataset); a folder holds MTEB results, model/revision/task.json; a mapping gives
+        the `Scores` of each collection by its name, runs matched by name or by their `system`.
+    aggregate : str
+        "mean"; "mean-of-types", every type weighing the same; "borda", m - average rank per
+        dataset; "wins", the share of the other runs beaten.
+    drawn : str
+        What is resampled: "datasets"; "types", whole types of datasets; "topics" of these datasets;
+        or "both" datasets and topics.
+    gaps : str
+        Where runs lack datasets: "complete" takes the datasets that every run has; "pairwise"
+        compares every two runs on the datasets that both have and ranks runs by least-squares
+        means; "zero" gives no points for an absent score, as MTEB's Borda count does.
+    types : path or mapping, optional
+        The type of each dataset: a CSV with columns dataset and type.
+    measure : str, optional
+        Which one of the scores of collections, where they have several.
+    subsets : sequence of str
+        Of a folder of MTEB results, the subsets of a task that count; by default those that every
+        model has.
+    a, b : str, optional
+        Two runs to look at in depth; the two best unless given.
+    rope : float, optional
+        Half-width of their region of practical equivalence: one point (0.01, or 1 for scores in
+        percent) unless given.
+    alpha : float
+        Error rate of the whole family.
+    n_samples : int
+        Sign patterns that are drawn; all are enumerated where there are no more.
+    jobs : int, optional
+        Threads.
+    rng : int, Generator or None
+        Seed.
+
+    Notes
+    -----
+    Datasets are taken for a sample of the kind of datasets that the leaderboard is about. If they
+    are not, no method says what others would show; "types" is the more cautious reading, as
+    datasets of one type resemble each other, and with few types little can be shown: with fewer
+    than six, nothing at alpha 0.05.
+
+    A dataset's score varies with its topics, too, and that variation is part of the variation
+    between datasets: "both" makes the decisions of "datasets", and says of a pair how much of it
+    is due to topics.
+
+    Examples
+    --------
+    >>> import pandas as pd, steadyrank as sr
+    >>> scores = np.random.default_rng(1).normal(size=(4, 12)) + [[0], [0], [0], [3]]
+    >>> frame = pd.DataFrame(scores, index=list("wxyz"), columns=[f"set{k}" for k in range(12)])
+    >>> result = sr.datasets(frame, aggregate="borda")
+    >>> result.first_names(), result.rank_set.tolist()
+    (['z'], [[2, 4], [2, 4], [2, 4], [1, 1]])
+    """
+    seed = seed_from(rng)
+    _check(aggregate, drawn, gaps, alpha, n_samples, a, b)
+    given = read_leaderboard(table, types=types, measure=measure, subsets=subsets).in_order()
+    if len(given.runs) < 2:
+        raise InputError(f"a leaderboard compares runs: give at least two, got {len(given.runs)}")
+    used = _used(given, gaps, aggregate, drawn)
+    pairs = all_pairs(len(used.runs))
+    columns = _columns(used, aggregate, gaps)
+    family = _decide(
+        used,
+        columns,
+        pairs,
+        drawn=drawn,
+        gaps=gaps,
+        alpha=alpha,
+        n_samples=n_samples,
+        seed=seed,
+        jobs=jobs,
+    )
+    level = _comparison_alpha(family, alpha)
+    _warn_if_too_few(family.together, used, drawn, alpha)
+    wins = decisions.beaten(len(used.runs), pairs, family.claimed)
+    named = (a, b) if a is not None and b is not None else _two_best(used, family.value)
+    own = 0.0 if drawn == "topics" else level
+    pair = _pair(used, named, wins, own, len(pairs), rope=rope, alpha=alpha, seed=seed)
+    has_gaps = bool(np.isnan(given.values).any())
+    return DatasetsResult(
+        aggregate=aggregate,
+        drawn=drawn,
+        gaps=gaps,
+        alpha=alpha,
+        runs=used.runs,
+        datasets=used.datasets,
+        types=used.types,
+        left_out=tuple(name for name in given.datasets if name not in set(used.datasets)),
+        n_missing=int(np.isnan(given.values).sum()),
+        n_topics_dropped=family.n_topics_dropped,
+        scores=used.values,
+        value=family.value,
+        interval=family.interval,
+        rank=ranks_of(family.value),
+        rank_set=decisions.rank_sets(wins),
+        pairs=pairs,
+        pvalue_adjusted=family.together.pvalue,
+        significant=family.claimed != 0,
+        comparison_alpha=level,
+        n_patterns=family.together.n_patterns,
+        exact=family.together.exact,
+        seed=seed,
+        gap_rows=gap_rows(given) if has_gaps else (),
+        completion_ranks=_completed(given, aggregate) if has_gaps else None,
+        influence=influences(used, columns, aggregate, family.value),
+        type_correlation=_type_correlation(used),
+        friedman=None if np.isnan(used.values).any() else friedman(used.values, alpha=alpha),
+        pair=pair,
+        pair_asked=a is not None,
+    )
+
+
+def _check(
+    aggregate: Any, drawn: Any, gaps: Any, alpha: Any, n_samples: Any, a: Any, b: Any
+) -> None:
+    for what, value, choices in (
+        ("aggregate", aggregate, get_args(Aggregate)),
+        ("resampling", drawn, get_args(Drawn)),
+        ("treatment of gaps", gaps, get_args(Gaps)),
+    ):
+        if value not in choices:
+            raise unknown_name(what, str(value), choices)
+    check_open_unit("alpha", alpha)
+    check_samples(n_samples)
+    if (a is None) != (b is None):
+        raise InputError("a pair has two runs: name both a= and b=")
+
+
+def _used(given: Leaderboard, gaps: Gaps, aggregate: Aggregate, drawn: Drawn) -> Leaderboard:
+    """The runs and datasets that the study works on; refused where they do not suffice."""
+    has_gaps = bool(np.isnan(given.values).any())
+    used = complete_datasets(given) if gaps == "complete" and has_gaps else given
+    if drawn == "types" or aggregate == "mean-of-types":
+        type_weights(used.types, len(used.datasets))
+    if drawn in ("topics", "both") and not used.has_topics:
+        raise InputError(
+            f'drawn="{drawn}" needs the scores of topics: give a column topic, or collections'
+        )
+    if drawn == "topics" and aggregate in ("borda", "wins"):
+        raise InputError(
+            f'drawn="topics" takes aggregate="mean" or aggregate="mean-of-types": points by '
+            f"{aggregate} are ranks of means, which topics do not add up to"
+        )
+    if drawn != "topics" and len(used.datasets) < 2:
+        raise InputError(f"resampling datasets requires at least two, got {len(used.datasets)}")
+    if drawn == "types" and len(set(used.types)) < 2:
+        raise InputError("resampling types requires at least two types of datasets, got one")
+    if (
+        gaps == "pairwise"
+        and has_gaps
+        and (drawn in ("types", "topics") or aggregate == "mean-of-types")
+    ):
+        raise InputError(
+            'gaps="pairwise" compares every two runs on the datasets that both have, each weighing '
+            'the same: take gaps="complete" or gaps="zero" for types or topics'
+        )
+    if used is not given:
+        _warn_of_left_out(given, used)
+    return used
+
+
+def _warn_of_left_out(given: Leaderboard, used: Leaderboard) -> None:
+    who = lacking_words(gap_rows(given), len(given.runs), len(given.datasets))
+    left = len(given.datasets) - len(used.datasets)
+    warnings.warn(
+        f"{who}; left out: {counted(left, 'dataset')} that some run lacks",
+        SteadyrankWarning,
+        stacklevel=4,
+    )
+
+
+def _columns(used: Leaderboard, aggregate: Aggregate, gaps: Gaps) -> Columns:
+    columns = columns_of(used.values, aggregate, used.types)
+    if gaps != "zero":
+        return columns
+    return Columns(values=np.nan_to_num(columns.values, nan=0.0), weight=columns.weight)
+
+
+def _decide(
+    used: Leaderboard,
+    columns: Columns,
+    pairs: np.ndarray,
+    *,
+    drawn: Drawn,
+    gaps: Gaps,
+    alpha: float,
+    n_samples: int,
+    seed: int,
+    jobs: int | None,
+) -> _Family:
+    """Values and decisions, by the flips that suit what is resampled."""
+    flips: Any = {"alpha": alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
+    if drawn == "topics":
+        return _by_topics(used, columns.weight, pairs, gaps, flips)
+    groups = used.types if drawn == "types" else ()
+    equal = np.ptp(columns.weight) <= 1e-12 and not groups
+    if equal:
+        return _by_equal_datasets(columns.values, pairs, flips)
+    units = units_of(columns.values, columns.weight, groups)
+    together = weighted_max_t(units, pairs, **flips)
+    return _Family(
+        value=units.value,
+        interval=intervals_of(units, 1 - alpha),
+        claimed=_signs(units.value, pairs, together.pvalue, alpha),
+        together=together,
+        df=len(units.weight) - 1,
+    )
+
+
+def _by_equal_datasets(values: np.ndarray, pairs: np.ndarray, flips: Any) -> _Family:
+    alpha = flips["alpha"]
+    means = adjusted_means(values)
+    together = max_t(values, pairs, **flips)
+    tests = paired_t(values, pairs)
+    return _Family(
+        value=means,
+        interval=mean_intervals(values, 1 - alpha),
+        claimed=decisions.claims(tests, pairs, together.pvalue, means, alpha),
+        together=together,
+        df=values.shape[1] - 1,
+    )
+
+
+def _by_topics(
+    used: Leaderboard, weight: np.ndarray, pairs: np.ndarray, gaps: Gaps, flips: Any
+) -> _Family:
+    scores = [used.topic_scores[name] for name in used.datasets]
+    if gaps == "zero":
+        scores = [np.nan_to_num(one, nan=0.0) for one in scores]
+    strata, dropped = strata_of(scores, weight)
+    together = topic_max_t(strata, pairs, **flips)
+    return _Family(
+        value=strata.value,
+        interval=topic_intervals(strata, 1 - flips["alpha"]),
+        claimed=_signs(strata.value, pairs, together.pvalue, flips["alpha"]),
+        together=together,
+        df=int(strata.sizes.sum()) - len(strata.sizes),
+        n_topics_dropped=dropped,
+    )
+
+
+def _signs(value: np.ndarray, pairs: np.ndarray, pvalue: np.ndarray, alpha: float) -> np.ndarray:
+    lead = np.sign(value[pairs[:, 0]] - value[pairs[:, 1]])
+    return np.where(pvalue <= alpha, lead, 0.0).astype(int)
+
+
+def _comparison_alpha(family: _Family, alpha: float) -> float:
+    """Level of one comparison by t; 0 where nothing could be significant."""
+    critical = float(np.nanmin(family.together.critical, initial=np.inf))
+    if not math.isfinite(critical):
+        return 0.0
+    return min(alpha, float(2.0 * stdtr(max(1, family.df), -critical)))
+
+
+def _warn_if_too_few(together: MaxT, used: Leaderboard, drawn: Drawn, alpha: float) -> None:
+    if 1.0 / (1.0 + together.n_patterns) <= alpha:
+        return
+    n = len(set(used.types)) if drawn == "types" else len(used.datasets)
+    what = "types of datasets" if drawn == "types" else "datasets"
+    warnings.warn(
+        f"{n} {what} have only {counted(together.n_patterns, 'sign pattern')}: no difference can "
+        f"be significant at alpha {alpha:g}, so that any run could be first",
+        SteadyrankWarning,
+        stacklevel=3,
+    )
+
+
+def _pair(
+    used: Leaderboard,
+    named: tuple[str, str] | None,
+    wins: np.ndarray,
+    level: float,
+    n_pairs: int,
+    *,
+    rope: float | None,
+    alpha: float,
+    seed: int,
+) -> DatasetPair | None:
+    if named is None:
+        return None
+    return pair_in_depth(
+        used,
+        *named,
+        significant=lambda i, j: bool(wins[i, j] or wins[j, i]),
+        comparison_alpha=level,
+        n_pairs=n_pairs,
+        rope=rope,
+        alpha=alpha,
+        seed=seed,
+    )
+
+
+def _two_best(used: Leaderboard, value: np.ndarray) -> tuple[str, str] | None:
+    """The two runs with the best values, unless they share too little to be compared."""
+    first, second = (int(run) for run in best_first(value)[:2])
+    shared = ~np.isnan(used.values[first] - used.values[second])
+    return (used.runs[first], used.runs[second]) if shared.sum() >= FEWEST else None
+
+
+def _completed(given: Leaderboard, aggregate: Aggregate) -> np.ndarray | None:
+    """Ranks over all completions, of the means; points by rank depend on all runs at once."""
+    if aggregate in ("borda", "wins"):
+        return None
+    return completion_ranks(given.values, columns_of(given.values, aggregate, given.types).weight)
+
+
+def _type_correlation(used: Leaderboard) -> float:
+    if not used.types or np.isnan(used.values).any():
+        return math.nan
+    return type_correlation(used.values, used.types)

@@ -1,0 +1,68 @@
+"""A folder of MTEB results: revisions, splits and subsets as their repository has them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+
+
+def write(folder, model, revision, task, splits):
+    path = folder / model / revision / f"{task}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scores = {
+        split: [{"hf_subset": name, "main_score": value} for name, value in subsets.items()]
+        for split, subsets in splits.items()
+    }
+    path.write_text(json.dumps({"task_name": task, "scores": scores}))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    test = {"test": {"default": 0.5}, "dev": {"default": 0.9}}
+    write(tmp_path, "org__one", "abc", "NQ", test)
+    write(tmp_path, "org__one", "abc", "STS", {"test": {"en": 0.8, "de": 0.4}})
+    write(tmp_path, "org__one", "external", "NQ", {"test": {"default": 0.1}})
+    write(tmp_path, "org__one", "external", "FiQA", {"test": {"default": 0.3}})
+    write(tmp_path, "org__two", "def", "NQ", {"test": {"default": 0.6}})
+    write(tmp_path, "org__two", "def", "FiQA", {"dev": {"default": 0.2}})
+    write(tmp_path, "org__two", "def", "STS", {"test": {"en": 0.7}})
+    (tmp_path / "org__one" / "abc" / "model_meta.json").write_text("{}")
+    return tmp_path
+
+
+def test_scores_are_those_of_the_test_split_by_the_first_revision(folder):
+    with pytest.warns(sr.SteadyrankWarning, match="STS: models have different subsets.*en"):
+        table = sr.read_leaderboard(folder)
+    assert (table.runs, table.datasets) == (("org/one", "org/two"), ("FiQA", "NQ", "STS"))
+    assert table.values.tolist() == [[0.3, 0.5, 0.8], [0.2, 0.6, 0.7]]
+
+
+def test_subsets_can_be_named(folder):
+    with pytest.warns(sr.SteadyrankWarning, match="1 model lacks a subset that counts"):
+        table = sr.read_leaderboard(folder, subsets=["default", "en", "de"])
+    assert table.values[0].tolist() == pytest.approx([0.3, 0.5, 0.6])
+    assert np.isnan(table.values[1, 2])
+    with pytest.warns(sr.SteadyrankWarning, match="left out, as without subsets.*FiQA and NQ"):
+        assert sr.read_leaderboard(folder, subsets=["en"]).datasets == ("STS",)
+    with pytest.raises(sr.InputError, match="no task has a subset fr"):
+        sr.read_leaderboard(folder, subsets=["fr"])
+
+
+def test_a_clone_of_the_repository_is_found(folder, tmp_path_factory):
+    clone = tmp_path_factory.mktemp("clone")
+    folder.rename(clone / "results")
+    (clone / "paths.json").write_text("{}")
+    assert sr.read_leaderboard(clone, subsets=["default", "en"]).runs == ("org/one", "org/two")
+
+
+def test_what_is_no_result_is_refused(tmp_path):
+    with pytest.raises(sr.InputError, match="no MTEB results"):
+        sr.read_leaderboard(tmp_path)
+    write(tmp_path, "a", "r", "T", {"test": {"default": 0.5}})
+    (tmp_path / "a" / "r" / "U.json").write_text('{"test": {}}')
+    with pytest.raises(sr.FormatError, match=r"U\.json: not an MTEB result"):
+        sr.read_leaderboard(tmp_path)

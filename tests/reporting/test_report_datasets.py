@@ -1,0 +1,67 @@
+"""The page of a leaderboard: its answer first, and nothing that needs topics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import steadyrank as sr
+
+
+def frame(n_runs=30, n_datasets=12):
+    rng = np.random.default_rng(3)
+    values = rng.normal(0.5, 0.05, (n_runs, n_datasets)) + rng.normal(0, 0.05, (n_runs, 1))
+    runs = [f"model_{i:02d}" for i in range(n_runs)]
+    return pd.DataFrame(values, index=runs, columns=[f"set{k}" for k in range(n_datasets)])
+
+
+def test_the_page_says_how_many_could_be_first(tmp_path):
+    result = sr.report(datasets=frame(), out=tmp_path / "r.html")
+    found = result.results["datasets"]
+    assert list(result.results) == ["datasets"]
+    firsts = int(found.could_be_first.sum())
+    assert any(f"{firsts} of 30 runs could be first" in line for line in result.page.lead)
+    assert set(result.left_out) >= {"evaluate", "compare", "topics", "check"}
+    (section,) = [section for section in result.page.sections if not section.why_not]
+    assert section.id == "datasets"
+    assert [figure.id for figure in section.figures] == [
+        "dataset-ranks",
+        "forest",
+        "influence",
+        "critical-difference",
+    ]
+    assert len(section.tables[0].rows) == 30
+
+
+def test_the_same_table_gives_the_same_page_and_its_call(tmp_path):
+    table = tmp_path / "t.csv"
+    frame().to_csv(table)
+    pages = []
+    for name in ("a.html", "b.html"):
+        result = sr.report(datasets=str(table), out=tmp_path / name)
+        pages.append((tmp_path / name).read_bytes())
+    assert pages[0] == pages[1]
+    assert result.page.command == f"steadyrank.report(datasets={str(table)!r})"
+    assert any("t.csv" in str(row) for part in result.page.provenance for row in part.rows)
+
+
+def test_gaps_lead_the_page(tmp_path):
+    table = frame()
+    table.iloc[4, :3] = np.nan
+    result = sr.report(datasets=table, out=tmp_path / "r.html")
+    assert result.page.lead[0].startswith("1 of 30 runs lacks datasets: model_04 (3 of 12)")
+
+
+def test_a_table_beside_runs_or_scores_is_refused(tmp_path):
+    with pytest.raises(sr.InputError, match="either a table of datasets"):
+        sr.report(scores="scores.csv", datasets=frame(), out=tmp_path / "r.html")
+
+
+def test_other_reports_say_what_it_takes(tmp_path):
+    values = np.random.default_rng(0).random((1, 3, 20))
+    scores = sr.Scores(measures=["AP"], runs="abc", topics=range(20), values=values)
+    result = sr.report(scores=scores, out=tmp_path / "r.html", n_samples=2)
+    assert result.left_out["datasets"] == (
+        "needs scores on several datasets: give a table of them with --datasets FILE"
+    )

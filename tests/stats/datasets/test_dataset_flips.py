@@ -1,0 +1,171 @@
+"""Flips of weighted datasets, whole types and topics, against plain enumeration and max-t."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from steadyrank import InputError
+from steadyrank.stats.datasets.flips import intervals_of, pair_errors, units_of, weighted_max_t
+from steadyrank.stats.datasets.topic_flips import (
+    pair_topic_errors,
+    strata_of,
+    topic_intervals,
+    topic_max_t,
+)
+from steadyrank.stats.pairs.max_t import max_t
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.run_means import mean_intervals
+
+TYPES = ("a", "a", "a", "b", "b", "c", "d", "d", "d", "d", "e", "f", "f")
+
+
+def table(seed=0, n_runs=4, n_datasets=13, shift=0.0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n_runs, n_datasets)) + shift * np.arange(n_runs)[:, None]
+
+
+def stepdown(observed, null):
+    """Adjusted p-values of one-sided hypotheses, [hypothesis] and [pattern, hypothesis]."""
+    pvalue = np.empty(len(observed))
+    left = list(np.argsort(-observed, kind="stable"))
+    largest = 0.0
+    while left:
+        count = (null[:, left].max(axis=1) >= observed[left[0]] * (1 - 1e-12)).sum()
+        # All patterns come twice, once for each direction of all signs.
+        largest = max(largest, (1 + count / 2) / (1 + len(null) / 2))
+        pvalue[left.pop(0)] = min(1.0, largest)
+    return pvalue
+
+
+def test_equal_weights_are_max_t():
+    scores, pairs = table(shift=0.6), all_pairs(4)
+    units = units_of(scores, np.full(13, 1 / 13))
+    for n_samples in (700, 10_000):
+        ours = weighted_max_t(units, pairs, n_samples=n_samples, seed=4, jobs=1)
+        theirs = max_t(scores, pairs, n_samples=n_samples, seed=4, jobs=1)
+        assert ours.exact == theirs.exact == (n_samples == 10_000)
+        np.testing.assert_allclose(ours.pvalue, theirs.pvalue)
+        np.testing.assert_allclose(ours.critical, theirs.critical)
+    np.testing.assert_allclose(intervals_of(units, 0.9), mean_intervals(scores, 0.9))
+
+
+def test_types_as_clusters_are_those_of_a_plain_enumeration():
+    scores, pairs = table(3, shift=0.4), all_pairs(4)
+    weight = np.full(13, 1 / 13)
+    found = weighted_max_t(units_of(scores, weight, TYPES), pairs, jobs=1)
+    assert (found.exact, found.n_patterns) == (True, 32)
+    names = sorted(set(TYPES))
+    member = np.array([[kind == name for kind in TYPES] for name in names])
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    d = scores[both[:, 0]] - scores[both[:, 1]]
+    mean = d.mean(axis=1)
+    sums = (member[:, None, :] * (d - mean[:, None])).sum(axis=2)
+    size = member.sum(axis=1)[:, None]
+
+    def t_of(cluster_sums):
+        centre = cluster_sums.sum(axis=0) / 13
+        off = cluster_sums - size * centre
+        return centre / np.sqrt(6 / 5 * np.square(off).sum(axis=0) / 13**2)
+
+    null = np.array([t_of(np.array(signs)[:, None] * sums) for signs in product((1, -1), repeat=6)])
+    observed = mean / np.sqrt(6 / 5 * np.square(sums).sum(axis=0) / 13**2)
+    expected = stepdown(observed, null)
+    better = np.where(observed[:6] > 0, expected[:6], expected[6:])
+    np.testing.assert_allclose(found.pvalue, better)
+
+
+def test_the_standard_error_of_clusters_is_statsmodels():
+    scores = table(1)
+    units = units_of(scores, np.full(13, 1 / 13), TYPES)
+    _, code = np.unique(TYPES, return_inverse=True)
+    fit = sm.OLS(scores[0] - scores[2], np.ones(13)).fit(
+        cov_type="cluster", cov_kwds={"groups": code}
+    )
+    assert pair_errors(units, np.array([[0, 2]]))[0] == pytest.approx(fit.bse[0])
+
+
+def test_a_constant_difference_is_found_and_identical_runs_are_not():
+    scores = table(2, n_runs=3)
+    scores[1] = scores[0] + 0.5
+    scores[2] = scores[0]
+    units = units_of(scores, np.full(13, 1 / 13), TYPES)
+    found = weighted_max_t(units, all_pairs(3), jobs=1)
+    assert found.pvalue[1] == 1.0
+    assert (found.pvalue[[0, 2]] <= 0.05).all()
+
+
+def test_five_types_show_nothing():
+    scores = table(shift=3.0)[:, :11]
+    units = units_of(scores, np.full(11, 1 / 11), TYPES[:11])
+    found = weighted_max_t(units, all_pairs(4), jobs=1)
+    assert found.n_patterns == 16
+    assert found.pvalue.min() == pytest.approx(1 / 17)
+    assert np.isinf(found.critical).all()
+
+
+def test_one_type_is_refused():
+    with pytest.raises(InputError, match="two units"):
+        weighted_max_t(units_of(table(), np.full(13, 1 / 13), ["a"] * 13), all_pairs(4))
+
+
+def test_topics_of_one_dataset_are_max_t():
+    scores, pairs = table(5, n_datasets=25, shift=0.3), all_pairs(4)
+    strata, dropped = strata_of([scores], np.ones(1))
+    ours = topic_max_t(strata, pairs, n_samples=900, seed=2, jobs=1)
+    theirs = max_t(scores, pairs, n_samples=900, seed=2, jobs=1)
+    assert dropped == 0
+    np.testing.assert_allclose(ours.pvalue, theirs.pvalue)
+    np.testing.assert_allclose(topic_intervals(strata, 0.95), mean_intervals(scores, 0.95))
+
+
+def test_topics_of_several_datasets_are_those_of_a_plain_enumeration():
+    parts, weight = [table(7, 3, 4, 0.5), table(8, 3, 5, 0.5)], np.array([0.7, 0.3])
+    parts[1] = np.column_stack([parts[1], [np.nan, 1.0, 2.0]])
+    strata, dropped = strata_of(parts, weight)
+    assert dropped == 1
+    pairs = all_pairs(3)
+    found = topic_max_t(strata, pairs, jobs=1)
+    assert found.exact
+    both = np.concatenate([pairs, pairs[:, ::-1]])
+    d = [scores[both[:, 0]] - scores[both[:, 1]] for scores in strata.scores]
+
+    def t_of(rows):
+        total = sum(w * z.mean(axis=1) for w, z in zip(weight, rows, strict=True))
+        squares = [
+            w**2 * z.var(axis=1, ddof=1) / z.shape[1] for w, z in zip(weight, rows, strict=True)
+        ]
+        return total / np.sqrt(sum(squares))
+
+    centred = [z - z.mean(axis=1, keepdims=True) for z in d]
+    null = [
+        t_of([centred[0] * signs[:4], centred[1] * signs[4:]])
+        for signs in map(np.array, product((1, -1), repeat=9))
+    ]
+    expected = stepdown(t_of(d), np.array(null))
+    better = np.where(t_of(d)[:3] > 0, expected[:3], expected[3:])
+    np.testing.assert_allclose(found.pvalue, better)
+    observed = (strata.value[pairs[:, 0]] - strata.value[pairs[:, 1]]) / pair_topic_errors(
+        strata, pairs
+    )
+    np.testing.assert_allclose(observed, t_of(d)[:3])
+
+
+def test_whole_types_keep_the_level_where_datasets_of_a_type_are_alike():
+    """300 experiments with equal runs: false claims in 5 % plus 4.5 standard errors at most."""
+    rng = np.random.default_rng(11)
+    types = [f"t{k}" for k in np.repeat(np.arange(7), [1, 1, 2, 3, 4, 6, 8])]
+    weight, pairs = np.full(25, 1 / 25), all_pairs(6)
+    false_claims = {"types": 0, "datasets": 0}
+    for _ in range(300):
+        shared = rng.normal(size=(6, 7))[:, [int(kind[1]) for kind in types]]
+        scores = shared + rng.normal(size=(6, 25))
+        by_type = weighted_max_t(units_of(scores, weight, types), pairs, jobs=1)
+        alone = max_t(scores, pairs, n_samples=199, seed=int(rng.integers(1000)), jobs=1)
+        false_claims["types"] += bool((by_type.pvalue <= 0.05).any())
+        false_claims["datasets"] += bool((alone.pvalue <= 0.05).any())
+    assert false_claims["types"] <= 300 * 0.05 + 4.5 * np.sqrt(300 * 0.05 * 0.95)
+    assert false_claims["datasets"] > 100, "taken for independent, alike datasets deceive"
