@@ -69,7 +69,7 @@ STUDIES: tuple[Study, ...] = (
     Study("plan", "how many topics, for which power; how safe is the pilot?", turn=3),
     Study("stability", "generalizability theory: how stable is this collection", turn=2),
     Study("pools", "leave teams out, leave topics out: would the pilot say the same?", turn=9),
-    Study("judges", "would other judges change it?", turn=10),
+    Study("judges", "would other judges change it?", turn=11),
     Study(
         "hardest",
         "which topics are hard, and which set the runs apart?",

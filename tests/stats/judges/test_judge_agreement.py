@@ -46,7 +46,7 @@ def test_ac1_of_gwets_example_stays_high_where_kappa_falls():
 def test_intervals_leave_out_one_topic_at_a_time(name):
     rng = np.random.default_rng(3)
     counts = rng.integers(0, 9, (8, 3, 3)).astype(float)
-    found = agreement_over_topics(counts, COEFFICIENTS[name], level=0.9)
+    found = agreement_over_topics(counts, COEFFICIENTS[name], confidence=0.9)
     left = [float(COEFFICIENTS[name](np.delete(counts, t, axis=0).sum(axis=0))) for t in range(8)]
     error = np.sqrt(7 / 8 * np.square(np.array(left) - np.mean(left)).sum())
     half = stats.t.ppf(0.95, 7) * error
@@ -65,7 +65,7 @@ def test_bias_is_the_mean_difference_with_students_interval():
     rng = np.random.default_rng(5)
     human = rng.normal(size=(6, 14))
     judge = human + rng.normal(0.1, 0.2, human.shape)
-    found = bias_of_runs(human, judge, level=0.9)
+    found = bias_of_runs(human, judge, confidence=0.9)
     for run in range(6):
         expected = stats.ttest_rel(judge[run], human[run]).confidence_interval(0.9)
         assert found.interval[run] == pytest.approx([expected.low, expected.high], rel=1e-9)

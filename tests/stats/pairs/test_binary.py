@@ -47,7 +47,7 @@ def test_wilson_is_that_of_statsmodels(level):
     n = np.array([1, 1, 7, 40, 40, 40, 1000])
     successes = np.array([0, 1, 3, 0, 13, 40, 999])
     low, high = proportion_confint(successes, n, alpha=1 - level, method="wilson")
-    limits = wilson_limits(successes.astype(float), n, level=level)
+    limits = wilson_limits(successes.astype(float), n, confidence=level)
     np.testing.assert_allclose(limits, np.stack([low, high], axis=1), rtol=0, atol=1e-12)
     assert limits.min() >= 0.0
     assert limits.max() <= 1.0
@@ -69,7 +69,7 @@ def test_wilson_is_that_of_statsmodels(level):
 )
 def test_tango_is_that_of_r(b, c, n, level, expected):
     counts = (np.array([float(count)]) for count in (b, c, n))
-    limits = tango_limits(*counts, level=level)
+    limits = tango_limits(*counts, confidence=level)
     np.testing.assert_allclose(limits[0], expected, rtol=0, atol=2e-6)
 
 
@@ -98,7 +98,7 @@ def test_tango_inverts_the_score_test(b, c, n):
     observed = (b - c) / n
     high = brentq(lambda d: score_from_the_likelihood(b, c, n, d) + z, observed, 0.999)
     low = brentq(lambda d: score_from_the_likelihood(b, c, n, d) - z, -0.999, observed)
-    limits = tango_limits(*(np.array([float(x)]) for x in (b, c, n)), level=0.95)[0]
+    limits = tango_limits(*(np.array([float(x)]) for x in (b, c, n)), confidence=0.95)[0]
     np.testing.assert_allclose(limits, [low, high], rtol=0, atol=1e-5)
 
 
@@ -109,7 +109,7 @@ def test_tango_covers_the_true_difference():
     rng = np.random.default_rng(7)
     shares = np.array([0.2, 0.1, 0.7])
     counts = rng.multinomial(50, shares, 4_000).astype(float)
-    limits = tango_limits(counts[:, 0], counts[:, 1], np.full(4_000, 50.0), level=0.95)
+    limits = tango_limits(counts[:, 0], counts[:, 1], np.full(4_000, 50.0), confidence=0.95)
     covered = np.mean((limits[:, 0] <= 0.1) & (limits[:, 1] >= 0.1))
     assert 0.935 < covered < 0.965
 
@@ -184,4 +184,4 @@ def test_runs_that_never_differ(value):
     assert result.binary.pvalue.tolist() == [1.0]
     low, high = result.binary.score_interval[0]
     assert low == pytest.approx(-high)
-    assert "McNemar" in compare_text(result, "markdown")
+    assert "McNemar" in compare_text(result, "table")

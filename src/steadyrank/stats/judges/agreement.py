@@ -36,7 +36,7 @@ COEFFICIENTS: dict[str, Coefficient] = {
 
 
 def agreement_over_topics(
-    counts: np.ndarray, coefficient: Coefficient, *, level: float = 0.95
+    counts: np.ndarray, coefficient: Coefficient, *, confidence: float = 0.95
 ) -> Agreement:
     """A coefficient of the grades of all topics together, from counts [topic, grade, grade].
 
@@ -55,6 +55,6 @@ def agreement_over_topics(
         return Agreement(value=value, interval=Interval(np.nan, np.nan))
     left = coefficient(total - counts)
     error = np.sqrt((n - 1.0) / n * ((left - left.mean()) ** 2).sum())
-    half = float(stdtrit(n - 1.0, 0.5 + 0.5 * level) * error)
+    half = float(stdtrit(n - 1.0, 0.5 + 0.5 * confidence) * error)
     low, high = (float(np.clip(end, -1.0, 1.0)) for end in (value - half, value + half))
     return Agreement(value=value, interval=Interval(low, high))

@@ -30,7 +30,7 @@ class Bias:
     """What topics alone would make of it, were the bias the same for all runs."""
 
 
-def bias_of_runs(human: np.ndarray, judge: np.ndarray, *, level: float = 0.95) -> Bias:
+def bias_of_runs(human: np.ndarray, judge: np.ndarray, *, confidence: float = 0.95) -> Bias:
     """The bias of each run's mean, from scores [run, topic] of the same topics.
 
     >>> found = bias_of_runs(np.array([[0.1, 0.3], [0.2, 0.2]]), np.array([[0.2, 0.4], [0.5, 0.3]]))
@@ -40,7 +40,7 @@ def bias_of_runs(human: np.ndarray, judge: np.ndarray, *, level: float = 0.95) -
     off = judge - human
     n_runs, n = off.shape
     by_run = off.mean(axis=1)
-    half = stdtrit(n - 1.0, 0.5 + 0.5 * level) * off.std(axis=1, ddof=1) / np.sqrt(n)
+    half = stdtrit(n - 1.0, 0.5 + 0.5 * confidence) * off.std(axis=1, ddof=1) / np.sqrt(n)
     # Centred over runs: what topics do to all runs alike does not spread them.
     apart = off - off.mean(axis=0)
     chance = apart.var(axis=1, ddof=1).sum() / (n_runs - 1.0) / n if n_runs > 1 else np.nan
@@ -70,7 +70,7 @@ def favours_kin(
     kin: np.ndarray,
     others: np.ndarray,
     *,
-    level: float = 0.95,
+    confidence: float = 0.95,
 ) -> KinTest:
     """A t test over topics of the judge's bias for the kin less that for the others.
 
@@ -92,7 +92,7 @@ def favours_kin(
         pvalue, half = float(abs(difference) <= size), 0.0
     else:
         pvalue = float(2.0 * stdtr(n - 1.0, -abs(difference) / error))
-        half = float(stdtrit(n - 1.0, 0.5 + 0.5 * level) * error)
+        half = float(stdtrit(n - 1.0, 0.5 + 0.5 * confidence) * error)
     return KinTest(
         difference=difference,
         interval=Interval(difference - half, difference + half),

@@ -135,9 +135,9 @@ class Uncertainty:
     error: np.ndarray
     df: np.ndarray
 
-    def half_width(self, level: float) -> np.ndarray:
+    def half_width(self, confidence: float) -> np.ndarray:
         """Of intervals that hold one at a time."""
-        return np.asarray(stdtrit(self.df, 0.5 + 0.5 * level) * self.error)
+        return np.asarray(stdtrit(self.df, 0.5 + 0.5 * confidence) * self.error)
 
 
 def mean_uncertainty(parts: CorrectedParts) -> Uncertainty:

@@ -56,7 +56,7 @@ def topics_factor(correlation: float, n: int, n_more: float) -> float:
     return 1.0 / (1.0 - explained) if explained < 1.0 else math.inf
 
 
-def worth_of(human: np.ndarray, judge: np.ndarray, *, level: float = 0.95) -> Worth:
+def worth_of(human: np.ndarray, judge: np.ndarray, *, confidence: float = 0.95) -> Worth:
     """From scores [run, topic] of the same topics; pooled over all pairs of runs.
 
     The interval is a jackknife over topics on Fisher's scale. NaN where people or judge do not
@@ -69,7 +69,9 @@ def worth_of(human: np.ndarray, judge: np.ndarray, *, level: float = 0.95) -> Wo
     left = np.array([_correlation(apart, every[every != topic]) for topic in range(n)])
     variance = apart[0].var(axis=1, ddof=1).sum() * 2.0 / (n_runs - 1.0)
     return Worth(
-        sd=math.sqrt(variance), correlation=value, interval=_fisher_interval(value, left, level)
+        sd=math.sqrt(variance),
+        correlation=value,
+        interval=_fisher_interval(value, left, confidence),
     )
 
 
@@ -82,7 +84,7 @@ def _correlation(apart: list[np.ndarray], topics: np.ndarray) -> float:
     return float((human * judge).sum()) / (sizes[0] * sizes[1])
 
 
-def _fisher_interval(value: float, left: np.ndarray, level: float) -> Interval:
+def _fisher_interval(value: float, left: np.ndarray, confidence: float) -> Interval:
     n = len(left)
     if math.isnan(value) or np.isnan(left).any():
         return Interval(math.nan, math.nan)
@@ -90,7 +92,7 @@ def _fisher_interval(value: float, left: np.ndarray, level: float) -> Interval:
         return Interval(value, value)
     z = np.arctanh(np.clip(left, -1.0 + 1e-15, 1.0 - 1e-15))
     error = math.sqrt((n - 1.0) / n * float(((z - z.mean()) ** 2).sum()))
-    half = float(stdtrit(n - 1.0, 0.5 + 0.5 * level)) * error
+    half = float(stdtrit(n - 1.0, 0.5 + 0.5 * confidence)) * error
     centre = math.atanh(value)
     return Interval(math.tanh(centre - half), math.tanh(centre + half))
 
@@ -107,7 +109,7 @@ class TopicsNeeded:
 
 
 def topics_for_width(
-    worth: Worth, width: float, *, n_judged: int, level: float = 0.95
+    worth: Worth, width: float, *, n_judged: int, confidence: float = 0.95
 ) -> TopicsNeeded:
     """Topics from which on the interval of a difference is at most so wide.
 
@@ -118,7 +120,7 @@ def topics_for_width(
     """
 
     def is_enough(n: int, error: float, paid: int) -> bool:
-        return 2.0 * float(stdtrit(n - 1.0 - paid, 0.5 + 0.5 * level)) * error <= width
+        return 2.0 * float(stdtrit(n - 1.0 - paid, 0.5 + 0.5 * confidence)) * error <= width
 
     return _needed(worth, n_judged, is_enough)
 

@@ -85,22 +85,22 @@ def binary_pairs(
         pvalue=pvalue,
         pvalue_adjusted=adjust(pvalue, own),
         correction=own,
-        score_interval=tango_limits(only_first, only_second, n, level=1 - alpha),
+        score_interval=tango_limits(only_first, only_second, n, confidence=1 - alpha),
         run_interval=wilson_limits(
-            np.nansum(scores, axis=1), (~np.isnan(scores)).sum(axis=1), level=1 - alpha
+            np.nansum(scores, axis=1), (~np.isnan(scores)).sum(axis=1), confidence=1 - alpha
         ),
     )
 
 
-def wilson_limits(successes: np.ndarray, n: np.ndarray, *, level: float) -> np.ndarray:
+def wilson_limits(successes: np.ndarray, n: np.ndarray, *, confidence: float) -> np.ndarray:
     """Wilson's score interval [share, 2] of a share; NaN where n is 0.
 
     Wilson, JASA 22(158), 1927, doi:10.1080/01621459.1927.10502953.
 
-    >>> wilson_limits(np.array([8.0]), np.array([10.0]), level=0.95).round(4).tolist()
+    >>> wilson_limits(np.array([8.0]), np.array([10.0]), confidence=0.95).round(4).tolist()
     [[0.4902, 0.9433]]
     """
-    z = float(ndtri(0.5 + 0.5 * check_open_unit("level", level)))
+    z = float(ndtri(0.5 + 0.5 * check_open_unit("confidence", confidence)))
     with np.errstate(divide="ignore", invalid="ignore"):
         share = successes / n
         centre = (share + z * z / (2 * n)) / (1 + z * z / n)
@@ -114,19 +114,19 @@ def wilson_limits(successes: np.ndarray, n: np.ndarray, *, level: float) -> np.n
 
 
 def tango_limits(
-    only_first: np.ndarray, only_second: np.ndarray, n: np.ndarray, *, level: float
+    only_first: np.ndarray, only_second: np.ndarray, n: np.ndarray, *, confidence: float
 ) -> np.ndarray:
     """Tango's score interval [pair, 2] of the difference of two paired shares; NaN where n is 0.
 
-    It holds the differences that the score test at level 1 - `level` does not reject.
+    It holds the differences that the score test at level 1 - `confidence` does not reject.
     Tango, Statistics in Medicine 17(8), 1998,
     doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B.
 
     >>> ten = np.array([10.0])
-    >>> tango_limits(np.array([5.0]), np.array([1.0]), ten, level=0.95).round(4).tolist()
+    >>> tango_limits(np.array([5.0]), np.array([1.0]), ten, confidence=0.95).round(4).tolist()
     [[-0.0873, 0.7201]]
     """
-    z = float(ndtri(0.5 + 0.5 * check_open_unit("level", level)))
+    z = float(ndtri(0.5 + 0.5 * check_open_unit("confidence", confidence)))
     b, c, n = (np.asarray(counts, np.float64) for counts in (only_first, only_second, n))
     with np.errstate(divide="ignore", invalid="ignore"):
         observed = (b - c) / n

@@ -35,7 +35,7 @@ class AuditSettings:
     alpha: float = 0.05
 
     @property
-    def level(self) -> float:
+    def confidence(self) -> float:
         """Of intervals."""
         return 1.0 - self.alpha
 
@@ -51,10 +51,10 @@ def audited(
 ) -> dict[str, Any]:
     """What is found of a judge's scores beside people's, by the fields of `JudgeResult`."""
     _warn_if_it_tells_nothing(judge, scores)
-    worth = worth_of(scores.human, scores.judge, level=settings.level)
+    worth = worth_of(scores.human, scores.judge, confidence=settings.confidence)
     return {
-        "taus": taus_of(scores, settings.top, level=settings.level, seed=seed, jobs=jobs),
-        "bias": bias_of_runs(scores.human, scores.judge, level=settings.level),
+        "taus": taus_of(scores, settings.top, confidence=settings.confidence, seed=seed, jobs=jobs),
+        "bias": bias_of_runs(scores.human, scores.judge, confidence=settings.confidence),
         "worth": worth,
         "kin": None if settings.kin is None else kin_of(scores, runs, settings),
         "plan": plan_of(worth, scores.n + scores.n_more, settings),
@@ -63,14 +63,14 @@ def audited(
 
 
 def taus_of(
-    scores: JudgedScores, top: int | None, *, level: float, seed: int, jobs: int | None
+    scores: JudgedScores, top: int | None, *, confidence: float, seed: int, jobs: int | None
 ) -> tuple[TauOfRuns, ...]:
     """tau and tau_AP of the runs' means by people and judge: all, best half, best `top`."""
     order, n_runs = best_first(scores.human.mean(axis=1)), len(scores.human)
     chosen = {"all": n_runs, "best half": (n_runs + 1) // 2}
     if top is not None:
         chosen[f"best {top}"] = top
-    options: Any = {"level": level, "seed": seed, "jobs": jobs}
+    options: Any = {"confidence": confidence, "seed": seed, "jobs": jobs}
     taus = []
     for words, size in chosen.items():
         rows = np.sort(order[:size])
@@ -121,7 +121,7 @@ def kin_of(scores: JudgedScores, runs: tuple[str, ...], settings: AuditSettings)
             scores.judge,
             np.flatnonzero(kin),
             np.flatnonzero(others),
-            level=settings.level,
+            confidence=settings.confidence,
         ),
     )
 
@@ -133,7 +133,9 @@ def plan_of(worth: Worth, n_judged: int, settings: AuditSettings) -> tuple[PlanR
         PlanRow(
             goal="width",
             value=width,
-            topics=topics_for_width(worth, width, n_judged=n_judged, level=settings.level),
+            topics=topics_for_width(
+                worth, width, n_judged=n_judged, confidence=settings.confidence
+            ),
         ),
         PlanRow(
             goal="difference",

@@ -14,7 +14,7 @@ from steadyrank.studies.judges.result import Confusion
 
 
 def confusion_of(
-    judge: str, people: Qrels, judged: Qrels, topics: tuple[str, ...], level: float
+    judge: str, people: Qrels, judged: Qrels, topics: tuple[str, ...], confidence: float
 ) -> Confusion:
     """Counts of the grades of documents that both judged, and coefficients of agreement."""
     grades = [_grades_of_both(people, judged, topic) for topic in topics]
@@ -33,10 +33,14 @@ def confusion_of(
             stacklevel=4,
         )
     coefficients: dict[str, Agreement | None] = {
-        name: agreement_over_topics(counts, coefficient, level=level) if same_scale else None
+        name: agreement_over_topics(counts, coefficient, confidence=confidence)
+        if same_scale
+        else None
         for name, coefficient in COEFFICIENTS.items()
     }
-    coefficients["kappa_relevant"] = agreement_over_topics(relevant, kappa_of_counts, level=level)
+    coefficients["kappa_relevant"] = agreement_over_topics(
+        relevant, kappa_of_counts, confidence=confidence
+    )
     return Confusion(
         grades=tuple(levels.tolist()),
         counts=counts.sum(axis=0),

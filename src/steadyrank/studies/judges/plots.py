@@ -238,15 +238,15 @@ def draw_topics(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> 
     legend(ax)
 
 
-def _width(judge: JudgeResult, n: int, n_judged: float, level: float) -> float:
+def _width(judge: JudgeResult, n: int, n_judged: float, confidence: float) -> float:
     """With the judge, at most what people alone have: a useless one is not followed."""
-    alone = 2.0 * float(stdtrit(n - 1.0, 0.5 + 0.5 * level)) * judge.worth.sd / math.sqrt(n)
+    alone = 2.0 * float(stdtrit(n - 1.0, 0.5 + 0.5 * confidence)) * judge.worth.sd / math.sqrt(n)
     n_more = max(0.0, n_judged - n)
     if not n_more:
         return alone
     error = judge.worth.sd * math.sqrt((n - 1.0) / (n * (n - 2.0)))
     error /= math.sqrt(topics_factor(judge.worth.correlation, n, n_more))
-    return min(alone, 2.0 * float(stdtrit(n - 2.0, 0.5 + 0.5 * level)) * error)
+    return min(alone, 2.0 * float(stdtrit(n - 2.0, 0.5 + 0.5 * confidence)) * error)
 
 
 def _rows_size(result: JudgesResult) -> tuple[float, float]:

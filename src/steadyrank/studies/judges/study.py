@@ -196,7 +196,7 @@ def judge_scores(
         data = aligned(human, judge, topics)
         confusion = None
         if people is not None and judge.qrels is not None:
-            confusion = confusion_of(judge.name, people, judge.qrels, topics, settings.level)
+            confusion = confusion_of(judge.name, people, judge.qrels, topics, settings.confidence)
         results.append(
             JudgeResult(
                 judge=judge.name,
