@@ -16,6 +16,7 @@ from steadyrank.cli.options import (
     run_options,
     runs_argument,
     ties_option,
+    topic_options,
 )
 from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling, terminal_looks
 
@@ -36,6 +37,7 @@ from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling,
 @ties_option
 @missing_options
 @run_options
+@topic_options
 @output_options
 def command(
     qrels: str,
