@@ -59,6 +59,9 @@ _HOMES = {
     "BuiltinCollection": "retrieval.builtin.collection",
     "builtin_collection": "retrieval.builtin.collection",
     "builtin_runs": "retrieval.builtin.runs",
+    "GateHistory": "studies.gate.history",
+    "GateResult": "studies.gate.result",
+    "gate": "studies.gate.study",
     "GridResult": "retrieval.makers.grid",
     "grid": "retrieval.makers.grid",
     "write_grid": "retrieval.makers.grid",
@@ -104,6 +107,8 @@ __all__ = [
     "ComponentsResult",
     "DiscriminativePower",
     "FormatError",
+    "GateHistory",
+    "GateResult",
     "GridResult",
     "InputError",
     "InstancePlan",
@@ -146,6 +151,7 @@ __all__ = [
     "correlations",
     "discriminative_power",
     "evaluate",
+    "gate",
     "grid",
     "instances",
     "join_scores",
@@ -245,6 +251,9 @@ if TYPE_CHECKING:
     from steadyrank.studies.compare.result import CompareResult
     from steadyrank.studies.compare.study import compare
     from steadyrank.studies.components.study import ComponentsResult, components
+    from steadyrank.studies.gate.history import GateHistory
+    from steadyrank.studies.gate.result import GateResult
+    from steadyrank.studies.gate.study import gate
     from steadyrank.studies.instances.planning import InstancePlan, plan_instances
     from steadyrank.studies.instances.study import InstancesResult, InstancesTable, instances
     from steadyrank.studies.plan.study import PlanResult, plan

@@ -12,7 +12,6 @@ from typing import Any
 from steadyrank.errors import InputError
 from steadyrank.reporting.budget import ReportPlan
 from steadyrank.reporting.inputs import kept_warnings
-from steadyrank.studies import registry
 from steadyrank.studies.instances.section import n_pairs_of_systems
 from steadyrank.studies.material import Machine, Material
 from steadyrank.studies.part import Findings, Job, Shape
@@ -22,7 +21,7 @@ from steadyrank.studies.registry import studies_by_turn
 
 def why_not(material: Material) -> dict[str, str]:
     """Of each study that the data do not support, what it lacks."""
-    reasons = {study.name: study.part.why_not(material) for study in registry.STUDIES}
+    reasons = {study.name: study.part.why_not(material) for study in studies_by_turn()}
     return {study: reason for study, reason in reasons.items() if reason}
 
 

@@ -233,7 +233,7 @@ def _write_parquet(scores: Scores, path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    own: dict[str, Any] = {"meta": {**scores.meta, "sha256": _hashes(scores.meta)}}
+    own: dict[str, Any] = {"meta": {**scores.meta, "sha256": file_hashes(scores.meta)}}
     own |= {key: getattr(scores, key) for key in _INFO}
     frame = scores.to_frame()
     try:
@@ -248,8 +248,8 @@ def _write_parquet(scores: Scores, path: Path) -> None:
         pq.write_table(table, temporary, write_page_checksum=True)
 
 
-def _hashes(meta: Mapping[str, Any]) -> dict[str, str]:
-    """SHA-256 of the files that the scores were computed from, where they still are."""
+def file_hashes(meta: Mapping[str, Any]) -> dict[str, str]:
+    """SHA-256 of the files that scores were computed from, where they still are."""
     names = [meta.get("qrels"), *meta.get("files", {}).values()]
     found = {}
     for name in dict.fromkeys(names):

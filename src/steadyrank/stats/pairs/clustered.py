@@ -238,12 +238,12 @@ def _skewness(sums: np.ndarray) -> float:
     if n < 3:
         return 0.0
     factor = math.sqrt(n * (n - 1.0)) / (n - 2.0)
-    return factor * float((sums**3).sum()) / float((sums**2).sum()) ** 1.5
+    return factor * float((sums**3).sum()) / math.pow(float((sums**2).sum()), 1.5)
 
 
 def _corrected(t: float, skewness: float) -> float:
     """Hall's transformation, which is close to Student's law whatever the skewness."""
-    return float(t + skewness * (t * t / 3.0 + 1.0 / 6.0) + skewness**2 * t**3 / 27.0)
+    return t + skewness * (t * t / 3.0 + 1.0 / 6.0) + skewness * skewness * t * t * t / 27.0
 
 
 def _longer_reach(reach: float, skewness: float) -> float:
@@ -255,4 +255,4 @@ def _longer_reach(reach: float, skewness: float) -> float:
     if abs(skewness) < SYMMETRIC:
         return reach
     inner = 1.0 + skewness * (reach - skewness / 6.0)
-    return max(reach, 3.0 / skewness * (math.copysign(abs(inner) ** (1.0 / 3.0), inner) - 1.0))
+    return max(reach, 3.0 / skewness * (math.cbrt(inner) - 1.0))
