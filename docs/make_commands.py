@@ -28,6 +28,7 @@ TUTORIALS = {
     "plan": "plan.md",
     "pools": "pools.md",
     "stability": "stability.md",
+    "gate": "gate.md",
     "grid": "grid.md",
     "shard": "grid.md#selective-search",
     "report": "report.md",

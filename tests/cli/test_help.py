@@ -18,9 +18,11 @@ READING = {
     "--run-info",
     "--team-from",
     "--system-from",
+    "--topic-info",
+    "--cluster-from",
 }
 OUTPUT = {"--format", "-o", "--seed", "--jobs", "--scheduler", "--quiet", "--version", "--help"}
-OUTPUT |= {"--digits", "--plot"}
+OUTPUT |= {"--digits", "--plot", "--summary", "--junit"}
 WRITES_SCORES = ("grid", "shard")
 
 

@@ -130,8 +130,8 @@ def mean_difference(
     n_clusters = int(group.max(initial=-1)) + 1
     if n_clusters < 2:
         return _too_few(d, w, n_clusters)
+    mean = float((w * d).sum() / w.sum())
     w = w / w.sum()
-    mean = float(w @ d)
     fit = _robust(d - mean, w, group, mean=mean, largest=float(np.abs(d).max()))
     if clusters is not None:
         return fit

@@ -22,10 +22,10 @@ def verdict_sentence(result: GateResult) -> str:
 def signed(value: float) -> str:
     """A difference, with its sign.
 
-    >>> signed(0.00213), signed(-0.031)
-    ('+0.0021', '−0.0310')
+    >>> signed(0.00213), signed(-0.031), signed(-1e-9)
+    ('+0.0021', '−0.0310', '+0.0000')
     """
-    return f"{value:+.4f}".replace("-", "−")
+    return f"{value:+z.4f}".replace("-", "−")
 
 
 def _amount(row: GateRow) -> str:

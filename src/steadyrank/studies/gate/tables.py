@@ -49,7 +49,7 @@ def gate_text(result: GateResult, form: str, *, digits: int = 4, **looks: Any) -
 
 
 def _table(result: GateResult, rows: tuple[GateRow, ...], digits: int, caption: str) -> Table:
-    form, signed = f".{digits}f", f"+.{digits}f"
+    form, signed = f".{digits}f", f"+z.{digits}f"
     segmented, bounded = rows[0].segment is not None, any(row.n_unjudged for row in result.measures)
     header = ["measure", *(["segment"] if segmented else []), "margin", "topics", "baseline"]
     header += ["candidate", "difference", "limits"]
