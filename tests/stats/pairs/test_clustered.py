@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from scipy import stats
+from scipy import optimize, stats
 
 import steadyrank as sr
 from steadyrank.stats.pairs.clustered import mean_difference
@@ -69,15 +69,36 @@ def test_equal_clusters_have_one_degree_less_than_clusters():
     assert fit.variance == pytest.approx(means.var(ddof=1) / 10, rel=1e-12)
 
 
-def test_symmetric_differences_have_students_limits():
-    d = np.concatenate([np.arange(1.0, 16.0), -np.arange(1.0, 16.0)]) / 100 + 0.02
-    fit = mean_difference(d)
-    test = stats.ttest_1samp(d, -0.01, alternative="greater")
-    assert fit.pvalue_above(-0.01) == pytest.approx(test.pvalue, rel=0.01)
-    low, high = fit.interval(0.05)
-    expected = stats.ttest_1samp(d, 0).confidence_interval(0.9)
-    assert low <= expected.low + 1e-12
-    assert (low, high) == pytest.approx((expected.low, expected.high), abs=2e-5)
+def hall_limit(d, tail):
+    """The lower limit by Hall's cubic, solved by scipy with scipy's skewness, or Student's."""
+    n = len(d)
+    skewness = stats.skew(d, bias=False) / math.sqrt(n) - math.sqrt(6) / n
+    student = stats.t.ppf(1 - tail, n - 1)
+
+    def excess(t):
+        return t + skewness * (t**2 / 3 + 1 / 6) + skewness**2 * t**3 / 27 - student
+
+    reach = max(student, optimize.brentq(excess, -50, 500))
+    return d.mean() - reach * stats.sem(d)
+
+
+@pytest.mark.parametrize("n", [5, 25, 200])
+@pytest.mark.parametrize("tail", [0.05, 0.01])
+def test_limits_as_halls(n, tail):
+    rng = np.random.default_rng(n)
+    for d in (rng.normal(size=n), rng.exponential(size=n), -rng.exponential(size=n)):
+        low, high = mean_difference(d).interval(tail)
+        assert (low, high) == pytest.approx((hall_limit(d, tail), -hall_limit(-d, tail)), rel=1e-9)
+
+
+@pytest.mark.parametrize(("n", "farther"), [(25, 1.08), (100, 1.02), (1000, 1.002)])
+def test_symmetric_differences_have_nearly_students_limits(n, farther):
+    half = stats.norm.ppf((np.arange(1, n // 2 + 1) - 0.5) / n)
+    d = np.concatenate([half, -half])
+    low, high = mean_difference(d).interval(0.05)
+    student = stats.ttest_1samp(d, 0).confidence_interval(0.9)
+    assert 1.0 < low / student.low < farther
+    assert high == pytest.approx(-low)
 
 
 def test_limits_and_pvalues_agree_and_the_long_tail_is_longer():

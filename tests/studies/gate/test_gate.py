@@ -52,15 +52,16 @@ def test_pass_fail_and_cannot_tell():
     assert (row.method, row.design_effect, row.effective_topics) == ("t", 1.0, pytest.approx(400))
 
 
-def test_limits_are_students_where_nothing_is_skewed():
+def test_limits_are_nearly_students_where_nothing_is_skewed():
     d = spread(100, 0.003)
     (row,) = sr.gate(*pair(d), **COMMON).measures
     expected = stats.ttest_1samp(d, 0).confidence_interval(0.9)
-    assert row.interval == pytest.approx((expected.low, expected.high), abs=1e-6)
+    assert row.interval == pytest.approx((expected.low, expected.high), rel=0.03)
+    assert row.interval.low < expected.low < expected.high < row.interval.high
     p = stats.ttest_1samp(d, -0.02, alternative="greater").pvalue
-    assert row.pvalue_pass == pytest.approx(p, rel=1e-3)
+    assert p < row.pvalue_pass < 1.2 * p
     p = stats.ttest_1samp(d, 0.0, alternative="less").pvalue
-    assert row.pvalue_fail == pytest.approx(p, rel=1e-3)
+    assert p <= row.pvalue_fail < 1.2 * p
 
 
 def test_a_significant_loss_within_the_margin_passes():
@@ -121,7 +122,7 @@ def test_every_measure_must_pass():
 
 
 def test_fails_on_several_measures_are_corrected():
-    """p of each is .03: alone it fails, one of two with the other at .5 does not."""
+    """p is below .03 by Student's law: alone it fails, with another measure at .5 it does not."""
     d = spread(40, 0.0, 0.1)
     d += stats.t.ppf(0.03, 39) * d.std(ddof=1) / math.sqrt(40)
     assert sr.gate(*pair(d), measures="AP", margin=0).verdict == "fail"
@@ -137,7 +138,9 @@ def test_fails_on_several_measures_are_corrected():
     ]
     result = sr.gate(*both, measures=["AP", "RR"], margin=0)
     assert result.verdict == "cannot tell"
-    assert result.measures[0].pvalue_fail == pytest.approx(0.06, abs=0.002)
+    alone = sr.gate(*pair(d), measures="AP", margin=0).measures[0].pvalue_fail
+    assert 0.03 < alone < 0.04
+    assert result.measures[0].pvalue_fail == pytest.approx(2 * alone, rel=0.01)
 
 
 def test_clusters_widen_the_limits():
@@ -155,7 +158,7 @@ def test_clusters_widen_the_limits():
     assert (row.n_clusters, result.n_clusters, row.method) == (80, 80, "CR1")
     assert row.design_effect == pytest.approx(5, rel=0.02)
     widths = [r.measures[0].interval.high - r.measures[0].interval.low for r in (result, alone)]
-    assert widths[0] / widths[1] == pytest.approx(math.sqrt(5), rel=0.02)
+    assert widths[0] / widths[1] == pytest.approx(math.sqrt(5), rel=0.04)
 
 
 def test_weights_make_means_weighted():
@@ -181,7 +184,7 @@ def test_a_segment_may_fail_the_candidate():
     ]
     head = result.segments[0]
     expected = stats.ttest_1samp(d[:360], 0).confidence_interval(0.95)
-    assert head.interval == pytest.approx((expected.low, expected.high), abs=1e-5)
+    assert head.interval == pytest.approx((expected.low, expected.high), rel=0.01)
 
 
 def test_a_segment_that_cannot_tell_holds_nothing_up():

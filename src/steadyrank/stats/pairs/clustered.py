@@ -66,8 +66,10 @@ class MeanDifference:
         """Limits that the true mean lies beyond with probability `tail`, on each side."""
         if self.flag == TOO_FEW:
             return Interval(-math.inf, math.inf)
+        if self.flag:
+            return Interval(self.mean, self.mean)
         reach = float(stdtrit(self.df, 1.0 - tail))
-        low, high = (_longer_reach(reach, sign * self.skewness) for sign in (1.0, -1.0))
+        low, high = (_longer_reach(reach, self._cautious(sign)) for sign in (1.0, -1.0))
         return Interval(
             self.mean - low * self.standard_error, self.mean + high * self.standard_error
         )
@@ -79,7 +81,14 @@ class MeanDifference:
         if self.flag:
             return 0.0 if gap > 0.0 else 1.0
         t = gap / self.standard_error
-        return float(stdtr(self.df, -min(t, _corrected(t, sign * self.skewness))))
+        return float(stdtr(self.df, -min(t, _corrected(t, self._cautious(sign)))))
+
+    def _cautious(self, sign: float) -> float:
+        """Skewness towards the other side, taken for one standard error more than it seems.
+
+        A sample without the values of a long tail does not show the tail either.
+        """
+        return sign * self.skewness - math.sqrt(6.0) / (self.df + 1.0)
 
 
 def mean_difference(
@@ -109,9 +118,10 @@ def mean_difference(
     of the weight.
 
     Limits and p-values are one-sided, by Student's law, or by Hall's correction for skewness
-    (Journal of the Royal Statistical Society B 54(1), 1992) on the side where that is the more
-    cautious: where a few topics lose much, samples without them have a high mean and a small
-    variance at once.
+    (Journal of the Royal Statistical Society B 54(1), 1992) where that is more cautious: where a
+    few topics lose much, samples without them have a high mean and a small variance at once. The
+    skewness is taken for one standard error more than it seems, sqrt(6) over the degrees of freedom
+    plus 1: limits of 25 symmetric differences are 8% farther out than Student's, of 100 2%.
 
     Examples
     --------
@@ -138,6 +148,24 @@ def mean_difference(
     if weights is not None:
         return replace(fit, design_effect=1.0)
     return replace(fit, design_effect=1.0, method="t", df=len(d) - 1.0)
+
+
+def design_effect(rows: np.ndarray, clusters: np.ndarray) -> float:
+    """Variance of the means of rows [row, topic] over that of independent topics, of all together.
+
+    For differences of all pairs of runs, rows are the runs less their mean on each topic: squares
+    over pairs add up to as many times those.
+
+    >>> rows = np.array([[0.1, 0.1, 0.5, 0.5, 0.2, 0.2]])
+    >>> round(design_effect(rows, np.array([0, 0, 1, 1, 2, 2])), 6)
+    2.5
+    """
+    fits = [mean_difference(row, clusters=clusters) for row in rows]
+    known = [fit for fit in fits if not fit.flag]
+    if not known:
+        return math.nan
+    total = math.fsum(fit.variance for fit in known)
+    return total / math.fsum(fit.variance / fit.design_effect for fit in known)
 
 
 def _too_few(d: np.ndarray, w: np.ndarray, n_clusters: int) -> MeanDifference:

@@ -39,7 +39,7 @@ def _ends(row: GateRow) -> str:
 def _passed(result: GateResult, rows: list[GateRow]) -> str:
     losses = listed([f"{row.margin:g} on {row.measure}" for row in rows])
     return (
-        f"the candidate loses less than {losses} against the baseline "
+        f"the candidate is worse than the baseline by less than {losses}, if at all "
         f"({listed([_amount(row) for row in rows])}; alpha {result.alpha:g}, "
         f"{counted(result.n_topics, 'topic', form=',')})"
     )

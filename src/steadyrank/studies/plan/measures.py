@@ -41,6 +41,12 @@ class MeasurePlan:
     """Likewise the power, where topics were given."""
     topics_two_way: int | None = None
     """Topics by the two-way residual, for an analysis that takes topics' difficulty out."""
+    design_effect: float | None = None
+    """Of the pilot's clusters of topics, on the variance that the plan rests on."""
+    topics_clustered: int | None = None
+    """Topics, where these will be clustered as in the pilot; never fewer than `topics`."""
+    clusters: int | None = None
+    """The clusters of so many topics, of the pilot's mean size."""
     documents_per_topic: float | None = None
     hours: float | None = None
     """Assessors' hours for all topics."""
@@ -90,6 +96,9 @@ class MeasurePlan:
             "topics_interval": self.topics_interval,
             "power_interval": self.power_interval,
             "topics_two_way": self.topics_two_way,
+            "design_effect": self.design_effect,
+            "topics_clustered": self.topics_clustered,
+            "clusters": self.clusters,
             "pilot_topics": pilot.n_topics if pilot else None,
             "pilot_runs": pilot.n_runs if pilot else None,
             "pilot_missing": pilot.n_missing if pilot else None,
