@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable
+import warnings
+from collections.abc import Collection, Iterable
 
 
 class SteadyrankError(Exception):
@@ -73,3 +74,17 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError
         return UnknownNameError(f"unknown {kind} {name!r}: did you mean {near[0]!r}?")
     some = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
     return UnknownNameError(f"unknown {kind} {name!r}: there are {some or 'none'}")
+
+
+def warn(message: str, *, stacklevel: int = 4) -> None:
+    """Warn of something odd, by default in the name of whoever called the caller's caller."""
+    warnings.warn(message, SteadyrankWarning, stacklevel=stacklevel)
+
+
+def check_choice(kind: str, value: object, choices: Collection[str]) -> None:
+    """Refuse what is not among the choices.
+
+    >>> check_choice("mode", "sound", ("sound", "paper"))
+    """
+    if value not in choices:
+        raise unknown_name(kind, str(value), choices)

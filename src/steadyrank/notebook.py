@@ -17,6 +17,22 @@ PRINTED_ROWS = 15
 _Result = TypeVar("_Result")
 
 
+class Framed:
+    """A result of rows: `rows` has them as dictionaries, `to_frame` as a pandas frame."""
+
+    __slots__ = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary per row."""
+        raise NotImplementedError
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows as a frame."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())
+
+
 def shown_by(
     text: str = "present.table:frame_text", *, listed: bool = False
 ) -> Callable[[type[_Result]], type[_Result]]:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from typing import Any, TypeVar
 
+from threadpoolctl import threadpool_limits
+
 from steadyrank.compute.clusters import Cluster, connected, over_client_of
 from steadyrank.errors import InputError
 
@@ -134,6 +136,42 @@ def _map_here(
         if progress is not None:
             progress(finished, len(tasks))
     return answers
+
+
+def map_shared(
+    function: Callable[[Any, Task], Answer],
+    value: Any,
+    tasks: Iterable[Task],
+    *,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> list[Answer]:
+    """`[function(value, task) for task in tasks]` by workers, each of which gets `value` once.
+
+    BLAS has one thread everywhere: how it splits a product may change the last bits.
+    """
+    with (
+        workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool,
+        threadpool_limits(limits=1, user_api="blas"),
+    ):
+        there = shared(pool, value)
+        # Elsewhere this limit does not hold; here it must not be lifted by who is done first.
+        call = _call_alone if is_elsewhere(pool) else _call
+        return map_in_order(
+            call, [(function, there, task) for task in tasks], pool, progress=progress
+        )
+
+
+def _call(job: tuple[Callable[[Any, Any], Answer], Any, Any]) -> Answer:
+    function, value, task = job
+    return function(value, task)
+
+
+def _call_alone(job: tuple[Callable[[Any, Any], Answer], Any, Any]) -> Answer:
+    with threadpool_limits(limits=1, user_api="blas"):
+        return _call(job)
 
 
 def shared(executor: Executor, value: Any) -> Any:

@@ -195,6 +195,12 @@ def position(name: str, labels: Sequence[str], axis: str) -> int:
         raise unknown_name(axis, name, labels) from None
 
 
+def measure_of(scores: Scores, measure: str | None) -> str:
+    """The name of a measure of the scores; it may be left out if there is only one."""
+    scores.matrix(measure)
+    return scores.measures[0] if measure is None else str(measure)
+
+
 def scores_from_cells(
     measures: Iterable[str],
     runs: Iterable[str],

@@ -6,7 +6,6 @@ ordering, complete topic sets, and nothing silently zero.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -28,7 +27,7 @@ from steadyrank.data.read.topic_info import describe_topics
 from steadyrank.data.run import Run
 from steadyrank.data.runs import header_of
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, unknown_name, warn
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.measures.scoring import (
     ANY_GRADE,
@@ -239,40 +238,48 @@ def rounded_to_float32(run: Run) -> Run:
 def _report(outcomes: Sequence[_Outcome], job: _Job, missing: Missing) -> None:
     """Say, in counts, what was done about files that do not quite fit together."""
     n_topics = len(job.qrels.topics)
-    lacking = [o for o in outcomes if o.lacking]
-    if lacking:
-        who = counted(len(lacking), "run lacks", "runs lack")
-        first = f"{lacking[0].run.name!r} lacks {lacking[0].lacking} of {n_topics}"
-        if missing == "error":
-            raise InputError(
-                f"{who} judged topics ({first}): "
-                f'complete {by_number(len(lacking), "it", "them")}, or choose missing="zero" or '
-                'missing="skip"'
-            )
-        zero = by_number(len(lacking), "it scores", "they score") + " 0 there"
-        done = zero if missing == "zero" else "these cells are left out"
-        _warn(f"{who} judged topics ({first}): {done}")
+    report_missing([(o.run.name, o.lacking) for o in outcomes], n_topics, missing)
     if all(o.lacking == n_topics for o in outcomes):
         raise InputError(
             "no run has any topic of the qrels: do the topic ids look alike "
             f"(qrels: {job.qrels.topics[0]!r})?"
         )
-    unknown = [o for o in outcomes if o.unknown]
-    if unknown:
-        most = max(o.unknown for o in unknown)
-        who = counted(len(unknown), "run has", "runs have")
-        _warn(f"{who} topics that nobody judged (up to {most}): left out")
+    report_unknown([o.unknown for o in outcomes])
     for level in sorted({recipe.level for recipe in job.recipes} - {ANY_GRADE}):
         barren = int((job.qrels.best_grades < level).sum())
         if barren:
             done = "NaN" if np.isnan(job.no_relevant) else "0"
             of_grade = "" if level == 1 else f" of grade {level}"
-            _warn(
+            warn(
                 f"{barren} of {counted(n_topics, 'topic')} {by_number(barren, 'has', 'have')} "
                 f"no relevant document{of_grade}: "
                 f"{by_number(barren, 'it scores', 'they score')} {done}"
             )
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, SteadyrankWarning, stacklevel=4)
+def report_missing(
+    lacking: Iterable[tuple[str, int]], n_topics: int, missing: str, *, may_skip: bool = True
+) -> None:
+    """Say what is done about runs that lack so many of the judged topics; refuse with "error"."""
+    short = [(name, count) for name, count in lacking if count]
+    if not short:
+        return
+    who = counted(len(short), "run lacks", "runs lack")
+    first = f"{short[0][0]!r} lacks {short[0][1]} of {n_topics}"
+    if missing == "error":
+        remedies = 'missing="zero" or missing="skip"' if may_skip else 'missing="zero"'
+        raise InputError(
+            f"{who} judged topics ({first}): complete {by_number(len(short), 'it', 'them')}, or "
+            f"choose {remedies}"
+        )
+    zero = by_number(len(short), "it scores", "they score") + " 0 there"
+    done = zero if missing == "zero" else "these cells are left out"
+    warn(f"{who} judged topics ({first}): {done}", stacklevel=5)
+
+
+def report_unknown(counts: Iterable[int]) -> None:
+    """Say that runs have topics that nobody judged, of so many each."""
+    unknown = [count for count in counts if count]
+    if unknown:
+        who = counted(len(unknown), "run has", "runs have")
+        warn(f"{who} topics that nobody judged (up to {max(unknown)}): left out", stacklevel=5)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from steadyrank.present.cells import name, number
+from steadyrank.present.cells import name, number, titled
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.anova.balanced import Anova, AnovaSource
 from steadyrank.words import figure, interval, pvalue
@@ -48,41 +48,38 @@ def effects_table(
     table: Anova, limits: Mapping[str, tuple[float, float]], caption: str, digits: int = 4
 ) -> Table:
     """Effect sizes with their intervals, for a table that has no tests."""
-    header = ["source", "SS", "DF", "MS", "omega²", "interval"]
-    rows = [
-        [
-            name(source_words(line.source)),
-            anova_figure(line.ss, digits),
-            number(line.df, ","),
-            anova_figure(line.ms, digits),
-            anova_figure(line.omega_squared, digits),
-            Cell(interval(limits.get(line.source), f".{digits}f", missing="")),
-        ]
+    header, rows = titled(
+        _squares(line, digits)
+        | {
+            "omega²": anova_figure(line.omega_squared, digits),
+            "interval": Cell(interval(limits.get(line.source), f".{digits}f", missing="")),
+        }
         for line in table.sources
-    ]
+    )
     return Table(header=header, rows=rows, caption=caption)
+
+
+def _squares(line: AnovaSource, digits: int) -> dict[str, Cell]:
+    return {
+        "source": name(source_words(line.source)),
+        "SS": anova_figure(line.ss, digits),
+        "DF": number(line.df, ","),
+        "MS": anova_figure(line.ms, digits),
+    }
 
 
 def anova_table(table: Anova, caption: str, digits: int = 4) -> Table:
     """The table as papers print it; the column of powers only where they were asked for."""
-    with_power = table.power is not None
-    header = ["source", "SS", "DF", "MS", "F", "p", "omega²", *(["power"] if with_power else [])]
-    rows = []
-    for line in table.sources:
-        figures = [anova_figure(x, digits) for x in (line.ms, line.statistic)]
-        ends = [anova_figure(line.omega_squared, digits)]
-        if with_power:
-            ends.append(anova_figure(line.power, digits))
-        rows.append(
-            [
-                name(source_words(line.source)),
-                anova_figure(line.ss, digits),
-                number(line.df, ","),
-                *figures,
-                Cell(pvalue(line.pvalue, orders=True, missing=""), line.pvalue),
-                *ends,
-            ]
-        )
+    header, rows = titled(
+        _squares(line, digits)
+        | {
+            "F": anova_figure(line.statistic, digits),
+            "p": Cell(pvalue(line.pvalue, orders=True, missing=""), line.pvalue),
+            "omega²": anova_figure(line.omega_squared, digits),
+        }
+        | ({} if table.power is None else {"power": anova_figure(line.power, digits)})
+        for line in table.sources
+    )
     return Table(header=header, rows=rows, caption=caption)
 
 

@@ -7,7 +7,7 @@ be too long are cut and say what they leave out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -81,10 +81,8 @@ def span(ends: Sequence[float] | None, form: str = ".4f") -> Cell:
 
 
 def _end(value: float, form: str) -> Cell:
-    if math.isinf(value):
-        endless = "∞" if value > 0 else "−∞"
-        return Cell(endless, endless)
-    return Cell(format(value, form).replace("-", "−"), float(value))
+    text = format(value, form).replace("inf", "∞").replace("-", "−")
+    return Cell(text, text if math.isinf(value) else float(value))
 
 
 def interval(ends: Sequence[float] | None, form: str) -> Cell:
@@ -112,18 +110,22 @@ def table(
     most: int = MOST_ROWS,
 ) -> Table:
     """A table of cells; of too many rows the first, and the caption says so."""
-    made = [tuple(row) for row in rows]
-    if len(made) > most:
-        caption = f"{caption} The first {most:,} of {len(made):,} rows."
-        made = made[:most]
+    kept = list(rows)
+    if len(kept) > most:
+        caption = f"{caption} The first {most:,} of {len(kept):,} rows."
     return Table(
-        id=id,
-        caption=caption,
-        header=tuple(header),
-        rows=tuple(made),
-        shown=shown,
-        drilldown=drilldown,
+        id=id, caption=caption, header=header, rows=kept[:most], shown=shown, drilldown=drilldown
     )
+
+
+def titled(rows: Iterable[Mapping[str, Cell]]) -> tuple[list[str], list[list[Cell]]]:
+    """Header and rows of a table whose cells stand beside the titles of their columns.
+
+    >>> titled([{"run": name("a"), "score": number(0.5)}])[0]
+    ['run', 'score']
+    """
+    made = list(rows)
+    return list(made[0]) if made else [], [list(row.values()) for row in made]
 
 
 def drilldown(names: Sequence[str], values: np.ndarray, title: str) -> tuple[Drilldown, int]:
@@ -132,9 +134,8 @@ def drilldown(names: Sequence[str], values: np.ndarray, title: str) -> tuple[Dri
     Names come in the order in which they are to be kept.
     """
     kept = min(len(names), max(20, MOST_NUMBERS // max(1, len(values))))
-    rounded = np.round(values[:, :kept], DIGITS)
     rows = tuple(
-        tuple(None if math.isnan(value) else value for value in row) for row in rounded.tolist()
+        tuple(None if math.isnan(value) else value for value in row)
+        for row in np.round(values[:, :kept], DIGITS).tolist()
     )
-    made = Drilldown(names=tuple(names[:kept]), values=rows, title=title)
-    return made, len(names) - kept
+    return Drilldown(names=tuple(names[:kept]), values=rows, title=title), len(names) - kept

@@ -29,6 +29,15 @@ def scores_json(scores: Scores) -> dict[str, Any]:
     }
 
 
+def picked(result: Any, keys: str) -> dict[str, Any]:
+    """Some attributes of a result by their names, which are written in a row.
+
+    >>> picked(1 + 2j, "real imag")
+    {'real': 1.0, 'imag': 2.0}
+    """
+    return {key: getattr(result, key) for key in keys.split()}
+
+
 def to_json(value: Any) -> str:
     """JSON text without NaN or infinity, which JSON does not know."""
     return json.dumps(_clean(value), ensure_ascii=False, allow_nan=False) + "\n"

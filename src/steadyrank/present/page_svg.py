@@ -20,34 +20,11 @@ if TYPE_CHECKING:
     from markupsafe import Markup
     from matplotlib.figure import Figure
 
-ELEMENTS = frozenset(
-    {
-        "circle",
-        "clipPath",
-        "defs",
-        "desc",
-        "ellipse",
-        "g",
-        "image",
-        "line",
-        "linearGradient",
-        "marker",
-        "mask",
-        "path",
-        "pattern",
-        "polygon",
-        "polyline",
-        "radialGradient",
-        "rect",
-        "stop",
-        "svg",
-        "symbol",
-        "text",
-        "title",
-        "tspan",
-        "use",
-    }
+ELEMENTS = re.compile(
+    "circle|clipPath|defs|desc|ellipse|g|image|line|linearGradient|marker|mask|path|pattern|polygon"
+    "|polyline|radialGradient|rect|stop|svg|symbol|text|title|tspan|use"
 )
+"""Elements that draw, or say what is drawn."""
 PROPERTIES = re.compile(
     r"fill(-opacity|-rule)?|stroke(-\w+)?|(stop-)?color|(stop-)?opacity|clip-(path|rule)"
     r"|font-\w+|text-anchor|dominant-baseline|letter-spacing|(image|shape)-rendering"
@@ -55,7 +32,10 @@ PROPERTIES = re.compile(
 )
 """Properties that SVG takes as attributes too."""
 
-_FONT = re.compile(r"(?:(italic|oblique) )?(?:(bold|\d{3}) )?([\d.]+(?:px|pt)) (.+)")
+_FONT = re.compile(
+    r"(?:(?P<style>italic|oblique) )?(?:(?P<weight>bold|\d{3}) )?"
+    r"(?P<size>[\d.]+(?:px|pt)) (?P<family>.+)"
+)
 
 
 def page_svg(figure: Figure, *, alt: str, prefix: str) -> Markup:
@@ -126,9 +106,7 @@ def _style_to_attributes(element: ElementTree.Element) -> None:
         name, _, value = (part.strip() for part in declaration.partition(":"))
         font = _FONT.fullmatch(value) if name == "font" else None
         if font:
-            for part, of_font in zip(
-                ("style", "weight", "size", "family"), font.groups(), strict=True
-            ):
+            for part, of_font in font.groupdict().items():
                 if of_font:
                     element.set(f"font-{part}", of_font)
         elif PROPERTIES.fullmatch(name):
@@ -137,7 +115,7 @@ def _style_to_attributes(element: ElementTree.Element) -> None:
 
 def _keep_what_draws(element: ElementTree.Element) -> None:
     for child in list(element):
-        if _local(child.tag) not in ELEMENTS:
+        if not ELEMENTS.fullmatch(_local(child.tag)):
             _remove(element, child)
     for name, value in list(element.attrib.items()):
         plain = _local(name.lower())

@@ -195,6 +195,17 @@ def heat(
     return mesh
 
 
+def dots(ax: Axes, x: Any, y: Any, texts: Sequence[str], **options: Any) -> None:
+    """Markers that tell their texts, as `plot` draws them, without a line unless one is given."""
+    (markers,) = ax.plot(x, y, **{"linestyle": "none", "markersize": 4, **options})
+    tell(markers, texts)
+
+
+def error_bars(ax: Axes, x: Any, y: Any, texts: Sequence[str], **options: Any) -> None:
+    """Markers with error bars that tell their texts, as `errorbar` draws them."""
+    tell(ax.errorbar(x, y, **{"markersize": 4, "elinewidth": 1.0, **options}), texts)
+
+
 def draw_rank_rows(
     ax: Axes,
     names: Sequence[str],
@@ -209,24 +220,11 @@ def draw_rank_rows(
     from matplotlib.ticker import MaxNLocator
 
     rows, style = np.arange(len(names)), look(place)
-    ax.errorbar(
-        (low + high) / 2,
-        rows,
-        xerr=(high - low) / 2,
-        fmt="none",
-        ecolor=style["color"],
-        elinewidth=2.5,
-    )
-    (dots,) = ax.plot(
-        ranks, rows, linestyle="none", markersize=4, color=COLOURS[-1], marker=style["marker"]
-    )
-    tell(
-        dots,
-        [
-            f"{name}: rank {rank:g}, {first:g} to {last:g}"
-            for name, rank, first, last in zip(names, ranks, low, high, strict=True)
-        ],
-    )
+    middle, arm = (low + high) / 2, (high - low) / 2
+    ax.errorbar(middle, rows, xerr=arm, fmt="none", ecolor=style["color"], elinewidth=2.5)
+    figures = zip(names, ranks, low, high, strict=True)
+    texts = [f"{name}: rank {rank:g}, {first:g} to {last:g}" for name, rank, first, last in figures]
+    dots(ax, ranks, rows, texts, color=COLOURS[-1], marker=style["marker"])
     name_rows(ax, names)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlim(0.5, len(names) + 0.5)

@@ -17,11 +17,11 @@ def means_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
     """Mean scores: a row a run, best first by the first measure, a column a measure."""
     means = scores.mean().T
     order = np.lexsort((np.arange(len(means)), -np.nan_to_num(means[:, 0], nan=-np.inf)))
-    means, shown = means[order], f".{digits}f"
+    means, form = means[order], f".{digits}f"
     return Table(
         header=["run", *scores.measures],
         rows=[
-            [name(scores.runs[i]), *(number(value, shown) for value in row)]
+            [name(scores.runs[i]), *(number(value, form) for value in row)]
             for i, row in zip(order, means, strict=True)
         ],
         best=_best(means),
@@ -37,12 +37,11 @@ def topics_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table
     ]
     columns = scores.values.reshape(-1, len(scores.topics))
     figures = np.column_stack([columns, scores.mean().ravel()]).T
-    names, shown = [*scores.topics, "mean"], f".{digits}f"
     rows = [
-        [name(topic), *(number(value, shown) for value in row)]
-        for topic, row in zip(names, figures, strict=True)
+        [name(topic), *(number(value, f".{digits}f") for value in row)]
+        for topic, row in zip([*scores.topics, "mean"], figures, strict=True)
     ]
-    measure = scores.measures[0] if not several else "Scores"
+    measure = "Scores" if several else scores.measures[0]
     return Table(header=["topic", *header], rows=rows, caption=caption or f"{measure} by topic.")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from steadyrank.present.anova import source_words
 from steadyrank.present.plot_style import (
     COLOURS,
     DARK,
@@ -53,11 +54,11 @@ def draw_omegas(
     names = [s.source for s in first.sources if not math.isnan(s.omega_squared)]
     height = 0.8 / len(tables)
     for k, (words, table) in enumerate(tables.items()):
-        found = [table.source(name) for name in names]
+        lines = [table.source(name) for name in names]
         place = np.arange(len(names)) + height * (k - (len(tables) - 1) / 2)
         bars = ax.barh(
             place,
-            [s.omega_squared for s in found],
+            [line.omega_squared for line in lines],
             height,
             label=words,
             color=COLOURS[k],
@@ -65,12 +66,17 @@ def draw_omegas(
             edgecolor="white",
         )
         ends = (limits or {}).get(words, {})
-        for y, line in zip(place, found, strict=True):
+        for y, line in zip(place, lines, strict=True):
             if line.source in ends:
                 ax.plot(ends[line.source], [y, y], color=DARK, linewidth=1.0)
-        texts = [f"{words}, {_source(s.source)}: {_omega(s, ends.get(s.source))}" for s in found]
-        tell(bars, texts)
-    name_rows(ax, [_source(name) for name in names])
+        tell(
+            bars,
+            [
+                f"{words}, {source_words(line.source)}: {_omega(line, ends.get(line.source))}"
+                for line in lines
+            ],
+        )
+    name_rows(ax, [source_words(name) for name in names])
     ax.set_xlim(left=0)
     label(ax, x="share of variance explained (partial omega squared)")
     legend(ax, loc="lower right")
@@ -81,10 +87,5 @@ def _omega(line: AnovaSource, limits: tuple[float, float] | None) -> str:
     text = f"omega² {line.omega_squared:.4f}"
     if limits is not None:
         return f"{text} [{limits[0]:.4f}, {limits[1]:.4f}]"
-    return (
-        text if math.isnan(line.pvalue) else f"{text}, F {line.statistic:.4g}, p {line.pvalue:.3g}"
-    )
-
-
-def _source(name: str) -> str:
-    return name.replace("_", " ").replace(":", " × ")
+    tested = not math.isnan(line.pvalue)
+    return f"{text}, F {line.statistic:.4g}, p {line.pvalue:.3g}" if tested else text

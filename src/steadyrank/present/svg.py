@@ -53,15 +53,15 @@ def tell(artist: Any, texts: Sequence[str | None]) -> None:
     'told-1'
     """
     patches = getattr(artist, "patches", None)
-    told = artist if patches is not None else getattr(artist, "lines", (artist,))[0]
-    count = len(patches) if patches is not None else _n_points(told)
-    is_line = hasattr(told, "get_xydata")
-    if is_line and told.get_marker() in ("", " ", "None", "none", None):
+    points = artist if patches is not None else getattr(artist, "lines", (artist,))[0]
+    count = len(patches) if patches is not None else _n_points(points)
+    is_line = hasattr(points, "get_xydata")
+    if is_line and points.get_marker() in ("", " ", "None", "none", None):
         count = 1
     if len(texts) != count and not (is_line and len(texts) == 1):
         raise InputError(f"{count} points, cells or bars cannot tell {len(texts)} texts")
     if patches is None:
-        _mark(told, tuple(texts))
+        _mark(points, tuple(texts))
         return
     for patch, text in zip(patches, texts, strict=True):
         _mark(patch, (text,))
@@ -80,8 +80,7 @@ def _mark(artist: Artist, texts: tuple[str | None, ...]) -> None:
     if len(texts) > MOST_TOLD:
         texts = tuple(None if text is None else "" for text in texts)
     figure = artist.get_figure()
-    number = _COUNTS.get(figure, 0) + 1
-    _COUNTS[figure] = number
+    _COUNTS[figure] = number = _COUNTS.get(figure, 0) + 1
     _TOLD[artist] = texts
     # A mesh keeps its name in its id: its cells are written in their own way.
     mesh = "QuadMesh-" if hasattr(artist, "get_coordinates") else ""
@@ -131,7 +130,6 @@ def clean(text: str) -> str:
 
 
 def _parsed(figure: Figure) -> ElementTree.Element:
-    """The figure as matplotlib writes it."""
     import matplotlib as mpl
 
     from steadyrank.present.figures import SAVED, SETTINGS, unplace
@@ -146,7 +144,7 @@ def _parsed(figure: Figure) -> ElementTree.Element:
 def _tell_all(root: ElementTree.Element, figure: Figure) -> None:
     """Put the texts of the figure's artists where these are drawn."""
     groups = {group.get("id"): group for group in root.iter(f"{_SVG}g")}
-    for artist in figure.findobj(lambda found: found in _TOLD):
+    for artist in figure.findobj(lambda artist: artist in _TOLD):
         group = groups.get(artist.get_gid())
         if group is None:  # not visible
             continue
@@ -177,8 +175,8 @@ def _texts_of(artist: Any) -> list[str | None]:
 
 def _shapes(group: ElementTree.Element) -> list[tuple[ElementTree.Element, ElementTree.Element]]:
     """Markers if there are any, else paths, with what they are in; definitions are none."""
-    found = list(_drawn(group))
-    return [each for each in found if each[1].tag == f"{_SVG}use"] or found
+    shapes = list(_drawn(group))
+    return [(parent, shape) for parent, shape in shapes if shape.tag == f"{_SVG}use"] or shapes
 
 
 def _drawn(group: ElementTree.Element) -> Iterator[tuple[ElementTree.Element, ElementTree.Element]]:
@@ -221,7 +219,7 @@ def _rounded(geometry: str) -> str:
     >>> _rounded("M 1.23456 2.000001 \\nL 3 -0.001 \\nz")
     'M1.23 2L3 0z'
     """
-    short = _NUMBER.sub(lambda found: _short(float(found[0])), geometry)
+    short = _NUMBER.sub(lambda match: _short(float(match[0])), geometry)
     if not short.startswith("M"):
         return short
     return re.sub(r" ?([A-Za-z]) ?", r"\1", " ".join(short.split()))
@@ -257,26 +255,26 @@ def _share(group: ElementTree.Element) -> None:
                 del use.attrib[key]
 
 
-def _declared(style: str) -> dict[str, str]:
+def _declared(text: str) -> dict[str, str]:
     """A style's declarations; all fonts but their size, slope and weight are the figure's."""
-    pairs = (part.partition(":") for part in style.split(";") if ":" in part)
-    found = {key.strip(): value.strip() for key, _, value in pairs}
-    font = re.match(r"(?:(italic|oblique) )?(?:(bold|\d+) )?([\d.]+p[xt])", found.pop("font", ""))
+    pairs = (part.partition(":") for part in text.split(";") if ":" in part)
+    style = {key.strip(): value.strip() for key, _, value in pairs}
+    font = re.match(r"(?:(italic|oblique) )?(?:(bold|\d+) )?([\d.]+p[xt])", style.pop("font", ""))
     if font:
         named = zip(("font-style", "font-weight", "font-size"), font.groups(), strict=True)
-        found |= {key: value for key, value in named if value}
-    found.pop("font-family", None)
-    return found
+        style |= {key: value for key, value in named if value}
+    style.pop("font-family", None)
+    return style
 
 
-def _page_colours(found: dict[str, str]) -> dict[str, str]:
+def _page_colours(style: dict[str, str]) -> dict[str, str]:
     """Black as the page's text, grids as a shade of it."""
     for key in ("fill", "stroke"):
-        if found.get(key) == "#000000":
-            found[key] = "currentColor"
-        elif found.get(key) == GRID:
-            found |= {key: "currentColor", f"{key}-opacity": "0.15"}
-    return found
+        if style.get(key) == "#000000":
+            style[key] = "currentColor"
+        elif style.get(key) == GRID:
+            style |= {key: "currentColor", f"{key}-opacity": "0.15"}
+    return style
 
 
 def _name_ids(root: ElementTree.Element, prefix: str) -> None:
@@ -329,9 +327,6 @@ def _framed(root: ElementTree.Element, alt: str, background: str) -> ElementTree
         ElementTree.SubElement(
             framed, "rect", {"width": "100%", "height": "100%", "fill": background}
         )
-    framed.extend(child for child in root if not _is_style(child))
+    sheets = [part for part in root if part.tag == "defs" and [e.tag for e in part] == ["style"]]
+    framed.extend(part for part in root if part not in sheets)
     return framed
-
-
-def _is_style(element: ElementTree.Element) -> bool:
-    return element.tag == "defs" and [child.tag for child in element] == ["style"]

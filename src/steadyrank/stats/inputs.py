@@ -6,12 +6,12 @@ odd but possible data (missing topics, identical runs) are not, and become flags
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError
 from steadyrank.stats.pairs.result import degenerate_flags
 
 PAIR_BLOCK = 256
@@ -49,12 +49,6 @@ def checked(scores: ArrayLike, pairs: ArrayLike) -> tuple[np.ndarray, np.ndarray
     return matrix, np.ascontiguousarray(check_pairs(pairs, len(matrix)))
 
 
-def check_choice(kind: str, name: str, known: Collection[str]) -> None:
-    """Refuse a name that is not known."""
-    if name not in known:
-        raise unknown_name(kind, str(name), known)
-
-
 def check_open_unit(name: str, value: float) -> float:
     """A level, an error rate or a power: strictly between 0 and 1."""
     if not 0.0 < value < 1.0:
@@ -67,6 +61,18 @@ def check_samples(n_samples: int) -> int:
     if n_samples < 1:
         raise InputError(f"n_samples must be at least 1, got {n_samples}")
     return int(n_samples)
+
+
+def named_quantiles(values: np.ndarray, levels: Sequence[float]) -> dict[str, float]:
+    """Quantiles of values by the names of their levels; none of no values.
+
+    >>> named_quantiles(np.arange(5.0), (0.25, 0.5))
+    {'0.25': 1.0, '0.5': 2.0}
+    """
+    if not len(values):
+        return {}
+    quantiles = np.quantile(values, levels).tolist()
+    return {f"{level:g}": value for level, value in zip(levels, quantiles, strict=True)}
 
 
 def pair_differences(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.studies.plan.plots import plan_curves
 from steadyrank.studies.stability.study import StabilityTable
 
 PLANS = {
@@ -50,7 +49,7 @@ def test_a_plan_has_a_panel_for_each_of_its_curves(name, labels):
     result = planned(name)
     panels = shown(sr.plot(result))
     assert [(axes.get_xlabel(), axes.get_ylabel()) for axes in panels] == labels
-    for axes, against in zip(panels, plan_curves(result), strict=True):
+    for axes, against in zip(panels, result.curves, strict=True):
         curve = result.curve(against)
         lines = [line for line in axes.lines if line.get_label() in curve.measures]
         assert [line.get_label() for line in lines] == ["AP", "P@10"]
@@ -63,7 +62,7 @@ def test_the_curves_are_those_that_a_plan_has():
     for name in PLANS:
         result = planned(name)
         for against in ("minimum_difference", "systems", "topics", "width"):
-            if against in plan_curves(result):
+            if against in result.curves:
                 assert len(result.curve(against).values) > 1
             else:
                 with pytest.raises(sr.InputError, match="curve"):

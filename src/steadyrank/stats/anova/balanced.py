@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice, unknown_name
 from steadyrank.notebook import shown_by
 from steadyrank.stats.anova.parts import (
     DEPENDS,
@@ -30,7 +30,6 @@ from steadyrank.stats.anova.parts import (
     proper_parts,
     split_total,
 )
-from steadyrank.stats.inputs import check_choice
 from steadyrank.stats.pairs.result import ZERO_VARIANCE
 from steadyrank.stats.planning.design import f_power
 

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.random import blocks_of
-from steadyrank.errors import InputError
-from steadyrank.stats.inputs import check_choice, check_samples, pair_moments
+from steadyrank.errors import InputError, check_choice
+from steadyrank.stats.inputs import check_samples, pair_moments
 from steadyrank.stats.instances.kernels import TOGETHER, extreme_counts, words_of
 from steadyrank.stats.pairs.result import (
     CONSTANT,

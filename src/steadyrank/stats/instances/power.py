@@ -16,8 +16,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from scipy import special
 
-from steadyrank.errors import InputError
-from steadyrank.stats.inputs import check_choice, check_open_unit
+from steadyrank.errors import InputError, check_choice
+from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.mixed.pooling import (
     DfMethod,
     combined_mean_squares,

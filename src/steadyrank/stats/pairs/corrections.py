@@ -11,8 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steadyrank.errors import InputError
-from steadyrank.stats.inputs import check_choice
+from steadyrank.errors import InputError, check_choice
 
 
 def adjust(pvalues: ArrayLike, method: str = "holm") -> np.ndarray:

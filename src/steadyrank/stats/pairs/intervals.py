@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 from scipy import special, stats
 
 from steadyrank.compute.random import block_stream, blocks_of
+from steadyrank.errors import check_choice
 from steadyrank.stats.inputs import (
     PAIR_BLOCK,
-    check_choice,
     check_open_unit,
     check_samples,
     checked,

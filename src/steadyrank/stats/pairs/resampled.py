@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from steadyrank.compute.random import block_stream, blocks_of
-from steadyrank.stats.inputs import check_choice, check_samples, checked, pair_differences
+from steadyrank.errors import check_choice
+from steadyrank.stats.inputs import check_samples, checked, pair_differences
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, PairTests
 from steadyrank.stats.pairs.tests import add_up, differences, in_threads, paired_t, slices

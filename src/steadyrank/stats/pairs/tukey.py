@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steadyrank.compute.random import block_stream, blocks_of
+from steadyrank.errors import check_choice
 from steadyrank.stats.anova.balanced import AnovaSource, table_lines
 from steadyrank.stats.anova.parts import Amount, Split
 from steadyrank.stats.inputs import (
     PAIR_BLOCK,
-    check_choice,
     check_open_unit,
     check_samples,
     check_scores,

@@ -14,8 +14,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from steadyrank.errors import InputError, SteadyrankWarning
-from steadyrank.stats.inputs import check_choice
+from steadyrank.errors import InputError, SteadyrankWarning, check_choice
 from steadyrank.stats.planning import design
 
 Method = Literal["anova", "ttest", "interval"]

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steadyrank.compute.executors import map_in_order, workers
-from steadyrank.errors import InputError
-from steadyrank.stats.inputs import check_choice
+from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks import kernels
 

@@ -9,8 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from steadyrank.errors import InputError
-from steadyrank.stats.inputs import check_choice
+from steadyrank.errors import InputError, check_choice
 
 Weights = Literal["none", "linear", "quadratic"]
 _POWER = {"none": 0, "linear": 1, "quadratic": 2}

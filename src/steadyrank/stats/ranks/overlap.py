@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steadyrank.stats.inputs import check_choice, check_open_unit
+from steadyrank.errors import check_choice
+from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.ranks import kernels
 from steadyrank.stats.ranks.correlation import RankCorrelation, check_array, pair_of
 

@@ -98,15 +98,15 @@ def effect_intervals(
     level: float,
 ) -> dict[Coefficient, dict[str, Interval]]:
     """Of each coefficient, effect to the interval of its omega squared; empty without resamples."""
-    found: dict[Coefficient, dict[str, Interval]] = {name: {} for name in anovas}
+    intervals: dict[Coefficient, dict[str, Interval]] = {name: {} for name in anovas}
     if correlations.resampled is None:
-        return found
+        return intervals
     samples = by_coefficient(correlations, reference)
     resampled = by_coefficient(correlations.resampled, reference)
     for name, table in anovas.items():
         if table is not None:
-            found[name] = omega_squared_intervals(table, samples[name], resampled[name], level)
-    return found
+            intervals[name] = omega_squared_intervals(table, samples[name], resampled[name], level)
+    return intervals
 
 
 def omega_squared_intervals(
@@ -132,7 +132,9 @@ def omega_squared_intervals(
     avoided, which excludes 0 where nothing differs. Resampling two factors at once counts their
     interaction thrice (Owen 2007, doi:10.1214/07-AOAS122), so intervals are rather wide.
     """
-    whole = np.where(np.isnan(resampled), _cell_means(resampled), resampled)
+    # The mean of its cell over all resamples and draws stands for what does not exist.
+    means = mean_of_present(resampled.reshape(*resampled.shape[:3], -1))[..., None, None]
+    whole = np.where(np.isnan(resampled), means, resampled)
     n_samples = samples.shape[-1]
     differences = _centred(whole[..., 0::2] - whole[..., 1::2])
     squares = (differences**2).sum(axis=(0, 1, 2))
@@ -140,9 +142,8 @@ def omega_squared_intervals(
     if not squares.sum() > 0.0 or not error > 0.0:
         return {}
     errors = error * np.exp(_deviations(squares / squares.mean(), n_samples / 2))
-    found, drawn = _effects(samples.mean(axis=-1)), _effects(whole)
-    limits = {}
-    for name, effect in found.items():
+    drawn, limits = _effects(whole), {}
+    for name, effect in _effects(samples.mean(axis=-1)).items():
         line = table.source(name)
         if np.isnan(line.omega_squared):
             continue
@@ -152,11 +153,6 @@ def omega_squared_intervals(
         high = max(float(np.quantile(shares, 0.5 + 0.5 * level)), line.omega_squared)
         limits[name] = Interval(max(0.0, 2.0 * line.omega_squared - high), high)
     return limits
-
-
-def _cell_means(resampled: np.ndarray) -> np.ndarray:
-    """Mean of each cell over all resamples and draws, for correlations that do not exist."""
-    return mean_of_present(resampled.reshape(*resampled.shape[:3], -1))[..., None, None]
 
 
 def _centred(values: np.ndarray) -> np.ndarray:
@@ -170,11 +166,11 @@ def _effects(cells: np.ndarray) -> dict[str, np.ndarray]:
         centred.mean(axis=tuple(other for other in range(3) if other != axis), keepdims=True)
         for axis in range(3)
     ]
-    found = dict(zip(FACTORS, mains, strict=False))
+    effects = dict(zip(FACTORS, mains, strict=False))
     for a, b in combinations(range(3), 2):
         both = centred.mean(axis=3 - a - b, keepdims=True)
-        found[f"{FACTORS[a]}:{FACTORS[b]}"] = both - mains[a] - mains[b]
-    return found
+        effects[f"{FACTORS[a]}:{FACTORS[b]}"] = both - mains[a] - mains[b]
+    return effects
 
 
 def _deviations(drawn: np.ndarray, n_samples: float) -> np.ndarray:

@@ -18,6 +18,9 @@ from steadyrank.present.figures import Plot
 from steadyrank.present.plot_style import (
     COLOURS,
     QUIET,
+    dots,
+    error_bars,
+    fixed,
     inside,
     label,
     legend,
@@ -67,13 +70,14 @@ def _draw_sizes(
     x = np.array(sizes[along])[order]
     low = 0.0
     for k, name in enumerate(("tau", "tau_ap")):
-        means, ends = (each[chosen] for each in result.means_and_intervals(name))  # type: ignore[arg-type]
-        samples = (result.tau if name == "tau" else result.tau_ap)[chosen]
+        samples = result.tau if name == "tau" else result.tau_ap
+        arrays = [a[chosen] for a in (*result.means_and_intervals(name), samples)]  # type: ignore[arg-type]
         if swapped:
-            means, ends, samples = (each.swapaxes(0, 1) for each in (means, ends, samples))
-        low = min(low, float(np.nanmin(ends, initial=0.0)))
-        for panel, mean, limits, each in zip(made, means, ends, samples, strict=True):
-            _draw_curve(panel, x, mean[order], limits[order], each[order], k, SYMBOLS[name], along)
+            arrays = [array.swapaxes(0, 1) for array in arrays]
+        low = min(low, float(np.nanmin(arrays[1], initial=0.0)))
+        for panel, *curve in zip(made, *arrays, strict=True):
+            mean, limits, drawn = (array[order] for array in curve)
+            _draw_curve(panel, x, mean, limits, drawn, k, SYMBOLS[name], along)
     pair_name = result.pair_name(chosen)
     for t, panel in enumerate(made):
         panel.set_title(f"{sizes[over][t]} {over}", fontsize="medium")
@@ -101,24 +105,12 @@ def _draw_curve(
     whole = ~np.isnan(samples).any(axis=1)
     band = np.quantile(samples[whole], [0.025, 0.975], axis=1)
     ax.fill_between(x[whole], *band, color=COLOURS[place], alpha=0.15, linewidth=0)
-    bars = ax.errorbar(
-        x,
-        mean,
-        yerr=np.abs(limits - mean[:, None]).T,
-        label=name,
-        markersize=3,
-        linewidth=1.0,
-        elinewidth=0.8,
-        capsize=1.5,
-        **look(place),
-    )
-    tell(
-        bars,
-        [
-            f"{name}, {size} {along}: {value:.4f} [{first:.4f}, {last:.4f}]"
-            for size, value, (first, last) in zip(x, mean, limits, strict=True)
-        ],
-    )
+    texts = [
+        f"{name}, {size} {along}: {value:.4f} [{first:.4f}, {last:.4f}]"
+        for size, value, (first, last) in zip(x, mean, limits, strict=True)
+    ]
+    style = {"markersize": 3, "linewidth": 1.0, "elinewidth": 0.8, "capsize": 1.5, **look(place)}
+    error_bars(ax, x, mean, texts, yerr=np.abs(limits - mean[:, None]).T, label=name, **style)
 
 
 def draw_pairs(result: AgreeResult, ax: Axes) -> None:
@@ -128,16 +120,12 @@ def draw_pairs(result: AgreeResult, ax: Axes) -> None:
     for k, key in enumerate(("tau", "tau_ap")):
         means = np.array([row[key] for row in rows])
         words = f"{SYMBOLS[key]}, mean {means.mean():.3f}"
-        (line,) = ax.plot(
-            means - means.mean(), place, markersize=4, linewidth=1.0, label=words, **look(k)
-        )
-        tell(
-            line,
-            [
-                f"{_pair(row)}: {SYMBOLS[key]} {row[key]:.4f}, rank {row[f'rank_{key}']}"
-                for row in rows
-            ],
-        )
+        texts = [
+            f"{_pair(row)}: {SYMBOLS[key]} {row[key]:.4f}, rank {row[f'rank_{key}']}"
+            for row in rows
+        ]
+        style = {"linestyle": "-", "linewidth": 1.0, "label": words, **look(k)}
+        dots(ax, means - means.mean(), place, texts, **style)
     ax.axvline(0.0, color=QUIET, linewidth=0.8)
     name_rows(ax, [f"{_pair(row)}  ({row['rank_tau']} / {row['rank_tau_ap']})" for row in rows])
     label(ax, x=f"mean correlation over all sizes, centred; RMSE {result.rmse:.4f}")
@@ -154,22 +142,13 @@ def draw_ranks(result: AgreeResult, ax: Axes) -> None:
     swapped = {int(pair) for swap in result.swaps for pair in swap}
     for row in rows:
         crossing = result.pair(row["measure_a"], row["measure_b"]) in swapped
-        style = COLOURS[1] if crossing else COLOURS[0]
-        (line,) = ax.plot(
-            [0, 1],
-            [row["rank_tau"], row["rank_tau_ap"]],
-            color=style,
-            marker="o",
-            markersize=4,
-            linewidth=1.6 if crossing else 1.0,
-        )
-        tell(
-            line,
-            [
-                f"{_pair(row)}: rank {row['rank_tau']} by tau ({row['tau']:.4f})",
-                f"{_pair(row)}: rank {row['rank_tau_ap']} by tau_AP ({row['tau_ap']:.4f})",
-            ],
-        )
+        texts = [
+            f"{_pair(row)}: rank {row['rank_tau']} by tau ({row['tau']:.4f})",
+            f"{_pair(row)}: rank {row['rank_tau_ap']} by tau_AP ({row['tau_ap']:.4f})",
+        ]
+        style = {"color": COLOURS[int(crossing)], "linewidth": 1.6 if crossing else 1.0}
+        ranks = row["rank_tau"], row["rank_tau_ap"]
+        dots(ax, [0, 1], ranks, texts, linestyle="-", marker="o", **style)
     n = len(rows)
     names = [shown(f"{_pair(row)}  {row['rank_tau']}") for row in rows]
     ax.set_yticks(range(1, n + 1), labels=names, parse_math=False)
@@ -196,7 +175,7 @@ def draw_effects(result: AgreeResult, ax: Axes) -> None:
             "there is no analysis of variance to draw: some correlation does not exist, or there "
             "is one pair of measures and one combination of sizes only"
         )
-    limits = {SYMBOLS[key]: found for key, found in result.omega_squared_intervals.items()}
+    limits = {SYMBOLS[key]: ends for key, ends in result.omega_squared_intervals.items()}
     draw_omegas(ax, tables, limits)
 
 
@@ -223,8 +202,8 @@ def _draw_tree(ax: Axes, linkage: np.ndarray, n: int) -> None:
     """The dendrogram above its leaves; heights are 1 - tau."""
     from scipy.cluster.hierarchy import dendrogram
 
-    found = dendrogram(linkage, no_plot=True)
-    for x, y in zip(found["icoord"], found["dcoord"], strict=True):
+    tree = dendrogram(linkage, no_plot=True)
+    for x, y in zip(tree["icoord"], tree["dcoord"], strict=True):
         # SciPy puts leaf i at 10 i + 5.
         ax.plot((np.array(x) - 5.0) / 10.0, y, color=QUIET, linewidth=1.0)
     ax.set_xlim(-0.5, n - 0.5)
@@ -232,14 +211,6 @@ def _draw_tree(ax: Axes, linkage: np.ndarray, n: int) -> None:
     ax.set_xticks([])
     ax.set_ylabel("1 − tau", fontsize="small")
     ax.spines[["top", "right", "bottom"]].set_visible(False)
-
-
-def _sizes_size(result: AgreeResult) -> tuple[float, float]:
-    return _panels_size(len(result.topic_sizes))
-
-
-def _topic_sizes_size(result: AgreeResult) -> tuple[float, float]:
-    return _panels_size(len(result.system_sizes))
 
 
 def _panels_size(n: int) -> tuple[float, float]:
@@ -250,19 +221,11 @@ def _rows_size(result: AgreeResult) -> tuple[float, float]:
     return 6.8, rows_height(len(result.pairs), least=1.4)
 
 
-def _effects_size(result: AgreeResult) -> tuple[float, float]:
-    return 6.4, rows_height(7, each=0.34)
-
-
-def _measures_size(result: AgreeResult) -> tuple[float, float]:
-    return 3.4 + 0.45 * len(result.measures), 2.6 + 0.42 * len(result.measures)
-
-
 PLOTS = {
     "AgreeResult": {
         "sizes": Plot(
             draw_sizes,
-            _sizes_size,
+            lambda result: _panels_size(len(result.topic_sizes)),
             lambda result: (
                 "Mean tau and tau_AP of two measures with intervals and bands against the number "
                 f"of systems, in {len(result.topic_sizes)} panels by the number of topics."
@@ -278,7 +241,7 @@ PLOTS = {
         ),
         "measures": Plot(
             draw_measures,
-            _measures_size,
+            lambda r: (3.4 + 0.45 * len(r.measures), 2.6 + 0.42 * len(r.measures)),
             lambda result: (
                 f"Heat map of tau between {len(result.measures)} measures with a dendrogram and "
                 "bars of how many pairs of systems each tells apart."
@@ -286,7 +249,7 @@ PLOTS = {
         ),
         "topics": Plot(
             draw_topic_sizes,
-            _topic_sizes_size,
+            lambda result: _panels_size(len(result.system_sizes)),
             lambda result: (
                 "Mean tau and tau_AP of two measures with intervals and bands against the number "
                 f"of topics, in {len(result.system_sizes)} panels by the number of systems."
@@ -302,7 +265,7 @@ PLOTS = {
         ),
         "effects": Plot(
             draw_effects,
-            _effects_size,
+            fixed(6.4, rows_height(7, each=0.34)),
             lambda result: (
                 "Bars of the share of variance in tau and tau_AP that measure pair, topic size, "
                 "system size and their interplay explain."
@@ -310,4 +273,3 @@ PLOTS = {
         ),
     }
 }
-"""Class of a result to its kinds of plot, the default first."""

@@ -18,7 +18,6 @@ from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.agree.effects import Coefficient, Mode, Reference, Strata, note_of
 from steadyrank.studies.agree.likeness import MeasureLikeness
-from steadyrank.studies.agree.samples import shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,8 +91,7 @@ class AgreeResult:
         if table is None:
             return []
         return [
-            {**row, "omega_squared_interval": _listed(limits.get(row["source"]))}
-            for row in table.rows()
+            {**row, "omega_squared_interval": limits.get(row["source"])} for row in table.rows()
         ]
 
     @property
@@ -152,9 +150,7 @@ class AgreeResult:
     def ranking(self) -> list[dict[str, Any]]:
         """Pairs of measures by their marginal tau, with their ranks by both coefficients."""
         means = self.marginal
-        ranks = {
-            key: np.argsort(np.argsort(-each, kind="stable")) + 1 for key, each in means.items()
-        }
+        ranks = {key: np.argsort(np.argsort(-m, kind="stable")) + 1 for key, m in means.items()}
         return [
             {
                 "measure_a": self.measures[self.pairs[p, 0]],
@@ -187,10 +183,11 @@ class AgreeResult:
     def caption(self) -> str:
         """What a table of this result must say."""
         dropped = f" ({self.n_dropped} dropped)" if self.n_dropped else ""
+        topics, systems = (", ".join(map(str, s)) for s in (self.topic_sizes, self.system_sizes))
         return (
             f"{COEFFICIENTS[self.coefficient]} of {len(self.measures)} measures; "
-            f"{self.n_samples} samples of {shown(self.topic_sizes)} of {self.n_topics} topics"
-            f"{dropped} and {shown(self.system_sizes)} of {self.n_systems} systems, without "
+            f"{self.n_samples} samples of {topics} of {self.n_topics} topics"
+            f"{dropped} and {systems} of {self.n_systems} systems, without "
             f"replacement; seed {self.seed}; steadyrank {__version__}."
         )
 
@@ -208,10 +205,6 @@ class AgreeResult:
             f"{len(self.topic_sizes)} topic and {len(self.system_sizes)} system sizes, "
             f"{self.n_samples} samples; mean {mean_of_present(self.samples.ravel()):.3f}>"
         )
-
-
-def _listed(limits: Interval | None) -> list[float] | None:
-    return None if limits is None else list(limits)
 
 
 def _intervals(samples: np.ndarray, confidence: float) -> np.ndarray:

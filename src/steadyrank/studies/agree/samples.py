@@ -8,18 +8,15 @@ move with other topics and systems is seen on data sets resampled from these wit
 
 from __future__ import annotations
 
-import functools
-import warnings
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
-from steadyrank.compute.executors import Progress, is_elsewhere, map_in_order, shared, workers
+from steadyrank.compute.executors import Progress, map_shared
 from steadyrank.compute.random import block_stream, blocks_of
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.stats.pairs.result import CONSTANT
 from steadyrank.stats.ranks.correlation import AP_TIES
 from steadyrank.stats.ranks.kernels import pair_correlations
@@ -124,16 +121,15 @@ def sample_correlations(
     `DRAWS` samples of every size from each. A system that is there twice ties with itself, which
     tau-b leaves out of account.
     """
-    if ties not in AP_TIES:
-        raise unknown_name("treatment of ties", ties, AP_TIES)
+    check_choice("treatment of ties", ties, AP_TIES)
     n_measures, n_systems, n_topics = values.shape
 
     def all_draws(kind: str, n: int, sizes: Sequence[int]) -> tuple[np.ndarray, ...]:
-        found = [draws(kind, n, size, n_samples, seed) for size in sizes]
+        drawn = [draws(kind, n, size, n_samples, seed) for size in sizes]
         if n_resamples:
             more = [resampled_draws(kind, n, size, n_resamples, seed) for size in sizes]
-            found = [np.concatenate(both) for both in zip(found, more, strict=True)]
-        return tuple(found)
+            drawn = [np.concatenate(both) for both in zip(drawn, more, strict=True)]
+        return tuple(drawn)
 
     study = _Study(
         values=values,
@@ -150,48 +146,21 @@ def sample_correlations(
         for _, first, stop in blocks_of(DRAWS * n_resamples, SAMPLES)
     ]
     tasks = [(t, first, stop) for t in range(len(topic_sizes)) for first, stop in parts]
-    with workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool:
-        if is_elsewhere(pool):
-            found = _spread(study, tasks, pool, progress)
-        else:
-            # One thread in BLAS: how it splits a product may change the last bits.
-            with threadpool_limits(1, user_api="blas"):
-                found = map_in_order(functools.partial(_one, study), tasks, pool, progress=progress)
+    blocks = map_shared(
+        _one, study, tasks, jobs=jobs, scheduler=scheduler, executor=executor, progress=progress
+    )
     n_pairs = n_measures * (n_measures - 1) // 2
     gathered = np.empty((3, n_pairs, len(topic_sizes), len(system_sizes), n_drawn))
-    for (t, first, stop), part in zip(tasks, found, strict=True):
-        gathered[:, :, t, :, first:stop] = part.transpose(0, 3, 1, 2)
+    for (t, first, stop), block in zip(tasks, blocks, strict=True):
+        gathered[:, :, t, :, first:stop] = block.transpose(0, 3, 1, 2)
     own, rest = np.split(gathered, [n_samples], axis=-1)
     more = rest.reshape(*rest.shape[:-1], n_resamples, DRAWS)
     return _named(own, _named(more) if n_resamples else None)
 
 
-def _named(found: np.ndarray, resampled: MeasureSamples | None = None) -> MeasureSamples:
-    tau, first, second = np.ascontiguousarray(found)
+def _named(arrays: np.ndarray, resampled: MeasureSamples | None = None) -> MeasureSamples:
+    tau, first, second = np.ascontiguousarray(arrays)
     return MeasureSamples(tau=tau, tau_ap_first=first, tau_ap_second=second, resampled=resampled)
-
-
-def _spread(
-    study: _Study, tasks: list[Task], pool: Executor, progress: Progress | None
-) -> list[np.ndarray]:
-    """The tasks' answers from workers outside this process, which get the study once."""
-    there = shared(pool, study)
-    futures = [pool.submit(_elsewhere, there, task) for task in tasks]
-    answers = []
-    try:
-        for future in futures:
-            answers.append(future.result())
-            if progress is not None:
-                progress(len(answers), len(futures))
-    finally:
-        for future in futures:
-            future.cancel()
-    return answers
-
-
-def _elsewhere(study: _Study, task: Task) -> np.ndarray:
-    with threadpool_limits(1, user_api="blas"):
-        return _one(study, task)
 
 
 def _one(study: _Study, task: Task) -> np.ndarray:
@@ -199,15 +168,15 @@ def _one(study: _Study, task: Task) -> np.ndarray:
     size, first, stop = task
     n_measures = len(study.values)
     scores = _negated_totals(study, study.topic_draws[size][first:stop])
-    shape = (3, len(study.system_draws), stop - first, n_measures * (n_measures - 1) // 2)
-    found = np.empty(shape)
+    n_pairs = n_measures * (n_measures - 1) // 2
+    taus = np.empty((3, len(study.system_draws), stop - first, n_pairs))
     for s, drawn in enumerate(study.system_draws):
         subset = np.empty((stop - first, n_measures, drawn.shape[1]))
-        for each, systems, out in zip(scores, drawn[first:stop], subset, strict=True):
+        for matrix, systems, out in zip(scores, drawn[first:stop], subset, strict=True):
             # Without "clip" NumPy takes into a buffer first.
-            each.take(systems, axis=1, out=out, mode="clip")
-        pair_correlations(subset, subset.argsort(axis=-1), int(study.ties == "a"), *found[:, s])
-    return found
+            matrix.take(systems, axis=1, out=out, mode="clip")
+        pair_correlations(subset, subset.argsort(axis=-1), int(study.ties == "a"), *taus[:, s])
+    return taus
 
 
 def _negated_totals(study: _Study, drawn: np.ndarray) -> np.ndarray:
@@ -229,23 +198,20 @@ def fitting_sizes(
 ) -> tuple[int, ...]:
     """The sizes asked for, checked; or those of the paper that leave something to draw from."""
     if sizes is not None:
-        return _check_sizes(what, sizes, n, least)
+        return _check_sizes(what, list(sizes), n, least)
     fitting = tuple(size for size in default if size < n) or (n,)
     if fitting != default:
-        warnings.warn(
-            f"there are {n} {what}s: of the usual {what} sizes {shown(default)} only "
-            f"{shown(fitting)} fit"
+        usual, few = (", ".join(map(str, some)) for some in (default, fitting))
+        warn(
+            f"there are {n} {what}s: of the usual {what} sizes {usual} only {few} fit"
             if fitting != (n,)
-            else f"there are only {n} {what}s: every sample takes them all",
-            SteadyrankWarning,
-            stacklevel=3,
+            else f"there are only {n} {what}s: every sample takes them all"
         )
     return fitting
 
 
 def _check_sizes(what: str, sizes: Sequence[int], n: int, least: int) -> tuple[int, ...]:
-    asked = list(sizes)
-    for size in asked:
+    for size in sizes:
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < least:
             raise InputError(f"{what} sizes are whole numbers from {least} on, got {size!r}")
         if size > n:
@@ -253,15 +219,7 @@ def _check_sizes(what: str, sizes: Sequence[int], n: int, least: int) -> tuple[i
                 f"{what} size {size} is larger than the data, which have {n} {what}s: "
                 f"take sizes up to {n}"
             )
-    if not asked or len(set(asked)) < len(asked):
-        raise InputError(f"give at least one {what} size, each once, got {shown(asked) or 'none'}")
-    return tuple(int(size) for size in asked)
-
-
-def shown(sizes: Sequence[int]) -> str:
-    """Sizes as text.
-
-    >>> shown([10, 20])
-    '10, 20'
-    """
-    return ", ".join(map(str, sizes))
+    if not sizes or len(set(sizes)) < len(sizes):
+        given = ", ".join(map(str, sizes)) or "none"
+        raise InputError(f"give at least one {what} size, each once, got {given}")
+    return tuple(int(size) for size in sizes)

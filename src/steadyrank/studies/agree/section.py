@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from steadyrank.present.anova import effect_word, source_words
-from steadyrank.present.cells import name, number, percent, span, table
+from steadyrank.present.cells import name, number, percent, span, table, titled
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.anova.balanced import Anova
 from steadyrank.studies.agree.result import AgreeResult
@@ -67,7 +67,6 @@ def _sizes(usual: tuple[int, ...], n: int, least: int) -> list[int]:
 
 
 def _body(result: AgreeResult, findings: Findings) -> Body:
-    """Which measures rank alike, and what that depends on."""
     by_size = "Agreement of the first pair of measures by numbers of topics and runs."
     figures = [
         Drawing("measure-likeness", "How alike the measures rank the runs.", result, "measures"),
@@ -108,15 +107,15 @@ def _likeness_table(result: AgreeResult) -> Table:
 
 def _ranking_table(result: AgreeResult) -> Table:
     rows = [
-        [
-            name(f"{row['measure_a']}, {row['measure_b']}"),
-            number(row["tau"], ".3f"),
-            number(row["tau_ap"], ".3f"),
-        ]
+        {
+            "measures": name(f"{row['measure_a']}, {row['measure_b']}"),
+            "tau": number(row["tau"], ".3f"),
+            "tau_AP": number(row["tau_ap"], ".3f"),
+        }
         for row in result.ranking()
     ]
     caption = "Pairs of measures, mean over all sizes and samples of topics and runs."
-    return table("measure-pairs", caption, ["measures", "tau", "tau_AP"], rows)
+    return table("measure-pairs", caption, *titled(rows))
 
 
 def _effects_table(result: AgreeResult, anova: Anova) -> Table:

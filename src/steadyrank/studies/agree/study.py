@@ -8,10 +8,9 @@ drives the correlation: which measures, how many topics, how many systems (Ferro
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -19,21 +18,13 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.stats.anova.balanced import Power
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.studies.agree.effects import (
-    DEFAULT_STRATA,
-    Coefficient,
-    Mode,
-    Reference,
-    Strata,
-    by_coefficient,
-    effect_intervals,
-    effects_table,
-)
-from steadyrank.studies.agree.likeness import MeasureLikeness, measure_likeness
+from steadyrank.studies.agree import effects
+from steadyrank.studies.agree.effects import DEFAULT_STRATA, Coefficient, Mode, Reference, Strata
+from steadyrank.studies.agree.likeness import measure_likeness
 from steadyrank.studies.agree.result import AgreeResult
 from steadyrank.studies.agree.samples import (
     RESAMPLES,
@@ -43,10 +34,6 @@ from steadyrank.studies.agree.samples import (
     sample_correlations,
 )
 from steadyrank.words import by_number
-
-if TYPE_CHECKING:
-    pass
-
 
 LEAST_RESAMPLES = 20
 """Fewer have no percentile to speak of."""
@@ -148,7 +135,11 @@ def agree(
         "system_sizes": fitting_sizes("system", system_sizes, SYSTEM_SIZES, n_systems, 2),
     }
     likeness = measure_likeness(values, ties=ties)
-    _check_order(likeness, chosen.measures)
+    for name, tau in zip(chosen.measures, np.diag(likeness.tau), strict=True):
+        if np.isnan(tau):
+            raise InputError(
+                f"{name} gives every system the same mean: there is no ranking to compare"
+            )
     pairs = all_pairs(n_measures)
     single = len(pairs) * len(sizes["topic_sizes"]) * len(sizes["system_sizes"]) == 1
     n_interval_samples = 0 if mode == "paper" or single else n_interval_samples
@@ -164,10 +155,12 @@ def agree(
         executor=executor,
         progress=progress,
     )
-    samples = by_coefficient(correlations, reference)
+    samples = effects.by_coefficient(correlations, reference)
     _warn_undefined(samples[coefficient], coefficient, pairs, chosen.measures)
     strata = strata or DEFAULT_STRATA[mode]
-    anovas = {name: effects_table(each, mode, strata, power) for name, each in samples.items()}
+    anovas = {
+        name: effects.effects_table(drawn, mode, strata, power) for name, drawn in samples.items()
+    }
     return AgreeResult(
         coefficient=coefficient,
         measures=chosen.measures,
@@ -187,7 +180,9 @@ def agree(
         tau=samples["tau"],
         tau_ap=samples["tau_ap"],
         anovas=anovas,
-        omega_squared_intervals=effect_intervals(correlations, reference, anovas, confidence),
+        omega_squared_intervals=effects.effect_intervals(
+            correlations, reference, anovas, confidence
+        ),
         likeness=likeness,
     )
 
@@ -205,18 +200,14 @@ def _check(n_samples: Any, n_interval_samples: Any, confidence: float) -> None:
 
 
 def _check_choices(coefficient: Any, reference: Any, mode: Any, strata: Any, power: Any) -> None:
-    for what, value, choices in (
-        ("coefficient", coefficient, get_args(Coefficient)),
-        ("reference", reference, get_args(Reference)),
-        ("mode", mode, get_args(Mode)),
-        ("kind of strata", strata or "none", get_args(Strata)),
-    ):
-        if value not in choices:
-            raise unknown_name(what, str(value), choices)
+    check_choice("coefficient", coefficient, get_args(Coefficient))
+    check_choice("reference", reference, get_args(Reference))
+    check_choice("mode", mode, get_args(Mode))
+    check_choice("kind of strata", strata or "none", get_args(Strata))
     if mode == "sound" and power is not None:
         raise InputError('power restates p, which mode="sound" does not give: take mode="paper"')
     if mode == "sound" and strata not in (None, DEFAULT_STRATA[mode]):
-        _warn(f"strata {strata} choose among the F tests of mode paper; mode sound makes no tests")
+        warn(f"strata {strata} choose among the F tests of mode paper; mode sound makes no tests")
 
 
 def _complete(scores: Scores) -> tuple[np.ndarray, int]:
@@ -232,18 +223,11 @@ def _complete(scores: Scores) -> tuple[np.ndarray, int]:
     if dropped == len(there):
         raise InputError("no topic has a score of every system on every measure")
     if dropped:
-        _warn(
+        warn(
             f"{dropped} of {len(there)} topics {by_number(dropped, 'is', 'are')} left out: some "
             "system has no score there on some measure"
         )
     return np.ascontiguousarray(scores.values[:, :, there]), dropped
-
-
-def _check_order(likeness: MeasureLikeness, measures: Sequence[str]) -> None:
-    flat = np.isnan(np.diag(likeness.tau))
-    if flat.any():
-        name = measures[int(np.argmax(flat))]
-        raise InputError(f"{name} gives every system the same mean: there is no ranking to compare")
 
 
 def _warn_undefined(
@@ -254,12 +238,8 @@ def _warn_undefined(
     if not lost.any():
         return
     by_measure = np.bincount(pairs.ravel(), np.repeat(lost.sum(axis=(1, 2, 3)), 2))
-    _warn(
+    warn(
         f"{int(lost.sum())} of {lost.size} correlations {coefficient} do not exist, as a measure "
         f"(most often {measures[int(np.argmax(by_measure))]}) gives all systems drawn one mean; "
         "means leave them out and there is no ANOVA: take larger sizes, or leave the measure out"
     )
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, SteadyrankWarning, stacklevel=4)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from steadyrank.data.scores import mean_of_present
 from steadyrank.present.anova import anova_figure, anova_table, effects_table, power_note, sized
-from steadyrank.present.cells import name, number
-from steadyrank.present.json import to_json
+from steadyrank.present.cells import name, number, titled
+from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Cell, Table, exact_table, render, with_words
 from steadyrank.stats.anova.balanced import Anova
 from steadyrank.studies.agree.result import AgreeResult
@@ -29,16 +28,14 @@ def agree_json(result: AgreeResult) -> dict[str, Any]:
     like = result.likeness
     names = [result.measures[i] for i in like.order]
     return {
-        "coefficient": result.coefficient,
-        "measures": result.measures,
+        **picked(result, "coefficient measures"),
         "cells": result.cells(),
         "anova": result.anova_rows(),
         "ranking": result.ranking(),
         "rmse": result.rmse,
         "anovas": {key: result.anova_rows(key) for key in result.anovas},
         "power_convention": result.anova.power if result.anova else None,
-        "mode": result.mode,
-        "strata": result.strata,
+        **picked(result, "mode strata"),
         "n_resamples": result.n_interval_samples,
         "swaps": [[_pair(result, p) for p in swap] for swap in result.swaps.tolist()],
         "likeness": {
@@ -46,24 +43,15 @@ def agree_json(result: AgreeResult) -> dict[str, Any]:
             "tau_ap": like.tau_ap,
             "dendrogram_order": names,
             "linkage": like.linkage,
-            "discriminative_power": dict(
-                zip(result.measures, like.discriminative_power.tolist(), strict=True)
-            ),
-            "needed_difference": dict(
-                zip(result.measures, like.needed_difference.tolist(), strict=True)
-            ),
+            **{
+                key: dict(zip(result.measures, getattr(like, key).tolist(), strict=True))
+                for key in ("discriminative_power", "needed_difference")
+            },
             "alpha": like.alpha,
         },
-        "topic_sizes": result.topic_sizes,
-        "system_sizes": result.system_sizes,
-        "n_samples": result.n_samples,
+        **picked(result, "topic_sizes system_sizes n_samples"),
         "level": result.confidence,
-        "reference": result.reference,
-        "ties": result.ties,
-        "n_topics": result.n_topics,
-        "n_systems": result.n_systems,
-        "n_dropped": result.n_dropped,
-        "seed": result.seed,
+        **picked(result, "reference ties n_topics n_systems n_dropped seed"),
         "answer": agree_sentences(result),
         "notes": agree_notes(result),
     }
@@ -80,32 +68,23 @@ def agree_text(
     if form == "json":
         return to_json(agree_json(result))
     if form == "csv":
-        chosen: dict[str, Callable[[], list[dict[str, Any]]]] = {
-            "anova": result.anova_rows,
-            "cells": result.cells,
-            "ranking": result.ranking,
-        }
-        return render(exact_table(chosen[rows]()), "csv")
+        method = "anova_rows" if rows == "anova" else rows
+        return render(exact_table(getattr(result, method)()), "csv")
     tables = [_likeness_table(result, digits), _ranking_table(result, digits)]
-    if result.anova is not None:
-        tables.insert(0, _anova_table(result, result.anova, digits))
+    if result.anova is not None and result.mode == "paper":
+        tables.insert(0, anova_table(result.anova, result.caption(), digits))
+    elif result.anova is not None:
+        tables.insert(0, effects_table(result.anova, result.limits, result.caption(), digits))
     return with_words(agree_sentences(result), tables, agree_notes(result), form, **looks)
-
-
-def _anova_table(result: AgreeResult, table: Anova, digits: int) -> Table:
-    if result.mode == "paper":
-        return anova_table(table, result.caption(), digits)
-    return effects_table(table, result.limits, result.caption(), digits)
 
 
 def agree_sentences(result: AgreeResult) -> list[str]:
     """What the study says, for somebody who reads no further."""
     sentences = [_nearest_sentence(result), *_odd_sentence(result)]
-    table = result.anova
-    if table is not None:
-        sentences += _effects_sentence(result, table)
+    if result.anova is not None:
+        sentences += _effects_sentence(result, result.anova)
     sentences += _trend_sentence(result)
-    tau, tau_ap = (float(np.mean(each)) for each in result.marginal.values())
+    tau, tau_ap = (float(np.mean(means)) for means in result.marginal.values())
     sentences.append(
         f"Over all sizes the mean tau is {tau:.2f} and the mean tau_AP {tau_ap:.2f}; beyond that "
         f"offset they differ by {result.rmse:.3f} (root mean square) and put "
@@ -162,7 +141,7 @@ def _odd_sentence(result: AgreeResult) -> list[str]:
     """The measure that is farthest from its nearest neighbour, if there are others."""
     if len(result.measures) < 3:
         return []
-    others = np.where(np.eye(len(result.measures), dtype=bool), -np.inf, result.likeness.tau)
+    others = _tau_of_others(result)
     nearest = others.max(axis=1)
     odd = int(np.argmin(nearest))
     name, other = result.measures[odd], result.measures[int(np.argmax(others[odd]))]
@@ -173,20 +152,23 @@ def _odd_sentence(result: AgreeResult) -> list[str]:
     return [f"{name} says something else: nearest to it is {other}, {nearest[odd]:.2f}."]
 
 
+def _tau_of_others(result: AgreeResult) -> np.ndarray:
+    """[measure, measure]: tau, and minus infinity of a measure with itself."""
+    same = np.eye(len(result.measures), dtype=bool)
+    return np.where(same, -np.inf, result.likeness.tau)
+
+
 def _trend_sentence(result: AgreeResult) -> list[str]:
     if len(result.topic_sizes) < 2:
         return []
     samples = np.moveaxis(result.samples, 1, 0).reshape(len(result.topic_sizes), -1)
     mean = mean_of_present(samples)
     few, many = np.argmin(result.topic_sizes), np.argmax(result.topic_sizes)
+    symbol = "tau" if result.coefficient == "tau" else "tau_AP"
     return [
-        f"The mean {_symbol(result)} is {mean[few]:.2f} with {result.topic_sizes[few]} topics and "
+        f"The mean {symbol} is {mean[few]:.2f} with {result.topic_sizes[few]} topics and "
         f"{mean[many]:.2f} with {result.topic_sizes[many]}."
     ]
-
-
-def _symbol(result: AgreeResult) -> str:
-    return "tau" if result.coefficient == "tau" else "tau_AP"
 
 
 def agree_notes(result: AgreeResult) -> list[str]:
@@ -199,50 +181,44 @@ def agree_notes(result: AgreeResult) -> list[str]:
 
 def _likeness_table(result: AgreeResult, digits: int) -> Table:
     """Measures in the order of the dendrogram, with their nearest and what they tell apart."""
-    like, rows = result.likeness, []
-    others = np.where(np.eye(len(result.measures), dtype=bool), -np.inf, like.tau)
-    for i in like.order.tolist():
-        nearest = int(np.argmax(others[i]))
-        rows.append(
-            [
-                name(result.measures[i]),
-                name(result.measures[nearest]),
-                anova_figure(float(others[i, nearest]), digits),
-                anova_figure(float(like.tau_ap[i, nearest]), digits),
-                _told_apart(float(like.discriminative_power[i])),
-                anova_figure(float(like.needed_difference[i]), digits),
-            ]
-        )
+    like = result.likeness
+    others = _tau_of_others(result)
+    power = like.discriminative_power.tolist()
+    header, rows = titled(
+        {
+            "measure": name(result.measures[i]),
+            "nearest": name(result.measures[j]),
+            "tau": anova_figure(float(others[i, j]), digits),
+            "tau_AP": anova_figure(float(like.tau_ap[i, j]), digits),
+            "told apart": Cell(figure(power[i], ".1%", missing=""), power[i]),
+            "difference": anova_figure(float(like.needed_difference[i]), digits),
+        }
+        for i, j in zip(like.order, others.argmax(axis=1)[like.order], strict=True)
+    )
     caption = (
         f"All {result.n_systems:,} systems and {result.n_topics} topics, measures that rank alike "
         f"side by side. Told apart: share of the pairs of systems that differ by Tukey's HSD at "
         f"{like.alpha:g}, which takes a difference of means as in the last column."
     )
-    header = ["measure", "nearest", "tau", "tau_AP", "told apart", "difference"]
     return Table(header=header, rows=rows, caption=caption, n_names=2)
-
-
-def _told_apart(share: float) -> Cell:
-    return Cell(figure(share, ".1%", missing=""), share)
 
 
 def _ranking_table(result: AgreeResult, digits: int) -> Table:
     """Pairs of measures by mean tau, with their ranks by tau_AP: Figure 2."""
-    found = result.ranking()
-    rows = [
-        [
-            name(f"{row['measure_a']} – {row['measure_b']}"),
-            number(row["rank_tau"], "d"),
-            anova_figure(row["tau"], digits),
-            number(row["rank_tau_ap"], "d"),
-            anova_figure(row["tau_ap"], digits),
-        ]
-        for row in found[:MOST_PAIRS]
-    ]
-    more = f" The first {MOST_PAIRS} of {len(found)}." if len(found) > MOST_PAIRS else ""
+    pairs = result.ranking()
+    header, rows = titled(
+        {
+            "pair": name(f"{row['measure_a']} – {row['measure_b']}"),
+            "rank by tau": number(row["rank_tau"], "d"),
+            "tau": anova_figure(row["tau"], digits),
+            "rank by tau_AP": number(row["rank_tau_ap"], "d"),
+            "tau_AP": anova_figure(row["tau_ap"], digits),
+        }
+        for row in pairs[:MOST_PAIRS]
+    )
+    more = f" The first {MOST_PAIRS} of {len(pairs)}." if len(pairs) > MOST_PAIRS else ""
     caption = (
         f"Pairs of measures by their means over all sizes and samples.{more} RMSE of the centred "
         f"means {result.rmse:.{digits}f}."
     )
-    header = ["pair", "rank by tau", "tau", "rank by tau_AP", "tau_AP"]
     return Table(header=header, rows=rows, caption=caption)

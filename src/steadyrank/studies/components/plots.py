@@ -10,6 +10,7 @@ from steadyrank.errors import unknown_name
 from steadyrank.present.figures import Plot
 from steadyrank.present.plot_style import (
     COLOURS,
+    error_bars,
     label,
     look,
     name_rows,
@@ -18,7 +19,6 @@ from steadyrank.present.plot_style import (
     shown,
 )
 from steadyrank.present.shared_plots import draw_omegas
-from steadyrank.present.svg import tell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,24 +38,9 @@ def draw_levels(result: ComponentsResult, ax: Axes, *, factor: str | None = None
     for panel, name in zip(made, chosen, strict=True):
         rows, half = result.ordered_levels(name), result.main_effects[name].half_width
         means = np.array([mean for _, mean in rows])
-        bars = panel.errorbar(
-            means,
-            np.arange(len(rows)),
-            xerr=half,
-            linestyle="none",
-            markersize=4,
-            capsize=2,
-            elinewidth=1.2,
-            **look(0),
-        )
-        halves = np.broadcast_to(half, means.shape)
-        tell(
-            bars,
-            [
-                f"{name} {level}: {mean:.4f} ± {arm:.4f}"
-                for (level, mean), arm in zip(rows, halves, strict=True)
-            ],
-        )
+        texts = [f"{name} {level}: {mean:.4f} ± {half:.4f}" for level, mean in rows]
+        style = {"linestyle": "none", "capsize": 2, "elinewidth": 1.2, **look(0)}
+        error_bars(panel, means, np.arange(len(rows)), texts, xerr=half, **style)
         # What does not reach this band differs from the best.
         panel.axvspan(means[0] - half, means[0] + half, color=COLOURS[0], alpha=0.12, linewidth=0)
         name_rows(panel, [level for level, _ in rows])
@@ -71,10 +56,6 @@ def draw_effects(result: ComponentsResult, ax: Axes) -> None:
 def _levels_size(result: ComponentsResult) -> tuple[float, float]:
     longest = max(len(levels) for levels in result.levels.values())
     return 1.0 + 3.0 * len(result.factors), rows_height(longest, least=1.4)
-
-
-def _effects_size(result: ComponentsResult) -> tuple[float, float]:
-    return 6.4, rows_height(len(result.anova.sources), each=0.3)
 
 
 def _effects_words(result: ComponentsResult) -> str:
@@ -95,7 +76,10 @@ PLOTS = {
                 "intervals, best first."
             ),
         ),
-        "effects": Plot(draw_effects, _effects_size, _effects_words),
+        "effects": Plot(
+            draw_effects,
+            lambda result: (6.4, rows_height(len(result.anova.sources), each=0.3)),
+            _effects_words,
+        ),
     }
 }
-"""Class of a result to its kinds of plot, the default first."""

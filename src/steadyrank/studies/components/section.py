@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Sequence
 from itertools import combinations
-from math import prod
 
 from steadyrank.data.scores import Scores
 from steadyrank.present.anova import effect_word, source_words
-from steadyrank.present.cells import name, number, pvalue, span, table, whole
+from steadyrank.present.cells import name, number, pvalue, span, table, titled, whole
 from steadyrank.present.table import Cell, Table
-from steadyrank.studies.components.study import ComponentsResult, components
-from steadyrank.studies.components.tables import components_notes, components_sentences
+from steadyrank.studies.components.study import ComponentsResult, components, n_replicates_of
+from steadyrank.studies.components.tables import (
+    components_notes,
+    components_sentences,
+    levels_caption,
+)
 from steadyrank.studies.material import Material, named_systems
-from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
+from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part
 
 MOST_FACTORS = 4
 """Columns that can be the components of one grid."""
@@ -51,7 +52,7 @@ def grid_factors(scores: Scores) -> tuple[str, ...]:
     # A single column out of several would be mixed up with those that are left out.
     for size in range(min(len(columns), MOST_FACTORS), min(len(columns), 2) - 1, -1):
         for chosen in combinations(columns, size):
-            if is_full_grid([scores.run_info[name] for name in chosen]):
+            if n_replicates_of([scores.run_info[name] for name in chosen]):
                 return chosen
     return ()
 
@@ -64,23 +65,6 @@ def _is_component(scores: Scores, name: str) -> bool:
     return all(len({column[place] for place in places}) == 1 for places in groups)
 
 
-def is_full_grid(columns: Sequence[Sequence[str]]) -> bool:
-    """Whether every combination of levels is there, and equally often.
-
-    >>> is_full_grid([["a", "a", "b", "b"], ["x", "y", "x", "y"]])
-    True
-    >>> is_full_grid([["a", "a", "b"], ["x", "y", "x"]])
-    False
-    """
-    counts = Counter(zip(*columns, strict=True))
-    full = prod(len(set(column)) for column in columns)
-    return len(counts) == full and len(set(counts.values())) == 1
-
-
-def _cost(shape: Shape) -> Cost:
-    return Cost(fixed=0.05 + 1e-6 * shape.n_runs * shape.n_topics)
-
-
 def _run(job: Job) -> ComponentsResult:
     material = job.material
     factors = material.settings.factors or grid_factors(material.scores)
@@ -88,7 +72,6 @@ def _run(job: Job) -> ComponentsResult:
 
 
 def _body(result: ComponentsResult, findings: Findings) -> Body:
-    """Which component matters, and which of its choices differ."""
     figures = [Drawing("component-effects", "What each component explains.", result, "effects")]
     tables = [_anova_table(result)]
     for place, factor in enumerate(result.factors):
@@ -105,20 +88,21 @@ def _body(result: ComponentsResult, findings: Findings) -> Body:
 
 def _anova_table(result: ComponentsResult) -> Table:
     rows = [
-        [
-            name(source_words(line.source)),
-            number(line.ss),
-            whole(line.df),
-            number(line.ms),
-            number(line.statistic, ",.2f"),
-            pvalue(line.pvalue),
-            number(line.omega_squared),
-            Cell("" if math.isnan(line.omega_squared) else effect_word(line.omega_squared)),
-        ]
+        {
+            "source": name(source_words(line.source)),
+            "SS": number(line.ss),
+            "DF": whole(line.df),
+            "MS": number(line.ms),
+            "F": number(line.statistic, ",.2f"),
+            "p": pvalue(line.pvalue),
+            "omega squared": number(line.omega_squared),
+            "effect": Cell(
+                "" if math.isnan(line.omega_squared) else effect_word(line.omega_squared)
+            ),
+        }
         for line in result.anova.sources
     ]
-    header = ["source", "SS", "DF", "MS", "F", "p", "omega squared", "effect"]
-    return table("component-anova", result.caption(), header, rows)
+    return table("component-anova", result.caption(), *titled(rows))
 
 
 def _factor_table(result: ComponentsResult, factor: str, id: str) -> Table:
@@ -127,11 +111,9 @@ def _factor_table(result: ComponentsResult, factor: str, id: str) -> Table:
         [name(level), number(mean), span((mean - half, mean + half))]
         for level, mean in result.ordered_levels(factor)
     ]
-    caption = (
-        f"Means over all other components and topics. Two levels differ by Tukey's HSD "
-        f"({result.confidence:.0%}) where their intervals do not overlap."
+    return table(
+        id, levels_caption(result), [source_words(factor), result.measure, "interval"], rows
     )
-    return table(id, caption, [source_words(factor), result.measure, "interval"], rows)
 
 
 PART = Part(
@@ -148,5 +130,5 @@ PART = Part(
     body=_body,
     run=_run,
     why_not=_why_not,
-    cost=_cost,
+    cost=lambda shape: Cost(fixed=0.05 + 1e-6 * shape.n_runs * shape.n_topics),
 )

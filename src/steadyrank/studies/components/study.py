@@ -8,30 +8,26 @@ SIGIR 2016 and JASIST 69(2), 2018).
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
-from steadyrank.notebook import shown_by
+from steadyrank.data.scores import Scores, measure_of
+from steadyrank.errors import InputError, check_choice, unknown_name, warn
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.anova.balanced import Anova, Power, anova, crossed_strata
 from steadyrank.stats.anova.main_effects import MainEffect, tukey_main_effect
 from steadyrank.stats.anova.parts import balanced_layout
 from steadyrank.stats.anova.unbalanced import type_three
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.words import by_number
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Mode = Literal["sound", "paper"]
 Strata = Literal["none", "topic"]
@@ -45,7 +41,7 @@ BLOCK = "topic"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.components.tables:components_text", listed=True)
-class ComponentsResult:
+class ComponentsResult(Framed):
     """What `components` found on one measure."""
 
     measure: str
@@ -91,10 +87,6 @@ class ComponentsResult:
             f"{self.measure} of {runs}: {sizes}; {self.n_topics} topics{dropped} as blocks; {sums}"
             f"steadyrank {__version__}."
         )
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a source of variation."""
-        return self.anova.to_frame()
 
     def __repr__(self) -> str:
         shares = ", ".join(
@@ -161,22 +153,26 @@ def components(
     True
     """
     names = _check_factors(scores, factors, interactions)
-    _check_choices(mode, strata)
+    check_choice("mode", mode, get_args(Mode))
+    check_choice("kind of strata", "none" if strata is None else strata, get_args(Strata))
     check_open_unit("confidence", confidence)
-    if unbalanced not in get_args(Unbalanced):
-        raise unknown_name("way with unbalanced data", str(unbalanced), get_args(Unbalanced))
+    check_choice("way with unbalanced data", unbalanced, get_args(Unbalanced))
     scores = scores_in_order(scores)
-    chosen, matrix = _matrix(scores, measure)
+    chosen = measure_of(scores, measure)
+    matrix = scores.matrix(chosen)
     there = ~np.isnan(matrix).any(axis=0)
     n_dropped = _tell_dropped(there)
     levels = _levels(scores, names)
-    n_replicates = _n_replicates(scores, levels)
-    type_three = unbalanced == "type3" and not n_replicates
+    columns = {name: scores.run_info[name] for name in names}
+    n_replicates = n_replicates_of(list(columns.values()))
+    is_unbalanced = unbalanced == "type3" and not n_replicates
     if strata is None:
-        strata = "none" if type_three else DEFAULT_STRATA[mode]
-    effects = _effects(names, interactions)
-    analyse = _type_three if type_three else _balanced
-    table, mains = analyse(scores, matrix[:, there], names, effects, strata, power, confidence)
+        strata = "none" if is_unbalanced else DEFAULT_STRATA[mode]
+    most = min(interactions or len(names), len(names))
+    effects = [":".join(some) for size in range(1, most + 1) for some in combinations(names, size)]
+    table, mains = _analysed(
+        matrix[:, there], columns, effects, strata, power, confidence, is_unbalanced=is_unbalanced
+    )
     return ComponentsResult(
         measure=chosen,
         factors=names,
@@ -190,7 +186,7 @@ def components(
         confidence=confidence,
         anova=table,
         main_effects=mains,
-        type_three=type_three,
+        type_three=is_unbalanced,
     )
 
 
@@ -218,18 +214,6 @@ def _check_factors(
     return names
 
 
-def _check_choices(mode: Any, strata: Any) -> None:
-    if mode not in get_args(Mode):
-        raise unknown_name("mode", str(mode), get_args(Mode))
-    if strata is not None and strata not in get_args(Strata):
-        raise unknown_name("kind of strata", str(strata), get_args(Strata))
-
-
-def _matrix(scores: Scores, measure: str | None) -> tuple[str, np.ndarray]:
-    matrix = scores.matrix(measure)
-    return (scores.measures[0] if measure is None else str(measure)), matrix
-
-
 def _tell_dropped(there: np.ndarray) -> int:
     dropped = int((~there).sum())
     if len(there) - dropped < 2:
@@ -238,82 +222,65 @@ def _tell_dropped(there: np.ndarray) -> int:
             f"of {len(there)}"
         )
     if dropped:
-        warnings.warn(
+        warn(
             f"{dropped} of {len(there)} topics {by_number(dropped, 'is', 'are')} left out: some "
-            "run has no score there",
-            SteadyrankWarning,
-            stacklevel=3,
+            "run has no score there"
         )
     return dropped
 
 
 def _levels(scores: Scores, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Factor to its levels, in the order of appearance."""
-    found = {name: tuple(dict.fromkeys(scores.run_info[name])) for name in names}
-    for name, levels in found.items():
-        if len(levels) < 2:
-            raise InputError(f"every run has the same {name} ({levels[0]!r}): leave the factor out")
-    return found
+    levels = {name: tuple(dict.fromkeys(scores.run_info[name])) for name in names}
+    for name, own in levels.items():
+        if len(own) < 2:
+            raise InputError(f"every run has the same {name} ({own[0]!r}): leave the factor out")
+    return levels
 
 
-def _n_replicates(scores: Scores, levels: Mapping[str, tuple[str, ...]]) -> int:
-    """Runs of each combination; 0 where the grid is unbalanced."""
-    counts = Counter(zip(*(scores.run_info[name] for name in levels), strict=True))
-    balanced = len(counts) == prod(map(len, levels.values())) and len(set(counts.values())) == 1
+def n_replicates_of(columns: Sequence[Sequence[str]]) -> int:
+    """Runs of each combination of levels; 0 where some combination occurs more often than another.
+
+    >>> n_replicates_of([["a", "a", "b", "b"], ["x", "y", "x", "y"]])
+    1
+    >>> n_replicates_of([["a", "a", "b"], ["x", "y", "x"]])
+    0
+    """
+    counts = Counter(zip(*columns, strict=True))
+    full = prod(len(set(column)) for column in columns)
+    balanced = len(counts) == full and len(set(counts.values())) == 1
     return next(iter(counts.values())) if balanced else 0
 
 
-Analysed = tuple[Anova, dict[str, MainEffect]]
-
-
-def _balanced(
-    scores: Scores,
+def _analysed(
     matrix: np.ndarray,
-    names: tuple[str, ...],
+    columns: Mapping[str, Sequence[str]],
     effects: list[str],
     strata: Strata,
     power: Power | None,
     confidence: float,
-) -> Analysed:
-    layout = balanced_layout({name: scores.run_info[name] for name in names})
-    table = anova(
-        matrix[layout.index],
-        factors=[*names, None, BLOCK],
-        effects=effects,
-        block=BLOCK,
-        strata=crossed_strata(BLOCK, names) if strata == "topic" else (),
-        power=power,
-    )
-    return table, {name: tukey_main_effect(table, name, confidence=confidence) for name in names}
-
-
-def _type_three(
-    scores: Scores,
-    matrix: np.ndarray,
-    names: tuple[str, ...],
-    effects: list[str],
-    strata: Strata,
-    power: Power | None,
-    confidence: float,
-) -> Analysed:
+    *,
+    is_unbalanced: bool,
+) -> tuple[Anova, dict[str, MainEffect]]:
+    """The table of scores [run, topic] by the runs' columns, and Tukey's tests of their levels."""
+    if not is_unbalanced:
+        table = anova(
+            matrix[balanced_layout(columns).index],
+            factors=[*columns, None, BLOCK],
+            effects=effects,
+            block=BLOCK,
+            strata=crossed_strata(BLOCK, tuple(columns)) if strata == "topic" else (),
+            power=power,
+        )
+        return table, {
+            name: tukey_main_effect(table, name, confidence=confidence) for name in columns
+        }
     if strata != "none":
         raise InputError(
             f'strata {strata} need a balanced grid: take strata="none" with unbalanced="type3"'
         )
     n_runs, n_topics = matrix.shape
-    columns: dict[str, Any] = {name: np.repeat(scores.run_info[name], n_topics) for name in names}
-    columns[BLOCK] = np.tile(np.arange(n_topics), n_runs)
+    cells: dict[str, Any] = {name: np.repeat(own, n_topics) for name, own in columns.items()}
+    cells[BLOCK] = np.tile(np.arange(n_topics), n_runs)
     return type_three(
-        matrix.reshape(-1),
-        columns,
-        effects=effects,
-        block=BLOCK,
-        power=power,
-        confidence=confidence,
+        matrix.reshape(-1), cells, effects=effects, block=BLOCK, power=power, confidence=confidence
     )
-
-
-def _effects(names: tuple[str, ...], interactions: int | None) -> list[str]:
-    """Main effects, then interactions of two, three, … factors."""
-    most = len(names) if interactions is None else min(interactions, len(names))
-    return [":".join(some) for size in range(1, most + 1) for some in combinations(names, size)]

@@ -9,9 +9,8 @@ import numpy as np
 
 from steadyrank.present.anova import anova_figure, anova_table, power_note, sized, source_words
 from steadyrank.present.cells import interval, name
-from steadyrank.present.json import to_json
+from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Table, exact_table, render, with_words
-from steadyrank.stats.anova.main_effects import MainEffect
 from steadyrank.studies.components.study import ComponentsResult
 from steadyrank.words import listed
 
@@ -25,18 +24,10 @@ def components_json(results: Sequence[ComponentsResult]) -> dict[str, Any]:
         return {"studies": [components_json([result]) for result in results]}
     result = results[0]
     return {
-        "measure": result.measure,
-        "factors": result.factors,
-        "type_three": result.type_three,
+        **picked(result, "measure factors type_three"),
         "anova": result.anova.rows(),
         "main_effects": [_main_json(result, name) for name in result.factors],
-        "levels": result.levels,
-        "n_runs": result.n_runs,
-        "n_replicates": result.n_replicates,
-        "n_topics": result.n_topics,
-        "n_dropped": result.n_dropped,
-        "mode": result.mode,
-        "strata": result.strata,
+        **picked(result, "levels n_runs n_replicates n_topics n_dropped mode strata"),
         "level": result.confidence,
         "power_convention": result.anova.power,
         "answer": components_sentences(result),
@@ -85,8 +76,8 @@ def components_text(
     for result in results:
         tables = [anova_table(result.anova, result.caption(), digits)]
         tables += [_levels_table(result, name, digits) for name in result.factors]
-        words = components_sentences(result), components_notes(result)
-        parts.append(with_words(words[0], tables, words[1], form, **looks))
+        answer, notes = components_sentences(result), components_notes(result)
+        parts.append(with_words(answer, tables, notes, form, **looks))
     return "\n".join(parts)
 
 
@@ -95,28 +86,23 @@ def components_sentences(result: ComponentsResult) -> list[str]:
     lines = sorted((result.anova.source(n) for n in result.factors), key=lambda x: -x.omega_squared)
     sizes = [f"{source_words(line.source)} ({sized(line)})" for line in lines]
     sentences = [f"What matters for {result.measure}: {listed(sizes)}; in brackets omega²."]
-    joint = [line for line in result.anova.sources if line.source.count(":") and line.df]
-    joint = [line for line in joint if line.omega_squared >= 0.01]
-    if joint:
-        words = [f"{source_words(line.source)} ({sized(line)})" for line in joint]
+    words = [
+        f"{source_words(line.source)} ({sized(line)})"
+        for line in result.anova.sources
+        if ":" in line.source and line.df and line.omega_squared >= 0.01
+    ]
+    if words:
         sentences.append(f"Components act together: {listed(words)}.")
     return sentences + [_best_sentence(result, line.source) for line in lines]
 
 
 def _best_sentence(result: ComponentsResult, factor: str) -> str:
-    ordered = result.ordered_levels(factor)
-    effect = result.main_effects[factor]
-    beaten = _told_from_best(effect)
-    many = f"{beaten} of the {len(ordered) - 1} others"
+    ordered, effect = result.ordered_levels(factor), result.main_effects[factor]
+    with_best = (effect.pairs == np.argmax(effect.means)).any(axis=1)
     return (
         f"Best {source_words(factor)}: {ordered[0][0]} (mean {ordered[0][1]:.4f}), told apart from "
-        f"{many}."
+        f"{effect.significant[with_best].sum()} of the {len(ordered) - 1} others."
     )
-
-
-def _told_from_best(effect: MainEffect) -> int:
-    best = int(np.argmax(effect.means))
-    return int(effect.significant[(effect.pairs == best).any(axis=1)].sum())
 
 
 def components_notes(result: ComponentsResult) -> list[str]:
@@ -132,6 +118,14 @@ def components_notes(result: ComponentsResult) -> list[str]:
     return [tested, *power_note(result.anova)]
 
 
+def levels_caption(result: ComponentsResult) -> str:
+    """What the means of a factor's levels and their intervals say."""
+    return (
+        f"Means over all other components and topics. Two levels differ by Tukey's HSD "
+        f"({result.confidence:.0%}) where their intervals do not overlap."
+    )
+
+
 def _levels_table(result: ComponentsResult, factor: str, digits: int) -> Table:
     """A factor's levels by mean, with intervals that do not overlap where two levels differ."""
     half = result.main_effects[factor].half_width
@@ -143,10 +137,7 @@ def _levels_table(result: ComponentsResult, factor: str, digits: int) -> Table:
         ]
         for level, mean in result.ordered_levels(factor)[:MOST_LEVELS]
     ]
-    caption = (
-        f"Means over all other components and topics. Two levels differ by Tukey's HSD "
-        f"({result.confidence:.0%}) where their intervals do not overlap."
-    )
+    caption = levels_caption(result)
     if result.type_three:
         caption += " In unbalanced data they may differ although their intervals overlap."
     header = [source_words(factor), result.measure, "interval"]

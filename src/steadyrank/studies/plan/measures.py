@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from steadyrank.notebook import shown_by
+from steadyrank.present.json import picked
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.pilot import Pilot
 
@@ -75,37 +76,19 @@ class MeasurePlan:
 
     def row(self) -> dict[str, Any]:
         """The keys of the JSON output."""
-        pilot = self.pilot
-        keys = (
-            "variance_interval",
-            "topic_variance",
-            "residual_variance",
-            "residual_interval",
-            "df",
-            "effective_df",
-            "residual_effective_df",
+        of_pilot = (
+            "variance_interval topic_variance residual_variance residual_interval df effective_df "
+            "residual_effective_df"
         )
+        sizes = ("topics", "runs", "missing")
         return {
-            "measure": self.measure,
-            "variance": self.variance,
-            "topics": self.topics,
-            "power": self.power,
-            "smallest_difference": self.smallest_difference,
-            "difference_variance": self.difference_variance,
-            "expected_width": self.expected_width,
-            "topics_interval": self.topics_interval,
-            "power_interval": self.power_interval,
+            **picked(self, "measure variance topics power smallest_difference"),
+            **picked(self, "difference_variance expected_width topics_interval power_interval"),
             "topics_two_way": self.topics_two_way,
-            "design_effect": self.design_effect,
-            "topics_clustered": self.topics_clustered,
-            "clusters": self.clusters,
-            "pilot_topics": pilot.n_topics if pilot else None,
-            "pilot_runs": pilot.n_runs if pilot else None,
-            "pilot_missing": pilot.n_missing if pilot else None,
-            **{key: getattr(pilot, key) if pilot else None for key in keys},
-            "documents_per_topic": self.documents_per_topic,
-            "hours": self.hours,
-            "cheapest": self.cheapest,
+            **picked(self, "design_effect topics_clustered clusters"),
+            **{f"pilot_{size}": getattr(self.pilot, f"n_{size}", None) for size in sizes},
+            **{key: getattr(self.pilot, key, None) for key in of_pilot.split()},
+            **picked(self, "documents_per_topic hours cheapest"),
         }
 
 

@@ -31,7 +31,7 @@ _AXES = {
 
 def draw_plan_curves(result: PlanResult, ax: Axes) -> None:
     """What the plan's topics depend on, a panel each: difference, systems or width, and power."""
-    kinds = plan_curves(result)
+    kinds = result.curves
     if len(kinds) == 1:
         draw_plan_curve(result, ax, against=kinds[0])
         return
@@ -41,7 +41,7 @@ def draw_plan_curves(result: PlanResult, ax: Axes) -> None:
 
 def draw_plan_curve(result: PlanResult, ax: Axes, *, against: Against | None = None) -> None:
     """One curve of the plan, and where on it the plan stands."""
-    curve = result.curve(against or plan_curves(result)[0])
+    curve = result.curve(against or result.curves[0])
     is_power = curve.against == "topics"
     for place, row in enumerate(result.plans):
         values = (curve.power if is_power else curve.topics)[place]
@@ -61,18 +61,6 @@ def draw_plan_curve(result: PlanResult, ax: Axes, *, against: Against | None = N
         ax.axhline(1.0 - result.demands.beta, color=QUIET, linestyle="--", linewidth=0.8)
     if len(result.plans) > 1:
         legend(ax)
-
-
-def plan_curves(result: PlanResult) -> tuple[Against, ...]:
-    """What this plan has curves against, topics last."""
-    demands = result.demands
-    if demands.method == "interval":
-        return ("width",)
-    if demands.minimum_difference is None:
-        return ("minimum_difference",)
-    if demands.method == "ttest":
-        return ("minimum_difference", "topics")
-    return ("minimum_difference", "systems", "topics")
 
 
 def draw_curve(result: PlanCurve, ax: Axes) -> None:
@@ -95,7 +83,7 @@ PLOTS = {
     "PlanResult": {
         "curves": Plot(
             draw_plan_curves,
-            lambda result: (3.6 * len(plan_curves(result)) + 1, 3.6),
+            lambda result: (3.6 * len(result.curves) + 1, 3.6),
             lambda result: (
                 f"Topics that {len(result.plans)} measures need against what is asked for, and "
                 "their power against topics, with the plan marked on each curve."
@@ -121,4 +109,3 @@ PLOTS = {
         )
     },
 }
-"""Class of a result to its kinds of plot, the default first."""

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
-from steadyrank.present.cells import name, number, span, table, whole
+from steadyrank.present.cells import name, number, span, table, titled, whole
 from steadyrank.present.table import Table
-from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
+from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part
 from steadyrank.studies.plan.study import PlanResult, plan
 from steadyrank.studies.plan.tables import plan_notes
 from steadyrank.words import counted, level_words
-
-
-def _cost(shape: Shape) -> Cost:
-    return Cost(fixed=shape.n_measures * (0.05 + 8e-8 * shape.n_runs**2), is_free=True)
 
 
 def _run(job: Job) -> PlanResult:
@@ -28,7 +22,6 @@ def _run(job: Job) -> PlanResult:
 
 
 def _body(result: PlanResult, findings: Findings) -> Body:
-    """Topics by measure for a difference that matters."""
     caption = "What the number of topics depends on."
     return Body(
         answer=(_plan_words(result),),
@@ -39,7 +32,6 @@ def _body(result: PlanResult, findings: Findings) -> Body:
 
 
 def _plan_words(result: PlanResult) -> str:
-    """The topics for a difference that matters, whichever two runs have it."""
     demands, first = result.demands, result.plans[0]
     level = level_words(demands.alpha, demands.comparisons)
     low, high = first.topics_interval or (first.topics, first.topics)
@@ -52,39 +44,28 @@ def _plan_words(result: PlanResult) -> str:
 
 
 def _plan_table(result: PlanResult) -> Table:
-    rows = [
-        [
-            name(plan.measure),
-            number(plan.difference_variance),
-            whole(plan.topics),
-            span(plan.topics_interval, ",.0f"),
-            number(plan.power, ".3f"),
-            whole(plan.pilot.n_topics if plan.pilot else None),
-            number(_smallest(result, plan.difference_variance, plan.pilot)),
-        ]
-        for plan in result.plans
-    ]
+    rows = []
+    for row in result.plans:
+        n = row.pilot.n_topics if row.pilot else 0
+        half = row.difference_variance / 2.0
+        smallest = result.demands.smallest_difference(half, n) if n > 1 else None
+        rows.append(
+            {
+                "measure": name(row.measure),
+                "variance of differences": number(row.difference_variance),
+                "topics": whole(row.topics),
+                f"{result.confidence:.0%} interval": span(row.topics_interval, ",.0f"),
+                "power": number(row.power, ".3f"),
+                "topics at hand": whole(n or None),
+                "shown by these": number(smallest),
+            }
+        )
     caption = (
         f"{result.caption()} Variance: of the differences of two runs, mean over pairs. Shown by "
         f"these: the smallest difference that the topics at hand show with power "
         f"{1 - result.demands.beta:g}."
     )
-    sure = f"{result.confidence:.0%} interval"
-    header = [
-        "measure",
-        "variance of differences",
-        "topics",
-        sure,
-        "power",
-        "topics at hand",
-        "shown by these",
-    ]
-    return table("plan-measures", caption, header, rows)
-
-
-def _smallest(result: PlanResult, variance: float, pilot: object) -> float:
-    n = getattr(pilot, "n_topics", 0)
-    return result.demands.smallest_difference(variance / 2.0, n) if n > 1 else math.nan
+    return table("plan-measures", caption, *titled(rows))
 
 
 PART = Part(
@@ -102,5 +83,5 @@ PART = Part(
     ),
     body=_body,
     run=_run,
-    cost=_cost,
+    cost=lambda shape: Cost(fixed=shape.n_measures * (0.05 + 8e-8 * shape.n_runs**2), is_free=True),
 )

@@ -10,15 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
-from steadyrank.errors import InputError, unknown_name
-from steadyrank.notebook import shown_by
+from steadyrank.errors import InputError, check_choice
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import (
@@ -41,9 +41,6 @@ from steadyrank.studies.plan.judging_cost import documents_to_judge
 from steadyrank.studies.plan.measures import Against, MeasurePlan, PlanCurve
 from steadyrank.words import level_words
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 DifferenceVariance = Literal["pilot", "twice"]
 
 NO_MEASURE = "score"
@@ -52,7 +49,7 @@ NO_MEASURE = "score"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.plan.tables:plan_text")
-class PlanResult:
+class PlanResult(Framed):
     """What `plan` found: one plan a measure."""
 
     demands: Demands
@@ -107,18 +104,18 @@ class PlanResult:
         >>> result.curve("topics", [50, 100]).power.round(2).tolist()
         [[0.27, 0.55]]
         """
-        choices = self._curves()
-        if against not in choices:
-            raise unknown_name(f"curve of this {self.demands.method} plan", str(against), choices)
+        check_choice(f"curve of this {self.demands.method} plan", against, self.curves)
         x = self._default_values(against) if values is None else list(values)
         check = check_whole if against in ("systems", "topics") else check_positive
         checked = [check(against.replace("_", " "), value) for value in x]
         topics = np.zeros((len(self.plans), len(checked)), np.int64)
         power = np.full(topics.shape, np.nan)
         for i, row in enumerate(self.plans):
-            variance = _design_variance(self.demands, row.variance, row.difference_variance)
+            # The formulas take half the variance of differences where these are tested.
+            variance = row.difference_variance / 2.0 if self.demands.paired else row.variance
             for j, value in enumerate(checked):
-                asked = _changed(self.demands, against, value)
+                changed: Any = {} if against == "topics" else {against: value}
+                asked = replace(self.demands, **changed)
                 topics[i, j] = value if against == "topics" else asked.topics(variance)
                 power[i, j] = asked.power(variance, float(topics[i, j]))
         return PlanCurve(
@@ -129,15 +126,16 @@ class PlanResult:
             power=power,
         )
 
-    def _curves(self) -> tuple[Against, ...]:
-        """What this plan has curves against."""
+    @property
+    def curves(self) -> tuple[Against, ...]:
+        """What this plan has curves against, topics last."""
         if self.demands.method == "interval":
             return ("width",)
         if self.demands.minimum_difference is None:
             return ("minimum_difference",)
         if self.demands.method == "ttest":
             return ("minimum_difference", "topics")
-        return ("minimum_difference", "topics", "systems")
+        return ("minimum_difference", "systems", "topics")
 
     def _default_values(self, against: Against) -> Sequence[float]:
         if against == "systems":
@@ -147,27 +145,13 @@ class PlanResult:
             return sorted({round(n) for n in np.linspace(2, last, 100)})
         known = self.demands.width if against == "width" else self.demands.minimum_difference
         if known is None:
-            found = "expected_width" if against == "width" else "smallest_difference"
-            known = max(getattr(row, found) for row in self.plans)
+            key = "expected_width" if against == "width" else "smallest_difference"
+            known = max(getattr(row, key) for row in self.plans)
         return [known * factor for factor in np.linspace(0.25, 2.0, 71)]
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary a measure, with the keys that the JSON output has."""
         return [row.row() for row in self.plans]
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a measure."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
-
-
-def _changed(demands: Demands, against: Against, value: float) -> Demands:
-    if against == "minimum_difference":
-        return replace(demands, minimum_difference=value)
-    if against == "width":
-        return replace(demands, width=value)
-    return replace(demands, systems=int(value)) if against == "systems" else demands
 
 
 def plan(
@@ -358,11 +342,6 @@ def _of_differences(own: float, given: Any, pilot: Pilot | None = None) -> float
     return pilot.difference_variance if pilot and has_pairs and given != "twice" else 2.0 * own
 
 
-def _design_variance(demands: Demands, own: float, of_differences: float) -> float:
-    """The variance that the formulas take: half that of differences where these are tested."""
-    return of_differences / 2.0 if demands.paired else own
-
-
 def _plan_measure(
     demands: Demands,
     name: str,
@@ -371,7 +350,7 @@ def _plan_measure(
     pilot: Pilot | None,
     n_topics: int | None,
 ) -> MeasurePlan:
-    variance = _design_variance(demands, own, of_differences)
+    variance = of_differences / 2.0 if demands.paired else own
     n = demands.topics(variance) if n_topics is None else n_topics
     made = MeasurePlan(
         measure=name,

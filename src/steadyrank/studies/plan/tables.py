@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from steadyrank.present.cells import interval, name, number
-from steadyrank.present.json import to_json
+from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Cell, Table, exact_table, render, with_words
 from steadyrank.stats.planning.pilot import STEADY_PILOT, Pilot
 from steadyrank.studies.plan.measures import MeasurePlan
@@ -21,20 +21,11 @@ def plan_json(result: PlanResult) -> dict[str, Any]:
     """The promised keys, and what else there is."""
     demands = result.demands
     return {
-        "method": demands.method,
-        "formula": demands.formula,
-        "alpha": demands.alpha,
-        "comparisons": demands.comparisons,
-        "beta": demands.beta,
-        "systems": demands.systems,
-        "minimum_difference": demands.minimum_difference,
+        **picked(demands, "method formula alpha comparisons beta systems minimum_difference"),
         "plans": result.rows(),
         "paired": None if demands.method == "anova" else demands.paired,
         "width": demands.width,
-        "given_topics": result.given_topics,
-        "confidence": result.confidence,
-        "minutes_per_document": result.minutes_per_document,
-        "documents_are_bounds": result.documents_are_bounds,
+        **picked(result, "given_topics confidence minutes_per_document documents_are_bounds"),
     }
 
 
@@ -59,15 +50,15 @@ def _plan_table(result: PlanResult, digits: int) -> Table:
     def spans(of: str, ends: Sequence[tuple[float, float] | None], form: str) -> Column:
         return f"{sure} {of}", [interval(pair, form) for pair in ends]
 
-    shown = f".{digits}f"
+    form = f".{digits}f"
     of_differences = [plan.pilot_interval if plan.is_by_differences else None for plan in plans]
     of_scores = [None if plan.is_by_differences else plan.pilot_interval for plan in plans]
     columns: list[Column] = [
         ("measure", [name(plan.measure) for plan in plans]),
-        figures("variance", "variance", shown),
-        spans("variance", of_scores, shown),
-        figures("variance of differences", "difference_variance", shown),
-        spans("that", of_differences, shown),
+        figures("variance", "variance", form),
+        spans("variance", of_scores, form),
+        figures("variance of differences", "difference_variance", form),
+        spans("that", of_differences, form),
         figures("topics", "topics", "d"),
         spans("topics", [plan.topics_interval for plan in plans], "d"),
         figures("two-way topics", "topics_two_way", "d"),
@@ -76,8 +67,8 @@ def _plan_table(result: PlanResult, digits: int) -> Table:
         figures("clusters", "clusters", "d"),
         figures("power", "power", ".3f"),
         spans("power", [plan.power_interval for plan in plans], ".3f"),
-        *([figures("smallest difference", "smallest_difference", shown)] if asked else []),
-        *([figures("expected width", "expected_width", shown)] if by_interval else []),
+        *([figures("smallest difference", "smallest_difference", form)] if asked else []),
+        *([figures("expected width", "expected_width", form)] if by_interval else []),
         figures("documents", "documents_per_topic", "g"),
         figures("hours", "hours", ",.0f"),
     ]
@@ -102,36 +93,25 @@ def plan_notes(result: PlanResult, digits: int = 4) -> list[str]:
             "The approximation may miss the exact number by a few topics: the power, or the "
             "expected width, beside it is exact."
         )
-    pilots = [plan for plan in result.plans if plan.pilot]
+    pilots = [(plan, plan.pilot) for plan in result.plans if plan.pilot]
     if pilots:
-        notes += _pilot_notes(result, pilots, digits)
+        notes += _pilot_notes(pilots, digits)
     if any(plan.design_effect is not None for plan in result.plans):
-        notes.append(CLUSTERED)
-    if _is_doubled(result):
-        notes.append(DOUBLED)
+        notes.append(
+            "Topics and power are for independent topics. The design effect is by how much the "
+            "pilot's clusters raise the variance of a mean (of differences, in a paired design): so "
+            "many times the topics are needed if they come in such clusters."
+        )
+    if demands.paired and result.plans[0].difference_variance == 2.0 * result.plans[0].variance:
+        notes.append(
+            "The variance of differences is taken as twice the variance, as if two systems did not "
+            "find the same topics hard: on the safe side where they do."
+        )
     return notes + _budget_notes(result)
 
 
-CLUSTERED = (
-    "Topics and power are for independent topics. The design effect is by how much the pilot's "
-    "clusters raise the variance of a mean (of differences, in a paired design): so many times the "
-    "topics are needed if they come in such clusters."
-)
-DOUBLED = (
-    "The variance of differences is taken as twice the variance, as if two systems did not find "
-    "the same topics hard: on the safe side where they do."
-)
-
-
-def _is_doubled(result: PlanResult) -> bool:
-    plan = result.plans[0]
-    return result.demands.paired and plan.difference_variance == 2.0 * plan.variance
-
-
-def _pilot_notes(result: PlanResult, pilots: Sequence[MeasurePlan], digits: int) -> list[str]:
-    plan, pilot = pilots[0], pilots[0].pilot
-    if pilot is None:
-        return []
+def _pilot_notes(pilots: Sequence[tuple[MeasurePlan, Pilot]], digits: int) -> list[str]:
+    plan, pilot = pilots[0]
     missing = f", {pilot.n_missing} cells missing" if pilot.n_missing else ""
     notes = [
         f"Pilot: {pilot.n_runs} runs × {pilot.n_topics} topics{missing}. The variance (V_E) pools "
@@ -149,7 +129,7 @@ def _pilot_notes(result: PlanResult, pilots: Sequence[MeasurePlan], digits: int)
             )
         notes.append(text + ".")
     notes.append(_interval_note(plan, pilot))
-    if any(p.pilot and p.pilot.n_topics < STEADY_PILOT for p in pilots):
+    if any(own.n_topics < STEADY_PILOT for _, own in pilots):
         notes.append(f"A pilot of fewer than {STEADY_PILOT} topics knows its variance badly.")
     return notes
 

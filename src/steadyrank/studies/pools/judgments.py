@@ -7,12 +7,11 @@ stays that of all of them, so that no gain changes because a judgment goes.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple, Unpack, get_args
+from typing import Any, NamedTuple, Unpack, get_args
 
 import numpy as np
 
@@ -23,14 +22,12 @@ from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.run import Run
 from steadyrank.data.runs import header_of
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.measures.evaluate import Missing, NoRelevant, report_missing, report_unknown
 from steadyrank.measures.names import Measure
 from steadyrank.measures.own import score_own
 from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare, scoring_kernel
-from steadyrank.words import by_number, counted
-
-Missing = Literal["zero", "skip", "error"]
-NoRelevant = Literal["zero", "skip"]
+from steadyrank.words import counted
 
 WORD_BITS = 64
 
@@ -122,8 +119,10 @@ def score_runs(pool: Pool, kept: np.ndarray, runs: Sequence[int] | np.ndarray) -
     in_order = kept[pool.best_first]
     ideal = pool.grades[pool.best_first[in_order]]
     ideal_blocks = _counted(in_order)[pool.blocks]
-    few = _kept_entries(pool.relevant, kept)
-    everything = few if pool.judged is None else _kept_entries(pool.judged, kept)
+    few = _some_entries(pool.relevant, kept[pool.relevant.rows])
+    everything = few
+    if pool.judged is not None:
+        everything = _some_entries(pool.judged, kept[pool.judged.rows])
     n_topics = len(pool.topics)
     scores = np.empty((len(pool.recipes), len(runs), n_topics))
     for place, run in enumerate(runs):
@@ -176,14 +175,9 @@ def _counted(flags: np.ndarray) -> np.ndarray:
     return counts
 
 
-def _kept_entries(entries: Entries, kept: np.ndarray) -> Entries:
-    stay = kept[entries.rows]
-    return Entries(
-        _counted(stay)[entries.blocks],
-        entries.ranks[stay],
-        entries.rows[stay],
-        entries.grades[stay],
-    )
+def _some_entries(entries: Entries, stay: np.ndarray) -> Entries:
+    blocks = _counted(stay)[entries.blocks]
+    return Entries(blocks, entries.ranks[stay], entries.rows[stay], entries.grades[stay])
 
 
 def read_pool(
@@ -218,53 +212,32 @@ def read_pool(
     headers = [part.run for part in parts]
     to_read.check_headers(headers)
     _report(parts, judged, missing)
-    info = to_read.info(headers)
-    track = _assembled(
-        parts, judged, recipes, info, depth=depth, missing=missing, no_relevant=no_relevant
-    )
-    _report_pool(track)
-    return track
-
-
-def _assembled(
-    parts: Sequence[_RunPart],
-    qrels: Qrels,
-    recipes: Sequence[Recipe],
-    info: Sequence[Mapping[str, str]],
-    *,
-    depth: int,
-    missing: Missing,
-    no_relevant: NoRelevant,
-) -> Pool:
-    names = [part.run.name for part in parts]
-    teams, team_of = _teams(names, [row.get("team", "") for row in info])
-    found = _joined(parts, qrels.grades)
-    everything = any(recipe.needs_all for recipe in recipes)
-    owner = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
-    return Pool(
+    names = [header.name for header in headers]
+    teams, team_of = _teams(names, [row.get("team", "") for row in to_read.info(headers)])
+    entries = _joined(parts, judged.grades)
+    owner = np.repeat(np.arange(len(judged.topics)), judged.sizes)
+    within = sum(part.within for part in parts)
+    pool = Pool(
         measures=tuple(str(recipe.measure) for recipe in recipes),
-        topics=qrels.topics,
+        topics=judged.topics,
         runs=tuple(names),
         teams=teams,
         team_of=team_of,
         depth=depth,
-        grades=qrels.grades,
-        contributors=_contributors(parts, team_of, len(teams), len(qrels)),
-        best_first=np.lexsort((-qrels.grades, owner)),
-        blocks=qrels.blocks,
-        relevant=_of_some_grade(found) if everything else found,
-        judged=found if everything else None,
+        grades=judged.grades,
+        contributors=_contributors(parts, team_of, len(teams), len(judged)),
+        best_first=np.lexsort((-judged.grades, owner)),
+        blocks=judged.blocks,
+        relevant=_some_entries(entries, entries.grades > 0) if everything else entries,
+        judged=entries if everything else None,
         lengths=np.stack([part.lengths for part in parts]),
-        recipes=tuple(recipes),
+        recipes=recipes,
         missing=0.0 if missing == "zero" else np.nan,
         no_relevant=0.0 if no_relevant == "zero" else np.nan,
-        unjudged=_unjudged_share(parts),
+        unjudged=1.0 - sum(len(part.contributed) for part in parts) / within if within else 0.0,
     )
-
-
-def _unjudged_share(parts: Sequence[_RunPart]) -> float:
-    within = sum(part.within for part in parts)
-    return 1.0 - sum(len(part.contributed) for part in parts) / within if within else 0.0
+    _report_pool(pool)
+    return pool
 
 
 class _RunPart(NamedTuple):
@@ -305,12 +278,6 @@ def _joined(parts: Sequence[_RunPart], grades: np.ndarray) -> Entries:
     return Entries(np.concatenate([*blocks, firsts[-1:]]), ranks, rows, grades[rows])
 
 
-def _of_some_grade(entries: Entries) -> Entries:
-    stay = entries.grades > 0
-    blocks = _counted(stay)[entries.blocks]
-    return Entries(blocks, entries.ranks[stay], entries.rows[stay], entries.grades[stay])
-
-
 def _contributors(
     parts: Sequence[_RunPart], team_of: np.ndarray, n_teams: int, n_judgments: int
 ) -> np.ndarray:
@@ -327,7 +294,7 @@ def _teams(names: Sequence[str], known: Sequence[str]) -> tuple[tuple[str, ...],
     alone = [name for name, team in zip(names, known, strict=True) if not team]
     if alone:
         who = counted(len(alone), "run has", "runs have")
-        _warn(f"{who} no team, first {alone[0]!r}: each counts as a team")
+        warn(f"{who} no team, first {alone[0]!r}: each counts as a team")
     own = [team or name for name, team in zip(names, known, strict=True)]
     # Which teams are drawn must not depend on the order of runs.
     places = {team: i for i, team in enumerate(sorted(set(own), key=natural_key))}
@@ -342,56 +309,35 @@ def _check(depth: int, missing: str, no_relevant: str) -> None:
     whole = isinstance(depth, (int, np.integer)) and not isinstance(depth, bool)
     if not whole or depth < 1:
         raise InputError(f"pool depth must be a whole number from 1 on, got {depth!r}")
-    for what, value, choices in (
-        ("way to treat missing topics", missing, get_args(Missing)),
-        ("way to treat topics without relevant documents", no_relevant, get_args(NoRelevant)),
-    ):
-        if value not in choices:
-            raise unknown_name(what, value, choices)
+    check_choice("way to treat missing topics", missing, get_args(Missing))
+    check_choice(
+        "way to treat topics without relevant documents", no_relevant, get_args(NoRelevant)
+    )
 
 
 def _report(parts: Sequence[_RunPart], qrels: Qrels, missing: Missing) -> None:
     """Say, in counts, what was done about files that do not quite fit together."""
     n_topics = len(qrels.topics)
-    counts = [int((part.lengths < 0).sum()) for part in parts]
-    lacking = [i for i, count in enumerate(counts) if count]
-    if all(count == n_topics for count in counts):
+    lacking = [(part.run.name, int((part.lengths < 0).sum())) for part in parts]
+    if all(count == n_topics for _, count in lacking):
         raise InputError(
             "no run has any topic of the qrels: do the topic ids look alike "
             f"(qrels: {qrels.topics[0]!r})?"
         )
-    if lacking:
-        who = counted(len(lacking), "run lacks", "runs lack")
-        first = f"{parts[lacking[0]].run.name!r} lacks {counts[lacking[0]]} of {n_topics}"
-        if missing == "error":
-            raise InputError(
-                f"{who} judged topics ({first}): "
-                f'complete {by_number(len(lacking), "it", "them")}, or choose missing="zero" or '
-                'missing="skip"'
-            )
-        zero = by_number(len(lacking), "it scores", "they score") + " 0 there"
-        done = zero if missing == "zero" else "these cells are left out"
-        _warn(f"{who} judged topics ({first}): {done}")
-    unknown = [part.unknown for part in parts if part.unknown]
-    if unknown:
-        who = counted(len(unknown), "run has", "runs have")
-        _warn(f"{who} topics that nobody judged (up to {max(unknown)}): left out")
+    report_missing(lacking, n_topics, missing)
+    report_unknown(part.unknown for part in parts)
 
 
 def _report_pool(pool: Pool) -> None:
     """A pool depth that does not fit the judgments makes the whole study say too little."""
     orphans = float(pool.orphans.mean())
     if orphans > 0.5:
-        _warn(
+        warn(
             f"{orphans:.0%} of the judged documents are within the top {pool.depth} of no run, and "
             "stay whoever is left out: is the pool depth right?"
         )
     if pool.unjudged > 0.5:
-        _warn(
+        warn(
             f"{pool.unjudged:.0%} of the documents within the top {pool.depth} were not judged: "
             "is the pool depth right, and were all runs pooled?"
         )
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, SteadyrankWarning, stacklevel=4)

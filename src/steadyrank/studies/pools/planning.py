@@ -23,25 +23,25 @@ def with_topics(cells: Sequence[LeaveOut], demands: Demands | None) -> list[Leav
     planned = [_planned(cell, demands.paired) for cell in cells]
     asked = [
         value
-        for cell, (each, mean, ends) in zip(cells, planned, strict=True)
-        for value in (mean, cell.difference_mean / 2.0, *(ends or ()), *each)
+        for cell, (by_trial, mean, ends) in zip(cells, planned, strict=True)
+        for value in (mean, cell.difference_mean / 2.0, *(ends or ()), *by_trial)
     ]
     topics = dict(zip(asked, topics_for_all(demands, asked), strict=True))
-    made = []
-    for cell, (each, mean, ends) in zip(cells, planned, strict=True):
-        by_trial = tuple(topics.get(value) for value in each)
-        known = [needed for needed in by_trial if needed is not None]
-        made.append(
+    with_needed = []
+    for cell, (by_trial, mean, ends) in zip(cells, planned, strict=True):
+        needed = tuple(topics.get(value) for value in by_trial)
+        known = [size for size in needed if size is not None]
+        with_needed.append(
             replace(
                 cell,
                 topics_needed=topics.get(mean),
                 topics_extent=(min(known), max(known)) if len(known) > 1 else None,
                 topics_interval=(topics[ends[0]], topics[ends[1]]) if ends else None,
-                topics_each=by_trial,
+                topics_each=needed,
                 difference_topics=topics.get(cell.difference_mean / 2.0),
             )
         )
-    return made
+    return with_needed
 
 
 def _planned(cell: LeaveOut, paired: bool) -> tuple[tuple[float, ...], float, Interval | None]:
@@ -53,8 +53,8 @@ def _planned(cell: LeaveOut, paired: bool) -> tuple[tuple[float, ...], float, In
     if not paired:
         return cell.variances, cell.mean, cell.interval
     both = zip(cell.paired_variances, cell.variances, strict=True)
-    each = tuple(own if own > 0.0 else score for own, score in both)
-    return each, mean_and_interval(each)[0], None
+    by_trial = tuple(own if own > 0.0 else score for own, score in both)
+    return by_trial, mean_and_interval(by_trial)[0], None
 
 
 def pilot_variances(pilot: Pilot, paired: bool) -> tuple[float, float, float]:

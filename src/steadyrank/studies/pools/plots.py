@@ -8,20 +8,30 @@ far measures rank alike (Table 2), and what runs owe to their own team's documen
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.present.figures import Plot
-from steadyrank.present.plot_style import QUIET, label, legend, look, name_rows, rows_height, tidy
+from steadyrank.present.plot_style import (
+    QUIET,
+    dots,
+    error_bars,
+    label,
+    legend,
+    look,
+    name_rows,
+    rows_height,
+    tidy,
+)
 from steadyrank.present.shared_plots import draw_taus
-from steadyrank.present.svg import tell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.studies.pools.result import LeaveOut, PoolsResult
+    from steadyrank.studies.pools.result import LeaveOut, PoolsResult, Reference
 
 ACROSS = 3
 """Panels beside each other."""
@@ -35,14 +45,14 @@ def draw_variances(result: PoolsResult, ax: Axes, *, measure: str | None = None)
 
     One measure, or a panel for each. In paper mode the interval of the mean stands for the range.
     """
-    for name, panel in _panels_of(result, ax, measure):
-        (reference,) = (row for row in result.references if row.measure == name)
-        panel.axhline(reference.variance, color=QUIET, linewidth=0.8, linestyle="--")
-        for s, size in enumerate(result.pilot_topics):
-            cells = _cells(result, name, size)
-            ends = [cell.interval or cell.extent or (cell.mean, cell.mean) for cell in cells]
-            _draw_line(result, panel, s, [cell.mean for cell in cells], np.array(ends), "variance")
-        _finish(result, panel, f"variance of {name}")
+    _draw_lines(
+        result,
+        ax,
+        measure,
+        ("variance", "variance of"),
+        lambda cell: (cell.mean, *(cell.interval or cell.extent or (cell.mean, cell.mean))),
+        lambda reference: reference.variance,
+    )
 
 
 def draw_topics(result: PoolsResult, ax: Axes, *, measure: str | None = None) -> None:
@@ -51,61 +61,49 @@ def draw_topics(result: PoolsResult, ax: Axes, *, measure: str | None = None) ->
         raise InputError(
             "no topics were asked for: give pools a minimum difference or a width to plan for"
         )
-    for name, panel in _panels_of(result, ax, measure):
-        (reference,) = (row for row in result.references if row.measure == name)
-        if reference.topics_needed is not None:
-            panel.axhline(reference.topics_needed, color=QUIET, linewidth=0.8, linestyle="--")
-        for s, size in enumerate(result.pilot_topics):
-            cells = _cells(result, name, size)
-            needed = [_number(cell.topics_needed) for cell in cells]
-            spans = [cell.topics_interval or cell.topics_extent or (None, None) for cell in cells]
-            ends = [[_number(end) for end in span] for span in spans]
-            _draw_line(result, panel, s, needed, np.array(ends), "topics needed")
-        _finish(result, panel, f"topics needed by {name}")
+    none = (None, None)
+    _draw_lines(
+        result,
+        ax,
+        measure,
+        ("topics needed", "topics needed by"),
+        lambda cell: (cell.topics_needed, *(cell.topics_interval or cell.topics_extent or none)),
+        lambda reference: reference.topics_needed,
+    )
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
-
-
-def _cells(result: PoolsResult, measure: str, size: int) -> list[LeaveOut]:
-    return [result.cell(measure, k, size) for k in (0, *result.ks)]
-
-
-def _draw_line(
-    result: PoolsResult, ax: Axes, place: int, values: list[float], ends: np.ndarray, what: str
+def _draw_lines(
+    result: PoolsResult,
+    ax: Axes,
+    measure: str | None,
+    words: tuple[str, str],
+    figures: Callable[[LeaveOut], tuple[float | None, ...]],
+    by_all: Callable[[Reference], float | None],
 ) -> None:
-    """One number of pilot topics, a little beside the others."""
-    ks, size = np.array([0, *result.ks]), result.pilot_topics[place]
-    shift = APART * (place - (len(result.pilot_topics) - 1) / 2)
-    arms = np.nan_to_num(np.abs(ends - np.array(values)[:, None]).T)
-    bars = ax.errorbar(
-        ks + shift,
-        values,
-        yerr=arms,
-        label=f"{size} topics",
-        markersize=4,
-        linewidth=1.2,
-        elinewidth=1.0,
-        capsize=2,
-        **look(place),
-    )
-    tell(
-        bars,
-        [
-            f"{k} teams left out, {size} pilot topics: {what} {value:.4g}"
-            for k, value in zip(ks, values, strict=True)
-        ],
-    )
-
-
-def _finish(result: PoolsResult, ax: Axes, what: str) -> None:
+    """A figure of each cell with its two ends against k: a panel a measure, a line a pilot size."""
     from matplotlib.ticker import MaxNLocator
 
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    label(ax, x=f"teams left out, of {len(result.teams)}", y=what)
-    if len(result.pilot_topics) > 1:
-        legend(ax)
+    ks = np.array([0, *result.ks])
+    for name, panel in _panels_of(result, ax, measure):
+        level = by_all(next(row for row in result.references if row.measure == name))
+        if level is not None:
+            panel.axhline(level, color=QUIET, linewidth=0.8, linestyle="--")
+        for s, size in enumerate(result.pilot_topics):
+            cells = [figures(result.cell(name, k, size)) for k in ks.tolist()]
+            values, low, high = np.array(cells, np.float64).T
+            texts = [
+                f"{k} teams left out, {size} pilot topics: {words[0]} {value:.4g}"
+                for k, value in zip(ks, values, strict=True)
+            ]
+            arms = np.nan_to_num(np.abs([low - values, high - values]))
+            # Lines of different numbers of pilot topics stand a little beside each other.
+            x = ks + APART * (s - (len(result.pilot_topics) - 1) / 2)
+            style = {"label": f"{size} topics", "linewidth": 1.2, "capsize": 2, **look(s)}
+            error_bars(panel, x, values, texts, yerr=arms, **style)
+        panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+        label(panel, x=f"teams left out, of {len(result.teams)}", y=f"{words[1]} {name}")
+        if len(result.pilot_topics) > 1:
+            legend(panel)
 
 
 def _panels_of(result: PoolsResult, ax: Axes, measure: str | None) -> list[tuple[str, Axes]]:
@@ -140,23 +138,14 @@ def draw_bias(result: PoolsResult, ax: Axes, *, measure: str | None = None) -> N
         place, [r.score_without for r in rows], [r.score for r in rows], color=QUIET, linewidth=1.5
     )
     kinds = (("score", "all judgments"), ("score_without", "without its team's own documents"))
+    texts = [
+        f"{row.run} ({row.team}): {row.score:.4f}, without {row.score_without:.4f} "
+        f"({row.unique:,} own documents, {row.unique_relevant:,} relevant)"
+        for row in rows
+    ]
     for k, (key, words) in enumerate(kinds):
-        (dots,) = ax.plot(
-            [getattr(row, key) for row in rows],
-            place,
-            linestyle="none",
-            markersize=4.5,
-            label=words,
-            **look(k),
-        )
-        tell(
-            dots,
-            [
-                f"{row.run} ({row.team}): {row.score:.4f}, without {row.score_without:.4f} "
-                f"({row.unique:,} own documents, {row.unique_relevant:,} relevant)"
-                for row in rows
-            ],
-        )
+        scores = [getattr(row, key) for row in rows]
+        dots(ax, scores, place, texts, markersize=4.5, label=words, **look(k))
     name_rows(ax, [row.run for row in rows])
     label(ax, x=f"mean {name}")
     legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
@@ -176,14 +165,6 @@ def draw_similarity(result: PoolsResult, ax: Axes) -> None:
 def _size(result: PoolsResult) -> tuple[float, float]:
     count = len(result.measures)
     return 0.8 + 4.4 * min(count, ACROSS), 0.4 + 3.4 * math.ceil(count / ACROSS)
-
-
-def _bias_size(result: PoolsResult) -> tuple[float, float]:
-    return 6.4, rows_height(len(result.runs), least=1.5)
-
-
-def _similarity_size(result: PoolsResult) -> tuple[float, float]:
-    return 2.2 + 0.5 * len(result.measures), 1.8 + 0.45 * len(result.measures)
 
 
 PLOTS = {
@@ -206,7 +187,7 @@ PLOTS = {
         ),
         "bias": Plot(
             draw_bias,
-            _bias_size,
+            lambda result: (6.4, rows_height(len(result.runs), least=1.5)),
             lambda result: (
                 f"Mean scores of {len(result.runs)} runs by all judgments and without the "
                 "documents that only their own team found."
@@ -214,7 +195,7 @@ PLOTS = {
         ),
         "similarity": Plot(
             draw_similarity,
-            _similarity_size,
+            lambda r: (2.2 + 0.5 * len(r.measures), 1.8 + 0.45 * len(r.measures)),
             lambda result: (
                 f"Heat map of tau between the rankings of {len(result.runs)} runs by "
                 f"{len(result.measures)} measures."
@@ -222,4 +203,3 @@ PLOTS = {
         ),
     }
 }
-"""Class of a result to its kinds of plot, the default first."""

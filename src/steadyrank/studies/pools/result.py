@@ -6,18 +6,15 @@ Each part of the result has its own class; `PoolsResult` holds them and says wha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from steadyrank._version import __version__
 from steadyrank.errors import InputError, unknown_name
-from steadyrank.notebook import frame_html, shown_by
+from steadyrank.notebook import Framed, frame_html, shown_by
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import Demands
 from steadyrank.stats.ranks.intervals import TauInterval
 from steadyrank.studies.pools.trials import Trial
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Mode = Literal["sound", "paper"]
 
@@ -139,7 +136,7 @@ class RankSimilarity:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.pools.tables:pools_text")
-class PoolsResult:
+class PoolsResult(Framed):
     """What `pools` found."""
 
     measures: tuple[str, ...]
@@ -168,10 +165,10 @@ class PoolsResult:
     similarity: tuple[RankSimilarity, ...]
 
     def __repr__(self) -> str:
-        found = ", ".join(f"{row.measure} {row.variance:.4g}" for row in self.references)
+        variances = ", ".join(f"{row.measure} {row.variance:.4g}" for row in self.references)
         return (
             f"<PoolsResult: {len(self.runs)} runs of {len(self.teams)} teams on "
-            f"{len(self.topics)} topics; variances {found}>"
+            f"{len(self.topics)} topics; variances {variances}>"
         )
 
     def cell(self, measure: str, k: int, pilot_topics: int | None = None) -> LeaveOut:
@@ -195,12 +192,6 @@ class PoolsResult:
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary a measure, k and number of pilot topics, as in the JSON output."""
         return [row.row() for row in self.leave_out]
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a measure, k and number of pilot topics."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
 
     def _repr_html_(self) -> str:
         columns = ["measure", "k", "pilot_topics", "mean", "range", "topics_needed"]

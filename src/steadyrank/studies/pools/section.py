@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from steadyrank.data.scores import Scores
-from steadyrank.present.cells import name, number, span, table, whole
+from steadyrank.present.cells import name, number, span, table, titled, whole
 from steadyrank.present.table import Table
 from steadyrank.studies.material import NO_RUNS, Material
 from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
 from steadyrank.studies.pools.result import PoolsResult
 from steadyrank.studies.pools.study import MOST_TEAMS, pools
 from steadyrank.studies.pools.tables import answer_sentences, pools_notes
+from steadyrank.words import counted
 
 LEAST_TEAMS = 3
 
@@ -26,8 +27,8 @@ def _why_not(material: Material) -> str:
             "--team-from"
         )
     if len(teams) < LEAST_TEAMS:
-        counted = f"{len(teams)} team{'s' if len(teams) > 1 else ''} only"
-        return f"{counted}: leaving teams out needs at least {LEAST_TEAMS}"
+        few = counted(len(teams), "team")
+        return f"{few} only: leaving teams out needs at least {LEAST_TEAMS}"
     return ""
 
 
@@ -65,7 +66,6 @@ def _run(job: Job) -> PoolsResult:
 
 
 def _body(result: PoolsResult, findings: Findings) -> Body:
-    """What leaving teams out does to the variance, and what runs owe to their own teams."""
     measure = {"measure": result.measures[0]}
     owed = "What runs owe to documents that only their team found."
     return Body(
@@ -80,39 +80,38 @@ def _body(result: PoolsResult, findings: Findings) -> Body:
 
 
 def _leave_out_table(result: PoolsResult) -> Table:
-    rows = []
     variances = {reference.measure: reference.variance for reference in result.references}
-    for cell in result.leave_out:
-        ratios = cell.extent and [end / variances[cell.measure] for end in cell.extent]
-        rows.append(
-            [
-                name(cell.measure),
-                whole(cell.k),
-                whole(len(cell.variances)),
-                number(cell.mean),
-                span(cell.extent),
-                span(ratios, ".2f"),
-            ]
-        )
+    rows = [
+        {
+            "measure": name(cell.measure),
+            "teams left out": whole(cell.k),
+            "trials": whole(len(cell.variances)),
+            "variance": number(cell.mean),
+            "range": span(cell.extent),
+            "over that by all teams": span(
+                cell.extent and [end / variances[cell.measure] for end in cell.extent], ".2f"
+            ),
+        }
+        for cell in result.leave_out
+    ]
     caption = (
         f"{result.caption()} Variance (V_E): mean and range of the trials, and the range over the "
         "variance by all teams, with which topics to build grow in proportion."
     )
-    header = ["measure", "teams left out", "trials", "variance", "range", "over that by all teams"]
-    return table("leave-teams-out", caption, header, rows, shown=16)
+    return table("leave-teams-out", caption, *titled(rows), shown=16)
 
 
 def _bias_table(result: PoolsResult) -> Table:
     rows = [
-        [
-            name(row.run),
-            name(row.team),
-            name(row.measure),
-            number(row.score),
-            number(row.change, "+.4f"),
-            whole(row.unique),
-            whole(row.unique_relevant),
-        ]
+        {
+            "run": name(row.run),
+            "team": name(row.team),
+            "measure": name(row.measure),
+            "score": number(row.score),
+            "change": number(row.change, "+.4f"),
+            "unique documents": whole(row.unique),
+            "relevant": whole(row.unique_relevant),
+        }
         for row in sorted(result.bias, key=lambda row: -abs(np.nan_to_num(row.change)))
         if row.measure == result.measures[0]
     ]
@@ -120,8 +119,7 @@ def _bias_table(result: PoolsResult) -> Table:
         "Mean scores, and their change without the documents that only the run's team brought "
         "into the pool."
     )
-    header = ["run", "team", "measure", "score", "change", "unique documents", "relevant"]
-    return table("pool-bias-runs", caption, header, rows)
+    return table("pool-bias-runs", caption, *titled(rows))
 
 
 PART = Part(

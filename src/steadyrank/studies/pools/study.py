@@ -18,23 +18,18 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.runs import ReadingOptions
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.data.scores import mean_of_present
+from steadyrank.errors import InputError, check_choice
+from steadyrank.measures.evaluate import Missing, NoRelevant
 from steadyrank.measures.names import Measure, parse_measures
-from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.inputs import check_open_unit, named_quantiles
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.planning.demands import Demands, Formula, Method, check_demands, check_number
 from steadyrank.stats.planning.design import check_rates
 from steadyrank.stats.planning.pilot import Pilot, pilot_variance
 from steadyrank.stats.ranks.intervals import bootstrap_tau_interval, kendall_interval
-from steadyrank.studies.pools.judgments import (
-    Missing,
-    NoRelevant,
-    Pool,
-    kept_judgments,
-    read_pool,
-    score_runs,
-)
+from steadyrank.studies.pools.judgments import Pool, kept_judgments, read_pool, score_runs
 from steadyrank.studies.pools.planning import pilot_variances, topics_for_all, with_topics
 from steadyrank.studies.pools.result import (
     LeaveOut,
@@ -165,8 +160,7 @@ def pools(
         beta=beta,
     )
     check_open_unit("confidence", confidence)
-    if mode not in get_args(Mode):
-        raise unknown_name("mode", str(mode), get_args(Mode))
+    check_choice("mode", mode, get_args(Mode))
     check_counts("trials", n_trials, lowest=1)
     pool = read_pool(
         runs,
@@ -229,14 +223,14 @@ def _demands(**asked: Any) -> Demands | None:
 
 def check_counts(name: str, values: Any, *, lowest: int) -> tuple[int, ...]:
     """One whole number or several, from the lowest on, none twice."""
-    listed = list(values) if isinstance(values, Iterable) else [values]
-    for value in listed:
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not whole or value < lowest:
-            raise InputError(f"{name}: expected whole numbers from {lowest} on, got {value!r}")
-    if not listed or len(set(listed)) < len(listed):
+    counts = list(values) if isinstance(values, Iterable) else [values]
+    for count in counts:
+        whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
+        if not whole or count < lowest:
+            raise InputError(f"{name}: expected whole numbers from {lowest} on, got {count!r}")
+    if not counts or len(set(counts)) < len(counts):
         raise InputError(f"{name}: name at least one, and none twice")
-    return tuple(int(value) for value in listed)
+    return tuple(int(count) for count in counts)
 
 
 def _ks(ks: Sequence[int] | None, n_teams: int) -> tuple[int, ...]:
@@ -266,7 +260,7 @@ def _sizes(pilot_topics: Sequence[int] | None, n_topics: int) -> tuple[int, ...]
 def _summaries(
     pool: Pool,
     drawn: Sequence[Trial],
-    found: Estimates,
+    estimates: Estimates,
     sizes: Sequence[int],
     confidence: float | None,
 ) -> list[LeaveOut]:
@@ -280,54 +274,39 @@ def _summaries(
             for k, places in by_k.items():
                 # With all teams and all topics, every trial is the same.
                 some = places[:1] if k == 0 and size == len(pool.topics) else places
-                variances = found.variance[some, m, s]
-                differences = found.difference_variance[some, m, s].tolist()
-                mean, interval = mean_and_interval(
-                    variances.tolist(), confidence=confidence or 0.95
-                )
+                variances = estimates.variance[some, m, s]
+                known = variances[~np.isnan(variances)]
+                differences = estimates.difference_variance[some, m, s].tolist()
+                mean, interval = mean_and_interval(known.tolist(), confidence=confidence or 0.95)
                 cells.append(
                     LeaveOut(
                         measure=measure,
                         k=k,
                         pilot_topics=size,
                         variances=tuple(variances.tolist()),
-                        topics_left=tuple(found.n_topics[some, m, s].tolist()),
+                        topics_left=tuple(estimates.n_topics[some, m, s].tolist()),
                         mean=mean,
-                        extent=_extent(variances),
+                        extent=(float(known.min()), float(known.max())) if len(known) > 1 else None,
                         interval=interval if confidence else None,
-                        quantiles=_quantiles(variances),
+                        quantiles=named_quantiles(known, QUANTILES),
                         is_exhaustive=drawn[places[0]].is_exhaustive,
                         difference_variances=tuple(differences),
                         difference_mean=mean_and_interval(differences)[0],
-                        paired_variances=tuple(found.paired_variance[some, m, s].tolist()),
+                        paired_variances=tuple(estimates.paired_variance[some, m, s].tolist()),
                     )
                 )
     return cells
 
 
-def _extent(values: np.ndarray) -> tuple[float, float] | None:
-    """The smallest and the largest of several trials."""
-    known = values[~np.isnan(values)]
-    return (float(known.min()), float(known.max())) if len(known) > 1 else None
-
-
-def _quantiles(values: np.ndarray) -> dict[str, float]:
-    known = values[~np.isnan(values)]
-    if not len(known):
-        return {}
-    found = np.quantile(known, QUANTILES).tolist()
-    return {f"{level:g}": value for level, value in zip(QUANTILES, found, strict=True)}
-
-
 def _pilots(pool: Pool, full: np.ndarray, confidence: float) -> list[tuple[Pilot, float]]:
     """Of each measure, by all teams and topics: V_E, and the percentile of the differences'."""
-    found = []
+    pilots = []
     for name, matrix in zip(pool.measures, full, strict=True):
         (topics,) = pilot_subsets(matrix, np.arange(matrix.shape[1]), [matrix.shape[1]])
         chosen = np.ascontiguousarray(matrix[:, topics])
         pilot = pilot_variance(chosen, name, confidence=confidence)
-        found.append((pilot, difference_variance(chosen)))
-    return found
+        pilots.append((pilot, difference_variance(chosen)))
+    return pilots
 
 
 def _references(
@@ -366,13 +345,13 @@ def _first_misses(
 
     Empty where there are no intervals.
     """
-    found: dict[int, int | None] = {}
+    firsts: dict[int, int | None] = {}
     for cell in cells:
         if cell.measure == measure and cell.k > 0 and cell.interval is not None:
-            known = found.setdefault(cell.pilot_topics, None)
+            known = firsts.setdefault(cell.pilot_topics, None)
             if known is None and misses(cell.interval, variance):
-                found[cell.pilot_topics] = cell.k
-    return found
+                firsts[cell.pilot_topics] = cell.k
+    return firsts
 
 
 def misses(interval: Interval | None, value: float) -> bool:
@@ -400,8 +379,8 @@ def _bias(pool: Pool, full: np.ndarray, unique: Sequence[np.ndarray]) -> list[Po
             run=run,
             team=pool.teams[team],
             measure=measure,
-            score=_mean(full[m, r, there[m, r]]),
-            score_without=_mean(without[m, r, there[m, r]]),
+            score=float(mean_of_present(full[m, r, there[m, r]])),
+            score_without=float(mean_of_present(without[m, r, there[m, r]])),
             unique=int(unique[team].sum()),
             unique_relevant=relevant[team],
         )
@@ -410,29 +389,25 @@ def _bias(pool: Pool, full: np.ndarray, unique: Sequence[np.ndarray]) -> list[Po
     ]
 
 
-def _mean(values: np.ndarray) -> float:
-    return float(values.mean()) if len(values) else math.nan
-
-
 def _similarity(
     pool: Pool, full: np.ndarray, confidence: float, seed: int, jobs: int | None
 ) -> list[RankSimilarity]:
     """Kendall's tau of every pair of measures over the runs' means: Table 2 of the paper."""
-    found = []
+    pairs = []
     for a, b in all_pairs(len(pool.measures)).tolist():
         bootstrap = bootstrap_tau_interval(
             full[a], full[b], confidence=confidence, seed=seed, jobs=jobs
         )
-        known = not math.isnan(bootstrap.tau)
-        found.append(
+        published = None
+        if not math.isnan(bootstrap.tau):
+            published = kendall_interval(bootstrap.tau, len(pool.runs), confidence=confidence)
+        pairs.append(
             RankSimilarity(
                 measure_a=pool.measures[a],
                 measure_b=pool.measures[b],
                 tau=bootstrap.tau,
-                published=kendall_interval(bootstrap.tau, len(pool.runs), confidence=confidence)
-                if known
-                else None,
+                published=published,
                 bootstrap=bootstrap,
             )
         )
-    return found
+    return pairs

@@ -8,15 +8,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from steadyrank.present.cells import name, number
-from steadyrank.present.json import to_json
-from steadyrank.present.table import Cell, Table, render, text_rows, with_words
+import numpy as np
+
+from steadyrank.present.cells import name, number, titled
+from steadyrank.present.json import picked, to_json
+from steadyrank.present.table import Cell, Table, exact_table, render, with_words
 from steadyrank.stats.ranks.intervals import TauInterval
 from steadyrank.studies.pools.result import LeaveOut, PoolBias, PoolsResult, Reference
 from steadyrank.studies.pools.study import misses
-from steadyrank.words import counted, exact, figure, interval
-
-NONE = (None, None)
+from steadyrank.words import counted, figure, interval
 
 MOST_RUNS = 10
 """Runs in the table of pool bias; JSON has all."""
@@ -49,10 +49,9 @@ def pools_json(result: PoolsResult) -> dict[str, Any]:
         "n_topics": len(result.topics),
         "pool_depth": result.pool_depth,
         "trials": result.n_trials,
-        "confidence": result.confidence,
-        "seed": result.seed,
-        "mode": result.mode,
-        "demands": _demands(result),
+        **picked(result, "confidence seed mode"),
+        "demands": result.demands
+        and picked(result.demands, "method formula alpha beta systems minimum_difference width"),
         "judgments": {
             "total": result.n_judgments,
             "by_nobody": result.n_orphans,
@@ -67,9 +66,7 @@ def pools_json(result: PoolsResult) -> dict[str, Any]:
         "pool_bias": [bias_row(row) for row in result.bias],
         "rank_similarity": [
             {
-                "measure_a": pair.measure_a,
-                "measure_b": pair.measure_b,
-                "tau": pair.tau,
+                **picked(pair, "measure_a measure_b tau"),
                 "interval": _ends(pair.published),
                 "bootstrap_interval": _ends(pair.bootstrap),
             }
@@ -78,18 +75,9 @@ def pools_json(result: PoolsResult) -> dict[str, Any]:
     }
 
 
-def _demands(result: PoolsResult) -> dict[str, Any] | None:
-    keys = ("method", "formula", "alpha", "beta", "systems", "minimum_difference", "width")
-    if result.demands is None:
-        return None
-    return {key: getattr(result.demands, key) for key in keys}
-
-
 def _reference_row(reference: Reference) -> dict[str, Any]:
     return {
-        "measure": reference.measure,
-        "variance": reference.variance,
-        "variance_interval": reference.variance_interval,
+        **picked(reference, "measure variance variance_interval"),
         "topics": reference.n_topics,
         "topics_needed": reference.topics_needed,
         "topics_needed_interval": reference.topics_interval,
@@ -101,16 +89,7 @@ def _reference_row(reference: Reference) -> dict[str, Any]:
 
 def bias_row(row: PoolBias) -> dict[str, Any]:
     """The keys of the JSON output."""
-    return {
-        "measure": row.measure,
-        "run": row.run,
-        "team": row.team,
-        "score": row.score,
-        "score_without": row.score_without,
-        "change": row.change,
-        "unique": row.unique,
-        "unique_relevant": row.unique_relevant,
-    }
+    return picked(row, "measure run team score score_without change unique unique_relevant")
 
 
 def pools_text(result: PoolsResult, form: str, *, digits: int = 4, **looks: Any) -> str:
@@ -182,7 +161,7 @@ def pools_notes(result: PoolsResult) -> list[str]:
         notes.insert(0, INTERVALS)
     elif any(row.extent for row in result.leave_out):
         notes.insert(0, RANGES)
-    if any(_lost(row) for row in result.leave_out):
+    if any(min(row.topics_left) < row.pilot_topics for row in result.leave_out):
         notes.append(
             "Some trials have fewer topics: those on which all their runs score 0 are dropped."
         )
@@ -191,43 +170,36 @@ def pools_notes(result: PoolsResult) -> list[str]:
     return notes
 
 
-def _lost(row: LeaveOut) -> bool:
-    return any(left < row.pilot_topics for left in row.topics_left)
-
-
 def _reference_table(result: PoolsResult, digits: int) -> Table:
     """All teams: variances by numbers of pilot topics, Table 3 of the paper."""
-    rows = [
-        [
-            name(reference.measure),
-            _variance(reference.variance, reference.topics_needed, digits),
-            Cell(_span(reference.variance_interval, digits)),
-            *(
-                _variance(cell.mean, cell.topics_needed, digits)
-                for cell in (result.cell(reference.measure, 0, size) for size in _cut(result))
-            ),
-            _variance(reference.difference_variance, reference.difference_topics, digits),
-        ]
-        for reference in result.references
-    ]
-    header = [
-        "all teams",
-        f"{len(result.topics)} topics",
-        f"{result.confidence:.0%} interval",
-        *(f"{size} topics" for size in _cut(result)),
-        "differences",
-    ]
+    cut = [size for size in result.pilot_topics if size < len(result.topics)]
+    rows = []
+    for reference in result.references:
+        cells = {size: result.cell(reference.measure, 0, size) for size in cut}
+        differences = reference.difference_variance, reference.difference_topics
+        rows.append(
+            {
+                "all teams": name(reference.measure),
+                f"{len(result.topics)} topics": _variance(
+                    reference.variance, reference.topics_needed, digits
+                ),
+                f"{result.confidence:.0%} interval": Cell(
+                    _span(reference.variance_interval, digits)
+                ),
+                **{
+                    f"{size} topics": _variance(cell.mean, cell.topics_needed, digits)
+                    for size, cell in cells.items()
+                },
+                "differences": _variance(*differences, digits),
+            }
+        )
     in_brackets = "" if result.demands is None else "; in parentheses, the topics to build"
     caption = (
         f"Variance (V_E) by all teams{in_brackets}; differences: 95th percentile over pairs of "
         f"runs of the variance of their differences. {result.caption()}"
     )
-    return Table(header=header, rows=rows, caption=caption)
-
-
-def _cut(result: PoolsResult) -> list[int]:
-    """Numbers of pilot topics below all of them."""
-    return [size for size in result.pilot_topics if size < len(result.topics)]
+    header, cells_in_rows = titled(rows)
+    return Table(header=header, rows=cells_in_rows, caption=caption)
 
 
 def _leave_out_table(result: PoolsResult, size: int, digits: int) -> Table:
@@ -239,34 +211,34 @@ def _leave_out_table(result: PoolsResult, size: int, digits: int) -> Table:
         for j, (cell, reference) in enumerate(zip(cells, result.references, strict=True)):
             if misses(cell.interval, reference.variance):
                 stars[i, j + 1] = "*"
-    shown = (
+    beside = (
         f"its {result.confidence:.0%} interval; * where it misses the variance by all teams and "
         "topics"
         if result.mode == "paper"
         else "the range of the trials, smallest to largest"
     )
     caption = (
-        f"Variances with k teams left out and {size} pilot topics: mean over trials with {shown}."
+        f"Variances with k teams left out and {size} pilot topics: mean over trials with {beside}."
     )
     return Table(header=["k", *result.measures], rows=rows, marks=stars, caption=caption)
 
 
 def _similarity_table(result: PoolsResult) -> Table:
     """Table 2 of the paper."""
-    rows = [
-        [
-            name(f"{pair.measure_a}, {pair.measure_b}"),
-            number(pair.tau, ".3f"),
-            Cell(_span(_ends(pair.published), 3)),
-            Cell(_span(_ends(pair.bootstrap), 3)),
-        ]
+    header, rows = titled(
+        {
+            "measures": name(f"{pair.measure_a}, {pair.measure_b}"),
+            "tau": number(pair.tau, ".3f"),
+            "published": Cell(_span(_ends(pair.published), 3)),
+            "over topics": Cell(_span(_ends(pair.bootstrap), 3)),
+        }
         for pair in result.similarity
-    ]
+    )
     caption = (
         f"Kendall's tau between rankings of the {len(result.runs)} runs, with "
         f"{result.confidence:.0%} intervals."
     )
-    return Table(header=["measures", "tau", "published", "over topics"], rows=rows, caption=caption)
+    return Table(header=header, rows=rows, caption=caption)
 
 
 def _bias_table(result: PoolsResult, digits: int) -> Table:
@@ -274,7 +246,7 @@ def _bias_table(result: PoolsResult, digits: int) -> Table:
     by_run: dict[str, list[PoolBias]] = {}
     for row in result.bias:
         by_run.setdefault(row.run, []).append(row)
-    order = sorted(by_run.values(), key=lambda rows: -abs(_nothing_if_nan(rows[0].change)))
+    order = sorted(by_run.values(), key=lambda rows: -abs(np.nan_to_num(rows[0].change)))
     rows = [
         [
             name(biases[0].run),
@@ -295,41 +267,30 @@ def _bias_table(result: PoolsResult, digits: int) -> Table:
 
 
 def _csv_table(result: PoolsResult) -> Table:
-    levels = list(dict.fromkeys(key for row in result.leave_out for key in row.quantiles))
-    header = [
-        "measure",
-        "k",
-        "pilot_topics",
-        "trials",
-        "mean",
-        "range_low",
-        "range_high",
-        "interval_low",
-        "interval_high",
-        *(f"quantile_{level}" for level in levels),
-        "topics_needed",
-        "topics_needed_range_low",
-        "topics_needed_range_high",
-        "topics_needed_low",
-        "topics_needed_high",
-        "difference_mean",
-        "difference_topics_needed",
-    ]
-    rows = [
+    levels = dict.fromkeys(key for row in result.leave_out for key in row.quantiles)
+    return exact_table(
         [
-            row.measure,
-            str(row.k),
-            str(row.pilot_topics),
-            str(len(row.variances)),
-            *map(exact, (row.mean, *(row.extent or NONE), *(row.interval or NONE))),
-            *(exact(row.quantiles.get(level)) for level in levels),
-            *map(exact, (row.topics_needed, *(row.topics_extent or NONE))),
-            *map(exact, row.topics_interval or NONE),
-            *map(exact, (row.difference_mean, row.difference_topics)),
+            {
+                **picked(row, "measure k pilot_topics"),
+                "trials": len(row.variances),
+                "mean": row.mean,
+                **_ends_of("range", row.extent),
+                "interval": row.interval,
+                **{f"quantile_{level}": row.quantiles.get(level) for level in levels},
+                "topics_needed": row.topics_needed,
+                **_ends_of("topics_needed_range", row.topics_extent),
+                **_ends_of("topics_needed", row.topics_interval),
+                "difference_mean": row.difference_mean,
+                "difference_topics_needed": row.difference_topics,
+            }
+            for row in result.leave_out
         ]
-        for row in result.leave_out
-    ]
-    return Table(header=header, rows=text_rows(rows))
+    )
+
+
+def _ends_of(key: str, ends: Sequence[float | None] | None) -> dict[str, float | None]:
+    low, high = ends or (None, None)
+    return {f"{key}_low": low, f"{key}_high": high}
 
 
 def _estimate(cell: LeaveOut, digits: int) -> Cell:
@@ -360,7 +321,3 @@ def _span(ends: Sequence[float] | None, digits: int) -> str:
 
 def _ends(interval: TauInterval | None) -> tuple[float, float] | None:
     return None if interval is None else (interval.low, interval.high)
-
-
-def _nothing_if_nan(value: float) -> float:
-    return 0.0 if math.isnan(value) else value

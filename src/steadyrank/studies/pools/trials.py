@@ -14,9 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
-from threadpoolctl import threadpool_limits
 
-from steadyrank.compute.executors import Progress, is_elsewhere, map_in_order, shared, workers
+from steadyrank.compute.executors import Progress, map_shared
 from steadyrank.compute.random import block_stream
 from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError
@@ -71,11 +70,11 @@ def team_subsets(n_teams: int, k: int, n_trials: int, *, seed: int) -> list[tupl
     if math.comb(n_teams, k) <= n_trials:
         return list(itertools.combinations(range(n_teams), k))
     stream = block_stream(seed, "teams left out", k)
-    found: dict[tuple[int, ...], None] = {}
-    while len(found) < n_trials:
+    subsets: dict[tuple[int, ...], None] = {}
+    while len(subsets) < n_trials:
         drawn = stream.choice(n_teams, k, replace=False, shuffle=False)
-        found[tuple(sorted(drawn.tolist()))] = None
-    return list(found)
+        subsets[tuple(sorted(drawn.tolist()))] = None
+    return list(subsets)
 
 
 def draw_trials(
@@ -88,7 +87,7 @@ def draw_trials(
     seed: int,
 ) -> list[Trial]:
     """The trials of every k, from k = 0 on: there, nothing but the topics can differ."""
-    found = []
+    trials = []
     for k in (0, *ks):
         subsets = team_subsets(n_teams, k, n_trials, seed=seed)
         exhaustive = math.comb(n_teams, k) <= n_trials
@@ -96,8 +95,10 @@ def draw_trials(
             subsets = subsets * n_trials
         for number, left_out in enumerate(subsets):
             order = block_stream(seed, f"pilot topics of k = {k}", number).permutation(n_topics)
-            found.append(Trial(k=k, left_out=left_out, topic_order=order, is_exhaustive=exhaustive))
-    return found
+            trials.append(
+                Trial(k=k, left_out=left_out, topic_order=order, is_exhaustive=exhaustive)
+            )
+    return trials
 
 
 def run_trials(
@@ -111,15 +112,10 @@ def run_trials(
     progress: Progress | None = None,
 ) -> Estimates:
     """Score the remaining runs of every trial again and estimate the variances."""
-    blocks = [trials[first : first + BLOCK] for first in range(0, len(trials), BLOCK)]
-    with (
-        workers(jobs=jobs, scheduler=scheduler, executor=executor) as workers_,
-        threadpool_limits(limits=1, user_api="blas"),
-    ):
-        there = shared(workers_, pool)
-        run = _block_elsewhere if is_elsewhere(workers_) else _block
-        tasks = [(there, block, tuple(sizes)) for block in blocks]
-        parts = map_in_order(run, tasks, workers_, progress=progress)
+    tasks = [(trials[at : at + BLOCK], tuple(sizes)) for at in range(0, len(trials), BLOCK)]
+    parts = map_shared(
+        _block, pool, tasks, jobs=jobs, scheduler=scheduler, executor=executor, progress=progress
+    )
     variance, paired, differences, n_topics = np.concatenate(parts, axis=1)
     return Estimates(
         variance=variance,
@@ -129,35 +125,22 @@ def run_trials(
     )
 
 
-_Task = tuple[Pool, Sequence[Trial], tuple[int, ...]]
-
-
-def _block_elsewhere(task: _Task) -> np.ndarray:
-    # How BLAS splits a product may change the last bits.
-    with threadpool_limits(limits=1, user_api="blas"):
-        return _block(task)
-
-
-def _block(task: _Task) -> np.ndarray:
+def _block(pool: Pool, task: tuple[Sequence[Trial], tuple[int, ...]]) -> np.ndarray:
     """[estimate, trial, measure, number of pilot topics]"""
-    pool, trials, sizes = task
+    trials, sizes = task
     return np.stack([_one_trial(pool, trial, sizes) for trial in trials], axis=1)
 
 
 def _one_trial(pool: Pool, trial: Trial, sizes: Sequence[int]) -> np.ndarray:
     kept = kept_judgments(pool, trial.left_out)
     scores = score_runs(pool, kept, pool.runs_without(trial.left_out))
-    found = np.full((4, len(scores), len(sizes)), np.nan)
+    estimates = np.full((4, len(scores), len(sizes)), np.nan)
     for m, matrix in enumerate(scores):
         for s, topics in enumerate(pilot_subsets(matrix, trial.topic_order, sizes)):
             chosen = np.ascontiguousarray(matrix[:, topics])
-            found[:, m, s] = (
-                variance_or_nan(chosen),
-                paired_variance_or_nan(chosen),
-                difference_variance(chosen),
-                len(topics),
-            )
-    return found
+            variances = variance_or_nan(chosen), paired_variance_or_nan(chosen)
+            estimates[:, m, s] = (*variances, difference_variance(chosen), len(topics))
+    return estimates
 
 
 def pilot_subsets(matrix: np.ndarray, order: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:

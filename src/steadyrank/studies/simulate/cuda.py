@@ -37,7 +37,7 @@ class PairStatistics(NamedTuple):
     taus: np.ndarray
     rank_share: np.ndarray
     rates: np.ndarray
-    shown: np.ndarray
+    differences: np.ndarray
 
 
 def upload(cells: Cells, gain: Gain) -> DeviceCells:
@@ -193,7 +193,7 @@ class DeviceSamples:
             (128,),
             (raw, self.means, np.int32(n_runs), counts, errors, agreement, ties, zeros, ranks),
         )
-        rates, shown = cp.zeros(self.n_pairs), cp.zeros((2, self.n_pairs))
+        rates, differences = cp.zeros(self.n_pairs), cp.zeros((2, self.n_pairs))
         if self.n_pairs:
             by_run = cp.ascontiguousarray(self.means.T)
             overall = by_run.mean(axis=1)
@@ -210,7 +210,7 @@ class DeviceSamples:
                     np.float64(critical),
                     np.int64(place),
                     rates,
-                    shown,
+                    differences,
                     np.int32(self.n_pairs),
                 ),
             )
@@ -230,5 +230,5 @@ class DeviceSamples:
             taus=taus,
             rank_share=cp.asnumpy(ranks).astype(np.float64) / n_samples,
             rates=cp.asnumpy(rates),
-            shown=cp.asnumpy(shown),
+            differences=cp.asnumpy(differences),
         )

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from steadyrank.data.qrels import Qrels
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice
 from steadyrank.measures.names import Measure, check_parameter, parse_measure, split_parameter
 from steadyrank.studies.simulate.score_bins import JUDGED, POISSON, SAMPLED, Cells, Gain
 
@@ -92,8 +92,7 @@ def make_gain(
     more ("judged"), those of the sample ("sampled"), or those and a Poisson number of the
     ones that were not retrieved ("poisson").
     """
-    if denominator not in get_args(Denominator):
-        raise unknown_name("denominator", denominator, get_args(Denominator))
+    check_choice("denominator", denominator, get_args(Denominator))
     deepest = max(longest, int(cells.depth.max(initial=0)))
     judged = int(cells.judged.max(initial=0))
     worth = _worth(measure, deepest + 1)

@@ -15,7 +15,9 @@ from steadyrank.present.figures import Plot
 from steadyrank.present.plot_style import (
     COLOURS,
     QUIET,
+    dots,
     draw_rank_rows,
+    error_bars,
     fixed,
     label,
     legend,
@@ -25,50 +27,44 @@ from steadyrank.present.plot_style import (
 )
 from steadyrank.present.svg import tell
 from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.studies.simulate.statistics import RARELY, RELIABLY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from steadyrank.studies.simulate.study import SimulateResult
 
-RARELY, RELIABLY = 0.05, 0.95
-"""Rates below and above which a pair is told apart rarely and reliably."""
-
 
 def draw_error_rate(result: SimulateResult, ax: Axes) -> None:
     """Error rate against the simulated difference, with Monte Carlo standard errors: Figure 2."""
-    found = result.error_rate
-    width = found.low[1] - found.low[0]
-    below = np.minimum(found.rate_error, found.rate)
-    bars = ax.errorbar(
-        found.low + width / 2,
-        found.rate,
-        yerr=np.stack([below, found.rate_error]),
+    bins = result.error_rate
+    width = bins.low[1] - bins.low[0]
+    below = np.minimum(bins.rate_error, bins.rate)
+    columns = bins.low, bins.high, bins.errors, bins.count, bins.rate
+    texts = [
+        f"difference {low:.2f} to {high:.2f}: {wrong:,} of {count:,} pairs in the wrong order, "
+        f"rate {rate:.4f}"
+        for low, high, wrong, count, rate in zip(*columns, strict=True)
+    ]
+    error_bars(
+        ax,
+        bins.low + width / 2,
+        bins.rate,
+        texts,
+        yerr=np.stack([below, bins.rate_error]),
         label=_model(result),
-        markersize=4,
         linewidth=1.2,
-        elinewidth=1.0,
         capsize=2,
         clip_on=False,
         **look(len(ax.containers)),
     )
-    tell(
-        bars,
-        [
-            f"difference {low:.2f} to {high:.2f}: {wrong:,} of {count:,} pairs in the wrong order, "
-            f"rate {rate:.4f}"
-            for low, high, wrong, count, rate in zip(
-                found.low, found.high, found.errors, found.count, found.rate, strict=True
-            )
-        ],
-    )
-    ticks = np.arange(0, len(found.low), 5)
+    named = bins.low[:-1:5]
     # The last bin has no upper end, and stands where it would if it had one.
     ax.set_xticks(
-        np.append(found.low[ticks[:-1]], found.low[-1] + width / 2),
-        labels=[*(f"{low:.2f}" for low in found.low[ticks[:-1]]), f"≥ {found.low[-1]:.2f}"],
+        np.append(named, bins.low[-1] + width / 2),
+        labels=[*(f"{low:.2f}" for low in named), f"≥ {bins.low[-1]:.2f}"],
     )
-    ax.set_xlim(0, found.low[-1] + 1.5 * width)
+    ax.set_xlim(0, bins.low[-1] + 1.5 * width)
     ax.set_ylim(bottom=0, auto=True)  # a second result may reach higher
     label(ax, x=f"difference of two runs' mean {result.measure} in a simulated collection")
     label(ax, y="error rate")
@@ -89,25 +85,13 @@ def draw_topics(result: SimulateResult, ax: Axes, *, run: str | None = None) -> 
     if not ax.containers:
         ax.axline((0, 0), slope=1, color=QUIET, linewidth=0.8)
     spread = np.nan_to_num(result.cell_sd[r])  # one sample has no spread to draw
-    bars = ax.errorbar(
-        result.raw[r],
-        result.cell_mean[r],
-        yerr=spread,
-        linestyle="none",
-        markersize=4,
-        elinewidth=1.0,
-        label=_model(result),
-        **look(len(ax.containers)),
-    )
-    tell(
-        bars,
-        [
-            f"topic {topic}: {raw:.4f}, simulated {mean:.4f} ± {sd:.4f}"
-            for topic, raw, mean, sd in zip(
-                result.topics, result.raw[r], result.cell_mean[r], spread, strict=True
-            )
-        ],
-    )
+    columns = result.topics, result.raw[r], result.cell_mean[r], spread
+    texts = [
+        f"topic {topic}: {raw:.4f}, simulated {mean:.4f} ± {sd:.4f}"
+        for topic, raw, mean, sd in zip(*columns, strict=True)
+    ]
+    style = {"linestyle": "none", "label": _model(result), **look(len(ax.containers))}
+    error_bars(ax, result.raw[r], result.cell_mean[r], texts, yerr=spread, **style)
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
     label(ax, x=f"{result.measure} of {run} on a topic")
@@ -122,15 +106,9 @@ def draw_ranks(result: SimulateResult, ax: Axes) -> None:
     ranks, low, high = (
         np.array([row[key] for row in rows]) for key in ("rank", "rank_low", "rank_high")
     )
-    draw_rank_rows(
-        ax,
-        [row["run"] for row in rows],
-        ranks,
-        low,
-        high,
-        place=len(ax.containers),
-        what=f"rank by {result.measure} (dot),\nand in 95% of simulated collections (line)",
-    )
+    names = [row["run"] for row in rows]
+    what = f"rank by {result.measure} (dot),\nand in 95% of simulated collections (line)"
+    draw_rank_rows(ax, names, ranks, low, high, place=len(ax.containers), what=what)
 
 
 def draw_means(result: SimulateResult, ax: Axes) -> None:
@@ -141,24 +119,15 @@ def draw_means(result: SimulateResult, ax: Axes) -> None:
         np.array([row[key] for row in rows])
         for key in ("raw_mean", "simulated_mean", "simulated_sd")
     )
-    bars = ax.errorbar(
-        mean,
-        place,
-        xerr=np.nan_to_num(sd),
-        linestyle="none",
-        markersize=4,
-        elinewidth=1.5,
-        label="simulated, ± sd",
-        **look(0),
-    )
-    (dots,) = ax.plot(raw, place, "|", color=COLOURS[-1], markersize=9, label="as it is")
     texts = [
         f"{row['run']}: {row['raw_mean']:.4f}, simulated {row['simulated_mean']:.4f} "
         f"± {row['simulated_sd']:.4f}"
         for row in rows
     ]
-    tell(bars, texts)
-    tell(dots, texts)
+    style = {"linestyle": "none", "elinewidth": 1.5, "label": "simulated, ± sd", **look(0)}
+    error_bars(ax, mean, place, texts, xerr=np.nan_to_num(sd), **style)
+    ticks = {"marker": "|", "color": COLOURS[-1], "markersize": 9, "label": "as it is"}
+    dots(ax, raw, place, texts, **ticks)
     name_rows(ax, [row["run"] for row in rows])
     label(ax, x=f"mean {result.measure}")
     legend(ax)
@@ -166,8 +135,8 @@ def draw_means(result: SimulateResult, ax: Axes) -> None:
 
 def draw_tau(result: SimulateResult, ax: Axes) -> None:
     """Rank correlations of simulated collections with the real one: their distribution."""
-    found = result.rank_correlation
-    taus = found.taus[~np.isnan(found.taus)]
+    correlation = result.rank_correlation
+    taus = correlation.taus[~np.isnan(correlation.taus)]
     # Tau has as many values as there are pairs to turn: no more bins than that.
     step = 4.0 / max(len(result.runs) * (len(result.runs) - 1), 4)
     low = taus.min(initial=1.0)
@@ -180,17 +149,12 @@ def draw_tau(result: SimulateResult, ax: Axes) -> None:
         color=style,
         alpha=0.6,
         weights=np.full(len(taus), 1.0 / max(len(taus), 1)),
-        label=f"{_model(result)}: mean {found.mean:.3f}",
+        label=f"{_model(result)}: mean {correlation.mean:.3f}",
     )
-    tell(
-        bars,
-        [
-            f"tau {a:.3f} to {b:.3f}: {share:.1%} of simulated collections"
-            for a, b, share in zip(edges[:-1], edges[1:], np.asarray(counts), strict=True)
-        ],
-    )
-    ax.axvline(found.mean, color=style, linewidth=1.5)
-    for end in found.interval:
+    shares = zip(edges[:-1], edges[1:], np.asarray(counts), strict=True)
+    tell(bars, [f"tau {a:.3f} to {b:.3f}: {s:.1%} of simulated collections" for a, b, s in shares])
+    ax.axvline(correlation.mean, color=style, linewidth=1.5)
+    for end in correlation.interval:
         ax.axvline(end, color=style, linewidth=1.0, linestyle="--")
     label(ax, x=f"tau of a simulated ranking by {result.measure} with the real one")
     label(ax, y="share of simulated collections")
@@ -202,38 +166,28 @@ def draw_significance(result: SimulateResult, ax: Axes) -> None:
 
     Colours say what the test decides on the rankings as they are.
     """
-    found = result.significance
-    raw = np.nan_to_num(result.raw_pvalue, nan=1.0) < found.alpha
-    order = np.argsort(-found.rate, kind="stable")
+    rates = result.significance
+    raw = np.nan_to_num(result.raw_pvalue, nan=1.0) < rates.alpha
+    order = np.argsort(-rates.rate, kind="stable")
     place = np.arange(1, len(order) + 1)
     names = [f"{result.runs[a]} – {result.runs[b]}" for a, b in all_pairs(len(result.runs))]
     for k, (decided, words) in enumerate(((True, "significant"), (False, "not significant"))):
         chosen = np.flatnonzero(raw[order] == decided)
-        (dots,) = ax.plot(
-            place[chosen],
-            found.rate[order[chosen]],
-            linestyle="none",
-            markersize=3,
-            label=f"{words} as they are",
-            **look(k),
-        )
-        tell(
-            dots,
-            [
-                f"{names[p]}: told apart in {found.rate[p]:.1%} of collections, "
-                f"p {result.raw_pvalue[p]:.3g} as they are"
-                for p in order[chosen]
-            ],
-        )
-    shares: Any = (
-        (RARELY, ":", f"rarely: {found.rarely_share:.1%} of the pairs below"),
-        (RELIABLY, "--", f"reliably: {found.reliably_share:.1%} from here up"),
-    )
-    for level, style, words in shares:
-        ax.axhline(level, color=QUIET, linewidth=1.0, linestyle=style, label=words)
+        texts = [
+            f"{names[p]}: told apart in {rates.rate[p]:.1%} of collections, "
+            f"p {result.raw_pvalue[p]:.3g} as they are"
+            for p in order[chosen]
+        ]
+        style = {"markersize": 3, "label": f"{words} as they are", **look(k)}
+        dots(ax, place[chosen], rates.rate[order[chosen]], texts, **style)
+    line: dict[str, Any] = {"color": QUIET, "linewidth": 1.0}
+    rarely = f"rarely: {rates.rarely_share:.1%} of the pairs below"
+    ax.axhline(RARELY, linestyle=":", label=rarely, **line)
+    reliably = f"reliably: {rates.reliably_share:.1%} from here up"
+    ax.axhline(RELIABLY, linestyle="--", label=reliably, **line)
     ax.set_ylim(-0.03, 1.03)
     label(ax, x="pairs of runs, most often told apart first")
-    label(ax, y=f"collections with p < {found.alpha:g} by {result.measure}")
+    label(ax, y=f"collections with p < {rates.alpha:g} by {result.measure}")
     legend(ax)
 
 
@@ -295,4 +249,3 @@ PLOTS = {
         ),
     }
 }
-"""Class of a result to its kinds of plot, the default first."""

@@ -19,7 +19,7 @@ from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.runs import read_runs
 from steadyrank.data.run import Run
 from steadyrank.data.runs import header_of
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice
 from steadyrank.measures.check import is_rank_like
 from steadyrank.measures.scoring import JudgedRun, Recipe, find_judged_documents, score_topics
 from steadyrank.studies.simulate import profile_kernels
@@ -54,8 +54,6 @@ class ScoreProfiles:
     """[run]: topics that each lacks."""
     none_relevant: int
     """Cells without a relevant document among those retrieved: they never vary."""
-    all_relevant: int
-    """Cells that retrieved relevant documents alone."""
     constant: tuple[str, ...]
     """Runs that give all documents of every topic the same score."""
     rank_like: tuple[str, ...]
@@ -184,6 +182,7 @@ def _joined(
     retrieved = np.concatenate([np.diff(part.blocks) for part in parts])
     offsets = np.concatenate([[0], np.cumsum([len(part.relevant) for part in parts])])
     ends = [part.ends + offset for part, offset in zip(parts, offsets[:-1], strict=True)]
+    graded = [part.graded for part in parts if part.graded is not None]
     starts = np.concatenate([[0], *ends])
     if len(starts) > 1 and int(np.diff(starts).max()) > MOST_BINS:
         raise InputError(
@@ -210,27 +209,19 @@ def _joined(
         longest=int(lengths.max(initial=0)),
         missing=np.array([int((part.lengths == 0).sum()) for part in parts]),
         none_relevant=int((retrieved == 0).sum()),
-        all_relevant=int(((retrieved == lengths) & (retrieved > 0)).sum()),
         plain=int(sum(part.plain.sum() for part in parts)),
         constant=tuple(part.run.name for part in parts if part.constant),
         rank_like=tuple(part.run.name for part in parts if part.rank_like),
-        graded=_stacked([part.graded for part in parts]),
+        graded=np.stack(graded) if graded else None,
     )
 
 
-def _stacked(values: Sequence[np.ndarray | None]) -> np.ndarray | None:
-    present = [row for row in values if row is not None]
-    return np.stack(present) if present else None
-
-
 def _check(model: str, depth: str | int, bandwidth: str | float, score_source: str) -> None:
-    if model not in get_args(Model):
-        raise unknown_name("model", model, get_args(Model))
-    if score_source not in get_args(ScoreSource):
-        raise unknown_name("score source", score_source, get_args(ScoreSource))
-    if isinstance(bandwidth, str) and bandwidth not in get_args(Bandwidth):
-        raise unknown_name("bandwidth", bandwidth, get_args(Bandwidth))
-    if not isinstance(bandwidth, str) and not (np.isfinite(bandwidth) and bandwidth >= 0):
+    check_choice("model", model, get_args(Model))
+    check_choice("score source", score_source, get_args(ScoreSource))
+    if isinstance(bandwidth, str):
+        check_choice("bandwidth", bandwidth, get_args(Bandwidth))
+    elif not (np.isfinite(bandwidth) and bandwidth >= 0):
         raise InputError(f"a bandwidth must be a number from 0 on, got {bandwidth}")
     whole = isinstance(depth, int) and not isinstance(depth, bool)
     if depth != "retrieved" and not (whole and 1 <= int(depth) <= LARGEST_DEPTH):

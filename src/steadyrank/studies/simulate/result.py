@@ -9,7 +9,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.errors import InputError
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.ranks.correlation import kendall_tau
 from steadyrank.studies.simulate.measures import Denominator
 from steadyrank.studies.simulate.profiles import Bandwidth, Model, ScoreSource
@@ -48,7 +48,7 @@ class GradedOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.simulate.tables:simulate_text")
-class SimulateResult:
+class SimulateResult(Framed):
     """What `simulate` found. A sample is one simulated collection, in which every run and topic
     has been resampled.
     """
@@ -188,12 +188,6 @@ class SimulateResult:
             }
             for place, r in enumerate(order.tolist())
         ]
-
-    def to_frame(self) -> Any:
-        """One row a run, as a pandas frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
 
 
 def grades_words(result: SimulateResult) -> str:

@@ -12,21 +12,8 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.stores import Store
 from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.studies.simulate import statistics
 from steadyrank.studies.simulate.blocks import Study, block_name, kept_block, sample_study
-from steadyrank.studies.simulate.statistics import (
-    CollectionCorrelation,
-    ErrorRate,
-    SignificanceRates,
-    correlation_from,
-    critical_value,
-    error_rate,
-    error_rate_from,
-    place_from_top,
-    rank_correlation,
-    rank_shares,
-    rates_from,
-    significance_rates,
-)
 
 
 class Summary(NamedTuple):
@@ -38,9 +25,9 @@ class Summary(NamedTuple):
     """[run, topic]: sum over samples of the difference from the raw value."""
     squares: np.ndarray
     truncated: int
-    correlation: CollectionCorrelation
-    errors: ErrorRate
-    rates: SignificanceRates
+    correlation: statistics.CollectionCorrelation
+    errors: statistics.ErrorRate
+    rates: statistics.SignificanceRates
     rank_share: np.ndarray
 
 
@@ -60,7 +47,7 @@ def summarise(
         study, store, jobs=jobs, scheduler=scheduler, executor=executor, progress=progress
     ) as sampled:
         means = sampled.means
-        rates = significance_rates(
+        rates = statistics.significance_rates(
             means, sampled.errors, study.raw.shape[1], alpha=alpha, jobs=jobs
         )
     return Summary(
@@ -68,27 +55,29 @@ def summarise(
         shift=sampled.shift,
         squares=sampled.squares,
         truncated=sampled.truncated,
-        correlation=rank_correlation(raw, means, jobs=jobs),
-        errors=error_rate(raw, means),
+        correlation=statistics.rank_correlation(raw, means, jobs=jobs),
+        errors=statistics.error_rate(raw, means),
         rates=rates,
-        rank_share=rank_shares(means),
+        rank_share=statistics.rank_shares(means),
     )
 
 
-def in_given_order(found: Summary, given: np.ndarray) -> Summary:
+def in_given_order(summary: Summary, given: np.ndarray) -> Summary:
     """A summary of runs by name as one of the runs as they were given: given[0] comes first."""
     at = np.empty((len(given), len(given)), np.int64)
     first, second = all_pairs(len(given)).T
     at[first, second] = at[second, first] = np.arange(len(first))
     pairs = at[given[first], given[second]]
-    return found._replace(
-        means=np.ascontiguousarray(found.means[:, given]),
-        shift=found.shift[given],
-        squares=found.squares[given],
+    return summary._replace(
+        means=np.ascontiguousarray(summary.means[:, given]),
+        shift=summary.shift[given],
+        squares=summary.squares[given],
         rates=replace(
-            found.rates, rate=found.rates.rate[pairs], rate_error=found.rates.rate_error[pairs]
+            summary.rates,
+            rate=summary.rates.rate[pairs],
+            rate_error=summary.rates.rate_error[pairs],
         ),
-        rank_share=found.rank_share[given],
+        rank_share=summary.rank_share[given],
     )
 
 
@@ -107,20 +96,20 @@ def summarise_on_gpu(
         if progress is not None:
             progress(number + 1, study.n_blocks)
     n_topics = study.raw.shape[1]
-    found = samples.statistics(
-        all_pairs(len(study.raw)),
-        critical_value(n_topics, alpha),
-        place_from_top(study.n_samples, alpha),
-    )
+    critical = statistics.critical_value(n_topics, alpha)
+    place = statistics.place_from_top(study.n_samples, alpha)
+    pairs = samples.statistics(all_pairs(len(study.raw)), critical, place)
     return Summary(
         means=samples.means.get(),
         shift=shift,
         squares=squares,
         truncated=truncated,
-        correlation=correlation_from(found.taus),
-        errors=error_rate_from(found.counts, found.errors, found.zeros),
-        rates=rates_from(found.rates, found.shown, study.n_samples, n_topics, alpha=alpha),
-        rank_share=found.rank_share,
+        correlation=statistics.correlation_from(pairs.taus),
+        errors=statistics.error_rate_from(pairs.counts, pairs.errors, pairs.zeros),
+        rates=statistics.rates_from(
+            pairs.rates, pairs.differences, study.n_samples, n_topics, alpha=alpha
+        ),
+        rank_share=pairs.rank_share,
     )
 
 

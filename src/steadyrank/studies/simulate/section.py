@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from pathlib import Path
 
 import numpy as np
 
 from steadyrank.data.runs import Runs
 from steadyrank.errors import InputError, SteadyrankWarning
-from steadyrank.present.cells import name, number, percent, table, whole
+from steadyrank.present.cells import name, number, percent, table, titled, whole
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.material import NO_RUNS, Material
@@ -94,24 +93,7 @@ def _cost(shape: Shape) -> Cost:
 
 def _run(job: Job) -> SimulateResult:
     material, machine, settings = job.material, job.machine, job.material.settings
-    store: Path | None = None if machine.store is None else machine.store / "simulate"
-    _warn_of_disguised(disguised_runs(material))
-    return simulate(
-        simulated_runs(material),
-        material.qrels,
-        measure=simulated_measure(material) or "AP",
-        n_samples=job.n_samples,
-        alpha=settings.alpha,
-        no_relevant=settings.no_relevant,
-        store=store,
-        scheduler=machine.scheduler,
-        reading=machine.progress("runs read"),
-        progress=machine.progress("simulated collections"),
-        **job.common,
-    )
-
-
-def _warn_of_disguised(names: list[str]) -> None:
+    names = disguised_runs(material)
     if names:
         warnings.warn(
             f"{counted(len(names), 'run is', 'runs are')} left out of the simulation: the "
@@ -119,12 +101,24 @@ def _warn_of_disguised(names: list[str]) -> None:
             "stand and nothing else; steadyrank simulate --score-source rank takes ranks for "
             "scores",
             SteadyrankWarning,
-            stacklevel=2,
+            stacklevel=1,
         )
+    return simulate(
+        simulated_runs(material),
+        material.qrels,
+        measure=simulated_measure(material) or "AP",
+        n_samples=job.n_samples,
+        alpha=settings.alpha,
+        no_relevant=settings.no_relevant,
+        store=machine.store and machine.store / "simulate",
+        scheduler=machine.scheduler,
+        reading=machine.progress("runs read"),
+        progress=machine.progress("simulated collections"),
+        **job.common,
+    )
 
 
 def _body(result: SimulateResult, findings: Findings) -> Body:
-    """Who keeps his place when documents are drawn anew."""
     wrong_order = "How often a simulated difference is the wrong way round, by its size."
     return Body(
         answer=tuple(_answer(result, findings.material.measure)),
@@ -148,46 +142,30 @@ def _answer(result: SimulateResult, measure: str) -> list[str]:
         counted(result.n_samples, "collection was", "collections were", form=",") + " simulated.",
     ]
     if measure not in (result.measure, result.graded_measure):
+        possible = _simulated(measure) is not None
+        why = "needs grades, which simulated documents do not have"
         # The first sentence says what was found, and stands alone where findings are listed.
-        said.insert(1, f"By {result.measure}: {_no_simulation_words(measure)}.")
+        reason = f"{measure} {why if possible else 'cannot be simulated'}"
+        said.insert(1, f"By {result.measure}: {reason}.")
     return said
-
-
-def _no_simulation_words(measure: str) -> str:
-    """Why the measure that ranks the runs is not the one that was simulated."""
-    try:
-        parse_simulated(measure)
-    except InputError:
-        return f"{measure} cannot be simulated"
-    return f"{measure} needs grades, which simulated documents do not have"
 
 
 def _simulated_table(result: SimulateResult) -> Table:
     rows = [
-        [
-            whole(row["rank"]),
-            name(row["run"]),
-            number(row["raw_mean"]),
-            number(row["simulated_mean"]),
-            number(row["simulated_sd"]),
-            Cell(f"{row['rank_low']} to {row['rank_high']}"),
-            percent(row["top_1"]),
-            percent(row["top_3"]),
-        ]
+        {
+            "": whole(row["rank"]),
+            "run": name(row["run"]),
+            result.measure: number(row["raw_mean"]),
+            "simulated mean": number(row["simulated_mean"]),
+            "simulated sd": number(row["simulated_sd"]),
+            "rank interval": Cell(f"{row['rank_low']} to {row['rank_high']}"),
+            "chance of first": percent(row["top_1"]),
+            "of the top three": percent(row["top_3"]),
+        }
         for row in result.rows()
     ]
-    header = [
-        "",
-        "run",
-        result.measure,
-        "simulated mean",
-        "simulated sd",
-        "rank interval",
-        "chance of first",
-        "of the top three",
-    ]
     caption = f"{result.caption()} Rank interval: in 95% of the simulated collections."
-    return table("simulated", caption, header, rows)
+    return table("simulated", caption, *titled(rows))
 
 
 def _kept_table(result: SimulateResult) -> Table:
@@ -199,20 +177,19 @@ def _kept_table(result: SimulateResult) -> Table:
         share = documents_share(result, result.runs[a], result.runs[b])
         p = place[min(a, b), max(a, b)]
         rows.append(
-            [
-                name(result.runs[a]),
-                name(result.runs[b]),
-                number(float(result.raw_mean[a] - result.raw_mean[b])),
-                percent(math.nan if share is None else share),
-                percent(float(result.significance.rate[p])),
-            ]
+            {
+                "better": name(result.runs[a]),
+                "next": name(result.runs[b]),
+                "difference": number(float(result.raw_mean[a] - result.raw_mean[b])),
+                "order kept": percent(math.nan if share is None else share),
+                "told apart": percent(float(result.significance.rate[p])),
+            }
         )
     caption = (
         f"Neighbours in the real ranking by {result.measure}: share of the simulated collections "
         "that keep their order (ties count half), and in which a paired t test tells them apart."
     )
-    header = ["better", "next", "difference", "order kept", "told apart"]
-    return table("documents-neighbours", caption, header, rows, most=MOST_PAIRS)
+    return table("documents-neighbours", caption, *titled(rows), most=MOST_PAIRS)
 
 
 def documents_share(result: SimulateResult, a: str, b: str) -> float | None:

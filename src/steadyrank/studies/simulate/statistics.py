@@ -14,6 +14,7 @@ from scipy.special import stdtrit
 from scipy.stats import rankdata
 
 from steadyrank.errors import InputError
+from steadyrank.stats.inputs import named_quantiles
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs import difference_bins as collection_kernels
 from steadyrank.stats.pairs.difference_bins import N_BINS, WIDTH
@@ -22,7 +23,11 @@ from steadyrank.stats.pairs.tests import in_threads, slices
 from steadyrank.stats.ranks.correlation import taus_against
 
 RARELY, RELIABLY = 0.05, 0.95
+"""Rates below and above which a pair is told apart rarely and reliably."""
+
 PAIRS_A_TASK = 64
+DIFFERENCE_LEVELS = (0.5, 0.75, 0.9, 0.95, 0.99)
+"""Of the quantiles of estimated differences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,8 +53,8 @@ class ErrorRate:
 def error_rate(raw: np.ndarray, simulated: np.ndarray) -> ErrorRate:
     """Algorithm 1, by the size |d_i| of the simulated difference (the paper writes d_i).
 
-    >>> found = error_rate(np.array([0.3, 0.28]), np.array([[0.31, 0.30], [0.28, 0.30]]))
-    >>> found.count[:3].tolist(), found.errors[:3].tolist(), found.overall
+    >>> bins = error_rate(np.array([0.3, 0.28]), np.array([[0.31, 0.30], [0.28, 0.30]]))
+    >>> bins.count[:3].tolist(), bins.errors[:3].tolist(), bins.overall
     ([0, 1, 1], [0, 0, 1], 0.5)
     """
     raw, simulated = _checked(raw, simulated)
@@ -106,15 +111,14 @@ def correlation_from(taus: np.ndarray) -> CollectionCorrelation:
     known = taus[~np.isnan(taus)]
     if not len(known):
         known = np.full(1, np.nan)
-    levels = (0.025, 0.25, 0.5, 0.75, 0.975)
-    quantiles = np.quantile(known, levels)
+    quantiles = named_quantiles(known, (0.025, 0.25, 0.5, 0.75, 0.975))
     sd = float(known.std(ddof=1)) if len(known) > 1 else float("nan")
     return CollectionCorrelation(
         mean=float(known.mean()),
         mean_error=sd / len(known) ** 0.5,
         sd=sd,
-        interval=Interval(float(quantiles[0]), float(quantiles[-1])),
-        quantiles={f"{level:g}": float(q) for level, q in zip(levels, quantiles, strict=True)},
+        interval=Interval(quantiles["0.025"], quantiles["0.975"]),
+        quantiles=quantiles,
         taus=taus,
     )
 
@@ -164,23 +168,16 @@ def significance_rates(
     means = np.ascontiguousarray(simulated.T)
     overall = means.mean(axis=1)
     centre = overall[pairs[:, 0]] - overall[pairs[:, 1]]
-    rates, shown = np.zeros(len(pairs)), np.zeros((2, len(pairs)))
+    rates, differences = np.zeros(len(pairs)), np.zeros((2, len(pairs)))
 
     def some(part: slice) -> None:
+        own = np.asarray(errors[part])
         collection_kernels.pair_rates(
-            means,
-            np.asarray(errors[part]),
-            pairs,
-            part.start,
-            critical,
-            place,
-            centre,
-            rates,
-            shown,
+            means, own, pairs, part.start, critical, place, centre, rates, differences
         )
 
     in_threads(some, slices(len(pairs), PAIRS_A_TASK), jobs=jobs)
-    return rates_from(rates, shown, n_samples, n_topics, alpha=alpha)
+    return rates_from(rates, differences, n_samples, n_topics, alpha=alpha)
 
 
 def critical_value(n_topics: int, alpha: float) -> float:
@@ -194,7 +191,7 @@ def place_from_top(n_samples: int, alpha: float) -> int:
 
 
 def rates_from(
-    rates: np.ndarray, shown: np.ndarray, n_samples: int, n_topics: int, *, alpha: float
+    rates: np.ndarray, differences: np.ndarray, n_samples: int, n_topics: int, *, alpha: float
 ) -> SignificanceRates:
     """The summary of each pair's rate, and of its differences as printed and recentred."""
     return SignificanceRates(
@@ -204,10 +201,10 @@ def rates_from(
         rate_error=np.sqrt(rates * (1 - rates) / n_samples),
         rarely_share=_mean(rates < RARELY),
         reliably_share=_mean(rates >= RELIABLY),
-        estimated_difference=float(shown[0].max(initial=0.0)),
-        estimated_difference_recentred=float(shown[1].max(initial=0.0)),
-        difference_quantiles=_quantiles(shown[0]),
-        recentred_quantiles=_quantiles(shown[1]),
+        estimated_difference=float(differences[0].max(initial=0.0)),
+        estimated_difference_recentred=float(differences[1].max(initial=0.0)),
+        difference_quantiles=named_quantiles(differences[0], DIFFERENCE_LEVELS),
+        recentred_quantiles=named_quantiles(differences[1], DIFFERENCE_LEVELS),
     )
 
 
@@ -236,15 +233,6 @@ def rank_intervals_of(shares: np.ndarray, *, level: float = 0.95) -> np.ndarray:
 
 def _mean(flags: np.ndarray) -> float:
     return float(flags.mean()) if len(flags) else float("nan")
-
-
-def _quantiles(values: np.ndarray) -> dict[str, float]:
-    levels = (0.5, 0.75, 0.9, 0.95, 0.99)
-    if not len(values):
-        return {}
-    return {
-        f"{level:g}": float(q) for level, q in zip(levels, np.quantile(values, levels), strict=True)
-    }
 
 
 def _checked(raw: np.ndarray, simulated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, Literal, Unpack, get_args
@@ -26,7 +25,8 @@ from steadyrank.compute.stores import open_store
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, read_runs
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.measures.evaluate import NoRelevant, report_missing
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import prepare
 from steadyrank.stats.inputs import check_open_unit
@@ -60,7 +60,6 @@ MOST_NAMES = 3
 """Runs that a warning names."""
 
 Missing = Literal["zero", "error"]
-NoRelevant = Literal["zero", "skip"]
 
 
 def simulate(
@@ -199,9 +198,9 @@ def simulate(
     }
     kept = None if store is None else open_store(store, settings)
     if device == "cuda":
-        found = summarise_on_gpu(study, kept, alpha=alpha, progress=progress)
+        summary = summarise_on_gpu(study, kept, alpha=alpha, progress=progress)
     else:
-        found = summarise(
+        summary = summarise(
             study,
             kept,
             alpha=alpha,
@@ -211,7 +210,7 @@ def simulate(
             progress=progress,
         )
     given = profiles.given
-    found, raw = in_given_order(found, given), study.raw[given]
+    summary, raw = in_given_order(summary, given), study.raw[given]
     graded = profiles.graded
     result = SimulateResult(
         measure=asked.name_on(judged),
@@ -229,22 +228,22 @@ def simulate(
         runs=tuple(profiles.runs[place].name for place in given),
         topics=tuple(topics),
         raw=raw,
-        cell_mean=raw + found.shift / n_samples,
-        cell_sd=_deviation(found.shift, found.squares, n_samples),
-        simulated=found.means,
-        rank_correlation=found.correlation,
-        error_rate=found.errors,
-        significance=found.rates,
+        cell_mean=raw + summary.shift / n_samples,
+        cell_sd=_deviation(summary.shift, summary.squares, n_samples),
+        simulated=summary.means,
+        rank_correlation=summary.correlation,
+        error_rate=summary.errors,
+        significance=summary.rates,
         raw_pvalue=paired_t(raw, all_pairs(len(raw))).pvalue,
-        rank_share=found.rank_share,
-        rank_interval=rank_intervals_of(found.rank_share),
+        rank_share=summary.rank_share,
+        rank_interval=rank_intervals_of(summary.rank_share),
         none_relevant=profiles.none_relevant,
         plain=profiles.plain,
-        truncated=found.truncated,
+        truncated=summary.truncated,
     )
     order = result.graded_order
     if order is not None and order.n_reversed:
-        warnings.warn(grades_words(result), SteadyrankWarning, stacklevel=2)
+        warn(grades_words(result), stacklevel=3)
     return result
 
 
@@ -254,61 +253,49 @@ def _check(
     if not isinstance(n_samples, (int, np.integer)) or not 1 <= n_samples < 2**31:
         raise InputError(f"n_samples must be a whole number from 1 on, got {n_samples!r}")
     check_open_unit("alpha", alpha)
-    for what, value, choices in (
-        ("way to treat missing topics", missing, get_args(Missing)),
-        ("way to treat topics without relevant documents", no_relevant, get_args(NoRelevant)),
-        ("device", device, get_args(Device)),
-        ("mode", mode, get_args(Mode)),
-    ):
-        if value not in choices:
-            raise unknown_name(what, value, choices)
+    check_choice("way to treat missing topics", missing, get_args(Missing))
+    check_choice(
+        "way to treat topics without relevant documents", no_relevant, get_args(NoRelevant)
+    )
+    check_choice("device", device, get_args(Device))
+    check_choice("mode", mode, get_args(Mode))
 
 
 def _topics(qrels: Qrels, level: int, no_relevant: NoRelevant) -> tuple[str, ...]:
-    """The topics to simulate."""
-    fruitful = qrels.best_grades >= level
-    if not fruitful.any():
+    has_relevant = qrels.best_grades >= level
+    if not has_relevant.any():
         raise InputError(f"no topic of the qrels has a relevant document (grade {level} or above)")
-    barren = int((~fruitful).sum())
-    if barren:
-        zero = by_number(barren, "it scores", "they score") + " 0"
+    without = int((~has_relevant).sum())
+    if without:
+        zero = by_number(without, "it scores", "they score") + " 0"
         done = "left out" if no_relevant == "skip" else zero
-        have = by_number(barren, "has", "have")
-        _warn(f"{barren} of {len(qrels.topics)} topics {have} no relevant document: {done}")
+        have = by_number(without, "has", "have")
+        warn(f"{without} of {len(qrels.topics)} topics {have} no relevant document: {done}")
     if no_relevant == "zero":
         return qrels.topics
-    return tuple(topic for topic, keep in zip(qrels.topics, fruitful, strict=True) if keep)
+    return tuple(topic for topic, keep in zip(qrels.topics, has_relevant, strict=True) if keep)
 
 
 def _report(profiles: ScoreProfiles, missing: Missing) -> None:
     """Say, in counts, what was done about files that do not quite fit together."""
-    runs = profiles.runs
-    lacking = np.flatnonzero(profiles.missing)
-    if len(lacking) == len(runs) and (profiles.missing == len(profiles.topics)).all():
+    n_topics = len(profiles.topics)
+    if (profiles.missing == n_topics).all():
         raise InputError(
             "no run has any topic of the qrels: do the topic ids look alike "
             f"(qrels: {profiles.topics[0]!r})?"
         )
-    if len(lacking):
-        who = counted(len(lacking), "run lacks", "runs lack")
-        first = runs[lacking[0]].name
-        count = f"{first!r} lacks {profiles.missing[lacking[0]]} of {len(profiles.topics)}"
-        if missing == "error":
-            raise InputError(
-                f"{who} judged topics ({count}): "
-                f'complete {by_number(len(lacking), "it", "them")}, or choose missing="zero"'
-            )
-        score = by_number(len(lacking), "it scores", "they score")
-        _warn(f"{who} judged topics ({count}): {score} 0 there")
+    names = (run.name for run in profiles.runs)
+    lacking = zip(names, profiles.missing.tolist(), strict=True)
+    report_missing(lacking, n_topics, missing, may_skip=False)
     if profiles.constant:
-        _warn(
+        warn(
             f"{counted(len(profiles.constant), 'run gives', 'runs give')} all documents of a topic "
             f"one score, first {profiles.constant[0]!r}: their order is random here; "
             'take ranks for scores with score_source="rank"'
         )
     if profiles.rank_like:
         have = counted(len(profiles.rank_like), "run has", "runs have")
-        _warn(
+        warn(
             f"{have} scores that are ranks in disguise ({_some(profiles.rank_like)}), which say in "
             "what order documents stand and nothing else: take ranks for scores with "
             'score_source="rank", or leave these runs out'
@@ -316,19 +303,14 @@ def _report(profiles: ScoreProfiles, missing: Missing) -> None:
 
 
 def _some(names: Sequence[str]) -> str:
-    left = len(names) - MOST_NAMES
-    shown = ", ".join(names[:MOST_NAMES])
-    return shown if left <= 0 else f"{shown} and {counted(left, 'other')}"
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, SteadyrankWarning, stacklevel=3)
+    first, left = ", ".join(names[:MOST_NAMES]), len(names) - MOST_NAMES
+    return first if left <= 0 else f"{first} and {counted(left, 'other')}"
 
 
 def _raw(profiles: ScoreProfiles, gain: Gain) -> np.ndarray:
     judged = profiles.cells.judged[: len(profiles.topics)]
-    each = zip(profiles.ranks, profiles.blocks, strict=True)
-    return np.stack([raw_values(ranks, blocks, judged, gain) for ranks, blocks in each])
+    runs = zip(profiles.ranks, profiles.blocks, strict=True)
+    return np.stack([raw_values(ranks, blocks, judged, gain) for ranks, blocks in runs])
 
 
 def _fingerprint(profiles: ScoreProfiles) -> str:

@@ -7,13 +7,14 @@ share of significant pairs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from steadyrank.errors import InputError
-from steadyrank.present.cells import name, number
-from steadyrank.present.json import to_json
+from steadyrank.present.cells import name, number, titled
+from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Cell, Table, exact_table, render, with_words
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.simulate.result import grades_words
@@ -66,22 +67,8 @@ def simulate_json(result: SimulateResult, *, top: int | None = None) -> dict[str
     order = result.graded_order
     tau, rates, errors = result.rank_correlation, result.significance, result.error_rate
     return {
-        "model": result.model,
-        "measure": result.measure,
-        "n_samples": result.n_samples,
-        "depth": result.depth,
-        "seed": result.seed,
-        "runs": result.runs,
-        "topics": result.topics,
-        "raw_mean": result.raw_mean,
-        "simulated_mean": result.simulated_mean,
-        "rank_correlation": {
-            "mean": tau.mean,
-            "interval": tau.interval,
-            "mean_error": tau.mean_error,
-            "sd": tau.sd,
-            "quantiles": tau.quantiles,
-        },
+        **picked(result, "model measure n_samples depth seed runs topics raw_mean simulated_mean"),
+        "rank_correlation": picked(tau, "mean interval mean_error sd quantiles"),
         "error_rate": _bins(result),
         "significance": {
             "alpha": rates.alpha,
@@ -120,13 +107,7 @@ def simulate_json(result: SimulateResult, *, top: int | None = None) -> dict[str
             "same_leader": order.is_same_leader,
         },
         "bandwidth": result.bandwidth if result.model == "kde" else None,
-        "mode": result.mode,
-        "denominator": result.denominator,
-        "score_source": result.score_source,
-        "device": result.device,
-        "none_relevant": result.none_relevant,
-        "plain": result.plain,
-        "truncated": result.truncated,
+        **picked(result, "mode denominator score_source device none_relevant plain truncated"),
     }
 
 
@@ -221,52 +202,43 @@ def _notes(result: SimulateResult, digits: int) -> list[str]:
 
 def _leaderboard(result: SimulateResult, tops: list[int], digits: int) -> Table:
     """Runs by the mean of their rankings as they are."""
-    places, shown = {run: r for r, run in enumerate(result.runs)}, f".{digits}f"
-    chances = [result.top_probability(k) for k in tops]
-    rows = [
-        [
-            name(row["run"]),
-            *(number(row[key], shown) for key in ("raw_mean", "simulated_mean", "simulated_sd")),
-            number(row["rank"], "d"),
-            Cell(f"{row['rank_low']}–{row['rank_high']}"),
-            *(number(chance[places[row["run"]]], ".3f") for chance in chances),
-        ]
-        for row in result.rows()
-    ]
-    header = [
-        "run",
-        result.measure,
-        "simulated",
-        "sd",
-        "rank",
-        "rank interval",
-        *(f"P(top {k})" for k in tops),
-    ]
+    form = f".{digits}f"
+    header, rows = titled(
+        {
+            "run": name(row["run"]),
+            result.measure: number(row["raw_mean"], form),
+            "simulated": number(row["simulated_mean"], form),
+            "sd": number(row["simulated_sd"], form),
+            "rank": number(row["rank"], "d"),
+            "rank interval": Cell(f"{row['rank_low']}–{row['rank_high']}"),
+            **{f"P(top {k})": number(chance, ".3f") for k, chance in chances.items()},
+        }
+        for row, chances in _rows_with_chances(result, tops)
+    )
     best = frozenset({(0, 1)}) if len(rows) > 1 else frozenset()
     return Table(header=header, rows=rows, best=best, caption=result.caption())
 
 
 def _error_table(result: SimulateResult) -> Table:
     """Error rates by the size of the simulated difference, bins without a pair left out."""
-    rows = [
-        [
-            name(
+    header, rows = titled(
+        {
+            "difference": name(
                 f"{row['low']:.2f}–{row['high']:.2f}"
                 if np.isfinite(row["high"])
                 else "0.20 and above"
             ),
-            number(row["count"], "d"),
-            number(row["errors"], "d"),
-            _rate(row),
-        ]
+            "comparisons": number(row["count"], "d"),
+            "errors": number(row["errors"], "d"),
+            "error rate": _rate(row),
+        }
         for row in _bins(result)
         if row["count"]
-    ]
+    )
     caption = (
         "Error rate: how often the better run of a simulated collection is the worse one of the "
         "real one, by the size of the simulated difference, ± its Monte Carlo error."
     )
-    header = ["difference", "comparisons", "errors", "error rate"]
     return Table(header=header, rows=rows, caption=caption)
 
 
@@ -281,12 +253,19 @@ def _rate(row: dict[str, Any]) -> Cell:
 
 def _csv_table(result: SimulateResult, tops: list[int]) -> Table:
     keys = ("run", "raw_mean", "simulated_mean", "simulated_sd", "rank", "rank_low", "rank_high")
-    chances = {
-        f"top_{k}": dict(zip(result.runs, result.top_probability(k), strict=True)) for k in tops
-    }
     return exact_table(
         [
-            {key: row[key] for key in keys} | {top: by[row["run"]] for top, by in chances.items()}
-            for row in result.rows()
+            {key: row[key] for key in keys} | {f"top_{k}": share for k, share in chances.items()}
+            for row, chances in _rows_with_chances(result, tops)
         ]
     )
+
+
+def _rows_with_chances(
+    result: SimulateResult, tops: list[int]
+) -> Iterator[tuple[dict[str, Any], dict[int, float]]]:
+    """The rows of the runs, each with its chances to be among the top K."""
+    chances = {k: result.top_probability(k) for k in tops}
+    for row in result.rows():
+        r = result.runs.index(row["run"])
+        yield row, {k: float(shares[r]) for k, shares in chances.items()}

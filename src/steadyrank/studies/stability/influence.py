@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -50,14 +50,8 @@ class LeaveOneOut:
 
     def row(self) -> dict[str, Any]:
         """The keys of the JSON output."""
-        return {
-            "e_rho2": self.e_rho2,
-            "phi": self.phi,
-            "system": self.system,
-            "e_rho2_without": self.e_rho2_without,
-            "phi_without": self.phi_without,
-            "carried": self.is_carried,
-        }
+        row = asdict(self)
+        return row | {"carried": row.pop("is_carried")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +65,7 @@ class LeadingGroup:
 
     def row(self) -> dict[str, Any]:
         """The keys of the JSON output."""
-        return {"systems": self.systems, "e_rho2": self.e_rho2, "phi": self.phi}
+        return asdict(self)
 
 
 def leave_one_out(
@@ -94,12 +88,12 @@ def leave_one_out(
     pairs = np.array([_coefficients(g, whole) for g in left])
     if np.isnan(pairs).all(axis=0).any():
         return None
-    all_systems = _coefficients(whole, whole)[0]
-    change = np.abs(pairs[:, 0] - all_systems)
+    change = np.abs(pairs[:, 0] - _coefficients(whole, whole)[0])
     worst = int(np.nanargmax(change))
+    lows, highs = np.nanmin(pairs, axis=0).tolist(), np.nanmax(pairs, axis=0).tolist()
     return LeaveOneOut(
-        e_rho2=(float(np.nanmin(pairs[:, 0])), float(np.nanmax(pairs[:, 0]))),
-        phi=(float(np.nanmin(pairs[:, 1])), float(np.nanmax(pairs[:, 1]))),
+        e_rho2=(lows[0], highs[0]),
+        phi=(lows[1], highs[1]),
         system=names[worst],
         e_rho2_without=float(pairs[worst, 0]),
         phi_without=float(pairs[worst, 1]),
@@ -122,8 +116,7 @@ def leading_group(
     rows = sorted(place for system in best for place in places[system])
     g: Components | None
     if isinstance(whole, VarianceComponents):
-        complete = ~np.isnan(matrix).any(axis=0)
-        g = variance_components(matrix[rows][:, complete])
+        g = variance_components(matrix[rows][:, ~np.isnan(matrix).any(axis=0)])
     else:
         g = _components(scores, measure, facet, rows)
     e_rho2, phi = _coefficients(g, whole)
@@ -133,7 +126,6 @@ def leading_group(
 
 
 def _systems(scores: Scores, whole: Components) -> tuple[list[str], list[list[int]]]:
-    """The names of the systems and the places of their runs."""
     if isinstance(whole, VarianceComponents):
         return list(scores.runs), [[place] for place in range(len(scores.runs))]
     groups = systems_of(scores)

@@ -34,42 +34,33 @@ def study_components(scores: Scores, measure: str, facet: str) -> Components:
     and topics alone; "none", every run a system; or a column of `run_info`.
     """
     matrix = scores.matrix(measure)
-    if facet == "none" or (facet == "auto" and not _has_instances(scores)):
+    if facet == "none" or (facet == "auto" and "system" not in scores.run_info):
         return variance_components(matrix)
     groups = systems_of(scores)
-    _check_several(groups, len(scores.runs))
+    if facet == "auto" and len(groups) == len(scores.runs):
+        return variance_components(matrix)
+    if len(groups) < 2:
+        raise InputError(
+            f"all {len(scores.runs)} runs are of one system, {next(iter(groups))}: stability "
+            "compares systems; mend the column system, or take every run for a system (facet none)"
+        )
     if facet == "auto":
         return nested_components(matrix, _system_codes(groups))
     levels = _levels(scores, facet)
-    if _are_own(groups, levels):
-        _check_single_runs(groups, levels, facet)
+    _check_single_runs(groups, levels, facet)
+    by_system = [{levels[place] for place in places} for places in groups.values()]
+    if sum(map(len, by_system)) == len(set(levels)):  # no value occurs in two systems
         return nested_components(matrix, _system_codes(groups), facet=facet)
     places = _crossing(scores, groups, levels, facet)
     return crossed_components(matrix[places].transpose(0, 2, 1), facet=facet)
 
 
-def _has_instances(scores: Scores) -> bool:
-    if "system" not in scores.run_info:
-        return False
-    return len(systems_of(scores)) < len(scores.runs)
-
-
-def _check_several(groups: Groups, n_runs: int) -> None:
-    if len(groups) < 2:
-        raise InputError(
-            f"all {n_runs} runs are of one system, {next(iter(groups))}: stability compares "
-            "systems; mend the column system, or take every run for a system (facet none)"
-        )
-
-
 def _system_codes(groups: Groups) -> list[int]:
-    """The number of each run's system."""
     codes = {place: code for code, places in enumerate(groups.values()) for place in places}
     return [codes[place] for place in range(len(codes))]
 
 
 def _levels(scores: Scores, facet: str) -> Sequence[str]:
-    """The facet's value of each run."""
     if facet in COMPONENT_NAMES:
         raise InputError(
             f"facet {facet!r}: that is the name of another component; rename the column"
@@ -82,12 +73,6 @@ def _levels(scores: Scores, facet: str) -> Sequence[str]:
     if empty:
         raise InputError(f"facet {facet}: {empty[0]} has no value of it ({len(empty)} such runs)")
     return column
-
-
-def _are_own(groups: Groups, levels: Sequence[str]) -> bool:
-    """Whether no value of the facet occurs in two systems."""
-    by_system = [{levels[place] for place in places} for places in groups.values()]
-    return sum(map(len, by_system)) == len(set(levels))
 
 
 def _check_single_runs(groups: Groups, levels: Sequence[str], facet: str) -> None:
@@ -103,7 +88,6 @@ def _check_single_runs(groups: Groups, levels: Sequence[str], facet: str) -> Non
 
 def _crossing(scores: Scores, groups: Groups, levels: Sequence[str], facet: str) -> np.ndarray:
     """The run of each system at each value of the facet: [system, value]."""
-    _check_single_runs(groups, levels, facet)
     values = list(dict.fromkeys(levels))
     by_value = {value: code for code, value in enumerate(values)}
     table = np.full((len(groups), len(values)), -1)

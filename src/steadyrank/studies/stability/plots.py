@@ -32,18 +32,12 @@ def draw_phi(result: StabilityResult, ax: Axes) -> None:
     _draw_coefficient(result, ax, "phi")
 
 
-def draw_stability(result: StabilityResult, ax: Axes) -> None:
-    """E rho² and Phi against the number of topics, side by side, with the levels asked for."""
-    for panel, kind in zip(panels(ax, 2, across=2), ("e_rho2", "phi"), strict=True):
-        _draw_coefficient(result, panel, kind)
-
-
-def draw_stability_table(result: StabilityTable, ax: Axes) -> None:
-    """E rho² and Phi against the number of topics, a row of panels for each measure."""
-    made = panels(ax, 2 * len(result.results), across=2)
-    for row, study in enumerate(result.results):
-        for panel, kind in zip(made[2 * row : 2 * row + 2], ("e_rho2", "phi"), strict=True):
-            _draw_coefficient(study, panel, kind)
+def draw_stability(result: StabilityResult | StabilityTable, ax: Axes) -> None:
+    """E rho² and Phi against the number of topics, side by side, a row for each measure."""
+    measures: Any = getattr(result, "results", (result,))
+    kinds = [(study, kind) for study in measures for kind in ("e_rho2", "phi")]
+    for panel, (study, kind) in zip(panels(ax, len(kinds), across=2), kinds, strict=True):
+        _draw_coefficient(study, panel, kind)
 
 
 def _draw_coefficient(result: StabilityResult, ax: Axes, kind: str) -> None:
@@ -57,8 +51,8 @@ def _draw_coefficient(result: StabilityResult, ax: Axes, kind: str) -> None:
         style = {"color": look(place)["color"]}
         ax.plot(smooth, values, linewidth=1.4, label=_instances(result, k), **style)
         if k is None or k == result.instances[0]:
-            found = result.d_study(sizes.tolist(), with_instances)
-            low, high = zip(*(getattr(each, f"{kind}_interval") for each in found), strict=True)
+            curve = result.d_study(sizes.tolist(), with_instances)
+            low, high = zip(*(getattr(own, f"{kind}_interval") for own in curve), strict=True)
             ax.fill_between(sizes, low, high, alpha=0.18, linewidth=0, **style)
             own = getattr(result.coefficients[0], kind)
             ax.plot(g.n_topics, own, markersize=5, **look(place))
@@ -82,9 +76,10 @@ def _instances(result: StabilityResult, k: float | None) -> str:
 
 def _topics_shown(result: StabilityResult) -> np.ndarray:
     """From 1 topic to twice the collection's, to those asked for and to those that levels need."""
-    asked = [each.topics for each in result.coefficients]
-    own = result.topics_needed[: len({each.level for each in result.topics_needed})]
-    needed = [n for each in own for n in (each.e_rho2, each.phi) if n <= MOST_TOPICS]
+    asked = [own.topics for own in result.coefficients]
+    levels = {needed.level for needed in result.topics_needed}
+    own = result.topics_needed[: len(levels)]
+    needed = [n for level in own for n in (level.e_rho2, level.phi) if n <= MOST_TOPICS]
     last = max([2 * result.components.n_topics, *asked, *needed])
     return np.union1d(np.round(np.geomspace(1, last, N_POINTS)).astype(int), asked)
 
@@ -105,7 +100,7 @@ PLOTS = {
     },
     "StabilityTable": {
         "coefficients": Plot(
-            draw_stability_table,
+            draw_stability,
             lambda table: (8.4, 3.4 * len(table.results) + 0.4),
             lambda table: (
                 "E rho² and Phi against the number of topics with intervals, a row of panels for "
@@ -114,4 +109,3 @@ PLOTS = {
         )
     },
 }
-"""Class of a result to its kinds of plot, the default first."""

@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from steadyrank.present.cells import name, number, percent, span, table, whole
+from steadyrank.present.cells import name, number, percent, span, table, titled, whole
 from steadyrank.present.table import Table
-from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
+from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part
 from steadyrank.studies.stability.study import StabilityResult, stability
-from steadyrank.studies.stability.tables import stability_notes
-
-
-def _cost(shape: Shape) -> Cost:
-    return Cost(fixed=0.02 * shape.n_measures, is_free=True)
+from steadyrank.studies.stability.tables import both_figures, stability_notes
 
 
 def _run(job: Job) -> tuple[StabilityResult, ...]:
@@ -27,7 +23,6 @@ def _run(job: Job) -> tuple[StabilityResult, ...]:
 
 
 def _body(results: Sequence[StabilityResult], findings: Findings) -> Body:
-    """How well these topics, and other numbers of them, rank and measure systems."""
     main, caption = results[0], "E rho² and Phi against the number of topics."
     return Body(
         answer=tuple(stability_notes(main)),
@@ -41,87 +36,64 @@ def _stability_table(results: Sequence[StabilityResult]) -> Table:
     parts = list(results[0].variance_share)
     rows = []
     for result in results:
-        found = result.coefficients[0]
-        needed = next(each for each in result.topics_needed if each.level == highest)
+        needed = next(topics for topics in result.topics_needed if topics.level == highest)
         rows.append(
             [
                 name(result.measure),
                 *(percent(result.variance_share.get(part, math.nan)) for part in parts),
-                number(found.e_rho2, ".3f"),
-                span(found.e_rho2_interval, ".3f"),
-                number(found.phi, ".3f"),
-                span(found.phi_interval, ".3f"),
+                *both_figures(result.coefficients[0], ".3f", span),
                 whole(needed.e_rho2),
                 whole(needed.phi),
             ]
         )
-    sure = f"{results[0].confidence:.0%} interval"
     of_parts = [f"variance: {part.replace('_', ' × ')}" for part in parts]
-    header = [
-        "measure",
-        *of_parts,
-        "E rho²",
-        sure,
-        "Phi",
-        sure,
-        f"topics for E rho² {highest:g}",
-        f"for Phi {highest:g}",
-    ]
+    topics = [f"topics for E rho² {highest:g}", f"for Phi {highest:g}"]
+    header = ["measure", *of_parts, *_both_titles(results[0]), *topics]
     return table("stability-measures", results[0].caption(), header, rows)
 
 
 def _influence_table(results: Sequence[StabilityResult]) -> Table:
-    """How far the coefficients rest on single systems, and those of the leading group."""
     rows = []
     for result in results:
         left, group = result.leave_one_out, result.leading_group
         rows.append(
-            [
-                name(result.measure),
-                number(result.e_rho2, ".3f"),
-                span(left.e_rho2 if left else None, ".3f"),
-                name(left.system if left else "–"),
-                number(left.e_rho2_without if left else math.nan, ".3f"),
-                whole(len(group.systems) if group else None),
-                number(group.e_rho2 if group else math.nan, ".3f"),
-                number(group.phi if group else math.nan, ".3f"),
-            ]
+            {
+                "measure": name(result.measure),
+                "E rho²": number(result.e_rho2, ".3f"),
+                "without each": span(left.e_rho2 if left else None, ".3f"),
+                "most by": name(left.system if left else "–"),
+                "E rho² without it": number(left.e_rho2_without if left else math.nan, ".3f"),
+                "leading group": whole(len(group.systems) if group else None),
+                "its E rho²": number(group.e_rho2 if group else math.nan, ".3f"),
+                "its Phi": number(group.phi if group else math.nan, ".3f"),
+            }
         )
     caption = (
         "Does one system carry the coefficient? E rho² without each system in turn, and without "
         "the one whose absence changes it most; and E rho² and Phi of the leading group, the "
         "better half of the systems by mean, at most 20."
     )
-    header = [
-        "measure",
-        "E rho²",
-        "without each",
-        "most by",
-        "E rho² without it",
-        "leading group",
-        "its E rho²",
-        "its Phi",
-    ]
-    return table("stability-influence", caption, header, rows)
+    return table("stability-influence", caption, *titled(rows))
 
 
 def _d_study_table(result: StabilityResult) -> Table:
-    with_instances = any(found.instances is not None for found in result.coefficients)
+    with_instances = bool(result.instances)
     rows = [
         [
-            whole(found.topics),
-            *([number(found.instances or math.nan, "g")] if with_instances else []),
-            number(found.e_rho2, ".3f"),
-            span(found.e_rho2_interval, ".3f"),
-            number(found.phi, ".3f"),
-            span(found.phi_interval, ".3f"),
+            whole(own.topics),
+            *([number(own.instances, "g")] if with_instances else []),
+            *both_figures(own, ".3f", span),
         ]
-        for found in result.coefficients
+        for own in result.coefficients
     ]
-    sure = f"{result.confidence:.0%} interval"
-    header = ["topics", *(["instances"] if with_instances else []), "E rho²", sure, "Phi", sure]
+    header = ["topics", *(["instances"] if with_instances else []), *_both_titles(result)]
     caption = f"D-study of {result.measure}: other numbers of topics."
     return table("d-study", caption, header, rows)
+
+
+def _both_titles(result: StabilityResult) -> list[str]:
+    sure = f"{result.confidence:.0%} interval"
+    return ["E rho²", sure, "Phi", sure]
 
 
 PART = Part(
@@ -137,5 +109,5 @@ PART = Part(
     ),
     body=_body,
     run=_run,
-    cost=_cost,
+    cost=lambda shape: Cost(fixed=0.02 * shape.n_measures, is_free=True),
 )

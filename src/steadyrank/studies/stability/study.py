@@ -8,17 +8,16 @@ a D-study says how well n topics, and k instances, rank the systems (E rho²) an
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from steadyrank._version import __version__
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import Scores, position
-from steadyrank.errors import InputError, SteadyrankWarning
-from steadyrank.notebook import shown_by
+from steadyrank.data.scores import Scores, measure_of
+from steadyrank.errors import InputError, warn
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import check_number
@@ -29,17 +28,9 @@ from steadyrank.stats.planning.variance_facets import (
     PivotalDraws,
     pivotal_draws,
 )
-from steadyrank.studies.stability.influence import (
-    LeadingGroup,
-    LeaveOneOut,
-    leading_group,
-    leave_one_out,
-)
+from steadyrank.studies.stability import influence
 from steadyrank.studies.stability.layouts import Components, study_components
 from steadyrank.words import counted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LEVELS = (0.8, 0.9, 0.95)
 """Stability to plan for, unless told."""
@@ -49,58 +40,45 @@ INSTANCES = (1, 2, 5, 10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coefficients:
-    """The D-study of one number of topics, and of instances where systems have them."""
+class _Both:
+    """Figures of both coefficients, for a number of instances where systems have them."""
 
-    topics: int
     e_rho2: float
     e_rho2_interval: Interval
     phi: float
     phi_interval: Interval
     instances: float | None = None
 
-    def row(self) -> dict[str, Any]:
-        """The keys of the JSON output."""
-        return {
-            "topics": self.topics,
-            **_instances_key(self.instances),
-            "e_rho2": self.e_rho2,
-            "e_rho2_interval": self.e_rho2_interval,
-            "phi": self.phi,
-            "phi_interval": self.phi_interval,
-        }
+    def _row(self, keys: str) -> dict[str, Any]:
+        row = {key: getattr(self, key) for key in keys.split()}
+        return {key: value for key, value in row.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TopicsNeeded:
-    """Topics for a level of stability; infinite where no number reaches it."""
+class Coefficients(_Both):
+    """The D-study of one number of topics, and of instances where systems have them."""
 
-    level: float
-    e_rho2: float
-    e_rho2_interval: Interval
-    phi: float
-    phi_interval: Interval
-    instances: float | None = None
+    topics: int
 
     def row(self) -> dict[str, Any]:
         """The keys of the JSON output."""
-        return {
-            "level": self.level,
-            "e_rho2": self.e_rho2,
-            "phi": self.phi,
-            **_instances_key(self.instances),
-            "e_rho2_interval": self.e_rho2_interval,
-            "phi_interval": self.phi_interval,
-        }
+        return self._row("topics instances e_rho2 e_rho2_interval phi phi_interval")
 
 
-def _instances_key(instances: float | None) -> dict[str, float]:
-    return {} if instances is None else {"instances": instances}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicsNeeded(_Both):
+    """Topics for a level of stability; infinite where no number reaches it."""
+
+    level: float
+
+    def row(self) -> dict[str, Any]:
+        """The keys of the JSON output."""
+        return self._row("level e_rho2 phi instances e_rho2_interval phi_interval")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.stability.tables:stability_text", listed=True)
-class StabilityResult:
+class StabilityResult(Framed):
     """What `stability` found on one measure."""
 
     measure: str
@@ -110,9 +88,9 @@ class StabilityResult:
     coefficients: tuple[Coefficients, ...]
     """The D-study: first the collection's own numbers, then those asked about."""
     topics_needed: tuple[TopicsNeeded, ...]
-    leave_one_out: LeaveOneOut | None = None
+    leave_one_out: influence.LeaveOneOut | None = None
     """The coefficients without each system; None of fewer than four systems."""
-    leading_group: LeadingGroup | None = None
+    leading_group: influence.LeadingGroup | None = None
     """Those of the better half of the systems; None of fewer than five systems."""
     seed: int = 0
     """Of the draws behind intervals, where systems have instances."""
@@ -136,8 +114,8 @@ class StabilityResult:
     @property
     def instances(self) -> tuple[float, ...]:
         """The D-study's numbers of instances, the collection's own first; none with two facets."""
-        found = (each.instances for each in self.coefficients if each.instances is not None)
-        return tuple(dict.fromkeys(found))
+        numbers = dict.fromkeys(own.instances for own in self.coefficients)
+        return tuple(number for number in numbers if number is not None)
 
     def d_study(
         self, n_topics: Sequence[int], n_instances: Sequence[float] = ()
@@ -173,13 +151,7 @@ class StabilityResult:
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary a number of topics: the D-study."""
-        return [{"measure": self.measure, **found.row()} for found in self.coefficients]
-
-    def to_frame(self) -> pd.DataFrame:
-        """The D-study, one row a number of topics."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
+        return [{"measure": self.measure, **own.row()} for own in self.coefficients]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,7 +231,7 @@ def stability(
     ['system', 'topic', 'residual']
     """
     seed = seed_from(rng)
-    name = _measure(scores, measure)
+    name = measure_of(scores, measure)
     scores = scores_in_order(scores, runs=True)
     check_open_unit("confidence", confidence)
     for level in levels:
@@ -283,18 +255,10 @@ def stability(
         topics_needed=tuple(
             _topics_needed(known, level, k, confidence) for k in numbers for level in levels
         ),
-        leave_one_out=leave_one_out(scores, name, str(facet), g, half_width),
-        leading_group=leading_group(scores, name, str(facet), g),
+        leave_one_out=influence.leave_one_out(scores, name, str(facet), g, half_width),
+        leading_group=influence.leading_group(scores, name, str(facet), g),
         seed=seed,
     )
-
-
-def _measure(scores: Scores, measure: str | None) -> str:
-    if measure is None:
-        scores.matrix()
-        return scores.measures[0]
-    position(str(measure), scores.measures, "measure")
-    return str(measure)
 
 
 def _check_size(what: str, size: Any) -> int:
@@ -306,11 +270,9 @@ def _check_size(what: str, size: Any) -> int:
 def _warn_of_negative(measure: str, g: Components) -> None:
     below = [f"{name} ({value:.3g})" for name, value in g.raw.items() if value < 0.0]
     if below:
-        warnings.warn(
+        warn(
             f"{measure}: negative estimates count as 0: {', '.join(below)}; such components are "
-            "too small to be seen here",
-            SteadyrankWarning,
-            stacklevel=3,
+            "too small to be seen here"
         )
 
 
@@ -353,7 +315,16 @@ def _topics_needed(
     known: VarianceComponents | PivotalDraws, level: float, n_instances: Any, confidence: float
 ) -> TopicsNeeded:
     if isinstance(known, VarianceComponents):
-        return _needed(known, level, confidence)
+        # The larger the ratio of variances, the fewer topics: limits change places.
+        relative = known.relative_ratio_interval(confidence)
+        absolute = known.absolute_ratio_interval(confidence)
+        return TopicsNeeded(
+            level=level,
+            e_rho2=known.topics_for_e_rho2(level),
+            e_rho2_interval=Interval(*(topics_for(end, level) for end in relative[::-1])),
+            phi=known.topics_for_phi(level),
+            phi_interval=Interval(*(topics_for(end, level) for end in absolute[::-1])),
+        )
     g = known.components
     return TopicsNeeded(
         level=level,
@@ -362,19 +333,4 @@ def _topics_needed(
         e_rho2_interval=known.topics_for_e_rho2_interval(level, n_instances, confidence),
         phi=g.topics_for_phi(level, n_instances),
         phi_interval=known.topics_for_phi_interval(level, n_instances, confidence),
-    )
-
-
-def _needed(g: VarianceComponents, level: float, confidence: float) -> TopicsNeeded:
-    """The larger the ratio of variances, the fewer topics: limits change places."""
-    relative, absolute = (
-        g.relative_ratio_interval(confidence),
-        g.absolute_ratio_interval(confidence),
-    )
-    return TopicsNeeded(
-        level=level,
-        e_rho2=g.topics_for_e_rho2(level),
-        e_rho2_interval=Interval(topics_for(relative.high, level), topics_for(relative.low, level)),
-        phi=g.topics_for_phi(level),
-        phi_interval=Interval(topics_for(absolute.high, level), topics_for(absolute.low, level)),
     )

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from steadyrank.present.cells import interval, name, number, percent
-from steadyrank.present.json import to_json
-from steadyrank.present.table import Table, exact_table, render, text_rows, with_words
+from steadyrank.present.cells import interval, name, number, percent, titled
+from steadyrank.present.json import picked, to_json
+from steadyrank.present.table import Cell, Table, exact_table, render, text_rows, with_words
+from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.variance_facets import FacetComponents
-from steadyrank.studies.stability.study import StabilityResult, TopicsNeeded, facet_words
+from steadyrank.studies.stability.study import (
+    Coefficients,
+    StabilityResult,
+    TopicsNeeded,
+    facet_words,
+)
 
 
 def stability_json(results: Sequence[StabilityResult]) -> dict[str, Any]:
@@ -19,33 +25,20 @@ def stability_json(results: Sequence[StabilityResult]) -> dict[str, Any]:
         return {"studies": [stability_json([result]) for result in results]}
     result = results[0]
     g = result.components
+    facets = "facet design n_instances n_runs df" if isinstance(g, FacetComponents) else ""
     return {
         "variance": g.variance,
-        "e_rho2": result.e_rho2,
-        "phi": result.phi,
+        **picked(result, "e_rho2 phi"),
         "topics_needed": [needed.row() for needed in result.topics_needed],
         "measure": result.measure,
         "variance_raw": g.raw,
         "variance_share": result.variance_share,
-        "mean_squares": g.mean_squares,
-        "n_systems": g.n_systems,
-        "n_topics": g.n_topics,
-        "n_dropped": g.n_dropped,
+        **picked(g, "mean_squares n_systems n_topics n_dropped"),
         "confidence": result.confidence,
-        "d_study": [found.row() for found in result.coefficients],
+        "d_study": [own.row() for own in result.coefficients],
         "leave_one_out": result.leave_one_out and result.leave_one_out.row(),
         "leading_group": result.leading_group and result.leading_group.row(),
-        **(_facet_json(g) if isinstance(g, FacetComponents) else {}),
-    }
-
-
-def _facet_json(g: FacetComponents) -> dict[str, Any]:
-    return {
-        "facet": g.facet,
-        "design": g.design,
-        "n_instances": g.n_instances,
-        "n_runs": g.n_runs,
-        "df": g.df,
+        **picked(g, facets),
     }
 
 
@@ -70,13 +63,13 @@ def stability_text(
 
 def stability_notes(result: StabilityResult) -> list[str]:
     """The answer in words, and what was odd."""
-    g, found = result.components, result.coefficients[0]
-    ends = found.e_rho2_interval, found.phi_interval
+    g, own = result.components, result.coefficients[0]
+    ends = own.e_rho2_interval, own.phi_interval
     e_rho2, phi = (interval(pair, ".3f").text for pair in ends)
     notes = [
-        f"{_design_words(result, found.topics, found.instances)} order systems like these with "
-        f"E rho² {found.e_rho2:.3f} {e_rho2} and measure them "
-        f"with Phi {found.phi:.3f} {phi} (1 is perfect)."
+        f"{own.topics} topics{_facet(result, ' × ', own.instances)} order systems like these with "
+        f"E rho² {own.e_rho2:.3f} {e_rho2} and measure them "
+        f"with Phi {own.phi:.3f} {phi} (1 is perfect)."
     ]
     notes += _influence_notes(result)
     if isinstance(g, FacetComponents) and g.variance["system"] > 0.0:
@@ -109,17 +102,15 @@ def _influence_notes(result: StabilityResult) -> list[str]:
 
 
 def _influence_tables(result: StabilityResult) -> list[Table]:
-    """The coefficients without each system, and those of the leading group."""
     left, group = result.leave_one_out, result.leading_group
     rows = [["all systems", f"{result.e_rho2:.3f}", f"{result.phi:.3f}"]]
     if left is not None:
         without = f"{left.e_rho2_without:.3f}", f"{left.phi_without:.3f}"
-        rows.append([f"without {left.system}", *without])
         spans = (f"{low:.3f} to {high:.3f}" for low, high in (left.e_rho2, left.phi))
-        rows.append(["without each in turn", *spans])
+        rows += [[f"without {left.system}", *without], ["without each in turn", *spans]]
     if group is not None:
-        coefficients = f"{group.e_rho2:.3f}", f"{group.phi:.3f}"
-        rows.append([f"the best {len(group.systems)} by mean", *coefficients])
+        best = f"the best {len(group.systems)} by mean"
+        rows.append([best, f"{group.e_rho2:.3f}", f"{group.phi:.3f}"])
     caption = (
         "Do the coefficients rest on single systems? Without the one whose absence changes E rho² "
         "most; the range without each in turn; and the better half by mean, at most 20."
@@ -141,51 +132,44 @@ def _facet_notes(g: FacetComponents) -> list[str]:
     return notes
 
 
-def _design_words(result: StabilityResult, n_topics: int, k: float | None) -> str:
+def _facet(result: StabilityResult, before: str, k: float | None) -> str:
+    """A number of instances in words, behind what stands before it; nothing without a facet."""
     g = result.components
     if k is None or not isinstance(g, FacetComponents):
-        return f"{n_topics} topics"
-    return f"{n_topics} topics × {facet_words(k, g.facet)}"
+        return ""
+    return before + facet_words(k, g.facet)
 
 
 def _components_table(result: StabilityResult, digits: int) -> Table:
     """The G-study."""
-    g, shares, shown = result.components, result.variance_share, f".{digits + 1}f"
-    rows = [
-        [
-            name(part),
-            number(g.variance[part], shown),
-            percent(shares[part]),
-            number(g.mean_squares[part], shown),
-        ]
+    g, shares, form = result.components, result.variance_share, f".{digits + 1}f"
+    header, rows = titled(
+        {
+            "component": name(part),
+            "variance": number(g.variance[part], form),
+            "share": percent(shares[part]),
+            "mean square": number(g.mean_squares[part], form),
+        }
         for part in g.variance
-    ]
-    header = ["component", "variance", "share", "mean square"]
+    )
     return Table(header=header, rows=rows, caption=f"G-study: {result.caption()}")
 
 
 def _decision_tables(result: StabilityResult, digits: int) -> list[Table]:
     """The D-study: coefficients, then topics of levels, in a table of its own if it is long."""
-    shown = f".{min(digits, 3)}f"
     rows = [
         [
-            name(_design_words(result, found.topics, found.instances)),
-            number(found.e_rho2, shown),
-            interval(found.e_rho2_interval, shown),
-            number(found.phi, shown),
-            interval(found.phi_interval, shown),
+            name(f"{own.topics} topics{_facet(result, ' × ', own.instances)}"),
+            *both_figures(own, f".{min(digits, 3)}f", interval),
         ]
-        for found in result.coefficients
+        for own in result.coefficients
     ]
     needed = [
         [
-            name(_level_words(result, needed)),
-            number(needed.e_rho2, ".0f"),
-            interval(needed.e_rho2_interval, ".0f"),
-            number(needed.phi, ".0f"),
-            interval(needed.phi_interval, ".0f"),
+            name(f"topics for {topics.level:g}{_facet(result, ', ', topics.instances)}"),
+            *both_figures(topics, ".0f", interval),
         ]
-        for needed in result.topics_needed
+        for topics in result.topics_needed
     ]
     sure = f"{result.confidence:.0%} interval"
     header = [result.measure, "E rho²", sure, "Phi", sure]
@@ -199,9 +183,13 @@ def _decision_tables(result: StabilityResult, digits: int) -> list[Table]:
     ]
 
 
-def _level_words(result: StabilityResult, needed: TopicsNeeded) -> str:
-    g = result.components
-    words = f"topics for {needed.level:g}"
-    if needed.instances is None or not isinstance(g, FacetComponents):
-        return words
-    return f"{words}, {facet_words(needed.instances, g.facet)}"
+def both_figures(
+    figures: Coefficients | TopicsNeeded, form: str, ends: Callable[[Interval, str], Cell]
+) -> list[Cell]:
+    """E rho² and Phi, each with its interval as `ends` writes it."""
+    return [
+        number(figures.e_rho2, form),
+        ends(figures.e_rho2_interval, form),
+        number(figures.phi, form),
+        ends(figures.phi_interval, form),
+    ]

@@ -22,11 +22,11 @@ _ONE = np.uint32(1)
 
 
 @lean_kernel
-def count_reversals(scores, orders, sizes, tiny, both, found, sums, keys, tables):
+def count_reversals(scores, orders, sizes, tiny, both, counts, sums, keys, tables):
     """Add up how many pairs of each size of difference agree, are reversed or tied.
 
     scores [topic, run] are complete; orders [trial, topic] are permutations, whose first n topics
-    are one set and last n the other; sizes ascend, to half the topics at most. found [row, size,
+    are one set and last n the other; sizes ascend, to half the topics at most. counts [row, size,
     kind, bin] takes the trials of orders in equal parts, in order. A pair's bin is that of its
     difference in the first set; with `both`, it counts a second time with the sets exchanged.
     sums [4, run], keys [run] (int32) and tables [N_TABLES, N_KINDS + 1, SLOTS] (uint32) are for
@@ -52,7 +52,7 @@ def count_reversals(scores, orders, sizes, tiny, both, found, sums, keys, tables
             _count_pairs(sums[2], sums[3], tiny, keys, tables.reshape(N_TABLES, -1))
             if both:
                 _count_pairs(sums[3], sums[2], tiny, keys, tables.reshape(N_TABLES, -1))
-            _add(tables, found[b * len(found) // n_trials, s])
+            _add(tables, counts[b * len(counts) // n_trials, s])
 
 
 @part
@@ -83,10 +83,10 @@ def _count_pairs(first, second, tiny, keys, tables):
 
 
 @part
-def _add(tables, found):
+def _add(tables, counts):
     """Add the tables up, [kind, bin]; a tie is a tie, whatever the signs."""
     for table in range(N_TABLES):
         for place in range(N_BINS):
             for kind in range(N_KINDS):
-                found[kind, place] += tables[table, kind, place]
-            found[TIED, place] += tables[table, N_KINDS, place]
+                counts[kind, place] += tables[table, kind, place]
+            counts[TIED, place] += tables[table, N_KINDS, place]

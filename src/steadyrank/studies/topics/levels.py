@@ -16,6 +16,7 @@ import numpy as np
 
 from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.compute.random import block_stream, blocks_of
+from steadyrank.present.json import picked
 from steadyrank.stats.pairs.difference_bins import N_BINS, ROUNDED, WIDTH
 from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW
 from steadyrank.stats.planning.exponential_fit import fit_decays
@@ -80,6 +81,17 @@ class TopicLevel:
     """Pairs without a difference in one of the sets: counted, never reversed."""
     fit: LevelFit | None
 
+    @property
+    def curves(self) -> dict[str, np.ndarray]:
+        """All rates and counts by their names, each at every size."""
+        rates = "error_rate approximation predictive empirical empirical_error"
+        return picked(self, f"{rates} count reversed ties")
+
+    @property
+    def name(self) -> str:
+        """The differences of its pairs, in words."""
+        return f"{self.low:.2f}" + (f"–{self.high:.2f}" if self.high < math.inf else " and above")
+
 
 def count_splits(
     complete: np.ndarray,
@@ -106,33 +118,33 @@ def count_splits(
         stream = block_stream(seed, "topic splits", number)
         orders = stream.permuted(np.tile(np.arange(n_topics), (stop - first, 1)), axis=1)
         rows = stop - first if n_trials <= KEPT_TRIALS else 1
-        found = np.zeros((rows, len(possible), N_KINDS, N_BINS), np.int32)
+        counts = np.zeros((rows, len(possible), N_KINDS, N_BINS), np.int32)
         topic_kernels.count_reversals(
             scores,
             orders,
             possible,
             tiny,
             binning == "both",
-            found,
+            counts,
             np.empty((4, n_runs)),
             np.empty(n_runs, np.int32),
             np.empty((N_TABLES, N_KINDS + 1, SLOTS), np.uint32),
         )
-        return found
+        return counts
 
     with workers(jobs=jobs) as threads:
         blocks = blocks_of(n_trials, TRIALS_A_BLOCK)
-        found = np.concatenate(map_in_order(count, blocks, threads, progress=progress))
-    return np.pad(found, [(0, 0), (0, len(sizes) - len(possible)), (0, 0), (0, 0)])
+        splits = np.concatenate(map_in_order(count, blocks, threads, progress=progress))
+    return np.pad(splits, [(0, 0), (0, len(sizes) - len(possible)), (0, 0), (0, 0)])
 
 
 def topic_levels(
-    found: PairVariances, splits: np.ndarray, sizes: tuple[int, ...], further: tuple[int, ...]
+    moments: PairVariances, splits: np.ndarray, sizes: tuple[int, ...], further: tuple[int, ...]
 ) -> tuple[TopicLevel, ...]:
     """Theory and experiment for each of 21 bins of the difference."""
-    known = found.flag != TOO_FEW
+    known = moments.flag != TOO_FEW
     place = np.full(len(known), -1)
-    place[known] = np.minimum(N_BINS - 1, np.abs(found.difference[known]) / WIDTH + ROUNDED)
+    place[known] = np.minimum(N_BINS - 1, np.abs(moments.difference[known]) / WIDTH + ROUNDED)
     counts, swaps = splits.sum(axis=2), splits[:, :, REVERSED]
     total, wrong, ties = (part.sum(axis=0).T for part in (counts, swaps, splits[:, :, TIED]))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -146,7 +158,7 @@ def topic_levels(
         TopicLevel(
             low=level / round(1 / WIDTH),
             high=(level + 1) / round(1 / WIDTH) if level < N_BINS - 1 else math.inf,
-            **_theory(found, np.flatnonzero(place == level), sizes),
+            **_theory(moments, np.flatnonzero(place == level), sizes),
             empirical=rates[level],
             empirical_error=errors[level],
             count=total[level],
@@ -158,12 +170,12 @@ def topic_levels(
     )
 
 
-def _theory(found: PairVariances, members: np.ndarray, sizes: tuple[int, ...]) -> dict[str, Any]:
+def _theory(moments: PairVariances, members: np.ndarray, sizes: tuple[int, ...]) -> dict[str, Any]:
     """Means over the pairs of a level; NaN of none."""
     difference, variance, n = (
-        part[members, None] for part in (found.difference, found.variance, found.n)
+        part[members, None] for part in (moments.difference, moments.variance, moments.n)
     )
-    independent = (found.variance_a + found.variance_b)[members]
+    independent = (moments.variance_a + moments.variance_b)[members]
     at = np.array(sizes, np.float64)
     rates = {
         "error_rate": error_rate(difference, variance, at),
@@ -184,18 +196,17 @@ def _theory(found: PairVariances, members: np.ndarray, sizes: tuple[int, ...]) -
 def _fits(
     rates: np.ndarray, total: np.ndarray, sizes: tuple[int, ...], further: tuple[int, ...]
 ) -> list[LevelFit | None]:
-    """The curve of each level."""
-    found = fit_decays(sizes, rates, weights=total)
-    residuals, ahead = rates - found.at(sizes), found.at(further)
+    fits = fit_decays(sizes, rates, weights=total)
+    residuals, ahead = rates - fits.at(sizes), fits.at(further)
     return [
         LevelFit(
-            b1=float(found.b1[level]),
-            b2=float(found.b2[level]),
+            b1=float(fits.b1[level]),
+            b2=float(fits.b2[level]),
             method=str(method),
             residuals=residuals[level],
             rate=ahead[level],
         )
         if method
         else None
-        for level, method in enumerate(found.method)
+        for level, method in enumerate(fits.method)
     ]

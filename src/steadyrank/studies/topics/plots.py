@@ -14,8 +14,17 @@ import numpy as np
 
 from steadyrank.errors import InputError
 from steadyrank.present.figures import Plot
-from steadyrank.present.plot_style import COLOURS, MARKERS, QUIET, fixed, label, legend, look
-from steadyrank.present.svg import tell
+from steadyrank.present.plot_style import (
+    COLOURS,
+    MARKERS,
+    QUIET,
+    dots,
+    error_bars,
+    fixed,
+    label,
+    legend,
+    look,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,27 +56,15 @@ def _draw_level(
     sizes = np.array(result.sizes)
     error = np.nan_to_num(level.empirical_error)
     below = np.minimum(error, np.nan_to_num(level.empirical))
-    bars = ax.errorbar(
-        sizes,
-        level.empirical,
-        yerr=np.stack([below, error]),
-        linestyle="none",
-        marker=marker,
-        markersize=4,
-        elinewidth=1.0,
-        capsize=2,
-        **style,
-    )
-    tell(
-        bars,
-        [
-            f"difference {_name(level)}, {size} topics: {swapped:,} of {count:,} reversed, "
-            f"rate {rate:.4f} ± {off:.4f}"
-            for size, swapped, count, rate, off in zip(
-                sizes, level.reversed, level.count, level.empirical, error, strict=True
-            )
-        ],
-    )
+    columns = sizes, level.reversed, level.count, level.empirical, error
+    texts = [
+        f"difference {level.name}, {size} topics: {swapped:,} of {count:,} reversed, "
+        f"rate {rate:.4f} ± {off:.4f}"
+        for size, swapped, count, rate, off in zip(*columns, strict=True)
+    ]
+    spread = np.stack([below, error])
+    markers = {"linestyle": "none", "marker": marker, "capsize": 2, **style}
+    error_bars(ax, sizes, level.empirical, texts, yerr=spread, **markers)
     if level.fit is not None:
         span = np.linspace(sizes[0], max(sizes[-1], result.n_complete), 200)
         ax.plot(span, level.fit.b1 * np.exp(-level.fit.b2 * span), linewidth=1.2, **style)
@@ -82,7 +79,7 @@ def _finish(
     from matplotlib.lines import Line2D
 
     handles: list[Any] = [
-        Line2D([], [], markersize=4, label=_name(level), **look(place))
+        Line2D([], [], markersize=4, label=level.name, **look(place))
         for place, level in enumerate(chosen)
     ]
     handles += [Line2D([], [], color=QUIET, linestyle=style, label=name) for name, style in kinds]
@@ -99,17 +96,13 @@ def draw_theory(result: TopicsResult, ax: Axes, *, levels: Sequence[float] | Non
     sizes = np.array(result.sizes)
     for place, level in enumerate(chosen):
         style = look(place)
-        (line,) = ax.plot(sizes, level.error_rate, markersize=4, linewidth=1.2, **style)
-        tell(
-            line,
-            [
-                f"difference {_name(level)}, {size} topics: eq. 8 {exact:.4f}, eq. 13 {near:.4f}, "
-                f"predictive {ahead:.4f}"
-                for size, exact, near, ahead in zip(
-                    sizes, level.error_rate, level.approximation, level.predictive, strict=True
-                )
-            ],
-        )
+        columns = sizes, level.error_rate, level.approximation, level.predictive
+        texts = [
+            f"difference {level.name}, {size} topics: eq. 8 {exact:.4f}, eq. 13 {near:.4f}, "
+            f"predictive {ahead:.4f}"
+            for size, exact, near, ahead in zip(*columns, strict=True)
+        ]
+        dots(ax, sizes, level.error_rate, texts, linestyle="-", linewidth=1.2, **style)
         for rates, line_style in ((level.approximation, "--"), (level.predictive, ":")):
             ax.plot(sizes, rates, linewidth=1.0, linestyle=line_style, color=style["color"])
     _finish(result, ax, chosen, (("eq. 8", "-"), ("eq. 13", "--"), ("predictive", ":")))
@@ -122,15 +115,13 @@ def draw_variances(result: TopicsResult, ax: Axes) -> None:
     kinds = (("variance", "same topics (paired)"), ("variance_independent", "eq. 3: independent"))
     for k, (key, words) in enumerate(kinds):
         values = [getattr(level, key) for level in levels]
-        (line,) = ax.plot(place, values, linewidth=1.0, markersize=5, label=words, **look(k))
-        tell(
-            line,
-            [
-                f"difference {_name(level)}, {level.pairs:,} pairs: {words} {value:.3g}"
-                for level, value in zip(levels, values, strict=True)
-            ],
-        )
-    ax.set_xticks(place, labels=[_name(level) for level in levels], rotation=90)
+        texts = [
+            f"difference {level.name}, {level.pairs:,} pairs: {words} {value:.3g}"
+            for level, value in zip(levels, values, strict=True)
+        ]
+        style = {"linestyle": "-", "linewidth": 1.0, "markersize": 5, "label": words, **look(k)}
+        dots(ax, place, values, texts, **style)
+    ax.set_xticks(place, labels=[level.name for level in levels], rotation=90)
     ax.set_ylim(bottom=0)
     label(ax, x=f"difference of mean {result.measure} on {result.n_topics} topics")
     label(ax, y="variance of the difference")
@@ -146,23 +137,13 @@ def draw_pairs(result: TopicsResult, ax: Axes) -> None:
     for k, (key, words) in enumerate(
         (("predictive", "predictive"), ("error_rate", "eq. 8, difference taken as true"))
     ):
-        (dots,) = ax.plot(
-            size,
-            [row[key] for row in rows],
-            linestyle="none",
-            markersize=3.5,
-            alpha=0.7,
-            label=words,
-            **look(k),
-        )
-        tell(
-            dots,
-            [
-                f"{row['a']} – {row['b']}: difference {row['difference']:+.4f}, reversed with "
-                f"probability {row[key]:.3f}; topics needed: {needed_words(row)}"
-                for row in rows
-            ],
-        )
+        texts = [
+            f"{row['a']} – {row['b']}: difference {row['difference']:+.4f}, reversed with "
+            f"probability {row[key]:.3f}; topics needed: {needed_words(row)}"
+            for row in rows
+        ]
+        style = {"markersize": 3.5, "alpha": 0.7, "label": words, **look(k)}
+        dots(ax, size, [row[key] for row in rows], texts, **style)
     ax.axhline(
         result.target, color=QUIET, linewidth=1.0, linestyle="--", label=f"target {result.target:g}"
     )
@@ -185,12 +166,6 @@ def _level_of(result: TopicsResult, difference: float) -> TopicLevel:
         if level.low <= difference + 1e-9 < level.high:
             return level
     raise InputError(f"a level is named by a difference from 0 on, got {difference!r}")
-
-
-def _name(level: TopicLevel) -> str:
-    if np.isinf(level.high):
-        return f"{level.low:.2f} and above"
-    return f"{level.low:.2f}–{level.high:.2f}"
 
 
 PLOTS = {
@@ -231,4 +206,3 @@ PLOTS = {
         ),
     }
 }
-"""Class of a result to its kinds of plot, the default first."""

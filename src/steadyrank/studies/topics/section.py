@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
-from steadyrank.present.cells import name, number, percent, table, whole
+from steadyrank.present.cells import name, number, percent, table, titled, whole
 from steadyrank.present.table import Table
 from steadyrank.studies.part import MOST_DOTS, Body, Cost, Drawing, Findings, Job, Part, Shape
 from steadyrank.studies.topics.study import TopicsResult, default_sizes, topics
-from steadyrank.studies.topics.tables import REVERSED, answer_sentences, needed_caption, needed_cell
+from steadyrank.studies.topics.tables import (
+    REVERSED,
+    answer_sentences,
+    last_split,
+    needed_caption,
+    needed_cell,
+    neighbours,
+)
 from steadyrank.words import counted
 
 
@@ -38,7 +44,6 @@ def _run(job: Job) -> TopicsResult:
 
 
 def _body(result: TopicsResult, findings: Findings) -> Body:
-    """What a second experiment may do to neighbours in the table."""
     reversals = "Reversals against the number of topics, by the size of the difference."
     every_pair = "Every pair: its difference, and how likely other topics reverse it."
     variances = "Variance of differences, paired and as if runs had topics of their own."
@@ -54,33 +59,19 @@ def _body(result: TopicsResult, findings: Findings) -> Body:
 
 
 def _neighbours_table(result: TopicsResult) -> Table:
-    rows = []
-    for place, (a, b) in enumerate(itertools.pairwise(result.order), start=1):
-        (row,) = result.rows([result.pair(a, b)])
-        lead = row["difference"] if row["a"] == result.runs[a] else -row["difference"]
-        rows.append(
-            [
-                whole(place),
-                name(result.runs[a]),
-                name(result.runs[b]),
-                number(lead),
-                percent(row["predictive"]),
-                percent(row["expected_reversal"]),
-                percent(row["predictive_limit"]),
-                percent(row["error_rate"]),
-                needed_cell(row),
-            ]
-        )
-    header = [
-        "",
-        "run",
-        "next",
-        "lead",
-        "reversed",
-        "as picked",
-        "by endless topics",
-        "error rate",
-        "topics needed",
+    rows = [
+        {
+            "": whole(place),
+            "run": name(result.runs[a]),
+            "next": name(result.runs[b]),
+            "lead": number(lead),
+            "reversed": percent(row["predictive"]),
+            "as picked": percent(row["expected_reversal"]),
+            "by endless topics": percent(row["predictive_limit"]),
+            "error rate": percent(row["error_rate"]),
+            "topics needed": needed_cell(row),
+        }
+        for place, (a, b, lead, row) in enumerate(neighbours(result), start=1)
     ]
     caption = (
         f"{result.caption()} {REVERSED} As picked: the same, allowing for the two having been "
@@ -90,12 +81,11 @@ def _neighbours_table(result: TopicsResult) -> Table:
         "contradict each other if the observed difference were the true one. "
         f"{needed_caption(result)}"
     )
-    return table("topic-neighbours", caption, header, rows)
+    return table("topic-neighbours", caption, *titled(rows))
 
 
 def _levels_table(result: TopicsResult) -> Table:
-    measured = [s for s in range(len(result.sizes)) if any(v.count[s] for v in result.levels)]
-    last = measured[-1] if measured else len(result.sizes) - 1
+    last = last_split(result)
     size = result.sizes[last]
     rows = [
         [

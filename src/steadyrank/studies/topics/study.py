@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -21,9 +20,10 @@ from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import Scores, position
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.data.scores import Scores, measure_of, position
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.notebook import shown_by
+from steadyrank.present.json import picked
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.planning.demands import check_comparisons, check_number
 from steadyrank.stats.planning.design import check_rates
@@ -45,14 +45,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_MOMENTS = ("difference", "variance_a", "variance_b", "covariance", "variance")
+_MOMENTS = "difference variance_a variance_b covariance variance"
 _RATES = (
-    "error_rate",
-    "error_rate_independent",
-    "approximation",
-    "predictive",
-    "predictive_limit",
-    "expected_reversal",
+    "error_rate error_rate_independent approximation predictive predictive_limit expected_reversal"
 )
 
 
@@ -136,11 +131,11 @@ class TopicsResult:
         first, second = min(one, other), max(one, other)
         if first != second and self.baseline is None:
             return first * (2 * len(self.runs) - first - 1) // 2 + second - first - 1
-        found = np.flatnonzero((np.sort(self.pairs, axis=1) == (first, second)).all(axis=1))
-        if not len(found):
+        places = np.flatnonzero((np.sort(self.pairs, axis=1) == (first, second)).all(axis=1))
+        if not len(places):
             names = f"{self.runs[one]!r} and {self.runs[other]!r}"
             raise InputError(f"{names} are no pair of this result")
-        return int(found[0])
+        return int(places[0])
 
     def caption(self) -> str:
         """What a table of this result must say."""
@@ -155,46 +150,34 @@ class TopicsResult:
 
     def rows(self, which: Sequence[int] | slice = slice(None)) -> list[dict[str, Any]]:
         """One dictionary a pair, with the keys that the JSON output has."""
-        found, (first, second) = self.variances, self.pairs[which].T
+        first, second = self.pairs[which].T
         # Without an upper end the number at the observed difference estimates nothing.
         known = np.where(np.isfinite(self.needed.high), self.needed.topics, np.nan)
         needed, low, high = (
-            [_whole(size) for size in sizes[which].tolist()]
+            [int(size) if math.isfinite(size) else None for size in sizes[which].tolist()]
             for sizes in (known, self.needed.low, self.needed.high)
         )
         columns = {
             "a": [self.runs[run] for run in first],
             "b": [self.runs[run] for run in second],
-            "n": found.n[which].tolist(),
+            "n": self.variances.n[which].tolist(),
             "mean_a": self.mean[first].tolist(),
             "mean_b": self.mean[second].tolist(),
-            **{key: getattr(found, key)[which].tolist() for key in _MOMENTS},
-            **{key: getattr(self, key)[which].tolist() for key in _RATES},
+            **{key: x[which].tolist() for key, x in picked(self.variances, _MOMENTS).items()},
+            **{key: rate[which].tolist() for key, rate in picked(self, _RATES).items()},
             "topics_needed": needed,
             "topics_needed_interval": list(zip(low, high, strict=True)),
-            "flag": found.flag[which].tolist(),
+            "flag": self.variances.flag[which].tolist(),
         }
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def curves(self) -> list[dict[str, Any]]:
         """One dictionary for each level and size: the curves that the plot shows."""
-        keys = (
-            "error_rate",
-            "approximation",
-            "predictive",
-            "empirical",
-            "empirical_error",
-            "count",
-            "reversed",
-            "ties",
-        )
         return [
             {
-                "low": level.low,
-                "high": level.high,
-                "pairs": level.pairs,
+                **picked(level, "low high pairs"),
                 "size": size,
-                **{key: getattr(level, key)[s].item() for key in keys},
+                **{key: curve[s].item() for key, curve in level.curves.items()},
                 "fitted": level.fit.b1 * math.exp(-level.fit.b2 * size) if level.fit else math.nan,
             }
             for level in self.levels
@@ -205,8 +188,7 @@ class TopicsResult:
         """One row a pair, or one row for each level and size."""
         import pandas as pd
 
-        if kind not in ("pairs", "levels"):
-            raise unknown_name("kind of frame", kind, ("pairs", "levels"))
+        check_choice("kind of frame", kind, ("pairs", "levels"))
         if kind == "levels":
             return pd.DataFrame(self.curves())
         frame = pd.DataFrame(self.rows())
@@ -301,7 +283,7 @@ def topics(
     n = complete.shape[1] if complete.shape[1] > 1 else matrix.shape[1]
     chosen = default_sizes(n) if sizes is None else _check_sizes(sizes)
     further = tuple(sorted({n, 2 * n} | {size for size in chosen if 2 * size > n}))
-    found = count_splits(
+    splits = count_splits(
         complete,
         chosen,
         n_trials=n_trials,
@@ -310,9 +292,14 @@ def topics(
         progress=progress,
         seed=seed,
     )
-    pairs, shown = _shown_pairs(scores, baseline, matrix, everyone)
-    size = np.where(shown.n > 0, shown.n, np.nan)
-    independent = shown.variance_a + shown.variance_b
+    pairs, moments = all_pairs(len(matrix)), everyone
+    if baseline is not None:
+        base = position(baseline, scores.runs, "run")
+        pairs = np.array([(run, base) for run in range(len(matrix)) if run != base])
+        moments = pair_variances(matrix, pairs)
+    difference, variance = moments.difference, moments.variance
+    independent = moments.variance_a + moments.variance_b
+    size = np.where(moments.n > 0, moments.n, np.nan)
     n_comparisons = len(pairs) if comparisons is None else check_comparisons(comparisons)
     return TopicsResult(
         measure=name,
@@ -329,16 +316,16 @@ def topics(
         baseline=baseline,
         seed=seed,
         pairs=pairs,
-        variances=shown,
-        error_rate=error_rate(shown.difference, shown.variance, size),
-        error_rate_independent=error_rate(shown.difference, independent, size),
-        approximation=approximate_error_rate(shown.difference, shown.variance, size),
-        predictive=predictive_rate(shown.difference, shown.variance, size),
-        predictive_limit=predictive_rate(shown.difference, shown.variance, size, math.inf),
-        expected_reversal=_expected_reversal(matrix, pairs, shown.difference),
+        variances=moments,
+        error_rate=error_rate(difference, variance, size),
+        error_rate_independent=error_rate(difference, independent, size),
+        approximation=approximate_error_rate(difference, variance, size),
+        predictive=predictive_rate(difference, variance, size),
+        predictive_limit=predictive_rate(difference, variance, size, math.inf),
+        expected_reversal=_expected_reversal(matrix, pairs, difference),
         needed=needed_topics(
-            shown.difference,
-            shown.variance,
+            difference,
+            variance,
             size,
             alpha=alpha / n_comparisons,
             beta=beta,
@@ -346,7 +333,7 @@ def topics(
         ),
         sizes=chosen,
         further_sizes=further,
-        levels=topic_levels(everyone, found, chosen, further),
+        levels=topic_levels(everyone, splits, chosen, further),
     )
 
 
@@ -370,34 +357,18 @@ def default_sizes(n_topics: int) -> tuple[int, ...]:
     return tuple(range(step, half + 1, step))
 
 
-def _shown_pairs(
-    scores: Scores, baseline: str | None, matrix: np.ndarray, everyone: PairVariances
-) -> tuple[np.ndarray, PairVariances]:
-    """All pairs, or every other run (first) with the baseline (second)."""
-    if baseline is None:
-        return all_pairs(len(matrix)), everyone
-    base = position(baseline, scores.runs, "run")
-    pairs = np.array([(run, base) for run in range(len(matrix)) if run != base])
-    return pairs, pair_variances(matrix, pairs)
-
-
 def _check(scores: Scores, measure: Any, n_trials: Any, baseline: str | None, binning: Any) -> str:
     """Validate what comes without numbers; return the measure's name."""
     if not isinstance(n_trials, (int, np.integer)) or n_trials < 1:
         raise InputError(f"trials must be a whole number from 1 on, got {n_trials!r}")
-    if binning not in get_args(Binning):
-        raise unknown_name("binning", str(binning), get_args(Binning))
+    check_choice("binning", binning, get_args(Binning))
     if len(scores.runs) < 2:
         raise InputError("topics compares runs: give at least two")
     if len(scores.topics) < 2:
         raise InputError("one topic has no spread to learn from: give scores on at least two")
     if baseline is not None:
         position(baseline, scores.runs, "run")
-    if measure is None:
-        scores.matrix()
-        return scores.measures[0]
-    position(str(measure), scores.measures, "measure")
-    return str(measure)
+    return measure_of(scores, measure)
 
 
 def _check_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
@@ -413,9 +384,8 @@ def _check_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
 def _warn_of_dropped(n_topics: int, n_complete: int) -> None:
     if n_complete < 2:
         have = by_number(n_complete, "has", "have")
-        message = (
-            f"{n_complete} of {n_topics} topics {have} scores of every run: there are no splits"
-        )
+        whole = f"{n_complete} of {n_topics} topics"
+        message = f"{whole} {have} scores of every run: there are no splits"
     elif n_complete < n_topics:
         dropped = n_topics - n_complete
         lack, them = by_number(dropped, "lacks", "lack"), by_number(dropped, "it", "them")
@@ -424,8 +394,4 @@ def _warn_of_dropped(n_topics: int, n_complete: int) -> None:
         )
     else:
         return
-    warnings.warn(message, SteadyrankWarning, stacklevel=3)
-
-
-def _whole(size: float) -> int | None:
-    return int(size) if math.isfinite(size) else None
+    warn(message)

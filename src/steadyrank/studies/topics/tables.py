@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from steadyrank.present.cells import name, number
-from steadyrank.present.json import to_json
+from steadyrank.present.cells import name, number, titled
+from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Cell, Table, with_words
 from steadyrank.studies.topics.levels import TopicLevel
 from steadyrank.studies.topics.sentences import needed_figure
@@ -42,18 +42,9 @@ def topics_json(result: TopicsResult) -> dict[str, Any]:
         "n_topics": result.n_topics,
         "pairs": result.rows(),
         "levels": [_level_json(result, level) for level in result.levels],
-        "measure": result.measure,
-        "n_complete": result.n_complete,
-        "n_dropped": result.n_dropped,
+        **picked(result, "measure n_complete n_dropped"),
         "trials": result.n_trials,
-        "binning": result.binning,
-        "target": result.target,
-        "alpha": result.alpha,
-        "beta": result.beta,
-        "comparisons": result.comparisons,
-        "baseline": result.baseline,
-        "seed": result.seed,
-        "leaders": result.leaders,
+        **picked(result, "binning target alpha beta comparisons baseline seed leaders"),
         "answer": answer_sentences(result),
         "runs": [
             {"run": run, "mean": mean}
@@ -63,28 +54,12 @@ def topics_json(result: TopicsResult) -> dict[str, Any]:
 
 
 def _level_json(result: TopicsResult, level: TopicLevel) -> dict[str, Any]:
-    keys = ("low", "high", "pairs", "variance", "variance_independent")
-    curves = (
-        "error_rate",
-        "approximation",
-        "predictive",
-        "empirical",
-        "empirical_error",
-        "count",
-        "reversed",
-        "ties",
-    )
-    fit = level.fit
+    keys, fit = ("b1", "b2", "method", "residuals"), level.fit
     return {
-        **{key: getattr(level, key) for key in keys},
+        **picked(level, "low high pairs variance variance_independent"),
         "sizes": result.sizes,
-        **{key: getattr(level, key) for key in curves},
-        "fit": {
-            "b1": fit.b1 if fit else None,
-            "b2": fit.b2 if fit else None,
-            "method": fit.method if fit else None,
-            "residuals": fit.residuals if fit else None,
-        },
+        **level.curves,
+        "fit": {key: getattr(fit, key, None) for key in keys},
         "extrapolation": {"sizes": result.further_sizes, "rate": fit.rate if fit else None},
     }
 
@@ -147,9 +122,7 @@ def _tables(result: TopicsResult, digits: int) -> list[Table]:
 def _leaderboard(result: TopicsResult, digits: int) -> Table:
     """Runs by mean, each with what other topics may do to its lead over the next."""
     order, rows = result.order, []
-    for run, following in itertools.pairwise(order):
-        (row,) = result.rows([result.pair(run, following)])
-        lead = row["difference"] if row["a"] == result.runs[run] else -row["difference"]
+    for run, _, lead, row in neighbours(result):
         mean = number(result.mean[run], f".{digits}f")
         rows.append([name(result.runs[run]), mean, number(lead, f".{digits}f"), *_outlook(row)])
     last = number(result.mean[order[-1]], f".{digits}f")
@@ -159,8 +132,15 @@ def _leaderboard(result: TopicsResult, digits: int) -> Table:
     return Table(header=header, rows=rows, best=frozenset({(0, 1)}), caption=caption)
 
 
+def neighbours(result: TopicsResult) -> Iterator[tuple[int, int, float, dict[str, Any]]]:
+    """Each run and the next below it, by their positions, the first one's lead, and their row."""
+    for run, following in itertools.pairwise(result.order):
+        (row,) = result.rows([result.pair(run, following)])
+        lead = row["difference"] if row["a"] == result.runs[run] else -row["difference"]
+        yield run, following, lead, row
+
+
 def _baseline_table(result: TopicsResult, digits: int) -> Table:
-    """Every run against the baseline."""
     by_run = {row["a"]: row for row in result.rows()}
     rows = []
     for place in result.order:
@@ -175,8 +155,8 @@ def _baseline_table(result: TopicsResult, digits: int) -> Table:
 
 
 def _pairs_table(result: TopicsResult, digits: int) -> Table:
-    shown = sorted(result.rows(), key=lambda row: -np.nan_to_num(row["predictive"], nan=2.0))
-    rows = [[name(row["a"]), name(row["b"]), *_figures(row, digits)] for row in shown]
+    pairs = sorted(result.rows(), key=lambda row: -np.nan_to_num(row["predictive"], nan=2.0))
+    rows = [[name(row["a"]), name(row["b"]), *_figures(row, digits)] for row in pairs]
     header = ["a", "b", *_pair_header("a − b")]
     return Table(header=header, rows=rows, n_names=2, caption=THEORY)
 
@@ -212,35 +192,22 @@ def needed_cell(row: Mapping[str, Any]) -> Cell:
 
 def _levels_table(result: TopicsResult) -> Table:
     """Levels with a pair or a reversal: variances, the rates of the largest splits, and the fit."""
-    measured = [s for s in range(len(result.sizes)) if any(v.count[s] for v in result.levels)]
-    last = measured[-1] if measured else len(result.sizes) - 1
-    rows = [
-        [
-            name(_span(level)),
-            number(level.pairs, "d"),
-            number(1e4 * level.variance, ".2f"),
-            number(1e4 * level.variance_independent, ".2f"),
-            _rate(level.error_rate[last]),
-            _rate(level.predictive[last]),
-            _with_error(level.empirical[last], level.empirical_error[last]),
-            *_fit_figures(level),
-        ]
+    last = last_split(result)
+    size = result.sizes[last]
+    header, rows = titled(
+        {
+            "difference": name(level.name),
+            "pairs": number(level.pairs, "d"),
+            "variance": number(1e4 * level.variance, ".2f"),
+            "independent": number(1e4 * level.variance_independent, ".2f"),
+            f"error rate at {size}": _rate(level.error_rate[last]),
+            f"reversed at {size}": _rate(level.predictive[last]),
+            f"empirical at {size}": _with_error(level.empirical[last], level.empirical_error[last]),
+            **_fit_figures(level, result.further_sizes[:2]),
+        }
         for level in result.levels
         if level.pairs or level.reversed.any()
-    ]
-    size = result.sizes[last]
-    header = [
-        "difference",
-        "pairs",
-        "variance",
-        "independent",
-        f"error rate at {size}",
-        f"reversed at {size}",
-        f"empirical at {size}",
-        "b1",
-        "b2",
-        *(f"fit at {further}" for further in result.further_sizes[:2]),
-    ]
+    )
     caption = (
         "By the absolute difference of two means. Variances are of a mean difference over all "
         "topics, ×1e-4, mean over the pairs, paired and as if independent. Error rate and "
@@ -251,17 +218,19 @@ def _levels_table(result: TopicsResult) -> Table:
     return Table(header=header, rows=rows, caption=caption)
 
 
-def _fit_figures(level: TopicLevel) -> list[Cell]:
-    fit = level.fit
+def last_split(result: TopicsResult) -> int:
+    """The place of the largest size that has splits; of the largest where none has."""
+    places = range(len(result.sizes))
+    measured = [s for s in places if any(level.count[s] for level in result.levels)]
+    return measured[-1] if measured else places[-1]
+
+
+def _fit_figures(level: TopicLevel, further: Sequence[int]) -> dict[str, Cell]:
+    titles, fit = ["b1", "b2", *(f"fit at {size}" for size in further)], level.fit
     if fit is None:
-        return [Cell(MISSING)] * 4
-    return [number(fit.b1, ".3f"), number(fit.b2), *map(_rate, fit.rate[:2].tolist())]
-
-
-def _span(level: TopicLevel) -> str:
-    if math.isinf(level.high):
-        return f"{level.low:.2f} and above"
-    return f"{level.low:.2f}–{level.high:.2f}"
+        return dict.fromkeys(titles, Cell(MISSING))
+    cells = [number(fit.b1, ".3f"), number(fit.b2), *map(_rate, fit.rate[:2].tolist())]
+    return dict(zip(titles, cells, strict=True))
 
 
 def _with_error(rate: float, error: float) -> Cell:
