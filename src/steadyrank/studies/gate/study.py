@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.read.topic_info import cluster_codes, topic_column, topic_weights
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
 from steadyrank.stats.pairs.clustered import MeanDifference, mean_difference
@@ -137,8 +137,7 @@ def gate(
     """
     if not 0.0 < alpha < 0.5:
         raise InputError(f"alpha must lie between 0 and 0.5, got {alpha}")
-    if unjudged not in ("bounded", "not-relevant"):
-        raise unknown_name("way to treat unjudged documents", unjudged, ["bounded", "not-relevant"])
+    check_choice("way to treat unjudged documents", unjudged, get_args(Unjudged))
     margins = _margins(measures, margin)
     pair = read_pair(
         baseline,

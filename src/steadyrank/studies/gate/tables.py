@@ -6,7 +6,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from steadyrank.present.cells import interval, name, number, whole
-from steadyrank.present.json import to_json
+from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Table, exact_table, render, with_words
 from steadyrank.studies.gate.result import GateResult, GateRow, Unsure, row_json
 from steadyrank.studies.gate.sentences import drift_sentences, verdict_sentence
@@ -19,15 +19,10 @@ SIGNS = {"pass": "✅", "fail": "❌", "cannot tell": "❔", "holes": "🕳️"}
 def gate_json(result: GateResult) -> dict[str, Any]:
     """The promised keys, and what else there is."""
     return {
-        "verdict": result.verdict,
-        "alpha": result.alpha,
+        **picked(result, "verdict alpha"),
         "sentence": verdict_sentence(result),
-        "baseline": result.baseline,
-        "candidate": result.candidate,
-        "n_topics": result.n_topics,
-        "n_clusters": result.n_clusters,
+        **picked(result, "baseline candidate n_topics n_clusters unjudged"),
         "weighted": result.is_weighted,
-        "unjudged": result.unjudged,
         "measures": [row_json(row) for row in result.measures],
         "by": result.by,
         "segments": [row_json(row) for row in result.segments],

@@ -99,8 +99,8 @@ def plan_notes(result: PlanResult, digits: int = 4) -> list[str]:
     if any(plan.design_effect is not None for plan in result.plans):
         notes.append(
             "Topics and power are for independent topics. The design effect is by how much the "
-            "pilot's clusters raise the variance of a mean (of differences, in a paired design): so "
-            "many times the topics are needed if they come in such clusters."
+            "pilot's clusters raise the variance of a mean (of differences, in a paired design): "
+            "so many times the topics are needed if they come in such clusters."
         )
     if demands.paired and result.plans[0].difference_variance == 2.0 * result.plans[0].variance:
         notes.append(
