@@ -141,7 +141,6 @@ def mean_difference(
     if n_clusters < 2:
         return _too_few(d, w, n_clusters)
     mean = float((w * d).sum() / w.sum())
-    w = w / w.sum()
     fit = _robust(d - mean, w, group, mean=mean, largest=float(np.abs(d).max()))
     if clusters is not None:
         return fit
@@ -184,9 +183,10 @@ def _too_few(d: np.ndarray, w: np.ndarray, n_clusters: int) -> MeanDifference:
 
 
 def _robust(
-    e: np.ndarray, w: np.ndarray, group: np.ndarray, *, mean: float, largest: float
+    e: np.ndarray, weights: np.ndarray, group: np.ndarray, *, mean: float, largest: float
 ) -> MeanDifference:
-    """CR1 or CR2 of residuals `e` with weights `w` that add up to 1."""
+    """CR1 or CR2 of weighted residuals `e`."""
+    w = weights / weights.sum()
     n_clusters = int(group.max()) + 1
     sums = np.bincount(group, w * e)
     scores, df = _bell_mccaffrey(e, w, group)
@@ -205,7 +205,7 @@ def _robust(
         df=df,
         n_topics=len(e),
         n_clusters=n_clusters,
-        effective_topics=_effective(w),
+        effective_topics=_effective(weights),
         design_effect=math.nan if is_constant else variance / independent,
         skewness=0.0 if is_constant else _skewness(sums),
         method=method,
