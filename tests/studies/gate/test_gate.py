@@ -345,3 +345,28 @@ def test_a_history_of_other_topics_or_with_broken_lines_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(sr.InputError, match="this is a file: name a folder"):
         sr.gate(*pair(spread(40)), history=tmp_path / "file", **COMMON)
+
+
+@pytest.mark.slow
+def test_families_of_measures_and_segments_keep_their_level():
+    """Equal candidates on three measures and four segments fail at alpha, and segments that are
+    worse by the margin are called passed at alpha; a false alarm once in 10,000 times.
+    """
+    n_trials, topics = 300, [f"t{i}" for i in range(80)]
+    rng = np.random.default_rng(12)
+    measures = {"AP": 0.0, "RR": 0.0, "P@5": 0.0}
+    failed, passed = 0, 0
+    for _ in range(n_trials):
+        own = rng.normal(0, 0.1, (3, 80)) + rng.normal(0, 0.1, 80)
+        sides = [
+            sr.Scores(
+                measures=[*measures], runs=[name], topics=topics, values=(0.5 + add * own)[:, None]
+            ).with_topic_info(kind=np.arange(80) % 4)
+            for name, add in (("old", 0), ("new", 1))
+        ]
+        result = sr.gate(*sides, measures=measures, by="kind")
+        failed += result.verdict == "fail"
+        passed += any(row.verdict == "pass" for row in result.segments)
+    law = stats.binom(n_trials, 0.05)
+    assert law.sf(failed - 1) > 1e-4
+    assert law.sf(passed - 1) > 1e-4
