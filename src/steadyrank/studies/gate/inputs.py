@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from steadyrank.data.interop.frames import read_parquet
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.read.score_files import file_hashes, read_scores
-from steadyrank.data.read.sources import PathLike, is_parquet
+from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
 from steadyrank.data.read.topic_info import describe_topics
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
@@ -111,9 +112,9 @@ def _holds_scores(path: Path) -> bool:
     """Whether a file has a score per measure, run and topic, and not a ranking."""
     if not path.is_file():
         return False
-    if is_parquet(path):
-        from steadyrank.data.interop.frames import read_parquet
-
+    with open_bytes(path) as stream:
+        kind = kind_of(stream)
+    if kind == "parquet":
         return "measure" in read_parquet(path).column_names
     return path.name.removesuffix(".gz").endswith(".csv")
 
