@@ -31,6 +31,7 @@ TUTORIALS = {
     "pools": "pools.md",
     "judges": "judges.md",
     "stability": "stability.md",
+    "gate": "gate.md",
     "grid": "grid.md",
     "shard": "grid.md#selective-search",
     "report": "report.md",
@@ -47,8 +48,9 @@ HEAD = """\
 there. Study commands take `QRELS RUN...` (files, globs, folders) or `--scores FILE`;
 [files](reading.md) has the forms, and [JSON keys](json.md) what `--format json` gives.
 
-Exit codes: 0 done; 2 bad input or usage; 1 the machine failed us; 130 interrupted. Whatever goes
-wrong is told in one line on stderr, and no half-written file is left behind.
+Exit codes: 0 done; 2 bad input or usage; 1 the machine failed us; 130 interrupted; `gate` has 3 for
+a candidate that fails and 4 where it cannot tell. Whatever goes wrong is told in one line on
+stderr, and no half-written file is left behind.
 """
 
 HELP = ("--help", "Show this message and exit.")

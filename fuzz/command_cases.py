@@ -46,6 +46,8 @@ NAMES = {
     "instance_factors": ("level", "team,level"),
     "team_from": ("^(.)", "(run)", "run"),
     "system_from": ("(.)$", "(a|b)*"),
+    "cluster_from": ("^(.)", "([0-9])$", "x"),
+    "by": ("cluster", "nothing"),
     "measures": ("AP", "P@5", "nDCG@10", "RR", "map", "AP(rel=2)", "Twist", "AP={wide}"),
     "measure": ("AP", "P@5", "RBP"),
     "sizes": ("1,2", "1", "1,2,…"),
@@ -96,6 +98,7 @@ ALWAYS = {
     "plan": "--minimum-difference 0.1",
     "components": "--factors team",
     "report": "--samples 2",
+    "gate": "--margin 1",
 }
 ONCE = ("doctor", "demo", "reproduce", "report")
 """Commands that take seconds on good input, so that cases mostly break them."""
@@ -219,6 +222,10 @@ def _sources(command: str, rng: np.random.Generator, files: dict[str, str]) -> l
         ]
     if command == "datasets":
         return [f"--collection=c{k}={files['qrels']},{files['runs']}" for k in range(2)]
+    if command == "gate":
+        pair = sorted(str(path) for path in Path(files["runs"]).iterdir())[:2]
+        strange = pick("odd", "cut", "run_parquet", "scores_parquet", "empty", "wide", "nowhere")
+        return [files["qrels"], pair[0], pair[1] if odd < 0.8 else strange]
     if command == "plan" and odd < 0.4:
         return ["--variance", "0.1", "--minimum-difference", "0.1", "--systems", "3"]
     if command in WITH_SCORES.split() and odd < 0.6:
@@ -247,7 +254,7 @@ def _value(
     option: click.Option, rng: np.random.Generator, files: dict[str, str], place: Path
 ) -> str:
     known: Sequence[str] = [text.format(**files) for text in NAMES.get(str(option.name), ())]
-    if option.name in ("output", "plot", "out", "store", "cache"):
+    if option.name in ("output", "plot", "out", "store", "cache", "summary", "junit", "history"):
         suffixes = [".csv", ".json", ".svg", ".png", "", ".parquet", ".html", ".xyz"]
         targets = [str(place / f"out{suffix}") for suffix in suffixes]
         targets += [files["nowhere"], files["folder"], files["text"] + "/x"]
@@ -271,7 +278,7 @@ def _value(
 def check_answer(code: int, err: str) -> None:
     """Refuse what no command may tell: a traceback, several errors, none where it failed."""
     lines = [line for line in err.split("\n") if line]
-    assert code in (0, 1, 2), f"exit code {code}"
+    assert code in (0, 1, 2, 3, 4), f"exit code {code}"
     assert all(line.startswith("steadyrank: ") for line in lines), err
     errors = [line for line in lines if not line.startswith(QUIET_WORDS)]
     assert "\x1b" not in err

@@ -54,6 +54,8 @@ NO_CLAIM: dict[str, str] = {
 
 NO_FIELDS: dict[str, str] = {
     "check": "counts and words",
+    "gate": "one-sided limits, whose levels are measured with its two tests (docs/levels.md); "
+    "lowest and highest are sure bounds",
     "grid": "makes runs",
     "shard": "makes runs",
     "report": "a page of the other studies; its intervals of runs' means are measured",

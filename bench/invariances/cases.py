@@ -28,6 +28,7 @@ from steadyrank.studies.agree.tables import agree_json
 from steadyrank.studies.compare.tables import compare_json
 from steadyrank.studies.components.tables import components_json
 from steadyrank.studies.datasets.tables import datasets_json
+from steadyrank.studies.gate.tables import gate_json
 from steadyrank.studies.instances.tables import instances_json
 from steadyrank.studies.judges.tables import judges_json
 from steadyrank.studies.plan.tables import plan_json
@@ -208,6 +209,10 @@ def _report(data: Data, **options: Any) -> Any:
         out = Path(folder) / "report.html"
         result = sr.report(scores=scores, out=out, n_samples=2, command="again", **options)
     return dataclasses.replace(result, path=Path(out.name))
+
+
+GATED = ("team1-s1", "team2-s1")
+"""Baseline and candidate."""
 
 
 @contextlib.contextmanager
@@ -562,6 +567,18 @@ CASES: dict[str, Case] = {
             **options,
         ),
         cuts={"stats.instances.bootstrap.CHUNK": 64},
+    ),
+    "gate": Case(
+        study="gate",
+        told=gate_json,
+        call=lambda data, **options: sr.gate(
+            *(run for name in GATED for run in data.runs if run.name == name),
+            data.qrels,
+            measures={"nDCG@10": 0.01, "P@5": 0.02, "AP": 0.1},
+            cluster_from="(.)$",
+            **options,
+        ),
+        listed=False,
     ),
     "report": Case(study="report", told=_report_json, call=_report),
     "grid": Case(study="grid", told=scores_json, call=_grid, executor=True, listed=False),

@@ -110,6 +110,41 @@ RUNS: Mapping[str, Callable[[Stream, int, int, int], np.ndarray]] = {
 EXCHANGEABLE = ("normal", "AP", "P@5")
 
 
+CLUSTER_SIZES = (1, 3, 11)
+"""Topics of a cluster, in turn."""
+
+
+def clusters_of(n_topics: int) -> np.ndarray:
+    """The cluster of each topic, small and large ones in turn."""
+    sizes = np.resize(CLUSTER_SIZES, n_topics)
+    return np.repeat(np.arange(n_topics), sizes)[:n_topics]
+
+
+def differences(
+    stream: Stream, n_trials: int, n_topics: int, *, kind: str, clustered: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Differences of two runs with a mean of 0, [trial, topic], and the clusters of the topics.
+
+    Of clustered ones half the variance is the cluster's.
+    """
+    clusters = clusters_of(n_topics) if clustered else np.arange(n_topics)
+    own = _noise(stream, (n_trials, n_topics), kind)
+    if clustered:
+        own = own + _noise(stream, (n_trials, n_topics), kind)[:, clusters]
+    return own, np.broadcast_to(clusters, own.shape)
+
+
+def _noise(stream: Stream, size: tuple[int, int], kind: str) -> np.ndarray:
+    """Normal, AP of two equally good systems, or with a long tail on one side."""
+    if kind == "normal":
+        return stream.normal(0.0, NOISE, size)
+    if kind == "AP":
+        first, second = dealt(stream, size[0], 2, size[1], measure="AP").transpose(1, 0, 2)
+        return first - second
+    tail = NOISE * (stream.standard_exponential(size) - 1.0)
+    return -tail if kind == "losses" else tail
+
+
 def some_better(stream: Stream, n_trials: int, n_runs: int, n_topics: int) -> np.ndarray:
     """The last two of the runs are better than the others, which are alike."""
     scores = normal(stream, n_trials, n_runs, n_topics)

@@ -34,6 +34,7 @@ from steadyrank.stats.judges.ranking import Ranking, rank_runs
 from steadyrank.stats.mixed.fit import MixedModel, fit
 from steadyrank.stats.mixed.posterior import posterior
 from steadyrank.stats.pairs import studentized_range as studentized
+from steadyrank.stats.pairs.clustered import MeanDifference, mean_difference
 from steadyrank.stats.pairs.corrections import adjust
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.result import PairTests, all_pairs
@@ -81,6 +82,15 @@ def _tested(
         options |= {"n_samples": SAMPLES, "seed": seed, "jobs": 1}
     found = test(scores.reshape(-1, n_topics), chosen.reshape(-1, 2), **options)
     return found.pvalue.reshape(n_trials, len(every))
+
+
+def gate(pvalue: Callable[[MeanDifference], float]) -> Rejects:
+    """One of the two tests of a gate, on differences with their clusters."""
+
+    def one(data: tuple[np.ndarray, np.ndarray], seed: int) -> float:
+        return pvalue(mean_difference(data[0], clusters=data[1]))
+
+    return one_by_one(one)
 
 
 def pairs(test: Callable[..., PairTests], **options: Any) -> Rejects:

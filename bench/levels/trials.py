@@ -108,7 +108,7 @@ def rows_of(
     only: Callable[[LevelTest, str], bool] = lambda test, data: True,
 ) -> Iterator[Row]:
     """Rows of a section, each test on its share of the trials."""
-    wanted = (*EXACT_SIZES, LARGE) if sizes is None else sizes
+    wanted = sorted({s for test in section.tests for s in test.sizes}) if sizes is None else sizes
     for data, draw in section.draws.items():
         for size in wanted:
             tests = [
@@ -655,6 +655,43 @@ JUDGES = Section(
     ),
 )
 
+GATE_SIZES, GATE_LARGE = (25, 100), (1000, 10_000)
+SMOOTH, TAILED = ("normal", "AP"), ("losses", "gains")
+GATED = {
+    **{kind: partial(null_data.differences, kind=kind) for kind in (*SMOOTH, *TAILED)},
+    **{
+        f"clusters, {kind}": partial(null_data.differences, kind=kind, clustered=True)
+        for kind in ("normal", *TAILED)
+    },
+}
+
+
+def _gate_tests(name: str, field: str, pvalue: Callable[..., float]) -> tuple[LevelTest, ...]:
+    """Where topics are many, fewer trials."""
+    return tuple(
+        LevelTest(
+            name=name,
+            offered=(field,),
+            cost=cost,
+            rejects=run.gate(pvalue),
+            data=tuple(GATED),
+            sizes=sizes,
+            valid=SMOOTH,
+        )
+        for sizes, cost in ((GATE_SIZES, 4), (GATE_LARGE, 20))
+    )
+
+
+GATE = Section(
+    title="Gate: a candidate at the margin passes, or an equal one fails",
+    draws=GATED,
+    tests=(
+        # The differences are those from the margin.
+        *_gate_tests("pass", "GateRow.pvalue_pass", lambda fit: fit.pvalue_above(0.0)),
+        *_gate_tests("fail", "GateRow.pvalue_fail", lambda fit: fit.pvalue_below(0.0)),
+    ),
+)
+
 SECTIONS = (
     PAIRS,
     FAMILY,
@@ -668,4 +705,5 @@ SECTIONS = (
     MARGIN_TABLE,
     SWEEP,
     JUDGES,
+    GATE,
 )

@@ -66,6 +66,9 @@ _HOMES = {
     "BuiltinCollection": "retrieval.builtin.collection",
     "builtin_collection": "retrieval.builtin.collection",
     "builtin_runs": "retrieval.builtin.runs",
+    "GateHistory": "studies.gate.history",
+    "GateResult": "studies.gate.result",
+    "gate": "studies.gate.study",
     "GridResult": "retrieval.makers.grid",
     "grid": "retrieval.makers.grid",
     "write_grid": "retrieval.makers.grid",
@@ -113,6 +116,8 @@ __all__ = [
     "DatasetsResult",
     "DiscriminativePower",
     "FormatError",
+    "GateHistory",
+    "GateResult",
     "GridResult",
     "InputError",
     "InstancePlan",
@@ -158,6 +163,7 @@ __all__ = [
     "datasets",
     "discriminative_power",
     "evaluate",
+    "gate",
     "grid",
     "instances",
     "join_scores",
@@ -271,6 +277,9 @@ if TYPE_CHECKING:
     from steadyrank.studies.components.study import ComponentsResult, components
     from steadyrank.studies.datasets.result import DatasetsResult
     from steadyrank.studies.datasets.study import datasets
+    from steadyrank.studies.gate.history import GateHistory
+    from steadyrank.studies.gate.result import GateResult
+    from steadyrank.studies.gate.study import gate
     from steadyrank.studies.instances.planning import InstancePlan, plan_instances
     from steadyrank.studies.instances.study import InstancesResult, InstancesTable, instances
     from steadyrank.studies.judges.result import JudgesResult

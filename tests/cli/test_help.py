@@ -21,9 +21,11 @@ READING = {
     "--collection",
     "--datasets",
     "--subset",
+    "--topic-info",
+    "--cluster-from",
 }
 OUTPUT = {"--format", "-o", "--seed", "--jobs", "--scheduler", "--quiet", "--version", "--help"}
-OUTPUT |= {"--digits", "--plot"}
+OUTPUT |= {"--digits", "--plot", "--summary", "--junit"}
 WRITES_SCORES = ("grid", "shard")
 
 

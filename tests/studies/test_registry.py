@@ -154,7 +154,13 @@ def test_without_its_line_nobody_knows_it(toy, monkeypatch):
         sr.plot(result)
 
 
-@pytest.mark.parametrize("study", registry.STUDIES, ids=lambda study: study.name)
+def test_a_study_that_no_report_can_run_has_no_section():
+    (gate,) = (study for study in registry.STUDIES if study.name == "gate")
+    assert gate.section == ""
+    assert gate not in registry.studies_by_place() + registry.studies_by_turn()
+
+
+@pytest.mark.parametrize("study", registry.studies_by_place(), ids=lambda study: study.name)
 def test_every_study_describes_its_part(study):
     part = study.part
     for words in (study.question, part.title, part.question, part.means, part.means_not):

@@ -1,8 +1,8 @@
 """The `steadyrank` command: each subcommand in a file of its own, loaded when it is called.
 
-Exit codes: 0 done; 2 bad input or usage; 1 the machine failed us; 130 interrupted. Whatever goes
-wrong is told in one line on stderr, but that nobody reads what we print, as in `| head -1`: who
-stopped reading knows.
+Exit codes: 0 done; 2 bad input or usage; 1 the machine failed us; 130 interrupted; `gate` has 3 for
+a candidate that fails and 4 where it cannot tell. Whatever goes wrong is told in one line on
+stderr, but that nobody reads what we print, as in `| head -1`: who stopped reading knows.
 """
 
 from __future__ import annotations

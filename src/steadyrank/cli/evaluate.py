@@ -19,6 +19,7 @@ from steadyrank.cli.options import (
     run_options,
     runs_argument,
     ties_option,
+    topic_options,
 )
 from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling, terminal_looks
 from steadyrank.errors import InputError
@@ -49,6 +50,7 @@ from steadyrank.errors import InputError
 @ties_option
 @missing_options
 @run_options
+@topic_options
 @output_options_with("trec_eval")
 def command(
     qrels: str,

@@ -242,6 +242,23 @@ run_options = together(
     ),
 )
 
+topic_options = together(
+    once(
+        "--topic-info",
+        cls=ReadingOption,
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False),
+        help="Read what is known of the topics from a CSV with a column topic and any of cluster, "
+        "weight, segments.",
+    ),
+    once(
+        "--cluster-from",
+        cls=ReadingOption,
+        metavar="REGEX",
+        help="Take a topic's cluster from its name, by the first group of REGEX.",
+    ),
+)
+
 ties_option = reading_choice(
     "--ties",
     ["trec_eval", "float32", "average"],

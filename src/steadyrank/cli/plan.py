@@ -15,6 +15,7 @@ from steadyrank.cli.options import (
     planning_options,
     plot_option,
     together,
+    topic_options,
 )
 from steadyrank.cli.output import Output, draw, emit, terminal_looks
 from steadyrank.errors import InputError
@@ -69,6 +70,7 @@ budget_options = together(
 @scores_options
 @design_options
 @budget_options
+@topic_options
 @plot_option("topics by difference and systems, and power by topics,")
 @digits_option
 @output_options
@@ -79,6 +81,8 @@ def command(
     difference_variance: str | None,
     documents_per_topic: tuple[str, ...],
     pool_depth: tuple[str, ...],
+    topic_info: str | None,
+    cluster_from: str | None,
     digits: int,
     seed: int,
     jobs: int | None,
@@ -100,7 +104,10 @@ def command(
     }
     pilot = None
     if _has_pilot(inputs, demands):
-        pilot = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
+        from steadyrank.data.read.topic_info import describe_topics
+
+        scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
+        pilot = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     from steadyrank.studies.plan.study import plan
     from steadyrank.studies.plan.tables import plan_text
 

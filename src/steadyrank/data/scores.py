@@ -1,4 +1,4 @@
-"""`Scores`: one number for every measure, run and topic, and what is known about the runs."""
+"""`Scores`: a number for every measure, run and topic, and what is known of runs and topics."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ AXES = ("measure", "run", "topic")
 class Scores:
     """A cube `values[measure, run, topic]`; NaN where there is no score.
 
-    `run_info` holds named columns about the runs, one entry a run: `team`, `system`,
-    a grid's factors. `meta` says where the scores come from.
+    `run_info` holds named columns about the runs, one entry per run: `team`, `system`,
+    a grid's factors. `topic_info` holds those about the topics, one entry per topic: `cluster`
+    (variations of one need, turns of one session), `weight` (traffic), and columns that cut the
+    topics into segments. `meta` says where the scores come from.
     """
 
     measures: tuple[str, ...]
@@ -34,6 +36,7 @@ class Scores:
     topics: tuple[str, ...]
     values: np.ndarray
     run_info: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    topic_info: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -51,13 +54,8 @@ class Scores:
         values = values.view()
         values.flags.writeable = False
         object.__setattr__(self, "values", values)
-        info = {name: tuple(map(str, column)) for name, column in self.run_info.items()}
-        for name, column in info.items():
-            if len(column) != len(self.runs):
-                raise InputError(
-                    f"run_info column {name!r} has {len(column)} entries for {len(self.runs)} runs"
-                )
-        object.__setattr__(self, "run_info", info)
+        object.__setattr__(self, "run_info", _checked_info(self.run_info, self.runs, "run"))
+        object.__setattr__(self, "topic_info", _checked_info(self.topic_info, self.topics, "topic"))
 
     @property
     def labels(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
@@ -95,14 +93,14 @@ class Scores:
                 continue
             names = [names] if isinstance(names, str) else [str(name) for name in names]
             picked.append(np.array([position(n, labels, axis) for n in names], dtype=int))
-        rows = picked[1]
         return replace(
             self,
             measures=tuple(self.measures[i] for i in picked[0]),
-            runs=tuple(self.runs[i] for i in rows),
+            runs=tuple(self.runs[i] for i in picked[1]),
             topics=tuple(self.topics[i] for i in picked[2]),
             values=self.values[np.ix_(*picked)],
-            run_info={key: tuple(col[i] for i in rows) for key, col in self.run_info.items()},
+            run_info=_picked_info(self.run_info, picked[1]),
+            topic_info=_picked_info(self.topic_info, picked[2]),
         )
 
     def mean(self) -> np.ndarray:
@@ -113,6 +111,16 @@ class Scores:
         """The same scores with columns about the runs added or replaced."""
         added = {key: tuple(column) for key, column in columns.items()}
         return replace(self, run_info={**self.run_info, **added})
+
+    def with_topic_info(self, **columns: Sequence[object]) -> Scores:
+        """The same scores with columns about the topics added or replaced.
+
+        >>> scores = Scores(measures=["AP"], runs=["a"], topics=["1", "2"], values=[[[0.1, 0.2]]])
+        >>> scores.with_topic_info(cluster=["x", "x"]).select(topics=["2"]).topic_info
+        {'cluster': ('x',)}
+        """
+        added = {key: tuple(map(str, column)) for key, column in columns.items()}
+        return replace(self, topic_info={**self.topic_info, **added})
 
     def to_frame(self) -> pd.DataFrame:
         """Long form: columns measure, run, topic, value, one row a cell."""
@@ -129,12 +137,13 @@ class Scores:
         )
 
     def to_xarray(self) -> xr.DataArray:
-        """A labelled array (extra `steadyrank[ir]`); run_info as coordinates of the runs."""
+        """A labelled array (extra `steadyrank[ir]`); run_info and topic_info as coordinates."""
         try:
             import xarray as xr
         except ImportError:
             raise MachineError("to_xarray needs xarray: pip install 'steadyrank[ir]'") from None
         info = {key: ("run", list(column)) for key, column in self.run_info.items()}
+        info |= {key: ("topic", list(column)) for key, column in self.topic_info.items()}
         coords = dict(zip(AXES, map(list, self.labels), strict=True))
         return xr.DataArray(
             self.values.copy(),
@@ -158,6 +167,25 @@ def mean_of_present(values: np.ndarray) -> np.ndarray:
     means = np.full(counts.shape, np.nan)
     np.divide(totals, counts, out=means, where=counts > 0)
     return means
+
+
+def _checked_info(
+    info: Mapping[str, Sequence[str]], labels: Sequence[str], axis: str
+) -> dict[str, tuple[str, ...]]:
+    """Columns about runs or topics as texts, one entry for each."""
+    columns = {name: tuple(map(str, column)) for name, column in info.items()}
+    for name, column in columns.items():
+        if len(column) != len(labels):
+            raise InputError(
+                f"{axis}_info column {name!r} has {len(column)} entries for {len(labels)} {axis}s"
+            )
+    return columns
+
+
+def _picked_info(
+    info: Mapping[str, tuple[str, ...]], places: Sequence[int] | np.ndarray
+) -> dict[str, tuple[str, ...]]:
+    return {name: tuple(column[place] for place in places) for name, column in info.items()}
 
 
 def position(name: str, labels: Sequence[str], axis: str) -> int:
@@ -251,20 +279,23 @@ def join_scores(*parts: Scores) -> Scores:
         runs=labels[1],
         topics=labels[2],
         values=cube,
-        run_info=_join_info(parts, labels[1]),
+        run_info=_join_info(parts, labels[1], "run"),
+        topic_info=_join_info(parts, labels[2], "topic"),
         meta=_join_meta(parts),
     )
 
 
-def _join_info(parts: Sequence[Scores], runs: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _join_info(
+    parts: Sequence[Scores], names: tuple[str, ...], axis: str
+) -> dict[str, tuple[str, ...]]:
     columns: dict[str, dict[str, str]] = {}
     for part in parts:
-        for key, column in part.run_info.items():
+        for key, column in getattr(part, f"{axis}_info").items():
             known = columns.setdefault(key, {})
-            for run, value in zip(part.runs, column, strict=True):
-                if known.setdefault(run, value) != value:
-                    raise InputError(f"the scores to join disagree about {key} of run {run!r}")
-    return {key: tuple(known.get(run, "") for run in runs) for key, known in columns.items()}
+            for name, value in zip(getattr(part, f"{axis}s"), column, strict=True):
+                if known.setdefault(name, value) != value:
+                    raise InputError(f"the scores to join disagree about {key} of {axis} {name!r}")
+    return {key: tuple(known.get(name, "") for name in names) for key, known in columns.items()}
 
 
 def _join_meta(parts: Sequence[Scores]) -> dict[str, Any]:

@@ -23,6 +23,8 @@ from steadyrank.data.read.blocks import rank_blocks
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import info_columns
 from steadyrank.data.read.runs import ReadingOptions, read_runs
+from steadyrank.data.read.sources import PathLike
+from steadyrank.data.read.topic_info import describe_topics
 from steadyrank.data.run import Run
 from steadyrank.data.runs import Runs, header_of
 from steadyrank.data.scores import Scores, mean_of_present
@@ -81,6 +83,8 @@ def evaluate(
     no_relevant: NoRelevant = "zero",
     ties: Ties = "trec_eval",
     tie_bounds: bool = False,
+    topic_info: PathLike | None = None,
+    cluster_from: str | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
     executor: Executor | None = None,
@@ -110,6 +114,11 @@ def evaluate(
     tie_bounds : bool
         Whether `meta["tie_bounds"]` is to hold the means under the worst and the best order:
         `{measure: {run: [lowest, highest]}}`.
+    topic_info : path, optional
+        A CSV file about the topics: a column `topic`, and any of `cluster`, `weight` and columns
+        that cut the topics into segments.
+    cluster_from : str, optional
+        Regular expression whose first group, searched in a topic's name, is its cluster.
     jobs, scheduler, executor : optional
         Threads; the address of a Dask scheduler; or any `concurrent.futures.Executor`.
     progress : callable, optional
@@ -154,7 +163,7 @@ def evaluate(
     headers = [outcome.run for outcome in outcomes]
     to_read.check_headers(headers)
     _report(outcomes, job, missing)
-    return Scores(
+    scores = Scores(
         measures=tuple(map(str, parsed)),
         runs=tuple(run.name for run in headers),
         topics=judged.topics,
@@ -173,6 +182,7 @@ def evaluate(
             **({"tie_bounds": _bounds_by_name(parsed, outcomes)} if tie_bounds else {}),
         },
     )
+    return describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
 
 
 def _check_order(runs: Any, qrels: Any) -> None:

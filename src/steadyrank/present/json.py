@@ -24,6 +24,7 @@ def scores_json(scores: Scores) -> dict[str, Any]:
             for measure, row in zip(scores.measures, means, strict=True)
         },
         "run_info": scores.run_info,
+        "topic_info": scores.topic_info,
         "meta": scores.meta,
     }
 

@@ -16,9 +16,9 @@ from steadyrank._version import __version__
 from steadyrank.present.cells import name, table, whole
 from steadyrank.present.table import Cell, Table
 from steadyrank.reporting.budget import DEFAULT_BUDGET, ReportPlan, duration
-from steadyrank.studies import registry
 from steadyrank.studies.material import Material, Settings
 from steadyrank.studies.part import Findings
+from steadyrank.studies.registry import studies_by_turn
 
 PACKAGES = ("numpy", "scipy", "numba", "matplotlib")
 
@@ -47,7 +47,7 @@ def provenance(plan: ReportPlan, findings: Findings) -> tuple[Table, ...]:
 
 
 def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> Table:
-    titles = {study.name: study.part.title for study in registry.STUDIES}
+    titles = {study.name: study.part.title for study in studies_by_turn()}
     rows = [
         [
             name(study),

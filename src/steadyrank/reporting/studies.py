@@ -12,7 +12,6 @@ from typing import Any
 from steadyrank.errors import InputError
 from steadyrank.reporting.budget import ReportPlan
 from steadyrank.reporting.inputs import kept_warnings
-from steadyrank.studies import registry
 from steadyrank.studies.instances.section import n_pairs_of_systems
 from steadyrank.studies.material import Machine, Material
 from steadyrank.studies.part import Findings, Job, Shape
@@ -30,7 +29,7 @@ def why_not(material: Material) -> dict[str, str]:
         study.name: study.part.why_not(material)
         if study.part.works_on == works_on
         else _other_scores(study.part.works_on)
-        for study in registry.STUDIES
+        for study in studies_by_turn()
     }
     return {study: reason for study, reason in reasons.items() if reason}
 

@@ -1,8 +1,9 @@
 """The one list of studies: the report, `plot` and the command line all read it.
 
 A new study is a folder and a line here. The folder has `section.py` with `PART`, its part of a
-report (`steadyrank.studies.part`), and where its results can be drawn `plots.py` with `PLOTS`.
-Both are imported when they are first asked for, so that `--help` need not wait for them.
+report (`steadyrank.studies.part`; a study that a report cannot run has none), and where its
+results can be drawn `plots.py` with `PLOTS`. Both are imported when they are first asked for, so
+that `--help` need not wait for them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Study:
     folder: str = ""
     """The package with its parts, `steadyrank.studies.<name>` unless given."""
     section: str = "section"
-    """The module of the folder that has `PART`."""
+    """The module of the folder that has `PART`; "" for a study that no report can run."""
     is_command: bool = True
 
     @property
@@ -70,6 +71,7 @@ STUDIES: tuple[Study, ...] = (
     Study("stability", "generalizability theory: how stable is this collection", turn=2),
     Study("pools", "leave teams out, leave topics out: would the pilot say the same?", turn=9),
     Study("judges", "would other judges change it?", turn=11),
+    Study("gate", "may this change ship? a candidate against a baseline", section=""),
     Study(
         "hardest",
         "which topics are hard, and which set the runs apart?",
@@ -86,13 +88,17 @@ PAPERS_WITH_PLOTS = ("steadyrank.papers.jayasinghe2015",)
 
 
 def studies_by_turn() -> list[Study]:
-    """The studies in the order in which a report runs them."""
-    return sorted(STUDIES, key=lambda study: study.turn)
+    """The studies of a report, in the order in which it runs them."""
+    return sorted(_on_the_page(), key=lambda study: study.turn)
 
 
 def studies_by_place() -> list[Study]:
-    """The studies in the order of the page."""
-    return sorted(STUDIES, key=lambda study: study.place)
+    """The studies of a report, in the order of the page."""
+    return sorted(_on_the_page(), key=lambda study: study.place)
+
+
+def _on_the_page() -> list[Study]:
+    return [study for study in STUDIES if study.section]
 
 
 def plots_of(package: str) -> Plots:

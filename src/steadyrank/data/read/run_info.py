@@ -15,8 +15,8 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning, unknown_name
 from steadyrank.words import counted
 
-RunRows = Mapping[str, Mapping[str, str]]
-"""Rows of a run-information file by the names of runs."""
+InfoRows = Mapping[str, Mapping[str, str]]
+"""Rows of an information file by the names of runs or of topics."""
 
 
 def describe_runs(
@@ -37,7 +37,7 @@ def describe_runs(
 
 
 def describe_run(
-    name: str, rows: RunRows, *, team_from: str | None, system_from: str | None
+    name: str, rows: InfoRows, *, team_from: str | None, system_from: str | None
 ) -> Mapping[str, str]:
     """What is known about one run; its row takes precedence over its name."""
     patterns = {"team": team_from, "system": system_from}
@@ -64,7 +64,7 @@ def describe_scores(
 
 
 def info_columns(rows: Sequence[Mapping[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Rows about runs as columns; empty where a row says nothing."""
+    """Rows about runs or topics as columns; empty where a row says nothing."""
     columns = dict.fromkeys(key for row in rows for key in row)
     return {key: tuple(row.get(key, "") for row in rows) for key in columns}
 
@@ -78,11 +78,11 @@ def first_group(pattern: str, name: str) -> str:
     if match is None:
         return name
     if not match.groups():
-        raise InputError(f"{pattern!r} has no group: put what names the team in parentheses")
+        raise InputError(f"{pattern!r} has no group: put the part to take in parentheses")
     return match.group(1) or name
 
 
-def check_rows(path: PathLike | None, rows: RunRows, names: Sequence[str]) -> None:
+def check_rows(path: PathLike | None, rows: InfoRows, names: Sequence[str]) -> None:
     """Refuse a file that is about other runs; warn of runs without a row."""
     missing = [name for name in names if name not in rows]
     if path is None or not missing:
@@ -94,18 +94,19 @@ def check_rows(path: PathLike | None, rows: RunRows, names: Sequence[str]) -> No
     warnings.warn(f"{Path(path)}: {who} no row ({shown})", SteadyrankWarning, stacklevel=4)
 
 
-def read_run_rows(path: PathLike | None) -> RunRows:
+def read_run_rows(path: PathLike | None) -> InfoRows:
     """The rows of a run-information file; none where no file is named."""
-    return {} if path is None else _read_rows(Path(path))
+    return {} if path is None else read_rows(Path(path), "run")
 
 
-def _read_rows(path: Path) -> dict[str, dict[str, str]]:
+def read_rows(path: Path, axis: str) -> dict[str, dict[str, str]]:
+    """The rows of a CSV with a column of the names of runs or of topics, by these names."""
     (_, header), *numbered = read_csv(path, delimiter=",")
     if not as_written([header, *(fields for _, fields in numbered)]):
         header = [armed(name) for name in header]
         numbered = [(line, [armed(text) for text in fields]) for line, fields in numbered]
-    if "run" not in header:
-        raise FormatError(path, f"expected a column 'run', got {', '.join(header)[:200]!r}", 1)
+    if axis not in header:
+        raise FormatError(path, f"expected a column {axis!r}, got {', '.join(header)[:200]!r}", 1)
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise FormatError(path, f"two columns are named {twice!r}: rename one", 1)
@@ -114,10 +115,10 @@ def _read_rows(path: Path) -> dict[str, dict[str, str]]:
         if len(fields) != len(header):
             raise FormatError(path, f"expected {len(header)} columns, got {len(fields)}", line)
         row = dict(zip(header, fields, strict=True))
-        name = row.pop("run")
+        name = row.pop(axis)
         if not name:
-            raise FormatError(path, "expected the name of a run, got none", line)
+            raise FormatError(path, f"expected the name of a {axis}, got none", line)
         if name in rows:
-            raise FormatError(path, f"run {name!r} has a second row", line)
+            raise FormatError(path, f"{axis} {name!r} has a second row", line)
         rows[name] = row
     return rows

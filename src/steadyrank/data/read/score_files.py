@@ -37,6 +37,8 @@ DEFAULT_MEASURE = "score"
 """The name of a wide file's only measure where nobody gives one."""
 
 _METADATA = b"steadyrank"
+_INFO = {"run_info": "run", "topic_info": "topic"}
+"""What is known about runs and topics, and along which axis it stands."""
 
 
 def read_scores(
@@ -198,22 +200,24 @@ def _read_parquet(path: Path) -> Scores:
     coded = [coded_names(path, table, columns[axis], axis) for axis in AXES]
     labels, codes = zip(*coded, strict=True)
     values = column_numbers(path, table, columns["value"])
-    own = _own_metadata(path, table, len(labels[AXES.index("run")]))
+    own = _own_metadata(path, table, dict(zip(AXES, map(len, labels), strict=True)))
     try:
         scores = scores_from_codes(labels, codes, values, meta=own.get("meta", come_from(path)))
     except RepeatedCell as error:
         raise FormatError(path, str(error), error.row + 1) from None
-    return scores.with_run_info(**own.get("run_info", {}))
+    info = {key: own.get(key, {}) for key in _INFO}
+    return replace(scores, **info)
 
 
-def _own_metadata(path: Path, table: Any, n_runs: int) -> dict[str, Any]:
+def _own_metadata(path: Path, table: Any, sizes: Mapping[str, int]) -> dict[str, Any]:
     """What `write_scores` has put beside the columns; nothing in other tools' files."""
     text = (table.schema.metadata or {}).get(_METADATA, b"{}")
     try:
         own = json.loads(text)
-        info = own.get("run_info", {}).values()
         sound = isinstance(own.get("meta", {}), dict) and all(
-            isinstance(column, list) and len(column) == n_runs for column in info
+            isinstance(column, list) and len(column) == sizes[axis]
+            for key, axis in _INFO.items()
+            for column in own.get(key, {}).values()
         )
     except (ValueError, RecursionError, AttributeError):
         sound = False
@@ -229,8 +233,8 @@ def write_scores(scores: Scores, path: PathLike, *, wide: bool = False) -> None:
     ----------
     scores : Scores
     path : path
-        Parquet keeps what is known about the runs, and the version, settings and hashes of the
-        files behind it.
+        Parquet keeps what is known about runs and topics, and the version, settings and hashes of
+        the files behind it.
     wide : bool
         Whether to write one measure with topics down and runs across.
     """
@@ -274,7 +278,8 @@ def _write_parquet(scores: Scores, path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    own = {"meta": {**scores.meta, "sha256": _hashes(scores.meta)}, "run_info": scores.run_info}
+    own: dict[str, Any] = {"meta": {**scores.meta, "sha256": file_hashes(scores.meta)}}
+    own |= {key: getattr(scores, key) for key in _INFO}
     frame = scores.to_frame()
     try:
         names = {axis: pa.array(frame[axis]).dictionary_encode() for axis in AXES}
@@ -288,8 +293,8 @@ def _write_parquet(scores: Scores, path: Path) -> None:
         pq.write_table(table, temporary, write_page_checksum=True)
 
 
-def _hashes(meta: Mapping[str, Any]) -> dict[str, str]:
-    """SHA-256 of the files that the scores were computed from, where they still are."""
+def file_hashes(meta: Mapping[str, Any]) -> dict[str, str]:
+    """SHA-256 of the files that scores were computed from, where they still are."""
     names = [meta.get("qrels"), *meta.get("files", {}).values()]
     found = {}
     for name in dict.fromkeys(names):

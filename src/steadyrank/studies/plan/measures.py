@@ -42,6 +42,12 @@ class MeasurePlan:
     """Likewise the power, where topics were given."""
     topics_two_way: int | None = None
     """Topics by the two-way residual, for an analysis that takes topics' difficulty out."""
+    design_effect: float | None = None
+    """Of the pilot's clusters of topics, on the variance that the plan rests on."""
+    topics_clustered: int | None = None
+    """Topics, where these will be clustered as in the pilot; never fewer than `topics`."""
+    clusters: int | None = None
+    """The clusters of so many topics, of the pilot's mean size."""
     documents_per_topic: float | None = None
     hours: float | None = None
     """Assessors' hours for all topics."""
@@ -79,6 +85,7 @@ class MeasurePlan:
             **picked(self, "measure variance topics power smallest_difference"),
             **picked(self, "difference_variance expected_width topics_interval power_interval"),
             "topics_two_way": self.topics_two_way,
+            **picked(self, "design_effect topics_clustered clusters"),
             **{f"pilot_{size}": getattr(self.pilot, f"n_{size}", None) for size in sizes},
             **{key: getattr(self.pilot, key, None) for key in of_pilot.split()},
             **picked(self, "documents_per_topic hours cheapest"),

@@ -36,6 +36,7 @@ from steadyrank.stats.planning.pilot import (
     warn_if_few_topics,
     warn_if_one_team,
 )
+from steadyrank.studies.plan.clusters import with_clusters
 from steadyrank.studies.plan.judging_cost import documents_to_judge
 from steadyrank.studies.plan.measures import Against, MeasurePlan, PlanCurve
 from steadyrank.words import level_words
@@ -180,7 +181,8 @@ def plan(
     ----------
     scores : Scores, optional
         Pilot data, from which the variance is estimated by eq. 1 of Sakai & Shang, with a
-        chi-square interval and the range of topics that follows.
+        chi-square interval and the range of topics that follows. Where the topics have clusters
+        (`Scores.topic_info`), with their design effect.
     variance : float or mapping, optional
         Instead of pilot data: of a system's scores over topics, for all or for each measure.
     difference_variance : float or str, optional
@@ -319,7 +321,8 @@ def _plan_pilot(
                 "give the variance of differences"
             )
         differences = _of_differences(pilot.variance, difference_variance, pilot)
-        rows.append(_plan_measure(demands, name, pilot.variance, differences, pilot, n_topics))
+        row = _plan_measure(demands, name, pilot.variance, differences, pilot, n_topics)
+        rows.append(with_clusters(row, scores, paired=demands.paired, asked=n_topics is None))
     if not rows:
         raise InputError("name at least one measure")
     first = min(rows, key=lambda row: row.pilot.n_topics if row.pilot else math.inf)

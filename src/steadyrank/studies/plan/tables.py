@@ -62,6 +62,9 @@ def _plan_table(result: PlanResult, digits: int) -> Table:
         figures("topics", "topics", "d"),
         spans("topics", [plan.topics_interval for plan in plans], "d"),
         figures("two-way topics", "topics_two_way", "d"),
+        figures("design effect", "design_effect", ".2f"),
+        figures("clustered topics", "topics_clustered", "d"),
+        figures("clusters", "clusters", "d"),
         figures("power", "power", ".3f"),
         spans("power", [plan.power_interval for plan in plans], ".3f"),
         *([figures("smallest difference", "smallest_difference", form)] if asked else []),
@@ -93,6 +96,12 @@ def plan_notes(result: PlanResult, digits: int = 4) -> list[str]:
     pilots = [(plan, plan.pilot) for plan in result.plans if plan.pilot]
     if pilots:
         notes += _pilot_notes(pilots, digits)
+    if any(plan.design_effect is not None for plan in result.plans):
+        notes.append(
+            "Topics and power are for independent topics. The design effect is by how much the "
+            "pilot's clusters raise the variance of a mean (of differences, in a paired design): "
+            "so many times the topics are needed if they come in such clusters."
+        )
     if demands.paired and result.plans[0].difference_variance == 2.0 * result.plans[0].variance:
         notes.append(
             "The variance of differences is taken as twice the variance, as if two systems did not "

@@ -1,0 +1,175 @@
+"""`steadyrank gate`: may this change ship?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from steadyrank.cli.command import subcommand
+from steadyrank.cli.inputs import split_assignment
+from steadyrank.cli.options import (
+    STRICTLY_BETWEEN_0_AND_1,
+    alpha_option,
+    choice_option,
+    digits_option,
+    folder_option,
+    measures_option,
+    missing_option,
+    no_relevant_option,
+    output_option,
+    output_options,
+    plot_option,
+    reading_option,
+    reading_options,
+    ties_option,
+    topic_options,
+)
+from steadyrank.cli.output import (
+    Output,
+    check_folders,
+    draw,
+    emit,
+    hush_matplotlib,
+    tell_if_compiling,
+    terminal_looks,
+)
+from steadyrank.errors import InputError
+
+if TYPE_CHECKING:
+    from steadyrank.data.scores import Scores
+    from steadyrank.studies.gate.result import GateResult
+
+DEFAULT_MEASURES = ("nDCG@10",)
+
+
+@subcommand("gate")
+@click.argument(
+    "files", type=click.Path(), nargs=-1, required=True, metavar="QRELS BASELINE CANDIDATE"
+)
+@measures_option
+@click.option(
+    "--margin", type=float, help="Accept a loss of this much on measures without -m M=MARGIN."
+)
+@click.option(
+    "--by", metavar="COLUMN", help="Check the segments by this column of --topic-info, too."
+)
+@alpha_option(type=STRICTLY_BETWEEN_0_AND_1)
+@choice_option(
+    "--unjudged",
+    ["bounded", "not-relevant"],
+    "Say holes where unjudged documents could turn the verdict, or count them as not relevant.",
+    default="bounded",
+)
+@choice_option(
+    "--unsure", ["pass", "fail"], "Exit as if the gate passed or failed where it cannot tell."
+)
+@output_option(
+    "--summary",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Write a Markdown summary to FILE, for a pull request.",
+)
+@output_option(
+    "--junit",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Write a JUnit test report to FILE, for continuous integration.",
+)
+@folder_option(
+    "--history", help="Keep this gate in DIR, and draw how the differences there add up."
+)
+@reading_option(
+    "--scores",
+    "scores_file",
+    metavar="FILE",
+    type=click.Path(),
+    help="Read scores instead of runs; the arguments are then the names BASELINE CANDIDATE.",
+)
+@plot_option("differences and margins")
+@digits_option
+@ties_option
+@missing_option("error", "zero", "skip")
+@no_relevant_option()
+@reading_options
+@topic_options
+@output_options
+def command(
+    files: tuple[str, ...],
+    measures: tuple[str, ...],
+    margin: float | None,
+    unsure: Any,
+    summary: str | None,
+    junit: str | None,
+    scores_file: str | None,
+    digits: int,
+    output: Output,
+    seed: int,
+    scheduler: str | None,
+    **options: Any,
+) -> None:
+    """Decide whether a candidate may replace a baseline: pass, fail, or cannot tell.
+
+    BASELINE and CANDIDATE are runs, or scores that `evaluate -o FILE.parquet` kept. The
+    candidate passes if it is worse by less than the margin on every measure (-m nDCG@10=.01
+    gives each its own). Exit code: 0 pass, 3 fail, 4 cannot tell or holes in the judgments.
+    """
+    check_folders(summary, junit)
+    margins = _margins(measures or DEFAULT_MEASURES)
+    tell_if_compiling(output.quiet)
+    from steadyrank.studies.gate.study import gate
+    from steadyrank.studies.gate.tables import gate_text, junit_xml, summary_markdown
+
+    sides = _sides(files, scores_file)
+    result = gate(*sides, measures=margins, margin=margin, **options)
+    if summary is not None:
+        emit(summary_markdown(result), summary)
+    if junit is not None:
+        emit(junit_xml(result, unsure), junit)
+    _draw_history(result, output.quiet)
+    draw(result, output)
+    emit(gate_text(result, output.format, digits=digits, **terminal_looks(output)), output.path)
+    click.get_current_context().exit(result.exit_code(unsure))
+
+
+def _margins(measures: tuple[str, ...]) -> dict[str, float | None]:
+    """The margins of -m M=MARGIN; None where -m names none."""
+    margins: dict[str, float | None] = {}
+    for name, text in map(split_assignment, measures):
+        if name in margins:
+            raise InputError(f"-m {name} is given twice: give it once")
+        try:
+            margins[name] = None if text is None else float(text)
+        except ValueError:
+            raise InputError(f"-m {name}={text}: the margin must be a number") from None
+    return margins
+
+
+def _sides(files: tuple[str, ...], scores_file: str | None) -> tuple[Any, Any, Any]:
+    """Baseline, candidate and judgments."""
+    if scores_file is None:
+        if len(files) != 3:
+            raise InputError(f"give QRELS, BASELINE and CANDIDATE, got {len(files)} files")
+        qrels, baseline, candidate = files
+        return baseline, candidate, qrels
+    if len(files) != 2:
+        raise InputError(f"with --scores give the names BASELINE CANDIDATE, got {len(files)}")
+    from steadyrank.data.read.score_files import read_scores
+
+    scores: Scores = read_scores(scores_file)
+    if files[0] == files[1]:
+        raise InputError("the candidate is the baseline itself: name another run")
+    baseline_scores, candidate_scores = (scores.select(runs=name) for name in files)
+    return baseline_scores, candidate_scores, None
+
+
+def _draw_history(result: GateResult, quiet: bool) -> None:
+    if result.history is None:
+        return
+    from steadyrank.present.figures import own_style, save_figure
+    from steadyrank.studies.plotting import plot
+
+    hush_matplotlib(quiet)
+    with own_style():
+        save_figure(plot(result.history), Path(result.history.folder) / "history.svg")

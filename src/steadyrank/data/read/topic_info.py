@@ -1,0 +1,96 @@
+"""What is known about topics: a CSV with a `topic` column and any of `cluster`, `weight`, segments,
+or a part of their names.
+
+Unlike a run without a team, a topic without a row is refused: no weight, cluster or segment can be
+made up for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from steadyrank.data.read.run_info import first_group, info_columns, read_rows
+from steadyrank.data.read.sources import PathLike
+from steadyrank.data.scores import Scores
+from steadyrank.errors import InputError, unknown_name
+from steadyrank.words import by_number, counted, some
+
+
+def describe_topics(
+    scores: Scores, *, topic_info: PathLike | None = None, cluster_from: str | None = None
+) -> Scores:
+    """The scores with what is known about their topics; a file takes precedence over names."""
+    columns = dict(scores.topic_info)
+    if cluster_from is not None:
+        columns["cluster"] = tuple(first_group(cluster_from, topic) for topic in scores.topics)
+    if topic_info is not None:
+        columns |= _columns_of_file(Path(topic_info), scores.topics)
+    return replace(scores, topic_info=columns)
+
+
+def _columns_of_file(path: Path, topics: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    rows = read_rows(path, "topic")
+    missing = [topic for topic in topics if topic not in rows]
+    if missing and len(missing) == len(topics):
+        raise unknown_name(f"topic in {path}", missing[0], rows)
+    if missing:
+        who = counted(len(missing), "topic has", "topics have")
+        add = by_number(len(missing), "it", "them")
+        raise InputError(f"{path}: {who} no row ({some(missing, 3)}): add {add}")
+    return info_columns([rows[topic] for topic in topics])
+
+
+def topic_column(scores: Scores, name: str) -> tuple[str, ...]:
+    """A column about the topics, complete, or an error that says what to do."""
+    if name not in scores.topic_info:
+        if not scores.topic_info:
+            raise InputError(
+                f"nothing is known about the topics, but {name!r} is needed: give a table with a "
+                "column topic (topic_info=)"
+            )
+        raise unknown_name("column of the topics", name, scores.topic_info)
+    column = scores.topic_info[name]
+    if "" in column:
+        raise InputError(f"topic {scores.topics[column.index('')]!r} has no {name}: give it one")
+    return column
+
+
+def cluster_codes(scores: Scores) -> np.ndarray | None:
+    """The cluster of each topic as a number, 0, 1, …; None where topics have none.
+
+    >>> scores = Scores(measures=["AP"], runs=["a"], topics=["1", "2"], values=[[[0.1, 0.2]]])
+    >>> cluster_codes(scores.with_topic_info(cluster=["b", "a"])).tolist()
+    [1, 0]
+    """
+    if "cluster" not in scores.topic_info:
+        return None
+    return np.unique(topic_column(scores, "cluster"), return_inverse=True)[1]
+
+
+def topic_weights(scores: Scores) -> np.ndarray | None:
+    """The weight of each topic; None where topics have none."""
+    if "weight" not in scores.topic_info:
+        return None
+    texts = topic_column(scores, "weight")
+    weights = np.array([_weight(text) for text in texts])
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+    if len(wrong):
+        raise InputError(
+            f"topic {scores.topics[wrong[0]]!r} has the weight {texts[wrong[0]]!r}: expected a "
+            "number of at least 0"
+        )
+    if not weights.any():
+        raise InputError("all topics have the weight 0: give some of them more")
+    return weights
+
+
+def _weight(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

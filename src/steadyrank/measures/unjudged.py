@@ -1,0 +1,165 @@
+"""How far could documents that nobody judged move the difference of two runs?
+
+For whoever compares runs on judgments that are not complete. An unjudged document may have any
+grade, the same in both rankings. Only documents that a measure sees, those above its cutoff in one
+of the rankings, are completed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.run import Run
+from steadyrank.measures.scoring import Recipe, find_judged_documents
+
+LINEAR = ("P", "RBP")
+"""Measures that are weighted sums of gains: a document's weight depends on its rank alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DifferenceBounds:
+    """The lowest and the highest difference of each topic, whatever grades unjudged ones have."""
+
+    low: np.ndarray
+    high: np.ndarray
+    is_exact: bool
+    """Whether completions attain them; else no completion lies beyond them."""
+    n_documents: int
+    """Unjudged documents that one of the runs ranks above the cutoff, over all topics."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Unjudged:
+    """Documents without a grade: the topic of each, and its rank in both runs; 0 where in none."""
+
+    topic: np.ndarray
+    first_rank: np.ndarray
+    second_rank: np.ndarray
+
+
+def difference_bounds(
+    first: Run, second: Run, qrels: Qrels, recipe: Recipe, differences: np.ndarray
+) -> DifferenceBounds | None:
+    """Bounds of second - first on every topic of the qrels; None where no method is known.
+
+    `differences` are those with unjudged documents as not relevant. P@k and RBP are linear:
+    their bounds are difference + sum of min(0, w) g and of max(0, w) g over the unjudged documents,
+    where w is a document's weight in the second ranking less that in the first and g the largest
+    gain. nDCG divides by an ideal list that grows with the completion: its numerator has these
+    bounds, its denominator lies between the ideal of the judged documents and that with all others
+    at the largest grade, and a quotient of extremes bounds every completion.
+    """
+    documents = _unjudged_documents(first, second, qrels, recipe.cutoff)
+    n_documents = len(documents.topic)
+    if n_documents == 0:
+        low = high = differences
+        return DifferenceBounds(low=low, high=high, is_exact=True, n_documents=0)
+    if recipe.measure.name in LINEAR:
+        low, high = _moves(documents, recipe, len(qrels.topics))
+        low, high = differences + low, differences + high
+    elif recipe.measure.name == "nDCG":
+        low, high = _ndcg_bounds(documents, qrels, recipe, differences)
+    else:
+        return None
+    is_exact = recipe.measure.name in LINEAR
+    return DifferenceBounds(low=low, high=high, is_exact=is_exact, n_documents=n_documents)
+
+
+def _unjudged_documents(first: Run, second: Run, qrels: Qrels, cutoff: int) -> _Unjudged:
+    parts = [_unjudged_of(run, qrels, cutoff) for run in (first, second)]
+    topics, ranks, hashes = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    # Within a topic, 64 bits of hash are the document.
+    order = np.lexsort((hashes, topics))
+    same = (np.diff(topics[order]) == 0) & (np.diff(hashes[order]) == 0)
+    number = np.empty(len(order), np.int64)
+    number[order] = np.concatenate([[0], np.cumsum(~same)]) if len(order) else order
+    n_documents = int(number.max(initial=-1)) + 1
+    topic = np.zeros(n_documents, np.int64)
+    topic[number] = topics
+    both = np.zeros((2, n_documents), np.int64)
+    is_second = np.arange(len(ranks)) >= len(parts[0][0])
+    both[is_second.astype(int), number] = ranks
+    return _Unjudged(topic, both[0], both[1])
+
+
+def _unjudged_of(run: Run, qrels: Qrels, cutoff: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Topic, rank and hash of the documents of one run that have no grade."""
+    judged = find_judged_documents(run, qrels)
+    place = {topic: t for t, topic in enumerate(run.topics)}
+    of_run = np.array([place.get(topic, -1) for topic in qrels.topics], np.int64)
+    depths = np.minimum(np.maximum(judged.lengths, 0), cutoff)
+    topics = np.repeat(np.arange(len(depths)), depths)
+    ends = np.cumsum(depths)
+    ranks = np.arange(len(topics)) - np.repeat(ends - depths, depths) + 1
+    owner = np.repeat(np.arange(len(depths)), np.diff(judged.blocks))
+    above = judged.ranks <= depths[owner]
+    is_open = np.ones(len(topics), bool)
+    is_open[(ends - depths)[owner[above]] + judged.ranks[above] - 1] = False
+    rows = run.blocks[of_run[topics[is_open]]] + ranks[is_open] - 1
+    return topics[is_open], ranks[is_open], run.documents.hashes[rows]
+
+
+def _moves(documents: _Unjudged, recipe: Recipe, n_topics: int) -> tuple[np.ndarray, np.ndarray]:
+    """By how much unjudged documents can move each topic's sum down and up."""
+    weight = _weights(documents.second_rank, recipe) - _weights(documents.first_rank, recipe)
+    gain = float(recipe.gain.max(initial=0.0)) if recipe.measure.name != "P" else 1.0
+    down, up = np.minimum(weight, 0.0) * gain, np.maximum(weight, 0.0) * gain
+    return tuple(np.bincount(documents.topic, part, n_topics) for part in (down, up))  # type: ignore[return-value]
+
+
+def _weights(ranks: np.ndarray, recipe: Recipe) -> np.ndarray:
+    """The weight of a rank; 0 for the documents that a run does not rank."""
+    there = ranks > 0
+    if recipe.measure.name == "P":
+        return there / recipe.cutoff
+    if recipe.measure.name == "RBP":
+        p = recipe.parameter
+        return np.where(there, (1.0 - p) * p ** (np.maximum(ranks, 1) - 1.0), 0.0)
+    return np.where(there, 1.0 / np.log2(np.maximum(ranks, 1) + 1.0), 0.0)
+
+
+def _ndcg_bounds(
+    documents: _Unjudged, qrels: Qrels, recipe: Recipe, differences: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    n_topics = len(qrels.topics)
+    nothing = np.zeros(n_topics, np.int64)
+    more = np.bincount(documents.topic, minlength=n_topics)
+    least, most = (_ideal(qrels, recipe, n_best) for n_best in (nothing, more))
+    down, up = _moves(documents, recipe, n_topics)
+    low = _quotient(differences * least + down, most, least)
+    high = _quotient(differences * least + up, least, most)
+    # No completion changes a topic that has no unjudged document: no rounding may either.
+    touched = more > 0
+    return (
+        np.where(touched, np.clip(low, -1.0, 1.0), differences),
+        np.where(touched, np.clip(high, -1.0, 1.0), differences),
+    )
+
+
+def _quotient(numerator: np.ndarray, above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """The numerator over `above` where it is positive, over `below` where it is negative.
+
+    Where nothing judged is relevant the smaller ideal is 0, and the quotient without bound.
+    """
+    ideal = np.where(numerator > 0.0, above, below)
+    quotient = np.where(numerator == 0.0, 0.0, np.copysign(np.inf, numerator))
+    np.divide(numerator, ideal, out=quotient, where=ideal > 0.0)
+    return quotient
+
+
+def _ideal(qrels: Qrels, recipe: Recipe, n_best: np.ndarray) -> np.ndarray:
+    """DCG of the ideal list with so many further documents of the largest gain on its top."""
+    n_topics = len(qrels.topics)
+    owner = np.repeat(np.arange(n_topics), qrels.sizes)
+    rank = np.arange(len(owner)) - np.repeat(qrels.blocks[:-1], qrels.sizes) + 1
+    rank = rank + n_best[owner]
+    gain = recipe.gain[np.clip(qrels.ideal, 0, len(recipe.gain) - 1)]
+    gain = np.where((qrels.ideal > 0) & (rank <= recipe.cutoff), gain, 0.0)
+    judged = np.bincount(owner, gain / np.log2(rank + 1.0), n_topics)
+    depth = np.minimum(n_best, recipe.cutoff)
+    discounts = 1.0 / np.log2(np.arange(int(depth.max(initial=0))) + 2.0)
+    totals = np.concatenate([[0.0], np.cumsum(discounts)])
+    return np.asarray(judged + float(recipe.gain.max(initial=0.0)) * totals[depth])

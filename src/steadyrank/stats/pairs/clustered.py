@@ -1,0 +1,286 @@
+"""How surely is a mean difference known where topics come in clusters or have weights?
+
+For whoever asks variations of one need or turns of one session (topics of a cluster are alike), or
+weights topics by their traffic. Cluster-robust variances: CR1 with Student's law where clusters are
+many, CR2 with Bell and McCaffrey's degrees of freedom where they are few (Bell & McCaffrey, Survey
+Methodology 28(2), 2002; Pustejovsky & Tipton 2018, doi:10.1080/07350015.2016.1247004). Without
+clusters and weights both are Student's paired t.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from steadyrank.errors import InputError
+from steadyrank.stats.interval import Interval
+from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
+
+MANY_CLUSTERS = 40
+"""From so many (by their degrees of freedom, plus one) on, CR1 with G - 1 degrees of freedom."""
+
+SYMMETRIC = 1e-9
+"""Skewness of a mean below which Hall's correction is nothing but rounding."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanDifference:
+    """A mean of differences by topic and how surely it is known."""
+
+    mean: float
+    variance: float
+    """Of the mean."""
+    df: float
+    n_topics: int
+    """With a difference, and a weight above 0."""
+    n_clusters: int
+    """Topics, where these have no clusters."""
+    effective_topics: float
+    """(sum of weights)² / sum of squared weights: as many topics of equal weight."""
+    design_effect: float
+    """The variance over that of as many independent topics; 1 without clusters."""
+    skewness: float
+    """Of the mean: that of what the clusters contribute over the root of their number."""
+    method: str
+    """"t", "CR1" or "CR2"."""
+    flag: str = ""
+    """"" or a flag of a degenerate difference."""
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean."""
+        return math.sqrt(self.variance)
+
+    def pvalue_above(self, value: float) -> float:
+        """One-sided p of the hypothesis that the true mean is at most `value`."""
+        return self._pvalue(self.mean - value, 1.0)
+
+    def pvalue_below(self, value: float) -> float:
+        """One-sided p of the hypothesis that the true mean is at least `value`."""
+        return self._pvalue(value - self.mean, -1.0)
+
+    def interval(self, tail: float) -> Interval:
+        """Limits that the true mean lies beyond with probability `tail`, on each side."""
+        if self.flag == TOO_FEW:
+            return Interval(-math.inf, math.inf)
+        if self.flag:
+            return Interval(self.mean, self.mean)
+        reach = float(stdtrit(self.df, 1.0 - tail))
+        low, high = (_longer_reach(reach, self._cautious(sign)) for sign in (1.0, -1.0))
+        return Interval(
+            self.mean - low * self.standard_error, self.mean + high * self.standard_error
+        )
+
+    def _pvalue(self, gap: float, sign: float) -> float:
+        """By Student's law, or by Hall's correction if it is larger: as `interval`."""
+        if self.flag == TOO_FEW:
+            return math.nan
+        if self.flag:
+            return 0.0 if gap > 0.0 else 1.0
+        t = gap / self.standard_error
+        return float(stdtr(self.df, -min(t, _corrected(t, self._cautious(sign)))))
+
+    def _cautious(self, sign: float) -> float:
+        """Skewness towards the other side, taken for one standard error more than it seems.
+
+        A sample without the values of a long tail does not show the tail either.
+        """
+        return sign * self.skewness - math.sqrt(6.0) / (self.df + 1.0)
+
+
+def mean_difference(
+    differences: np.ndarray,
+    *,
+    clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> MeanDifference:
+    """The weighted mean of differences by topic, with its cluster-robust variance.
+
+    Parameters
+    ----------
+    differences
+        One per topic; NaN where there is none.
+    clusters
+        The cluster of each topic, as whole numbers.
+    weights
+        Of the topics, at least 0; a topic of weight 0 is left out.
+
+    Notes
+    -----
+    With weights w, W their sum and e = d - mean, CR1 is G/(G-1) sum_g (sum_{i in g} w_i e_i)² / W²
+    with G - 1 degrees of freedom. CR2 takes a_g' e_g in place of each inner sum over W, where
+    a_g = B_g^(-1/2) w_g / W and B_g is the covariance of e_g if topics were independent and of one
+    variance; its degrees of freedom are Satterthwaite's under that model. It is used wherever they
+    fall short of MANY_CLUSTERS - 1: few clusters, very unequal ones, or a few topics with most
+    of the weight.
+
+    Limits and p-values are one-sided, by Student's law, or by Hall's correction for skewness
+    (Journal of the Royal Statistical Society B 54(1), 1992) where that is more cautious: where a
+    few topics lose much, samples without them have a high mean and a small variance at once. The
+    skewness is taken for one standard error more than it seems, sqrt(6) over the degrees of freedom
+    plus 1: limits of 25 symmetric differences are 8% farther out than Student's, of 100 2%.
+
+    Examples
+    --------
+    >>> pairs = mean_difference(np.array([0.1, 0.3, 0.0, 0.2]), clusters=np.array([0, 0, 1, 1]))
+    >>> round(pairs.mean, 3), round(pairs.standard_error, 3), pairs.df, pairs.method
+    (0.15, 0.05, 1.0, 'CR2')
+    """
+    d = np.asarray(differences, np.float64)
+    w = np.ones(len(d)) if weights is None else np.asarray(weights, np.float64)
+    if (w < 0.0).any():
+        raise InputError("a weight must be at least 0")
+    used = ~np.isnan(d) & (w > 0.0)
+    group = np.arange(len(d)) if clusters is None else np.asarray(clusters)
+    d, w = d[used], w[used]
+    group = np.unique(group[used], return_inverse=True)[1]
+    n_clusters = int(group.max(initial=-1)) + 1
+    if n_clusters < 2:
+        return _too_few(d, w, n_clusters)
+    mean = float((w * d).sum() / w.sum())
+    fit = _robust(d - mean, w, group, mean=mean, largest=float(np.abs(d).max()))
+    if clusters is not None:
+        return fit
+    if weights is not None:
+        return replace(fit, design_effect=1.0)
+    return replace(fit, design_effect=1.0, method="t", df=len(d) - 1.0)
+
+
+def design_effect(rows: np.ndarray, clusters: np.ndarray) -> float:
+    """Variance of the means of rows [row, topic] over that of independent topics, of all together.
+
+    For differences of all pairs of runs, rows are the runs less their mean on each topic: squares
+    over pairs add up to as many times those.
+
+    >>> rows = np.array([[0.1, 0.1, 0.5, 0.5, 0.2, 0.2]])
+    >>> round(design_effect(rows, np.array([0, 0, 1, 1, 2, 2])), 6)
+    2.5
+    """
+    fits = [mean_difference(row, clusters=clusters) for row in rows]
+    known = [fit for fit in fits if not fit.flag]
+    if not known:
+        return math.nan
+    total = math.fsum(fit.variance for fit in known)
+    return total / math.fsum(fit.variance / fit.design_effect for fit in known)
+
+
+def _too_few(d: np.ndarray, w: np.ndarray, n_clusters: int) -> MeanDifference:
+    return MeanDifference(
+        mean=float(w @ d / w.sum()) if len(d) else math.nan,
+        variance=math.nan,
+        df=math.nan,
+        n_topics=len(d),
+        n_clusters=n_clusters,
+        effective_topics=_effective(w) if len(d) else 0.0,
+        design_effect=math.nan,
+        skewness=0.0,
+        method="t",
+        flag=TOO_FEW,
+    )
+
+
+def _robust(
+    e: np.ndarray, weights: np.ndarray, group: np.ndarray, *, mean: float, largest: float
+) -> MeanDifference:
+    """CR1 or CR2 of weighted residuals `e`."""
+    w = weights / weights.sum()
+    n_clusters = int(group.max()) + 1
+    sums = np.bincount(group, w * e)
+    scores, df = _bell_mccaffrey(e, w, group)
+    if df < MANY_CLUSTERS - 1 - CONSTANT:
+        method, variance = "CR2", float(scores @ scores)
+    else:
+        method, df = "CR1", n_clusters - 1.0
+        variance = float(sums @ sums) * n_clusters / (n_clusters - 1.0)
+    single = w * e
+    independent = float(single @ single) * len(e) / (len(e) - 1.0)
+    is_constant = float(np.abs(e).max()) <= CONSTANT * max(1.0, largest)
+    flag = "" if not is_constant else ZERO_VARIANCE if abs(mean) > CONSTANT else NO_DIFFERENCE
+    return MeanDifference(
+        mean=mean,
+        variance=0.0 if is_constant else variance,
+        df=df,
+        n_topics=len(e),
+        n_clusters=n_clusters,
+        effective_topics=_effective(weights),
+        design_effect=math.nan if is_constant else variance / independent,
+        skewness=0.0 if is_constant else _skewness(sums),
+        method=method,
+        flag=flag,
+    )
+
+
+def _bell_mccaffrey(e: np.ndarray, w: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, float]:
+    """What each cluster contributes to the mean by CR2, and its degrees of freedom.
+
+    B_g = I - 1 w' - w 1' + 1 1' (w'w) differs from the identity only within the span of 1 and w_g,
+    so that its root is that of a matrix of 2 × 2: no cluster is too large.
+    """
+    size = np.bincount(group).astype(float)
+    root, level = np.sqrt(size), np.bincount(group, w) / size
+    off = w - level[group]
+    spread = np.sqrt(np.bincount(group, off * off))
+    total = float(w @ w)
+    # In the basis of 1 / sqrt(size) and off / spread, 1 is (root, 0) and w (level * root, spread).
+    ones = np.stack([root, np.zeros_like(root)], axis=1)
+    own = np.stack([level * root, spread], axis=1)
+    crossed = ones[:, :, None] * own[:, None, :]
+    covariance = np.eye(2) - crossed - crossed.transpose(0, 2, 1)
+    covariance += total * ones[:, :, None] * ones[:, None, :]
+    adjusted = np.einsum("gij,gj->gi", _inverse_roots(covariance), own)
+    along = np.zeros_like(spread)
+    np.divide(np.bincount(group, off * e), spread, out=along, where=spread > 0.0)
+    scores = adjusted[:, 0] * np.bincount(group, e) / root + adjusted[:, 1] * along
+    square = (adjusted * adjusted).sum(axis=1)
+    s, u = (adjusted * ones).sum(axis=1), (adjusted * own).sum(axis=1)
+    return scores, _satterthwaite(square, s, u, total)
+
+
+def _satterthwaite(square: np.ndarray, s: np.ndarray, u: np.ndarray, total: float) -> float:
+    """(trace)² / trace of the square of the matrix diag(square) - s u' - u s' + total s s'."""
+    diagonal = square - 2.0 * s * u + total * s * s
+    ss, su, uu = float(s @ s), float(s @ u), float(u @ u)
+    outer = 2.0 * (ss * uu + su * su) + (total * ss) ** 2 - 4.0 * total * su * ss
+    squares = outer + float((square * (2.0 * diagonal - square)).sum())
+    return float(diagonal.sum()) ** 2 / squares
+
+
+def _inverse_roots(matrices: np.ndarray) -> np.ndarray:
+    """The inverse square roots of symmetric matrices; of directions without variance, 0."""
+    values, vectors = np.linalg.eigh(matrices)
+    roots = np.zeros_like(values)
+    np.divide(1.0, np.sqrt(np.maximum(values, 0.0)), out=roots, where=values > CONSTANT)
+    return np.asarray((vectors * roots[:, None, :]) @ vectors.transpose(0, 2, 1))
+
+
+def _effective(w: np.ndarray) -> float:
+    return float(w.sum() ** 2 / (w @ w))
+
+
+def _skewness(sums: np.ndarray) -> float:
+    """Of the mean, with the usual factor for small samples."""
+    n = len(sums)
+    if n < 3:
+        return 0.0
+    factor = math.sqrt(n * (n - 1.0)) / (n - 2.0)
+    return factor * float((sums**3).sum()) / math.pow(float((sums**2).sum()), 1.5)
+
+
+def _corrected(t: float, skewness: float) -> float:
+    """Hall's transformation, which is close to Student's law whatever the skewness."""
+    return t + skewness * (t * t / 3.0 + 1.0 / 6.0) + skewness * skewness * t * t * t / 27.0
+
+
+def _longer_reach(reach: float, skewness: float) -> float:
+    """How many standard errors to go: Student's, or those of Hall's correction if these are more.
+
+    >>> _longer_reach(1.7, 0.0), round(_longer_reach(1.7, -0.4), 3), _longer_reach(1.7, 0.4)
+    (1.7, 2.517, 1.7)
+    """
+    if abs(skewness) < SYMMETRIC:
+        return reach
+    inner = 1.0 + skewness * (reach - skewness / 6.0)
+    return max(reach, 3.0 / skewness * (math.cbrt(inner) - 1.0))

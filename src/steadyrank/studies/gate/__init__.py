@@ -1,0 +1,1 @@
+"""May this change ship?"""

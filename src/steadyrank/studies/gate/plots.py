@@ -1,0 +1,100 @@
+"""Gates, drawn: differences against their margins, and how steps add up over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from steadyrank.present.figures import Plot
+from steadyrank.present.plot_style import QUIET, label, legend, look, name_rows, panels, rows_height
+from steadyrank.studies.gate.sentences import verdict_sentence
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from steadyrank.studies.gate.history import GateHistory
+    from steadyrank.studies.gate.result import GateResult
+
+COLOURS = {
+    "pass": look(2)["color"],
+    "fail": look(1)["color"],
+    "cannot tell": QUIET,
+    "holes": look(3)["color"],
+}
+
+
+def draw_gate(result: GateResult, ax: Axes) -> None:
+    """The difference of each measure and segment with its limits, and a tick at its margin."""
+    rows = (*result.measures, *result.segments)
+    for place, row in enumerate(rows):
+        colour = COLOURS[row.verdict]
+        if np.isfinite(row.interval).all():
+            ax.plot(row.interval, (place, place), color=colour, linewidth=1.6)
+        ax.plot(row.difference, place, "o", color=colour, markersize=5)
+        ax.plot([-row.margin] * 2, (place - 0.35, place + 0.35), color="black", linewidth=1.4)
+    ax.axvline(0.0, color=QUIET, linewidth=0.8)
+    name_rows(ax, [f"{row.name}: {row.verdict}" for row in rows])
+    label(ax, x="candidate − baseline, with one-sided limits; bars: −margin")
+
+
+def draw_history(result: GateHistory, ax: Axes) -> None:
+    """The difference from the first baseline after each gate, a panel per measure."""
+    rows = [row for gate in result.gates for row in gate["measures"]]
+    measures = list(dict.fromkeys(row["measure"] for row in rows))
+    made = panels(ax, len(measures), across=1) if len(measures) > 1 else [ax]
+    for panel, measure in zip(made, measures, strict=True):
+        _draw_measure(result, panel, measure)
+
+
+def _draw_measure(result: GateHistory, ax: Axes, measure: str) -> None:
+    gates = [
+        (place, gate["verdict"], row)
+        for place, gate in enumerate(result.gates, start=1)
+        for row in gate["measures"]
+        if row["measure"] == measure and row["total"] is not None
+    ]
+    places = [place for place, _, _ in gates]
+    if gates:
+        low, high = zip(*(row["total_interval"] for *_, row in gates), strict=True)
+        ax.fill_between(places, low, high, color=look(0)["color"], alpha=0.18, linewidth=0)
+        totals = [row["total"] for *_, row in gates]
+        ax.plot(places, totals, color=look(0)["color"], linewidth=1.2)
+        margins = [-row["margin"] for *_, row in gates]
+        ax.plot(places, margins, color="black", linestyle="--", linewidth=0.8, label="−margin")
+    for verdict, colour in COLOURS.items():
+        dots = [(place, row["total"]) for place, own, row in gates if own == verdict]
+        if dots:
+            ax.plot(*zip(*dots, strict=True), "o", color=colour, markersize=5, label=verdict)
+    ax.axhline(0.0, color=QUIET, linewidth=0.8)
+    ax.locator_params(axis="x", integer=True)
+    label(ax, x="gate", y=f"{measure} − first baseline")
+    legend(ax)
+
+
+def _history_words(result: GateHistory) -> str:
+    drifted = [row["measure"] for row in result.drifted()]
+    which = f"significantly below it: {', '.join(drifted)}" if drifted else "none beyond its margin"
+    return (
+        f"Difference from the first baseline after each of {len(result.gates)} gates, with limits; "
+        f"{which}."
+    )
+
+
+PLOTS = {
+    "GateResult": {
+        "gate": Plot(
+            draw_gate,
+            lambda result: (6.4, rows_height(len(result.measures) + len(result.segments))),
+            verdict_sentence,
+        )
+    },
+    "GateHistory": {
+        "history": Plot(
+            draw_history,
+            lambda result: (6.4, 2.8 * max(1, len(result.gates[-1]["measures"]))),
+            _history_words,
+        )
+    },
+}
+"""Class of a result to its kinds of plot, the default first."""

@@ -1,0 +1,373 @@
+"""`gate`: may this change ship?
+
+For whoever changes a search system and has a baseline, a candidate, judged topics, and a loss that
+would still be acceptable. A test of non-inferiority and a test of inferiority, on the same
+intervals: the candidate passes, fails, or the data are not sufficient to say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Unpack, get_args
+
+import numpy as np
+
+from steadyrank.data.read.runs import ReadingOptions
+from steadyrank.data.read.sources import PathLike
+from steadyrank.data.read.topic_info import cluster_codes, topic_column, topic_weights
+from steadyrank.data.scores import Scores
+from steadyrank.errors import InputError, check_choice
+from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
+from steadyrank.measures.names import Measure
+from steadyrank.stats.pairs.clustered import MeanDifference, mean_difference
+from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.planning.needed_topics import needed_topics
+from steadyrank.studies.gate.history import add_to_history
+from steadyrank.studies.gate.inputs import Pair, read_pair
+from steadyrank.studies.gate.result import GateResult, GateRow, Verdict
+
+POWER = 0.8
+"""With which the topics needed would settle an open verdict."""
+
+Unjudged = Literal["bounded", "not-relevant"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Part:
+    """What one row is computed from: the topics of a measure, or of one of its segments."""
+
+    measure: str
+    margin: float
+    segment: str | None
+    scores: np.ndarray
+    """[baseline or candidate, topic]"""
+    lowest: np.ndarray | None
+    highest: np.ndarray | None
+    clusters: np.ndarray | None
+    weights: np.ndarray | None
+
+    def fit(self, differences: np.ndarray) -> MeanDifference:
+        """The mean of these differences, as the topics are clustered and weighted."""
+        return mean_difference(differences, clusters=self.clusters, weights=self.weights)
+
+
+def gate(
+    baseline: Any,
+    candidate: Any,
+    qrels: Any = None,
+    *,
+    measures: str | Measure | Iterable[str | Measure] | Mapping[str, float | None] = "nDCG@10",
+    margin: float | None = None,
+    by: str | None = None,
+    alpha: float = 0.05,
+    unjudged: Unjudged = "bounded",
+    history: PathLike | None = None,
+    topic_info: PathLike | None = None,
+    cluster_from: str | None = None,
+    missing: Missing = "error",
+    no_relevant: NoRelevant = "zero",
+    ties: Ties = "trec_eval",
+    jobs: int | None = None,
+    **reading_options: Unpack[ReadingOptions],
+) -> GateResult:
+    """Decide whether a candidate is no worse than a baseline by more than a margin.
+
+    Pass: the lower limit of candidate - baseline is above -margin on every measure. Fail: on some
+    measure, or in some segment, the candidate is significantly worse and its difference is beyond
+    the margin. Holes: unjudged documents could turn the verdict. Otherwise the data cannot tell.
+
+    Parameters
+    ----------
+    baseline, candidate : object
+        A run each (a file, a `Run`, what `as_run` takes), or the scores of a run (a file that
+        `evaluate -o` or `write_scores` wrote, `Scores`). A baseline's scores must come from the
+        same judgments, read in the same way.
+    qrels : object, optional
+        A file, `Qrels`, or what `as_qrels` takes; not needed for two sets of scores.
+    measures : str, Measure, iterable or mapping
+        Every one must pass. `{"nDCG@10": 0.01, "AP": 0.02}` gives each its margin.
+    margin : float, optional
+        The loss that is acceptable on measures without a margin of their own; 0 or more.
+    by : str, optional
+        A column of the topics' information: segments that must not fail either.
+    alpha : float
+        Chance to pass a candidate that is worse by the margin, and to fail one that is not worse.
+    unjudged : str
+        "bounded": a verdict that some grades of unjudged documents would turn is "holes".
+        "not-relevant": unjudged documents count as not relevant, as the measures have it.
+    history : path, optional
+        A folder that keeps a line per gate, and the difference from its first baseline.
+    topic_info, cluster_from : optional
+        As in `evaluate`. Clusters widen intervals, weights make means weighted.
+    missing, no_relevant, ties : str
+        As in `evaluate`, but that a run that lacks topics is an error unless said otherwise.
+    jobs : int, optional
+        Threads.
+    **reading_options : optional
+        `name_from`, `duplicates`, as in `read_runs`.
+
+    Notes
+    -----
+    Limits are one-sided, each at level alpha: of Student's law with cluster-robust variances, or of
+    Hall's correction for skewness where that is more cautious. Every measure must pass, which needs
+    no correction (intersection-union). Failing on any of several measures and segments does: these
+    tests are corrected together by Holm, and so are the segments' passes. A segment that cannot
+    tell does not hold up the candidate.
+
+    `topics_needed` takes the observed difference for the true one, and a candidate that came out
+    better for equal; topics are clustered and weighted as they are here.
+
+    The verdict speaks of other topics of the same population, not of other documents.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import steadyrank as sr
+    >>> rng = np.random.default_rng(0)
+    >>> before = rng.random((1, 1, 400))
+    >>> after = before + rng.normal(0, 0.05, before.shape)
+    >>> topics = [str(topic) for topic in range(400)]
+    >>> old = sr.Scores(measures=["AP"], runs=["old"], topics=topics, values=before)
+    >>> new = sr.Scores(measures=["AP"], runs=["new"], topics=topics, values=after)
+    >>> result = sr.gate(old, new, measures="AP", margin=0.01)
+    >>> result.verdict, result.exit_code()
+    ('pass', 0)
+    """
+    if not 0.0 < alpha < 0.5:
+        raise InputError(f"alpha must lie between 0 and 0.5, got {alpha}")
+    check_choice("way to treat unjudged documents", unjudged, get_args(Unjudged))
+    margins = _margins(measures, margin)
+    pair = read_pair(
+        baseline,
+        candidate,
+        qrels,
+        measures=list(margins),
+        topic_info=topic_info,
+        cluster_from=cluster_from,
+        missing=missing,
+        no_relevant=no_relevant,
+        ties=ties,
+        jobs=jobs,
+        reading=reading_options,
+    )
+    by_name = dict(zip(pair.scores.measures, margins.values(), strict=True))
+    parts = _parts(pair, by_name, by)
+    rows = _rows(parts, alpha, unjudged, pair)
+    result = GateResult(
+        verdict=_overall(rows),
+        alpha=alpha,
+        baseline=pair.scores.runs[0],
+        candidate=pair.scores.runs[1],
+        measures=tuple(row for row in rows if row.segment is None),
+        segments=tuple(row for row in rows if row.segment is not None),
+        by=by,
+        unjudged=unjudged,
+        n_topics=len(pair.scores.topics),
+        n_clusters=_n_clusters(pair.scores),
+        is_weighted="weight" in pair.scores.topic_info,
+    )
+    if history is None:
+        return result
+    return replace(result, history=add_to_history(history, pair.scores, result))
+
+
+def _margins(measures: Any, margin: float | None) -> dict[str, float]:
+    """The margin of each measure, or an error for one that has none."""
+    if isinstance(measures, (str, Measure)):
+        measures = [measures]
+    if not isinstance(measures, Mapping):
+        measures = dict.fromkeys(map(str, measures))
+    if not measures:
+        raise InputError("no measures were named")
+    margins = {}
+    for name, own in measures.items():
+        value = margin if own is None else own
+        if value is None:
+            raise InputError(f"no margin for {name}: give the loss that is acceptable with margin=")
+        if not 0.0 <= value < math.inf:
+            raise InputError(f"margin must be a number of at least 0, got {value} for {name}")
+        margins[str(name)] = float(value)
+    return margins
+
+
+def _n_clusters(scores: Scores) -> int | None:
+    codes = cluster_codes(scores)
+    return None if codes is None else int(codes.max(initial=-1)) + 1
+
+
+def _parts(pair: Pair, margins: Mapping[str, float], by: str | None) -> list[_Part]:
+    """All measures, then all measures of all segments."""
+    scores = pair.scores
+    everything = np.ones(len(scores.topics), bool)
+    chosen: dict[str | None, np.ndarray] = {None: everything}
+    if by is not None:
+        column = np.array(topic_column(scores, by), object)
+        chosen |= {str(segment): column == segment for segment in sorted(set(column))}
+    clusters, weights = cluster_codes(scores), topic_weights(scores)
+    parts = []
+    for segment, topics in chosen.items():
+        for measure, margin in margins.items():
+            bounds = pair.bounds.get(measure)
+            parts.append(
+                _Part(
+                    measure=measure,
+                    margin=margin,
+                    segment=segment,
+                    scores=scores.matrix(measure)[:, topics],
+                    lowest=None if bounds is None else bounds.low[topics],
+                    highest=None if bounds is None else bounds.high[topics],
+                    clusters=None if clusters is None else clusters[topics],
+                    weights=None if weights is None else weights[topics],
+                )
+            )
+    return parts
+
+
+def _rows(parts: Sequence[_Part], alpha: float, unjudged: Unjudged, pair: Pair) -> list[GateRow]:
+    differences = [part.scores[1] - part.scores[0] for part in parts]
+    fits = [part.fit(gap) for part, gap in zip(parts, differences, strict=True)]
+    pvalues = _pvalues(parts, fits)
+    verdicts = _verdicts(parts, fits, pvalues, alpha)
+    ends = _at_the_bounds(parts, differences)
+    if unjudged == "bounded":
+        for fits_there in ends:
+            turned = _verdicts(parts, fits_there, _pvalues(parts, fits_there), alpha)
+            verdicts = [
+                "holes" if own in ("pass", "fail", "holes") and own != other else own
+                for own, other in zip(verdicts, turned, strict=True)
+            ]
+    n_segments = sum(part.segment is not None for part in parts)
+    return [
+        _row(
+            part,
+            fit,
+            verdict,
+            pvalues=(float(pvalues[0][i]), float(pvalues[1][i])),
+            tail=alpha if part.segment is None else alpha / n_segments,
+            alpha=alpha,
+            ends=(ends[0][i].mean, ends[1][i].mean),
+            pair=pair,
+        )
+        for i, (part, fit, verdict) in enumerate(zip(parts, fits, verdicts, strict=True))
+    ]
+
+
+def _at_the_bounds(
+    parts: Sequence[_Part], differences: Sequence[np.ndarray]
+) -> tuple[list[MeanDifference], list[MeanDifference]]:
+    """The fits with the lowest and with the highest differences; as they are where not known."""
+    lowest, highest = [], []
+    for part, gap in zip(parts, differences, strict=True):
+        lowest.append(part.fit(gap if part.lowest is None else part.lowest))
+        highest.append(part.fit(gap if part.highest is None else part.highest))
+    return lowest, highest
+
+
+def _pvalues(
+    parts: Sequence[_Part], fits: Sequence[MeanDifference]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of not being worse by the margin, and of being worse; corrected as the verdicts need it."""
+    not_worse = np.array(
+        [fit.pvalue_above(-part.margin) for part, fit in zip(parts, fits, strict=True)]
+    )
+    is_segment = np.array([part.segment is not None for part in parts])
+    not_worse[is_segment] = adjust(not_worse[is_segment], "holm")
+    worse = adjust([fit.pvalue_below(0.0) for fit in fits], "holm")
+    return not_worse, worse
+
+
+def _verdicts(
+    parts: Sequence[_Part],
+    fits: Sequence[MeanDifference],
+    pvalues: tuple[np.ndarray, np.ndarray],
+    alpha: float,
+) -> list[Verdict]:
+    """Pass, fail or cannot tell; never both, as passing puts the difference above -margin."""
+    verdicts: list[Verdict] = []
+    for part, fit, not_worse, worse in zip(parts, fits, *pvalues, strict=True):
+        # Without any variance there is nothing beside the mean: a margin of 0 lets equals pass.
+        is_constant = fit.flag != "" and fit.mean >= -part.margin
+        if not_worse < alpha or (is_constant and not math.isnan(not_worse)):
+            verdicts.append("pass")
+        elif worse < alpha and fit.mean < -part.margin:
+            verdicts.append("fail")
+        else:
+            verdicts.append("cannot tell")
+    return verdicts
+
+
+def _overall(rows: Sequence[GateRow]) -> Verdict:
+    """One verdict: any row may fail the candidate, every measure must pass."""
+    if any(row.verdict == "fail" for row in rows):
+        return "fail"
+    of_measures = {row.verdict for row in rows if row.segment is None}
+    if "cannot tell" in of_measures:
+        return "cannot tell"
+    return "holes" if any(row.verdict == "holes" for row in rows) else "pass"
+
+
+def _row(
+    part: _Part,
+    fit: MeanDifference,
+    verdict: Verdict,
+    *,
+    pvalues: tuple[float, float],
+    tail: float,
+    alpha: float,
+    ends: tuple[float, float],
+    pair: Pair,
+) -> GateRow:
+    baseline, candidate = _means(part)
+    bounds = pair.bounds.get(part.measure)
+    return GateRow(
+        measure=part.measure,
+        margin=part.margin,
+        segment=part.segment,
+        n_topics=fit.n_topics,
+        n_clusters=fit.n_clusters,
+        effective_topics=fit.effective_topics,
+        design_effect=fit.design_effect,
+        baseline=baseline,
+        candidate=candidate,
+        difference=fit.mean,
+        interval=fit.interval(tail),
+        pvalue_pass=pvalues[0],
+        pvalue_fail=pvalues[1],
+        verdict=verdict,
+        topics_needed=_topics_needed(part, fit, alpha) if verdict == "cannot tell" else None,
+        lowest=None if bounds is None else ends[0],
+        highest=None if bounds is None else ends[1],
+        bounds=None if bounds is None else "exact" if bounds.is_exact else "outer",
+        n_unjudged=None if bounds is None or part.segment is not None else bounds.n_documents,
+        method=fit.method,
+    )
+
+
+def _means(part: _Part) -> tuple[float, float]:
+    """Of both runs, over the topics that both have."""
+    both = ~np.isnan(part.scores).any(axis=0)
+    if not both.any():
+        return math.nan, math.nan
+    weights = None if part.weights is None else part.weights[both]
+    if weights is not None and not weights.any():
+        return math.nan, math.nan
+    first, second = np.average(part.scores[:, both], axis=1, weights=weights).tolist()
+    return first, second
+
+
+def _topics_needed(part: _Part, fit: MeanDifference, alpha: float) -> int | None:
+    """Topics that would settle it if the truth is what was observed; equal, where that is better.
+
+    Below -margin the candidate would have to be shown to be worse; above, to be within the margin.
+    """
+    gap = -fit.mean if fit.mean < -part.margin else min(fit.mean, 0.0) + part.margin
+    if fit.flag or not gap > 0.0:
+        return None
+    # The variance of one topic that, without clusters and weights, would give this variance.
+    needed = needed_topics(
+        gap, fit.variance * fit.n_topics, fit.n_topics, alpha=2.0 * alpha, beta=1.0 - POWER
+    )
+    topics = float(needed.topics)
+    return int(topics) if math.isfinite(topics) else None

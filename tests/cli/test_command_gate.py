@@ -1,0 +1,248 @@
+"""`steadyrank gate`: exit codes, files and messages of every verdict."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from commanding import call
+
+
+def ranking(relevant_at, n_documents=10):
+    """Documents d0 to d9 with the relevant one, d0, at this rank."""
+    others = [f"d{i}" for i in range(1, n_documents)]
+    return [*others[: relevant_at - 1], "d0", *others[relevant_at - 1 :]]
+
+
+def write_run(path, places, tag="mine"):
+    lines = [
+        f"s{topic // 3}-{topic} Q0 {document} 0 {100 - i} {tag}\n"
+        for topic, place in enumerate(places)
+        for i, document in enumerate(ranking(place))
+    ]
+    path.write_text("".join(lines))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Judgments of 120 topics, a baseline and candidates, all tagged alike."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    rng = np.random.default_rng(0)
+    topics = [f"s{topic // 3}-{topic}" for topic in range(120)]
+    (tmp_path / "qrels").write_text(
+        "".join(f"{t} 0 d{i} {int(i == 0)}\n" for t in topics for i in range(10))
+    )
+    places = rng.integers(1, 4, 120)
+    write_run(tmp_path / "old", places)
+    write_run(tmp_path / "same", np.where(np.arange(120) % 40 == 0, places + 1, places))
+    write_run(tmp_path / "worse", places + 2)
+    write_run(tmp_path / "noisy", rng.permutation(places))
+    kinds = [f"{t},{'head' if i < 60 else 'tail'},{1 + i % 3}\n" for i, t in enumerate(topics)]
+    (tmp_path / "topics.csv").write_text("topic,kind,weight\n" + "".join(kinds))
+    return tmp_path
+
+
+def gate(capsys, candidate, *options, margin="0.02", baseline="old"):
+    return call(
+        capsys, "gate", "qrels", baseline, candidate, "-m", "RR", "--margin", margin, *options
+    )
+
+
+@pytest.mark.parametrize(
+    ("candidate", "code", "verdict"),
+    [("same", 0, "pass"), ("worse", 3, "fail"), ("noisy", 4, "cannot tell")],
+)
+def test_verdicts_and_exit_codes(folder, capsys, candidate, code, verdict):
+    answered, out, err = gate(capsys, candidate)
+    assert (answered, err) == (code, "")
+    assert out.startswith(f"{verdict.upper()}: ")
+    answered, out, _ = gate(capsys, candidate, "--format", "json")
+    told = json.loads(out)
+    assert (answered, told["verdict"], told["alpha"]) == (code, verdict, 0.05)
+    (row,) = told["measures"]
+    keys = {"measure", "margin", "baseline", "candidate", "difference", "interval", "verdict"}
+    assert keys | {"topics_needed", "lowest", "highest"} <= set(row)
+    assert row["candidate"] - row["baseline"] == pytest.approx(row["difference"])
+    assert (row["topics_needed"] is not None) == (verdict == "cannot tell")
+    assert (told["baseline"], told["candidate"]) == ("mine (baseline)", "mine (candidate)")
+
+
+def test_unsure(folder, capsys):
+    assert gate(capsys, "noisy", "--unsure", "pass")[0] == 0
+    assert gate(capsys, "noisy", "--unsure", "fail")[0] == 3
+    assert gate(capsys, "worse", "--unsure", "pass")[0] == 3
+
+
+def test_holes(folder, capsys):
+    text = (folder / "old").read_text().replace(" d0 ", " unseen ")
+    (folder / "new").write_text(text)
+    code, out, _ = call(capsys, "gate", "qrels", "old", "new", "-m", "P@5", "--margin", ".01")
+    assert code == 4
+    assert out.startswith("HOLES: documents that nobody judged could turn the verdict")
+    assert "Unjudged documents above the cutoff of either run: 120 on P@5" in out
+    words = ("gate", "qrels", "old", "new", "-m", "P@5", "--margin", ".01")
+    assert call(capsys, *words, "--unjudged", "not-relevant")[0] == 3
+    assert call(capsys, *words, "--unsure", "pass")[0] == 0
+
+
+def test_margins_of_their_own(folder, capsys):
+    code, out, _ = call(
+        capsys,
+        "gate",
+        "qrels",
+        "old",
+        "same",
+        "-m",
+        "RR=.02",
+        "-m",
+        "nDCG@10",
+        "--margin",
+        ".03",
+        "--format",
+        "json",
+    )
+    assert code == 0
+    assert [row["margin"] for row in json.loads(out)["measures"]] == [0.02, 0.03]
+
+
+@pytest.mark.parametrize(
+    ("candidate", "heading", "failures", "skipped"),
+    [("same", "✅ Gate: pass", 0, 1), ("worse", "❌ Gate: fail", 3, 0), ("noisy", "❔ Gate", 1, 2)],
+)
+def test_summary_and_junit(folder, capsys, candidate, heading, failures, skipped):
+    files = ("--summary", "summary.md", "--junit", "junit.xml", "--plot", "gate.svg")
+    gate(capsys, candidate, "--topic-info", "topics.csv", "--by", "kind", *files)
+    summary = (folder / "summary.md").read_text()
+    assert summary.startswith(f"## {heading}")
+    assert "| measure | segment | margin |" in summary
+    suite = ET.parse(folder / "junit.xml").getroot()
+    assert [case.get("name") for case in suite] == ["RR", "RR, head", "RR, tail", None]
+    assert (suite.get("tests"), suite.get("failures")) == ("3", str(failures))
+    assert suite.get("skipped") == str(skipped)
+    assert (folder / "gate.svg").read_text().startswith("<?xml")
+
+
+def test_clusters_and_weights(folder, capsys):
+    options = ("--cluster-from", "^(s[0-9]+)-", "--topic-info", "topics.csv")
+    _, out, _ = gate(capsys, "same", *options, "--format", "json")
+    told = json.loads(out)
+    assert (told["n_clusters"], told["weighted"]) == (40, True)
+    assert told["measures"][0]["effective_topics"] == pytest.approx(240**2 / (40 * 14))
+    text = gate(capsys, "same", *options)[1]
+    assert "Design effect of the clusters" in text
+    assert "Weights: as many as 102.9 topics of equal weight." in text
+
+
+def test_a_kept_baseline(folder, capsys):
+    keep = ("evaluate", "qrels", "old", "-m", "RR", "-o", "baseline.parquet")
+    assert call(capsys, *keep)[0] == 0
+    direct = json.loads(gate(capsys, "worse", "--format", "json")[1])
+    code, out, err = gate(capsys, "worse", "--format", "json", baseline="baseline.parquet")
+    assert (code, err) == (3, "")
+    kept = json.loads(out)["measures"][0]
+    assert kept["interval"] == direct["measures"][0]["interval"]
+    with open(folder / "qrels", "a") as stream:
+        stream.write("s0-0 0 d11 1\n")
+    code, _, err = gate(capsys, "worse", baseline="baseline.parquet")
+    assert code == 2
+    assert "the baseline was evaluated with other judgments (qrels, SHA-256" in err
+    assert err.count("\n") == 1
+
+
+def test_a_baseline_kept_with_other_settings(folder, capsys):
+    call(capsys, "evaluate", "qrels", "old", "-m", "RR", "--ties", "average", "-o", "b.parquet")
+    code, _, err = gate(capsys, "same", baseline="b.parquet")
+    assert code == 2
+    assert "evaluated with --ties average, the candidate with --ties trec_eval" in err
+
+
+def test_scores_of_both_in_one_file(folder, capsys):
+    call(
+        capsys,
+        "evaluate",
+        "qrels",
+        "old",
+        "worse",
+        "-m",
+        "RR",
+        "--name-from",
+        "file",
+        "--format",
+        "csv",
+        "-o",
+        "scores.csv",
+    )
+    words = ("gate", "--scores", "scores.csv", "-m", "RR=.02")
+    assert call(capsys, *words, "old", "worse")[0] == 3
+    assert "the candidate is the baseline itself" in call(capsys, *words, "old", "old")[2]
+    assert "unknown run 'wrose': did you mean 'worse'?" in call(capsys, *words, "old", "wrose")[2]
+    assert "with --scores give the names BASELINE CANDIDATE" in call(capsys, *words, "old")[2]
+
+
+def test_history(folder, capsys):
+    for candidate in ("same", "worse"):
+        gate(capsys, candidate, "--history", "kept")
+    lines = [json.loads(line) for line in (folder / "kept/history.jsonl").read_text().splitlines()]
+    assert [line["verdict"] for line in lines] == ["pass", "fail"]
+    assert len({line["sha256"] for line in lines}) == 2
+    assert "first baseline" in (folder / "kept/history.svg").read_text()
+    with open(folder / "qrels", "a") as stream:
+        stream.write("s0-0 0 d11 1\n")
+    code, _, err = gate(capsys, "same", "--history", "kept")
+    assert (code, "this history began with other judgments" in err) == (2, True)
+
+
+def test_a_run_of_other_documents_or_topics_is_refused(folder, capsys):
+    text = (folder / "old").read_text()
+    (folder / "empty").write_text("")
+    (folder / "documents").write_text(text.replace(" d", " x"))
+    (folder / "few").write_text("".join(text.splitlines(keepends=True)[:-10]))
+    (folder / "topics").write_text(text.replace("s", "t"))
+    complaints = {
+        "old": "the candidate is the baseline itself: name another run",
+        "empty": "empty",
+        "documents": "no document of the candidate is judged: do the document ids look like those",
+        "few": "1 run lacks judged topics ('candidate' lacks 1 of 120): complete it, or choose "
+        "--missing zero or --missing skip",
+        "topics": "the candidate has no topic of the qrels: do the topic ids look alike",
+        "gone": "gone",
+    }
+    for candidate, complaint in complaints.items():
+        code, out, err = gate(capsys, candidate)
+        assert (code, out, err.count("\n")) == (2, "", 1), candidate
+        assert complaint in err
+    assert gate(capsys, "few", "--missing", "zero")[0] in (0, 4)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("-m", "RR"), "no margin for RR: give the loss that is acceptable with --margin"),
+        (("-m", "RR", "--margin", "-1"), "--margin must be a number of at least 0, got -1.0"),
+        (("-m", "RR=much"), "-m RR=much: the margin must be a number"),
+        (("-m", "RR=.1", "-m", "RR=.2"), "-m RR is given twice"),
+        (
+            ("-m", "RR=.1", "--by", "kind"),
+            "nothing is known about the topics, but 'kind' is needed",
+        ),
+        (
+            ("-m", "RR=.1", "--by", "knd", "--topic-info", "topics.csv"),
+            "unknown column of the topics 'knd': did you mean 'kind'?",
+        ),
+        (
+            ("-m", "RR=.1", "--topic-info", "few.csv"),
+            "119 topics have no row (s0-1, s0-2, s1-3 and",
+        ),
+        (("-m", "RR=.1", "--alpha", ".7"), "--alpha must lie between 0 and 0.5"),
+        (("-m", "RR=.1", "third"), "give QRELS, BASELINE and CANDIDATE, got 4 files"),
+        (("-m", "RR=.1", "--junit", "no/where.xml"), "the folder no does not exist"),
+    ],
+)
+def test_bad_options(folder, capsys, options, complaint):
+    (folder / "few.csv").write_text("topic,kind\ns0-0,head\n")
+    code, out, err = call(capsys, "gate", "qrels", "old", "same", *options)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert complaint in err

@@ -1,0 +1,154 @@
+"""Means of clustered and weighted differences, against clubSandwich, statsmodels and scipy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import optimize, stats
+
+import steadyrank as sr
+from steadyrank.stats.pairs.clustered import mean_difference
+
+D = np.array([0.05, 0.2, -0.1, 0.3, 0.12, 0.08, -0.02, 0.4, 0.15, -0.3, 0.22, 0.01])
+CLUSTERS = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 4, 4])
+WEIGHTS = np.array([1, 2, 1, 5, 1, 1, 3, 2, 2, 1, 4, 1.0])
+
+
+# R 4.2.2 clubSandwich 0.5.8: vcovCR(lm(d ~ 1, weights), cluster, "CR2"), coef_test()$df
+@pytest.mark.parametrize(
+    ("clusters", "weights", "variance", "df"),
+    [
+        (CLUSTERS, None, 0.00239469696969697, 3.28685258964143),
+        (CLUSTERS, WEIGHTS, 0.00176668631650696, 2.54237922903007),
+        (None, WEIGHTS, 0.00300512771605282, 3.83148055360026),
+    ],
+)
+def test_few_clusters_as_clubsandwich(clusters, weights, variance, df):
+    fit = mean_difference(D, clusters=clusters, weights=weights)
+    assert fit.method == "CR2"
+    assert fit.variance == pytest.approx(variance, rel=1e-12)
+    assert fit.df == pytest.approx(df, rel=1e-12)
+    assert fit.mean == pytest.approx(np.average(D, weights=weights), rel=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_clusters_as_statsmodels(weighted):
+    rng = np.random.default_rng(1)
+    clusters = np.repeat(np.arange(60), 4)
+    d = rng.normal(0.02, 0.2, 240) + rng.normal(0, 0.2, 60)[clusters]
+    weights = rng.uniform(1.0, 1.5, 240) if weighted else np.ones(240)
+    fit = mean_difference(d, clusters=clusters, weights=weights if weighted else None)
+    other = sm.WLS(d, np.ones(240), weights=weights).fit(
+        cov_type="cluster", cov_kwds={"groups": clusters}
+    )
+    assert (fit.method, fit.df, fit.n_clusters) == ("CR1", 59, 60)
+    # statsmodels corrects weighted and unweighted fits alike by G / (G - 1) (n - 1) / (n - 1).
+    assert fit.variance == pytest.approx(float(other.bse[0]) ** 2, rel=1e-10)
+    assert 2.0 < fit.design_effect < 4.5  # 1 + 3 · ½ in truth
+    assert fit.effective_topics == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+
+
+@pytest.mark.parametrize("n", [5, 25, 39, 40, 41, 400])
+def test_single_topics_are_students_t(n):
+    d = np.random.default_rng(n).normal(0.01, 0.1, n)
+    fit, alone = mean_difference(d), mean_difference(d, clusters=np.arange(n)[::-1])
+    for answer in (fit, alone):
+        assert answer.variance == pytest.approx(d.var(ddof=1) / n, rel=1e-12)
+        assert answer.df == pytest.approx(n - 1, rel=1e-9)
+    assert (fit.method, fit.design_effect) == ("t", 1.0)
+
+
+def test_equal_clusters_have_one_degree_less_than_clusters():
+    d = np.random.default_rng(0).normal(size=30)
+    fit = mean_difference(d, clusters=np.arange(30) // 3)
+    means = d.reshape(10, 3).mean(axis=1)
+    assert fit.df == pytest.approx(9)
+    assert fit.variance == pytest.approx(means.var(ddof=1) / 10, rel=1e-12)
+
+
+def hall_limit(d, tail):
+    """The lower limit by Hall's cubic, solved by scipy with scipy's skewness, or Student's."""
+    n = len(d)
+    skewness = stats.skew(d, bias=False) / math.sqrt(n) - math.sqrt(6) / n
+    student = stats.t.ppf(1 - tail, n - 1)
+
+    def excess(t):
+        return t + skewness * (t**2 / 3 + 1 / 6) + skewness**2 * t**3 / 27 - student
+
+    reach = max(student, optimize.brentq(excess, -50, 500))
+    return d.mean() - reach * stats.sem(d)
+
+
+@pytest.mark.parametrize("n", [5, 25, 200])
+@pytest.mark.parametrize("tail", [0.05, 0.01])
+def test_limits_as_halls(n, tail):
+    rng = np.random.default_rng(n)
+    for d in (rng.normal(size=n), rng.exponential(size=n), -rng.exponential(size=n)):
+        low, high = mean_difference(d).interval(tail)
+        assert (low, high) == pytest.approx((hall_limit(d, tail), -hall_limit(-d, tail)), rel=1e-9)
+
+
+@pytest.mark.parametrize(("n", "farther"), [(25, 1.08), (100, 1.02), (1000, 1.002)])
+def test_symmetric_differences_have_nearly_students_limits(n, farther):
+    half = stats.norm.ppf((np.arange(1, n // 2 + 1) - 0.5) / n)
+    d = np.concatenate([half, -half])
+    low, high = mean_difference(d).interval(0.05)
+    student = stats.ttest_1samp(d, 0).confidence_interval(0.9)
+    assert 1.0 < low / student.low < farther
+    assert high == pytest.approx(-low)
+
+
+def test_limits_and_pvalues_agree_and_the_long_tail_is_longer():
+    d = 0.1 - np.random.default_rng(3).exponential(0.1, 40)
+    fit = mean_difference(d)
+    low, high = fit.interval(0.05)
+    assert fit.mean - low > high - fit.mean
+    assert fit.pvalue_above(low) == pytest.approx(0.05, rel=1e-9)
+    assert fit.pvalue_below(high) == pytest.approx(0.05, rel=1e-9)
+    mirrored = mean_difference(-d)
+    assert mirrored.interval(0.05) == pytest.approx((-high, -low))
+
+
+def test_one_topic_with_most_of_the_weight_leaves_few_degrees_of_freedom():
+    weights = np.ones(500)
+    weights[0] = 500.0
+    fit = mean_difference(np.random.default_rng(5).normal(size=500), weights=weights)
+    assert fit.method == "CR2"
+    assert fit.df < 3
+    assert fit.effective_topics == pytest.approx(999**2 / (500**2 + 499))
+
+
+def test_weights_of_zero_and_missing_differences_are_left_out():
+    weights = np.array([0.0, 1, 1, 1, 1, 1])
+    d = np.array([9.0, np.nan, 0.1, 0.2, 0.3, 0.15])
+    assert mean_difference(d, weights=weights).mean == pytest.approx(d[2:].mean())
+    assert mean_difference(d, weights=weights).n_topics == 4
+    with pytest.raises(sr.InputError, match="a weight must be at least 0"):
+        mean_difference(d, weights=-weights)
+
+
+def test_degenerate_differences_have_flags():
+    same, constant = mean_difference(np.zeros(9)), mean_difference(np.full(9, -0.02))
+    assert (same.flag, same.interval(0.05), same.pvalue_above(-0.01)) == (
+        "no_difference",
+        (0, 0),
+        0,
+    )
+    assert (constant.flag, constant.pvalue_below(0.0)) == ("zero_variance", 0.0)
+    alone = mean_difference(np.array([0.1, 0.2]), clusters=np.zeros(2, int))
+    assert alone.flag == "too_few_topics"
+    assert math.isnan(alone.pvalue_above(0.0))
+    assert alone.interval(0.05) == (-math.inf, math.inf)
+    assert math.isnan(mean_difference(np.array([])).mean)
+
+
+def test_a_cluster_of_thousands_takes_no_matrix_of_its_size():
+    clusters = np.repeat([0, 1, 2], [20_000, 3000, 3000])
+    rng = np.random.default_rng(2)
+    fit = mean_difference(
+        rng.normal(size=26_000), clusters=clusters, weights=rng.uniform(1, 2, 26_000)
+    )
+    assert 1.0 < fit.df < 2.0
