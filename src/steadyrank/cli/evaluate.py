@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from steadyrank.cli.command import subcommand
+from steadyrank.cli.formats import also_writes
 from steadyrank.cli.options import (
     digits_option,
     measures_option,
@@ -46,6 +47,7 @@ from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling,
 @missing_options
 @run_options
 @output_options
+@also_writes(".parquet")
 def command(
     qrels: str,
     runs: tuple[str, ...],
@@ -80,7 +82,7 @@ def command(
         from steadyrank.stats.instances.pair_tests import scores_by_system
 
         scores = scores_by_system(scores)
-    if output.path is not None and output.path.endswith(".parquet"):
+    if output.path is not None and output.format == "parquet":
         from steadyrank.compute.files import check_still_there
         from steadyrank.data.read.score_files import write_scores
 

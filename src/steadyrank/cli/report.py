@@ -22,14 +22,17 @@ from steadyrank.cli.options import (
     together,
 )
 from steadyrank.cli.output import Output, bars, check_folders, emit, tell, tell_if_compiling
+from steadyrank.errors import InputError
+
+PAGE = "report.html"
 
 report_options = together(
     click.option(
         "--out",
         metavar="FILE",
         type=click.Path(),
-        default="report.html",
-        help="Write the page to FILE, whole or not at all.",
+        show_default=PAGE,
+        help="Write the page to FILE, whole or not at all; -o FILE.html does the same.",
     ),
     click.option(
         "--budget",
@@ -68,13 +71,14 @@ study_options = together(
 @report_options
 @study_options
 @output_options
-def command(inputs: Inputs, output: Output, out: str, seed: int, **options: Any) -> None:
+def command(inputs: Inputs, output: Output, out: str | None, seed: int, **options: Any) -> None:
     """Run every study that the data support, and write one page about all of them.
 
     Takes QRELS RUN... or scores. The first measure ranks the runs. The page needs no network
     and says of every study that it leaves out what would make it possible. What was found is
     also printed, the most interesting first.
     """
+    out, path = _places(out, output)
     check_folders(out)
     sources = _sources(inputs)
     with bars(output.quiet) as progress:
@@ -85,7 +89,7 @@ def command(inputs: Inputs, output: Output, out: str, seed: int, **options: Any)
         result = report(
             **sources,
             out=out,
-            command=same_command("--out", "report.html"),
+            command=same_command("--out", PAGE),
             announce=None if output.quiet else tell,
             progress=progress,
             rng=seed,
@@ -93,7 +97,16 @@ def command(inputs: Inputs, output: Output, out: str, seed: int, **options: Any)
             **inputs.reading,
             **options,
         )
-    emit(report_text(result, output.format), output.path)
+    emit(report_text(result, "table" if path != output.path else output.format), path)
+
+
+def _places(out: str | None, output: Output) -> tuple[str, str | None]:
+    """Where the page goes, and where what was found: -o FILE.html names the page."""
+    if output.path is None or not output.path.lower().endswith((".html", ".htm")):
+        return out or PAGE, output.path
+    if out is not None:
+        raise InputError(f"-o {output.path} and --out {out} both name the page: give one of them")
+    return output.path, None
 
 
 def _sources(inputs: Inputs) -> dict[str, Any]:

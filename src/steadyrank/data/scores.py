@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steadyrank.errors import InputError, MachineError, unknown_name
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Exhibit, shown_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ AXES = ("measure", "run", "topic")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("present.score_tables:scores_text")
-class Scores:
+class Scores(Exhibit):
     """A cube `values[measure, run, topic]`; NaN where there is no score.
 
     `run_info` holds named columns about the runs, one entry a run: `team`, `system`,

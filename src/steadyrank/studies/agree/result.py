@@ -12,7 +12,7 @@ from scipy import special
 from steadyrank._version import __version__
 from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError, unknown_name
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Exhibit, frame_of, shown_by
 from steadyrank.stats.anova.balanced import Anova
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
@@ -28,7 +28,7 @@ COEFFICIENTS: Mapping[str, str] = {"tau": "Kendall's tau", "tau_ap": "AP correla
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.agree.tables:agree_text")
-class AgreeResult:
+class AgreeResult(Exhibit):
     """What `agree` found: correlations on samples, and what drives them."""
 
     coefficient: Coefficient
@@ -193,11 +193,7 @@ class AgreeResult:
 
     def to_frame(self) -> pd.DataFrame:
         """One row a cell."""
-        import pandas as pd
-
-        frame = pd.DataFrame(self.cells())
-        limits = np.array(frame.pop("interval").tolist()).reshape(-1, 2)
-        return frame.assign(interval_low=limits[:, 0], interval_high=limits[:, 1])
+        return frame_of(self.cells())
 
     def __repr__(self) -> str:
         return (

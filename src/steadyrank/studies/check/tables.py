@@ -8,7 +8,7 @@ from typing import Any
 from steadyrank.measures.check import DEPTHS, CheckResult
 from steadyrank.present.cells import name, number, percent
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Cell, Table, render, text_rows
+from steadyrank.present.table import Cell, Table, render, text_rows, with_words
 from steadyrank.words import counted
 
 
@@ -16,13 +16,12 @@ def check_text(result: CheckResult, form: str, **looks: Any) -> str:
     """The result in one of the output formats; CSV holds the runs alone."""
     if form == "json":
         return to_json({**asdict(result), "sound": result.is_sound})
-    runs = render(_runs_table(result), form, **looks)
+    runs = _runs_table(result)
     if form == "csv":
-        return runs
+        return render(runs, form)
     if not result.findings:
-        return runs + "\nNothing wrong, nothing odd.\n"
-    findings = render(_findings_table(result), form, **looks)
-    return f"{runs}\n{findings}"
+        return with_words([], [runs], ["Nothing wrong, nothing odd."], form, **looks)
+    return with_words([], [runs, _findings_table(result)], [], form, **looks)
 
 
 def _runs_table(result: CheckResult) -> Table:

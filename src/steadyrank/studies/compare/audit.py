@@ -17,7 +17,7 @@ from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import PairTests
 from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon
@@ -52,7 +52,7 @@ class TestAudit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.compare.tables:audit_text")
-class AuditResult:
+class AuditResult(Exhibit):
     """What `audit_tests` found."""
 
     measure: str

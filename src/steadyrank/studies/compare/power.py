@@ -10,7 +10,7 @@ import numpy as np
 
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.scores import Scores
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.studies.compare.result import CompareResult, Test
 from steadyrank.words import counted
 
@@ -25,7 +25,7 @@ DEFAULT_TEST: Test = "randomized-tukey"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.compare.tables:power_text", listed=True)
-class DiscriminativePower:
+class DiscriminativePower(Exhibit):
     """How well a measure tells the runs apart: Sakai's curve of sorted p-values."""
 
     measure: str

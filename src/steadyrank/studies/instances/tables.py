@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, Any
 from steadyrank.present.cells import name, number, signed, signed_interval
 from steadyrank.present.cells import pvalue as pvalue_cell
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Cell, Table, frame_text, render, text_rows, with_words
+from steadyrank.present.table import (
+    Cell,
+    Table,
+    exact_table,
+    frame_table,
+    render,
+    text_rows,
+    with_words,
+)
 from steadyrank.stats.interval import Interval
-from steadyrank.studies.instances.result import InstancesResult, InstancesTable, flat
+from steadyrank.studies.instances.result import InstancesResult, InstancesTable
 from steadyrank.studies.instances.sentences import PARTS
-from steadyrank.words import MISSING, counted, exact, figure, interval, pvalue
+from steadyrank.words import MISSING, counted, figure, interval, pvalue
 
 if TYPE_CHECKING:
     from steadyrank.studies.instances.planning import InstancePlan, PowerTable
@@ -75,14 +83,7 @@ def instances_text(results: Sequence[Result], form: str, *, digits: int = 4, **l
 
 
 def _csv(results: Sequence[Result]) -> str:
-    rows = [
-        flat(row)
-        for result in results
-        for row in ([result.row()] if isinstance(result, InstancesResult) else result.rows())
-    ]
-    header = list(dict.fromkeys(key for row in rows for key in row))
-    cells = [[exact(row.get(key)) for key in header] for row in rows]
-    return render(Table(header=header, rows=text_rows(cells)), "csv")
+    return render(exact_table([row for result in results for row in result.rows()]), "csv")
 
 
 def _figures_table(result: InstancesResult, digits: int) -> Table:
@@ -335,7 +336,7 @@ def one_plan_text(plan: InstancePlan, form: str, **looks: Any) -> str:
         sorted({max(2, around_topics // 2), around_topics, 2 * around_topics}),
         sorted({max(2, around_instances // 2), max(2, around_instances), 2 * around_instances}),
     )
-    return f"{frame_text(found, form, **looks)}\n" + "\n".join(plan.words()) + "\n"
+    return with_words([], [frame_table(found)], plan.words(), form, **looks)
 
 
 def _power_table(result: InstancesResult, plans: Sequence[InstancePlan]) -> PowerTable:

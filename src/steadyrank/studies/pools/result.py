@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from steadyrank._version import __version__
 from steadyrank.errors import InputError, unknown_name
-from steadyrank.notebook import Framed, frame_html, shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import Demands
 from steadyrank.stats.ranks.intervals import TauInterval
@@ -192,7 +192,3 @@ class PoolsResult(Framed):
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary a measure, k and number of pilot topics, as in the JSON output."""
         return [row.row() for row in self.leave_out]
-
-    def _repr_html_(self) -> str:
-        columns = ["measure", "k", "pilot_topics", "mean", "range", "topics_needed"]
-        return frame_html(self.to_frame()[columns])

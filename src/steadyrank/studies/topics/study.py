@@ -22,7 +22,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, measure_of, position
 from steadyrank.errors import InputError, check_choice, warn
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Exhibit, frame_of, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.planning.demands import check_comparisons, check_number
@@ -53,7 +53,7 @@ _RATES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.topics.tables:topics_text")
-class TopicsResult:
+class TopicsResult(Exhibit):
     """What `topics` found: arrays with one entry a pair, and levels of the difference."""
 
     measure: str
@@ -186,17 +186,8 @@ class TopicsResult:
 
     def to_frame(self, kind: Literal["pairs", "levels"] = "pairs") -> pd.DataFrame:
         """One row a pair, or one row for each level and size."""
-        import pandas as pd
-
         check_choice("kind of frame", kind, ("pairs", "levels"))
-        if kind == "levels":
-            return pd.DataFrame(self.curves())
-        frame = pd.DataFrame(self.rows())
-        ends = frame.pop("topics_needed_interval").tolist()
-        place = list(frame.columns).index("topics_needed") + 1
-        for end, values in zip(("high", "low"), list(zip(*ends, strict=True))[::-1], strict=True):
-            frame.insert(place, f"topics_needed_{end}", list(values))
-        return frame
+        return frame_of(self.curves() if kind == "levels" else self.rows())
 
 
 def topics(
