@@ -122,19 +122,8 @@ ENTRIES: dict[tuple[str, str], Entry] = {
     ("CompareTable", "topics"): Entry(
         "On which topics do runs differ from the baseline?", OWN, 'sr.plot(table, kind="topics")'
     ),
-    ("CompareTable", "differences"): Entry(
-        "Which differences does each measure find significant?",
-        OWN,
-        'sr.plot(table, kind="differences")',
-    ),
-    ("CompareTable", "asl"): Entry(
-        "At which level does each measure find differences?", OWN, 'sr.plot(table, kind="asl")'
-    ),
     ("CompareTable", "heatmap"): Entry(
         "Which pairs differ by which measure?", OWN, 'sr.plot(table, kind="heatmap")'
-    ),
-    ("CompareTable", "ranks"): Entry(
-        "Which ranks does each measure leave to each run?", OWN, 'sr.plot(table, kind="ranks")'
     ),
     ("DiscriminativePower", "asl"): Entry(
         "Which measure tells more runs apart?",

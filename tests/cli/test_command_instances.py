@@ -170,6 +170,15 @@ def test_tables_of_several_systems(called):
     assert rows[0]["equivalence_interval_low"] < rows[0]["equivalence_interval_high"]
     _, out, _ = called("--no-posterior")
     assert "3 comparisons, all pairs" in out
+    assert "mean a" in out
+    assert "mean b" in out
+    _, out, _ = called("--b", "bm25", "--no-posterior")
+    assert "Mean of bm25: " in out
+    assert "verdict" in out
+    assert "HPD" not in out.split("\n\n")[0]  # a column without any value
+    _, out, _ = called(*PAIR, "--no-posterior")
+    assert "p, Algorithm 2 of Jayasinghe et al. 2015" in out
+    assert "of the paper" not in out
 
 
 @pytest.fixture

@@ -411,7 +411,7 @@ def test_a_page_shows_the_table_of_a_command() -> None:
     assert '<th scope="row">-b</th><td class="n"><strong>0.25</strong></td>' in text
     head = json.loads(re.search(r'type="application/json"[^>]*>(.*?)</script>', text)[1])
     assert head["tables"]["t"]["csv"]["rows"] == ["a,-0.5\n", "'-b,0.25\n"]
-    assert head["tables"]["t"]["latex"]["rows"][1] == "-b & \\textbf{0.25} \\\\\n"
+    assert head["tables"]["t"]["latex"]["rows"][1] == "-b & \\textbf{0.25} &  \\\\\n"
 
 
 # Drawings

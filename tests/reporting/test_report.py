@@ -140,7 +140,7 @@ def test_the_same_data_give_the_same_bytes_for_any_jobs(whole, folder, tmp_path)
 def test_results_are_the_studies_own(whole):
     result, _ = whole
     scores = result.results["evaluate"]
-    expected = sr.compare(scores, measure="AP")
+    expected = sr.compare(scores, measure="AP", by="run")
     main = result.results["compare"][0]
     np.testing.assert_array_equal(main.pvalue_adjusted, expected.pvalue_adjusted)
     assert [each.measure for each in result.results["compare"]] == list(scores.measures)

@@ -316,7 +316,7 @@ def test_instances_of_one_system_are_not_held_against_each_other():
     table = sr.instances(scores, posterior=False, n_samples=50, samples_per_instance=50)
     results = {
         "evaluate": scores,
-        "compare": (sr.compare(scores),),
+        "compare": (sr.compare(scores, by="run"),),
         "instances": table,
         "topics": sr.topics(scores, n_trials=10),
     }

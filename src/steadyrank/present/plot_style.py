@@ -45,10 +45,13 @@ TALLEST_BAR = 5.0
 """Inches of a heat map's bar of colours."""
 
 NARROW, LONGEST_LINE = 4.5, 26
-"""Inches below which a figure is one for a column of a paper; characters of its axes' labels."""
+"""Inches below which a figure or a panel is narrow; characters of the labels of its axes."""
+
+PAGE_WIDTH = 7.5
+"""Inches below which a figure that was given a width stands in a paper."""
 
 SMALL = {"font.size": 8.0, "axes.linewidth": 0.6, "lines.markersize": 4.0}
-"""Settings of such a figure."""
+"""Settings of such a figure, whose letters are those of a caption."""
 
 LOWEST_ROWS = 0.8
 """Share of their height that rows of names need when letters are small."""
@@ -88,11 +91,21 @@ def shortened(name: str, longest: int = LONGEST_NAME) -> str:
     return text if len(text) <= longest else f"{text[: half - 1]}…{text[-half:]}"
 
 
-def longest_name(ax: Axes) -> int:
-    """Characters of a name along an axis: fewer in a figure for a column of a paper."""
+def longest_name(ax: Axes, *, in_panel: bool = False) -> int:
+    """Characters of a name along an axis: fewer in a figure for a column of a paper.
+
+    `in_panel` where every panel has its own names, not the first of a row alone.
+    """
     figure: Any = ax.get_figure()
-    fitting = round(NAMES_PER_INCH * float(figure.get_figwidth()))
-    return max(SHORTEST_NAME, min(LONGEST_NAME, fitting))
+    width = panel_width(ax) if in_panel else float(figure.get_figwidth())
+    return max(SHORTEST_NAME, min(LONGEST_NAME, round(NAMES_PER_INCH * width)))
+
+
+def panel_width(ax: Axes) -> float:
+    """Inches of the figure that a panel has, with its names and labels."""
+    figure: Any = ax.get_figure()
+    place = ax.get_subplotspec()
+    return float(figure.get_figwidth()) / (1 if place is None else place.get_geometry()[1])
 
 
 def tidy(ax: Axes) -> None:
@@ -110,15 +123,14 @@ def label(ax: Axes, *, x: str = "", y: str = "") -> None:
         ax.set_ylabel(shown_lines(y), parse_math=False)
 
 
-def _wrapped(ax: Axes, text: str) -> str:
-    """A label below the axes of a narrow figure, in lines that these have room for."""
+def _wrapped(ax: Axes, text: str, longest: int = LONGEST_LINE) -> str:
+    """A label of a narrow figure or panel, in lines that it has room for."""
     from matplotlib import rcParams
 
-    figure: Any = ax.get_figure()
-    if figure.get_figwidth() >= NARROW or rcParams["font.size"] > SMALL["font.size"]:
+    if panel_width(ax) >= NARROW or rcParams["font.size"] > SMALL["font.size"]:
         return text
     return "\n".join(
-        textwrap.fill(line, LONGEST_LINE, break_long_words=False, break_on_hyphens=False)
+        textwrap.fill(line, longest, break_long_words=False, break_on_hyphens=False)
         for line in text.split("\n")
     )
 
@@ -155,10 +167,10 @@ def height_of_rows(size: Size) -> Callable[[Any, float], float]:
     return height
 
 
-def name_rows(ax: Axes, names: Sequence[str]) -> None:
+def name_rows(ax: Axes, names: Sequence[str], *, in_panel: bool = False) -> None:
     """Names from the top down, not all of them if they are many."""
     place = _named(len(names))
-    longest = longest_name(ax)
+    longest = longest_name(ax, in_panel=in_panel)
     ax.set_yticks(place, labels=[shortened(names[i], longest) for i in place], parse_math=False)
     ax.set_ylim(len(names) - 0.5, -0.5)
 
@@ -166,7 +178,7 @@ def name_rows(ax: Axes, names: Sequence[str]) -> None:
 def name_columns(ax: Axes, names: Sequence[str]) -> None:
     """Names from left to right, upright: they do not touch."""
     place = _named(len(names))
-    labels = [shortened(names[i], longest_name(ax)) for i in place]
+    labels = [shortened(names[i], longest_name(ax, in_panel=True)) for i in place]
     ax.set_xticks(place, labels=labels, rotation=90, parse_math=False)
 
 
@@ -235,7 +247,7 @@ def heat(
         n_rows = 1 if place is None else place.get_geometry()[0]
         part = min(1.0, TALLEST_BAR * n_rows / figure.get_figheight())
         made = figure.colorbar(mesh, ax=ax, shrink=part, anchor=(0.0, 1.0), **options)
-        made.set_label(shown_lines(bar), parse_math=False)
+        made.set_label(_wrapped(ax, shown_lines(bar), SHORTEST_NAME), parse_math=False)
     if texts is not None:
         there = np.isfinite(values).ravel()
         tell(mesh, [text if known else None for text, known in zip(texts, there, strict=True)])

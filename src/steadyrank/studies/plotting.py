@@ -14,7 +14,7 @@ from steadyrank.errors import InputError, unknown_name
 from steadyrank.present.figures import Plot
 from steadyrank.present.page import PageFigure
 from steadyrank.present.page_svg import page_svg
-from steadyrank.present.plot_style import NARROW, SMALL, tidy
+from steadyrank.present.plot_style import PAGE_WIDTH, SMALL, tidy
 from steadyrank.present.svg import clean
 from steadyrank.studies.registry import all_plots
 
@@ -44,8 +44,8 @@ def plot(
     ax : matplotlib Axes, optional
         Where to draw: a second result beside the first.
     figsize : float or pair of floats, optional
-        Width, or width and height, in inches; by default what the plot needs. Below 4.5 inches,
-        the width of one column of a paper, letters are smaller.
+        Width, or width and height, in inches; by default what the plot needs. Below 7.5 inches,
+        in one or two columns of a paper, letters are smaller.
     **options
         Those of the kind's `draw_…` function.
 
@@ -64,7 +64,7 @@ def plot(
     size = inches(drawing, results[0], figsize)
     import matplotlib as mpl
 
-    with mpl.rc_context(SMALL if figsize is not None and size[0] < NARROW else {}):  # type: ignore[arg-type]
+    with mpl.rc_context(SMALL if figsize is not None and size[0] < PAGE_WIDTH else {}):  # type: ignore[arg-type]
         if ax is None:
             from matplotlib.figure import Figure
 

@@ -332,6 +332,24 @@ def test_pairs_with_too_few_topics_have_dashes():
     assert "p adjusted" not in str(sr.compare(scores(RUNS[:2]), measure="AP"))
 
 
+def test_one_comparison_per_measure_is_not_called_corrected():
+    text = sr.compare(scores(RUNS[:2])).to_markdown()
+    assert "1 comparison per measure, all pairs, uncorrected" in text
+    assert "Holm" not in text
+
+
+def test_no_column_of_a_terminal_holds_one_value_alone():
+    same = sr.Scores(measures=["AP"], runs="ab", topics="123", values=[[[0.1] * 3, [0.2] * 3]])
+    text = str(sr.compare(same))
+    assert "differs from" not in text
+    assert "p adjusted" not in text
+    assert "∞" in text
+    assert "The two runs differ significantly." in text
+    alike = str(sr.compare(scores(step=0.0), measure="AP", n_samples=500))
+    assert "group" not in alike
+    assert "No two runs differ significantly." in alike
+
+
 def test_json_of_several_measures_holds_one_object_each(capsys, track):
     files = (track / "qrels.txt", track / "runs")
     common = ("--baseline", "team3-s1", "--format", "json", "--quiet")
@@ -402,11 +420,17 @@ def test_other_widths_are_refused(capsys, track, tmp_path, width):
 def test_every_kind_is_drawn_for_one_measure_and_for_several(kind, figsize, tmp_path):
     names = [f"a_reranker_with_a_name_of_sixty_characters_and_the_seed_{i:04}" for i in range(4)]
     table = sr.compare(scores(names), n_samples=200)
-    for result in (table, table["AP"]):
+    several = [table] if kind in ("intervals", "topics", "heatmap") else []
+    for result in (*several, table["AP"]):
         figure = result.plot(kind=kind, figsize=figsize)
         if isinstance(figsize, tuple):
             assert tuple(figure.get_size_inches()) == figsize
         save_figure(figure, tmp_path / "figure.svg")
+
+
+def test_kinds_that_need_one_measure_say_so():
+    with pytest.raises(sr.InputError, match="kind of plot 'ranks'"):
+        sr.compare(scores(), n_samples=200).plot(kind="ranks")
 
 
 def test_the_forest_shows_the_simultaneous_intervals():

@@ -179,7 +179,7 @@ def test_the_family_is_named():
     for found in table.comparisons:
         limits = t_limits(found.difference, found.standard_error, found.df, level)
         assert found.equivalence.interval == limits
-    assert table_sentences(table)[0].startswith(f"{table.significant.sum()} of 3 differ")
+    assert table_sentences(table)[0].startswith(f"{table.significant.sum()} of 3 pairs differ")
 
 
 def test_open_claims_are_settled_at_their_share_of_alpha():

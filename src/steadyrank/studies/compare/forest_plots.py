@@ -136,7 +136,7 @@ def draw_topics(
     for k, (decided, words) in enumerate(((False, "not significant"), (True, "significant"))):
         rows = np.flatnonzero(significant == decided)
         if len(rows):
-            ax.plot(
+            (lines,) = ax.plot(
                 means[rows],
                 rows,
                 linestyle="none",
@@ -146,11 +146,21 @@ def draw_topics(
                 color=COLOURS[k],
                 label=f"mean, {words}",
             )
+            tell(lines, [_mean_text(result, against, int(row)) for row in rows])
     ax.axvline(0.0, color=QUIET, linewidth=0.8)
     name_rows(ax, [result.runs[r] for r in against.others])
     than = shortened(reference, longest_name(ax))
     label(ax, x=f"{result.measure} less that of {than},\ntopic by topic")
     _legend_above(ax)
+
+
+def _mean_text(result: CompareResult, against: _Against, row: int) -> str:
+    pair = against.pairs[row]
+    return (
+        f"{result.runs[against.others[row]]} − {result.runs[against.reference]}: "
+        f"{against.sign[row] * result.difference[pair]:+.4f} on {result.n[pair]} topics, "
+        f"p {result.pvalue_adjusted[pair]:.3g}"
+    )
 
 
 def _draw_bars(result: CompareResult, against: _Against, ax: Axes) -> None:

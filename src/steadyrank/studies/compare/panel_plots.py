@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
 
 NAMES_WIDTH, PANEL_WIDTH, NARROW_PANEL = 1.2, 1.35, 2.6
 """Inches that names need beside panels, that a panel with rows needs, and that any other does."""
+
+LOWEST_PANEL = 0.65
+"""Share of its height that a panel keeps when it is narrow."""
+
+LETTERS_PER_INCH = 11.0
+"""Of the words below all panels."""
 
 PAD = 14
 """Points between a panel's title and its axes, where a legend may stand."""
@@ -36,6 +43,7 @@ def _draw_panels(table: CompareTable, ax: Axes, draw: Callable[..., None], **opt
         panel.locator_params(axis="x", nbins=5)
         _drop_legend(panel)
     words = several[0].get_xlabel().replace(table.results[0].measure, "score")
+    words = textwrap.fill(words, int(LETTERS_PER_INCH * figure.get_figwidth()))
     for panel, result in zip(several, table.results, strict=True):
         label(panel, x=result.measure)
     figure.supxlabel(words, fontsize="medium", parse_math=False)
@@ -104,7 +112,8 @@ def table_plot(one: Plot, name: str) -> Plot:
         wide, high = one.size(first)
         across = 2 if width >= 2 * NARROW_PANEL else 1
         one_width = width / across
-        rows = one.height(first, one_width) if one.height else high * one_width / wide
+        scaled = high * max(one_width / wide, LOWEST_PANEL)
+        rows = one.height(first, one_width) if one.height else scaled
         return (rows + 0.3) * math.ceil(n / across)
 
     return Plot(

@@ -181,7 +181,7 @@ def draw_pairs(
             texts=texts,
             bar=f"difference of mean {result.measure}",
         )
-    name_rows(ax, rows)
+    name_rows(ax, rows, in_panel=True)
     name_columns(ax, columns)
     ax.set_xlim(-0.5, n_columns - 0.5)
     ax.set_ylim(n_rows - 0.5, -0.5)
@@ -375,5 +375,6 @@ PLOTS = {
 """Class of a result to its kinds of plot, the default first."""
 
 PLOTS["CompareTable"] = {
-    kind: table_plot(plot, kind) for kind, plot in PLOTS["CompareResult"].items()
+    kind: table_plot(PLOTS["CompareResult"][kind], kind)
+    for kind in ("intervals", "topics", "heatmap")
 }

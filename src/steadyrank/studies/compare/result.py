@@ -180,6 +180,8 @@ class CompareResult(Framed):
 
     def correction_words(self, per: str = "") -> str:
         """The correction over its family, and what it draws."""
+        if self.n_comparisons <= 1:
+            return f"{self.family_words(per)}, uncorrected"
         drawn = self._drawn() if self.correction == "maxt" else ""
         return f"{CORRECTIONS[self.correction]} over {self.family_words(per)}{drawn}"
 

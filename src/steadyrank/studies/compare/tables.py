@@ -103,8 +103,8 @@ def _terminal_text(result: CompareResult, digits: int, **looks: Any) -> str:
 
 def _leaderboard(result: CompareResult, digits: int) -> Table:
     """Runs by mean, the ranks that each may have, and their groups."""
-    order, different = result.order, result.n_different
-    has_groups = len(set(result.letters)) > 1
+    order, different = result.order, result.n_different.tolist()
+    has_groups, has_numbers = len(set(result.letters)) > 1, len(set(different)) > 1
     rows = []
     for run in order:
         low, high = result.rank_set[run]
@@ -113,12 +113,16 @@ def _leaderboard(result: CompareResult, digits: int) -> Table:
             _mean(result, run, digits),
             Cell(f"{result.rank[run]} [{low}–{high}]", int(result.rank[run])),
         ]
-        if has_groups:
-            cells += [Cell(str(different[run]), int(different[run])), name(result.letters[run])]
-        elif result.significant.any():
-            cells.append(Cell(str(different[run]), int(different[run])))
+        cells += [Cell(str(different[run]), different[run])] if has_numbers else []
+        cells += [name(result.letters[run])] if has_groups else []
         rows.append(cells)
-    header = [result.row_word, result.measure, "rank", "differs from", "group"][: len(rows[0])]
+    header = [
+        result.row_word,
+        result.measure,
+        "rank",
+        *(["differs from"] if has_numbers else []),
+        *(["group"] if has_groups else []),
+    ]
     caption = (
         f"{result.caption()} {_share_words(result)} Ranks in brackets: the ranks that a "
         f"{result.row_word} may have, {result.rank_words()}.{_letter_words(result, has_groups)}"
