@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from steadyrank.errors import InputError, MachineError, unknown_name
 from steadyrank.notebook import Exhibit, shown_by
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,8 +68,8 @@ class Scores(Exhibit):
         missing = int(np.isnan(self.values).sum())
         note = f", {missing} missing" if missing else ""
         return (
-            f"<Scores: {len(self.measures)} measures × {len(self.runs)} runs × "
-            f"{len(self.topics)} topics{note}>"
+            f"<Scores: {counted(len(self.measures), 'measure')} × {counted(len(self.runs), 'run')} "
+            f"× {counted(len(self.topics), 'topic')}{note}>"
         )
 
     def matrix(self, measure: str | None = None) -> np.ndarray:
@@ -104,6 +105,13 @@ class Scores(Exhibit):
             run_info={key: tuple(col[i] for i in rows) for key, col in self.run_info.items()},
         )
 
+    def __getitem__(self, measures: str | Iterable[str]) -> Scores:
+        """The scores of one measure or several: `scores["AP"]` is what any study takes."""
+        return self.select(measures=measures)
+
+    __iter__: ClassVar[None] = None
+    """A cube has no one order to go through."""
+
     def mean(self) -> np.ndarray:
         """Mean over the topics that have a score: [measure, run]; NaN where none has."""
         return mean_of_present(self.values)
@@ -126,6 +134,8 @@ class Scores(Exhibit):
                 "value": self.values.ravel(),
             }
         )
+
+    to_pandas = to_frame
 
     def to_xarray(self) -> xr.DataArray:
         """A labelled array (extra `steadyrank[ir]`); run_info as coordinates of the runs."""

@@ -24,7 +24,9 @@ def scores_of(
     """The scores of these measures: `data` itself, or the evaluation of its runs by `qrels`."""
     if isinstance(data, Scores):
         if qrels is not None:
-            raise InputError("give either scores, or runs and qrels, not both")
+            raise InputError(
+                "give either scores, or runs and qrels, not both; measure= names a measure"
+            )
         if measures is None:
             return data
         names = [measures] if isinstance(measures, str | Measure) else measures

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
+from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import PairTests
@@ -83,7 +83,8 @@ class AuditResult(Exhibit):
 
 
 def audit_tests(
-    scores: Scores,
+    scores: Any,
+    qrels: Any = None,
     *,
     measure: str | None = None,
     n_topics: int | None = None,
@@ -100,9 +101,12 @@ def audit_tests(
 
     Parameters
     ----------
-    scores : Scores
+    scores : Scores, or runs
+        Scores, or runs as `evaluate` takes them, with `qrels`.
+    qrels : object, optional
+        Judgments, where runs are given.
     measure : str, optional
-        Needed where there are several.
+        Needed where the scores have several; AP of runs unless given.
     n_topics : int, optional
         Topics drawn in each trial; as many as there are unless given.
     alpha : float
@@ -121,6 +125,7 @@ def audit_tests(
     how many topics a study requires.
     """
     seed = seed_from(rng)
+    scores = scores_of(scores, qrels, measure)
     matrix = scores_in_order(scores, runs=True).matrix(measure)
     complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
     if len(complete) < 2 or complete.shape[1] < 2:

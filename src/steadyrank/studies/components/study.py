@@ -21,6 +21,7 @@ from steadyrank._version import __version__
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, measure_of
 from steadyrank.errors import InputError, check_choice, unknown_name, warn
+from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.anova.balanced import Anova, Power, anova, crossed_strata
 from steadyrank.stats.anova.main_effects import MainEffect, tukey_main_effect
@@ -96,7 +97,8 @@ class ComponentsResult(Framed):
 
 
 def components(
-    scores: Scores,
+    scores: Any,
+    qrels: Any = None,
     *,
     factors: str | Sequence[str],
     measure: str | None = None,
@@ -111,11 +113,14 @@ def components(
 
     Parameters
     ----------
-    scores : Scores
+    scores : Scores, or runs
+        Scores, or runs as `evaluate` takes them, with `qrels`.
+    qrels : object, optional
+        Judgments, where runs are given.
     factors : str or sequence of str
         Columns that name the components; runs that agree in all of them are replicates.
     measure : str, optional
-        Needed where there are several.
+        Needed where the scores have several; AP of runs unless given.
     interactions : int, optional
         Factors in the largest interaction; all unless given.
     mode : str
@@ -152,6 +157,7 @@ def components(
     >>> result.anova.source("stemmer").pvalue < 0.001
     True
     """
+    scores = scores_of(scores, qrels, measure)
     names = _check_factors(scores, factors, interactions)
     check_choice("mode", mode, get_args(Mode))
     check_choice("kind of strata", "none" if strata is None else strata, get_args(Strata))

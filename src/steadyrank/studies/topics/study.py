@@ -22,6 +22,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, measure_of, position
 from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Exhibit, frame_of, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.pairs.result import all_pairs
@@ -191,7 +192,8 @@ class TopicsResult(Exhibit):
 
 
 def topics(
-    scores: Scores,
+    scores: Any,
+    qrels: Any = None,
     *,
     measure: str | None = None,
     sizes: Sequence[int] | None = None,
@@ -221,9 +223,12 @@ def topics(
 
     Parameters
     ----------
-    scores : Scores
+    scores : Scores, or runs
+        Scores, or runs as `evaluate` takes them, with `qrels`.
+    qrels : object, optional
+        Judgments, where runs are given.
     measure : str, optional
-        Needed where there are several.
+        Needed where the scores have several; AP of runs unless given.
     sizes : sequence of int, optional
         Of topic sets; 5, 10, … unless given.
     n_trials : int
@@ -262,6 +267,7 @@ def topics(
     (15, (4, 8, 12, 16, 20))
     """
     seed = seed_from(rng)
+    scores = scores_of(scores, qrels, measure, jobs=jobs)
     name = _check(scores, measure, n_trials, baseline, binning)
     check_rates(check_number("alpha", alpha), check_number("beta", beta))
     if not 0.0 < check_number("target", target) < 0.5:
