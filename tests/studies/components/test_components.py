@@ -133,7 +133,7 @@ def test_effects_come_out_as_they_were_put_in(result):
     words = " ".join(components_sentences(result))
     assert words.startswith("What matters for AP: stemmer (")
     assert "Best stemmer: porter" in words
-    assert "told apart from 2 of the 2 others" in words
+    assert "significantly better than 2 of the 2 others" in words
 
 
 def test_the_order_of_runs_does_not_matter(result):

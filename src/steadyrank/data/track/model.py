@@ -318,7 +318,7 @@ class TrueMeans(Exhibit):
 
     def caption(self) -> str:
         """Over how many topics the means are."""
-        return f"{len(self.systems)} systems over {self.values.shape[1]} topics"
+        return f"{len(self.systems)} systems over {self.values.shape[1]:,} topics"
 
     @property
     def means(self) -> np.ndarray:

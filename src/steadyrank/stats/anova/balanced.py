@@ -120,7 +120,7 @@ class Anova(Framed):
 
     def caption(self) -> str:
         """How many observations, around which mean."""
-        return f"Analysis of variance of {self.n} observations, mean {self.mean:.4g}."
+        return f"Analysis of variance of {self.n:,} observations, mean {self.mean:.4g}."
 
 
 def anova(

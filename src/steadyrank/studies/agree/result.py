@@ -18,6 +18,7 @@ from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.agree.effects import Coefficient, Mode, Reference, Strata, note_of
 from steadyrank.studies.agree.likeness import MeasureLikeness
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -186,7 +187,7 @@ class AgreeResult(Exhibit):
         topics, systems = (", ".join(map(str, s)) for s in (self.topic_sizes, self.system_sizes))
         return (
             f"{COEFFICIENTS[self.coefficient]} of {len(self.measures)} measures; "
-            f"{self.n_samples} samples of {topics} of {self.n_topics} topics"
+            f"{self.n_samples:,} samples of {topics} of {self.n_topics} topics"
             f"{dropped} and {systems} of {self.n_systems} systems, without "
             f"replacement; seed {self.seed}; steadyrank {__version__}."
         )
@@ -197,8 +198,8 @@ class AgreeResult(Exhibit):
 
     def __repr__(self) -> str:
         return (
-            f"<AgreeResult: {self.coefficient} of {len(self.pairs)} pairs of measures at "
-            f"{len(self.topic_sizes)} topic and {len(self.system_sizes)} system sizes, "
+            f"<AgreeResult: {self.coefficient} of {counted(len(self.pairs), 'pair')} of measures "
+            f"at {len(self.topic_sizes)} topic and {len(self.system_sizes)} system sizes, "
             f"{self.n_samples} samples; mean {mean_of_present(self.samples.ravel()):.3f}>"
         )
 

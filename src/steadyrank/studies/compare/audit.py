@@ -21,6 +21,7 @@ from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import PairTests
 from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,8 +66,8 @@ class AuditResult(Exhibit):
     def caption(self) -> str:
         """How often what was drawn."""
         return (
-            f"{self.measure}, {self.n_trials} trials at {self.n_topics} topics, alpha "
-            f"{self.alpha:g}; seed {self.seed}"
+            f"{self.measure}, {counted(self.n_trials, 'trial')} at "
+            f"{counted(self.n_topics, 'topic')}, alpha {self.alpha:g}; seed {self.seed}"
         )
 
     def to_frame(self) -> pd.DataFrame:

@@ -28,7 +28,7 @@ from steadyrank.stats.anova.main_effects import MainEffect, tukey_main_effect
 from steadyrank.stats.anova.parts import balanced_layout
 from steadyrank.stats.anova.unbalanced import type_three
 from steadyrank.stats.inputs import check_open_unit
-from steadyrank.words import by_number
+from steadyrank.words import by_number, counted
 
 Mode = Literal["sound", "paper"]
 Strata = Literal["none", "topic"]
@@ -78,15 +78,17 @@ class ComponentsResult(Framed):
 
     def caption(self) -> str:
         """What a table of this result must say."""
-        sizes = " × ".join(f"{len(self.levels[name])} {name}" for name in self.factors)
+        sizes = " × ".join(
+            f"{name} ({counted(len(self.levels[name]), 'level')})" for name in self.factors
+        )
         dropped = f" ({self.n_dropped} dropped)" if self.n_dropped else ""
-        runs = f"{self.n_runs} runs" + (
+        runs = counted(self.n_runs, "run") + (
             f" ({self.n_replicates} of each combination)" if self.n_replicates > 1 else ""
         )
         sums = "unbalanced, type III sums of squares; " if self.type_three else ""
         return (
-            f"{self.measure} of {runs}: {sizes}; {self.n_topics} topics{dropped} as blocks; {sums}"
-            f"steadyrank {__version__}."
+            f"{self.measure} of {runs}: {sizes}; {counted(self.n_topics, 'topic')}{dropped} as "
+            f"blocks; {sums}steadyrank {__version__}."
         )
 
     def __repr__(self) -> str:

@@ -119,7 +119,8 @@ def _figures_table(result: InstancesResult, digits: int) -> Table:
         [f"p, equivalence at {test.delta:g}", pvalue(test.pvalue_equivalence)],
         [f"p, non-inferiority at {test.delta:g}", pvalue(test.pvalue_non_inferiority)],
     ]
-    return Table(header=["", result.measure], rows=text_rows(rows), caption=result.caption())
+    known = [row for row in rows if row[1] != MISSING]
+    return Table(header=["", result.measure], rows=text_rows(known), caption=result.caption())
 
 
 def _variance_table(result: InstancesResult, digits: int) -> Table | None:
@@ -196,7 +197,7 @@ def _is_left_out(head: str, cells: Sequence[Cell], result: InstancesTable) -> bo
     """Columns that hold one value stand in the caption, columns without any nowhere."""
     if len(result.comparisons) == 1:
         return head in ("p adjusted", "instances") or all(cell.text == MISSING for cell in cells)
-    is_said_once = head == "instances" or head.startswith("mean of ")
+    is_said_once = head in ("instances", "verdict") or head.startswith(("mean of ", "margin "))
     texts = {cell.text for cell in cells}
     return (is_said_once and len(texts) == 1) or (head.endswith("HPD") and texts == {MISSING})
 
@@ -206,8 +207,8 @@ def _many_caption(result: InstancesTable, digits: int) -> str:
     said = [result.caption()]
     if len({_sizes(found) for found in result.comparisons}) == 1:
         one, other = first.n_instances["a"], first.n_instances["b"]
-        each = f"{one} instances per system" if one == other else f"{one} against {other} instances"
-        said.append(f"{each}.")
+        each = f"{counted(one, 'instance')} per system"
+        said.append(f"{each}." if one == other else f"{one} against {other} instances.")
     means = {cell.text for cell in _means(result, "b", digits)}
     if result.baseline is not None and len(means) == 1:
         said.append(f"Mean of {result.baseline}: {means.pop()}.")

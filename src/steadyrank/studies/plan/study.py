@@ -39,7 +39,7 @@ from steadyrank.stats.planning.pilot import (
 )
 from steadyrank.studies.plan.judging_cost import documents_to_judge
 from steadyrank.studies.plan.measures import Against, MeasurePlan, PlanCurve
-from steadyrank.words import level_words
+from steadyrank.words import counted, level_words
 
 DifferenceVariance = Literal["pilot", "twice"]
 
@@ -66,7 +66,7 @@ class PlanResult(Framed):
         """What a table of this result must say: aim, design, formula, version."""
         demands = self.demands
         pairing = "paired" if demands.paired else "unpaired"
-        family = f" over {demands.comparisons} comparisons" if demands.comparisons > 1 else ""
+        family = f" over {demands.comparisons:,} comparisons" if demands.comparisons > 1 else ""
         test = {
             "anova": f"one-way ANOVA of {demands.systems} systems",
             "ttest": f"{pairing} t test of two systems",
@@ -80,7 +80,7 @@ class PlanResult(Framed):
         demands = self.demands
         rates = f"power {1 - demands.beta:g} at {level_words(demands.alpha, demands.comparisons)}"
         if self.given_topics is not None:
-            asked = f"What {self.given_topics} topics buy"
+            asked = f"What {counted(self.given_topics, 'topic')} buy"
             smallest = f"the smallest difference shown with {rates}"
             if demands.minimum_difference is None:
                 return f"{asked}: {smallest}"

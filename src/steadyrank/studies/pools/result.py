@@ -15,6 +15,7 @@ from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import Demands
 from steadyrank.stats.ranks.intervals import TauInterval
 from steadyrank.studies.pools.trials import Trial
+from steadyrank.words import counted
 
 Mode = Literal["sound", "paper"]
 
@@ -184,8 +185,9 @@ class PoolsResult(Framed):
     def caption(self) -> str:
         """What a table of this result must say."""
         return (
-            f"{len(self.runs)} runs of {len(self.teams)} teams, {len(self.topics)} topics, pool "
-            f"depth {self.pool_depth}, {self.n_trials} trials, seed {self.seed}; "
+            f"{counted(len(self.runs), 'run')} of {counted(len(self.teams), 'team')}, "
+            f"{counted(len(self.topics), 'topic')}, pool depth {self.pool_depth}, "
+            f"{counted(self.n_trials, 'trial')}, seed {self.seed}; "
             f"steadyrank {__version__}."
         )
 

@@ -40,7 +40,7 @@ from steadyrank.stats.run_means import adjusted_means
 from steadyrank.stats.selection import expected_means, kept_order
 from steadyrank.studies.topics.levels import Binning, TopicLevel, count_splits, topic_levels
 from steadyrank.studies.topics.sentences import CONFIDENCE, pair_words
-from steadyrank.words import by_number, level_words
+from steadyrank.words import by_number, counted, level_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -142,12 +142,13 @@ class TopicsResult(Exhibit):
         """What a table of this result must say."""
         dropped = f" ({self.n_dropped} left out of the splits)" if self.n_dropped else ""
         return (
-            f"{self.measure}, {self.n_topics} topics{dropped}, {self.n_trials} splits, seed "
+            f"{self.measure}, {counted(self.n_topics, 'topic')}{dropped}, "
+            f"{counted(self.n_trials, 'split')}, seed "
             f"{self.seed}; steadyrank {__version__}."
         )
 
     def __repr__(self) -> str:
-        return f"<TopicsResult: {len(self.pairs)} pairs. {self.caption()}>"
+        return f"<TopicsResult: {counted(len(self.pairs), 'pair')}. {self.caption()}>"
 
     def rows(self, which: Sequence[int] | slice = slice(None)) -> list[dict[str, Any]]:
         """One dictionary a pair, with the keys that the JSON output has."""
