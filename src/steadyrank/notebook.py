@@ -1,12 +1,13 @@
-"""How a result shows itself: one line as `repr`, its tables when printed, HTML in a notebook.
+"""How a result shows itself: as its command's tables, in a paper, in a notebook, as a figure.
 
-An `Exhibit` also gives its tables for a paper or a page, and draws itself.
+`shown_by` gives all of this to a result's class: one line as `repr`, its tables when printed, a
+frame of its rows, LaTeX, Markdown and HTML, and its plot. `Exhibit` and `Framed` have the same
+methods for whoever reads types.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from html import escape
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,55 +16,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_ROWS = 60
+"""Of each table in a notebook."""
 PRINTED_ROWS = 15
 """Of each table that `print` shows: a result may have several."""
 
+ENDS = ("interval", "range")
+"""How keys end that have two limits."""
+
 _Result = TypeVar("_Result")
-
-
-class Framed:
-    """A result of rows: `rows` has them as dictionaries, `to_frame` as a pandas frame."""
-
-    __slots__ = ()
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One dictionary per row."""
-        raise NotImplementedError
-
-    def to_frame(self) -> pd.DataFrame:
-        """The rows as a frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
-
-
-def shown_by(
-    text: str = "present.table:frame_text", *, listed: bool = False
-) -> Callable[[type[_Result]], type[_Result]]:
-    """Let a result print as the tables that its command prints; stands below `@dataclass`.
-
-    `text` names the function that makes them, "module:function": it lies above the result and is
-    therefore looked up only when something is printed. `listed` functions take several results.
-    What the class defines itself stays.
-    """
-
-    def texts(self: Any, form: str, **options: Any) -> str:
-        module, _, function = text.partition(":")
-        tables = getattr(import_module(f"steadyrank.{module}"), function)
-        return str(tables([self] if listed else self, form, **options))
-
-    def printed(self: Any) -> str:
-        return texts(self, "table", most_rows=PRINTED_ROWS).rstrip("\n")
-
-    def decorate(result: type[_Result]) -> type[_Result]:
-        shows = {"_text": texts, "__str__": printed, "__repr__": _line, "_repr_html_": _html}
-        for name, method in shows.items():
-            # What every object has gives way; what a class or its bases define stays.
-            if getattr(result, name, None) in (None, getattr(object, name, None)):
-                setattr(result, name, method)
-        return result
-
-    return decorate
 
 
 class Exhibit:
@@ -76,15 +36,15 @@ class Exhibit:
         def _text(self, form: str, **options: Any) -> str: ...
 
     def to_latex(self, **options: Any) -> str:
-        """A booktabs table with its caption, ready to paste; options as those of `to_markdown`."""
+        """Booktabs tables with captions, ready to paste; options as those of `to_markdown`."""
         return self._text("latex", **options)
 
     def to_markdown(self, **options: Any) -> str:
-        """A Markdown table with its caption below; `digits` and what else the command has."""
+        """Markdown tables with captions below; `digits` and what else the command has."""
         return self._text("markdown", **options)
 
     def to_html(self, **options: Any) -> str:
-        """An HTML table with its caption; options as those of `to_markdown`."""
+        """HTML tables with captions; options as those of `to_markdown`."""
         return self._text("html", **options)
 
     def plot(self, **options: Any) -> Figure:
@@ -97,30 +57,81 @@ class Exhibit:
         return self._text("html", most_rows=MOST_ROWS)
 
 
+class Framed(Exhibit):
+    """A result of rows: `rows` has them as dictionaries, `to_frame` as a pandas frame."""
+
+    __slots__ = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary per row."""
+        raise NotImplementedError
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rows as a frame, an interval as its two ends in columns of their own."""
+        return frame_of(self.rows())
+
+
+def shown_by(
+    text: str = "present.table:frame_text", *, listed: bool = False
+) -> Callable[[type[_Result]], type[_Result]]:
+    """Let a result show itself by the tables that its command prints; stands below `@dataclass`.
+
+    `text` names the function that makes them, "module:function": it lies above the result and is
+    therefore looked up only when something is shown. `listed` functions take several results.
+    What the class defines itself stays.
+    """
+
+    def texts(self: Any, form: str, **options: Any) -> str:
+        module, _, function = text.partition(":")
+        tables = getattr(import_module(f"steadyrank.{module}"), function)
+        return str(tables([self] if listed else self, form, **options))
+
+    def printed(self: Any) -> str:
+        return texts(self, "table", most_rows=PRINTED_ROWS).rstrip("\n")
+
+    def decorate(result: type[_Result]) -> type[_Result]:
+        methods = {"_text": texts, "__str__": printed, "__repr__": _line} | _methods(Exhibit)
+        if hasattr(result, "rows"):
+            methods["to_frame"] = Framed.to_frame
+        for name, method in methods.items():
+            # What every object has gives way; what a class or its bases define stays.
+            if getattr(result, name, None) in (None, getattr(object, name, None)):
+                setattr(result, name, method)
+        return result
+
+    return decorate
+
+
+def _methods(mixin: type) -> dict[str, Any]:
+    return {name: value for name, value in vars(mixin).items() if callable(value)}
+
+
 def _line(self: Any) -> str:
     return f"<{type(self).__name__}: {self.caption()}>"
 
 
-def _html(self: Any) -> str:
-    if hasattr(self, "to_frame"):
-        return frame_html(self.to_frame())
-    return f"<pre>{escape(str(self))}</pre>"
-
-
-def frame_html(frame: pd.DataFrame) -> str:
-    """The table; of a long one the first and the last rows, and how many there are.
-
-    >>> import pandas as pd
-    >>> "&lt;b&gt;" in frame_html(pd.DataFrame({"run": ["<b>"]}))
-    True
-    """
+def frame_of(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Rows as a frame of scalars, as `flat` has them."""
     import pandas as pd
 
-    return str(
-        frame.to_html(
-            index=not isinstance(frame.index, pd.RangeIndex),
-            max_rows=MOST_ROWS,
-            show_dimensions=len(frame) > MOST_ROWS,
-            float_format="{:.4g}".format,
-        )
-    )
+    return pd.DataFrame([flat(row) for row in rows])
+
+
+def flat(row: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A row of scalars: nested keys joined by underscores, intervals as their two ends.
+
+    Longer sequences, such as the values of every trial, are left out.
+
+    >>> flat({"p": {"t": 0.5}, "interval": (1, 2), "trials": [3, 4, 5]})
+    {'p_t': 0.5, 'interval_low': 1, 'interval_high': 2}
+    """
+    cells: dict[str, Any] = {}
+    for key, value in row.items():
+        if isinstance(value, Mapping):
+            cells |= flat(value, f"{prefix}{key}_")
+        elif key.endswith(ENDS) or hasattr(value, "low"):
+            low, high = value if value is not None else (None, None)
+            cells |= {f"{prefix}{key}_low": low, f"{prefix}{key}_high": high}
+        elif not isinstance(value, tuple | list):
+            cells[prefix + key] = value
+    return cells

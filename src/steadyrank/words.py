@@ -32,6 +32,8 @@ _NUMBERS = (
     "twelve",
 )
 
+MILLION = 1_000_000
+
 
 def by_number(number: float, one: str, many: str) -> str:
     """The words for one, or for any other number.
@@ -42,11 +44,11 @@ def by_number(number: float, one: str, many: str) -> str:
     return one if number == 1 else many
 
 
-def counted(number: float, one: str, many: str | None = None, *, form: str = "d") -> str:
+def counted(number: float, one: str, many: str | None = None, *, form: str = ",d") -> str:
     """A number and what it counts; `many` where an s at the end does not do.
 
-    >>> counted(1, "run"), counted(0, "run"), counted(1326, "run"), counted(1326, "run", form=",")
-    ('1 run', '0 runs', '1326 runs', '1,326 runs')
+    >>> counted(1, "run"), counted(0, "run"), counted(1326, "run"), counted(2.5, "run", form=".3g")
+    ('1 run', '0 runs', '1,326 runs', '2.5 runs')
     >>> counted(1, "run lacks", "runs lack"), counted(2, "run lacks", "runs lack")
     ('1 run lacks', '2 runs lack')
     """
@@ -60,6 +62,24 @@ def number_word(number: int) -> str:
     ('three', '40', '1,200')
     """
     return _NUMBERS[number] if number < len(_NUMBERS) else f"{number:,}"
+
+
+def size(number: float) -> str:
+    """A number that a computation asks for, as of topics: beyond a million its digits say nothing.
+
+    >>> size(254), size(8404), size(7_593_205)
+    ('254', '8,404', 'more than a million')
+    """
+    return "more than a million" if number > MILLION else f"{number:,.0f}"
+
+
+def at_least(number: float) -> str:
+    """The same for a lower bound.
+
+    >>> at_least(51), at_least(7_593_205)
+    ('at least 51', 'more than a million')
+    """
+    return size(number) if number > MILLION else f"at least {size(number)}"
 
 
 def listed(parts: Sequence[str], last: str = "and") -> str:

@@ -11,7 +11,7 @@ import pytest
 from commanding import call
 
 import steadyrank as sr
-from steadyrank.cli.agree import MEASURES
+from steadyrank.studies.agree.study import MEASURES
 
 SIZES = ("--topic-sizes", "4,10", "--system-sizes", "3,6,9", "--samples", "8")
 

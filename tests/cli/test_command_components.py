@@ -86,7 +86,10 @@ def test_the_table_says_which_component_matters(capsys, files):
     _, out, _ = call(capsys, "components", *files, *FACTORS)
     assert "What matters for AP: stemmer (" in out
     assert "stop list × stemmer × model" in out
-    assert "12 runs: 2 stop_list × 2 stemmer × 3 model; 8 topics as blocks" in out
+    assert (
+        "12 runs: stop_list (2 levels) × stemmer (2 levels) × model (3 levels); 8 topics as blocks"
+        in out
+    )
     assert "Tukey's HSD (95%)" in out
     _, out, _ = call(capsys, "components", *files, *FACTORS, "--level", ".9")
     assert "error (topic × stemmer)" in out

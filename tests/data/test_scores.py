@@ -164,6 +164,18 @@ def test_frames_and_labelled_arrays():
     assert array.coords["team"].values.tolist() == ["X", "X", "Y"]
 
 
+def test_a_measure_is_taken_by_its_name():
+    one = cube()["RR"]
+    assert (one.measures, one.runs, one.run_info) == (("RR",), cube().runs, cube().run_info)
+    np.testing.assert_array_equal(one.matrix(), cube().matrix("RR"))
+    assert cube()[["RR", "AP"]].measures == ("RR", "AP")
+    with pytest.raises(sr.UnknownNameError, match="unknown measure 'Rr': did you mean 'RR'"):
+        cube()["Rr"]
+    with pytest.raises(TypeError, match="not iterable"):
+        iter(cube())
+    assert cube().to_pandas().equals(cube().to_frame())
+
+
 def test_html_escapes_names_and_marks_missing_cells():
     values = np.array([[[0.5, np.nan]]])
     scores = sr.Scores(measures=("m",), runs=("<script>",), topics=("1", "2"), values=values)

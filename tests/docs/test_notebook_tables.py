@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 import typing
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -14,9 +15,11 @@ import pytest
 import steadyrank as sr
 from steadyrank import papers
 from steadyrank.data.track.model import TrueMeans
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.papers.model import Claim, Exhibit
 from steadyrank.present.json import to_json
 from steadyrank.studies.compare.tables import compare_text
+from steadyrank.studies.registry import all_plots
 from steadyrank.studies.stability.tables import stability_text
 
 NASTY = "<script>alert('run')</script>"
@@ -27,15 +30,16 @@ WITHOUT_TABLE = {"Qrels", "Run"}
 
 
 def classes_with_frames() -> dict[str, type]:
-    """Every class of the package that defines `to_frame`."""
+    """Every class of the package with `to_frame`, of its own or of a mixin."""
     found = {}
     for module in pkgutil.walk_packages(sr.__path__, "steadyrank."):
         if module.name.endswith("__main__"):
             continue
         for value in vars(importlib.import_module(module.name)).values():
-            if isinstance(value, type) and "to_frame" in vars(value):
+            if isinstance(value, type) and hasattr(value, "to_frame"):
                 found[value.__name__] = value
-    return {name: kind for name, kind in found.items() if kind.__module__.startswith("steadyrank.")}
+    own = {name: kind for name, kind in found.items() if kind.__module__.startswith("steadyrank.")}
+    return {name: kind for name, kind in own.items() if kind is not Framed}
 
 
 @pytest.fixture(scope="module")
@@ -211,6 +215,10 @@ DATA = {"Run", "Runs", "Qrels", "Measure", "BuiltinCollection", "SimulatedTrack"
 """Not results: one line says what they are."""
 
 
+NUMBERS = {"RankCorrelation"}
+"""Results that are a number, and how it was found."""
+
+
 def test_every_class_that_a_public_function_returns_is_public():
     assert len(returned_classes()) > 20
     assert set(returned_classes()) - {name for _, name in PUBLIC} == set()
@@ -262,11 +270,73 @@ def test_results_of_many_runs_print_on_a_screen_or_two():
 
 def test_tables_hold_names_as_text(results):
     for name, result in results.items():
-        if name == "RankCorrelation":  # a number, and how it was found
+        if name in NUMBERS:
             continue
         shown = result._repr_html_()
-        assert ("<table" if hasattr(result, "to_frame") else "<p") in shown, name
+        assert ("<caption" if name != "ReportResult" else "<p") in shown, name
         assert "<script" not in shown, name
-        text = result.to_frame().to_string() if hasattr(result, "to_frame") else str(result)
+        text = result.to_frame().to_string()
         if NASTY in text:
             assert "&lt;script&gt;" in shown, name
+
+
+def test_frames_hold_a_scalar_in_every_cell(results):
+    for name, result in results.items():
+        if name in NUMBERS:
+            continue
+        frame = result.to_frame()
+        assert len(frame), name
+        for column in frame.columns:
+            odd = {
+                type(cell) for cell in frame[column] if cell is not None and not np.isscalar(cell)
+            }
+            assert not odd, (name, column)
+        ends = {str(column) for column in frame.columns if str(column).endswith("interval")}
+        assert not ends, name
+
+
+def test_every_result_goes_into_a_paper(results):
+    for name, result in results.items():
+        if name in NUMBERS:
+            continue
+        latex = result.to_latex()
+        assert latex.startswith("\\begin{table"), name
+        assert latex.rstrip().endswith(("\\end{table}", "\\end{table*}")), name
+        assert "\\caption{" in latex, name
+        assert "\n| ---" in result.to_markdown() or result.to_markdown().startswith("<"), name
+        assert "<caption" in result.to_html(), name
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_every_result_that_has_a_figure_draws_it(results):
+    drawn = all_plots()
+    for name, result in results.items():
+        if name in drawn:
+            assert result.plot().axes, name
+        elif name not in NUMBERS:
+            with pytest.raises(sr.InputError, match="there is no plot of a "):
+                result.plot()
+
+
+def test_the_decorator_is_enough():
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    @shown_by()
+    class Found:
+        best: str
+
+        def caption(self):
+            return "What was found."
+
+        def rows(self):
+            interval = sr.Interval(0.1, 0.3)
+            return [{"run": self.best, "interval": interval, "p": {"t": 0.5}, "trials": (1, 2, 3)}]
+
+    result = Found(best="bm25")
+    assert list(result.to_frame()) == ["run", "interval_low", "interval_high", "p_t"]
+    assert repr(result) == "<Found: What was found.>"
+    assert str(result).splitlines()[0].split() == ["run", "interval_low", "interval_high", "p_t"]
+    assert result.to_markdown().startswith("| run | interval\\_low |")
+    assert "What was found.</caption>" in result._repr_html_()
+    assert result.to_latex().startswith("\\begin{table}")
+    with pytest.raises(sr.InputError, match="there is no plot of a Found"):
+        result.plot()

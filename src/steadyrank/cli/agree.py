@@ -23,7 +23,6 @@ from steadyrank.cli.options import (
 )
 from steadyrank.cli.output import Output, draw, emit, progress_bar, terminal_looks
 
-MEASURES = ("AP", "P@10", "Rprec", "RBP(p=0.8)", "nDCG", "nDCG@20", "ERR", "Twist")
 """The paper's."""
 
 
@@ -123,11 +122,11 @@ def command(
     topics and systems.
     """
     machine: Any = {"jobs": jobs, "scheduler": scheduler}
-    scores = load_scores(inputs, quiet=output.quiet, default_measures=MEASURES, **machine)
     from steadyrank.data.scores import position
-    from steadyrank.studies.agree.study import agree
+    from steadyrank.studies.agree.study import MEASURES, agree
     from steadyrank.studies.agree.tables import agree_text
 
+    scores = load_scores(inputs, quiet=output.quiet, default_measures=MEASURES, **machine)
     for name in pair or ():
         position(name, scores.measures, "measure")
     with progress_bar("blocks of samples", output.quiet) as progress:

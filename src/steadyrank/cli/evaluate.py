@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from steadyrank.cli.command import subcommand
+from steadyrank.cli.formats import also_writes
 from steadyrank.cli.options import (
     digits_option,
     measures_option,
@@ -52,6 +53,7 @@ from steadyrank.errors import InputError
 @run_options
 @topic_options
 @output_options_with("trec_eval")
+@also_writes(".parquet")
 def command(
     qrels: str,
     runs: tuple[str, ...],
@@ -90,7 +92,7 @@ def command(
         from steadyrank.stats.instances.pair_tests import scores_by_system
 
         scores = scores_by_system(scores)
-    if output.path is not None and output.path.endswith(".parquet"):
+    if output.path is not None and output.format == "parquet":
         from steadyrank.compute.files import check_still_there
         from steadyrank.data.read.score_files import write_scores
 

@@ -11,11 +11,11 @@ import click
 
 from steadyrank._version import __version__
 from steadyrank.cli.command import OutputOption, ReadingOption
+from steadyrank.cli.formats import FORMATS
 from steadyrank.cli.output import gathered_output
 from steadyrank.errors import InputError
 
 SMALLEST_LEVEL = 1e-9
-FORMATS = ("table", "csv", "json", "latex", "markdown", "html")
 STRICTLY_BETWEEN_0_AND_1 = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -176,7 +176,8 @@ def output_options_with(*formats: str) -> Decorator:
             "output",
             metavar="FILE",
             type=click.Path(dir_okay=False),
-            help="Write the result to FILE, whole or not at all.",
+            help="Write the result to FILE, whole or not at all (.txt, .csv, .json, .tex, .md, "
+            ".html).",
         ),
         output_option(
             "--seed", type=int, default=0, help="Seed the random numbers with this integer."

@@ -18,6 +18,7 @@ from typing import Any
 
 import click
 
+from steadyrank.cli.formats import choose_format, suffixes_of
 from steadyrank.cli.wording import in_options
 from steadyrank.compute.executors import Progress
 from steadyrank.errors import InputError, MachineError, SteadyrankWarning
@@ -25,16 +26,6 @@ from steadyrank.present.visible import for_terminal, one_line
 
 PATIENCE = 2.0
 """Seconds of silence before progress is shown."""
-
-_BY_SUFFIX = {
-    ".csv": "csv",
-    ".json": "json",
-    ".tex": "latex",
-    ".md": "markdown",
-    ".html": "html",
-    ".htm": "html",
-}
-_FIGURES = (".svg", ".png", ".pdf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,41 +43,32 @@ class Output:
 def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command its output options as one `Output`, after they were checked."""
 
+    suffixes = suffixes_of(function)
+
     @functools.wraps(function)
     def command(
         *,
         form: str | None,
         output: str | None,
         quiet: bool,
-        plot: str | None = None,
         figure_width: float | None = None,
-        **rest: Any,
+        **options: Any,
     ) -> Any:
+        draws = "plot" in options
+        plot = options.pop("plot", None)
         check_files(output, plot)
         if figure_width is not None and plot is None:
             raise InputError("--figure-width is that of --plot FILE: give that as well")
         given = Output(
-            format=choose_format(form, output),
+            format=choose_format(form, output, suffixes, draws=draws),
             path=output,
             plot=plot,
             quiet=quiet,
             figure_width=figure_width,
         )
-        return function(output=given, **rest)
+        return function(output=given, **options)
 
     return command
-
-
-def choose_format(form: str | None, output: str | None) -> str:
-    """The format asked for, or the one that the output file's name says."""
-    if output is not None and Path(output).suffix.lower() in _FIGURES:
-        raise InputError(
-            f"-o {output}: the result is text: name a file that ends in .txt, .csv, .json, .tex, "
-            ".md or .html, and draw figures with --plot FILE"
-        )
-    if form is not None:
-        return form
-    return _BY_SUFFIX.get(Path(output).suffix.lower(), "table") if output else "table"
 
 
 def check_folders(*paths: str | None) -> None:

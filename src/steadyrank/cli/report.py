@@ -26,6 +26,8 @@ from steadyrank.cli.options import (
 from steadyrank.cli.output import Output, bars, check_folders, emit, tell, tell_if_compiling
 from steadyrank.errors import InputError
 
+PAGE = "report.html"
+
 report_options = together(
     reading_option(
         "--datasets",
@@ -37,8 +39,8 @@ report_options = together(
         "--out",
         metavar="FILE",
         type=click.Path(),
-        default="report.html",
-        help="Write the page to FILE, whole or not at all.",
+        show_default=PAGE,
+        help="Write the page to FILE, whole or not at all; -o FILE.html does the same.",
     ),
     click.option(
         "--budget",
@@ -81,7 +83,7 @@ study_options = together(
 def command(
     inputs: Inputs,
     output: Output,
-    out: str,
+    out: str | None,
     judge_files: tuple[str, ...],
     seed: int,
     datasets: str | None,
@@ -93,6 +95,7 @@ def command(
     ranks the runs. The page needs no network and says of every study that it leaves out what
     would make it possible. What was found is also printed, the most interesting first.
     """
+    out, path = _places(out, output)
     check_folders(out)
     sources = _sources(inputs, datasets)
     with bars(output.quiet) as progress:
@@ -104,7 +107,7 @@ def command(
             **sources,
             judges=named_files("--judge", judge_files),
             out=out,
-            command=same_command("--out", "report.html"),
+            command=same_command("--out", PAGE),
             announce=None if output.quiet else tell,
             progress=progress,
             rng=seed,
@@ -112,7 +115,16 @@ def command(
             **inputs.reading,
             **options,
         )
-    emit(report_text(result, output.format), output.path)
+    emit(report_text(result, "table" if path != output.path else output.format), path)
+
+
+def _places(out: str | None, output: Output) -> tuple[str, str | None]:
+    """Where the page goes, and where what was found: -o FILE.html names the page."""
+    if output.path is None or not output.path.lower().endswith((".html", ".htm")):
+        return out or PAGE, output.path
+    if out is not None:
+        raise InputError(f"-o {output.path} and --out {out} both name the page: give one of them")
+    return output.path, None
 
 
 def _sources(inputs: Inputs, datasets: str | None) -> dict[str, Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from steadyrank.errors import InputError, MachineError, unknown_name
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Exhibit, shown_by
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +23,7 @@ AXES = ("measure", "run", "topic")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("present.score_tables:scores_text")
-class Scores:
+class Scores(Exhibit):
     """A cube `values[measure, run, topic]`; NaN where there is no score.
 
     `run_info` holds named columns about the runs, one entry per run: `team`, `system`,
@@ -66,8 +67,8 @@ class Scores:
         missing = int(np.isnan(self.values).sum())
         note = f", {missing} missing" if missing else ""
         return (
-            f"<Scores: {len(self.measures)} measures × {len(self.runs)} runs × "
-            f"{len(self.topics)} topics{note}>"
+            f"<Scores: {counted(len(self.measures), 'measure')} × {counted(len(self.runs), 'run')} "
+            f"× {counted(len(self.topics), 'topic')}{note}>"
         )
 
     def matrix(self, measure: str | None = None) -> np.ndarray:
@@ -103,6 +104,13 @@ class Scores:
             topic_info=_picked_info(self.topic_info, picked[2]),
         )
 
+    def __getitem__(self, measures: str | Iterable[str]) -> Scores:
+        """The scores of one measure or several: `scores["AP"]` is what any study takes."""
+        return self.select(measures=measures)
+
+    __iter__: ClassVar[None] = None
+    """A cube has no one order to go through."""
+
     def mean(self) -> np.ndarray:
         """Mean over the topics that have a score: [measure, run]; NaN where none has."""
         return mean_of_present(self.values)
@@ -135,6 +143,8 @@ class Scores:
                 "value": self.values.ravel(),
             }
         )
+
+    to_pandas = to_frame
 
     def to_xarray(self) -> xr.DataArray:
         """A labelled array (extra `steadyrank[ir]`); run_info and topic_info as coordinates."""

@@ -24,7 +24,7 @@ from steadyrank.data.run import Run
 from steadyrank.data.runs import Source
 from steadyrank.errors import InputError
 from steadyrank.measures.scoring import JudgedRun, find_judged_documents
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.words import by_number, counted, some
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class RunCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.check.tables:check_text")
-class CheckResult:
+class CheckResult(Exhibit):
     """What `check` found."""
 
     n_topics: int
@@ -104,14 +104,6 @@ class CheckResult:
             for row in self.runs
         ]
         return pd.DataFrame(rows)
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        from steadyrank.notebook import frame_html
-
-        found = (f"{each.level}: {each.where}: {each.what}" for each in self.findings)
-        return frame_html(self.to_frame()) + "".join(f"<p>{escape(line)}</p>" for line in found)
 
 
 def check(

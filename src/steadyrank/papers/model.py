@@ -13,7 +13,7 @@ from typing import Any
 
 from steadyrank.compute.executors import Progress
 from steadyrank.errors import InputError
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.page import PageFigure
 from steadyrank.present.table import Table
 from steadyrank.words import by_number, counted
@@ -83,7 +83,7 @@ class Exhibit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("papers.output:reproduction_text")
-class Reproduction:
+class Reproduction(Framed):
     """All exhibits of one paper."""
 
     paper: str
@@ -97,6 +97,19 @@ class Reproduction:
     def claims(self) -> tuple[Claim, ...]:
         """Those of all exhibits, in their order."""
         return tuple(chain.from_iterable(exhibit.claims for exhibit in self.exhibits))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary per claim; `holds` is None where the data cannot tell."""
+        return [
+            {
+                "exhibit": exhibit.id,
+                "claim": claim.text,
+                "holds": claim.holds,
+                "figures": claim.detail,
+            }
+            for exhibit in self.exhibits
+            for claim in exhibit.claims
+        ]
 
     def __repr__(self) -> str:
         number = counted(len(self.exhibits), "exhibit")

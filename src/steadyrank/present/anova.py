@@ -55,6 +55,8 @@ def effects_table(
             "interval": Cell(interval(limits.get(line.source), f".{digits}f", missing="")),
         }
         for line in table.sources
+        # One size, or one pair, is no source of variation.
+        if line.df
     )
     return Table(header=header, rows=rows, caption=caption)
 

@@ -16,6 +16,7 @@ from steadyrank.stats.pairs.decisions import OPEN_END
 from steadyrank.words import MISSING, typeset
 from steadyrank.words import interval as interval_text
 from steadyrank.words import pvalue as pvalue_text
+from steadyrank.words import size as size_text
 
 DIGITS = 4
 
@@ -49,6 +50,26 @@ def whole(value: float | None) -> Cell:
     ('1,200', '–')
     """
     return number(value, ",.0f")
+
+
+def size(value: float | None) -> Cell:
+    """A number that a computation asks for, as of topics.
+
+    >>> size(1200).text, size(2e7).text, size(math.inf).text, size(None).text
+    ('1,200', 'more than a million', 'none', '–')
+    """
+    if value is None or math.isnan(value) or math.isinf(value):
+        return whole(value)
+    return Cell(size_text(value), float(value))
+
+
+def size_interval(ends: Sequence[float] | None) -> Cell:
+    """An interval of such numbers.
+
+    >>> size_interval((51, 8404)).text, size_interval((51, math.inf)).text
+    ('[51, 8,404]', '[51, none]')
+    """
+    return Cell(MISSING) if ends is None else Cell(f"[{', '.join(size(end).text for end in ends)}]")
 
 
 def percent(share: float) -> Cell:
@@ -159,6 +180,41 @@ def titled(rows: Iterable[Mapping[str, Cell]]) -> tuple[list[str], list[list[Cel
     """
     made = list(rows)
     return list(made[0]) if made else [], [list(row.values()) for row in made]
+
+
+def without_empty(
+    header: Sequence[str], rows: Sequence[Sequence[Cell]]
+) -> tuple[list[str], list[list[Cell]]]:
+    """Header and rows without the columns that have no figure in any row.
+
+    >>> without_empty(["run", "fit"], [[name("a"), Cell(MISSING)]])[0]
+    ['run']
+    """
+    kept = [j for j in range(len(header)) if any(row[j].text != MISSING for row in rows)]
+    return [header[j] for j in kept], [[row[j] for j in kept] for row in rows]
+
+
+def without_constant(
+    header: Sequence[str], rows: Sequence[Sequence[Cell]], *, n_names: int = 1
+) -> tuple[list[str], list[list[Cell]], str]:
+    """Header and rows without the columns of one value, and a sentence that says it once.
+
+    >>> cells = [[name("a"), whole(50), whole(0)], [name("b"), whole(50), whole(2)]]
+    >>> header, rows, said = without_constant(["run", "topics", "missing"], cells)
+    >>> header, said
+    (['run', 'missing'], 'The same for all: topics 50.')
+    """
+    columns = [[row[j] for row in rows] for j in range(len(header))]
+    same = [j for j in range(n_names, len(header)) if len({cell.text for cell in columns[j]}) == 1]
+    if len(rows) < 2 or not same:
+        return list(header), [list(row) for row in rows], ""
+    kept = [j for j in range(len(header)) if j not in same]
+    values = ", ".join(f"{header[j]} {rows[0][j].text}" for j in same)
+    return (
+        [header[j] for j in kept],
+        [[row[j] for j in kept] for row in rows],
+        f"The same for all: {values}.",
+    )
 
 
 def drilldown(names: Sequence[str], values: np.ndarray, title: str) -> tuple[Drilldown, int]:

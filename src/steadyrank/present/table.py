@@ -14,6 +14,7 @@ from html import escape
 from typing import Any
 
 from steadyrank.data.read.csv_cells import csv_line
+from steadyrank.notebook import flat
 from steadyrank.present.cell_table import Cell, Drilldown, Table, emphasised, widest_mark
 from steadyrank.present.latex import to_latex
 from steadyrank.present.visible import escaped, for_terminal
@@ -24,6 +25,7 @@ __all__ = [
     "Drilldown",
     "Table",
     "exact_table",
+    "frame_table",
     "frame_text",
     "full_header",
     "render",
@@ -270,19 +272,23 @@ def with_words(
 
 def frame_text(result: Any, form: str, **looks: Any) -> str:
     """The frame of a result that has no command of its own, under its caption."""
+    return render(frame_table(result), form, **looks)
+
+
+def frame_table(result: Any) -> Table:
+    """The same as a table."""
     import pandas as pd
 
     frame = result.to_frame()
     if not isinstance(frame.index, pd.RangeIndex):
         frame = frame.reset_index()
     is_name = [not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
-    table = Table(
+    return Table(
         header=[_short(name) for name in frame.columns],
         rows=text_rows(map(_short, row) for row in frame.itertuples(index=False)),
         n_names=[*is_name, False].index(False),
         caption=result.caption(),
     )
-    return render(table, form, **looks)
 
 
 def _short(value: Any) -> str:
@@ -291,17 +297,7 @@ def _short(value: Any) -> str:
 
 def exact_table(rows: Sequence[Mapping[str, Any]]) -> Table:
     """Every key with every digit; the two ends of an interval in columns of their own."""
-    flat = [_flat(row) for row in rows]
-    header = list(dict.fromkeys(key for row in flat for key in row))
-    cells = text_rows((exact(row.get(key)) for key in header) for row in flat)
+    scalars = [flat(row) for row in rows]
+    header = list(dict.fromkeys(key for row in scalars for key in row))
+    cells = text_rows((exact(row.get(key)) for key in header) for row in scalars)
     return Table(header=header, rows=cells)
-
-
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in row.items():
-        if key.endswith("interval"):
-            flat[f"{key}_low"], flat[f"{key}_high"] = value or (None, None)
-        else:
-            flat[key] = value
-    return flat

@@ -152,7 +152,7 @@ def _group_words(ranks: Standing, others: int) -> str:
 
 
 def _test_words(result: CompareResult) -> str:
-    comparisons = counted(len(result.pairs), "comparison", form=",")
+    comparisons = counted(len(result.pairs), "comparison")
     correction = CORRECTIONS[result.correction]
     corrected = "" if len(result.pairs) == 1 else f", {correction} over {comparisons}"
     return f"paired t test{'s' if len(result.pairs) > 1 else ''}{corrected}, alpha {result.alpha:g}"

@@ -20,6 +20,7 @@ from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import to_json
 from steadyrank.present.page import Page
 from steadyrank.present.page_html import page_html
@@ -40,7 +41,8 @@ TITLE = "How far can you trust this leaderboard?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ReportResult:
+@shown_by("reporting.run:report_text")
+class ReportResult(Framed):
     """A report: the page as it was written, and the results that it shows."""
 
     page: Page
@@ -63,6 +65,10 @@ class ReportResult:
 
     def __str__(self) -> str:
         return "\n".join(self.findings)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary per finding, the most interesting first."""
+        return [{"finding": sentence} for sentence in self.findings]
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -245,7 +251,7 @@ def report(
     )
 
 
-def report_text(result: ReportResult, form: str) -> str:
+def report_text(result: ReportResult, form: str, **looks: Any) -> str:
     """The findings of a report in one of the output formats."""
     if form == "table":
         return "\n".join([*result.findings, f"\nThe page: {result.path}\n"])
@@ -263,7 +269,7 @@ def report_text(result: ReportResult, form: str) -> str:
     findings = enumerate(result.findings, start=1)
     rows = text_rows([str(place), sentence] for place, sentence in findings)
     return render(
-        Table(header=["", "finding"], rows=rows, n_names=2, caption=result.path.name), form
+        Table(header=["", "finding"], rows=rows, n_names=2, caption=result.path.name), form, **looks
     )
 
 

@@ -553,7 +553,7 @@ def test_the_result_prints_and_becomes_a_frame(track):
     assert repr(result).startswith("<PoolsResult: 10 runs of 5 teams on 12 topics; variances AP 0.")
     frame = result.to_frame()
     assert len(frame) == 2 * 2 * 5
-    assert list(frame.columns[:5]) == ["measure", "k", "pilot_topics", "variances", "mean"]
+    assert list(frame.columns[:5]) == ["measure", "k", "pilot_topics", "mean", "interval_low"]
     assert "<table" in result._repr_html_()
     assert pools_json(result)["teams_left_out"][0] == {"k": 1, "teams": ["team1"]}
     with pytest.raises(sr.UnknownNameError, match="did you mean 'AP'"):

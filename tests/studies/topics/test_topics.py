@@ -381,7 +381,7 @@ def test_frames_have_a_row_for_each_pair_or_each_level_and_size():
     curves = result.to_frame("levels")
     assert len(curves) == 21 * len(result.sizes)
     assert {"low", "size", "empirical", "empirical_error", "fitted"} <= set(curves)
-    assert "<td>run0</td>" in result._repr_html_()
+    assert ">run0</td>" in result._repr_html_()
     assert "6 pairs" in repr(result)
     with pytest.raises(sr.UnknownNameError, match="did you mean 'levels'"):
         result.to_frame("level")
@@ -465,5 +465,5 @@ def test_a_pair_that_may_be_equal_gets_a_lower_bound_and_no_number():
     assert f"requires at least {low:,} topics (95% confidence; no upper limit" in result.sentence()
     assert f"and {percent(row['predictive_limit'])} of the time however many" in result.sentence()
     frame = result.to_frame()
-    assert frame["topics_needed_low"].tolist() == [low]
-    assert frame["topics_needed_high"].isna().all()
+    assert frame["topics_needed_interval_low"].tolist() == [low]
+    assert frame["topics_needed_interval_high"].isna().all()

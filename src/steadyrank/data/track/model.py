@@ -18,7 +18,7 @@ import numpy as np
 
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.errors import InputError
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Exhibit, shown_by
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -307,7 +307,7 @@ def threshold(n_relevant: int, n_candidates: int) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
-class TrueMeans:
+class TrueMeans(Exhibit):
     """The expected average precision of each system, by simulation over fresh topics."""
 
     systems: tuple[str, ...]
@@ -318,7 +318,7 @@ class TrueMeans:
 
     def caption(self) -> str:
         """Over how many topics the means are."""
-        return f"{len(self.systems)} systems over {self.values.shape[1]} topics"
+        return f"{len(self.systems)} systems over {self.values.shape[1]:,} topics"
 
     @property
     def means(self) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.errors import InputError, unknown_name
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.papers.jayasinghe2015.pitfalls import Effects, paper_scores
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.instances.batches import nested_pvalues, t_pvalues, two_way_pvalues
@@ -48,7 +48,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
-class MethodPvalues:
+class MethodPvalues(Exhibit):
     """Figures 4, 10 and 11: the p-values of several tests on many comparisons."""
 
     methods: tuple[str, ...]
@@ -97,7 +97,7 @@ class MethodPvalues:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
-class PoolPvalues:
+class PoolPvalues(Exhibit):
     """Figure 9: how p-values scatter with the number of instances."""
 
     sizes: tuple[int, ...]

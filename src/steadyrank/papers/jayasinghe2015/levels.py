@@ -18,7 +18,7 @@ from scipy import special
 
 from steadyrank.compute.random import Rng, block_stream, blocks_of, seed_from
 from steadyrank.errors import InputError, unknown_name
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.instances.batches import (
     nested_pvalues,
@@ -50,7 +50,7 @@ BATCH = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
-class ErrorRates:
+class ErrorRates(Exhibit):
     """How often each test rejects: its level without a difference, its power with one."""
 
     tests: tuple[str, ...]

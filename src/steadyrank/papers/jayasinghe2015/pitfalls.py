@@ -17,7 +17,7 @@ from scipy import special
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.errors import InputError, unknown_name
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.instances.batches import means_and_errors
 from steadyrank.stats.pairs.tests import in_threads, paired_t
@@ -33,7 +33,7 @@ GRID = tuple(np.round(np.arange(21) * 0.05, 2).tolist())
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
-class SingleInstanceShares:
+class SingleInstanceShares(Exhibit):
     """Figure 2: how many instances differ significantly from the same baseline."""
 
     means: np.ndarray
@@ -74,7 +74,7 @@ class SingleInstanceShares:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
-class EquivalenceIntervals:
+class EquivalenceIntervals(Exhibit):
     """Figure 3: intervals of a difference that is 0, against the number of topics."""
 
     sizes: np.ndarray
@@ -104,7 +104,7 @@ class EquivalenceIntervals:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
-class Contradictions:
+class Contradictions(Exhibit):
     """Figure 7: instances that differ significantly from a baseline, by direction."""
 
     systems: tuple[str, ...]
@@ -148,7 +148,7 @@ class Contradictions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
-class InstanceSpread:
+class InstanceSpread(Exhibit):
     """Figures 6 and 8: how instances' means, and each topic's scores, vary between instances."""
 
     systems: tuple[str, ...]

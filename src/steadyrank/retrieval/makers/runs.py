@@ -24,7 +24,7 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, SteadyrankWarning
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import JudgedRun
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.retrieval.engine.search import DEPTH, DocumentOrder, check_depth, find_wanted
 from steadyrank.retrieval.engine.search_kernels import Wanted
 from steadyrank.retrieval.engine.word_counts import WordCounts
@@ -67,7 +67,7 @@ class MakingOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
-class WrittenRuns:
+class WrittenRuns(Framed):
     """Runs in a folder, and of what they were made."""
 
     depth: int
@@ -82,12 +82,6 @@ class WrittenRuns:
     def rows(self) -> list[dict[str, str]]:
         """One dictionary a run, as run-info.csv has it."""
         return [{"run": run, **info} for run, info in zip(self.runs, self.run_info, strict=True)]
-
-    def to_frame(self) -> Any:
-        """One row a run, as a pandas frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

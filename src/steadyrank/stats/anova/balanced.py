@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from steadyrank.errors import InputError, check_choice, unknown_name
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.anova.parts import (
     DEPENDS,
     Amount,
@@ -34,7 +34,7 @@ from steadyrank.stats.pairs.result import ZERO_VARIANCE
 from steadyrank.stats.planning.design import f_power
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 Power = Literal["observed", "omega"]
 """Noncentrality of an observed power: df F, or max(0, df (F - 1)), which omega squared implies."""
@@ -93,7 +93,7 @@ class AnovaSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
-class Anova:
+class Anova(Framed):
     """An ANOVA table: the effects in their order, the errors, and the total."""
 
     sources: tuple[AnovaSource, ...]
@@ -120,13 +120,7 @@ class Anova:
 
     def caption(self) -> str:
         """How many observations, around which mean."""
-        return f"Analysis of variance of {self.n} observations, mean {self.mean:.4g}."
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row a source."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
+        return f"Analysis of variance of {self.n:,} observations, mean {self.mean:.4g}."
 
 
 def anova(

@@ -70,7 +70,7 @@ def randomization(
         pvalue_error=error,
         n_samples=n_samples,
         method=f"Fisher's randomization of signs, two-sided; {exact.sum()} pairs exact, "
-        f"{len(pairs) - exact.sum()} with {n_samples} samples, {_formula(mode)}",
+        f"{len(pairs) - exact.sum()} with {n_samples:,} samples, {_formula(mode)}",
     )
 
 
@@ -120,7 +120,7 @@ def studentized_bootstrap(
         pvalue=pvalue,
         pvalue_error=error,
         n_samples=n_samples,
-        method=f"studentized bootstrap over topics, {alternative}, {n_samples} samples, "
+        method=f"studentized bootstrap over topics, {alternative}, {n_samples:,} samples, "
         + ("recentred by the mean of resample means, " if mode == "paper" else "")
         + _formula(mode),
     )

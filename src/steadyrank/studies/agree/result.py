@@ -12,12 +12,13 @@ from scipy import special
 from steadyrank._version import __version__
 from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError, unknown_name
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Exhibit, frame_of, shown_by
 from steadyrank.stats.anova.balanced import Anova
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.agree.effects import Coefficient, Mode, Reference, Strata, note_of
 from steadyrank.studies.agree.likeness import MeasureLikeness
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +29,7 @@ COEFFICIENTS: Mapping[str, str] = {"tau": "Kendall's tau", "tau_ap": "AP correla
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.agree.tables:agree_text")
-class AgreeResult:
+class AgreeResult(Exhibit):
     """What `agree` found: correlations on samples, and what drives them."""
 
     coefficient: Coefficient
@@ -186,23 +187,19 @@ class AgreeResult:
         topics, systems = (", ".join(map(str, s)) for s in (self.topic_sizes, self.system_sizes))
         return (
             f"{COEFFICIENTS[self.coefficient]} of {len(self.measures)} measures; "
-            f"{self.n_samples} samples of {topics} of {self.n_topics} topics"
+            f"{self.n_samples:,} samples of {topics} of {self.n_topics} topics"
             f"{dropped} and {systems} of {self.n_systems} systems, without "
             f"replacement; seed {self.seed}; steadyrank {__version__}."
         )
 
     def to_frame(self) -> pd.DataFrame:
         """One row a cell."""
-        import pandas as pd
-
-        frame = pd.DataFrame(self.cells())
-        limits = np.array(frame.pop("interval").tolist()).reshape(-1, 2)
-        return frame.assign(interval_low=limits[:, 0], interval_high=limits[:, 1])
+        return frame_of(self.cells())
 
     def __repr__(self) -> str:
         return (
-            f"<AgreeResult: {self.coefficient} of {len(self.pairs)} pairs of measures at "
-            f"{len(self.topic_sizes)} topic and {len(self.system_sizes)} system sizes, "
+            f"<AgreeResult: {self.coefficient} of {counted(len(self.pairs), 'pair')} of measures "
+            f"at {len(self.topic_sizes)} topic and {len(self.system_sizes)} system sizes, "
             f"{self.n_samples} samples; mean {mean_of_present(self.samples.ravel()):.3f}>"
         )
 

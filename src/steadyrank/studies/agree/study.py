@@ -19,6 +19,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, warn
+from steadyrank.measures.scored import scores_of
 from steadyrank.stats.anova.balanced import Power
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.result import all_pairs
@@ -39,8 +40,13 @@ LEAST_RESAMPLES = 20
 """Fewer have no percentile to speak of."""
 
 
+MEASURES = ("AP", "P@10", "Rprec", "RBP(p=0.8)", "nDCG", "nDCG@20", "ERR", "Twist")
+"""Of the paper, which runs are evaluated by unless others are named."""
+
+
 def agree(
-    scores: Scores,
+    scores: Any,
+    qrels: Any = None,
     *,
     topic_sizes: Sequence[int] | None = None,
     system_sizes: Sequence[int] | None = None,
@@ -69,7 +75,10 @@ def agree(
 
     Parameters
     ----------
-    scores : Scores
+    scores : Scores, or runs
+        Scores, or runs as `evaluate` takes them, with `qrels`.
+    qrels : object, optional
+        Judgments, where runs are given.
     topic_sizes, system_sizes : sequence of int, optional
         Those of the paper, cut to what the data have, unless given.
     n_samples : int
@@ -77,7 +86,7 @@ def agree(
     coefficient : str
         What tables show: "tau" or "tau_ap".
     measures : iterable of str, optional
-        Those to correlate; all unless given.
+        Those to correlate; all of the scores, or the eight of the paper, unless given.
     confidence : float
         Of the intervals of means over samples.
     reference : str
@@ -125,9 +134,8 @@ def agree(
     seed = seed_from(rng)
     _check(n_samples, n_interval_samples, confidence)
     _check_choices(coefficient, reference, mode, strata, power)
-    chosen = scores_in_order(
-        scores if measures is None else scores.select(measures=measures), runs=True
-    )
+    asked = MEASURES if measures is None and qrels is not None else measures
+    chosen = scores_in_order(scores_of(scores, qrels, asked, jobs=jobs), runs=True)
     values, n_dropped = _complete(chosen)
     n_measures, n_systems, n_topics = values.shape
     sizes = {

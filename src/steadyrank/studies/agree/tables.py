@@ -84,13 +84,20 @@ def agree_sentences(result: AgreeResult) -> list[str]:
     if result.anova is not None:
         sentences += _effects_sentence(result, result.anova)
     sentences += _trend_sentence(result)
+    return [*sentences, _coefficients_sentence(result)]
+
+
+def _coefficients_sentence(result: AgreeResult) -> str:
+    """How far tau and tau_AP say the same; one pair of measures has no order to compare."""
     tau, tau_ap = (float(np.mean(means)) for means in result.marginal.values())
-    sentences.append(
-        f"Over all sizes the mean tau is {tau:.2f} and the mean tau_AP {tau_ap:.2f}; beyond that "
-        f"offset they differ by {result.rmse:.3f} (root mean square) and put "
-        f"{counted(len(result.swaps), 'pair')} of pairs of measures in opposite orders."
+    means = f"Over all sizes the mean tau is {tau:.2f} and the mean tau_AP {tau_ap:.2f}"
+    if len(result.pairs) < 2:
+        return f"{means}."
+    swaps = counted(len(result.swaps), "pair") if len(result.swaps) else "no pairs"
+    return (
+        f"{means}; beyond that offset they differ by {result.rmse:.3f} (root mean square) and put "
+        f"{swaps} of pairs of measures in opposite orders."
     )
-    return sentences
 
 
 EFFECTS = {

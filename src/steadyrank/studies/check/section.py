@@ -15,7 +15,7 @@ def _body(result: CheckResult, findings: Findings) -> Body:
     odd = len(result.findings) - wrong
     count = by_number(wrong, "thing", "things")
     bad = f"{number_word(wrong).capitalize()} {count}" if wrong else "Nothing"
-    tail = counted(odd, "thing is odd", "things are odd", form=",") if odd else "nothing is odd"
+    tail = counted(odd, "thing is odd", "things are odd") if odd else "nothing is odd"
     tables = []
     if result.findings:
         rows = [[name(f.level), name(f.where), name(f.what)] for f in result.findings]

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError
-from steadyrank.notebook import shown_by
+from steadyrank.measures.scored import scores_of
+from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import PairTests
 from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon
+from steadyrank.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +53,7 @@ class TestAudit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.compare.tables:audit_text")
-class AuditResult:
+class AuditResult(Exhibit):
     """What `audit_tests` found."""
 
     measure: str
@@ -65,8 +66,8 @@ class AuditResult:
     def caption(self) -> str:
         """How often what was drawn."""
         return (
-            f"{self.measure}, {self.n_trials} trials at {self.n_topics} topics, alpha "
-            f"{self.alpha:g}; seed {self.seed}"
+            f"{self.measure}, {counted(self.n_trials, 'trial')} at "
+            f"{counted(self.n_topics, 'topic')}, alpha {self.alpha:g}; seed {self.seed}"
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -83,7 +84,8 @@ class AuditResult:
 
 
 def audit_tests(
-    scores: Scores,
+    scores: Any,
+    qrels: Any = None,
     *,
     measure: str | None = None,
     n_topics: int | None = None,
@@ -100,9 +102,12 @@ def audit_tests(
 
     Parameters
     ----------
-    scores : Scores
+    scores : Scores, or runs
+        Scores, or runs as `evaluate` takes them, with `qrels`.
+    qrels : object, optional
+        Judgments, where runs are given.
     measure : str, optional
-        Needed where there are several.
+        Needed where the scores have several; AP of runs unless given.
     n_topics : int, optional
         Topics drawn in each trial; as many as there are unless given.
     alpha : float
@@ -121,6 +126,7 @@ def audit_tests(
     how many topics a study requires.
     """
     seed = seed_from(rng)
+    scores = scores_of(scores, qrels, measure)
     matrix = scores_in_order(scores, runs=True).matrix(measure)
     complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
     if len(complete) < 2 or complete.shape[1] < 2:

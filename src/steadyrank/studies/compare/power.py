@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steadyrank.compute.random import Rng, seed_from
-from steadyrank.data.scores import Scores
-from steadyrank.notebook import shown_by
+from steadyrank.measures.scored import scores_of
+from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.studies.compare.result import CompareResult, Test
 from steadyrank.words import counted
 
@@ -25,7 +25,7 @@ DEFAULT_TEST: Test = "randomized-tukey"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.compare.tables:power_text", listed=True)
-class DiscriminativePower:
+class DiscriminativePower(Exhibit):
     """How well a measure tells the runs apart: Sakai's curve of sorted p-values."""
 
     measure: str
@@ -55,7 +55,8 @@ class DiscriminativePower:
 
 
 def discriminative_power(
-    scores: Scores,
+    scores: Any,
+    qrels: Any = None,
     *,
     measures: Sequence[str] | None = None,
     test: Test = DEFAULT_TEST,
@@ -71,9 +72,12 @@ def discriminative_power(
 
     Parameters
     ----------
-    scores : Scores
+    scores : Scores, or runs
+        Scores, or runs as `evaluate` takes them, with `qrels`.
+    qrels : object, optional
+        Judgments, where runs are given.
     measures : sequence of str, optional
-        All unless given.
+        All of the scores, or AP of runs, unless given.
     test : str
         As in `compare`.
     alpha : float
@@ -98,7 +102,7 @@ def discriminative_power(
         jobs=jobs,
         seed=seed_from(rng),
     )
-    chosen = scores if measures is None else scores.select(measures=list(measures))
+    chosen = scores_of(scores, qrels, measures, jobs=jobs)
     return [_power(result) for result in compare_each(chosen, settings, by="run")]
 
 

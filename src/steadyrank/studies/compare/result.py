@@ -9,7 +9,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.errors import unknown_name
-from steadyrank.notebook import Exhibit, shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.pairs.binary import BinaryPairs
 from steadyrank.stats.pairs.effects import EffectSizes
 from steadyrank.stats.pairs.result import TOO_FEW
@@ -17,7 +17,7 @@ from steadyrank.stats.run_means import best_first
 from steadyrank.words import MISSING, counted, listed
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 Test = Literal[
     "t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey", "mixed"
@@ -53,7 +53,7 @@ TESTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.compare.tables:compare_text")
-class CompareResult(Exhibit):
+class CompareResult(Framed):
     """What `compare` found on one measure: arrays with one entry per pair, and per run.
 
     `significant`, `rank_set`, `letters` and `interval` tell one and the same family of decisions.
@@ -259,12 +259,6 @@ class CompareResult(Exhibit):
             f"steadyrank {__version__}.{gaps}"
         )
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per pair."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.rows()))
-
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per pair, with the keys that the JSON output has."""
         first, second = self.pairs.T
@@ -322,7 +316,7 @@ class CompareResult(Exhibit):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.compare.tables:compare_text")
-class CompareTable(Exhibit):
+class CompareTable(Framed):
     """What `compare` found on several measures, with the same test of the same runs."""
 
     results: tuple[CompareResult, ...]
@@ -351,12 +345,6 @@ class CompareTable(Exhibit):
             f"{first.test_words()}, {first.correction_words(per)}; alpha {first.alpha:g}; "
             f"{counted(first.n_topics, 'topic')}; steadyrank {__version__}."
         )
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per measure and pair."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per measure and pair."""

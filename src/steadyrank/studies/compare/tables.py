@@ -316,7 +316,7 @@ def audit_text(result: AuditResult, form: str, **looks: Any) -> str:
         for row in result.tests
     ]
     caption = (
-        f"{result.measure}: share of {result.n_trials} trials with p < {result.alpha:g}, ± its "
+        f"{result.measure}: share of {result.n_trials:,} trials with p < {result.alpha:g}, ± its "
         f"Monte Carlo error, at {result.n_topics} topics drawn from yours. Type I error where runs "
         "are exchangeable within topics, and where means are equal; power for pairs as they are. "
         f"{_OBSERVED_POWER} Seed {result.seed}."

@@ -21,13 +21,14 @@ from steadyrank._version import __version__
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, measure_of
 from steadyrank.errors import InputError, check_choice, unknown_name, warn
+from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.anova.balanced import Anova, Power, anova, crossed_strata
 from steadyrank.stats.anova.main_effects import MainEffect, tukey_main_effect
 from steadyrank.stats.anova.parts import balanced_layout
 from steadyrank.stats.anova.unbalanced import type_three
 from steadyrank.stats.inputs import check_open_unit
-from steadyrank.words import by_number
+from steadyrank.words import by_number, counted
 
 Mode = Literal["sound", "paper"]
 Strata = Literal["none", "topic"]
@@ -77,15 +78,17 @@ class ComponentsResult(Framed):
 
     def caption(self) -> str:
         """What a table of this result must say."""
-        sizes = " × ".join(f"{len(self.levels[name])} {name}" for name in self.factors)
+        sizes = " × ".join(
+            f"{name} ({counted(len(self.levels[name]), 'level')})" for name in self.factors
+        )
         dropped = f" ({self.n_dropped} dropped)" if self.n_dropped else ""
-        runs = f"{self.n_runs} runs" + (
+        runs = counted(self.n_runs, "run") + (
             f" ({self.n_replicates} of each combination)" if self.n_replicates > 1 else ""
         )
         sums = "unbalanced, type III sums of squares; " if self.type_three else ""
         return (
-            f"{self.measure} of {runs}: {sizes}; {self.n_topics} topics{dropped} as blocks; {sums}"
-            f"steadyrank {__version__}."
+            f"{self.measure} of {runs}: {sizes}; {counted(self.n_topics, 'topic')}{dropped} as "
+            f"blocks; {sums}steadyrank {__version__}."
         )
 
     def __repr__(self) -> str:
@@ -96,7 +99,8 @@ class ComponentsResult(Framed):
 
 
 def components(
-    scores: Scores,
+    scores: Any,
+    qrels: Any = None,
     *,
     factors: str | Sequence[str],
     measure: str | None = None,
@@ -111,11 +115,14 @@ def components(
 
     Parameters
     ----------
-    scores : Scores
+    scores : Scores, or runs
+        Scores, or runs as `evaluate` takes them, with `qrels`.
+    qrels : object, optional
+        Judgments, where runs are given.
     factors : str or sequence of str
         Columns that name the components; runs that agree in all of them are replicates.
     measure : str, optional
-        Needed where there are several.
+        Needed where the scores have several; AP of runs unless given.
     interactions : int, optional
         Factors in the largest interaction; all unless given.
     mode : str
@@ -152,6 +159,7 @@ def components(
     >>> result.anova.source("stemmer").pvalue < 0.001
     True
     """
+    scores = scores_of(scores, qrels, measure)
     names = _check_factors(scores, factors, interactions)
     check_choice("mode", mode, get_args(Mode))
     check_choice("kind of strata", "none" if strata is None else strata, get_args(Strata))

@@ -99,9 +99,12 @@ def components_sentences(result: ComponentsResult) -> list[str]:
 def _best_sentence(result: ComponentsResult, factor: str) -> str:
     ordered, effect = result.ordered_levels(factor), result.main_effects[factor]
     with_best = (effect.pairs == np.argmax(effect.means)).any(axis=1)
+    n_others, n_worse = len(ordered) - 1, int(effect.significant[with_best].sum())
+    others = ordered[1][0] if n_others == 1 else f"{n_worse or 'any'} of the {n_others} others"
+    better = "significantly better than" if n_worse else "not significantly better than"
     return (
-        f"Best {source_words(factor)}: {ordered[0][0]} (mean {ordered[0][1]:.4f}), told apart from "
-        f"{effect.significant[with_best].sum()} of the {len(ordered) - 1} others."
+        f"Best {source_words(factor)}: {ordered[0][0]} (mean {ordered[0][1]:.4f}), {better} "
+        f"{others}."
     )
 
 

@@ -12,12 +12,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from steadyrank.errors import InputError
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Exhibit, Framed, shown_by
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.instances.power import Claim, Design, InstanceTest, InstanceVariances
 
@@ -31,7 +31,7 @@ SLACK = 0.03
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
-class PowerTable:
+class PowerTable(Exhibit):
     """Power of a test at numbers of topics and instances."""
 
     topics: tuple[int, ...]
@@ -57,7 +57,7 @@ class PowerTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.instances.tables:one_plan_text")
-class InstancePlan:
+class InstancePlan(Framed):
     """The cheapest numbers of topics and instances for a power, or why there are none."""
 
     test: InstanceTest
@@ -101,6 +101,11 @@ class InstancePlan:
     def caption(self) -> str:
         """The answer in a sentence."""
         return self.words()[0]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The one row: the sizes, their power and cost, and the fewest that can suffice."""
+        keys = ("topics", "instances", "power", "target", "cost", "fewest_topics")
+        return [{key: getattr(self, key) for key in (*keys, "fewest_instances")}]
 
     def words(self) -> list[str]:
         """The plan in sentences: what it takes, and what cannot be made up for."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.errors import InputError
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.instances.equivalence import EquivalenceTest, Verdict, t_limits, verdict_of
 from steadyrank.stats.instances.mixed_tests import Inflation
 from steadyrank.stats.instances.power import Claim
@@ -24,8 +24,6 @@ from steadyrank.studies.instances.margins import Settling
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from steadyrank.studies.instances.planning import InstancePlan
 
 Mode = Literal["sound", "paper"]
@@ -45,7 +43,7 @@ class FamilyMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 @shown_by("studies.instances.tables:instances_text", listed=True)
-class InstancesResult:
+class InstancesResult(Framed):
     """What `instances` found about two systems; the difference is a - b.
 
     In a table of several comparisons, what it decides is corrected for their number, and its
@@ -271,11 +269,9 @@ class InstancesResult:
             "pvalue_non_inferiority_adjusted": self.family.pvalue_non_inferiority_adjusted,
         }
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row, nested keys joined by underscores."""
-        import pandas as pd
-
-        return pd.DataFrame([flat(self.row())])
+    def rows(self) -> list[dict[str, Any]]:
+        """The one row."""
+        return [self.row()]
 
     def __repr__(self) -> str:
         sizes = f"{self.n_instances['a']} and {self.n_instances['b']} instances"
@@ -292,13 +288,10 @@ class InstancesResult:
 
         return sentences(self, digits)
 
-    def _repr_html_(self) -> str:
-        return str(self.to_frame().T.to_html(header=False, float_format="{:.4g}".format))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 @shown_by("studies.instances.tables:instances_text", listed=True)
-class InstancesTable:
+class InstancesTable(Framed):
     """What `instances` found about several pairs of systems, or the settings of a sweep."""
 
     measure: str
@@ -376,12 +369,6 @@ class InstancesTable:
             for found, setting in zip(self.comparisons, settings, strict=True)
         ]
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row a comparison, nested keys joined by underscores."""
-        import pandas as pd
-
-        return pd.DataFrame([flat(row) for row in self.rows()])
-
     def words(self) -> list[str]:
         """What was found, in sentences."""
         from steadyrank.studies.instances.sentences import table_sentences
@@ -392,20 +379,3 @@ class InstancesTable:
         kind = "all pairs" if self.baseline is None else f"against {self.baseline}"
         comparisons = counted(len(self.comparisons), "comparison")
         return f"<InstancesTable: {self.measure}, {comparisons}, {kind}>"
-
-
-def flat(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested dictionaries as one, keys joined by underscores, intervals as their two ends.
-
-    >>> flat({"p": {"t": 0.5}, "interval": (1, 2)})
-    {'p_t': 0.5, 'interval_low': 1, 'interval_high': 2}
-    """
-    cells: dict[str, Any] = {}
-    for key, value in row.items():
-        if isinstance(value, dict):
-            cells |= flat(value, f"{prefix}{key}_")
-        elif isinstance(value, tuple):
-            cells |= {f"{prefix}{key}_low": value[0], f"{prefix}{key}_high": value[1]}
-        else:
-            cells[prefix + key] = value
-    return cells

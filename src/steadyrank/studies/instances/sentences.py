@@ -15,7 +15,7 @@ from steadyrank.stats.mixed.pooling import FEW_INSTANCES
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, ZERO_VARIANCE
 from steadyrank.studies.instances.margins import Settling
 from steadyrank.studies.instances.result import InstancesResult, InstancesTable
-from steadyrank.words import by_number, counted, pvalue_words
+from steadyrank.words import counted, pvalue_words
 
 PARTS = {"system_topic": "system × topic", "instance": "instances", "residual": "residual"}
 
@@ -121,7 +121,7 @@ def _count(number: int | None, noun: str, each: str = "") -> str:
         return ""
     first, *rest = noun.split(" ", 1)
     several = " ".join([f"{first}s", *rest])
-    return counted(number, f"more {noun}", f"more {several}", form=",") + each
+    return counted(number, f"more {noun}", f"more {several}") + each
 
 
 def hpd_words(result: InstancesResult, digits: int = 4) -> str:
@@ -220,13 +220,8 @@ def scope_words(result: InstancesResult) -> str:
 
 def table_sentences(table: InstancesTable) -> list[str]:
     """Many comparisons in words: how many differ, and the smallest setting that will do."""
-    n_different = int(table.significant.sum())
     equal = np.array([found.equivalence.equivalent for found in table.comparisons])
-    said = [
-        f"{n_different} of {counted(len(table.comparisons), 'pair')} "
-        f"{by_number(n_different, 'differs', 'differ')} significantly; {int(equal.sum())} "
-        f"{by_number(int(equal.sum()), 'is', 'are')} shown to be within {table.delta:g}."
-    ]
+    said = [_decided_words(int(table.significant.sum()), int(equal.sum()), table)]
     if not (table.significant | equal).all():
         said.append(
             "The remaining comparisons are inconclusive: no difference shown is not the same as "
@@ -235,6 +230,21 @@ def table_sentences(table: InstancesTable) -> list[str]:
     if table.settings is not None:
         said.append(sweep_words(table))
     return said
+
+
+def _decided_words(n_different: int, n_equal: int, table: InstancesTable) -> str:
+    """How many pairs differ, and how many are shown to differ by less than the margin."""
+    if len(table.comparisons) == 1:
+        differ, within = "differ" if n_different else "do not differ", "" if n_equal else "not "
+        return (
+            f"The two systems {differ} significantly; they are {within}shown to be within "
+            f"{table.delta:g}."
+        )
+    return (
+        f"{n_different or 'None'} of {counted(len(table.comparisons), 'pair')} "
+        f"{'differs' if n_different < 2 else 'differ'} significantly; {n_equal or 'none'} "
+        f"{'is' if n_equal < 2 else 'are'} shown to be within {table.delta:g}."
+    )
 
 
 def sweep_words(table: InstancesTable) -> str:

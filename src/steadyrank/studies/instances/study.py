@@ -12,13 +12,14 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import get_args
+from typing import Any, get_args
 
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.measures.scored import scores_of
 from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.instances.equivalence import check_alpha, check_delta
 from steadyrank.stats.instances.systems import (
@@ -42,7 +43,8 @@ Named = tuple[str, list[int]]
 
 
 def instances(
-    scores: Scores,
+    scores: Any,
+    qrels: Any = None,
     *,
     a: str | None = None,
     b: str | None = None,
@@ -69,14 +71,17 @@ def instances(
 
     Parameters
     ----------
-    scores : Scores
+    scores : Scores, or runs
+        Scores, or runs as `evaluate` takes them, with `qrels`.
+    qrels : object, optional
+        Judgments, where runs are given.
     a, b : str, optional
         Compare this pair; with one of them it and every other system; with neither all pairs.
     sweep : str, optional
         A numeric column of `run_info`: compare the runs of each setting (of system `a`, if given)
         with `b`, a system or a setting, the margin being tested from the largest setting down.
     measure : str, optional
-        Needed where there are several.
+        Needed where the scores have several; AP of runs unless given.
     delta : float
         Margin of equivalence and non-inferiority, by two one-sided t tests and by the posterior's
         shortest interval of level 1 - alpha.
@@ -133,6 +138,7 @@ def instances(
         jobs=jobs,
         seed=seed,
     )
+    scores = scores_of(scores, qrels, measure, jobs=jobs)
     name = _check(scores, measure, settings)
     scores = scores_in_order(scores)
     systems = systems_of(scores)

@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, Any
 from steadyrank.present.cells import name, number, signed, signed_interval
 from steadyrank.present.cells import pvalue as pvalue_cell
 from steadyrank.present.json import to_json
-from steadyrank.present.table import Cell, Table, frame_text, render, text_rows, with_words
+from steadyrank.present.table import (
+    Cell,
+    Table,
+    exact_table,
+    frame_table,
+    render,
+    text_rows,
+    with_words,
+)
 from steadyrank.stats.interval import Interval
-from steadyrank.studies.instances.result import InstancesResult, InstancesTable, flat
+from steadyrank.studies.instances.result import InstancesResult, InstancesTable
 from steadyrank.studies.instances.sentences import PARTS
-from steadyrank.words import MISSING, counted, exact, figure, interval, pvalue
+from steadyrank.words import MISSING, counted, figure, interval, pvalue
 
 if TYPE_CHECKING:
     from steadyrank.studies.instances.planning import InstancePlan, PowerTable
@@ -75,14 +83,7 @@ def instances_text(results: Sequence[Result], form: str, *, digits: int = 4, **l
 
 
 def _csv(results: Sequence[Result]) -> str:
-    rows = [
-        flat(row)
-        for result in results
-        for row in ([result.row()] if isinstance(result, InstancesResult) else result.rows())
-    ]
-    header = list(dict.fromkeys(key for row in rows for key in row))
-    cells = [[exact(row.get(key)) for key in header] for row in rows]
-    return render(Table(header=header, rows=text_rows(cells)), "csv")
+    return render(exact_table([row for result in results for row in result.rows()]), "csv")
 
 
 def _figures_table(result: InstancesResult, digits: int) -> Table:
@@ -118,7 +119,8 @@ def _figures_table(result: InstancesResult, digits: int) -> Table:
         [f"p, equivalence at {test.delta:g}", pvalue(test.pvalue_equivalence)],
         [f"p, non-inferiority at {test.delta:g}", pvalue(test.pvalue_non_inferiority)],
     ]
-    return Table(header=["", result.measure], rows=text_rows(rows), caption=result.caption())
+    known = [row for row in rows if row[1] != MISSING]
+    return Table(header=["", result.measure], rows=text_rows(known), caption=result.caption())
 
 
 def _variance_table(result: InstancesResult, digits: int) -> Table | None:
@@ -195,7 +197,7 @@ def _is_left_out(head: str, cells: Sequence[Cell], result: InstancesTable) -> bo
     """Columns that hold one value stand in the caption, columns without any nowhere."""
     if len(result.comparisons) == 1:
         return head in ("p adjusted", "instances") or all(cell.text == MISSING for cell in cells)
-    is_said_once = head == "instances" or head.startswith("mean of ")
+    is_said_once = head in ("instances", "verdict") or head.startswith(("mean of ", "margin "))
     texts = {cell.text for cell in cells}
     return (is_said_once and len(texts) == 1) or (head.endswith("HPD") and texts == {MISSING})
 
@@ -205,8 +207,8 @@ def _many_caption(result: InstancesTable, digits: int) -> str:
     said = [result.caption()]
     if len({_sizes(found) for found in result.comparisons}) == 1:
         one, other = first.n_instances["a"], first.n_instances["b"]
-        each = f"{one} instances per system" if one == other else f"{one} against {other} instances"
-        said.append(f"{each}.")
+        each = f"{counted(one, 'instance')} per system"
+        said.append(f"{each}." if one == other else f"{one} against {other} instances.")
     means = {cell.text for cell in _means(result, "b", digits)}
     if result.baseline is not None and len(means) == 1:
         said.append(f"Mean of {result.baseline}: {means.pop()}.")
@@ -335,7 +337,7 @@ def one_plan_text(plan: InstancePlan, form: str, **looks: Any) -> str:
         sorted({max(2, around_topics // 2), around_topics, 2 * around_topics}),
         sorted({max(2, around_instances // 2), max(2, around_instances), 2 * around_instances}),
     )
-    return f"{frame_text(found, form, **looks)}\n" + "\n".join(plan.words()) + "\n"
+    return with_words([], [frame_table(found)], plan.words(), form, **looks)
 
 
 def _power_table(result: InstancesResult, plans: Sequence[InstancePlan]) -> PowerTable:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.pilot import Pilot
@@ -94,7 +94,7 @@ class MeasurePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
-class PlanCurve:
+class PlanCurve(Exhibit):
     """Numbers of topics, or the power of given ones, against something that was asked for."""
 
     against: Against

@@ -18,6 +18,7 @@ from steadyrank._version import __version__
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, check_choice
+from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
@@ -39,7 +40,7 @@ from steadyrank.stats.planning.pilot import (
 from steadyrank.studies.plan.clusters import with_clusters
 from steadyrank.studies.plan.judging_cost import documents_to_judge
 from steadyrank.studies.plan.measures import Against, MeasurePlan, PlanCurve
-from steadyrank.words import level_words
+from steadyrank.words import counted, level_words
 
 DifferenceVariance = Literal["pilot", "twice"]
 
@@ -66,7 +67,7 @@ class PlanResult(Framed):
         """What a table of this result must say: aim, design, formula, version."""
         demands = self.demands
         pairing = "paired" if demands.paired else "unpaired"
-        family = f" over {demands.comparisons} comparisons" if demands.comparisons > 1 else ""
+        family = f" over {demands.comparisons:,} comparisons" if demands.comparisons > 1 else ""
         test = {
             "anova": f"one-way ANOVA of {demands.systems} systems",
             "ttest": f"{pairing} t test of two systems",
@@ -80,7 +81,7 @@ class PlanResult(Framed):
         demands = self.demands
         rates = f"power {1 - demands.beta:g} at {level_words(demands.alpha, demands.comparisons)}"
         if self.given_topics is not None:
-            asked = f"What {self.given_topics} topics buy"
+            asked = f"What {counted(self.given_topics, 'topic')} buy"
             smallest = f"the smallest difference shown with {rates}"
             if demands.minimum_difference is None:
                 return f"{asked}: {smallest}"
@@ -155,7 +156,8 @@ class PlanResult(Framed):
 
 
 def plan(
-    scores: Scores | None = None,
+    scores: Any = None,
+    qrels: Any = None,
     *,
     variance: float | Mapping[str, float] | None = None,
     difference_variance: float | DifferenceVariance | None = None,
@@ -179,10 +181,13 @@ def plan(
 
     Parameters
     ----------
-    scores : Scores, optional
-        Pilot data, from which the variance is estimated by eq. 1 of Sakai & Shang, with a
-        chi-square interval and the range of topics that follows. Where the topics have clusters
-        (`Scores.topic_info`), with their design effect.
+    scores : Scores, or runs, optional
+        Pilot data: scores, or runs as `evaluate` takes them, with `qrels`. The variance is
+        estimated by eq. 1 of Sakai & Shang, with a chi-square interval and the range of topics that
+        follows. Where the topics have clusters (`Scores.topic_info`), with their design
+        effect.
+    qrels : object, optional
+        Judgments, where runs are given.
     variance : float or mapping, optional
         Instead of pilot data: of a system's scores over topics, for all or for each measure.
     difference_variance : float or str, optional
@@ -210,7 +215,7 @@ def plan(
     n_topics : int, optional
         Instead of topics, the power and the smallest difference that so many buy.
     measures : sequence of str, optional
-        Of the pilot data; all unless given.
+        Of the pilot data; all of the scores, or AP of runs, unless given.
     confidence : float
         Of the intervals that pilot data give.
     minutes_per_document, documents_per_topic, pool_depth : optional
@@ -250,8 +255,8 @@ def plan(
             for name, own in _given_variances(variance, measures).items()
         ]
     else:
-        scores = scores_in_order(scores, runs=True)
-        rows = _plan_pilot(demands, scores, measures, difference_variance, n_topics, confidence)
+        pilot = scores_in_order(scores_of(scores, qrels, measures), runs=True)
+        rows = _plan_pilot(demands, pilot, measures, difference_variance, n_topics, confidence)
     documents = documents_to_judge(
         [row.measure for row in rows],
         systems=demands.systems,

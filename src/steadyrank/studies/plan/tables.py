@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from steadyrank.present.cells import interval, name, number
+from steadyrank.present.cells import interval, name, number, size, size_interval
 from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Cell, Table, exact_table, render, with_words
 from steadyrank.stats.planning.pilot import STEADY_PILOT, Pilot
 from steadyrank.studies.plan.measures import MeasurePlan
 from steadyrank.studies.plan.study import PlanResult
-from steadyrank.words import MISSING
+from steadyrank.words import MISSING, counted
 
 Column = tuple[str, list[Cell]]
 
@@ -59,12 +59,12 @@ def _plan_table(result: PlanResult, digits: int) -> Table:
         spans("variance", of_scores, form),
         figures("variance of differences", "difference_variance", form),
         spans("that", of_differences, form),
-        figures("topics", "topics", "d"),
-        spans("topics", [plan.topics_interval for plan in plans], "d"),
-        figures("two-way topics", "topics_two_way", "d"),
+        ("topics", [size(plan.topics) for plan in plans]),
+        (f"{sure} topics", [size_interval(plan.topics_interval) for plan in plans]),
+        ("two-way topics", [size(plan.topics_two_way) for plan in plans]),
         figures("design effect", "design_effect", ".2f"),
-        figures("clustered topics", "topics_clustered", "d"),
-        figures("clusters", "clusters", "d"),
+        ("clustered topics", [size(plan.topics_clustered) for plan in plans]),
+        ("clusters", [size(plan.clusters) for plan in plans]),
         figures("power", "power", ".3f"),
         spans("power", [plan.power_interval for plan in plans], ".3f"),
         *([figures("smallest difference", "smallest_difference", form)] if asked else []),
@@ -114,8 +114,9 @@ def _pilot_notes(pilots: Sequence[tuple[MeasurePlan, Pilot]], digits: int) -> li
     plan, pilot = pilots[0]
     missing = f", {pilot.n_missing} cells missing" if pilot.n_missing else ""
     notes = [
-        f"Pilot: {pilot.n_runs} runs × {pilot.n_topics} topics{missing}. The variance (V_E) pools "
-        "each run's spread over topics, so it holds the topics' own differences in difficulty."
+        f"Pilot: {counted(pilot.n_runs, 'run')} × {counted(pilot.n_topics, 'topic')}{missing}. "
+        "The variance (V_E) pools each run's spread over topics, so it holds the topics' own "
+        "differences in difficulty."
     ]
     if not math.isnan(pilot.residual_variance):
         text = (

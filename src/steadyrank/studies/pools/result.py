@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 from steadyrank._version import __version__
 from steadyrank.errors import InputError, unknown_name
-from steadyrank.notebook import Framed, frame_html, shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import Demands
 from steadyrank.stats.ranks.intervals import TauInterval
 from steadyrank.studies.pools.trials import Trial
+from steadyrank.words import counted
 
 Mode = Literal["sound", "paper"]
 
@@ -184,15 +185,12 @@ class PoolsResult(Framed):
     def caption(self) -> str:
         """What a table of this result must say."""
         return (
-            f"{len(self.runs)} runs of {len(self.teams)} teams, {len(self.topics)} topics, pool "
-            f"depth {self.pool_depth}, {self.n_trials} trials, seed {self.seed}; "
+            f"{counted(len(self.runs), 'run')} of {counted(len(self.teams), 'team')}, "
+            f"{counted(len(self.topics), 'topic')}, pool depth {self.pool_depth}, "
+            f"{counted(self.n_trials, 'trial')}, seed {self.seed}; "
             f"steadyrank {__version__}."
         )
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary a measure, k and number of pilot topics, as in the JSON output."""
         return [row.row() for row in self.leave_out]
-
-    def _repr_html_(self) -> str:
-        columns = ["measure", "k", "pilot_topics", "mean", "range", "topics_needed"]
-        return frame_html(self.to_frame()[columns])

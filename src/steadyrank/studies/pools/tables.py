@@ -17,6 +17,7 @@ from steadyrank.stats.ranks.intervals import TauInterval
 from steadyrank.studies.pools.result import LeaveOut, PoolBias, PoolsResult, Reference
 from steadyrank.studies.pools.study import misses
 from steadyrank.words import counted, figure, interval
+from steadyrank.words import size as size_text
 
 MOST_RUNS = 10
 """Runs in the table of pool bias; JSON has all."""
@@ -118,8 +119,8 @@ def answer_sentences(result: PoolsResult, digits: int = 4) -> list[str]:
         requires = (
             ""
             if needed is None or ends is None
-            else f" and requires {needed} topics ({result.confidence:.0%} interval {ends[0]} to "
-            f"{ends[1]})"
+            else f" and requires {size_text(needed)} topics ({result.confidence:.0%} interval "
+            f"{size_text(ends[0])} to {size_text(ends[1])})"
         )
         words = _miss_words if result.mode == "paper" else _range_words
         answer.append(
@@ -152,10 +153,10 @@ def _range_words(result: PoolsResult, reference: Reference, digits: int) -> str:
 def pools_notes(result: PoolsResult) -> list[str]:
     """What a reader of the figures must know."""
     share = result.n_unique / result.n_judgments
-    orphans = f"; {result.n_orphans}, of no team, always stay" if result.n_orphans else ""
+    orphans = f"; {result.n_orphans:,}, of no team, always stay" if result.n_orphans else ""
     notes = [
-        f"Of {result.n_judgments} judged documents, {result.n_unique} ({share:.0%}) are within the "
-        f"top {result.pool_depth} of one team alone{orphans}."
+        f"Of {result.n_judgments:,} judged documents, {result.n_unique:,} ({share:.0%}) are within "
+        f"the top {result.pool_depth} of one team alone{orphans}."
     ]
     if any(row.interval for row in result.leave_out):
         notes.insert(0, INTERVALS)

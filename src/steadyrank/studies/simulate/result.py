@@ -115,7 +115,7 @@ class SimulateResult(Framed):
         tau = self.rank_correlation
         return (
             f"<SimulateResult: {self.measure} of {len(self.runs)} runs on {len(self.topics)} "
-            f"topics in {self.n_samples} simulated collections; tau {tau.mean:.3f} "
+            f"topics in {self.n_samples:,} simulated collections; tau {tau.mean:.3f} "
             f"[{tau.interval[0]:.3f}, {tau.interval[1]:.3f}], error rate "
             f"{self.error_rate.overall:.3f}>"
         )
@@ -164,9 +164,9 @@ class SimulateResult(Framed):
         """What a table of this result must say."""
         model = "bootstrap" if self.model == "bootstrap" else f"KDE, bandwidth {self.bandwidth}"
         return (
-            f"{self.measure}, {self.n_samples} simulated collections ({model}), depth "
+            f"{self.measure}, {self.n_samples:,} simulated collections ({model}), depth "
             f"{self.depth}, denominator {self.denominator}, seed {self.seed}; "
-            f"{len(self.topics)} topics; steadyrank {__version__}."
+            f"{counted(len(self.topics), 'topic')}; steadyrank {__version__}."
         )
 
     def rows(self) -> list[dict[str, Any]]:

@@ -139,7 +139,7 @@ def _answer(result: SimulateResult, measure: str) -> list[str]:
     """What was found; `measure` is the one that ranks the runs."""
     said = [
         *answer_sentences(result),
-        counted(result.n_samples, "collection was", "collections were", form=",") + " simulated.",
+        counted(result.n_samples, "collection was", "collections were") + " simulated.",
     ]
     if measure not in (result.measure, result.graded_measure):
         possible = _simulated(measure) is not None

@@ -135,8 +135,8 @@ def _pairs(result: SimulateResult) -> list[dict[str, Any]]:
 
 def answer_sentences(result: SimulateResult, digits: int = 4) -> list[str]:
     """What the study says, for somebody who reads no further."""
-    tau, rates = result.rank_correlation, result.significance
-    start = f"In {result.n_samples} simulated collections"
+    tau = result.rank_correlation
+    start = f"In {result.n_samples:,} simulated collections"
     if len(result.runs) < 2:
         row = result.rows()[0]
         mean, spread = (
@@ -158,12 +158,30 @@ def answer_sentences(result: SimulateResult, digits: int = 4) -> list[str]:
         kept,
         *grades_sentences(result),
         "The better of two runs there is the worse one here in "
-        f"{result.error_rate.overall:.1%} of comparisons.",
+        f"{_share(result.error_rate.overall)} comparisons.",
+        _significance_sentence(result),
+    ]
+
+
+def _share(share: float) -> str:
+    return "none of the" if share == 0.0 else f"{share:.1%} of"
+
+
+def _significance_sentence(result: SimulateResult) -> str:
+    """How the t test decides here and there: of two runs in their own words."""
+    rates, agreement = result.significance, f"{result.decision_agreement:.1%}"
+    if len(result.runs) == 2:
+        differ = "differ" if result.raw_significant_share else "do not differ"
+        return (
+            f"By the t test the two runs {differ} significantly here; it decides so in "
+            f"{agreement} of the simulated collections."
+        )
+    return (
         f"The t test tells {result.raw_significant_share:.1%} of the pairs apart here; "
         f"{rates.reliably_share:.1%} are reliably significant (in at least 95% of the "
         f"simulated collections), {rates.rarely_share:.1%} rarely (in fewer than 5%). "
-        f"It decides there as here in {result.decision_agreement:.1%} of comparisons.",
-    ]
+        f"It decides there as here in {agreement} of comparisons."
+    )
 
 
 def grades_sentences(result: SimulateResult) -> list[str]:
@@ -195,7 +213,7 @@ def _notes(result: SimulateResult, digits: int) -> list[str]:
         )
     if result.truncated:
         notes.append(
-            f"{result.truncated} draws had more relevant documents than their ranking holds."
+            f"{result.truncated:,} draws had more relevant documents than their ranking holds."
         )
     return notes
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
-from steadyrank.present.cells import name, number, percent, span, table, titled, whole
+from steadyrank.present.cells import name, number, percent, size, span, table, titled, whole
 from steadyrank.present.table import Table
 from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part
 from steadyrank.studies.stability.study import StabilityResult, stability
-from steadyrank.studies.stability.tables import both_figures, stability_notes
+from steadyrank.studies.stability.tables import both_figures, by_size, stability_notes
+
+FIGURES = (partial(number, form=".3f"), partial(span, form=".3f"))
 
 
 def _run(job: Job) -> tuple[StabilityResult, ...]:
@@ -41,9 +44,9 @@ def _stability_table(results: Sequence[StabilityResult]) -> Table:
             [
                 name(result.measure),
                 *(percent(result.variance_share.get(part, math.nan)) for part in parts),
-                *both_figures(result.coefficients[0], ".3f", span),
-                whole(needed.e_rho2),
-                whole(needed.phi),
+                *both_figures(result.coefficients[0], *FIGURES),
+                size(needed.e_rho2),
+                size(needed.phi),
             ]
         )
     of_parts = [f"variance: {part.replace('_', ' × ')}" for part in parts]
@@ -82,9 +85,9 @@ def _d_study_table(result: StabilityResult) -> Table:
         [
             whole(own.topics),
             *([number(own.instances, "g")] if with_instances else []),
-            *both_figures(own, ".3f", span),
+            *both_figures(own, *FIGURES),
         ]
-        for own in result.coefficients
+        for own in by_size(result)
     ]
     header = ["topics", *(["instances"] if with_instances else []), *_both_titles(result)]
     caption = f"D-study of {result.measure}: other numbers of topics."

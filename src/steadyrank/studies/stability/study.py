@@ -15,8 +15,9 @@ from typing import Any
 from steadyrank._version import __version__
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import Scores, measure_of
+from steadyrank.data.scores import measure_of
 from steadyrank.errors import InputError, warn
+from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
@@ -173,7 +174,8 @@ def facet_words(k: float, facet: str) -> str:
 
 
 def stability(
-    scores: Scores,
+    scores: Any,
+    qrels: Any = None,
     *,
     measure: str | None = None,
     n_topics: Sequence[int] = (),
@@ -194,9 +196,12 @@ def stability(
 
     Parameters
     ----------
-    scores : Scores
+    scores : Scores, or runs
+        Scores, or runs as `evaluate` takes them, with `qrels`.
+    qrels : object, optional
+        Judgments, where runs are given.
     measure : str, optional
-        Needed where there are several.
+        Needed where the scores have several; AP of runs unless given.
     n_topics : sequence of int
         Other numbers of topics to look at.
     levels : sequence of float
@@ -231,6 +236,7 @@ def stability(
     ['system', 'topic', 'residual']
     """
     seed = seed_from(rng)
+    scores = scores_of(scores, qrels, measure)
     name = measure_of(scores, measure)
     scores = scores_in_order(scores, runs=True)
     check_open_unit("confidence", confidence)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
-from steadyrank.present.cells import interval, name, number, percent, titled
+from steadyrank.present.cells import interval, name, number, percent, size, size_interval, titled
 from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Cell, Table, exact_table, render, text_rows, with_words
 from steadyrank.stats.interval import Interval
@@ -17,6 +18,7 @@ from steadyrank.studies.stability.study import (
     TopicsNeeded,
     facet_words,
 )
+from steadyrank.words import counted
 
 
 def stability_json(results: Sequence[StabilityResult]) -> dict[str, Any]:
@@ -67,8 +69,8 @@ def stability_notes(result: StabilityResult) -> list[str]:
     ends = own.e_rho2_interval, own.phi_interval
     e_rho2, phi = (interval(pair, ".3f").text for pair in ends)
     notes = [
-        f"{own.topics} topics{_facet(result, ' × ', own.instances)} order systems like these with "
-        f"E rho² {own.e_rho2:.3f} {e_rho2} and measure them "
+        f"{counted(own.topics, 'topic')}{_facet(result, ' × ', own.instances)} order systems like "
+        f"these with E rho² {own.e_rho2:.3f} {e_rho2} and measure them "
         f"with Phi {own.phi:.3f} {phi} (1 is perfect)."
     ]
     notes += _influence_notes(result)
@@ -157,17 +159,20 @@ def _components_table(result: StabilityResult, digits: int) -> Table:
 
 def _decision_tables(result: StabilityResult, digits: int) -> list[Table]:
     """The D-study: coefficients, then topics of levels, in a table of its own if it is long."""
+    coefficient = f".{min(digits, 3)}f"
     rows = [
         [
-            name(f"{own.topics} topics{_facet(result, ' × ', own.instances)}"),
-            *both_figures(own, f".{min(digits, 3)}f", interval),
+            name(f"{counted(own.topics, 'topic')}{_facet(result, ' × ', own.instances)}"),
+            *both_figures(
+                own, partial(number, form=coefficient), partial(interval, form=coefficient)
+            ),
         ]
-        for own in result.coefficients
+        for own in by_size(result)
     ]
     needed = [
         [
             name(f"topics for {topics.level:g}{_facet(result, ', ', topics.instances)}"),
-            *both_figures(topics, ".0f", interval),
+            *both_figures(topics, size, size_interval),
         ]
         for topics in result.topics_needed
     ]
@@ -183,13 +188,20 @@ def _decision_tables(result: StabilityResult, digits: int) -> list[Table]:
     ]
 
 
+def by_size(result: StabilityResult) -> list[Coefficients]:
+    """The coefficients of the D-study, the fewest topics first."""
+    return sorted(result.coefficients, key=lambda own: (own.topics, own.instances or 0))
+
+
 def both_figures(
-    figures: Coefficients | TopicsNeeded, form: str, ends: Callable[[Interval, str], Cell]
+    figures: Coefficients | TopicsNeeded,
+    cell: Callable[[float], Cell],
+    ends: Callable[[Interval], Cell],
 ) -> list[Cell]:
-    """E rho² and Phi, each with its interval as `ends` writes it."""
+    """E rho² and Phi as `cell` writes them, each with its interval as `ends` does."""
     return [
-        number(figures.e_rho2, form),
-        ends(figures.e_rho2_interval, form),
-        number(figures.phi, form),
-        ends(figures.phi_interval, form),
+        cell(figures.e_rho2),
+        ends(figures.e_rho2_interval),
+        cell(figures.phi),
+        ends(figures.phi_interval),
     ]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
-from steadyrank.words import MISSING, percent
+from steadyrank.words import MISSING, at_least, percent, size
 
 CONFIDENCE = 0.95
 """Of the intervals of numbers of topics."""
@@ -63,8 +63,8 @@ def needed_words(row: Mapping[str, Any]) -> str:
         return "no number of topics"
     if needed is None:
         limit = f"{sure} confidence; no upper limit, as the true difference may be 0"
-        return f"at least {low:,} topics ({limit})"
-    return f"{needed:,} topics ({sure} interval {low:,} to {high:,})"
+        return f"{at_least(low)} topics ({limit})"
+    return f"{size(needed)} topics ({sure} interval {size(low)} to {size(high)})"
 
 
 def needed_figure(row: Mapping[str, Any]) -> str:
@@ -78,4 +78,4 @@ def needed_figure(row: Mapping[str, Any]) -> str:
     needed, (low, high) = row["topics_needed"], row["topics_needed_interval"]
     if low is None:
         return MISSING if row["flag"] == TOO_FEW else "none"
-    return f"at least {low:,}" if needed is None else f"{needed:,} ({low:,} to {high:,})"
+    return at_least(low) if needed is None else f"{size(needed)} ({size(low)} to {size(high)})"

@@ -23,7 +23,8 @@ from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, measure_of, position
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.names import counts_documents
-from steadyrank.notebook import shown_by
+from steadyrank.measures.scored import scores_of
+from steadyrank.notebook import Exhibit, frame_of, shown_by
 from steadyrank.present.json import picked
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.planning.demands import check_comparisons, check_number
@@ -40,7 +41,7 @@ from steadyrank.stats.run_means import adjusted_means
 from steadyrank.stats.selection import expected_means, kept_order
 from steadyrank.studies.topics.levels import Binning, TopicLevel, count_splits, topic_levels
 from steadyrank.studies.topics.sentences import CONFIDENCE, pair_words
-from steadyrank.words import by_number, level_words
+from steadyrank.words import by_number, counted, level_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +55,7 @@ _RATES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.topics.tables:topics_text")
-class TopicsResult:
+class TopicsResult(Exhibit):
     """What `topics` found: arrays with one entry a pair, and levels of the difference."""
 
     measure: str
@@ -142,12 +143,13 @@ class TopicsResult:
         """What a table of this result must say."""
         dropped = f" ({self.n_dropped} left out of the splits)" if self.n_dropped else ""
         return (
-            f"{self.measure}, {self.n_topics} topics{dropped}, {self.n_trials} splits, seed "
+            f"{self.measure}, {counted(self.n_topics, 'topic')}{dropped}, "
+            f"{counted(self.n_trials, 'split')}, seed "
             f"{self.seed}; steadyrank {__version__}."
         )
 
     def __repr__(self) -> str:
-        return f"<TopicsResult: {len(self.pairs)} pairs. {self.caption()}>"
+        return f"<TopicsResult: {counted(len(self.pairs), 'pair')}. {self.caption()}>"
 
     def rows(self, which: Sequence[int] | slice = slice(None)) -> list[dict[str, Any]]:
         """One dictionary a pair, with the keys that the JSON output has."""
@@ -187,21 +189,13 @@ class TopicsResult:
 
     def to_frame(self, kind: Literal["pairs", "levels"] = "pairs") -> pd.DataFrame:
         """One row a pair, or one row for each level and size."""
-        import pandas as pd
-
         check_choice("kind of frame", kind, ("pairs", "levels"))
-        if kind == "levels":
-            return pd.DataFrame(self.curves())
-        frame = pd.DataFrame(self.rows())
-        ends = frame.pop("topics_needed_interval").tolist()
-        place = list(frame.columns).index("topics_needed") + 1
-        for end, values in zip(("high", "low"), list(zip(*ends, strict=True))[::-1], strict=True):
-            frame.insert(place, f"topics_needed_{end}", list(values))
-        return frame
+        return frame_of(self.curves() if kind == "levels" else self.rows())
 
 
 def topics(
-    scores: Scores,
+    scores: Any,
+    qrels: Any = None,
     *,
     measure: str | None = None,
     sizes: Sequence[int] | None = None,
@@ -231,9 +225,12 @@ def topics(
 
     Parameters
     ----------
-    scores : Scores
+    scores : Scores, or runs
+        Scores, or runs as `evaluate` takes them, with `qrels`.
+    qrels : object, optional
+        Judgments, where runs are given.
     measure : str, optional
-        Needed where there are several.
+        Needed where the scores have several; AP of runs unless given.
     sizes : sequence of int, optional
         Of topic sets; 5, 10, … unless given.
     n_trials : int
@@ -272,6 +269,7 @@ def topics(
     (15, (4, 8, 12, 16, 20))
     """
     seed = seed_from(rng)
+    scores = scores_of(scores, qrels, measure, jobs=jobs)
     name = _check(scores, measure, n_trials, baseline, binning)
     check_rates(check_number("alpha", alpha), check_number("beta", beta))
     if not 0.0 < check_number("target", target) < 0.5:

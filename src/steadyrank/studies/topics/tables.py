@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.present.cells import name, number, titled
+from steadyrank.present.cells import name, number, titled, without_empty
 from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Cell, Table, with_words
 from steadyrank.studies.topics.levels import TopicLevel
@@ -84,7 +84,7 @@ def answer_sentences(result: TopicsResult) -> list[str]:
     answer = [result.sentence()]
     if len(known) > 1:
         answer.append(
-            f"Of {len(known)} pairs, {(known > result.target).sum()} would be reversed more than "
+            f"Of {len(known):,} pairs, {(known > result.target).sum()} would be reversed more than "
             f"{percent(result.target)} of the time."
         )
     return answer
@@ -114,7 +114,8 @@ def _tables(result: TopicsResult, digits: int) -> list[Table]:
         tables = [_leaderboard(result, digits)]
         if len(result.pairs) <= MOST_PAIRS:
             tables.append(_pairs_table(result, digits))
-    if any(level.pairs or level.reversed.any() for level in result.levels):
+    last = last_split(result)
+    if any(level.pairs or level.reversed[last] for level in result.levels):
         tables.append(_levels_table(result))
     return tables
 
@@ -206,8 +207,9 @@ def _levels_table(result: TopicsResult) -> Table:
             **_fit_figures(level, result.further_sizes[:2]),
         }
         for level in result.levels
-        if level.pairs or level.reversed.any()
+        if level.pairs or level.reversed[last]
     )
+    header, rows = without_empty(header, rows)
     caption = (
         "By the absolute difference of two means. Variances are of a mean difference over all "
         "topics, ×1e-4, mean over the pairs, paired and as if independent. Error rate and "
