@@ -184,12 +184,20 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module 'steadyrank' has no attribute {name!r}")
+        raise AttributeError(f"module 'steadyrank' has no attribute {name!r}{_meant(name)}")
     from importlib import import_module
 
     value = getattr(import_module(f"steadyrank.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
+
+
+def _meant(name: str) -> str:
+    if name.startswith("_"):  # Python's own questions, such as __path__
+        return ""
+    from steadyrank.guesses import name_meant
+
+    return name_meant(name, __all__)
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 
 class SteadyrankError(Exception):
@@ -57,14 +57,19 @@ class SteadyrankWarning(UserWarning):
     """Something odd was counted; results stand, but read the line."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
+def unknown_name(
+    kind: str, name: str, known: Iterable[str], guesses: Mapping[str, str] | None = None
+) -> UnknownNameError:
     """An error for a name that is not among `known`, with the nearest spelling.
+
+    `guesses` has names of other tools, in small letters, and what they are here.
 
     >>> print(unknown_name("measure", "nDGC", ["nDCG", "AP"]))
     unknown measure 'nDGC': did you mean 'nDCG'?
     """
     names = list(known)
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    guessed = (guesses or {}).get(name.lower())
+    near = [guessed] if guessed else difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if not near:
         by_lower = {other.lower(): other for other in names}
         near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)

@@ -51,6 +51,26 @@ CANONICAL = [
     "Success@5",
     "Judged",
     "Judged@10",
+    "nDCG(judged_only=True)@10",
+    "AP(rel=2,judged_only=True)",
+    "Bpref",
+    "Bpref(rel=2)",
+    "infAP",
+    "IPrec@0.1",
+    "IPrec@0.0",
+    "IPrec@1.0",
+    "IPrec(rel=2,judged_only=True)@0.25",
+    "SetP",
+    "SetP(relative=True)",
+    "SetR(rel=2)",
+    "SetF(beta=0.5)",
+    "SetAP",
+    "NumRet",
+    "NumRet(rel=2)",
+    "NumRel",
+    "NumRelRet(rel=2)",
+    "Compat",
+    "Compat(p=0.9,normalize=False)",
 ]
 
 
@@ -84,7 +104,27 @@ def test_every_measure_has_a_canonical_name_among_those_tested():
         ("recip_rank", "RR"),
         ("Rprec", "Rprec"),
         ("success_5", "Success@5"),
+        ("bpref", "Bpref"),
+        ("infAP", "infAP"),
+        ("iprec_at_recall_0.10", "IPrec@0.1"),
+        ("iprec_at_recall.1", "IPrec@1.0"),
+        ("set_P", "SetP"),
+        ("set_relative_P", "SetP(relative=True)"),
+        ("set_recall", "SetR"),
+        ("set_F", "SetF"),
+        ("set_F.0.5", "SetF(beta=0.5)"),
+        ("set_F_2", "SetF(beta=2.0)"),
+        ("set_map", "SetAP"),
+        ("num_ret", "NumRet"),
+        ("num_rel", "NumRel"),
+        ("num_rel_ret", "NumRelRet"),
+        # ir_measures
+        ("BPref", "Bpref"),
+        ("SetRelP", "SetP(relative=True)"),
+        ("IPrec(recall=0.5)", "IPrec@0.5"),
+        ("IPrec@1", "IPrec@1.0"),
         # ranx
+        ("f1", "SetF"),
         ("map@10", "AP@10"),
         ("ndcg@10", "nDCG@10"),
         ("ndcg_burges", "nDCG(dcg='exp-log2')"),
@@ -130,6 +170,8 @@ def test_lists_of_cutoffs_give_one_measure_each():
     assert list(map(str, parse_measures(["P.5,10", "map"]))) == ["P@5", "P@10", "AP"]
     assert list(map(str, parse_measures("AP"))) == ["AP"]
     assert parse_measures(Measure("AP")) == [Measure("AP")]
+    recall = parse_measures("iprec_at_recall.0.1,0.2")
+    assert list(map(str, recall)) == ["IPrec@0.1", "IPrec@0.2"]
 
 
 def test_a_measure_named_twice_counts_once():
@@ -195,6 +237,48 @@ def test_a_measure_without_its_cutoff_does_not_pass_as_an_object_either():
         parse_measure("nG")
 
 
+@pytest.mark.parametrize("name", ["IPrec", "iprec_at_recall"])
+def test_a_missing_level_of_recall_is_asked_for(name):
+    with pytest.raises(sr.InputError, match="IPrec needs a level of recall, such as IPrec@0.1"):
+        parse_measure(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("alpha_nDCG@10", "judgments per subtopic"),
+        ("α-nDCG@10", "judgments per subtopic"),
+        ("ERR-IA@20", "judgments per subtopic"),
+        ("gm_map", "all topics together"),
+        ("num_q", "all topics together"),
+        ("11pt_avg", "obsolete"),
+        ("hits@10", "NumRelRet.*Success@k"),
+        ("INST", "of its family"),
+    ],
+)
+def test_a_measure_that_is_left_out_is_answered_with_the_reason(name, reason):
+    with pytest.raises(sr.UnknownNameError, match=f"is not computed: .*{reason}"):
+        parse_measure(name)
+
+
+def test_measures_of_ir_measures_are_understood():
+    import ir_measures as m
+
+    pairs = {
+        m.nDCG @ 10: "nDCG@10",
+        m.AP(rel=2): "AP(rel=2)",
+        m.IPrec @ 0.1: "IPrec@0.1",
+        m.P(rel=2, judged_only=True) @ 5: "P(rel=2,judged_only=True)@5",
+        m.nDCG(gains={1: 1, 2: 3}): "nDCG(gains=(0,1,3))",
+        m.NumRelRet: "NumRet(rel=1)",
+        m.Compat(p=0.9): "Compat(p=0.9)",
+    }
+    for theirs, ours in pairs.items():
+        assert str(parse_measure(theirs)) == ours
+    with pytest.raises(sr.UnknownNameError, match="alpha_nDCG.*subtopic"):
+        parse_measure(m.alpha_nDCG @ 10)
+
+
 @pytest.mark.parametrize("text", ["Rprec@10", "Twist@5", "r-precision@5", "Rprec_10", "nG@2"])
 def test_a_cutoff_where_none_belongs_is_refused(text):
     with pytest.raises(sr.InputError, match="takes no cutoff|at rank 1 alone"):
@@ -246,6 +330,13 @@ def test_a_cutoff_given_as_an_object_is_a_whole_number_too(cutoff):
         "nDCG(gains=(0,x))",
         "nDCG(gains=[0,1,3])",
         "rbp.0",
+        "IPrec@1.5",
+        "IPrec@-0.1",
+        "IPrec@nan",
+        "IPrec@x",
+        "AP(judged_only=1)",
+        "Compat(normalize=no)",
+        "SetP(relative=2)",
     ],
 )
 def test_a_value_that_a_parameter_does_not_take_is_refused(text):
@@ -363,7 +454,11 @@ VALUES = {
     "p": st.floats(0, 1, exclude_min=True, exclude_max=True),
     "beta": st.floats(0, 1e300),
     "max_rel": st.integers(1, 1000),
+    "recall": st.floats(0, 1),
     "graded": st.booleans(),
+    "judged_only": st.booleans(),
+    "relative": st.booleans(),
+    "normalize": st.booleans(),
     "dcg": st.sampled_from(["log2", "exp-log2"]),
     "gains": st.lists(st.floats(0, 1e300) | st.integers(0, 100), min_size=1, max_size=5).map(
         lambda gains: (0, *sorted(gains))
@@ -379,6 +474,8 @@ def measures(draw):
     measure = Measure(name)(**{key: draw(VALUES[key]) for key in sorted(chosen)})
     if kind.cutoff == "one":
         return measure @ 1
+    if kind.cutoff == "recall":
+        return measure @ draw(VALUES["recall"])
     if kind.cutoff == "required" or (kind.cutoff == "optional" and draw(st.booleans())):
         return measure @ draw(st.integers(1, 10**6))
     return measure

@@ -53,8 +53,9 @@ class LazyGroup(click.Group):
         name = click.utils.make_str(args[0])
         if name not in COMMANDS and not name.startswith("-"):
             from steadyrank.errors import unknown_name
+            from steadyrank.guesses import COMMANDS as GUESSED
 
-            raise click.UsageError(str(unknown_name("command", name, COMMANDS)), ctx)
+            raise click.UsageError(str(unknown_name("command", name, COMMANDS, GUESSED)), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

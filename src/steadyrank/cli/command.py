@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from steadyrank.cli.output import told_on_stderr
-from steadyrank.cli.wording import in_options
+from steadyrank.cli.wording import in_options, option_meant
 from steadyrank.errors import InputError
 
 HelpRecord = tuple[str, str]
@@ -31,6 +31,17 @@ SECTIONS = ("Options", "Output and execution", "Reading")
 
 class Command(click.Command):
     """A command of `steadyrank`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options; who writes those of other tools is answered with ours."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            meant = option_meant(error.option_name, self)
+            if meant is None:
+                raise
+            message = f"No such option: {error.option_name}: {meant}"
+            raise click.NoSuchOption(error.option_name, message, ctx=ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command: warnings and errors are single lines that speak of its options."""

@@ -231,7 +231,7 @@ missing_options = together(missing_option("zero", "skip", "error"), no_relevant_
 
 def complete_measure(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Names of measures for the shell's completion."""
-    from steadyrank.measures.names import KINDS
+    from steadyrank.measures.kinds import KINDS
 
     names = [
         f"{name}@{1 if kind.cutoff == 'one' else 10}"

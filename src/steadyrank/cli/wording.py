@@ -10,6 +10,8 @@ import re
 
 import click
 
+from steadyrank.guesses import OPTIONS, WITHOUT_OPTION
+
 # With a quoted value or none: anything else may be a factor and its level.
 KEYWORD = re.compile(r'\b([a-z]\w*)=("[^"]*"|(?=[\s,;:.)]|$))')
 # Names with an underscore are no English; in paths and quotations they are the user's own.
@@ -42,6 +44,22 @@ def in_options(message: str, command: click.Command) -> str:
         return _flag(options[match[0]]) if match[0] in options else match[0]
 
     return SUBJECT.sub(name, PARAMETER.sub(name, KEYWORD.sub(keyword, message)))
+
+
+def option_meant(name: str, command: click.Command) -> str | None:
+    """What to write in place of an option that other tools have; None for any other name.
+
+    >>> from steadyrank.cli.evaluate import command
+    >>> option_meant("--metrics", command)
+    'did you mean -m, --measure?'
+    """
+    if name in WITHOUT_OPTION:
+        return WITHOUT_OPTION[name]
+    meant = OPTIONS.get(name)
+    own = {flag for parameter in command.params for flag in parameter.opts}
+    if meant is None or not own & set(meant.split(", ")):
+        return None
+    return f"did you mean {meant}?"
 
 
 def _flag(option: click.Option) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from steadyrank.notebook import shown_by
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
+
+Inputs = ParamSpec("Inputs")
+Result = TypeVar("Result")
 
 AXES = ("measure", "run", "topic")
 
@@ -212,6 +216,26 @@ class RepeatedCell(InputError):
     def __init__(self, row: int, message: str):
         self.row = row
         super().__init__(message)
+
+
+def of_scores(study: Callable[Inputs, Result]) -> Callable[Inputs, Result]:
+    """A study of scores that says so where it is given runs, or anything beside the scores."""
+
+    @functools.wraps(study)
+    def checked(*given: Inputs.args, **options: Inputs.kwargs) -> Result:
+        name = study.__name__
+        if given and not isinstance(given[0], Scores):
+            kinds = ", ".join(type(value).__name__ for value in given)
+            raise InputError(
+                f"{name} takes scores, got {kinds}: give {name}(evaluate(runs, qrels, measure))"
+            )
+        if len(given) > 1:
+            raise InputError(
+                f"{name} takes all but the scores by name, such as measure={given[1]!r}"
+            )
+        return study(*given, **options)
+
+    return checked
 
 
 def join_scores(*parts: Scores) -> Scores:

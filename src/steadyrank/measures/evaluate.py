@@ -6,6 +6,7 @@ ordering, complete topic sets, and nothing silently zero.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -24,7 +25,7 @@ from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import info_columns
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.run import Run
-from steadyrank.data.runs import header_of
+from steadyrank.data.runs import Runs, header_of
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.names import Measure, parse_measures
@@ -40,6 +41,8 @@ from steadyrank.measures.ties.expected import tie_bounds as scores_of_extreme_or
 from steadyrank.words import by_number, counted
 
 DEFAULT_MEASURES = ("AP", "nDCG@10", "P@10")
+
+PATHS = (str, os.PathLike)
 
 Ties = Literal["trec_eval", "float32", "average"]
 Missing = Literal["zero", "skip", "error"]
@@ -123,6 +126,7 @@ def evaluate(
     >>> sr.evaluate([run], qrels, ["AP", "nDCG@10"]).mean().round(4).tolist()
     [[0.5], [0.6309]]
     """
+    _check_order(runs, qrels)
     parsed = parse_measures(measures)
     _check_choice("way to treat missing topics", missing, ("zero", "skip", "error"))
     _check_choice("way to treat topics without relevant documents", no_relevant, ("zero", "skip"))
@@ -170,6 +174,14 @@ def evaluate(
             **({"tie_bounds": _bounds_by_name(parsed, outcomes)} if tie_bounds else {}),
         },
     )
+
+
+def _check_order(runs: Any, qrels: Any) -> None:
+    """Refuse judgments before runs, as some tools take them."""
+    first = qrels[0] if isinstance(qrels, (list, tuple)) and qrels else qrels
+    of_runs = isinstance(first, (Run, Runs)) or (first is not qrels and isinstance(first, PATHS))
+    if isinstance(runs, Qrels) or of_runs:
+        raise InputError("evaluate takes runs first, then judgments: evaluate(runs, qrels)")
 
 
 def _check_choice(what: str, value: str, choices: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 All share one signature:
 
 - `ranks`, `grades`: ranks (from 1, ascending) and grades of its documents of grade 1 and
-  above (for Judged: the ranks of all judged documents);
+  above (of all judged documents, where the measure or `judged_only` looks at the others);
 - `length`: how many documents it has;
 - `ideal`: the grades of all judged documents of the topic, best first;
 - `gain`: what a document of grade g is worth, gain[g] (below zero: nothing);
@@ -11,14 +11,12 @@ All share one signature:
 - `cutoff`: only ranks up to it count;
 - `parameter`: the measure's own constant, where it has one.
 
-A topic without relevant documents never reaches these kernels, except Judged.
+A topic without relevant documents never reaches these kernels, except Judged and counts.
 """
 
 from __future__ import annotations
 
 import math
-
-import numpy as np
 
 from steadyrank.compute.kernels import inlined, part
 
@@ -39,7 +37,7 @@ def n_relevant(ideal, level):
 
 
 @inlined
-def _found(ranks, grades, level, cutoff):
+def n_found(ranks, grades, level, cutoff):
     """How many relevant documents stand at ranks up to `cutoff`."""
     count = 0
     for i in range(len(ranks)):
@@ -90,26 +88,26 @@ def average_precision(ranks, grades, length, ideal, gain, level, cutoff, paramet
 @part
 def precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """P@k = relevant in the top k / k, however short the list."""
-    return _found(ranks, grades, level, cutoff) / cutoff
+    return n_found(ranks, grades, level, cutoff) / cutoff
 
 
 @part
 def recall(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """R@k = relevant in the top k / R."""
-    return _found(ranks, grades, level, cutoff) / n_relevant(ideal, level)
+    return n_found(ranks, grades, level, cutoff) / n_relevant(ideal, level)
 
 
 @part
 def r_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """Rprec = precision at rank R."""
     relevant = n_relevant(ideal, level)
-    return _found(ranks, grades, level, relevant) / relevant
+    return n_found(ranks, grades, level, relevant) / relevant
 
 
 @part
 def success(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     """Success@k = 1 if the top k hold a relevant document, else 0."""
-    return 1.0 if _found(ranks, grades, level, cutoff) > 0 else 0.0
+    return 1.0 if n_found(ranks, grades, level, cutoff) > 0 else 0.0
 
 
 @part
@@ -260,80 +258,19 @@ def p_plus(ranks, grades, length, ideal, gain, level, cutoff, parameter):
     return total / found
 
 
-@inlined
-def _interval(ideal, level, relevant, grade):
-    """The ranks [low, high] that documents of a grade occupy in the ideal list."""
-    if grade < level:
-        return relevant + 1, np.iinfo(np.int64).max
-    low = 0
-    while ideal[low] > grade:
-        low += 1
-    high = low
-    while high < relevant and ideal[high] == grade:
-        high += 1
-    return low + 1, high
-
-
-@inlined
-def _misplaced(ideal, level, relevant, grade, rank):
-    """Relative position: how far a document of `grade` at `rank` is past (+) its interval."""
-    low, high = _interval(ideal, level, relevant, grade)
-    if rank > high:
-        return rank - high
-    return min(rank - low, 0)
-
-
 @part
-def twist(ranks, grades, length, ideal, gain, level, cutoff, parameter):
-    """Twist = mean of the recovery ratio and the space ratio of the cumulated relative position.
+def interpolated_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """IPrec@r = the largest precision at any rank where recall is r = `parameter` or more.
 
-    Ferro, Silvello, Keskustalo, Pirkola & Jarvelin, JASIST 67(3), 2016,
-    doi:10.1002/asi.23416. Ranks between judged documents hold non-relevant ones,
-    which are misplaced only up to rank R; past it the cumulated position moves at
-    relevant documents alone, so the walk ends at the last judged rank or R.
+    The recall is reached at relevant document floor(r R + 0.9), as in trec_eval 9.
     """
     relevant = n_relevant(ideal, level)
-    if _found(ranks, grades, level, cutoff) == 0:
-        return 0.0
-    last = max(np.int64(ranks[len(ranks) - 1]), relevant)
-    position = 0
-    cumulated = 0
-    ever_moved = False
-    turn = 0
-    forward, backward = 0.0, 0.0
-    for rank in range(1, last + 1):
-        grade = level - 1
-        if position < len(ranks) and ranks[position] == rank:
-            grade = max(level - 1, np.int64(grades[position]))
-            position += 1
-        moved = _misplaced(ideal, level, relevant, grade, rank)
-        was_positive = cumulated > 0
-        cumulated += moved
-        if rank > 1 and turn == 0 and (cumulated > 0) != was_positive:
-            turn = rank - 1
-        ever_moved = ever_moved or cumulated != 0
-        forward += max(moved, 0)
-        backward -= min(moved, 0)
-    recovery = 0.0 if ever_moved else 1.0
-    if turn > 0:
-        recovery = relevant / max(relevant, turn)
-    worst_forward, worst_backward = 0.0, 0.0
-    judged = len(ideal)
-    for rank in range(1, judged + 1):
-        moved = _misplaced(ideal, level, relevant, ideal[judged - rank], rank)
-        worst_forward += max(moved, 0)
-        worst_backward -= min(moved, 0)
-    f = _kept(forward, worst_forward)
-    b = _kept(backward, worst_backward)
-    space = 2.0 * f * b / (f + b) if f + b > 0.0 else 0.0
-    return (recovery + space) / 2.0
-
-
-@inlined
-def _kept(moved, worst):
-    """1 - moved / worst within [0, 1]; nothing moved where nothing could is a full mark."""
-    if moved == 0.0:
-        return 1.0
-    if worst == 0.0:
-        return 0.0
-    return max(0.0, 1.0 - moved / worst)
+    needed = int(parameter * relevant + 0.9)
+    best = 0.0
+    found = 0
+    for i in range(len(ranks)):
+        if grades[i] >= level:
+            found += 1
+            if found >= needed:
+                best = max(best, found / ranks[i])
+    return best

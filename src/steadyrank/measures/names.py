@@ -1,83 +1,24 @@
 """Measure names as an algebra: `nDCG@20`, `AP(rel=2)`, `RBP(p=0.8)`.
 
 A measure is its name, its parameters and its cutoff; its `repr` is its identity
-and can be parsed again. trec_eval's and ranx's names are understood too.
+and can be parsed again. The names of trec_eval, ranx and ir_measures are understood too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from steadyrank.errors import InputError, UnknownNameError, unknown_name
-
-Value = int | float | bool | str | tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """What a measure's name stands for: which parameters it takes, and of which cutoff."""
-
-    parameters: Mapping[str, Value | None]
-    cutoff: Literal["required", "optional", "none", "one"] = "optional"
-    says: str
-
-
-_REL = {"rel": 1}
-_GAINS: dict[str, Value | None] = {"gains": None}
-
-KINDS: Mapping[str, Kind] = {
-    "AP": Kind(parameters=_REL, says="average precision"),
-    "nDCG": Kind(
-        parameters={"dcg": "log2", **_GAINS}, says="normalized discounted cumulative gain"
-    ),
-    "P": Kind(parameters=_REL, cutoff="required", says="precision"),
-    "R": Kind(parameters=_REL, cutoff="required", says="recall"),
-    "Rprec": Kind(parameters=_REL, cutoff="none", says="precision at rank R"),
-    "RR": Kind(parameters=_REL, says="reciprocal rank"),
-    "RBP": Kind(
-        parameters={"p": 0.8, "rel": 1, "graded": False, "max_rel": None},
-        says="rank-biased precision",
-    ),
-    "ERR": Kind(parameters={"max_rel": None}, says="expected reciprocal rank"),
-    "nERR": Kind(parameters={"max_rel": None}, says="ERR over that of the ideal list"),
-    "Q": Kind(parameters={"beta": 1.0, "rel": 1, **_GAINS}, says="Sakai's Q-measure"),
-    "Pplus": Kind(parameters={"beta": 1.0, "rel": 1, **_GAINS}, says="Sakai's P+"),
-    "nG": Kind(parameters=_GAINS, cutoff="one", says="normalized gain of the first document"),
-    "Twist": Kind(parameters=_REL, cutoff="none", says="twist of the relative position"),
-    "Success": Kind(parameters=_REL, cutoff="required", says="any relevant document"),
-    "Judged": Kind(parameters={}, says="share of judged documents"),
-}
+from steadyrank.measures.foreign import foreign_text, is_foreign
+from steadyrank.measures.kinds import KINDS, NOT_COMPUTED, OTHER_NAMES, RULES, Kind, Value, is_whole
 
 _OWN_KINDS: dict[str, Kind] = {}
 """Measures that the user has registered."""
 
-_EXAMPLE_CUTOFF = {"one": 1}
-
 _BY_LOWER = {name.lower(): name for name in KINDS}
-
-_OTHER_NAMES = {
-    # trec_eval
-    "map": "AP",
-    "map_cut": "AP",
-    "ndcg_cut": "nDCG",
-    "recall": "R",
-    "recip_rank": "RR",
-    "success": "Success",
-    # ranx and others
-    "precision": "P",
-    "r_precision": "Rprec",
-    "r-precision": "Rprec",
-    "mrr": "RR",
-    "reciprocal_rank": "RR",
-    "hit_rate": "Success",
-    "ndcg_burges": "nDCG(dcg='exp-log2')",
-    "p+": "Pplus",
-    "p_plus": "Pplus",
-    "average_precision": "AP",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,22 +49,26 @@ class Measure:
         ordered = tuple((key, merged[key]) for key in kind.parameters if key in merged)
         return Measure(self.name, ordered, self.cutoff)
 
-    def __matmul__(self, cutoff: int) -> Measure:
-        """The same measure of the top `cutoff` documents."""
+    def __matmul__(self, cutoff: float) -> Measure:
+        """The same measure of the top `cutoff` documents (IPrec: at this level of recall)."""
         rule = self.kind.cutoff
+        if rule == "recall":
+            return self(recall=cutoff)
         if rule == "none":
             raise InputError(f"{self.name} takes no cutoff: write {self.name} without @{cutoff}")
-        cutoff = _plain(cutoff)
-        if not _is_whole(cutoff) or not 1 <= cutoff < 2**31:
-            raise InputError(f"{self.name}: a cutoff is a whole number from 1 on, got {cutoff!r}")
-        if rule == "one" and cutoff != 1:
+        rank = _plain(cutoff)
+        if not is_whole(rank) or not 1 <= rank < 2**31:
+            raise InputError(f"{self.name}: a cutoff is a whole number from 1 on, got {rank!r}")
+        if rule == "one" and rank != 1:
             raise InputError(f"{self.name} is defined at rank 1 alone: write {self.name}@1")
-        return Measure(self.name, self.parameters, cutoff)
+        return Measure(self.name, self.parameters, rank)
 
     def __repr__(self) -> str:
-        inside = ",".join(f"{key}={_show(value)}" for key, value in self.parameters)
+        shown = dict(self.parameters)
+        at = shown.pop("recall", self.cutoff)
+        inside = ",".join(f"{key}={_show(value)}" for key, value in shown.items())
         text = self.name + (f"({inside})" if inside else "")
-        return text if self.cutoff is None else f"{text}@{self.cutoff}"
+        return text if at is None else f"{text}@{at}"
 
     def __str__(self) -> str:
         return repr(self)
@@ -136,10 +81,12 @@ class Measure:
         """The measure itself, if it lacks no cutoff."""
         rule = self.kind.cutoff
         if rule in ("required", "one") and self.cutoff is None:
-            raise InputError(
-                f"{self.name} needs a cutoff, such as {self.name}@{_EXAMPLE_CUTOFF.get(rule, 10)}"
-            )
-        return self
+            what, example = "a cutoff", "1" if rule == "one" else "10"
+        elif rule == "recall" and self.parameter("recall") is None:
+            what, example = "a level of recall", "0.1"
+        else:
+            return self
+        raise InputError(f"{self.name} needs {what}, such as {self.name}@{example}")
 
 
 def parse_measure(text: str | Measure) -> Measure:
@@ -148,7 +95,7 @@ def parse_measure(text: str | Measure) -> Measure:
     Parameters
     ----------
     text : str or Measure
-        A name of ours, of trec_eval or of ranx.
+        A name of ours, of trec_eval or of ranx, or a measure of ir_measures.
 
     Examples
     --------
@@ -157,6 +104,8 @@ def parse_measure(text: str | Measure) -> Measure:
     """
     if isinstance(text, Measure):
         return text.checked()
+    if is_foreign(text):
+        text = foreign_text(text)
     if not isinstance(text, str):
         raise InputError(f"expected a measure's name, got {text!r}")
     name, inside, cutoff = _name_parts(text)
@@ -166,7 +115,10 @@ def parse_measure(text: str | Measure) -> Measure:
         if rank is not None:
             raise InputError(f"{text!r} gives two cutoffs")
         rank = cutoff
-    return (measure if rank is None else measure @ _parse_cutoff(rank, text)).checked()
+    if rank is None:
+        return measure.checked()
+    is_recall = measure.kind.cutoff == "recall"
+    return (measure @ (_parse_number if is_recall else _parse_cutoff)(rank, text)).checked()
 
 
 def _name_parts(text: str) -> tuple[str, str | None, str | None]:
@@ -224,20 +176,38 @@ def _base_measure(name: str) -> tuple[Measure, str | None]:
     """The measure behind a bare name, and the cutoff that trec_eval's names carry."""
     if name in _OWN_KINDS:
         return Measure(name), None
+    if match := re.fullmatch(_APPENDED, name.lower()):
+        number = float(match.group(2))
+        return (
+            Measure("SetF")(beta=number) if match[1] == "f" else Measure("IPrec") @ number
+        ), None
     for candidate, rank in (_split_rank(name), (name, None)):
         lower = candidate.lower()
         if candidate in KINDS:
             return Measure(candidate), rank
-        if lower in _OTHER_NAMES:
+        if lower in OTHER_NAMES:
             if lower.endswith("_cut") and rank is None:
                 raise InputError(f"{name!r} needs its cutoff, such as {name}_10")
-            target = _OTHER_NAMES[lower]
+            target = OTHER_NAMES[lower]
             return (parse_measure(target) if "(" in target else Measure(target)), rank
         if lower in _BY_LOWER:
             return Measure(_BY_LOWER[lower]), rank
         if match := re.fullmatch(r"rbp[._]?([0-9]+)", lower):
             return Measure("RBP")(p=float("0." + match.group(1))), rank
-    raise unknown_name("measure", name, [*KINDS, *_OWN_KINDS, *_OTHER_NAMES])
+    _refuse_if_left_out(name)
+    raise unknown_name("measure", name, [*KINDS, *_OWN_KINDS, *OTHER_NAMES])
+
+
+_APPENDED = re.compile(r"(?:set_(f)|iprec_at_recall)[._]([0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+"""trec_eval appends a beta or a level of recall, as in iprec_at_recall_0.10."""
+
+
+def _refuse_if_left_out(name: str) -> None:
+    """Say why a measure that other tools have is not among ours."""
+    plain = name.lower().replace("α", "alpha").replace("-", "_")
+    for candidate in (plain, _split_rank(plain)[0]):
+        if candidate in NOT_COMPUTED:
+            raise UnknownNameError(f"measure {name!r} is not computed: {NOT_COMPUTED[candidate]}")
 
 
 def add_kind(name: str, kind: Kind) -> None:
@@ -254,7 +224,7 @@ def is_taken(name: str) -> bool:
     return True
 
 
-_LISTED = re.compile(r"(?!rbp)([A-Za-z_]+)\.([0-9]+(?:,[0-9]+)+)", re.IGNORECASE)
+_LISTED = re.compile(r"(?!rbp)([A-Za-z_]+)\.([0-9.]+(?:,[0-9.]+)+)", re.IGNORECASE)
 
 
 def _split_rank(name: str) -> tuple[str, str | None]:
@@ -311,11 +281,11 @@ def _show(value: Value) -> str:
 
 def check_parameter(name: str, key: str, value: Value) -> Value:
     """The value in its proper type, or an error that says what the parameter takes."""
-    takes, valid = _RULES[key]
+    takes, valid = RULES[key]
     value = _plain(value)
     if not valid(value):
         raise InputError(f"{name}: {key} takes {takes}, got {value!r}")
-    return value
+    return float(value) if key == "recall" else value  # type: ignore[arg-type]
 
 
 def _plain(value: Any) -> Any:
@@ -323,31 +293,3 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()
     return tuple(_plain(item) for item in value) if isinstance(value, (list, tuple)) else value
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-_RULES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
-    "rel": ("a grade from 1 on", lambda v: _is_whole(v) and 1 <= v <= 1000),
-    "p": ("a number between 0 and 1", lambda v: _is_number(v) and 0 < v < 1),
-    "beta": ("a number from 0 on", lambda v: _is_number(v) and 0 <= v < float("inf")),
-    "max_rel": ("a grade from 1 on", lambda v: _is_whole(v) and 1 <= v <= 1000),
-    "graded": ("True or False", lambda v: isinstance(v, bool)),
-    "dcg": ("'log2' or 'exp-log2'", lambda v: v in ("log2", "exp-log2")),
-    "gains": (
-        "one gain per grade from grade 0, worth 0, upward, such as (0,1,3)",
-        lambda v: (
-            isinstance(v, tuple)
-            and len(v) >= 2
-            and v[0] == 0
-            and all(_is_number(g) and 0 <= g < float("inf") for g in v)
-            and all(a <= b for a, b in zip(v, v[1:], strict=False))
-        ),
-    ),
-}

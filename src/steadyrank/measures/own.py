@@ -16,7 +16,8 @@ import numpy as np
 
 from steadyrank.compute.kernels import specialised
 from steadyrank.errors import InputError
-from steadyrank.measures.names import Kind, Measure, add_kind, is_taken
+from steadyrank.measures.kinds import Kind
+from steadyrank.measures.names import Measure, add_kind, is_taken
 
 Function = Callable[[np.ndarray, np.ndarray], float]
 

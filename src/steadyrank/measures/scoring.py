@@ -17,6 +17,7 @@ from steadyrank.compute.kernels import kernel, specialised
 from steadyrank.data.qrels import Qrels, find_judged
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
+from steadyrank.measures import ideal_kernels, incomplete_kernels, set_kernels
 from steadyrank.measures import kernels as k
 from steadyrank.measures.names import Measure
 from steadyrank.measures.own import Function, own_function, score_own
@@ -36,10 +37,29 @@ KERNELS = {
     "Q": k.q_measure,
     "Pplus": k.p_plus,
     "nG": k.normalized_gain,
-    "Twist": k.twist,
+    "Twist": ideal_kernels.twist,
     "Success": k.success,
     "Judged": k.judged_share,
+    "Bpref": incomplete_kernels.binary_preference,
+    "infAP": incomplete_kernels.inferred_ap,
+    "IPrec": k.interpolated_precision,
+    "SetP": set_kernels.set_precision,
+    "SetP relative": set_kernels.relative_set_precision,
+    "SetR": set_kernels.set_recall,
+    "SetF": set_kernels.set_f,
+    "SetAP": set_kernels.set_average_precision,
+    "NumRet": set_kernels.n_retrieved,
+    "NumRel": set_kernels.n_judged_relevant,
+    "NumRelRet": set_kernels.n_relevant_retrieved,
+    "Compat": ideal_kernels.compatibility,
+    "Compat raw": ideal_kernels.raw_compatibility,
 }
+
+_LOOK_AT_ALL = ("Judged", "Bpref", "infAP")
+"""Measures to which documents of grade 0 and below matter."""
+
+_OF_ANY_TOPIC = ("Judged", "NumRet", "NumRel", "NumRelRet")
+"""Measures that make sense where nothing is relevant."""
 
 ANY_GRADE = -(2**31)
 
@@ -109,8 +129,8 @@ def _match(
 def find_judged_documents(run: Run, qrels: Qrels, *, relevant_only: bool = False) -> JudgedRun:
     """Look every retrieved document up in the judgments of its topic.
 
-    `relevant_only` looks for documents of grade 1 and above alone, all that any measure
-    but Judged asks for, in a fraction of the time.
+    `relevant_only` looks for documents of grade 1 and above alone, all that most measures
+    ask for (`Recipe.needs_all`), in a fraction of the time.
     """
     positions = {topic: t for t, topic in enumerate(run.topics)}
     run_topic = np.array([positions.get(topic, -1) for topic in qrels.topics], np.int64)
@@ -168,7 +188,8 @@ def _score_topics(
 @functools.cache
 def scoring_kernel(measure: str) -> Any:
     """The compiled loop over topics of one measure; only measures in use are ever compiled."""
-    return specialised(_score_topics, f"score_{measure}", one_topic=KERNELS[measure])
+    name = f"score_{measure.replace(' ', '_')}"
+    return specialised(_score_topics, name, one_topic=KERNELS[measure])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,16 +205,35 @@ class Recipe:
     """The user's own, where the measure is."""
 
     @property
+    def judged_only(self) -> bool:
+        """Whether unjudged documents leave the ranking before it is scored."""
+        return self.measure.parameter("judged_only") is True
+
+    @property
     def needs_all(self) -> bool:
         """Whether documents of grade 0 and below matter to it."""
-        return self.function is not None or self.measure.name == "Judged"
+        looks = self.measure.name in _LOOK_AT_ALL
+        return self.function is not None or looks or self.judged_only
+
+    @property
+    def kernel(self) -> str:
+        """Which of `KERNELS` computes it."""
+        name, parameter = self.measure.name, self.measure.parameter
+        if name == "NumRet" and parameter("rel") is not None:
+            return "NumRelRet"
+        if name == "SetP" and parameter("relative"):
+            return "SetP relative"
+        return "Compat raw" if name == "Compat" and not parameter("normalize") else name
 
 
 def prepare(measure: Measure, max_grade: int) -> Recipe:
     """The recipe of a measure where the largest grade is `max_grade`."""
-    # Judged alone makes sense where nothing is relevant.
-    level = ANY_GRADE if measure.name == "Judged" else measure.parameter("rel") or 1
-    parameter = measure.parameter("p") or measure.parameter("beta") or 0.0
+    level = measure.parameter("rel") or 1
+    if measure.name in _OF_ANY_TOPIC:
+        parameter, level = level, ANY_GRADE
+    else:
+        constants = (measure.parameter(key) for key in ("p", "beta", "recall"))
+        parameter = next((constant for constant in constants if constant is not None), 0.0)
     return Recipe(
         measure,
         _gain_table(measure, max_grade),
@@ -238,7 +278,7 @@ def _max_rel(measure: Measure, max_grade: int) -> int:
 
 @kernel
 def _with_gain(blocks, ranks, rows, all_grades):
-    """The entries whose grade is above 0: no measure but Judged looks at the others."""
+    """The entries whose grade is above 0, all that most measures look at."""
     new_blocks = np.zeros_like(blocks)
     new_ranks = np.empty_like(ranks)
     grades = np.empty_like(ranks)
@@ -253,6 +293,66 @@ def _with_gain(blocks, ranks, rows, all_grades):
     return new_blocks, new_ranks[:n], grades[:n]
 
 
+@kernel
+def _condensed(blocks, ranks, grades, lengths):
+    """The entries as they stand once unjudged documents are gone; a negative grade is none."""
+    new_blocks = np.zeros_like(blocks)
+    new_ranks = np.empty_like(ranks)
+    new_grades = np.empty_like(grades)
+    new_lengths = np.empty_like(lengths)
+    n = 0
+    for t in range(len(blocks) - 1):
+        start = n
+        for i in range(blocks[t], blocks[t + 1]):
+            new_ranks[n] = n - start + 1
+            new_grades[n] = grades[i]
+            n += np.int64(grades[i] >= 0)
+        new_blocks[t + 1] = n
+        new_lengths[t] = n - start if lengths[t] >= 0 else -1
+    return new_blocks, new_ranks[:n], new_grades[:n], new_lengths
+
+
+Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Blocks, ranks and grades of documents."""
+
+
+def score_recipe(
+    recipe: Recipe,
+    entries: Entries,
+    lengths: np.ndarray,
+    ideal: tuple[np.ndarray, np.ndarray],
+    *,
+    no_relevant: float,
+    missing: float,
+    out: np.ndarray,
+) -> None:
+    """Write one measure of every topic into `out`: the only place that calls kernels.
+
+    `entries` are those of all judged documents where `recipe.needs_all`, else of those with gain;
+    `ideal` has the blocks and the grades of the ideal lists.
+    """
+    without: Any = {"no_relevant": no_relevant, "missing": missing}
+    if recipe.function is not None:
+        score_own(recipe.function, recipe.measure, entries, lengths, ideal, **without, out=out)
+        return
+    if recipe.judged_only:
+        *entries, lengths = _condensed(*entries, lengths)
+    if recipe.measure.name == "NumRel":
+        lengths = np.maximum(lengths, 0)  # the topic has them whether or not a run answers it
+    scoring_kernel(recipe.kernel)(
+        *entries,
+        lengths,
+        *ideal,
+        recipe.gain,
+        recipe.level,
+        recipe.cutoff,
+        recipe.parameter,
+        no_relevant,
+        missing,
+        out,
+    )
+
+
 def score_topics(
     judged: JudgedRun,
     qrels: Qrels,
@@ -263,35 +363,18 @@ def score_topics(
 ) -> np.ndarray:
     """Scores [measure, topic] of one run; `missing` and `no_relevant` stand for cells without."""
     few = _with_gain(judged.blocks, judged.ranks, judged.rows, qrels.grades)
+    everything = few
+    if any(recipe.needs_all for recipe in recipes):
+        everything = (judged.blocks, judged.ranks, qrels.grades[judged.rows])
     scores = np.empty((len(recipes), len(qrels.topics)))
     for row, recipe in zip(scores, recipes, strict=True):
-        if recipe.function is not None:
-            score_own(
-                recipe.function,
-                recipe.measure,
-                (judged.blocks, judged.ranks, qrels.grades[judged.rows]),
-                judged.lengths,
-                (qrels.blocks, qrels.ideal),
-                no_relevant=no_relevant,
-                missing=missing,
-                out=row,
-            )
-            continue
-        everything = (judged.blocks, judged.ranks, judged.ranks)
-        blocks, ranks, grades = everything if recipe.needs_all else few
-        scoring_kernel(recipe.measure.name)(
-            blocks,
-            ranks,
-            grades,
+        score_recipe(
+            recipe,
+            everything if recipe.needs_all else few,
             judged.lengths,
-            qrels.blocks,
-            qrels.ideal,
-            recipe.gain,
-            recipe.level,
-            recipe.cutoff,
-            recipe.parameter,
-            no_relevant,
-            missing,
-            row,
+            (qrels.blocks, qrels.ideal),
+            no_relevant=no_relevant,
+            missing=missing,
+            out=row,
         )
     return scores

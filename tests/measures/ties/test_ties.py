@@ -115,6 +115,42 @@ def q_measure(ranked, judged, beta=1.0, gains=(0, 1, 2, 3), rel=1, k=ENDLESS):
     return total / min(sum(g >= rel for g in judged), k)
 
 
+def binary_preference(ranked, judged, rel=1):
+    n_relevant = sum(g >= rel for g in judged)
+    n_other = sum(0 <= g < rel for g in judged)
+    total, above = 0.0, 0
+    for grade in ranked:
+        if is_relevant(grade, rel):
+            total += 1 - min(above, n_relevant) / min(n_other, n_relevant) if above else 1
+        else:
+            above += grade is not None and grade >= 0
+    return total / n_relevant
+
+
+def n_retrieved(ranked, rel):
+    return len(relevant_ranks(ranked, rel, ENDLESS))
+
+
+def set_precision(ranked, judged, rel=1, relative=False):
+    most = min(len(ranked), sum(g >= rel for g in judged)) if relative else len(ranked)
+    return n_retrieved(ranked, rel) / most
+
+
+def set_f(ranked, judged, rel=1, beta=1.0):
+    p, r = set_precision(ranked, judged, rel), recall(ranked, judged, ENDLESS, rel)
+    return (1 + beta) * p * r / (beta * p + r) if p else 0.0
+
+
+def condensed(reference):
+    """The measure of what is left of a list without unjudged documents."""
+
+    def of(ranked, judged, **options):
+        kept = [grade for grade in ranked if grade is not None and grade >= 0]
+        return reference(kept, judged, **options) if kept else 0.0
+
+    return of
+
+
 GRADED = (0, 1 / 3, 2 / 3, 1)
 REFERENCES = {
     "AP": average_precision,
@@ -158,8 +194,32 @@ REFERENCES = {
     "nG(gains=(0,0,1,5))@1": partial(normalized_gain, gains=(0, 0, 1, 5)),
     "Judged": judged_share,
     "Judged@3": partial(judged_share, k=3),
+    "AP(judged_only=True)": condensed(average_precision),
+    "AP(rel=2,judged_only=True)": condensed(partial(average_precision, rel=2)),
+    "P(judged_only=True)@3": condensed(partial(precision, k=3)),
+    "RR(judged_only=True)": condensed(reciprocal_rank),
+    "nDCG(judged_only=True)@4": condensed(partial(ndcg, k=4)),
+    "ERR(judged_only=True)": condensed(err),
+    "Q(judged_only=True)@4": condensed(partial(q_measure, k=4)),
+    "Bpref": binary_preference,
+    "Bpref(rel=2)": partial(binary_preference, rel=2),
+    "Bpref(judged_only=True)": condensed(binary_preference),
 }
-NOT_MONOTONE = ("Pplus", "Twist")
+WHATEVER_THE_ORDER = {
+    "SetP": set_precision,
+    "SetP(relative=True)": partial(set_precision, relative=True),
+    "SetP(judged_only=True)": condensed(set_precision),
+    "SetR": partial(recall, k=ENDLESS),
+    "SetF(beta=0.5)": partial(set_f, beta=0.5),
+    "SetAP": lambda ranked, judged: set_precision(ranked, judged) * recall(ranked, judged, ENDLESS),
+    "NumRet": lambda ranked, judged: float(len(ranked)),
+    "NumRet(rel=2)": lambda ranked, judged: float(n_retrieved(ranked, 2)),
+    "NumRet(judged_only=True)": condensed(lambda ranked, judged: float(len(ranked))),
+    "NumRel": lambda ranked, judged: float(sum(g >= 1 for g in judged)),
+    "NumRelRet": lambda ranked, judged: float(n_retrieved(ranked, 1)),
+}
+NOT_MONOTONE = ("Pplus", "Twist", "infAP")
+NO_EXPECTATION = ("IPrec@0.4", "Compat")
 
 
 # --- collections
@@ -255,10 +315,99 @@ def test_every_order_of_small_lists(small, measure):
     assert (largest - smallest > 0.01).sum() > 10 or measure in ("P@20", "Judged")
 
 
+@pytest.mark.parametrize("measure", WHATEVER_THE_ORDER)
+def test_measures_of_sets_are_the_same_in_every_order(small, measure):
+    run, qrels, topics, _ = small
+    recipes = recipes_of([measure], qrels)
+    expected = expected_scores(run, qrels, recipes, missing=-5.0, no_relevant=np.nan)
+    bounds = tie_bounds(run, qrels, recipes, missing=-5.0, no_relevant=np.nan)
+    np.testing.assert_array_equal(bounds[0], bounds[1])
+    np.testing.assert_allclose(expected, bounds[0], rtol=1e-12)
+    for t, (topic, (documents, _)) in enumerate(topics.items()):
+        judged = list(qrels.judgments(topic).values())
+        if recipes[0].level > 0 and max(judged) < recipes[0].level:
+            assert np.isnan(expected[0, t])
+            continue
+        score = WHATEVER_THE_ORDER[measure]([grade for _, grade in documents], judged)
+        assert expected[0, t] == pytest.approx(score, rel=0, abs=1e-12), (topic, documents)
+    assert expected[0, -1] == (1.0 if measure == "NumRel" else -5.0)
+
+
+def inferred_ap(ranked, judged):
+    total, found, other, unjudged = 0.0, 0, 0, 0
+    for r, grade in enumerate(ranked, 1):
+        if is_relevant(grade, 1):
+            share = (found + 1e-5) / (found + other + 2e-5)
+            total += (1 + (found + other + unjudged) * share) / r
+        found += is_relevant(grade, 1)
+        other += grade == 0
+        unjudged += grade is not None and grade < 0
+    return total / sum(g >= 1 for g in judged)
+
+
+def interpolated_precision(ranked, judged):
+    ranks = relevant_ranks(ranked, 1, ENDLESS)
+    needed = int(0.4 * sum(g >= 1 for g in judged) + 0.9)
+    return max((n / r for n, r in enumerate(ranks, 1) if n >= needed), default=0.0)
+
+
+def compatibility(ranked, judged, p=0.95):
+    """Two lists of documents by place, and what they share at every depth."""
+    ranking = [f"d{r}" for r in range(len(ranked))]
+    pool = [(-grade, r, f"d{r}") for r, grade in enumerate(ranked) if is_relevant(grade, 1)]
+    left = Counter(g for g in judged if g >= 1) - Counter(g for g in ranked if is_relevant(g, 1))
+    pool += [(-grade, 99, f"m{grade}-{i}") for grade, n in left.items() for i in range(n)]
+    ideal = [document for *_, document in sorted(pool)]
+    depths = range(1, max(len(ranking), len(ideal)) + 1)
+
+    def overlap(mine, other):
+        return sum(p ** (d - 1) * len({*mine[:d]} & {*other[:d]}) / d for d in depths)
+
+    return overlap(ranking, ideal) / overlap(ideal, ideal)
+
+
+@pytest.mark.parametrize(
+    ("measure", "reference"),
+    [("IPrec@0.4", interpolated_precision), ("Compat", compatibility)],
+    ids=["IPrec", "Compat"],
+)
+def test_bounds_of_measures_without_expectation(small, measure, reference):
+    run, qrels, *_ = small
+    _, smallest, largest = enumerate_scores(small, reference, 1)
+    recipes = recipes_of([measure], qrels)
+    lowest, highest = tie_bounds(run, qrels, recipes, no_relevant=np.nan)
+    np.testing.assert_allclose(lowest[0, :-1], smallest, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(highest[0, :-1], largest, rtol=0, atol=1e-12)
+
+
+def test_bounds_of_inferred_ap_hold_where_no_grade_is_negative():
+    rng = np.random.default_rng(2)
+    topics = {
+        topic: ([(s, None if g is not None and g < 0 else g) for s, g in documents], [0, 1])
+        for topic, (documents, _) in draw_topics(rng, 100, 6, 3).items()
+    }
+    run, qrels = collection(topics)
+    orders = {t: sizes_of_orders(documents) for t, (documents, _) in topics.items()}
+    _, smallest, largest = enumerate_scores((run, qrels, topics, orders), inferred_ap, 1)
+    lowest, highest = tie_bounds(run, qrels, recipes_of(["infAP"], qrels))
+    np.testing.assert_allclose(lowest[0, :-1], smallest, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(highest[0, :-1], largest, rtol=0, atol=1e-12)
+
+
+def test_extreme_orders_of_inferred_ap_are_not_its_bounds():
+    """A pooled document above a relevant one says that more of the pool is relevant there."""
+    documents = [(3, 1), (2, None), (1, -1), (1, 1)]
+    run, qrels = collection({"1": (documents, [])})
+    lowest, highest = tie_bounds(run, qrels, recipes_of(["infAP"], qrels))
+    assert lowest[0, 0] > highest[0, 0]
+    assert lowest[0, 0] == pytest.approx(inferred_ap([1, None, -1, 1], [1, 1, -1]))
+
+
 def test_all_measures_are_tested():
-    tested = {parse_measure(measure).name for measure in REFERENCES}
+    tested = {parse_measure(measure).name for measure in (*REFERENCES, *WHATEVER_THE_ORDER)}
     assert tested == {name for name in names.KINDS if has_expectation(names.Measure(name))}
-    assert tested | set(NOT_MONOTONE) == set(names.KINDS)
+    others = {parse_measure(measure).name for measure in (*NOT_MONOTONE, *NO_EXPECTATION)}
+    assert tested | others == set(names.KINDS)
 
 
 # --- (b) simulation
@@ -509,7 +658,9 @@ def test_count_of_ties():
     assert n_tied(run) == (7, 2)
 
 
-@pytest.mark.parametrize("measure", ["Pplus", "Pplus@10", "Twist", "MyOwnTied"])
+@pytest.mark.parametrize(
+    "measure", ["Pplus", "Pplus@10", "Twist", "infAP", "IPrec@0.1", "Compat", "MyOwnTied"]
+)
 def test_measures_without_expectation_say_so(measure, monkeypatch):
     monkeypatch.setattr(own, "_FUNCTIONS", {})
     monkeypatch.setattr(names, "_OWN_KINDS", {})

@@ -22,6 +22,7 @@ from steadyrank.errors import InputError
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import JudgedRun, Recipe, find_judged_documents, score_topics
 from steadyrank.measures.ties import kernels as expected
+from steadyrank.measures.ties import set_kernels as sets
 
 _EXPECTATIONS = {
     "AP": expected.average_precision,
@@ -37,6 +38,15 @@ _EXPECTATIONS = {
     "nG": expected.normalized_gain,
     "Success": expected.success,
     "Judged": expected.judged_share,
+    "Bpref": expected.binary_preference,
+    "SetP": sets.set_precision,
+    "SetP relative": sets.relative_set_precision,
+    "SetR": sets.set_recall,
+    "SetF": sets.set_f,
+    "SetAP": sets.set_average_precision,
+    "NumRet": sets.n_retrieved,
+    "NumRel": sets.n_judged_relevant,
+    "NumRelRet": sets.n_relevant_retrieved,
 }
 
 
@@ -83,7 +93,8 @@ def _expect_topics(
 @functools.cache
 def _expectation_kernel(measure: str) -> Any:
     """The compiled loop over topics of one measure's expectation."""
-    return specialised(_expect_topics, f"expect_{measure}", one_topic=_EXPECTATIONS[measure])
+    name = f"expect_{measure.replace(' ', '_')}"
+    return specialised(_expect_topics, name, one_topic=_EXPECTATIONS[measure])
 
 
 @kernel
@@ -122,6 +133,34 @@ def _count_tied(scores, blocks):
     return documents, topics
 
 
+@kernel
+def _condensed_groups(blocks, heads, grades, lengths):
+    """Tie groups and lengths of rankings without unjudged documents; a negative grade is none.
+
+    The judged documents of a group are permuted uniformly if the whole group is.
+    """
+    new_blocks = np.zeros_like(blocks)
+    firsts = np.empty(len(heads), np.int64)
+    lasts = np.empty(len(heads), np.int64)
+    kept = np.empty_like(grades)
+    new_lengths = np.empty_like(lengths)
+    n = 0
+    for t in range(len(lengths)):
+        start = n
+        i = blocks[t]
+        while i < blocks[t + 1]:
+            head, group = heads[i], n
+            while i < blocks[t + 1] and heads[i] == head:
+                kept[n] = grades[i]
+                n += np.int64(grades[i] >= 0)
+                i += 1
+            firsts[group:n] = group - start + 1
+            lasts[group:n] = n - start
+        new_blocks[t + 1] = n
+        new_lengths[t] = n - start if lengths[t] >= 0 else -1
+    return new_blocks, firsts[:n], lasts[:n], kept[:n], new_lengths
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _TiedRun:
     """The judged documents of a run with their tie groups, as `_tie_groups` gives them."""
@@ -142,7 +181,7 @@ def _find_tied_documents(run: Run, qrels: Qrels, recipes: Sequence[Recipe]) -> _
 
 
 def has_expectation(measure: Measure) -> bool:
-    """Whether `expected_scores` knows the measure: all but P+, Twist and your own.
+    """Whether `expected_scores` knows it: all but P+, Twist, infAP, IPrec, Compat and your own.
 
     >>> has_expectation(Measure("AP")), has_expectation(Measure("Twist"))
     (True, False)
@@ -173,7 +212,8 @@ def expected_scores(
 
     Exact, with every group of equal scores permuted uniformly and independently of the
     others, in time linear in the length of the list; without ties, the score itself.
-    Not for P+, Twist and your own measures, of which none is known (`has_expectation`).
+    Not for P+, Twist, infAP, IPrec, Compat and your own measures, of which none is known
+    (`has_expectation`).
 
     McSherry & Najork, "Computing information retrieval performance measures efficiently in
     the presence of tied scores", ECIR 2008, doi:10.1007/978-3-540-78646-7_38, treat P, R,
@@ -189,19 +229,12 @@ def expected_scores(
     """
     check_expectations(recipes)
     tied = _find_tied_documents(run, qrels, recipes)
-    judged = tied.judged
-    grades = qrels.grades[judged.rows]
-    few = grades > 0  # all that any measure but Judged looks at
-    few_blocks = np.concatenate([[0], np.cumsum(few)])[judged.blocks]
-    with_gain = (few_blocks, tied.firsts[few], tied.lasts[few], grades[few])
-    all_of_them = (judged.blocks, tied.firsts, tied.lasts, grades)
-    scratch = np.empty((2, judged.lengths.max(initial=0) + 1))
+    grades = qrels.grades[tied.judged.rows]
+    scratch = np.empty((2, tied.judged.lengths.max(initial=0) + 1))
     scores = np.empty((len(recipes), len(qrels.topics)))
     for row, recipe in zip(scores, recipes, strict=True):
-        entries = all_of_them if recipe.needs_all else with_gain
-        _expectation_kernel(recipe.measure.name)(
-            *entries,
-            judged.lengths,
+        _expectation_kernel(recipe.kernel)(
+            *_entries_for(recipe, tied, grades),
             qrels.blocks,
             qrels.ideal,
             recipe.gain,
@@ -214,6 +247,19 @@ def expected_scores(
             row,
         )
     return scores
+
+
+def _entries_for(recipe: Recipe, tied: _TiedRun, grades: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Blocks, first and last ranks and grades of what the measure looks at, and list lengths."""
+    judged = tied.judged
+    lengths = np.maximum(judged.lengths, 0) if recipe.measure.name == "NumRel" else judged.lengths
+    if recipe.judged_only:
+        return tuple(_condensed_groups(judged.blocks, tied.heads, grades, lengths))
+    if recipe.needs_all:
+        return judged.blocks, tied.firsts, tied.lasts, grades, lengths
+    few = grades > 0
+    few_blocks = np.concatenate([[0], np.cumsum(few)])[judged.blocks]
+    return few_blocks, tied.firsts[few], tied.lasts[few], grades[few], lengths
 
 
 def check_expectations(recipes: Sequence[Recipe]) -> None:
@@ -239,8 +285,9 @@ def tie_bounds(
     In the worst order the judged documents of a tie group take its last ranks, the
     highest grades last; in the best order its first ranks, the highest grades first.
     These are the smallest and the largest score of all orders for every measure that
-    never falls when a document of a higher grade moves up: all but P+ and Twist, for
-    which, as for a measure of your own, they are two extreme orders and not always bounds.
+    never falls when a document of a higher grade moves up: all but P+, Twist and (where grades
+    are negative) infAP, for which, as for a measure of your own, they are two extreme orders and
+    not always bounds.
     """
     tied = _find_tied_documents(run, qrels, recipes)
     judged = tied.judged

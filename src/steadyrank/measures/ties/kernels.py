@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from steadyrank.compute.kernels import inlined, part
+from steadyrank.measures.incomplete_kernels import n_judged_other
 from steadyrank.measures.kernels import ideal_dcg, ideal_err, n_relevant, worth
 
 _NEGLIGIBLE = 60.0
@@ -285,3 +286,30 @@ def normalized_err(firsts, lasts, grades, length, ideal, gain, level, cutoff, pa
         )
         / best
     )
+
+
+@part
+def binary_preference(
+    firsts, lasts, grades, length, ideal, gain, level, cutoff, parameter, scratch
+):
+    """E[Bpref]: of the m others in its group, any number from 0 to m stands above a relevant one.
+
+    All these numbers are equally likely; unjudged documents do not matter.
+    """
+    relevant = n_relevant(ideal, level)
+    most = min(n_judged_other(ideal, level), relevant)
+    above = 0
+    total = 0.0
+    start = 0
+    while start < len(firsts):
+        stop, found, _ = _group(firsts, grades, gain, level, start)
+        others = 0
+        for i in range(start, stop):
+            others += 0 <= grades[i] < level
+        lost = 0.0
+        for ahead in range(above, above + others + 1):
+            lost += min(ahead, relevant)
+        total += found * (1.0 - lost / ((others + 1) * most) if most > 0 else 1.0)
+        above += others
+        start = stop
+    return total / relevant

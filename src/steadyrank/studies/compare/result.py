@@ -9,6 +9,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.notebook import shown_by
+from steadyrank.stats.pairs.binary import BinaryPairs
 from steadyrank.stats.pairs.effects import EffectSizes
 from steadyrank.stats.run_means import best_first
 
@@ -91,6 +92,9 @@ class CompareResult:
     letters: tuple[str, ...]
     """Runs that share a letter are not significantly different; empty with a baseline, or where
     it would take more than the alphabet."""
+    binary: BinaryPairs | None = None
+    """McNemar's test and intervals of shares, where all scores are 0 or 1; nothing else here
+    depends on it."""
 
     @property
     def significant_share(self) -> float:
@@ -188,6 +192,7 @@ class CompareResult:
                 "losses": int(self.effects.losses[p]),
                 "smallest_difference": float(self.smallest_difference[p]),
                 "flag": str(self.flag[p]),
+                **({} if self.binary is None else self.binary.pair_row(p)),
             }
             for p, (a, b) in enumerate(zip(first.tolist(), second.tolist(), strict=True))
         ]
@@ -204,6 +209,7 @@ class CompareResult:
                 "rank_set": [int(end) for end in self.rank_set[i]],
                 "could_be_first": bool(self.could_be_first[i]),
                 "group": self.letters[i] if self.letters else None,
+                **({} if self.binary is None else self.binary.run_row(i)),
             }
             for i, run in enumerate(self.runs)
         ]

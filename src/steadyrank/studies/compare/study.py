@@ -19,10 +19,11 @@ from scipy.special import stdtr
 
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import order_by_name, scores_in_order
-from steadyrank.data.scores import Scores, position
+from steadyrank.data.scores import Scores, of_scores, position
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.stats.inputs import pair_moments
 from steadyrank.stats.pairs import decisions
+from steadyrank.stats.pairs.binary import binary_pairs
 from steadyrank.stats.pairs.corrections import adjust
 from steadyrank.stats.pairs.effects import effect_sizes
 from steadyrank.stats.pairs.letters import compact_letters
@@ -44,6 +45,7 @@ AGAINST_MEANS = "against_means"
 """Flag of a pair whose test speaks for the run with the lower mean: nothing is claimed."""
 
 
+@of_scores
 def compare(
     scores: Scores,
     *,
@@ -103,7 +105,8 @@ def compare(
     -----
     Where scores are missing, runs are ranked by least-squares means of the model run + topic, and
     every two runs are compared on the topics that both have. A test that speaks for the run with
-    the lower mean is not counted as a decision.
+    the lower mean is not counted as a decision. Where all scores are 0 or 1, as those of Success@k,
+    `binary` has McNemar's exact test and Wilson's and Tango's intervals, beside the test asked for.
 
     Examples
     --------
@@ -197,6 +200,7 @@ def compare(
         rank=ranks_of(means),
         rank_set=decisions.rank_sets(wins),
         letters=_letters(wins, means) if baseline is None else (),
+        binary=binary_pairs(matrix, pairs, alpha=alpha, correction=chosen),
     )
 
 

@@ -14,6 +14,7 @@ from steadyrank.stats.pairs.letters import ALPHABET
 from steadyrank.studies.compare.audit import AuditResult
 from steadyrank.studies.compare.power import DiscriminativePower
 from steadyrank.studies.compare.result import CompareResult
+from steadyrank.studies.compare.share_tables import share_tables
 
 MOST_PAIRS = 45
 """Pairs that a terminal, LaTeX or Markdown table lists; more make only the leaderboard."""
@@ -49,14 +50,18 @@ def compare_text(result: CompareResult, form: str, *, digits: int = 4, **looks: 
         return to_json(compare_json(result))
     if form == "csv":
         return result.to_frame().to_csv(index=False, lineterminator="\n")
+    return "\n".join(render(table, form, **looks) for table in _tables(result, form, digits))
+
+
+def _tables(result: CompareResult, form: str, digits: int) -> list[Table]:
+    of_shares = share_tables(result, digits) if len(result.pairs) <= MOST_PAIRS else []
     if result.baseline is not None:
-        return render(_baseline_table(result, digits), form, **looks)
+        return [_baseline_table(result, digits), *of_shares]
     is_paper = form in ("latex", "markdown") and len(result.runs) <= len(ALPHABET)
     leaderboard = (_paper_table if is_paper else _leaderboard)(result, digits)
-    text = render(leaderboard, form, **looks)
     if len(result.pairs) > MOST_PAIRS:
-        return text
-    return f"{text}\n{render(_pairs_table(result, digits), form, **looks)}"
+        return [leaderboard]
+    return [leaderboard, _pairs_table(result, digits), *of_shares]
 
 
 def _leaderboard(result: CompareResult, digits: int) -> Table:

@@ -25,8 +25,7 @@ from steadyrank.data.run import Run
 from steadyrank.data.runs import header_of
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.names import Measure
-from steadyrank.measures.own import score_own
-from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare, scoring_kernel
+from steadyrank.measures.scoring import Recipe, find_judged_documents, prepare, score_recipe
 from steadyrank.words import by_number, counted
 
 Missing = Literal["zero", "skip", "error"]
@@ -130,43 +129,16 @@ def score_runs(pool: Pool, kept: np.ndarray, runs: Sequence[int] | np.ndarray) -
         cells = slice(run * n_topics, (run + 1) * n_topics + 1)
         for recipe, row in zip(pool.recipes, scores[:, place], strict=True):
             entries = everything if recipe.needs_all else few
-            ranked = (entries.blocks[cells], entries.ranks, entries.grades)
-            _score(pool, recipe, ranked, pool.lengths[run], (ideal_blocks, ideal), row)
+            score_recipe(
+                recipe,
+                (entries.blocks[cells], entries.ranks, entries.grades),
+                pool.lengths[run],
+                (ideal_blocks, ideal),
+                no_relevant=pool.no_relevant,
+                missing=pool.missing,
+                out=row,
+            )
     return scores
-
-
-def _score(
-    pool: Pool,
-    recipe: Recipe,
-    ranked: tuple[np.ndarray, np.ndarray, np.ndarray],
-    lengths: np.ndarray,
-    ideal: tuple[np.ndarray, np.ndarray],
-    out: np.ndarray,
-) -> None:
-    if recipe.function is not None:
-        score_own(
-            recipe.function,
-            recipe.measure,
-            ranked,
-            lengths,
-            ideal,
-            no_relevant=pool.no_relevant,
-            missing=pool.missing,
-            out=out,
-        )
-        return
-    scoring_kernel(recipe.measure.name)(
-        *ranked,
-        lengths,
-        *ideal,
-        recipe.gain,
-        recipe.level,
-        recipe.cutoff,
-        recipe.parameter,
-        pool.no_relevant,
-        pool.missing,
-        out,
-    )
 
 
 def _counted(flags: np.ndarray) -> np.ndarray:

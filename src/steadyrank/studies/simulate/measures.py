@@ -71,7 +71,12 @@ def check_simulated_measure(measure: Measure) -> None:
     supported = "AP, P@k, R@k, RR, nDCG, RBP and Success@k"
     if measure.name not in MEASURES:
         raise InputError(
-            f"{measure} cannot be simulated: simulated documents have no grades; try {supported}"
+            f"{measure} cannot be simulated: {_lacking(measure.name)}; try {supported}"
+        )
+    if measure.parameter("judged_only"):
+        raise InputError(
+            f"{measure} cannot be simulated: simulated documents are all judged; write "
+            f"{measure.name} without judged_only"
         )
     if measure.name == "AP" and measure.cutoff is not None:
         raise InputError(f"{measure} cannot be simulated: write AP without a cutoff")
@@ -80,6 +85,15 @@ def check_simulated_measure(measure: Measure) -> None:
             f"{measure} cannot be simulated: simulated documents are relevant or not, "
             f"so its gains are 0 and 1; write {measure.name} without gains"
         )
+
+
+def _lacking(name: str) -> str:
+    """What a simulated ranking lacks for a measure, in words."""
+    if name in ("Bpref", "infAP", "Judged"):
+        return "simulated documents are all judged"
+    if name in ("NumRet", "SetP", "SetR", "SetF", "SetAP", "NumRel", "NumRelRet", "IPrec", "Rprec"):
+        return "it is not a sum over relevant documents of what each rank is worth"
+    return "simulated documents have no grades"
 
 
 def make_gain(

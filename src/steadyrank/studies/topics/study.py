@@ -298,6 +298,7 @@ def topics(
     everyone = pair_variances(matrix, all_pairs(len(matrix)))
     complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
     _warn_of_dropped(matrix.shape[1], complete.shape[1])
+    _warn_of_wide_scores(name, matrix)
     n = complete.shape[1] if complete.shape[1] > 1 else matrix.shape[1]
     chosen = default_sizes(n) if sizes is None else _check_sizes(sizes)
     further = tuple(sorted({n, 2 * n} | {size for size in chosen if 2 * size > n}))
@@ -425,6 +426,16 @@ def _warn_of_dropped(n_topics: int, n_complete: int) -> None:
     else:
         return
     warnings.warn(message, SteadyrankWarning, stacklevel=3)
+
+
+def _warn_of_wide_scores(measure: str, matrix: np.ndarray) -> None:
+    if np.abs(matrix[~np.isnan(matrix)]).max(initial=0.0) > 1.0:
+        warnings.warn(
+            f"{measure} goes beyond 1: levels of the difference are bins of 0.01 up to 0.20, and "
+            "nearly all pairs are in the last",
+            SteadyrankWarning,
+            stacklevel=3,
+        )
 
 
 def _whole(size: float) -> int | None:

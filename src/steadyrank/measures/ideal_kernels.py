@@ -1,0 +1,151 @@
+"""Measures that hold a ranking against the ideal list, position by position: Twist and Compat.
+
+Their signature is that of `measures.kernels`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steadyrank.compute.kernels import inlined, part
+from steadyrank.measures.kernels import n_found, n_relevant
+
+
+@inlined
+def _interval(ideal, level, relevant, grade):
+    """The ranks [low, high] that documents of a grade occupy in the ideal list."""
+    if grade < level:
+        return relevant + 1, np.iinfo(np.int64).max
+    low = 0
+    while ideal[low] > grade:
+        low += 1
+    high = low
+    while high < relevant and ideal[high] == grade:
+        high += 1
+    return low + 1, high
+
+
+@inlined
+def _misplaced(ideal, level, relevant, grade, rank):
+    """Relative position: how far a document of `grade` at `rank` is past (+) its interval."""
+    low, high = _interval(ideal, level, relevant, grade)
+    if rank > high:
+        return rank - high
+    return min(rank - low, 0)
+
+
+@part
+def twist(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """Twist = mean of the recovery ratio and the space ratio of the cumulated relative position.
+
+    Ferro, Silvello, Keskustalo, Pirkola & Jarvelin, JASIST 67(3), 2016,
+    doi:10.1002/asi.23416. Ranks between judged documents hold non-relevant ones,
+    which are misplaced only up to rank R; past it the cumulated position moves at
+    relevant documents alone, so the walk ends at the last judged rank or R.
+    """
+    relevant = n_relevant(ideal, level)
+    if n_found(ranks, grades, level, cutoff) == 0:
+        return 0.0
+    last = max(np.int64(ranks[len(ranks) - 1]), relevant)
+    position = 0
+    cumulated = 0
+    ever_moved = False
+    turn = 0
+    forward, backward = 0.0, 0.0
+    for rank in range(1, last + 1):
+        grade = level - 1
+        if position < len(ranks) and ranks[position] == rank:
+            grade = max(level - 1, np.int64(grades[position]))
+            position += 1
+        moved = _misplaced(ideal, level, relevant, grade, rank)
+        was_positive = cumulated > 0
+        cumulated += moved
+        if rank > 1 and turn == 0 and (cumulated > 0) != was_positive:
+            turn = rank - 1
+        ever_moved = ever_moved or cumulated != 0
+        forward += max(moved, 0)
+        backward -= min(moved, 0)
+    recovery = 0.0 if ever_moved else 1.0
+    if turn > 0:
+        recovery = relevant / max(relevant, turn)
+    worst_forward, worst_backward = 0.0, 0.0
+    judged = len(ideal)
+    for rank in range(1, judged + 1):
+        moved = _misplaced(ideal, level, relevant, ideal[judged - rank], rank)
+        worst_forward += max(moved, 0)
+        worst_backward -= min(moved, 0)
+    f = _kept(forward, worst_forward)
+    b = _kept(backward, worst_backward)
+    space = 2.0 * f * b / (f + b) if f + b > 0.0 else 0.0
+    return (recovery + space) / 2.0
+
+
+@inlined
+def _kept(moved, worst):
+    """1 - moved / worst within [0, 1]; nothing moved where nothing could is a full mark."""
+    if moved == 0.0:
+        return 1.0
+    if worst == 0.0:
+        return 0.0
+    return max(0.0, 1.0 - moved / worst)
+
+
+@inlined
+def _rank_biased_overlap(ranks, grades, ideal, level, depth, persistence):
+    """Sum over depths d of p^(d-1) (documents that both lists have in their top d) / d.
+
+    Documents of equal grade stand in the ideal list as the ranking has them, so that of each grade
+    both tops share as many as the shorter of the two has. Grades above that of the ideal list's
+    document d are complete there, lower ones absent.
+    """
+    relevant = n_relevant(ideal, level)
+    total = 0.0
+    weight = 1.0
+    position = 0
+    higher = 0
+    alike = 0
+    first = 1
+    for d in range(1, depth + 1):
+        if d <= relevant and (d == 1 or ideal[d - 1] != ideal[d - 2]):
+            first = d
+            higher += alike
+            alike = 0
+            for i in range(position):
+                alike += grades[i] == ideal[d - 1]
+        elif d == relevant + 1:
+            higher = n_found(ranks, grades, level, d - 1)
+        while position < len(ranks) and ranks[position] <= d:
+            if d > relevant:
+                higher += grades[position] >= level
+            else:
+                higher += grades[position] > ideal[d - 1]
+                alike += grades[position] == ideal[d - 1]
+            position += 1
+        shared = higher if d > relevant else higher + min(alike, d - first + 1)
+        total += weight * shared / d
+        weight *= persistence
+    return total
+
+
+@part
+def raw_compatibility(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """Compat(normalize=False): rank-biased overlap with the ideal list, p = `parameter`."""
+    depth = max(length, n_relevant(ideal, level))
+    weights = (1.0 - parameter**depth) / (1.0 - parameter)
+    return _rank_biased_overlap(ranks, grades, ideal, level, depth, parameter) / weights
+
+
+@part
+def compatibility(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """Compat: rank-biased overlap with the ideal list, over that of the ideal list with itself.
+
+    Clarke, Vtyurina & Smucker, TOIS 39(2), 2021, doi:10.1145/3451161.
+    """
+    relevant = n_relevant(ideal, level)
+    depth = max(length, relevant)
+    best = 0.0
+    weight = 1.0
+    for d in range(1, depth + 1):
+        best += weight * min(d, relevant) / d
+        weight *= parameter
+    return _rank_biased_overlap(ranks, grades, ideal, level, depth, parameter) / best
