@@ -47,6 +47,8 @@ _HOMES = {
     "plan": "studies.plan.study",
     "PoolsResult": "studies.pools.result",
     "pools": "studies.pools.study",
+    "HolesResult": "studies.holes.result",
+    "holes": "studies.holes.study",
     "StabilityResult": "studies.stability.study",
     "stability": "studies.stability.study",
     "TopicsResult": "studies.topics.study",
@@ -105,6 +107,7 @@ __all__ = [
     "DiscriminativePower",
     "FormatError",
     "GridResult",
+    "HolesResult",
     "InputError",
     "InstancePlan",
     "InstancesResult",
@@ -147,6 +150,7 @@ __all__ = [
     "discriminative_power",
     "evaluate",
     "grid",
+    "holes",
     "instances",
     "join_scores",
     "kendall_tau",
@@ -253,6 +257,8 @@ if TYPE_CHECKING:
     from steadyrank.studies.compare.result import CompareResult
     from steadyrank.studies.compare.study import compare
     from steadyrank.studies.components.study import ComponentsResult, components
+    from steadyrank.studies.holes.result import HolesResult
+    from steadyrank.studies.holes.study import holes
     from steadyrank.studies.instances.planning import InstancePlan, plan_instances
     from steadyrank.studies.instances.study import InstancesResult, InstancesTable, instances
     from steadyrank.studies.plan.study import PlanResult, plan

@@ -67,6 +67,9 @@ STUDIES: tuple[Study, ...] = (
     Study("components", "which component of a grid matters, by how much", turn=7),
     Study("plan", "how many topics, for which power; how safe is the pilot?", turn=3),
     Study("stability", "generalizability theory: how stable is this collection", turn=2),
+    Study(
+        "holes", "would complete judgments change it? bounds, imputation, what to judge", turn=10
+    ),
     Study("pools", "leave teams out, leave topics out: would the pilot say the same?", turn=9),
     Study(
         "hardest",

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.inputs import check_open_unit, checked
 from steadyrank.stats.pairs.corrections import adjust
-from steadyrank.stats.pairs.tests import checked, differences, sign_test
+from steadyrank.stats.pairs.tests import differences, sign_test
 
 _HALVINGS = 60
 """Steps of a bisection of [-1, 1], to the last bit."""
