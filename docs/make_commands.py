@@ -26,6 +26,7 @@ TUTORIALS = {
     "components": "components.md",
     "instances": "instances.md",
     "plan": "plan.md",
+    "holes": "holes.md",
     "pools": "pools.md",
     "stability": "stability.md",
     "grid": "grid.md",

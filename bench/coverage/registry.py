@@ -9,13 +9,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from bench.coverage import close, drivers, instances, scores, variances
+from bench.coverage import close, drivers, holes, instances, scores, variances
 from bench.coverage.claims import Claim, Experiment
 
 EXPERIMENTS: dict[str, Experiment] = (
     scores.EXPERIMENTS
     | close.EXPERIMENTS
     | drivers.EXPERIMENTS
+    | holes.EXPERIMENTS
     | instances.EXPERIMENTS
     | variances.EXPERIMENTS
 )

@@ -194,6 +194,7 @@ RUNS = {
     "components": f"{SCORES} -m AP --run-info keys.csv --factors stemmer,model",
     "instances": f"{SCORES} -m AP --run-info keys.csv --a one --b two",
     "plan": f"{SCORES} -m AP --minimum-difference 0.1 --systems 5",
+    "holes": f"{DATA} -m P@20 --samples {SAMPLES} --ask 2",
     "pools": f"{DATA} --run-info track/run-info.csv -m AP --trials 2",
     "stability": f"{SCORES} -m AP --run-info keys.csv",
     "grid": "docs.jsonl --topics topics.tsv --qrels small.txt --models BM25,PL2 --stop-lists none "

@@ -99,6 +99,7 @@ SHOWN: tuple[tuple[str, ...], ...] = (
         "--difference",
         "0.1",
     ),
+    ("holes", *TRACK, "-m", "P@20", "--samples", "20"),
     ("plan", *TRACK, *THREE, *DEMANDS),
     ("plan", *TRACK, *THREE, *DEMANDS, "--topics", "50"),
     (

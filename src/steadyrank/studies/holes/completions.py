@@ -108,11 +108,13 @@ def draw_grades(
     n_runs, n_topics = shape
     normals = stream.standard_normal(prior.coefficients.shape)
     coefficients = prior.coefficients + np.einsum("gij,gj->gi", prior.roots, normals)
+    # A logit that varies pulls chances towards 1/2: a steeper one keeps their means, to 1%.
+    coefficients[0] *= np.sqrt(1.0 + 0.346 * (prior.topic_spread**2 + prior.run_spread**2))
     topics = prior.topic_spread * stream.standard_normal(n_topics)
     runs = prior.run_spread * stream.standard_normal(n_runs)
     factor = stream.uniform(prior.least_factor, 1.0)
-    uniform = stream.random(len(x)) / factor if factor > 0.0 else np.ones(len(x))
-    grades = np.empty(len(x), np.int32)
+    uniform = stream.random(x.shape[1]) / factor if factor > 0.0 else np.ones(x.shape[1])
+    grades = np.empty(x.shape[1], np.int32)
     kernels.draw_grades(x, coefficients, topics, runs, holes.topic, holes.owner, uniform, grades)
     return grades
 

@@ -31,13 +31,12 @@ def draw_grades(x, coefficients, topics, runs, topic, owner, uniform, out):
     """The highest grade whose chance to be reached is above a uniform number, for each hole."""
     n_grades, n_features = coefficients.shape
     for i in range(len(uniform)):
-        shift = topics[topic[i]] + runs[owner[i]]
         reach = 1.0
         out[i] = 0
         for g in range(n_grades):
-            logit = shift
+            logit = topics[topic[i]] + runs[owner[i]] if g == 0 else 0.0
             for k in range(n_features):
-                logit += coefficients[g, k] * x[i, k]
+                logit += coefficients[g, k] * x[g, i, k]
             reach /= 1.0 + np.exp(-logit)
             if uniform[i] >= reach:
                 break

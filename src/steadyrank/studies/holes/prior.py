@@ -37,6 +37,9 @@ CLEARLY_OFF = 0.05
 CLEARLY_WORSE = 1.02
 """A log loss above this times that of a simpler prior is not worth the trouble."""
 
+TOO_DEEP = 2
+"""Holes below this times the deepest best rank of judged documents are unlike any of them."""
+
 N_BINS = 5
 
 
@@ -94,17 +97,15 @@ def make_pool(lists: Lists) -> tuple[Pool, Pool]:
 class Evidence(NamedTuple):
     """How many judged documents there are, and how many of them are relevant."""
 
-    share: float
-    """Of all documents that is relevant."""
     topic: np.ndarray
-    """[2, topic]: judged, and relevant."""
+    """[grade, topic]: judged documents of that grade and above."""
     run: np.ndarray
     """[2, run by name]: within the cutoff; so is the next."""
     cell: np.ndarray
     """[2, run by name, topic]"""
 
 
-def gather_evidence(lists: Lists, judged: Pool, kept: np.ndarray) -> Evidence:
+def gather_evidence(lists: Lists, judged: Pool, kept: np.ndarray, top_grade: int) -> Evidence:
     """Counts over the judged documents that are kept and that several runs have.
 
     Holes are mostly of one run alone. What a run shares with others looks better than what it has
@@ -125,12 +126,11 @@ def gather_evidence(lists: Lists, judged: Pool, kept: np.ndarray) -> Evidence:
     )
     topic = np.stack(
         [
-            np.bincount(known.topic[chosen], minlength=lists.n_topics)
-            for chosen in (known.grade >= 0, known.grade > 0)
+            np.bincount(known.topic[known.grade >= grade], minlength=lists.n_topics)
+            for grade in range(top_grade + 1)
         ]
     )
-    share = (topic[1].sum() + 0.5) / (topic[0].sum() + 1.0)
-    return Evidence(share=float(share), topic=topic, run=cell.sum(axis=2), cell=cell)
+    return Evidence(topic=topic, run=cell.sum(axis=2), cell=cell)
 
 
 def _judged_entries(lists: Lists) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -147,38 +147,53 @@ LEANING = 2.0
 
 
 def features(pool: Pool, evidence: Evidence, *, inside: bool) -> np.ndarray:
-    """[document, feature]: constant, logs of best rank and numbers of runs, and shares as logits.
+    """[grade from 1 on, document, feature]: logs of rank and numbers of runs, shares as logits.
 
-    Runs are those that retrieve it at any rank, and within the cutoff; one alone is a feature.
-    The shares of relevant documents are those of the topic, of the run that ranks the document
-    best, and of that run on the topic. `inside` says that the documents are part of the evidence:
-    none is evidence for itself.
+    Runs are those that retrieve it at any rank, and within the cutoff; all features but the last
+    stand twice, the second time for documents that one run alone has. Shares are those of the
+    topic (of the grade, among documents of the grade below), and of relevant documents of the run
+    that ranks the document best, and of that run on the topic. `inside` says that the documents are
+    part of the evidence: none is evidence for itself.
     """
-    counted = inside & ~pool.is_unique
-    own = np.stack([counted, counted & (pool.grade > 0)])
+    counts = inside & ~pool.is_unique
+    own = counts & (pool.grade > 0)
+    overall = _total_share(evidence.topic[0].sum(), evidence.topic[1].sum())
+    judged, relevant = evidence.run[:, pool.owner]
+    run = _leaning(judged, relevant, counts, own, overall)
+    judged, relevant = evidence.cell[:, pool.owner, pool.topic]
+    cell = _leaning(judged, relevant, counts, own, run)
+    given = [np.ones(len(pool.topic)), np.log(pool.best_rank), np.log(pool.n_runs)]
+    by_grade = []
+    for grade in range(1, len(evidence.topic)):
+        below, above = evidence.topic[grade - 1], evidence.topic[grade]
+        own_below, own_above = counts & (pool.grade >= grade - 1), counts & (pool.grade >= grade)
+        total = _total_share(below.sum(), above.sum())
+        topic = _leaning(below[pool.topic], above[pool.topic], own_below, own_above, total)
+        common = np.stack([*given, *map(_logit, (topic, run, cell))], axis=1)
+        # What one run alone has follows a rule of its own.
+        alone = common * pool.is_unique[:, None]
+        by_grade.append(np.concatenate([common, np.log(pool.n_within)[:, None], alone], axis=1))
+    return np.stack(by_grade)
 
-    def leaning(counts: np.ndarray, towards: np.ndarray | float) -> np.ndarray:
-        judged, relevant = counts - own
-        share = (relevant + LEANING * towards) / (judged + LEANING)
-        return np.asarray(np.clip(share, 1e-3, 1.0 - 1e-3))
 
-    run = leaning(evidence.run[:, pool.owner], evidence.share)
-    shares = (
-        leaning(evidence.topic[:, pool.topic], evidence.share),
-        run,
-        leaning(evidence.cell[:, pool.owner, pool.topic], run),
-    )
-    return np.stack(
-        [
-            np.ones(len(pool.topic)),
-            np.log(pool.best_rank),
-            np.log(pool.n_runs),
-            np.log(pool.n_within),
-            pool.is_unique,
-            *(np.log(share / (1.0 - share)) for share in shares),
-        ],
-        axis=1,
-    )
+def _total_share(judged: int, relevant: int) -> float:
+    return float((relevant + 0.5) / (judged + 1.0))
+
+
+def _leaning(
+    judged: np.ndarray,
+    relevant: np.ndarray,
+    own: np.ndarray,
+    own_relevant: np.ndarray,
+    towards: np.ndarray | float,
+) -> np.ndarray:
+    """The share of relevant documents among the others; one of few leans towards that of more."""
+    share = (relevant - own_relevant + LEANING * towards) / (judged - own + LEANING)
+    return np.asarray(np.clip(share, 1e-3, 1.0 - 1e-3))
+
+
+def _logit(share: np.ndarray) -> np.ndarray:
+    return np.asarray(np.log(share / (1.0 - share)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -196,9 +211,9 @@ class Prior:
     least_factor: float = 1.0
     """What the chances of holes are multiplied by is drawn between this and 1."""
 
-    def reach(self, x: np.ndarray, shift: np.ndarray | float = 0.0) -> np.ndarray:
+    def reach(self, x: np.ndarray) -> np.ndarray:
         """[document, grade from 1 on]: chance of that grade or a higher one."""
-        logits = x @ self.coefficients.T + np.reshape(shift, (-1, 1))
+        logits = np.einsum("gik,gk->ig", x, self.coefficients)
         return np.asarray(np.cumprod(1.0 / (1.0 + np.exp(-logits)), axis=1))
 
 
@@ -208,7 +223,9 @@ def fit_prior(training: Pool, evidence: Evidence, top_grade: int) -> Prior:
     fits = []
     for grade in range(1, top_grade + 1):
         asked = training.grade >= grade - 1
-        fits.append(_fit(x[asked], training.grade[asked] >= grade, training.topic[asked]))
+        fits.append(
+            _fit(x[grade - 1, asked], training.grade[asked] >= grade, training.topic[asked])
+        )
     coefficients, roots = (np.stack(column) for column in zip(*fits, strict=True))
     return Prior(coefficients=coefficients, roots=roots)
 
@@ -295,10 +312,10 @@ def check_prior(
         bins=_bins(chance, relevant),
         seen_share=seen_share(judged, holes),
     )
-    check = _judge(check)
+    check = _judge(check, judged, holes)
     if not check.passed:
         return None, check
-    fitted = fit_prior(judged, gather_evidence(lists, judged, all_of(judged)), top_grade)
+    fitted = fit_prior(judged, gather_evidence(lists, judged, all_of(judged), top_grade), top_grade)
     topic_spread = _spread(relevant, chance, judged.topic[hidden])
     run_spread = _spread(relevant, chance, judged.owner[hidden])
     return Prior(
@@ -310,7 +327,18 @@ def check_prior(
     ), check
 
 
-def _judge(check: PriorCheck) -> PriorCheck:
+def _judge(check: PriorCheck, judged: Pool, holes: Pool) -> PriorCheck:
+    """The same check, with the reason why the prior is refused, if there is one."""
+    deepest = int(judged.best_rank.max())
+    if len(holes.best_rank) and np.median(holes.best_rank) > TOO_DEEP * deepest:
+        return replace(
+            check,
+            failure=(
+                f"every judged document is within the top {deepest} of some run, and half of the "
+                f"others are below rank {np.median(holes.best_rank):.0f} in all: nothing judged is "
+                "like them"
+            ),
+        )
     off = check.predicted - check.observed
     if abs(off) > CLEARLY_OFF and abs(off) > 3.0 * check.standard_error:
         return replace(
@@ -346,7 +374,7 @@ def _predict_hidden(
         training = judged.take(kept)
         if len(rows) == 0 or not len(training.grade):
             continue
-        evidence = gather_evidence(lists, judged, kept)
+        evidence = gather_evidence(lists, judged, kept, top_grade)
         prior = fit_prior(training, evidence, top_grade)
         hidden = judged.take(rows)
         pool = _shares(training.topic, training.grade, lists.n_topics, top_grade)[hidden.topic]

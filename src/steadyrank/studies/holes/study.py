@@ -138,7 +138,9 @@ def holes(
     prior, check = check_prior(pool, unjudged, lists, holed.top_grade)
     drawn: Completions | None = None
     if prior is not None and n_samples:
-        x = features(unjudged, gather_evidence(lists, pool, all_of(pool)), inside=False)
+        x = features(
+            unjudged, gather_evidence(lists, pool, all_of(pool), holed.top_grade), inside=False
+        )
         drawn = draw_completions(
             rankings,
             holed.recipe,
@@ -287,7 +289,7 @@ def _asked(
         # Without a prior every hole is as uncertain as it can be.
         reach = np.full((lists.n_open, measure.top_grade), 0.5)
     else:
-        evidence = gather_evidence(lists, judged, all_of(judged))
+        evidence = gather_evidence(lists, judged, all_of(judged), measure.top_grade)
         factor = (1.0 + prior.least_factor) / 2.0
         reach = factor * prior.reach(features(unjudged, evidence, inside=False))
     return documents_to_judge(lists, measure, undecided, reach, n)
