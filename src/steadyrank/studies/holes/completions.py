@@ -109,9 +109,10 @@ def draw_grades(
     normals = stream.standard_normal(prior.coefficients.shape)
     coefficients = prior.coefficients + np.einsum("gij,gj->gi", prior.roots, normals)
     # A logit that varies pulls chances towards 1/2: a steeper one keeps their means, to 1%.
-    coefficients[0] *= np.sqrt(1.0 + 0.346 * (prior.topic_spread**2 + prior.run_spread**2))
+    coefficients[0] *= np.sqrt(1.0 + 0.346 * (prior.topic_spread**2 + 2.0 * prior.run_spread**2))
     topics = prior.topic_spread * stream.standard_normal(n_topics)
-    runs = prior.run_spread * stream.standard_normal(n_runs)
+    # Runs with holes may together be unlike those whose documents were judged.
+    runs = prior.run_spread * (stream.standard_normal(n_runs) + stream.standard_normal())
     factor = stream.uniform(prior.least_factor, 1.0)
     uniform = stream.random(x.shape[1]) / factor if factor > 0.0 else np.ones(x.shape[1])
     grades = np.empty(x.shape[1], np.int32)

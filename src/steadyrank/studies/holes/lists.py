@@ -20,7 +20,8 @@ import numpy as np
 
 from steadyrank.compute.executors import Progress
 from steadyrank.data.ids import Ids, make_ids
-from steadyrank.data.qrels import Qrels
+from steadyrank.data.order import qrels_in_order
+from steadyrank.data.qrels import Qrels, build_qrels
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.run import Run
 from steadyrank.data.runs import header_of
@@ -243,11 +244,18 @@ def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Entri
     )
 
 
+def by_document(qrels: Qrels) -> Qrels:
+    """The judgments with the documents of each topic in one order, whatever that of the file.
+
+    Sums over documents are then rounded alike.
+    """
+    topic = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
+    order = np.lexsort((qrels.documents.hashes, topic))
+    return replace(qrels, documents=qrels.documents.take(order), grades=qrels.grades[order])
+
+
 def joined_qrels(first: Qrels, second: Qrels) -> Qrels:
     """Judgments of both; a document that both judge must have one grade."""
-    from steadyrank.data.order import qrels_in_order
-    from steadyrank.data.qrels import build_qrels
-
     both = (first, second)
     starts = np.concatenate([first.blocks[:-1], second.blocks[:-1] + len(first)])
     documents = make_ids(one.documents.raw(i) for one in both for i in range(len(one)))

@@ -8,7 +8,7 @@ from steadyrank.measures.check import DEPTHS
 from steadyrank.studies.holes.measures import parse_holed
 from steadyrank.studies.holes.result import HolesResult
 from steadyrank.studies.holes.study import holes
-from steadyrank.studies.holes.tables import answer_sentences, holes_notes, pairs_table, runs_table
+from steadyrank.studies.holes.tables import answer_sentences, holes_notes, pair_tables, runs_table
 from steadyrank.studies.material import NO_RUNS, Material
 from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
 
@@ -93,7 +93,7 @@ def _body(result: HolesResult, findings: Findings) -> Body:
                 "decided",
             ),
         ),
-        tables=(runs_table(result), pairs_table(result, most=MOST_PAIRS)),
+        tables=(runs_table(result), *pair_tables(result, most=MOST_PAIRS)),
         notes=tuple(holes_notes(result)),
     )
 

@@ -29,7 +29,7 @@ from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.studies.holes.ask import Ask, documents_to_judge
 from steadyrank.studies.holes.bounds import Bounds, find_bounds
 from steadyrank.studies.holes.completions import Completions, draw_completions
-from steadyrank.studies.holes.lists import Lists, Missing, joined_qrels, read_lists
+from steadyrank.studies.holes.lists import Lists, Missing, by_document, joined_qrels, read_lists
 from steadyrank.studies.holes.measures import HoledMeasure, parse_holed
 from steadyrank.studies.holes.prior import (
     Pool,
@@ -195,7 +195,7 @@ def _judgments(qrels: Any, more: Any) -> Qrels:
         judged = joined_qrels(judged, judgments_of(more))
     if len(judged) == 0:
         raise InputError("the qrels hold no judgments")
-    return judged
+    return by_document(judged)
 
 
 def _run_rows(

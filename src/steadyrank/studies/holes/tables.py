@@ -78,7 +78,7 @@ def holes_text(result: HolesResult, form: str, *, digits: int = 4, **looks: Any)
         return to_json(holes_json(result))
     if form == "csv":
         return render(exact_table(result.rows()), "csv")
-    tables = [runs_table(result, digits), *_pair_tables(result, digits), *_ask_tables(result)]
+    tables = [runs_table(result, digits), *pair_tables(result, digits), *_ask_tables(result)]
     return with_words(answer_sentences(result), tables, holes_notes(result), form, **looks)
 
 
@@ -209,8 +209,8 @@ def open_pairs(result: HolesResult) -> list[HolesPair]:
     )
 
 
-def pairs_table(result: HolesResult, digits: int = 4, most: int = MOST_PAIRS) -> Table:
-    """The pairs that are not decided; of many, those with the largest differences."""
+def pair_tables(result: HolesResult, digits: int = 4, most: int = MOST_PAIRS) -> list[Table]:
+    """The pairs that are not decided, if any; of many, those with the largest differences."""
     shown = f"+.{digits}f"
     undecided = open_pairs(result)
     rows = [
@@ -226,15 +226,13 @@ def pairs_table(result: HolesResult, digits: int = 4, most: int = MOST_PAIRS) ->
         ]
         for pair in undecided[:most]
     ]
+    if not rows:
+        return []
     header = ["a", "b", "a - b", "lowest", "highest", "p", "imputed", "p, imputed"]
     caption = "Pairs whose order complete judgments could change, largest differences first"
     if len(undecided) > most:
         caption += f"; the first {most} of {len(undecided):,}"
-    return Table(header=header, rows=rows, caption=f"{caption}.", id="holes-pairs", n_names=2)
-
-
-def _pair_tables(result: HolesResult, digits: int) -> list[Table]:
-    return [pairs_table(result, digits)] if open_pairs(result) else []
+    return [Table(header=header, rows=rows, caption=f"{caption}.", id="holes-pairs", n_names=2)]
 
 
 def _ask_tables(result: HolesResult) -> list[Table]:
