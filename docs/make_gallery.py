@@ -62,7 +62,7 @@ RESULTS = {
     "pair": 'sr.instances(sampled, a="sampled", b="full", n_samples=200, samples_per_instance=20)',
     "sweep": 'sr.instances(sampled, a="sampled", b="full", sweep="rate", n_samples=200, '
     "samples_per_instance=20)",
-    "holed": 'sr.holes(track.runs, track.qrels, measure="nDCG@100", n_samples=200)',
+    "holed": 'sr.holes(track.runs, track.qrels, measure="nDCG@50", n_samples=200)',
     "pooled": 'sr.pools(track.runs, track.qrels, measures=["AP", "nDCG@10", "P@10"], '
     "pool_depth=40, "
     'no_relevant="skip", pilot_topics=[20, 10], minimum_difference=0.1, systems=10)',

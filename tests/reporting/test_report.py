@@ -31,6 +31,7 @@ STUDIES = (
     "components",
     "agree",
     "pools",
+    "holes",
 )
 
 
@@ -174,7 +175,7 @@ def test_the_lead_is_the_first_of_the_findings(whole):
     for sentence in result.page.lead:
         assert sentence in plain(content.decode())
     assert str(result) == "\n".join(result.findings)
-    assert "11 studies" in repr(result)
+    assert "12 studies" in repr(result)
 
 
 def test_tables_show_the_numbers_and_sort_by_all_digits(whole):
@@ -369,7 +370,7 @@ def test_files_of_scores_are_read_and_named(scores, tmp_path, drawn_nowhere):
     assert alone.results["evaluate"].measures == ("AP",)
 
 
-@pytest.mark.parametrize(("memory", "most"), [(1 << 30, 1), (0, 4)])
+@pytest.mark.parametrize(("memory", "most"), [(1 << 30, 1), (0, 5)])
 def test_every_run_is_opened_once_or_once_per_step_where_memory_is_short(
     folder, whole, tmp_path, drawn_nowhere, opened_files, monkeypatch, memory, most
 ):
@@ -377,7 +378,7 @@ def test_every_run_is_opened_once_or_once_per_step_where_memory_is_short(
     with opened_files() as opened, pytest.warns(sr.SteadyrankWarning):
         again = made(folder, tmp_path / "again.html")
     assert {opened[str(path)] for path in (folder / "runs").iterdir()} == {most}
-    assert set(again.results) == set(whole[0].results), "evaluate, check, simulate and pools"
+    assert set(again.results) == set(whole[0].results), "evaluate, check, simulate, holes and pools"
     assert again.page.provenance[0] == whole[0].page.provenance[0], "the same hashes"
 
 

@@ -119,6 +119,7 @@ def draw_decided(result: HolesResult, ax: Axes) -> None:
         )
     ]
     ax.grid(visible=False)
+    label(ax, x=f"runs, best mean {result.measure} first")
     name_rows(ax, [shown(row.run) for row in rows])
     name_columns(ax, [shown(row.run) for row in rows])
     legend(

@@ -87,9 +87,8 @@ class HolesResult:
         """What was studied, in a sentence."""
         return (
             f"{self.measure} of {counted(len(self.runs), 'run')} on "
-            f"{counted(self.n_topics, 'topic')}, {self.n_decided} of "
-            f"{counted(len(self.pairs), 'pair')} decided whatever the "
-            f"{counted(self.n_holes, 'unjudged document')} are."
+            f"{counted(self.n_topics, 'topic')}; {counted(self.n_holes, 'unjudged document')}, "
+            f"{self.n_decided} of {counted(len(self.pairs), 'pair')} decided."
         )
 
     @property

@@ -107,7 +107,8 @@ PART = Part(
         "runs share gets one grade in both. A pair is decided if no judgment could turn it."
     ),
     means_not=(
-        "Documents that no run retrieved are taken as not relevant. Imputed scores rest on a prior "
+        "Documents that no run retrieved are taken as not relevant, and topics without relevant "
+        "documents score 0 here. Imputed scores rest on a prior "
         "that was checked on judged documents; documents that nobody found may be unlike them."
     ),
     body=_body,

@@ -97,39 +97,42 @@ def ask_text(result: HolesResult) -> str:
 
 def answer_sentences(result: HolesResult) -> list[str]:
     """The answer in words."""
-    open_pairs = len(result.pairs) - result.n_decided
     most = max(result.runs, key=lambda row: row.unjudged_share)
     said = [
         f"{counted(result.n_holes, 'document', form=',')} that runs rank within the reach of "
-        f"{result.measure} {by_number(result.n_holes, 'was', 'were')} not judged, most of them of "
-        f"{most.run} ({percent_words(most.unjudged_share)} of its documents)."
+        f"{result.measure} {by_number(result.n_holes, 'was', 'were')} not judged; the largest share "
+        f"is that of {most.run}, {percent_words(most.unjudged_share)} of its documents."
         if result.n_holes
         else f"Every document within the reach of {result.measure} was judged."
     ]
     if result.pairs:
-        said.append(
-            f"No completion of the judgments changes the order of {result.n_decided} of "
-            f"{counted(len(result.pairs), 'pair')}"
-            + (
-                f"; of the other {open_pairs}, "
-                + (
-                    "some completion does."
-                    if result.bounds == "exact"
-                    else "these bounds leave it open."
-                )
-                if open_pairs
-                else "."
-            )
-        )
+        said.append(_decided_sentence(result))
     best = max(result.runs, key=lambda row: row.score)
-    above = [row for row in result.runs if row is not best and row.highest > best.score]
-    if above and _could_lead(result, best.run):
-        rivals = counted(_could_lead(result, best.run), "run")
+    rivals = _could_lead(result, best.run)
+    if rivals:
+        by_bounds = "" if result.bounds == "exact" else ", as far as these bounds can tell"
         said.append(
-            f"{best.run} has the best score; complete judgments could put {rivals} above it or "
-            "level with it."
+            f"{best.run} has the best score; by complete judgments {counted(rivals, 'run')} could "
+            f"be above it or level with it{by_bounds}."
         )
     return said
+
+
+def _decided_sentence(result: HolesResult) -> str:
+    """How many pairs no completion turns, and what is known of the others."""
+    n_open = len(result.pairs) - result.n_decided
+    if not result.n_decided:
+        return "Of no pair of runs is the order decided, whatever complete judgments would be."
+    said = (
+        f"The order of {result.n_decided} of {counted(len(result.pairs), 'pair')} is decided: no "
+        "completion of the judgments changes it."
+    )
+    if not n_open:
+        return said
+    others = by_number(n_open, "the other pair", f"each of the other {n_open:,}")
+    if result.bounds == "exact":
+        return f"{said} Some completion turns or ties {others}."
+    return f"{said} The bounds leave {others} open."
 
 
 def _could_lead(result: HolesResult, best: str) -> int:
