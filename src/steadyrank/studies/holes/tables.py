@@ -100,8 +100,8 @@ def answer_sentences(result: HolesResult) -> list[str]:
     most = max(result.runs, key=lambda row: row.unjudged_share)
     said = [
         f"{counted(result.n_holes, 'document', form=',')} that runs rank within the reach of "
-        f"{result.measure} {by_number(result.n_holes, 'was', 'were')} not judged; the largest share "
-        f"is that of {most.run}, {percent_words(most.unjudged_share)} of its documents."
+        f"{result.measure} {by_number(result.n_holes, 'was', 'were')} not judged; the largest "
+        f"share is that of {most.run}, {percent_words(most.unjudged_share)} of its documents."
         if result.n_holes
         else f"Every document within the reach of {result.measure} was judged."
     ]
