@@ -136,6 +136,7 @@ CALLS: dict[str, Call] = {
         samples_per_instance=20,
         posterior=False,
     ),
+    "holes": _on_runs("holes", measure="P@20", n_samples=20),
     "method_pvalues": lambda rng, _: papers.method_pvalues(_comparisons(1), n_samples=20, rng=rng),
     "pool_pvalues": lambda rng, _: papers.pool_pvalues(
         *next(_comparisons(1)), sizes=[2], n_pools=3, n_samples=20, rng=rng
