@@ -28,6 +28,7 @@ TUTORIALS = {
     "components": "components.md",
     "instances": "instances.md",
     "plan": "plan.md",
+    "holes": "holes.md",
     "pools": "pools.md",
     "judges": "judges.md",
     "stability": "stability.md",

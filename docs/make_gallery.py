@@ -81,6 +81,7 @@ RESULTS = {
     "pair": 'sr.instances(sampled, a="sampled", b="full", n_samples=200, samples_per_instance=20)',
     "sweep": 'sr.instances(sampled, a="sampled", b="full", sweep="rate", n_samples=200, '
     "samples_per_instance=20)",
+    "holed": 'sr.holes(track.runs, track.qrels, measure="nDCG@50", n_samples=200)',
     "pooled": 'sr.pools(track.runs, track.qrels, measures=["AP", "nDCG@10", "P@10"], '
     "pool_depth=40, "
     'no_relevant="skip", pilot_topics=[20, 10], minimum_difference=0.1, systems=10)',
@@ -325,6 +326,12 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "What do more instances buy?",
         OWN,
         "sr.plot(design.table([10, 25, 50, 100], [2, 5, 10, 20, 50]), target=0.8)",
+    ),
+    ("HolesResult", "bounds"): Entry(
+        "How far could scores move with complete judgments?", OWN, "sr.plot(holed)"
+    ),
+    ("HolesResult", "decided"): Entry(
+        "Which pairs does no judgment turn?", OWN, 'sr.plot(holed, kind="decided")'
     ),
     ("PoolsResult", "variance"): Entry(
         "How many teams does a pilot need?", f"Figures 1 and 2 of {SAKAI}", "sr.plot(pooled)"

@@ -28,6 +28,7 @@ STUDIES = (
     "components",
     "instances",
     "plan",
+    "holes",
     "pools",
     "stability",
     "judges",

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from bench.coverage import close, datasets, drivers, instances, judges, scores, variances
+from bench.coverage import close, datasets, drivers, holes, instances, judges, scores, variances
 from bench.coverage.claims import Claim, Experiment
 
 EXPERIMENTS: dict[str, Experiment] = (
@@ -17,6 +17,7 @@ EXPERIMENTS: dict[str, Experiment] = (
     | close.EXPERIMENTS
     | datasets.EXPERIMENTS
     | drivers.EXPERIMENTS
+    | holes.EXPERIMENTS
     | instances.EXPERIMENTS
     | judges.EXPERIMENTS
     | variances.EXPERIMENTS

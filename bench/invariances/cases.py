@@ -29,6 +29,7 @@ from steadyrank.studies.compare.tables import compare_json
 from steadyrank.studies.components.tables import components_json
 from steadyrank.studies.datasets.tables import datasets_json
 from steadyrank.studies.gate.tables import gate_json
+from steadyrank.studies.holes.tables import holes_json
 from steadyrank.studies.instances.tables import instances_json
 from steadyrank.studies.judges.tables import judges_json
 from steadyrank.studies.plan.tables import plan_json
@@ -470,6 +471,22 @@ CASES: dict[str, Case] = {
             difference_variance="pilot",
         ),
     ),
+    **{
+        f"holes, {measure}": Case(
+            study="holes",
+            told=holes_json,
+            executor=True,
+            call=functools.partial(
+                lambda data, measure, **options: sr.holes(
+                    data.runs, data.qrels, measure=measure, n_samples=50, ask=9, rng=3, **options
+                ),
+                measure=measure,
+            ),
+            cuts={"studies.holes.bounds.PAIRS_A_TASK": 3},
+            rounded=1e-9,
+        )
+        for measure in ("nDCG@20", "RBP")
+    },
     "pools": Case(
         study="pools",
         told=pools_json,

@@ -39,6 +39,7 @@ NEGATED = (
     "difference",
     "raw_difference",
     "simulated_difference",
+    "difference_imputed",
     "effect_size",
     "hedges_g",
     "cliffs_delta",
@@ -67,6 +68,10 @@ def _mirrored(pair: Json, test: str) -> Json:
     if pair.get("interval"):
         ends = reversed(pair["interval"])
         found["interval"] = [None if end is None else -end for end in ends]
+    if "lowest" in pair:
+        found["lowest"], found["highest"] = -pair["highest"], -pair["lowest"]
+    if pair.get("sign_share") is not None:
+        found["sign_share"] = 1.0 - pair["sign_share"]
     if test in STATISTICS and pair.get("statistic") is not None:
         found["statistic"] = STATISTICS[test](pair)
     return found

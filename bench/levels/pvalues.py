@@ -42,6 +42,7 @@ from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.stats.pairs.tukey import randomized_tukey
 from steadyrank.studies.agree.effects import FACTORS, STRATA
 from steadyrank.studies.agree.samples import sample_correlations
+from steadyrank.studies.holes.completions import rubin_pvalues
 from steadyrank.studies.instances.result import InstancesTable
 
 SAMPLES = 1000
@@ -69,6 +70,27 @@ def one_by_one(pvalue: Callable[[Any, int], float]) -> Rejects:
         return below(np.array([pvalue(d, 1000 * seed + k) for k, d in enumerate(trials)]), levels)
 
     return rejects
+
+
+N_COMPLETIONS = 20
+HOLES = 0.5
+"""How far completions of a cell spread, in standard deviations of the scores."""
+
+
+def over_completions(data: Any, levels: Sequence[float], seed: int) -> np.ndarray:
+    """Rubin's rules: scores [trial, run, topic] are known up to what is drawn for each completion.
+
+    The scores that are not known have the spread of the completions, too.
+    """
+    rng = np.random.default_rng(seed)
+    difference = data[:, 0] - data[:, 1]
+    spread = HOLES * difference.std(axis=1, keepdims=True)
+    noise = rng.standard_normal((N_COMPLETIONS, *difference.shape)) * spread
+    # The truth is one of the completions: what is drawn has the same law.
+    drawn = difference + noise
+    n = difference.shape[1]
+    within = (drawn.var(axis=2, ddof=1) / n).mean(axis=0)
+    return below(rubin_pvalues(drawn.mean(axis=2), within, n), levels)
 
 
 def _tested(

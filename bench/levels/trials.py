@@ -159,10 +159,22 @@ PAIRS = Section(
     tests=(
         LevelTest(
             name="t",
-            offered=("compare --test t", "PairTests.pvalue", "Difference.pvalue"),
+            offered=(
+                "compare --test t",
+                "PairTests.pvalue",
+                "Difference.pvalue",
+                "HolesPair.pvalue",
+            ),
             rejects=run.pairs(paired_t),
             data=ALL_PAIRS,
             exact=("normal",),
+        ),
+        LevelTest(
+            name="t, over completions",
+            offered=("HolesPair.pvalue_imputed",),
+            rejects=run.over_completions,
+            data=ALL_PAIRS,
+            cost=4,
         ),
         LevelTest(
             name="wilcoxon",

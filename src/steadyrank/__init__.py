@@ -54,6 +54,8 @@ _HOMES = {
     "plan": "studies.plan.study",
     "PoolsResult": "studies.pools.result",
     "pools": "studies.pools.study",
+    "HolesResult": "studies.holes.result",
+    "holes": "studies.holes.study",
     "StabilityResult": "studies.stability.study",
     "stability": "studies.stability.study",
     "TopicsResult": "studies.topics.study",
@@ -119,6 +121,7 @@ __all__ = [
     "GateHistory",
     "GateResult",
     "GridResult",
+    "HolesResult",
     "InputError",
     "InstancePlan",
     "InstancesResult",
@@ -165,6 +168,7 @@ __all__ = [
     "evaluate",
     "gate",
     "grid",
+    "holes",
     "instances",
     "join_scores",
     "judges",
@@ -280,6 +284,8 @@ if TYPE_CHECKING:
     from steadyrank.studies.gate.history import GateHistory
     from steadyrank.studies.gate.result import GateResult
     from steadyrank.studies.gate.study import gate
+    from steadyrank.studies.holes.result import HolesResult
+    from steadyrank.studies.holes.study import holes
     from steadyrank.studies.instances.planning import InstancePlan, plan_instances
     from steadyrank.studies.instances.study import InstancesResult, InstancesTable, instances
     from steadyrank.studies.judges.result import JudgesResult

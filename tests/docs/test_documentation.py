@@ -195,6 +195,7 @@ RUNS = {
     "instances": f"{SCORES} -m AP --run-info keys.csv --a one --b two",
     "datasets": "leaderboard.csv",
     "plan": f"{SCORES} -m AP --minimum-difference 0.1 --systems 5",
+    "holes": f"{DATA} -m P@20 --samples {SAMPLES} --ask 2",
     "pools": f"{DATA} --run-info track/run-info.csv -m AP --trials 2",
     "stability": f"{SCORES} -m AP --run-info keys.csv",
     "judges": f"{DATA} --judge same=track/qrels.txt -m AP --samples {SAMPLES}",

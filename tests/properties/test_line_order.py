@@ -78,6 +78,7 @@ COMMANDS = {
     ],
     "plan": ["plan", *RUNS, "--minimum-difference", "0.1", "--systems", "3"],
     "stability": ["stability", *INFORMED],
+    "holes": ["holes", *RUNS, "-m", "nDCG@20", "--samples", "20", "--ask", "5"],
     "pools": ["pools", *INFORMED, "--trials", "2", "--pilot-topics", "12,6"],
     "check": ["check", *RUNS],
     "report": ["report", *RUNS, "-m", "AP", "--samples", "2", "--out", "{folder}/report.html"],

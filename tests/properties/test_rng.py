@@ -142,6 +142,7 @@ CALLS: dict[str, Call] = {
         samples_per_instance=20,
         posterior=False,
     ),
+    "holes": _on_runs("holes", measure="P@20", n_samples=20),
     "judges": lambda rng, _: sr.judges(
         small_data().scores, {"same": small_data().scores}, measure="AP", n_samples=50, rng=rng
     ),

@@ -32,6 +32,7 @@ STUDIES = (
     "agree",
     "pools",
     "judges",
+    "holes",
 )
 
 
@@ -376,7 +377,7 @@ def test_files_of_scores_are_read_and_named(scores, tmp_path, drawn_nowhere):
     assert alone.results["evaluate"].measures == ("AP",)
 
 
-@pytest.mark.parametrize(("memory", "most"), [(1 << 30, 1), (0, 5)])
+@pytest.mark.parametrize(("memory", "most"), [(1 << 30, 1), (0, 6)])
 def test_every_run_is_read_once_or_once_per_step_where_memory_is_short(
     folder, whole, tmp_path, drawn_nowhere, opened_files, monkeypatch, memory, most
 ):
@@ -385,7 +386,9 @@ def test_every_run_is_read_once_or_once_per_step_where_memory_is_short(
         again = made(folder, tmp_path / "again.html")
     # Once more for the first line, whose tag another run may have.
     assert {opened[str(path)] for path in (folder / "runs").iterdir()} == {most + 1}
-    assert set(again.results) == set(whole[0].results), "evaluate twice, check, simulate and pools"
+    assert set(again.results) == set(whole[0].results), (
+        "evaluate twice, check, simulate, holes, pools"
+    )
     assert again.page.provenance[0] == whole[0].page.provenance[0], "the same hashes"
 
 

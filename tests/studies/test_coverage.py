@@ -100,6 +100,7 @@ SHOWN: tuple[tuple[str, ...], ...] = (
         "0.1",
     ),
     ("datasets", "{data}/leaderboard.csv", "--a", "r0", "--b", "r1"),
+    ("holes", *TRACK, "-m", "P@20", "--samples", "20"),
     ("plan", *TRACK, *THREE, *DEMANDS),
     ("plan", *TRACK, *THREE, *DEMANDS, "--topics", "50"),
     (

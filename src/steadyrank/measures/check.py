@@ -237,7 +237,8 @@ def _odd_documents(run: Run, row: RunCheck, qrels: Qrels) -> Iterator[Found]:
         ids = f"{run.documents[0]!r} here, {qrels.documents[0]!r} in the qrels"
         yield "wrong", f"no judged document in any top {DEPTHS[-1]}: do the ids differ ({ids})?"
     elif row.judged[0] < 0.5:
-        yield "odd", f"{1 - row.judged[0]:.0%} of the top {DEPTHS[0]} are unjudged"
+        unjudged = f"{1 - row.judged[0]:.0%} of the top {DEPTHS[0]} are unjudged"
+        yield "odd", f"{unjudged}: see what they could change with steadyrank holes"
 
 
 def _odd_scores(run: Run, row: RunCheck) -> Iterator[Found]:

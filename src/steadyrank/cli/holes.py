@@ -1,0 +1,134 @@
+"""`steadyrank holes`: would complete judgments change the table?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from steadyrank.cli.command import subcommand
+from steadyrank.cli.inputs import names_files, runs_only_options
+from steadyrank.cli.options import (
+    complete_measure,
+    confidence_option,
+    digits_option,
+    missing_option,
+    number_option,
+    output_options,
+    plot_option,
+    reading_options,
+    together,
+)
+from steadyrank.cli.output import (
+    Output,
+    draw,
+    emit,
+    progress_bar,
+    tell_if_compiling,
+    terminal_looks,
+)
+from steadyrank.errors import InputError
+
+NO_SCORES = (
+    "holes looks for documents that nobody judged, so it needs the runs and the judgments "
+    "themselves: give QRELS RUN... instead of scores"
+)
+
+
+def _one_measure(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str:
+    if names_files(values):
+        raise InputError(NO_SCORES)
+    if len(values) > 1:
+        raise InputError(
+            f"holes takes one measure at a time, got {', '.join(values)}: call it once for each"
+        )
+    return values[0] if values else "nDCG@10"
+
+
+study_options = together(
+    click.option(
+        "-m",
+        "--measure",
+        multiple=True,
+        callback=_one_measure,
+        metavar="M",
+        shell_complete=complete_measure,
+        help="Bound this measure [default: nDCG@10].",
+    ),
+    click.option(
+        "--more",
+        metavar="QRELS2",
+        type=click.Path(exists=True, dir_okay=False),
+        help="Add the judgments of a second file, such as those that --ask led to.",
+    ),
+    number_option(
+        "--ask",
+        "N",
+        "Write the N documents whose judgment would settle most to the file of -o, or print them.",
+        default=0,
+    ),
+    click.option(
+        "--topics",
+        metavar="FILE",
+        type=click.Path(),
+        help="Read the topics' texts from FILE, to stand beside the documents to judge.",
+    ),
+    number_option(
+        "--samples",
+        "N",
+        "Draw N completions from the prior; 0 leaves imputation out.",
+        "n_samples",
+        default=1000,
+    ),
+    confidence_option("Compute imputed intervals at this level of confidence."),
+)
+
+
+@subcommand("holes")
+@runs_only_options(NO_SCORES)
+@study_options
+@plot_option("bounds and estimates of the scores")
+@digits_option
+@missing_option("zero", "error")
+@reading_options
+@output_options
+def command(
+    qrels: str,
+    runs: tuple[str, ...],
+    topics: str | None,
+    output: Output,
+    digits: int,
+    seed: int,
+    **options: Any,
+) -> None:
+    """Bound and impute what documents that nobody judged could change.
+
+    Per run: the score as usual, the lowest and the highest that complete judgments could give,
+    the score of judged documents only, and an imputed one. Per pair: whether any completion
+    could turn it. Write the documents to judge with --ask N -o judge-me.tsv, and repeat the study
+    with their judgments in --more. CSV holds one row per run, JSON everything.
+    """
+    tell_if_compiling(output.quiet)
+    from steadyrank.data.interop.datasets import read_topics
+    from steadyrank.studies.holes.study import holes
+    from steadyrank.studies.holes.tables import ask_text, holes_text
+
+    with (
+        progress_bar("runs read", output.quiet) as reading,
+        progress_bar("blocks of completions", output.quiet) as progress,
+    ):
+        result = holes(
+            list(runs),
+            qrels,
+            topic_texts=None if topics is None else read_topics(topics),
+            reading=reading,
+            progress=progress,
+            rng=seed,
+            **options,
+        )
+    looks = terminal_looks(output)
+    if options["ask"] and output.path is not None and output.format == "table":
+        emit(ask_text(result), output.path)
+    else:
+        emit(holes_text(result, output.format, digits=digits, **looks), output.path)
+    draw(result, output)

@@ -1,0 +1,1 @@
+"""Would complete judgments change the table?"""

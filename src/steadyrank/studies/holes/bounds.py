@@ -1,0 +1,335 @@
+"""Between what the score of a run, and the difference of two, must lie: over every completion.
+
+A completion gives every hole a grade from 0 to the largest grade of the judgments. A hole is a
+document that some run retrieves, at any rank, for a judged topic, and that nobody judged; documents
+that no run retrieves are not relevant in any completion. Topics have no document in common, so the
+bounds of a mean over topics are the means of their bounds, and what follows is about one topic.
+
+**Linear** (P, RBP, SetP, NumRelRet, Judged): s_A(x) = J_A + sum over holes of w_A(d) g(x_d), with
+g from 0 to g_max. The difference of two runs is J_A - J_B + sum (w_A(d) - w_B(d)) g(x_d). Each
+grade is free, so the largest value has g_max where w_A > w_B and 0 elsewhere: *exact*. RBP's
+residual is the highest bound less the score.
+
+**Shared normaliser** (nDCG, nG, R, SetR): the difference is N(x) / I(x), where N is linear as
+above, with weights c_d = w_A(d) - w_B(d), and I(x) depends only on how many documents have which
+grade: I = sum over grades g of step_g D(n_g), with n_g the documents of grade g and above, step_g
+the gain of g less that of g - 1, and D(n) the sum of the n largest discounts (n itself for recall).
+(i) By Dinkelbach (1967), the largest ratio is the root of F(rate) = max over x of N(x) - rate I(x):
+from the ratio of any x, taking the maximiser's ratio as the next rate rises until F is 0, through
+finitely many values. (ii) For given counts j_g of holes of grade g and above, N = J + sum over g of
+step_g (sum of c_d over these holes) is largest if they are the j_g holes of largest c (the sets
+are nested, as they must be). (iii) Hence F(rate) = J + max over j_1 >= j_2 >= … of the sum over g
+of step_g (C(j_g) - rate D(r_g + j_g)), C the sums of the largest c, r_g the judged documents of
+grade g and above: a pass over grades and counts finds it. (iv) Holes with c = 0 are taken all or
+none: along them C stands still and D does not fall, so that moving all counts that end among them
+to their first (rate >= 0) or last place (rate < 0) keeps the order and does not lower the value.
+Where nothing is relevant the score is 0 by definition, and I > 0 in any other completion. *Exact*,
+for runs (no second run: w_B = 0) and pairs.
+
+**First** (RR, Success): s_A is the largest v_A(d) of a relevant document. In a completion that
+maximises s_A - s_B, make all holes but A's first relevant document not relevant: s_A stays, s_B
+does not rise. So one hole, or none, suffices, and all are tried: *exact*.
+
+**AP**: s_A = S_A / R with S_A = sum over i of i / (rank of relevant document i). For a given number
+of relevant holes, S_A is largest if they are the topmost holes of the ranking (then every ordered
+rank is as small as possible), smallest if they are first those outside the ranking and then the
+lowest. All numbers are tried: *exact* for runs. For pairs, a relevant document adds (relevant
+documents up to it) / rank, whose numerator lies between what is judged relevant above it, and that
+with all holes above it; so S_A - S_B <= sum over relevant documents of (most_A - least_B), which
+is linear, over R(x): the shared normaliser gives its largest ratio. It and highest_A - lowest_B
+both hold; the smaller is given. *Outer*.
+
+**ERR** rises with every chance to stop p_r: its derivative is prod_{i<r} (1 - p_i) (1/r - what
+follows), and what follows is at most 1/(r + 1). So all holes at 0 and all at the top are *exact*
+for runs. For pairs the chance to reach a document lies between that with all holes above at the top
+and at 0: linear bounds as for AP, without a normaliser. *Outer*.
+
+**Others** (Q, nERR, SetF, SetAP): each grows with every grade of the ranking for a given ideal
+list, falls with every grade of the ideal list for a given ranking, and is at most 1. So holes at 0
+in the ranking and at the top in the ideal list are a lower bound, the reverse an upper one (1 where
+no judged document is relevant): *outer*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from steadyrank.compute.executors import map_in_order, workers
+from steadyrank.studies.holes import bound_kernels
+from steadyrank.studies.holes.lists import Entries, Lists
+from steadyrank.studies.holes.measures import HoledMeasure
+from steadyrank.studies.holes.scoring import Rankings
+
+PAIRS_A_TASK = 256
+
+Adding = Callable[[np.ndarray, np.ndarray], None]
+"""Given pairs and totals, adds the largest difference of each pair to its total."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Bounds:
+    """Means over topics, between which every completion lies."""
+
+    lowest: np.ndarray
+    """[run]"""
+    highest: np.ndarray
+    pair_lowest: np.ndarray
+    """[pair]: of first - second."""
+    pair_highest: np.ndarray
+
+
+def find_bounds(
+    rankings: Rankings, measure: HoledMeasure, pairs: np.ndarray, *, jobs: int | None = None
+) -> Bounds:
+    """The bounds of all runs and of the differences of all pairs."""
+    lists = rankings.lists
+    lowest, highest = (np.asarray(end.mean(axis=1)) for end in _run_bounds(rankings, measure))
+    largest = _largest_differences(rankings, measure, np.concatenate([pairs, pairs[:, ::-1]]), jobs)
+    largest /= lists.n_topics
+    high, low = largest[: len(pairs)], -largest[len(pairs) :]
+    a, b = pairs.T
+    if not measure.is_exact:
+        high = np.minimum(high, highest[a] - lowest[b])
+        low = np.maximum(low, lowest[a] - highest[b])
+    return Bounds(lowest=lowest, highest=highest, pair_lowest=low, pair_highest=high)
+
+
+def _run_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest score [run, topic]."""
+    if measure.family == "shared":
+        return _shared_run_bounds(rankings, measure)
+    if measure.family == "AP":
+        return _precision_bounds(rankings, measure)
+    lists = rankings.lists
+    nothing = np.zeros(lists.n_open, np.int32)
+    top = np.full(lists.n_open, measure.top_grade, np.int32)
+    recipe = measure.recipe
+    if measure.family != "other":
+        if measure.measure.name == "Judged":
+            return _judged_bounds(lists, measure)
+        return rankings.scores(recipe, nothing), rankings.scores(recipe, top)
+    with_deeper = _with_deeper(rankings, measure)
+    lowest = with_deeper.scores(recipe, nothing, ideal=top)
+    highest = np.minimum(rankings.scores(recipe, top, ideal=nothing), 1.0)
+    # Where nothing judged is relevant, scoring by the judged ideal list says nothing.
+    has_holes = np.diff(lists.open.blocks).reshape(lowest.shape) > 0
+    barren = lists.qrels.best_grades < recipe.level
+    return lowest, np.where(barren & has_holes & (recipe.level <= measure.top_grade), 1.0, highest)
+
+
+def _with_deeper(rankings: Rankings, measure: HoledMeasure) -> Rankings:
+    """The same rankings where holes below the cutoff are in the ideal list, with the top grade."""
+    n_graded = rankings.n_graded.copy()
+    n_graded[:, -1] += rankings.lists.n_deeper
+    return Rankings(lists=rankings.lists, entries=rankings.entries, n_graded=n_graded)
+
+
+def _judged_bounds(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
+    within = np.clip(lists.lengths, 0, measure.depth)
+    holes = np.diff(lists.open.blocks).reshape(within.shape)
+    lowest = np.asarray((within - holes) / np.maximum(within, 1))
+    return lowest, (within > 0).astype(np.float64)
+
+
+def _in_order_of_documents(entries: Entries, *columns: np.ndarray) -> list[np.ndarray]:
+    """Rows and columns of entries, each cell sorted by document."""
+    order = np.lexsort((entries.rows, entries.cells))
+    return [column[order] for column in (entries.rows, *columns)]
+
+
+def _lengths_at(lists: Lists, entries: Entries) -> np.ndarray:
+    return np.asarray(lists.lengths.ravel()[entries.cells])
+
+
+def _relevant_entries(lists: Lists, measure: HoledMeasure) -> tuple[Entries, np.ndarray]:
+    """Judged documents of some gain within the cutoff, and their gains."""
+    judged = lists.judged
+    grades = lists.qrels.grades[judged.rows]
+    gains = np.where(grades >= 0, measure.gains[np.maximum(grades, 0)], 0.0)
+    stay = (gains > 0.0) & (judged.ranks <= measure.depth)
+    blocks = np.concatenate([[0], np.cumsum(stay)])[judged.blocks]
+    return Entries(blocks, judged.ranks[stay], judged.rows[stay]), gains[stay]
+
+
+def _numerators(lists: Lists, measure: HoledMeasure) -> np.ndarray:
+    """[cell]: the sum of weight × gain over judged documents."""
+    entries, gains = _relevant_entries(lists, measure)
+    weights = measure.weights(entries.ranks, _lengths_at(lists, entries)) * gains
+    return np.asarray(np.bincount(entries.cells, weights, minlength=lists.lengths.size))
+
+
+def _steps(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
+    """The gains between grades that have one, and [topic, step] judged documents above each."""
+    gains = np.where(measure.gains > 0.0, measure.gains, 0.0)
+    steps = np.diff(gains, prepend=0.0)
+    grades = np.flatnonzero(steps > 0.0)
+    topic = np.repeat(np.arange(lists.n_topics), lists.qrels.sizes)
+    above = [
+        np.bincount(topic[lists.qrels.grades >= grade], minlength=lists.n_topics)
+        for grade in grades
+    ]
+    empty = np.empty((lists.n_topics, 0), np.int64)
+    return steps[grades], np.stack(above, axis=1) if above else empty
+
+
+def ideal_by_judged(lists: Lists, measure: HoledMeasure) -> np.ndarray:
+    """[topic]: what scores are divided by, without holes; of one document where nothing is."""
+    if measure.family in ("linear", "first", "ERR"):
+        return np.ones(lists.n_topics)
+    steps, above = _steps(lists, measure)
+    sums = measure.ideal_sums(int(lists.qrels.sizes.max(initial=1)))
+    counts = np.maximum(above, 1)
+    each = counts if len(sums) == 0 else sums[np.minimum(counts, len(sums) - 1)]
+    return np.asarray(each @ steps) if len(steps) else np.ones(lists.n_topics)
+
+
+def _n_holes(lists: Lists) -> np.ndarray:
+    """[topic]: all holes, open or deeper."""
+    return np.asarray(np.diff(lists.hole_blocks) + lists.n_deeper)
+
+
+def _shared_arguments(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, ...]:
+    lists = rankings.lists
+    weights = measure.weights(lists.open.ranks, _lengths_at(lists, lists.open))
+    rows, weights = _in_order_of_documents(lists.open, weights)
+    return lists.open.blocks, rows, weights, _numerators(lists, measure)
+
+
+def _normaliser(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, ...]:
+    n_holes = _n_holes(lists)
+    most = int((n_holes + lists.qrels.sizes).max(initial=1))
+    return n_holes, *_steps(lists, measure), measure.ideal_sums(most)
+
+
+def _shared_run_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
+    """Every run against none, topic by topic; the lowest is the highest of the negative."""
+    blocks, rows, weights, judged = _shared_arguments(rankings, measure)
+    lists = rankings.lists
+    n_holes, steps, above, sums = _normaliser(lists, measure)
+    ends = []
+    for sign in (-1.0, 1.0):
+        out = np.empty(lists.lengths.shape)
+        bound_kernels.shared_run_bounds(
+            blocks, rows, sign * weights, sign * judged, n_holes, steps, above, sums, out
+        )
+        ends.append(sign * out)
+    return ends[0], ends[1]
+
+
+def _precision_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
+    lists = rankings.lists
+    entries, _ = _relevant_entries(lists, measure)
+    _, above = _steps(lists, measure)
+    if above.shape[1] == 0:
+        return np.zeros(lists.lengths.shape), np.zeros(lists.lengths.shape)
+    own = np.diff(lists.open.blocks).reshape(lists.lengths.shape)
+    out = np.empty((2, lists.lengths.size))
+    bound_kernels.average_precision_bounds(
+        lists.open.blocks,
+        lists.open.ranks,
+        entries.blocks,
+        entries.ranks,
+        np.tile(above[:, 0], len(lists.runs)),
+        (_n_holes(lists) - own).ravel(),
+        out,
+    )
+    # A run that lacks a topic scores 0 there.
+    return out[0].reshape(own.shape), out[1].reshape(own.shape)
+
+
+def _largest_differences(
+    rankings: Rankings, measure: HoledMeasure, pairs: np.ndarray, jobs: int | None
+) -> np.ndarray:
+    """[pair]: the sum over topics of the largest first - second."""
+    add = _kernel_of(rankings, measure)
+    if add is None:
+        return np.full(len(pairs), np.inf)
+    tasks = [pairs[i : i + PAIRS_A_TASK] for i in range(0, len(pairs), PAIRS_A_TASK)]
+
+    def bound(some: np.ndarray) -> np.ndarray:
+        total = np.zeros(len(some))
+        add(np.ascontiguousarray(some), total)
+        return total
+
+    with workers(jobs=jobs) as threads:
+        parts = map_in_order(bound, tasks, threads)
+    return np.concatenate([np.empty(0), *parts])
+
+
+def _kernel_of(rankings: Rankings, measure: HoledMeasure) -> Adding | None:
+    """What adds up the largest differences of pairs, or None where there are no own bounds."""
+    lists, family = rankings.lists, measure.family
+    n_topics = lists.n_topics
+    if family == "shared":
+        shared = _shared_arguments(rankings, measure)
+        normaliser = _normaliser(lists, measure)
+        return lambda pairs, total: bound_kernels.shared_bounds(
+            *shared, pairs, n_topics, *normaliser, total
+        )
+    if family == "linear":
+        blocks, rows, weights, judged = _shared_arguments(rankings, measure)
+        if measure.measure.name == "Judged":
+            judged = _judged_bounds(lists, measure)[0].ravel()
+        gain = float(measure.gains.max())
+        return lambda pairs, total: bound_kernels.linear_bounds(
+            blocks, rows, weights, judged, pairs, n_topics, gain, total
+        )
+    if family == "first":
+        blocks, rows, values, _ = _shared_arguments(rankings, measure)
+        values = values if measure.gains.max() > 0.0 else np.zeros_like(values)
+        judged = rankings.scores(measure.recipe, np.zeros(lists.n_open, np.int32)).ravel()
+        return lambda pairs, total: bound_kernels.first_bounds(
+            blocks, rows, values, judged, pairs, n_topics, total
+        )
+    return _product_kernel(lists, measure) if family in ("AP", "ERR") else None
+
+
+def _product_kernel(lists: Lists, measure: HoledMeasure) -> Adding:
+    holes = lists.open
+    judged, gains = _relevant_entries(lists, measure)
+    least, most = np.empty((2, len(holes.rows)))
+    judged_least, judged_most = np.empty((2, len(judged.rows)))
+    shares = (least, most, judged_least, judged_most)
+    is_ratio = measure.family == "AP"
+    if is_ratio:
+        bound_kernels.precision_shares(
+            holes.blocks, holes.ranks, judged.blocks, judged.ranks, *shares
+        )
+    else:
+        bound_kernels.stopping_shares(
+            holes.blocks,
+            holes.ranks,
+            judged.blocks,
+            judged.ranks,
+            gains,
+            measure.gains.max(),
+            *shares,
+        )
+    rows, least, most = _in_order_of_documents(holes, least, most)
+    judged_rows, judged_least, judged_most = _in_order_of_documents(
+        judged, judged_least, judged_most
+    )
+    n_holes, steps, above, sums = _normaliser(lists, measure)
+    if not is_ratio:
+        steps = np.array([measure.gains.max()])
+    return lambda pairs, total: bound_kernels.product_bounds(
+        holes.blocks,
+        rows,
+        most,
+        least,
+        judged.blocks,
+        judged_rows,
+        judged_most,
+        judged_least,
+        pairs,
+        lists.n_topics,
+        n_holes,
+        steps,
+        above,
+        sums,
+        is_ratio,
+        total,
+    )

@@ -1,0 +1,298 @@
+"""Where judged and unjudged documents stand in every run.
+
+For `holes`: every run is read once. A *hole* is a document that some run retrieves for a judged
+topic and that nobody judged. Measures with a cutoff see only the holes at or above it (*open*
+holes, which the arrays hold one by one); deeper ones can still enter the ideal list, and are
+counted. Holes of a topic stand in the order of their hashes: neither the order of files nor that of
+lines changes which random number a document meets.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, NamedTuple, Unpack
+
+import numpy as np
+
+from steadyrank.compute.executors import Progress
+from steadyrank.data.ids import Ids, make_ids
+from steadyrank.data.order import qrels_in_order
+from steadyrank.data.qrels import Qrels, build_qrels
+from steadyrank.data.read.runs import ReadingOptions, read_runs
+from steadyrank.data.run import Run
+from steadyrank.data.runs import header_of
+from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.measures.scoring import find_judged_documents
+from steadyrank.words import by_number, counted
+
+Missing = Literal["zero", "error"]
+
+
+class Entries(NamedTuple):
+    """Documents of all runs: those of run r and topic t are entries `blocks[c]` to
+    `blocks[c + 1]`, with c = r × topics + t.
+    """
+
+    blocks: np.ndarray
+    ranks: np.ndarray
+    rows: np.ndarray
+    """Of the judgments, or of the open holes."""
+
+    @property
+    def cells(self) -> np.ndarray:
+        """The cell of each entry."""
+        return np.repeat(np.arange(len(self.blocks) - 1), np.diff(self.blocks))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Lists:
+    """Judgments, holes, and where every run has them."""
+
+    qrels: Qrels
+    runs: tuple[str, ...]
+    depth: int
+    """Ranks that the measure looks at."""
+    lengths: np.ndarray
+    """[run, topic]: documents returned, -1 where the run lacks the topic."""
+    judged: Entries
+    """At any rank."""
+    open: Entries
+    """Unjudged, at ranks up to `depth`."""
+    hole_blocks: np.ndarray
+    """[topic + 1]: where the open holes of a topic begin and end."""
+    documents: Ids
+    """[open hole]"""
+    n_deeper: np.ndarray
+    """[topic]: holes that no run ranks within `depth`."""
+    hole_runs: np.ndarray
+    """[open hole]: how many runs retrieve it, at any rank."""
+
+    @property
+    def n_topics(self) -> int:
+        """Judged topics."""
+        return len(self.qrels.topics)
+
+    @property
+    def n_open(self) -> int:
+        """Open holes of all topics."""
+        return int(self.hole_blocks[-1])
+
+    @property
+    def topic_of_hole(self) -> np.ndarray:
+        """[open hole]: the place of its topic."""
+        return np.repeat(np.arange(self.n_topics), np.diff(self.hole_blocks))
+
+    @property
+    def unjudged_share(self) -> np.ndarray:
+        """[run]: share of the documents within `depth`, on all topics, that nobody judged."""
+        within = np.clip(self.lengths, 0, self.depth).sum(axis=1)
+        per_cell = np.diff(self.open.blocks).reshape(self.lengths.shape)
+        return np.asarray(per_cell.sum(axis=1) / np.maximum(within, 1))
+
+
+class _RunPart(NamedTuple):
+    run: Run
+    """Its name and notes alone."""
+    judged: tuple[np.ndarray, np.ndarray, np.ndarray]
+    """Blocks, ranks, rows."""
+    blocks: np.ndarray
+    """[topic + 1]: of the unjudged documents."""
+    ranks: np.ndarray
+    hashes: np.ndarray
+    names: Ids
+    """Of the unjudged documents within the depth, in order."""
+    lengths: np.ndarray
+    unknown: int
+
+
+def read_lists(
+    runs: Any,
+    qrels: Qrels,
+    *,
+    depth: int,
+    missing: Missing = "zero",
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    **reading_options: Unpack[ReadingOptions],
+) -> Lists:
+    """Read the runs, and find the documents that nobody judged."""
+    to_read = read_runs(runs, **reading_options)
+    parts = to_read.map(
+        partial(_part_of, qrels=qrels, depth=depth),
+        jobs=jobs,
+        scheduler=scheduler,
+        executor=executor,
+        progress=progress,
+    )
+    to_read.check_headers([part.run for part in parts])
+    _report(parts, qrels, missing)
+    return _assembled(parts, qrels, depth)
+
+
+def _part_of(run: Run, *, qrels: Qrels, depth: int) -> _RunPart:
+    judged = find_judged_documents(run, qrels)
+    position = {topic: t for t, topic in enumerate(run.topics)}
+    places = np.array([position.get(topic, -1) for topic in qrels.topics], np.int64)
+    lengths = judged.lengths
+    # Rows of the run by topic of the qrels, with the judged ones struck out.
+    known = np.maximum(lengths, 0)
+    first = np.concatenate([[0], np.cumsum(known)])
+    topic = np.repeat(np.arange(len(places)), known)
+    rank = np.arange(first[-1]) - first[topic] + 1
+    unjudged = np.ones(first[-1], bool)
+    owner = np.repeat(np.arange(len(places)), np.diff(judged.blocks))
+    unjudged[first[owner] + judged.ranks - 1] = False
+    rows = run.blocks[places[topic]] + rank - 1
+    rank, rows, topic = rank[unjudged], rows[unjudged], topic[unjudged]
+    return _RunPart(
+        run=header_of(run),
+        judged=(judged.blocks, judged.ranks, judged.rows),
+        blocks=np.searchsorted(topic, np.arange(len(places) + 1)),
+        ranks=rank.astype(np.int32),
+        hashes=run.documents.hashes[rows],
+        names=run.documents.take(rows[rank <= depth]),
+        lengths=lengths,
+        unknown=len(set(run.topics) - qrels.position.keys()),
+    )
+
+
+def _assembled(parts: Sequence[_RunPart], qrels: Qrels, depth: int) -> Lists:
+    topics = [_holes_of(parts, t, depth) for t in range(len(qrels.topics))]
+    counts = np.array([len(topic.n_runs) for topic in topics], np.int64)
+    hole_blocks = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Lists(
+        qrels=qrels,
+        runs=tuple(part.run.name for part in parts),
+        depth=depth,
+        lengths=np.stack([part.lengths for part in parts]),
+        judged=_joined([part.judged for part in parts]),
+        open=_joined([_open_part(part, r, topics, hole_blocks) for r, part in enumerate(parts)]),
+        hole_blocks=hole_blocks,
+        documents=make_ids(name for topic in topics for name in topic.names),
+        n_deeper=np.array([topic.n_deeper for topic in topics], np.int64),
+        hole_runs=np.concatenate([topic.n_runs for topic in topics]).astype(np.int64),
+    )
+
+
+class _TopicHoles(NamedTuple):
+    rows: list[np.ndarray]
+    """[run]: which open hole of the topic each unjudged document within the depth is."""
+    names: list[bytes]
+    n_runs: np.ndarray
+    n_deeper: int
+
+
+def _holes_of(parts: Sequence[_RunPart], t: int, depth: int) -> _TopicHoles:
+    """The distinct holes of one topic; two ids of one topic are one if their hashes agree."""
+    spans = [slice(part.blocks[t], part.blocks[t + 1]) for part in parts]
+    hashes = np.concatenate([part.hashes[at] for part, at in zip(parts, spans, strict=True)])
+    ranks = np.concatenate([part.ranks[at] for part, at in zip(parts, spans, strict=True)])
+    distinct, place, n_runs = np.unique(hashes, return_inverse=True, return_counts=True)
+    is_open = np.zeros(len(distinct), bool)
+    is_open[place[ranks <= depth]] = True
+    number = np.cumsum(is_open) - 1
+    ends = np.cumsum([at.stop - at.start for at in spans])[:-1]
+    within = [
+        rows[r <= depth]
+        for rows, r in zip(np.split(number[place], ends), np.split(ranks, ends), strict=True)
+    ]
+    return _TopicHoles(
+        within,
+        _names(parts, t, depth, within, int(is_open.sum())),
+        n_runs[is_open],
+        int((~is_open).sum()),
+    )
+
+
+def _names(
+    parts: Sequence[_RunPart], t: int, depth: int, rows: list[np.ndarray], count: int
+) -> list[bytes]:
+    """The ids of the open holes of a topic, each from the first run that has it."""
+    names: list[bytes] = [b""] * count
+    for part, numbers in zip(parts, rows, strict=True):
+        first = int(np.count_nonzero(part.ranks[: part.blocks[t]] <= depth))
+        for i, number in enumerate(numbers.tolist()):
+            if not names[number]:
+                names[number] = part.names.raw(first + i)
+    return names
+
+
+def _open_part(
+    part: _RunPart, r: int, topics: Sequence[_TopicHoles], hole_blocks: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rows = [topic.rows[r] + hole_blocks[t] for t, topic in enumerate(topics)]
+    blocks = np.concatenate([[0], np.cumsum([len(one) for one in rows])]).astype(np.int64)
+    ranks = [
+        part.ranks[part.blocks[t] : part.blocks[t + 1]][: len(one)] for t, one in enumerate(rows)
+    ]
+    return blocks, np.concatenate(ranks), np.concatenate(rows).astype(np.int64)
+
+
+def _joined(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> Entries:
+    firsts = np.cumsum([0, *(len(ranks) for _, ranks, _ in parts)], dtype=np.int64)
+    blocks = [part[0][:-1] + first for part, first in zip(parts, firsts, strict=False)]
+    return Entries(
+        np.concatenate([*blocks, firsts[-1:]]),
+        np.concatenate([part[1] for part in parts]),
+        np.concatenate([part[2] for part in parts]),
+    )
+
+
+def by_document(qrels: Qrels) -> Qrels:
+    """The judgments with the documents of each topic in one order, whatever that of the file.
+
+    Sums over documents are then rounded alike.
+    """
+    topic = np.repeat(np.arange(len(qrels.topics)), qrels.sizes)
+    order = np.lexsort((qrels.documents.hashes, topic))
+    return replace(qrels, documents=qrels.documents.take(order), grades=qrels.grades[order])
+
+
+def joined_qrels(first: Qrels, second: Qrels) -> Qrels:
+    """Judgments of both; a document that both judge must have one grade."""
+    both = (first, second)
+    starts = np.concatenate([first.blocks[:-1], second.blocks[:-1] + len(first)])
+    documents = make_ids(one.documents.raw(i) for one in both for i in range(len(one)))
+    joined = build_qrels(
+        [*first.topics, *second.topics],
+        starts,
+        documents,
+        np.concatenate([one.grades for one in both]).astype(np.float64),
+    )
+    return qrels_in_order(replace(joined, source=first.source, oddities={}))
+
+
+def _report(parts: Sequence[_RunPart], qrels: Qrels, missing: Missing) -> None:
+    """Say, in counts, what was done about files that do not quite fit together."""
+    n_topics = len(qrels.topics)
+    counts = [int((part.lengths < 0).sum()) for part in parts]
+    lacking = [i for i, count in enumerate(counts) if count]
+    if all(count == n_topics for count in counts):
+        raise InputError(
+            "no run has any topic of the qrels: do the topic ids look alike "
+            f"(qrels: {qrels.topics[0]!r})?"
+        )
+    if lacking:
+        who = counted(len(lacking), "run lacks", "runs lack")
+        first = f"{parts[lacking[0]].run.name!r} lacks {counts[lacking[0]]} of {n_topics}"
+        if missing == "error":
+            raise InputError(
+                f"{who} judged topics ({first}): complete "
+                f'{by_number(len(lacking), "it", "them")}, or choose missing="zero"'
+            )
+        zero = by_number(len(lacking), "it scores", "they score") + " 0 there"
+        _warn(f"{who} judged topics ({first}): {zero}")
+    unknown = [part.unknown for part in parts if part.unknown]
+    if unknown:
+        who = counted(len(unknown), "run has", "runs have")
+        _warn(f"{who} topics that nobody judged (up to {max(unknown)}): left out")
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, SteadyrankWarning, stacklevel=5)

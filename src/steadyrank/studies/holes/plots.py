@@ -1,0 +1,165 @@
+"""What `holes` found, drawn: how far scores could move, and which pairs are decided whatever."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from steadyrank.present.figures import Plot
+from steadyrank.present.plot_style import (
+    COLOURS,
+    QUIET,
+    label,
+    legend,
+    look,
+    name_columns,
+    name_rows,
+    rows_height,
+    shown,
+)
+from steadyrank.present.svg import tell
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from steadyrank.studies.holes.result import HolesResult, HolesRun
+
+
+def _best_first(result: HolesResult) -> list[HolesRun]:
+    return sorted(result.runs, key=lambda row: -row.score)
+
+
+def draw_bars(result: HolesResult, ax: Axes) -> None:
+    """A bar from the lowest to the highest score of each run, and the three estimates on it."""
+    rows = _best_first(result)
+    place = np.arange(len(rows))
+    bars = ax.barh(
+        place,
+        [row.highest - row.lowest for row in rows],
+        left=[row.lowest for row in rows],
+        height=0.6,
+        color=QUIET,
+        alpha=0.35,
+        label="lowest to highest",
+    )
+    ax.use_sticky_edges = False  # or the dot of the lowest score would be cut in half
+    tell(bars, [_words(row) for row in rows])
+    estimates = (
+        ("unjudged as not relevant", [row.score for row in rows]),
+        ("judged only", [row.judged_only for row in rows]),
+        ("imputed", [np.nan if row.imputed is None else row.imputed for row in rows]),
+    )
+    for k, (words, values) in enumerate(estimates):
+        if np.isnan(values).all():
+            continue
+        ax.plot(values, place, linestyle="none", markersize=4.5, label=words, **look(k))
+    spans = [(i, row.imputed_interval) for i, row in enumerate(rows) if row.imputed_interval]
+    if spans:
+        ax.hlines(
+            [i for i, _ in spans],
+            [span.low for _, span in spans],
+            [span.high for _, span in spans],
+            color=COLOURS[2],
+            linewidth=1.6,
+        )
+    name_rows(ax, [row.run for row in rows])
+    label(ax, x=f"mean {result.measure}")
+    legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+
+
+def _words(row: HolesRun) -> str:
+    said = (
+        f"{row.run}: {row.score:.4f}, {row.unjudged_share:.1%} unjudged, between {row.lowest:.4f} "
+        f"and {row.highest:.4f}; judged only {row.judged_only:.4f}"
+    )
+    if row.imputed is None or row.imputed_interval is None:
+        return said
+    low, high = row.imputed_interval
+    return f"{said}; imputed {row.imputed:.4f} [{low:.4f}, {high:.4f}]"
+
+
+def draw_decided(result: HolesResult, ax: Axes) -> None:
+    """A matrix of pairs: the run of the row is above, below, or either, over all completions."""
+    import matplotlib as mpl
+
+    rows = _best_first(result)
+    place = {row.run: i for i, row in enumerate(result.runs)}
+    order = [place[row.run] for row in rows]
+    values = result.decided[np.ix_(order, order)].astype(np.float64)
+    np.fill_diagonal(values, np.nan)
+    n = len(rows)
+    mesh = ax.pcolormesh(
+        np.arange(n + 1) - 0.5,
+        np.arange(n + 1) - 0.5,
+        np.ma.masked_invalid(values),
+        cmap=mpl.colors.ListedColormap([COLOURS[4], "#eeeeee", COLOURS[0]]),
+        vmin=-1.5,
+        vmax=1.5,
+    )
+    kinds = {1.0: "above", -1.0: "below", 0.0: "above or below"}
+    tell(
+        mesh,
+        [
+            None
+            if a is b
+            else f"{a.run} is {kinds[values[i, j]]} {b.run} in all completions"
+            if values[i, j]
+            else f"{a.run} and {b.run}: completions differ"
+            for i, a in enumerate(rows)
+            for j, b in enumerate(rows)
+        ],
+    )
+    handles = [
+        mpl.patches.Patch(color=colour, label=words)
+        for colour, words in (
+            (COLOURS[0], "row above column, whatever is judged"),
+            (COLOURS[4], "row below column"),
+            ("#eeeeee", "not decided"),
+        )
+    ]
+    ax.grid(visible=False)
+    label(ax, x=f"runs, best mean {result.measure} first")
+    name_rows(ax, [shown(row.run) for row in rows])
+    name_columns(ax, [shown(row.run) for row in rows])
+    legend(
+        ax,
+        handles=handles,
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        ncols=1,
+        borderaxespad=0.2,
+    )
+
+
+def _bars_size(result: HolesResult) -> tuple[float, float]:
+    return 7.0, rows_height(len(result.runs))
+
+
+def _matrix_size(result: HolesResult) -> tuple[float, float]:
+    side = rows_height(len(result.runs), least=3.2, each=0.17)
+    return side + 0.6, side
+
+
+PLOTS = {
+    "HolesResult": {
+        "bounds": Plot(
+            draw_bars,
+            _bars_size,
+            lambda result: (
+                f"Mean {result.measure} of {len(result.runs)} runs: bars from the lowest to the "
+                "highest that complete judgments could give, with the score as usual, of judged "
+                "documents only, and imputed."
+            ),
+        ),
+        "decided": Plot(
+            draw_decided,
+            _matrix_size,
+            lambda result: (
+                f"Matrix of {len(result.pairs)} pairs of runs: {result.n_decided} have the same "
+                "order in every completion of the judgments."
+            ),
+        ),
+    }
+}
+"""Class of a result to its kinds of plot, the default first."""

@@ -1,0 +1,133 @@
+"""What `holes` found: scores and differences between what they could be at worst and at best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from steadyrank.notebook import shown_by
+from steadyrank.stats.interval import Interval
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.studies.holes.ask import Ask
+from steadyrank.studies.holes.prior import PriorCheck
+from steadyrank.words import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DECIDED = 1e-12
+"""A bound this close to 0 does not decide a pair: it may be a rounding error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HolesRun:
+    """One run: mean scores over topics."""
+
+    run: str
+    unjudged_share: float
+    """Of its documents within the cutoff, on all topics together."""
+    score: float
+    """As usual: unjudged documents are not relevant."""
+    lowest: float
+    """Over all completions."""
+    highest: float
+    judged_only: float
+    """Unjudged documents left out of the ranking."""
+    imputed: float | None
+    """Mean over completions drawn from the prior."""
+    imputed_interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HolesPair:
+    """Two runs; differences are first less second."""
+
+    a: str
+    b: str
+    difference: float
+    lowest: float
+    highest: float
+    decided: bool
+    """Whether no completion makes the other run better, or as good."""
+    pvalue: float
+    """Paired t test, unjudged documents being not relevant, not corrected."""
+    difference_imputed: float | None
+    sign_share: float | None
+    """Share of the drawn completions in which a is above b."""
+    pvalue_imputed: float | None
+    """The same test over drawn completions, by Rubin's rules."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.holes.tables:holes_text")
+class HolesResult:
+    """What `holes` found."""
+
+    measure: str
+    bounds: Literal["exact", "outer"]
+    """Whether some completion attains each bound, or none passes it."""
+    n_topics: int
+    n_judged: int
+    """Judgments."""
+    n_holes: int
+    """Unjudged documents, each counted once per topic, that some run ranks within the cutoff."""
+    top_grade: int
+    runs: tuple[HolesRun, ...]
+    pairs: tuple[HolesPair, ...]
+    prior: PriorCheck
+    n_samples: int
+    confidence: float
+    ask: tuple[Ask, ...] = ()
+    topic_texts: dict[str, str] | None = None
+    seed: int
+
+    def caption(self) -> str:
+        """What was studied, in a sentence."""
+        return (
+            f"{self.measure} of {counted(len(self.runs), 'run')} on "
+            f"{counted(self.n_topics, 'topic')}; {counted(self.n_holes, 'unjudged document')}, "
+            f"{self.n_decided} of {counted(len(self.pairs), 'pair')} decided."
+        )
+
+    @property
+    def n_decided(self) -> int:
+        """Pairs whose order no completion can change."""
+        return sum(pair.decided for pair in self.pairs)
+
+    @property
+    def decided(self) -> np.ndarray:
+        """[run, run]: 1 where the run of the row is above that of the column in every completion,
+        -1 where it is below, 0 where completions differ.
+        """
+        signs = np.zeros((len(self.runs), len(self.runs)), np.int64)
+        for (a, b), pair in zip(all_pairs(len(self.runs)).tolist(), self.pairs, strict=True):
+            if pair.decided:
+                signs[a, b] = 1 if pair.lowest > 0 else -1
+                signs[b, a] = -signs[a, b]
+        return signs
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per run, best score first."""
+        best_first = sorted(self.runs, key=lambda row: -row.score)
+        return [
+            {
+                "run": row.run,
+                "unjudged_share": row.unjudged_share,
+                "score": row.score,
+                "lowest": row.lowest,
+                "highest": row.highest,
+                "judged_only": row.judged_only,
+                "imputed": row.imputed,
+                "imputed_low": row.imputed_interval and row.imputed_interval.low,
+                "imputed_high": row.imputed_interval and row.imputed_interval.high,
+            }
+            for row in best_first
+        ]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per run, best score first."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows())

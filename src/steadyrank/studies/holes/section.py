@@ -1,0 +1,118 @@
+"""The section of a report about judgments that are missing: would they change the table?"""
+
+from __future__ import annotations
+
+from steadyrank.data.runs import Runs
+from steadyrank.errors import InputError
+from steadyrank.measures.check import DEPTHS
+from steadyrank.studies.holes.measures import parse_holed
+from steadyrank.studies.holes.result import HolesResult
+from steadyrank.studies.holes.study import holes
+from steadyrank.studies.holes.tables import answer_sentences, holes_notes, pair_tables, runs_table
+from steadyrank.studies.material import NO_RUNS, Material
+from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
+
+MOST_PAIRS = 200
+
+
+def _why_not(material: Material) -> str:
+    if material.runs is None or material.qrels is None:
+        return NO_RUNS
+    if _measure(material) is None:
+        return (
+            f"none of the measures ({', '.join(material.scores.measures)}) has bounds over missing "
+            "judgments: name nDCG@k, P@k, AP or RBP with -m"
+        )
+    measure = parse_holed(_measure(material) or "", material.qrels.max_grade)
+    depth = min((d for d in DEPTHS if d >= measure.depth), default=DEPTHS[-1])
+    looked_over = () if material.check is None else material.check.runs
+    if looked_over and all(row.judged[DEPTHS.index(depth)] >= 1.0 for row in looked_over):
+        return f"every document in the top {depth} of every run was judged"
+    return ""
+
+
+def _measure(material: Material) -> str | None:
+    """The first measure that has bounds."""
+    for text in material.scores.measures:
+        try:
+            parse_holed(text, material.qrels.max_grade if material.qrels is not None else 1)
+        except InputError:
+            continue
+        return text
+    return None
+
+
+def _compared(material: Material) -> Runs:
+    if material.runs is None:
+        raise InputError(NO_RUNS)
+    names = set(material.compared.runs)
+    return material.runs.at([r for r, name in enumerate(material.scores.runs) if name in names])
+
+
+def _cost(shape: Shape) -> Cost:
+    cells = shape.n_compared * shape.n_topics
+    per_topic = shape.n_documents / max(1, shape.n_runs * shape.n_topics)
+    return Cost(
+        fixed=0.05 + shape.reading + 4e-6 * shape.n_pairs * shape.n_topics,
+        per_sample=5e-4 + 1.5e-6 * cells * max(1.0, per_topic / 1000),
+        least=50,
+        most=1000,
+        noun="completions",
+    )
+
+
+def _run(job: Job) -> HolesResult:
+    material, machine = job.material, job.machine
+    return holes(
+        _compared(material),
+        material.qrels,
+        measure=_measure(material) or "nDCG@10",
+        n_samples=job.n_samples,
+        scheduler=machine.scheduler,
+        reading=machine.progress("runs read"),
+        progress=machine.progress("completions of the judgments"),
+        **job.common,
+    )
+
+
+def _body(result: HolesResult, findings: Findings) -> Body:
+    """How far scores could move, and which pairs no judgment can turn."""
+    return Body(
+        answer=tuple(answer_sentences(result)),
+        figures=(
+            Drawing(
+                "holes-bounds",
+                "Scores between the lowest and the highest that complete judgments could give.",
+                result,
+                "bounds",
+            ),
+            Drawing(
+                "holes-decided",
+                "Pairs of runs whose order no completion of the judgments changes.",
+                result,
+                "decided",
+            ),
+        ),
+        tables=(runs_table(result), *pair_tables(result, most=MOST_PAIRS)),
+        notes=tuple(holes_notes(result)),
+    )
+
+
+PART = Part(
+    title="Judgments that are missing",
+    question="Would complete judgments change the table?",
+    means=(
+        "Documents that nobody judged count as not relevant in the scores. Lowest and highest are "
+        "what a run would score if they were judged, at worst and at best; a document that two "
+        "runs share gets one grade in both. A pair is decided if no judgment could turn it."
+    ),
+    means_not=(
+        "Documents that no run retrieved are taken as not relevant, and topics without relevant "
+        "documents score 0 here. Imputed scores rest on a prior "
+        "that was checked on judged documents; documents that nobody found may be unlike them."
+    ),
+    body=_body,
+    run=_run,
+    why_not=_why_not,
+    cost=_cost,
+)

@@ -1,0 +1,295 @@
+"""`holes`: would complete judgments change the table?
+
+For whoever compares runs that were not all pooled: dense retrievers find documents that nobody
+judged. Counting these as not relevant punishes the new, leaving them out flatters it. Here are the
+bounds that no completion of the judgments passes (`bounds` has the proofs), what to expect by a
+prior that is fitted on judged documents and checked by hiding some, and which documents to judge.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from typing import Any, Unpack
+
+import numpy as np
+
+from steadyrank.compute.executors import Progress
+from steadyrank.compute.random import Rng, seed_from
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.read.runs import ReadingOptions
+from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.measures.names import Measure
+from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.interval import Interval
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.tests import paired_t
+from steadyrank.studies.holes.ask import Ask, documents_to_judge
+from steadyrank.studies.holes.bounds import Bounds, find_bounds
+from steadyrank.studies.holes.completions import Completions, draw_completions
+from steadyrank.studies.holes.lists import Lists, Missing, by_document, joined_qrels, read_lists
+from steadyrank.studies.holes.measures import HoledMeasure, parse_holed
+from steadyrank.studies.holes.prior import (
+    Pool,
+    Prior,
+    all_of,
+    check_prior,
+    features,
+    gather_evidence,
+    make_pool,
+)
+from steadyrank.studies.holes.result import DECIDED, HolesPair, HolesResult, HolesRun
+from steadyrank.studies.holes.scoring import Rankings, make_rankings
+
+__all__ = ["HolesResult", "holes"]
+
+SURE = 0.95
+"""A pair is settled once so many completions agree on its order."""
+
+
+def holes(
+    runs: Any,
+    qrels: Any,
+    *,
+    measure: str | Measure = "nDCG@10",
+    more: Any = None,
+    n_samples: int = 1000,
+    confidence: float = 0.95,
+    ask: int = 0,
+    topic_texts: Mapping[str, str] | None = None,
+    missing: Missing = "zero",
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    executor: Executor | None = None,
+    reading: Progress | None = None,
+    progress: Progress | None = None,
+    rng: Rng = 0,
+    **reading_options: Unpack[ReadingOptions],
+) -> HolesResult:
+    """Bound and impute what unjudged documents could do to scores and differences.
+
+    Parameters
+    ----------
+    runs, qrels : object
+        As `evaluate` takes them.
+    measure : str or Measure
+        P@k, R@k, AP, nDCG, RR, RBP, ERR, Success@k, Judged@k, nG@1, SetP, SetR, NumRelRet, nERR,
+        Q, SetF or SetAP.
+    more : object, optional
+        Further judgments, as `qrels`, that are added to them; a document that both judge must have
+        one grade.
+    n_samples : int
+        Completions that are drawn from the prior; 0 leaves imputation out.
+    confidence : float
+        Level of the imputed intervals.
+    ask : int
+        How many documents to name whose judgment would settle most.
+    topic_texts : mapping, optional
+        Text of each topic, as `read_topics` reads it, to stand beside the documents to judge.
+    missing : str
+        A judged topic that a run lacks scores 0 ("zero"), or is an "error".
+    jobs, scheduler, executor : optional
+        As in `evaluate`.
+    reading, progress : callable, optional
+        Are given (finished, total) runs read and blocks of completions done.
+    rng : int, Generator or None
+        Seed of the completions; the bounds need none.
+    **reading_options : optional
+        `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
+
+    Notes
+    -----
+    A completion gives a grade, from 0 to the largest of the judgments, to every unjudged document
+    that some run retrieves for a judged topic; documents that no run retrieves are not relevant.
+    Topics without relevant documents score 0. Imputation draws the documents within the cutoff.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> qrels = sr.qrels_from_dict({"301": {"d1": 1, "d2": 0}})
+    >>> runs = {"old": {"301": {"d1": 2.0, "d2": 1.0}}, "new": {"301": {"d3": 2.0, "d1": 1.0}}}
+    >>> result = sr.holes(runs, qrels, measure="P@2", n_samples=0)
+    >>> [(row.run, row.score, row.lowest, row.highest) for row in result.runs]
+    [('old', 0.5, 0.5, 0.5), ('new', 0.5, 0.5, 1.0)]
+    >>> result.pairs[0].lowest, result.pairs[0].highest, result.pairs[0].decided
+    (-0.5, 0.0, False)
+    """
+    seed = seed_from(rng)
+    _check(n_samples, ask, missing)
+    check_open_unit("confidence", confidence)
+    judged = _judgments(qrels, more)
+    holed = parse_holed(measure, judged.max_grade)
+    lists = read_lists(
+        runs,
+        judged,
+        depth=holed.depth,
+        missing=missing,
+        jobs=jobs,
+        scheduler=scheduler,
+        executor=executor,
+        progress=reading,
+        **reading_options,
+    )
+    rankings = make_rankings(lists, holed.top_grade)
+    pairs = all_pairs(len(lists.runs))
+    pool, unjudged = make_pool(lists)
+    prior, check = check_prior(pool, unjudged, lists, holed.top_grade)
+    drawn: Completions | None = None
+    if prior is not None and n_samples:
+        x = features(
+            unjudged, gather_evidence(lists, pool, all_of(pool), holed.top_grade), inside=False
+        )
+        drawn = draw_completions(
+            rankings,
+            holed.recipe,
+            prior,
+            unjudged,
+            x,
+            n_samples=n_samples,
+            jobs=jobs,
+            progress=progress,
+            seed=seed,
+        )
+    elif n_samples and lists.n_open:
+        warnings.warn(
+            f"nothing is imputed: the prior is refused, as {check.failure}",
+            SteadyrankWarning,
+            stacklevel=2,
+        )
+    found = find_bounds(rankings, holed, pairs, jobs=jobs)
+    pair_rows = _pair_rows(rankings, holed, pairs, found, drawn)
+    return HolesResult(
+        measure=str(holed.measure),
+        bounds="exact" if holed.is_exact else "outer",
+        n_topics=lists.n_topics,
+        n_judged=len(judged),
+        n_holes=lists.n_open,
+        top_grade=holed.top_grade,
+        runs=_run_rows(rankings, holed, found, drawn, confidence),
+        pairs=pair_rows,
+        prior=check,
+        n_samples=0 if drawn is None else n_samples,
+        confidence=confidence,
+        ask=_asked(lists, holed, pair_rows, (pool, unjudged, prior), ask) if ask else (),
+        topic_texts=None if topic_texts is None else dict(topic_texts),
+        seed=seed,
+    )
+
+
+def _check(n_samples: int, ask: int, missing: str) -> None:
+    for what, value in (("n_samples", n_samples), ("ask", ask)):
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not whole or value < 0:
+            raise InputError(f"{what} must be a whole number from 0 on, got {value!r}")
+    if n_samples == 1:
+        raise InputError("n_samples must be 0, or 2 and more: one completion has no spread")
+    if missing not in ("zero", "error"):
+        raise unknown_name("way to treat missing topics", missing, ("zero", "error"))
+
+
+def _judgments(qrels: Any, more: Any) -> Qrels:
+    judged = judgments_of(qrels)
+    if more is not None:
+        judged = joined_qrels(judged, judgments_of(more))
+    if len(judged) == 0:
+        raise InputError("the qrels hold no judgments")
+    return by_document(judged)
+
+
+def _run_rows(
+    rankings: Rankings,
+    measure: HoledMeasure,
+    bounds: Bounds,
+    drawn: Completions | None,
+    confidence: float,
+) -> tuple[HolesRun, ...]:
+    lists = rankings.lists
+    score = _scores(rankings, measure).mean(axis=1)
+    condensed = _condensed(rankings, measure).mean(axis=1)
+    imputed = None if drawn is None else drawn.means.mean(axis=0)
+    ends = None if drawn is None else drawn.intervals(confidence)
+    return tuple(
+        HolesRun(
+            run=name,
+            unjudged_share=float(lists.unjudged_share[r]),
+            score=float(score[r]),
+            lowest=float(bounds.lowest[r]),
+            highest=float(bounds.highest[r]),
+            judged_only=float(condensed[r]),
+            imputed=None if imputed is None else float(imputed[r]),
+            imputed_interval=None if ends is None else Interval(*ends[r].tolist()),
+        )
+        for r, name in enumerate(lists.runs)
+    )
+
+
+def _scores(rankings: Rankings, measure: HoledMeasure) -> np.ndarray:
+    """[run, topic]: as usual."""
+    return rankings.judged().scores(measure.recipe, np.empty(0, np.int32))
+
+
+def _condensed(rankings: Rankings, measure: HoledMeasure) -> np.ndarray:
+    """[run, topic]: of judged documents alone."""
+    return rankings.judged().scores(measure.condensed, np.empty(0, np.int32))
+
+
+def _pair_rows(
+    rankings: Rankings,
+    measure: HoledMeasure,
+    pairs: np.ndarray,
+    bounds: Bounds,
+    drawn: Completions | None,
+) -> tuple[HolesPair, ...]:
+    runs = rankings.lists.runs
+    scores = _scores(rankings, measure)
+    tests = paired_t(scores, pairs) if len(pairs) else None
+    difference = scores.mean(axis=1)[pairs[:, 0]] - scores.mean(axis=1)[pairs[:, 1]]
+    low, high = bounds.pair_lowest, bounds.pair_highest
+    decided = (low > DECIDED) | (high < -DECIDED)
+    imputed = share = p_imputed = None
+    if drawn is not None:
+        means = drawn.means.mean(axis=0)
+        imputed = means[pairs[:, 0]] - means[pairs[:, 1]]
+        share, p_imputed = drawn.sign_share(pairs), drawn.pvalues(pairs)
+    return tuple(
+        HolesPair(
+            a=runs[a],
+            b=runs[b],
+            difference=float(difference[p]),
+            lowest=float(low[p]),
+            highest=float(high[p]),
+            decided=bool(decided[p]),
+            pvalue=float(tests.pvalue[p]) if tests is not None else float("nan"),
+            difference_imputed=None if imputed is None else float(imputed[p]),
+            sign_share=None if share is None else float(share[p]),
+            pvalue_imputed=None if p_imputed is None else float(p_imputed[p]),
+        )
+        for p, (a, b) in enumerate(pairs.tolist())
+    )
+
+
+def _asked(
+    lists: Lists,
+    measure: HoledMeasure,
+    pairs: tuple[HolesPair, ...],
+    prior_of: tuple[Pool, Pool, Prior | None],
+    n: int,
+) -> tuple[Ask, ...]:
+    """Documents to judge for the pairs that are not settled; if all are, for those not decided."""
+    is_open = np.array([not pair.decided for pair in pairs], bool)
+    share = np.array([0.5 if pair.sign_share is None else pair.sign_share for pair in pairs])
+    unsettled = is_open & (share > 1.0 - SURE) & (share < SURE)
+    a, b = all_pairs(len(lists.runs))[unsettled if unsettled.any() else is_open].T
+    undecided = np.zeros((len(lists.runs), len(lists.runs)), bool)
+    undecided[a, b] = undecided[b, a] = True
+    judged, unjudged, prior = prior_of
+    if prior is None:
+        # Without a prior every hole is as uncertain as it can be.
+        reach = np.full((lists.n_open, measure.top_grade), 0.5)
+    else:
+        evidence = gather_evidence(lists, judged, all_of(judged), measure.top_grade)
+        factor = (1.0 + prior.least_factor) / 2.0
+        reach = factor * prior.reach(features(unjudged, evidence, inside=False))
+    return documents_to_judge(lists, measure, undecided, reach, n)

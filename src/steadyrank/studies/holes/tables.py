@@ -1,0 +1,253 @@
+"""Holes, as tables: what each run and each pair could come to, and which documents to judge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steadyrank.present.cells import interval, name, number, percent, pvalue
+from steadyrank.present.json import to_json
+from steadyrank.present.table import Cell, Table, exact_table, render, with_words
+from steadyrank.studies.holes.result import HolesPair, HolesResult
+from steadyrank.words import by_number, counted
+from steadyrank.words import percent as percent_words
+
+MOST_PAIRS = 15
+"""Rows of the table of pairs; JSON has them all."""
+
+
+def holes_json(result: HolesResult) -> dict[str, Any]:
+    """The promised keys, and what else was found."""
+    check = result.prior
+    return {
+        "measure": result.measure,
+        "bounds": result.bounds,
+        "n_topics": result.n_topics,
+        "n_judged": result.n_judged,
+        "n_holes": result.n_holes,
+        "top_grade": result.top_grade,
+        "runs": [
+            {
+                "run": row.run,
+                "unjudged_share": row.unjudged_share,
+                "score": row.score,
+                "lowest": row.lowest,
+                "highest": row.highest,
+                "judged_only": row.judged_only,
+                "imputed": row.imputed,
+                "imputed_interval": row.imputed_interval,
+            }
+            for row in result.runs
+        ],
+        "pairs": [
+            {
+                "a": pair.a,
+                "b": pair.b,
+                "difference": pair.difference,
+                "lowest": pair.lowest,
+                "highest": pair.highest,
+                "decided": pair.decided,
+                "pvalue": pair.pvalue,
+                "difference_imputed": pair.difference_imputed,
+                "sign_share": pair.sign_share,
+                "pvalue_imputed": pair.pvalue_imputed,
+            }
+            for pair in result.pairs
+        ],
+        "prior": {
+            "n_hidden": check.n_hidden,
+            "predicted": check.predicted,
+            "observed": check.observed,
+            "standard_error": check.standard_error,
+            "log_loss": check.log_loss,
+            "log_loss_run": check.log_loss_run,
+            "log_loss_pool": check.log_loss_pool,
+            "calibration": [part._asdict() for part in check.bins],
+            "seen_share": check.seen_share,
+            "failure": check.failure or None,
+        },
+        "ask": [asked._asdict() for asked in result.ask],
+        "n_samples": result.n_samples,
+        "confidence": result.confidence,
+        "seed": result.seed,
+    }
+
+
+def holes_text(result: HolesResult, form: str, *, digits: int = 4, **looks: Any) -> str:
+    """The result in one of the output formats; CSV holds one row per run."""
+    if form == "json":
+        return to_json(holes_json(result))
+    if form == "csv":
+        return render(exact_table(result.rows()), "csv")
+    tables = [runs_table(result, digits), *pair_tables(result, digits), *_ask_tables(result)]
+    return with_words(answer_sentences(result), tables, holes_notes(result), form, **looks)
+
+
+def ask_text(result: HolesResult) -> str:
+    """The documents to judge as tab-separated lines, with the topics' texts where known."""
+    texts = result.topic_texts
+    header = ["topic", "document", "value", *([] if texts is None else ["text"])]
+    lines = ["\t".join(header)]
+    for asked in result.ask:
+        line = [asked.topic, asked.document, f"{asked.value:.6g}"]
+        if texts is not None:
+            line.append(" ".join(texts.get(asked.topic, "").split()))
+        lines.append("\t".join(line))
+    return "\n".join(lines) + "\n"
+
+
+def answer_sentences(result: HolesResult) -> list[str]:
+    """The answer in words."""
+    most = max(result.runs, key=lambda row: row.unjudged_share)
+    said = [
+        f"{counted(result.n_holes, 'document', form=',')} that runs rank within the reach of "
+        f"{result.measure} {by_number(result.n_holes, 'was', 'were')} not judged; the largest "
+        f"share is that of {most.run}, {percent_words(most.unjudged_share)} of its documents."
+        if result.n_holes
+        else f"Every document within the reach of {result.measure} was judged."
+    ]
+    if result.pairs:
+        said.append(_decided_sentence(result))
+    best = max(result.runs, key=lambda row: row.score)
+    rivals = _could_lead(result, best.run)
+    if rivals:
+        by_bounds = "" if result.bounds == "exact" else ", as far as these bounds can tell"
+        said.append(
+            f"{best.run} has the best score; by complete judgments {counted(rivals, 'run')} could "
+            f"be above it or level with it{by_bounds}."
+        )
+    return said
+
+
+def _decided_sentence(result: HolesResult) -> str:
+    """How many pairs no completion turns, and what is known of the others."""
+    n_open = len(result.pairs) - result.n_decided
+    if not result.n_decided:
+        return "Of no pair of runs is the order decided, whatever complete judgments would be."
+    said = (
+        f"The order of {result.n_decided} of {counted(len(result.pairs), 'pair')} is decided: no "
+        "completion of the judgments changes it."
+    )
+    if not n_open:
+        return said
+    others = by_number(n_open, "the other pair", f"each of the other {n_open:,}")
+    if result.bounds == "exact":
+        return f"{said} Some completion turns or ties {others}."
+    return f"{said} The bounds leave {others} open."
+
+
+def _could_lead(result: HolesResult, best: str) -> int:
+    """Runs that are not below the best one in every completion."""
+    return sum(best in (pair.a, pair.b) and not pair.decided for pair in result.pairs)
+
+
+def holes_notes(result: HolesResult) -> list[str]:
+    """What the figures rest on."""
+    kinds = {
+        "exact": "Bounds are exact: some completion attains each.",
+        "outer": "Bounds are outer ones: no completion passes them, and some may not be attained.",
+    }
+    notes = [
+        kinds[result.bounds]
+        + f" A completion gives a grade from 0 to {result.top_grade} to every unjudged document "
+        "that some run retrieves."
+    ]
+    check = result.prior
+    if result.n_samples:
+        notes.append(
+            f"Imputed from {counted(result.n_samples, 'completion', form=',')} drawn from a prior "
+            f"that gave {counted(check.n_hidden, 'hidden document', form=',')} a mean chance of "
+            f"{check.predicted:.3f} to be relevant ({check.observed:.3f} were), with log loss "
+            f"{check.log_loss:.3f} (run-based prior {check.log_loss_run:.3f}, pool-based "
+            f"{check.log_loss_pool:.3f})."
+        )
+        if check.seen_share > 0.0:
+            notes.append(
+                f"Of the documents that one run alone has where holes are, others found "
+                f"{percent_words(check.seen_share)}. That nobody found a hole speaks against it, "
+                "by a factor that no judgment can tell: it is drawn anew for each completion, "
+                f"between {max(0.0, 1.0 - 2.0 * check.seen_share):.2f} and 1."
+            )
+    elif check.failure and result.n_holes:
+        notes.append(f"Nothing is imputed: the prior is refused, as {check.failure}.")
+    if result.pairs:
+        notes.append("The p-values are of paired t tests, not corrected for their number.")
+    return notes
+
+
+def runs_table(result: HolesResult, digits: int = 4) -> Table:
+    """One row per run, best score first."""
+    shown = f".{digits}f"
+    rows = [
+        [
+            name(row["run"]),
+            percent(row["unjudged_share"]),
+            number(row["score"], shown),
+            number(row["lowest"], shown),
+            number(row["highest"], shown),
+            number(row["judged_only"], shown),
+            number(row["imputed"], shown),
+            interval(
+                None if row["imputed"] is None else (row["imputed_low"], row["imputed_high"]), shown
+            ),
+        ]
+        for row in result.rows()
+    ]
+    header = [
+        "run",
+        "unjudged",
+        result.measure,
+        "lowest",
+        "highest",
+        "judged only",
+        "imputed",
+        f"{result.confidence:.0%} interval",
+    ]
+    return Table(header=header, rows=rows, caption=result.caption(), id="holes-runs")
+
+
+def open_pairs(result: HolesResult) -> list[HolesPair]:
+    """Pairs that are not decided, largest difference first."""
+    return sorted(
+        (pair for pair in result.pairs if not pair.decided), key=lambda pair: -abs(pair.difference)
+    )
+
+
+def pair_tables(result: HolesResult, digits: int = 4, most: int = MOST_PAIRS) -> list[Table]:
+    """The pairs that are not decided, if any; of many, those with the largest differences."""
+    shown = f"+.{digits}f"
+    undecided = open_pairs(result)
+    rows = [
+        [
+            name(pair.a),
+            name(pair.b),
+            number(pair.difference, shown),
+            number(pair.lowest, shown),
+            number(pair.highest, shown),
+            pvalue(pair.pvalue),
+            number(pair.difference_imputed, shown),
+            Cell("–") if pair.pvalue_imputed is None else pvalue(pair.pvalue_imputed),
+        ]
+        for pair in undecided[:most]
+    ]
+    if not rows:
+        return []
+    header = ["a", "b", "a - b", "lowest", "highest", "p", "imputed", "p, imputed"]
+    caption = "Pairs whose order complete judgments could change, largest differences first"
+    if len(undecided) > most:
+        caption += f"; the first {most} of {len(undecided):,}"
+    return [Table(header=header, rows=rows, caption=f"{caption}.", id="holes-pairs", n_names=2)]
+
+
+def _ask_tables(result: HolesResult) -> list[Table]:
+    if not result.ask:
+        return []
+    rows = [
+        [name(asked.topic), name(asked.document), number(asked.value, ".3g")]
+        for asked in result.ask
+    ]
+    caption = (
+        "Documents to judge next: by how much, over all undecided pairs together, their judgment "
+        "is expected to move differences."
+    )
+    header = ["topic", "document", "value"]
+    return [Table(header=header, rows=rows, caption=caption, id="holes-ask", n_names=2)]

@@ -1,0 +1,157 @@
+"""Bounds hold for every completion: all of them for small lists, many random ones of large ones."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import steadyrank as sr
+from steadyrank.data.read.qrels import judgments_of
+from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.studies.holes.bounds import find_bounds
+from steadyrank.studies.holes.lists import read_lists
+from steadyrank.studies.holes.measures import FAMILIES, parse_holed
+from steadyrank.studies.holes.scoring import make_rankings
+
+_MEASURES = """
+P@3 P(rel=2)@2 RBP(p=0.7) RBP(p=0.5,graded=True)@3 SetP NumRelRet Judged@3 nDCG@3 nDCG
+nDCG(dcg='exp-log2')@2 nDCG(gains=(0,0,3))@3 nG@1 R@2 R(rel=2)@3 SetR RR RR(rel=2)@2 Success@2
+AP AP@2 AP(rel=2) ERR ERR@2 nERR@3 Q Q@2 SetF SetAP
+"""
+MEASURES = _MEASURES.split()
+TIGHT = 1e-12
+
+
+def bounds_of(runs, qrels, measure):
+    judged = judgments_of(qrels)
+    holed = parse_holed(measure, judged.max_grade)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sr.SteadyrankWarning)
+        lists = read_lists(runs, judged, depth=holed.depth)
+    rankings = make_rankings(lists, holed.top_grade)
+    return holed, find_bounds(rankings, holed, all_pairs(len(lists.runs)), jobs=1)
+
+
+def holes_of(rankings, qrels):
+    """Every (topic, document) that some run has and nobody judged."""
+    return sorted(
+        {
+            (topic, document)
+            for lists in rankings.values()
+            for topic, ranking in lists.items()
+            if topic in qrels
+            for document in ranking
+            if document not in qrels[topic]
+        }
+    )
+
+
+def completed(qrels, holes, grades):
+    made = {topic: dict(judged) for topic, judged in qrels.items()}
+    for (topic, document), grade in zip(holes, grades, strict=True):
+        made[topic][document] = int(grade)
+    return made
+
+
+def means(rankings, qrels, *measures):
+    """[measure, run]"""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sr.SteadyrankWarning)
+        return sr.evaluate(rankings, qrels, measures, jobs=1).mean()
+
+
+def small_case(rng, n_runs=2, n_documents=5, length=4, top=2):
+    """Two short rankings of few documents, of which some are judged."""
+    documents = [f"d{i}" for i in range(n_documents)]
+    qrels = {"1": {d: int(rng.integers(0, top + 1)) for d in documents if rng.random() < 0.45}}
+    qrels["2"] = {"x": top, "y": 1}  # keeps the largest grade, and ties topics together
+    rankings = {}
+    for r in range(n_runs):
+        chosen = rng.permutation(documents)[:length]
+        rankings[f"r{r}"] = {
+            "1": {str(d): float(-i) for i, d in enumerate(chosen)},
+            "2": {"x": 1.0 + r, "y": 2.0},
+        }
+    if not qrels["1"]:
+        qrels["1"] = {"z": 0}
+    return rankings, qrels
+
+
+@pytest.fixture(scope="module")
+def enumerated():
+    """Small cases with the scores [completion, measure, run] of all their completions."""
+    rng, cases = np.random.default_rng(3), []
+    for _ in range(10):
+        rankings, qrels = small_case(rng, n_documents=int(rng.integers(3, 6)), length=3)
+        holes = holes_of(rankings, qrels)[:5]
+        every = itertools.product(range(3), repeat=len(holes))
+        seen = [means(rankings, completed(qrels, holes, grades), *MEASURES) for grades in every]
+        cases.append((rankings, qrels, np.array(seen)))
+    return cases
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_all_completions_of_small_lists(enumerated, measure):
+    """Never passed; where exact, the smallest and largest of all completions to the last digit."""
+    for rankings, qrels, scores in enumerated:
+        seen = scores[:, MEASURES.index(measure)]
+        holed, bounds = bounds_of(rankings, qrels, measure)
+        difference = seen[:, 0] - seen[:, 1]
+        if holed.measure.name == "Judged":  # here a completion may leave holes
+            seen = np.vstack([seen, means(rankings, qrels, measure)[0]])
+            difference = seen[:, 0] - seen[:, 1]
+        assert (bounds.lowest <= seen.min(axis=0) + TIGHT).all()
+        assert (bounds.highest >= seen.max(axis=0) - TIGHT).all()
+        assert bounds.pair_lowest[0] <= difference.min() + TIGHT
+        assert bounds.pair_highest[0] >= difference.max() - TIGHT
+        if holed.is_exact or holed.family in ("AP", "ERR"):
+            np.testing.assert_allclose(bounds.lowest, seen.min(axis=0), atol=TIGHT)
+            np.testing.assert_allclose(bounds.highest, seen.max(axis=0), atol=TIGHT)
+        if holed.is_exact and holed.measure.name != "Judged":
+            assert bounds.pair_lowest[0] == pytest.approx(difference.min(), abs=TIGHT)
+            assert bounds.pair_highest[0] == pytest.approx(difference.max(), abs=TIGHT)
+
+
+def test_every_measure_with_bounds_is_tried():
+    assert {sr.parse_measure(measure).name for measure in MEASURES} == set(FAMILIES)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32), measure=st.sampled_from(MEASURES))
+def test_random_completions_of_large_lists(seed, measure):
+    """Deep lists of many runs, holes at all ranks, runs without a topic, topics without relevant
+    documents: no random completion passes a bound."""
+    rng = np.random.default_rng(seed)
+    rankings, qrels = large_case(rng)
+    holes = holes_of(rankings, qrels)
+    _, bounds = bounds_of(rankings, qrels, measure)
+    pairs = all_pairs(len(rankings))
+    for share in (0.02, 0.3, 0.8):
+        grades = np.where(rng.random(len(holes)) < share, rng.integers(1, 3, len(holes)), 0)
+        seen = means(rankings, completed(qrels, holes, grades), measure)[0]
+        assert (bounds.lowest <= seen + TIGHT).all()
+        assert (bounds.highest >= seen - TIGHT).all()
+        difference = seen[pairs[:, 0]] - seen[pairs[:, 1]]
+        assert (bounds.pair_lowest <= difference + TIGHT).all()
+        assert (bounds.pair_highest >= difference - TIGHT).all()
+
+
+def large_case(rng, n_runs=4, n_topics=3, n_documents=60):
+    documents = [f"d{i}" for i in range(n_documents)]
+    qrels = {"0": {"x": 2}}
+    for t in range(1, n_topics + 1):
+        top = 0 if rng.random() < 0.2 else 2
+        qrels[str(t)] = {d: int(rng.integers(0, top + 1)) for d in documents if rng.random() < 0.5}
+        qrels[str(t)] |= {"only judged": 1}
+    rankings = {}
+    for r in range(n_runs):
+        rankings[f"r{r}"] = {
+            str(t): {str(d): float(-i) for i, d in enumerate(rng.permutation(documents)[:length])}
+            for t in range(n_topics + 1)
+            if t == 0 or rng.random() < 0.9
+            for length in [int(rng.integers(1, n_documents))]
+        }
+    return rankings, qrels
