@@ -77,7 +77,7 @@ CLAIMS = {
         interval="all rank sets at once",
         study="compare",
         truth="every run's true rank, all ranks of runs that are equal",
-        fields=("compare runs rank_set",),
+        fields=("compare runs rank_set", "compare measures runs rank_set"),
     ),
     "first": Claim(
         interval="runs that could be first",
@@ -88,13 +88,13 @@ CLAIMS = {
         interval="all differences at once, max-t",
         study="compare",
         truth="the true differences of all pairs",
-        fields=("compare pairs interval",),
+        fields=("compare pairs interval", "compare measures pairs interval"),
     ),
     "leader": Claim(
         interval="the leader's mean, as picked",
         study="compare",
         truth="the true mean of the run with the best mean",
-        fields=("compare runs interval",),
+        fields=("compare runs interval", "compare measures runs interval"),
     ),
 }
 

@@ -164,7 +164,7 @@ def test_the_section_on_measures_has_intervals_and_no_pvalues(whole):
     result, _ = whole
     shown, found = section(result, "agree"), result.results["agree"]
     (effects,) = [each for each in shown.tables if each.id == "measure-anova"]
-    assert effects.header == ("source", "omega squared", "95% interval", "effect")
+    assert tuple(effects.header) == ("source", "omega squared", "95% interval", "effect")
     limits = found.limits["measure_pair"]
     assert effects.rows[0][2].text == f"{limits[0]:.4f} to {limits[1]:.4f}"
     assert f"{found.n_interval_samples} resamples of topics and runs" in effects.caption
