@@ -20,7 +20,7 @@ MOST_ROWS = 60
 PRINTED_ROWS = 15
 """Of each table that `print` shows: a result may have several."""
 
-ENDS = ("interval", "range")
+ENDS = ("interval", "range", "rank_set", "completion_ranks")
 """How keys end that have two limits."""
 
 _Result = TypeVar("_Result")

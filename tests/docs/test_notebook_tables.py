@@ -10,6 +10,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import steadyrank as sr
@@ -90,8 +91,12 @@ def results(scores, tmp_path_factory):
             sr.pools(runs, qrels, measures="AP", n_trials=2, team_from="(.*)", pool_depth=3),
             sr.stability(scores, measure="AP"),
             sr.judges(scores, {f"{NASTY}j": scores}, measure="AP", n_samples=50),
+            sr.datasets(leaderboard(), n_samples=50),
+            sr.holes(runs, qrels, measure="P@5", n_samples=20),
         ]
     folder = tmp_path_factory.mktemp("runs")
+    gate = sr.gate(runs[0], runs[1], qrels, measures="AP", margin=0.9, history=folder / "gates")
+    found += [gate, gate.history]
     made = sr.write_grid(
         {"d1": "river banks", "d2": "old banks"},
         {"1": "banks"},
@@ -146,6 +151,12 @@ def results(scores, tmp_path_factory):
         )
     )
     return {type(result).__name__: result for result in found} | {"WrittenRuns": made}
+
+
+def leaderboard():
+    rng = np.random.default_rng(8)
+    scores = {f"{NASTY}{task}": rng.random(4) for task in range(6)}
+    return pd.DataFrame({"model": [f"{NASTY}{run}" for run in range(4)]} | scores)
 
 
 def reproduction():
@@ -211,7 +222,7 @@ def test_an_interval_has_two_ends_and_is_a_list_in_json(results):
     assert {type(each) for each in intervals} == {sr.Interval}
 
 
-DATA = {"Run", "Runs", "Qrels", "Measure", "BuiltinCollection", "SimulatedTrack"}
+DATA = {"Run", "Runs", "Qrels", "Measure", "BuiltinCollection", "SimulatedTrack", "Leaderboard"}
 """Not results: one line says what they are."""
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from steadyrank._version import __version__
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.datasets.aggregates import Aggregate
 from steadyrank.stats.datasets.friedman import Friedman
 from steadyrank.stats.run_means import best_first
@@ -16,9 +16,6 @@ from steadyrank.studies.datasets.gaps import GapRow, Gaps
 from steadyrank.studies.datasets.influence import Influence
 from steadyrank.studies.datasets.pair import DatasetPair
 from steadyrank.words import counted, some
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Drawn = Literal["datasets", "types", "topics", "both"]
 
@@ -41,7 +38,7 @@ DRAWN = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.datasets.tables:datasets_text")
-class DatasetsResult:
+class DatasetsResult(Framed):
     """What `datasets` found: arrays with one entry per run, and per pair.
 
     `significant` and `rank_set` tell one and the same family of decisions; `rank` is the rank by
@@ -165,12 +162,6 @@ class DatasetsResult:
             f"{self.method_words()}, stepdown; alpha {self.alpha:g}; seed {self.seed}; steadyrank "
             f"{__version__}."
         )
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per run, best first."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per run, best first, with the keys that the JSON output has."""

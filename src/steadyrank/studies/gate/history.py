@@ -23,7 +23,7 @@ from steadyrank.data.read.sources import PathLike
 from steadyrank.data.read.topic_info import cluster_codes, topic_weights
 from steadyrank.data.scores import Scores
 from steadyrank.errors import FormatError, InputError
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import to_json
 from steadyrank.stats.pairs.clustered import mean_difference
 from steadyrank.stats.pairs.result import TOO_FEW
@@ -31,7 +31,7 @@ from steadyrank.studies.gate.result import GateResult
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 LINES, FIRST = "history.jsonl", "first.parquet"
 """Names of the files in the folder: a line per gate, the scores of the first baseline."""
@@ -39,7 +39,7 @@ LINES, FIRST = "history.jsonl", "first.parquet"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
-class GateHistory:
+class GateHistory(Framed):
     """All gates of a folder, the oldest first."""
 
     folder: str
@@ -50,18 +50,14 @@ class GateHistory:
         """How many gates, and since when."""
         return f"{counted(len(self.gates), 'gate')} since {self.gates[0]['date']}"
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per gate and measure."""
-        import pandas as pd
-
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary per gate and measure."""
         common = ("date", "baseline", "candidate", "sha256", "verdict")
-        return pd.DataFrame(
-            [
-                {key: gate[key] for key in common} | row
-                for gate in self.gates
-                for row in gate["measures"]
-            ]
-        )
+        return [
+            {key: gate[key] for key in common} | row
+            for gate in self.gates
+            for row in gate["measures"]
+        ]
 
     def drifted(self) -> list[dict[str, Any]]:
         """Measures of the last gate that are significantly, and by more than the margin, below the

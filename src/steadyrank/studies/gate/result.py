@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.interval import Interval
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from steadyrank.studies.gate.history import GateHistory
 
 Verdict = Literal["pass", "fail", "cannot tell", "holes"]
@@ -67,7 +65,7 @@ class GateRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.gate.tables:gate_text")
-class GateResult:
+class GateResult(Framed):
     """May this change ship? The verdict, and what it rests on."""
 
     verdict: Verdict
@@ -101,12 +99,6 @@ class GateResult:
     def rows(self) -> list[dict[str, Any]]:
         """One row per measure, then one per measure and segment, as in JSON."""
         return [row_json(row) for row in (*self.measures, *self.segments)]
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per measure, then one per measure and segment."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())
 
 
 def row_json(row: GateRow) -> dict[str, Any]:

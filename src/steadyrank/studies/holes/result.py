@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.holes.ask import Ask
 from steadyrank.studies.holes.prior import PriorCheck
 from steadyrank.words import counted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DECIDED = 1e-12
 """A bound this close to 0 does not decide a pair: it may be a rounding error."""
@@ -62,7 +59,7 @@ class HolesPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.holes.tables:holes_text")
-class HolesResult:
+class HolesResult(Framed):
     """What `holes` found."""
 
     measure: str
@@ -125,9 +122,3 @@ class HolesResult:
             }
             for row in best_first
         ]
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per run, best score first."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows())

@@ -10,7 +10,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.data.scores import position
-from steadyrank.notebook import shown_by
+from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.judges.agreement import Agreement
 from steadyrank.stats.judges.bias import Bias, KinTest
@@ -22,7 +22,7 @@ from steadyrank.stats.ranks.intervals import TauInterval
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -125,7 +125,7 @@ class JudgeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.judges.tables:judges_text")
-class JudgesResult:
+class JudgesResult(Framed):
     """What `judges` found. Runs stand by name; pairs are all pairs of them, in that order."""
 
     measure: str
@@ -166,13 +166,9 @@ class JudgesResult:
             f"steadyrank {__version__}."
         )
 
-    def to_frame(self) -> pd.DataFrame:
-        """One row per judge and run."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            [{"judge": one.judge, **row} for one in self.judges for row in self.run_rows(one)]
-        )
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary per judge and run."""
+        return [{"judge": one.judge, **row} for one in self.judges for row in self.run_rows(one)]
 
     def run_rows(self, judge: JudgeResult) -> list[dict[str, Any]]:
         """One dictionary per run, with the keys that the JSON output has."""
