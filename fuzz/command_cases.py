@@ -32,7 +32,8 @@ NASTY = (
 WHOLE = ("1", "2", "3", "5", "0", "-1")
 FRACTIONS = "0.05 0.1 0.5 0.9 0.01 0 1 -1 1e-300 1e-15 0.9999999999999999 nan inf"
 BIG = ("9999999999", "99999999999999999999999")
-SLOW_WHEN_BIG = """n_samples trials n_draws samples_per_instance shards partitions cluster_samples
+SLOW_WHEN_BIG = """n_samples trials n_trials n_draws samples_per_instance shards partitions
+    cluster_samples
     csi jobs top depth pool_depth csi_depth top_shards samples topics instances"""
 """Options that mean work or memory: asked for much, they may take much."""
 

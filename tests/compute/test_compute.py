@@ -15,6 +15,7 @@ import steadyrank as sr
 from steadyrank.compute import kernels, numba_cache
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.files import whole_file, write_whole
+from steadyrank.compute.random import blocks_of
 
 
 def test_without_a_place_to_keep_them_kernels_still_work(monkeypatch):
@@ -138,3 +139,8 @@ def test_files_get_the_permissions_that_other_programs_would_give(tmp_path):
     finally:
         os.umask(mask)
     assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o640
+
+
+def test_more_blocks_than_memory_can_hold_are_refused_at_once():
+    with pytest.raises(sr.InputError, match="9,999,999,999 samples are too many: at most"):
+        blocks_of(9_999_999_999)

@@ -57,6 +57,10 @@ def block_stream(seed: int, purpose: str, block: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=key))
 
 
+MOST_BLOCKS = 1_000_000
+"""More would fill the memory before the first of them is drawn."""
+
+
 def blocks_of(n_samples: int, size: int = BLOCK) -> list[tuple[int, int, int]]:
     """(block, first, stop): which replicates each block holds.
 
@@ -64,4 +68,6 @@ def blocks_of(n_samples: int, size: int = BLOCK) -> list[tuple[int, int, int]]:
     [(0, 0, 256), (1, 256, 512), (2, 512, 600)]
     """
     starts = range(0, n_samples, size)
+    if len(starts) > MOST_BLOCKS:
+        raise InputError(f"{n_samples:,} samples are too many: at most {MOST_BLOCKS * size:,}")
     return [(i, first, min(first + size, n_samples)) for i, first in enumerate(starts)]
