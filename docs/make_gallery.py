@@ -65,6 +65,16 @@ collections = {
                                     + np.linspace(0.2, 0, 8)[:, None], 0, 1)])
     for name, size in {"news": 50, "web": 43, "health": 30, "law": 20, "code": 60,
                        "patents": 25, "chat": 35}.items()}
+
+# Six nights, each a little worse than the one before.
+nights = [
+    {"date": f"2026-01-0{d}T02:00:00+00:00", "baseline": f"night{d - 1}",
+     "candidate": f"night{d}", "sha256": "", "verdict": "pass", "alpha": 0.05,
+     "measures": [{"measure": "nDCG@10", "margin": 0.01, "verdict": "pass",
+                   "difference": -0.003, "interval": [-0.008, 0.002],
+                   "total": -0.003 * d,
+                   "total_interval": [-0.003 * d - 0.008, -0.003 * d + 0.008]}]}
+    for d in range(1, 7)]
 """
 
 RESULTS = {
@@ -86,6 +96,9 @@ RESULTS = {
     "pool_depth=40, "
     'no_relevant="skip", pilot_topics=[20, 10], minimum_difference=0.1, systems=10)',
     "boards": "sr.datasets(collections)",
+    "gated": "sr.gate(track.runs[0], track.runs[1], track.qrels, "
+    'measures={"AP": 0.05, "nDCG@10": 0.05}, missing="zero")',
+    "history": 'sr.GateHistory(folder="gates", gates=tuple(nights))',
     "planned": "sr.plan(few, minimum_difference=0.1, systems=10)",
     "design": 'sr.plan_instances({"instance": 0.0004, "system_topic": 0.0064, "residual": 0.0036}, '
     "difference=0.03)",
@@ -382,6 +395,8 @@ ENTRIES: dict[tuple[str, str], Entry] = {
     ("DatasetsResult", "influence"): Entry(
         "Which datasets carry the ranking?", OWN, 'sr.plot(boards, kind="influence")'
     ),
+    ("GateResult", "gate"): Entry("May this change ship?", OWN, "sr.plot(gated)"),
+    ("GateHistory", "history"): Entry("Do small losses add up?", OWN, "sr.plot(history)"),
     ("PlanResult", "curves"): Entry(
         "What do the topics of a plan depend on?",
         f"the design of {SAKAI}, Section 3",

@@ -11,7 +11,7 @@ import numpy as np
 import steadyrank as sr
 from fuzz.line_targets import MORSELS
 from fuzz.mutants import Target, raw, unpacked
-from fuzz.reader_targets import JSON_MORSELS
+from fuzz.reader_targets import JSON
 
 NESTED = json.dumps({str(t): {f"d{d}": d % 3 for d in range(5)} for t in (1, 2, 3)}).encode()
 BEIR = b"query-id\tcorpus-id\tscore\n" + b"".join(
@@ -48,7 +48,15 @@ METADATA = (
     b"# ir_metadata.start\n# actor:\n#   team: A\n# method:\n#   - x\n# ir_metadata.end\n"
     b"1 Q0 d1 1 2.5 tag\n1 Q0 d2 2 1.5 tag\n"
 )
-NESTED_MORSELS = (*JSON_MORSELS, b'{"1": {"d": 1}}', b'"d1": 1', b"Infinity", b"-", b"01", b"1e5")
+NESTED_MORSELS = (
+    *JSON["morsels"],
+    b'{"1": {"d": 1}}',
+    b'"d1": 1',
+    b"Infinity",
+    b"-",
+    b"01",
+    b"1e5",
+)
 LINE_MORSELS = (*MORSELS, b"all", b"runid", b"map", b"AP", b"1\tAP\t0.5\n", b"map\t1\t0.5\n")
 
 

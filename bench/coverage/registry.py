@@ -66,7 +66,7 @@ NO_FIELDS: dict[str, str] = {
 }
 """Commands whose JSON is not looked through."""
 
-_LISTS = ("studies", "comparisons", "measures")
+_LISTS = ("studies", "comparisons")
 _TELLING = re.compile(
     r"interval|hpd|band$|bound|limit|quantile|credib|percentile"
     r"|(^|_)(ci|low|high|lower|upper|min|max)(_|$)"

@@ -182,7 +182,7 @@ def test_the_lead_is_the_first_of_the_findings(whole):
     for sentence in result.page.lead:
         assert sentence in plain(content.decode())
     assert str(result) == "\n".join(result.findings)
-    assert "12 studies" in repr(result)
+    assert "13 studies" in repr(result)
 
 
 def test_tables_show_the_numbers_and_sort_by_all_digits(whole):

@@ -22,8 +22,9 @@ BY_SUFFIX = {
     ".html": "html",
     ".htm": "html",
     ".parquet": "parquet",
+    ".tsv": "tsv",
 }
-OF_SOME = (".parquet",)
+OF_SOME = (".parquet", ".tsv")
 """Suffixes that a command must say it has (`also_writes`)."""
 FIGURES = (".svg", ".png", ".pdf", ".eps", ".jpg", ".jpeg")
 

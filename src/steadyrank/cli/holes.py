@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from steadyrank.cli.command import subcommand
+from steadyrank.cli.formats import also_writes
 from steadyrank.cli.inputs import names_files, runs_only_options
 from steadyrank.cli.options import (
     complete_measure,
@@ -92,6 +93,7 @@ study_options = together(
 @missing_option("zero", "error")
 @reading_options
 @output_options
+@also_writes(".tsv")
 def command(
     qrels: str,
     runs: tuple[str, ...],
@@ -127,7 +129,7 @@ def command(
             **options,
         )
     looks = terminal_looks(output)
-    if options["ask"] and output.path is not None and output.format == "table":
+    if options["ask"] and output.path is not None and output.format in ("table", "tsv"):
         emit(ask_text(result), output.path)
     else:
         emit(holes_text(result, output.format, digits=digits, **looks), output.path)

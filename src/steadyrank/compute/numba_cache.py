@@ -46,12 +46,16 @@ _OF_FILE = (
     "_data_path",
     "_dump",
     "_index_path",
+    "_save_index",
+    "_load_index",
+    "_load_data",
     "load",
     "_open_for_write",
     "_source_stamp",
     "_version",
 )
-_DIGEST = hashlib.sha256().digest_size
+_SUM = ".sum"
+"""Ends the name of the file with an index's checksum."""
 
 NO_CACHE_PLACE = "no locator available"
 
@@ -125,49 +129,48 @@ class KeptCode(IndexDataCacheFile):
 
     def save(self, key: Any, data: Any) -> None:
         """Keep code, then say where it is; code of other sources goes."""
-        kept = self._load_index()
-        digest = hashlib.sha256(repr((self._source_stamp, key)).encode()).hexdigest()
-        name = self._data_name_pattern.replace("{number:d}", digest[:16])
-        self._save_data(name, data)
+        kept, code = self._load_index(), self._dump(data)
+        name = self._data_name_pattern.replace("{number:d}", _checksum(code))
+        self._save_data(name, code)
         self._save_index({**kept, key: name})
         if not kept:
             self._remove_all_but(name)
 
     def _load_index(self) -> dict[Any, str]:
         try:
-            version, stamp, kept = self._loaded(self._index_path)
-        except (OSError, EOFError, ValueError, pickle.UnpicklingError):
+            checksum = Path(self._index_path + _SUM).read_text("ascii")
+            fresh = checksum == _checksum(Path(self._index_path).read_bytes())
+        except (OSError, UnicodeError):
             return {}
-        fresh = (version, stamp) == (self._version, self._source_stamp)
-        return dict(kept) if fresh else {}
+        return dict(super()._load_index()) if fresh else {}
 
     def _save_index(self, kept: dict[Any, str]) -> None:
-        self._keep(self._index_path, (self._version, self._source_stamp, kept))
+        super()._save_index(kept)
+        checksum = _checksum(Path(self._index_path).read_bytes())
+        self._write(self._index_path + _SUM, checksum.encode("ascii"))
+
+    def _save_data(self, name: str, code: bytes) -> None:
+        self._write(self._data_path(name), code)
 
     def _load_data(self, name: str) -> Any:
-        return self._loaded(self._data_path(name))
+        """Code whose name is its checksum: with a flipped bit it would crash the process."""
+        if _checksum(Path(self._data_path(name)).read_bytes()) not in name:
+            raise OSError(f"{name}: damaged")
+        return super()._load_data(name)
 
-    def _save_data(self, name: str, data: Any) -> None:
-        self._keep(self._data_path(name), data)
-
-    def _keep(self, path: str, content: Any) -> None:
-        data = self._dump(content)
+    def _write(self, path: str, content: bytes) -> None:
         with self._open_for_write(path) as file:
-            file.write(hashlib.sha256(data).digest() + data)
-
-    def _loaded(self, path: str) -> Any:
-        """What a file holds; machine code with a flipped bit would crash the process."""
-        content = Path(path).read_bytes()
-        data = content[_DIGEST:]
-        if hashlib.sha256(data).digest() != content[:_DIGEST]:
-            raise OSError(f"{path}: damaged")
-        return pickle.loads(data)
+            file.write(content)
 
     def _remove_all_but(self, name: str) -> None:
         folder = Path(self._cache_path)
         for path in folder.glob(self._data_name_pattern.replace("{number:d}", "*")):
             if path.name != name:
                 path.unlink(missing_ok=True)
+
+
+def _checksum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:32]
 
 
 def is_kept(dispatcher: Any) -> bool:

@@ -461,7 +461,7 @@ def test_rows_and_frame(result):
     assert [row["rank"] for row in rows] == list(range(1, 7))
     assert rows[0]["raw_mean"] == max(result.raw_mean)
     assert list(result.to_frame()["run"]) == [row["run"] for row in rows]
-    assert "1300 simulated collections" in result.caption()
+    assert "1,300 simulated collections" in result.caption()
     assert "<table" in result._repr_html_()
 
 
