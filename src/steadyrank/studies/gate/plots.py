@@ -8,6 +8,7 @@ import numpy as np
 
 from steadyrank.present.figures import Plot
 from steadyrank.present.plot_style import QUIET, label, legend, look, name_rows, panels, rows_height
+from steadyrank.present.svg import tell
 from steadyrank.studies.gate.sentences import verdict_sentence
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def draw_gate(result: GateResult, ax: Axes) -> None:
         colour = COLOURS[row.verdict]
         if np.isfinite(row.interval).all():
             ax.plot(row.interval, (place, place), color=colour, linewidth=1.6)
-        ax.plot(row.difference, place, "o", color=colour, markersize=5)
+        (dot,) = ax.plot(row.difference, place, "o", color=colour, markersize=5)
+        tell(dot, [f"{row.name}: {row.difference:+.4f}, margin {row.margin:g}, {row.verdict}"])
         ax.plot([-row.margin] * 2, (place - 0.35, place + 0.35), color="black", linewidth=1.4)
     ax.axvline(0.0, color=QUIET, linewidth=0.8)
     name_rows(ax, [f"{row.name}: {row.verdict}" for row in rows])
@@ -65,7 +67,9 @@ def _draw_measure(result: GateHistory, ax: Axes, measure: str) -> None:
     for verdict, colour in COLOURS.items():
         dots = [(place, row["total"]) for place, own, row in gates if own == verdict]
         if dots:
-            ax.plot(*zip(*dots, strict=True), "o", color=colour, markersize=5, label=verdict)
+            look_of = {"color": colour, "markersize": 5, "label": verdict}
+            (drawn,) = ax.plot(*zip(*dots, strict=True), "o", **look_of)
+            tell(drawn, [f"gate {place}: {total:+.4f}, {verdict}" for place, total in dots])
     ax.axhline(0.0, color=QUIET, linewidth=0.8)
     ax.locator_params(axis="x", integer=True)
     label(ax, x="gate", y=f"{measure} − first baseline")
