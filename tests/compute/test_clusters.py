@@ -16,7 +16,7 @@ from steadyrank.compute.executors import map_in_order, shared, workers
 
 distributed = pytest.importorskip("distributed")
 
-LONG = 60
+LONG = 600
 """Seconds after which a task is taken never to end."""
 LOST = r"^the Dask cluster at \S+ was lost \([^\n]+\): start it again[^\n]+kept$"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 import warnings
 
 import numpy as np
@@ -350,20 +349,16 @@ def test_systems_of_a_t_test_are_two():
     assert result.demands.systems == 2
 
 
-def test_plans_are_instant():
+def test_plans_are_instant(least_seconds):
     scores = sr.Scores(
         measures=("AP",),
         runs=[str(r) for r in range(50)],
         topics=[str(t) for t in range(7000)],
         values=np.random.default_rng(5).random((1, 50, 7000)),
     )
-    sr.plan(scores, minimum_difference=0.1, systems=10)
-    start = time.perf_counter()
-    sr.plan(scores, minimum_difference=0.1, systems=10)
-    assert time.perf_counter() - start < 1.0
-    start = time.perf_counter()
+    assert least_seconds(lambda: sr.plan(scores, minimum_difference=0.1, systems=10)) < 1.0
+    assert least_seconds(lambda: sr.plan(variance=1e9, minimum_difference=0.1, systems=10)) < 0.5
     result = sr.plan(variance=1e9, minimum_difference=0.1, systems=10)
-    assert time.perf_counter() - start < 0.5
     assert result.plans[0].topics > 1e12
     assert result.plans[0].power >= 0.8
 

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -539,9 +538,6 @@ def test_no_topic_in_common():
         sr.simulate([run], qrels, n_samples=10)
 
 
-def test_a_million_samples_would_not_take_long(track):
+def test_a_million_samples_would_not_take_long(track, least_seconds):
     """A guard against accidental loops in Python: 1.2 million values in well under a second."""
-    study(track, n_samples=64)
-    began = time.perf_counter()
-    study(track, n_samples=13_000, jobs=1)
-    assert time.perf_counter() - began < 10
+    assert least_seconds(lambda: study(track, n_samples=13_000, jobs=1), attempts=3) < 10
