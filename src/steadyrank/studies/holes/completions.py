@@ -18,7 +18,8 @@ from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.measures.scoring import Recipe
 from steadyrank.stats.pairs.result import CONSTANT
 from steadyrank.studies.holes import kernels
-from steadyrank.studies.holes.prior import Pool, Prior
+from steadyrank.studies.holes.evidence import Pool
+from steadyrank.studies.holes.prior import Prior
 from steadyrank.studies.holes.scoring import Rankings
 
 BLOCK = 20

@@ -11,7 +11,7 @@ from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.holes.ask import Ask
-from steadyrank.studies.holes.prior import PriorCheck
+from steadyrank.studies.holes.prior_check import PriorCheck
 from steadyrank.words import counted
 
 DECIDED = 1e-12

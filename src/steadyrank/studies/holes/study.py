@@ -29,17 +29,11 @@ from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.studies.holes.ask import Ask, documents_to_judge
 from steadyrank.studies.holes.bounds import Bounds, find_bounds
 from steadyrank.studies.holes.completions import Completions, draw_completions
+from steadyrank.studies.holes.evidence import Pool, all_of, features, gather_evidence, make_pool
 from steadyrank.studies.holes.lists import Lists, Missing, by_document, joined_qrels, read_lists
 from steadyrank.studies.holes.measures import HoledMeasure, parse_holed
-from steadyrank.studies.holes.prior import (
-    Pool,
-    Prior,
-    all_of,
-    check_prior,
-    features,
-    gather_evidence,
-    make_pool,
-)
+from steadyrank.studies.holes.prior import Prior
+from steadyrank.studies.holes.prior_check import check_prior
 from steadyrank.studies.holes.result import DECIDED, HolesPair, HolesResult, HolesRun
 from steadyrank.studies.holes.scoring import Rankings, make_rankings
 
