@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from steadyrank.cli.command import ReadingOption, subcommand
-from steadyrank.cli.inputs import split_assignment
+from steadyrank.cli.inputs import READING, split_assignment
 from steadyrank.cli.options import (
     STRICTLY_BETWEEN_0_AND_1,
     alpha_option,
@@ -34,17 +34,6 @@ from steadyrank.cli.output import (
     terminal_looks,
 )
 from steadyrank.errors import InputError
-
-READING = (
-    "missing",
-    "no_relevant",
-    "ties",
-    "name_from",
-    "duplicates",
-    "run_info",
-    "team_from",
-    "system_from",
-)
 
 table_options = together(
     click.argument("tables", type=click.Path(), nargs=-1, metavar="[TABLE... | MTEB_FOLDER]"),

@@ -50,7 +50,7 @@ def is_dataset(source: object) -> bool:
 
 def load_qrels(dataset: str) -> Qrels:
     """The judgments of a dataset of ir_datasets, such as `irds:vaswani`."""
-    held = _dataset(dataset, "qrels")
+    held = load_dataset(dataset, "qrels")
     judgments = _fetched(dataset, "judgments", held.qrels_iter())
     try:
         return as_qrels(judgments)
@@ -60,7 +60,7 @@ def load_qrels(dataset: str) -> Qrels:
 
 def load_topics(dataset: str) -> dict[str, str]:
     """The topics of a dataset of ir_datasets: each id with its default text or title."""
-    held = _dataset(dataset, "queries")
+    held = load_dataset(dataset, "queries")
     queries = _fetched(dataset, "topics", held.queries_iter())
     return {str(query.query_id): _text_of(query) for query in queries}
 
@@ -100,7 +100,8 @@ def read_topics(source: PathLike) -> dict[str, str]:
     return topics
 
 
-def _dataset(dataset: str, part: str) -> Any:
+def load_dataset(dataset: str, part: str) -> Any:
+    """A dataset of ir_datasets that has docs, queries or qrels, whichever `part` says."""
     try:
         import ir_datasets
     except ImportError:
@@ -113,7 +114,7 @@ def _dataset(dataset: str, part: str) -> Any:
     except KeyError:
         raise unknown_name("dataset of ir_datasets", name, ir_datasets.registry) from None
     if not getattr(held, f"has_{part}")():
-        what = "judgments" if part == "qrels" else "topics"
+        what = {"qrels": "judgments", "queries": "topics", "docs": "documents"}[part]
         others = [other for other in ir_datasets.registry if other.startswith(f"{name}/")]
         also = f": try one of its parts, such as {PREFIX}{others[0]}" if others else ""
         raise InputError(f"{PREFIX}{name} has no {what}{also}")

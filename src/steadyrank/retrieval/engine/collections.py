@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from steadyrank.compute.executors import Progress
-from steadyrank.data.interop.datasets import PREFIX, is_dataset
+from steadyrank.data.interop.datasets import is_dataset, load_dataset
 from steadyrank.data.interop.frames import DOCUMENT_NAMES
 from steadyrank.data.read.sources import CHUNK, PathLike, base_name, find_files, open_bytes
-from steadyrank.errors import FormatError, InputError, MachineError, unknown_name
+from steadyrank.errors import FormatError, InputError, MachineError
 from steadyrank.retrieval.builtin.collection import builtin_digest, builtin_documents, is_builtin
 from steadyrank.retrieval.engine.tokens import decoded
 
@@ -97,7 +97,7 @@ def collection_digest(source: Source) -> str:
             _feed(digest, *(str(part).encode("utf-8", "surrogatepass") for part in item))
     elif is_dataset(source):
         name = str(source)
-        _feed(digest, name.encode(), str(_dataset(name).docs_count()).encode())
+        _feed(digest, name.encode(), str(load_dataset(name, "docs").docs_count()).encode())
     else:
         folder = _folder(source)
         for path in _files(source):
@@ -339,25 +339,8 @@ def _text_document(path: Path, folder: Path) -> Iterator[_SourceDocument]:
     yield _SourceDocument(below.as_posix(), text, path, 1, len(raw))
 
 
-def _dataset(dataset: str) -> Any:
-    try:
-        import ir_datasets
-    except ImportError:
-        raise MachineError(
-            f"{dataset} needs ir_datasets, which is not installed: pip install 'steadyrank[ir]'"
-        ) from None
-    name = dataset.removeprefix(PREFIX)
-    try:
-        held = ir_datasets.load(name)
-    except KeyError:
-        raise unknown_name("dataset of ir_datasets", name, ir_datasets.registry) from None
-    if not held.has_docs():
-        raise InputError(f"{dataset} has no documents")
-    return held
-
-
 def _dataset_documents(dataset: str, progress: Progress | None) -> Iterator[_SourceDocument]:
-    held = _dataset(dataset)
+    held = load_dataset(dataset, "docs")
     documents = (
         _SourceDocument(document.doc_id, _text_of(document)) for document in held.docs_iter()
     )

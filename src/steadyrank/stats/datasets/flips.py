@@ -91,18 +91,6 @@ def weighted_max_t(
     Every unit's residuals are flipped as a whole, and the weighted mean and its standard error
     computed again. With equal weights the statistics are those of `max_t`. Few units have few sign
     patterns: with five types no p-value is below 1/17.
-
-    Parameters
-    ----------
-    units : Units
-    pairs : [pair, 2]
-        The family.
-    alpha : float
-        Error rate of the whole family, for `critical`.
-    n_samples : int
-        Sign patterns that are drawn; all are enumerated where these are no more.
-    seed : int
-    jobs : int, optional
     """
     pairs = np.ascontiguousarray(pairs)
     difference = units.value[pairs[:, 0]] - units.value[pairs[:, 1]]

@@ -63,20 +63,7 @@ def topic_max_t(
     seed: int = 0,
     jobs: int | None = None,
 ) -> MaxT:
-    """`max_t` with topics resampled within datasets, which stay.
-
-    Parameters
-    ----------
-    strata : Strata
-    pairs : [pair, 2]
-        The family.
-    alpha : float
-        Error rate of the whole family, for `critical`.
-    n_samples : int
-        Sign patterns that are drawn; all are enumerated where these are no more.
-    seed : int
-    jobs : int, optional
-    """
+    """`max_t` with topics resampled within datasets, which stay."""
     pairs = np.ascontiguousarray(pairs)
     value, sizes = strata.value, strata.sizes
     difference = value[pairs[:, 0]] - value[pairs[:, 1]]
