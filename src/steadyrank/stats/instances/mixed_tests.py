@@ -89,29 +89,29 @@ def mixed_difference(pair: SystemPair, model: MixedModel, factors: Sequence[str]
     df_method = default_df_method(fewest_draws(pair, factors))
     if pair.balanced and not factors:
         return _closed(pair, model, df_method)
-    found = fit(model, df_method=df_method)
+    fitted = fit(model, df_method=df_method)
     variances = dict.fromkeys(COMPONENTS, math.nan) | {
-        name: value for name, value in found.variances.items() if name in COMPONENTS
+        name: value for name, value in fitted.variances.items() if name in COMPONENTS
     }
     by_factor = {
         name.removeprefix(FACTOR): value
-        for name, value in found.variances.items()
+        for name, value in fitted.variances.items()
         if name.startswith(FACTOR)
     }
     if by_factor:
-        own = found.variances.get(INSTANCE, 0.0)
+        own = fitted.variances.get(INSTANCE, 0.0)
         variances[INSTANCE] = sum(np.nan_to_num(list(by_factor.values())).tolist()) + own
     return Difference(
-        estimate=float(found.estimates[-1]),
-        standard_error=float(found.standard_errors[-1]),
-        df=float(found.df[-1]),
-        statistic=float(found.statistic[-1]),
-        pvalue=float(found.pvalue[-1]),
+        estimate=float(fitted.estimates[-1]),
+        standard_error=float(fitted.standard_errors[-1]),
+        df=float(fitted.df[-1]),
+        statistic=float(fitted.statistic[-1]),
+        pvalue=float(fitted.pvalue[-1]),
         variances=variances,
         factor_variances=by_factor,
-        flag=found.flag,
-        df_method=found.df_method,
-        method=found.method,
+        flag=fitted.flag,
+        df_method=fitted.df_method,
+        method=fitted.method,
     )
 
 
@@ -133,10 +133,10 @@ def paper_test(pair: SystemPair, model: MixedModel) -> tuple[MixedFit, float]:
         y, first, instance, topic = _rows(pair, replicate=True)
         terms: dict[str, Term] = {INSTANCE: instance, TOPIC: topic, SYSTEM_TOPIC: (first, topic)}
         model = MixedModel(y, random=terms, fixed=first)
-    found = fit(model)
-    if found.flag:
-        return found, float(found.pvalue[-1])
-    return found, float(2.0 * special.stdtr(found.n - 1, -abs(found.statistic[-1])))
+    fitted = fit(model)
+    if fitted.flag:
+        return fitted, float(fitted.pvalue[-1])
+    return fitted, float(2.0 * special.stdtr(fitted.n - 1, -abs(fitted.statistic[-1])))
 
 
 def bootstrap_pvalues(
@@ -169,7 +169,7 @@ def variance_intervals(pair: SystemPair, model: MixedModel, *, level: float) -> 
     return component_intervals(model, confidence=level)
 
 
-def inflation_of(pair: SystemPair, found: Difference, interval: Interval) -> Inflation:
+def inflation_of(pair: SystemPair, difference: Difference, interval: Interval) -> Inflation:
     """1 + N s_a² / (M s_u² + s_e²), at the estimate and at both ends of the interval of s_a².
 
     The variance of the mean difference over what a test of instance-averaged topic scores takes
@@ -178,14 +178,14 @@ def inflation_of(pair: SystemPair, found: Difference, interval: Interval) -> Inf
     """
     varied = [len(system.runs) for system in (pair.a, pair.b) if len(system.runs) > 1]
     n, m = len(pair.topics), harmonic_mean(varied)
-    rest = m * found.variances[SYSTEM_TOPIC] + found.variances[RESIDUAL]
+    rest = m * difference.variances[SYSTEM_TOPIC] + difference.variances[RESIDUAL]
 
     def factor(instance: float) -> float:
         return 1.0 + n * instance / rest if rest > 0.0 else 1.0
 
-    instance = found.variances[INSTANCE]
-    if found.factor_variances:
-        beyond = found.standard_error**2 * m / len(varied) - rest / n
+    instance = difference.variances[INSTANCE]
+    if difference.factor_variances:
+        beyond = difference.standard_error**2 * m / len(varied) - rest / n
         instance = max(0.0, beyond)
     return Inflation(
         factor=factor(instance), interval=Interval(factor(interval.low), factor(interval.high))

@@ -41,24 +41,24 @@ def adjusted_in_sequence(pvalues: Sequence[float]) -> np.ndarray:
 
 
 def as_family(
-    found: Sequence[InstancesResult], *, correction: MarginCorrection
+    results: Sequence[InstancesResult], *, correction: MarginCorrection
 ) -> list[InstancesResult]:
     """The comparisons of one table, each with its adjusted p-values and what they decide."""
-    tests = [result.equivalence for result in found]
-    difference = adjust([result.headline_pvalue for result in found])
+    tests = [result.equivalence for result in results]
+    difference = adjust([result.headline_pvalue for result in results])
     equivalence = _adjusted([test.pvalue_equivalence for test in tests], correction)
     inferiority = _adjusted([test.pvalue_non_inferiority for test in tests], correction)
     columns = (difference.tolist(), equivalence.tolist(), inferiority.tolist())
     members = [
         FamilyMember(
-            size=len(found),
-            pvalue_adjusted=each[0],
-            pvalue_equivalence_adjusted=each[1],
-            pvalue_non_inferiority_adjusted=each[2],
+            size=len(results),
+            pvalue_adjusted=row[0],
+            pvalue_equivalence_adjusted=row[1],
+            pvalue_non_inferiority_adjusted=row[2],
         )
-        for each in zip(*columns, strict=True)
+        for row in zip(*columns, strict=True)
     ]
-    return [_decided(*each) for each in zip(found, members, strict=True)]
+    return [_decided(*row) for row in zip(results, members, strict=True)]
 
 
 def _adjusted(pvalues: list[float], correction: MarginCorrection) -> np.ndarray:

@@ -67,8 +67,8 @@ class Settings:
 def compare_pair(pair: SystemPair, measure: str, settings: Settings) -> InstancesResult:
     """Every figure about two systems but what would settle open claims: see `settled`."""
     model = mixed_model(pair, settings.factors)
-    found = mixed_difference(pair, model, settings.factors)
-    paper, interval = _paper(pair, model, found, settings)
+    difference = mixed_difference(pair, model, settings.factors)
+    paper, interval = _paper(pair, model, difference, settings)
     sampled = bootstrap_pvalues(
         pair,
         settings.factors,
@@ -79,14 +79,17 @@ def compare_pair(pair: SystemPair, measure: str, settings: Settings) -> Instance
         jobs=settings.jobs,
     )
     test = equivalence_test(
-        found.estimate,
-        found.standard_error,
-        df=found.df,
+        difference.estimate,
+        difference.standard_error,
+        df=difference.df,
         delta=settings.delta,
         alpha=settings.alpha,
     )
     limits = t_limits(
-        found.estimate, found.standard_error, found.df, 1.0 - 2.0 * settings.margin_share
+        difference.estimate,
+        difference.standard_error,
+        difference.df,
+        1.0 - 2.0 * settings.margin_share,
     )
     spans = variance_intervals(pair, model, level=1.0 - settings.alpha)
     z = topic_differences(pair)
@@ -95,25 +98,25 @@ def compare_pair(pair: SystemPair, measure: str, settings: Settings) -> Instance
         pair=pair,
         mode=settings.mode,
         alpha=settings.alpha,
-        difference=found.estimate,
-        standard_error=found.standard_error,
-        df=found.df,
+        difference=difference.estimate,
+        standard_error=difference.standard_error,
+        df=difference.df,
         interval=interval,
-        effect_size=_ratio(found.estimate, math.sqrt(found.variances[RESIDUAL])),
+        effect_size=_ratio(difference.estimate, math.sqrt(difference.variances[RESIDUAL])),
         effect_size_paired=_ratio(float(z.mean()), float(z.std(ddof=1))),
-        pvalue={"mixed": found.pvalue, "mixed_paper": paper}
+        pvalue={"mixed": difference.pvalue, "mixed_paper": paper}
         | {name: value for name, (value, _) in sampled.items()},
         pvalue_error={name: error for name, (_, error) in sampled.items()},
-        variance=found.variances,
+        variance=difference.variances,
         variance_interval=spans,
-        factor_variance=found.factor_variances,
-        inflation=_inflation(pair, found, spans, settings),
+        factor_variance=difference.factor_variances,
+        inflation=_inflation(pair, difference, spans, settings),
         posterior=_posterior(pair, model, settings) if settings.posterior else None,
         equivalence=replace(test, interval=limits),
         settling={},
-        flag=found.flag,
-        df_method=found.df_method,
-        method=found.method,
+        flag=difference.flag,
+        df_method=difference.df_method,
+        method=difference.method,
         n_samples=settings.n_samples,
         samples_per_instance=settings.samples_per_instance,
         seed=settings.seed,
@@ -125,11 +128,11 @@ def _ratio(value: float, scale: float) -> float:
 
 
 def _paper(
-    pair: SystemPair, model: MixedModel, found: Difference, settings: Settings
+    pair: SystemPair, model: MixedModel, difference: Difference, settings: Settings
 ) -> tuple[float, Interval]:
     """The paper's p-value, and the interval of the test that the mode decides by."""
     level = 1.0 - settings.share
-    sound = t_limits(found.estimate, found.standard_error, found.df, level)
+    sound = t_limits(difference.estimate, difference.standard_error, difference.df, level)
     if max(len(pair.a.runs), len(pair.b.runs)) == 1:
         # A single observation of each cell: eq. (9) is not identified.
         return math.nan, sound
@@ -141,13 +144,13 @@ def _paper(
 
 
 def _inflation(
-    pair: SystemPair, found: Difference, spans: dict[str, Interval], settings: Settings
+    pair: SystemPair, difference: Difference, spans: dict[str, Interval], settings: Settings
 ) -> Inflation | None:
     """None where instances are single or their variance is unknown."""
-    if math.isnan(found.variances[INSTANCE]) or math.isnan(found.variances[SYSTEM_TOPIC]):
+    if math.isnan(difference.variances[INSTANCE]) or math.isnan(difference.variances[SYSTEM_TOPIC]):
         return None
     return inflation_of(
-        pair, found, Interval(math.nan, math.nan) if settings.factors else spans[INSTANCE]
+        pair, difference, Interval(math.nan, math.nan) if settings.factors else spans[INSTANCE]
     )
 
 

@@ -196,7 +196,7 @@ def plan_instances(
     )
     fewest_topics = _fewest(lambda n: test.topic_limit(n) >= power, 2, most_topics)
     fewest_instances = _fewest(lambda m: test.instance_limit(m) >= power, 2, most_instances)
-    found = _search(test, limits, n_topics, n_instances, fewest_topics, fewest_instances)
+    sizes = _search(test, limits, n_topics, n_instances, fewest_topics, fewest_instances)
     return InstancePlan(
         test=test,
         target=power,
@@ -206,10 +206,10 @@ def plan_instances(
         given_instances=n_instances,
         most_topics=most_topics,
         most_instances=most_instances,
-        topics=found[0] if found else None,
-        instances=found[1] if found else None,
-        power=test.power(*found) if found else _within_reach(test, limits, n_topics, n_instances),
-        cost=limits.cost(*found) if found else math.nan,
+        topics=sizes[0] if sizes else None,
+        instances=sizes[1] if sizes else None,
+        power=test.power(*sizes) if sizes else _within_reach(test, limits, n_topics, n_instances),
+        cost=limits.cost(*sizes) if sizes else math.nan,
         fewest_topics=fewest_topics,
         fewest_instances=fewest_instances,
     )
@@ -242,11 +242,11 @@ def _search(
     if fewest_topics is None or fewest_instances is None:
         return None
     if topics is not None:
-        found = _fewest(lambda m: test.power(topics, m) >= limits.target, 2, limits.most_instances)
-        return None if found is None else (topics, found)
+        fewest = _fewest(lambda m: test.power(topics, m) >= limits.target, 2, limits.most_instances)
+        return None if fewest is None else (topics, fewest)
     if instances is not None:
-        found = _fewest(lambda n: test.power(n, instances) >= limits.target, 2, limits.most_topics)
-        return None if found is None else (found, instances)
+        fewest = _fewest(lambda n: test.power(n, instances) >= limits.target, 2, limits.most_topics)
+        return None if fewest is None else (fewest, instances)
     return _cheapest(test, limits, fewest_topics, fewest_instances)
 
 
@@ -260,9 +260,11 @@ def _cheapest(
         hoped = max(fewest_topics, math.floor((1.0 - SLACK) * n) - 2)
         if best is not None and limits.cost(hoped, m) > limits.cost(*best):
             continue
-        found = _fewest_around(partial(_suffices, test.power, limits.target, m), n, limits)
-        if found is not None and (best is None or _order(limits, found, m) < _order(limits, *best)):
-            best = (found, m)
+        fewest = _fewest_around(partial(_suffices, test.power, limits.target, m), n, limits)
+        if fewest is not None and (
+            best is None or _order(limits, fewest, m) < _order(limits, *best)
+        ):
+            best = (fewest, m)
     return best
 
 
@@ -274,14 +276,14 @@ def _rough_designs(
     test: InstanceTest, limits: _Limits, fewest_topics: int, fewest_instances: int
 ) -> list[tuple[int, int]]:
     """Topics and instances by the rough power: more instances never need more topics."""
-    found, topics = [], limits.most_topics
+    sizes, topics = [], limits.most_topics
     for m in range(fewest_instances, limits.most_instances + 1):
         enough = partial(_suffices, test.rough_power, limits.target, m)
         topics = _fewest_below(enough, fewest_topics, topics) or topics
-        found.append((topics, m))
-        if topics <= fewest_topics and len(found) > 1 and found[-2][0] <= fewest_topics:
+        sizes.append((topics, m))
+        if topics <= fewest_topics and len(sizes) > 1 and sizes[-2][0] <= fewest_topics:
             break
-    return found
+    return sizes
 
 
 def _suffices(

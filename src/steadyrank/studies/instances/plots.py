@@ -51,10 +51,10 @@ def draw_margin(result: Result, ax: Axes) -> None:
     Settings of a sweep stand along the horizontal axis, smallest first; other pairs below each
     other.
     """
-    found = _comparisons(result)
-    centre = np.array([each.difference for each in found])
-    ends = np.array([each.interval if each.hpd is None else each.hpd for each in found])
-    place = np.arange(len(found))
+    pairs = _comparisons(result)
+    centre = np.array([pair.difference for pair in pairs])
+    ends = np.array([pair.interval if pair.hpd is None else pair.hpd for pair in pairs])
+    place = np.arange(len(pairs))
     style: dict[str, Any] = {
         "linestyle": "none",
         "markersize": 4,
@@ -63,8 +63,8 @@ def draw_margin(result: Result, ax: Axes) -> None:
         **look(0),
     }
     arms = np.abs(ends - centre[:, None]).T
-    what = f"{found[0].measure}, difference with {1 - found[0].alpha:.0%} {_kind(found)}"
-    delta = found[0].equivalence.delta
+    what = f"{pairs[0].measure}, difference with {1 - pairs[0].alpha:.0%} {_kind(pairs)}"
+    delta = pairs[0].equivalence.delta
     sweep = _sweep(result)
     bars = (
         ax.errorbar(place, centre, yerr=arms, **style)
@@ -74,28 +74,28 @@ def draw_margin(result: Result, ax: Axes) -> None:
     tell(
         bars,
         [
-            f"{each.a} − {each.b}: {each.difference:+.4f} [{low:+.4f}, {high:+.4f}]"
-            for each, (low, high) in zip(found, ends, strict=True)
+            f"{pair.a} − {pair.b}: {pair.difference:+.4f} [{low:+.4f}, {high:+.4f}]"
+            for pair, (low, high) in zip(pairs, ends, strict=True)
         ],
     )
     line = ax.axhline if sweep else ax.axvline
     line(0.0, color=QUIET, linewidth=0.8)
     line(-delta, color=COLOURS[1], linewidth=0.8, linestyle="--", label=f"margin −{delta:g}")
     if sweep:
-        names = [shown(each.a.removeprefix(f"{sweep}=")) for each in found]
+        names = [shown(pair.a.removeprefix(f"{sweep}=")) for pair in pairs]
         ax.set_xticks(place, labels=names, parse_math=False)
-        label(ax, x=sweep, y=f"{what}\nto {found[0].b}")
+        label(ax, x=sweep, y=f"{what}\nto {pairs[0].b}")
     else:
-        name_rows(ax, [f"{each.a} − {each.b}" for each in found])
+        name_rows(ax, [f"{pair.a} − {pair.b}" for pair in pairs])
         label(ax, x=what)
     legend(ax)
 
 
-def _kind(found: tuple[InstancesResult, ...]) -> str:
+def _kind(pairs: tuple[InstancesResult, ...]) -> str:
     """Of the intervals; those of several posteriors are of each comparison alone."""
-    if len(found) == 1:
-        return "t interval" if found[0].hpd is None else "posterior interval"
-    return "simultaneous t interval" if found[0].hpd is None else "posterior interval, one by one"
+    if len(pairs) == 1:
+        return "t interval" if pairs[0].hpd is None else "posterior interval"
+    return "simultaneous t interval" if pairs[0].hpd is None else "posterior interval, one by one"
 
 
 def draw_means(result: Result, ax: Axes) -> None:
@@ -195,7 +195,7 @@ def _sweep(result: Result) -> str:
 
 def _systems(result: Result) -> dict[str, System]:
     """All systems of a result, by name, in their order."""
-    pairs = [found.pair for found in _comparisons(result)]
+    pairs = [one.pair for one in _comparisons(result)]
     return {system.name: system for pair in pairs for system in (pair.a, pair.b)}
 
 
@@ -276,11 +276,11 @@ def draw_instance_plan(result: InstancePlan, ax: Axes) -> None:
 
 
 def _margin_words(result: Result) -> str:
-    found = _comparisons(result)
-    non_inferior = sum(comparison.equivalence.non_inferior for comparison in found)
+    pairs = _comparisons(result)
+    non_inferior = sum(pair.equivalence.non_inferior for pair in pairs)
     return (
-        f"Differences in {found[0].measure} of {len(found)} comparisons of systems with intervals, "
-        f"and the margin {found[0].equivalence.delta:g}: {non_inferior} are shown to be no worse "
+        f"Differences in {pairs[0].measure} of {len(pairs)} comparisons of systems with intervals, "
+        f"and the margin {pairs[0].equivalence.delta:g}: {non_inferior} are shown to be no worse "
         "by it."
     )
 
@@ -297,7 +297,7 @@ KINDS = {
     ),
     "topics": Plot(
         draw_topic_spread,
-        lambda result: topics_size(max(found.n_topics for found in _comparisons(result))),
+        lambda result: topics_size(max(one.n_topics for one in _comparisons(result))),
         lambda result: (
             f"Range, quartiles and median of {_comparisons(result)[0].measure} over one system's "
             f"instances on each of {_comparisons(result)[0].n_topics} topics, by median."

@@ -236,7 +236,7 @@ class InstancesResult(Framed):
                 **asdict(self.equivalence),
                 **self._margin_adjusted(),
                 "hpd_verdict": self.hpd_verdict,
-                "settling": {claim: asdict(found) for claim, found in self.settling.items()},
+                "settling": {claim: asdict(settling) for claim, settling in self.settling.items()},
             },
             "mean_a": self.pair.a.mean,
             "mean_b": self.pair.b.mean,
@@ -313,12 +313,12 @@ class InstancesTable(Framed):
     @property
     def pvalue_adjusted(self) -> np.ndarray:
         """Of the differences, by Holm's method over all comparisons."""
-        return np.array([found.pvalue_adjusted for found in self.comparisons])
+        return np.array([comparison.pvalue_adjusted for comparison in self.comparisons])
 
     @property
     def significant(self) -> np.ndarray:
         """Of each comparison, after correction."""
-        return np.array([found.significant for found in self.comparisons])
+        return np.array([comparison.significant for comparison in self.comparisons])
 
     @property
     def smallest_non_inferior(self) -> str | None:
@@ -329,7 +329,7 @@ class InstancesTable(Framed):
         """
         if self.settings is None:
             return None
-        passing = [found.equivalence.non_inferior for found in self.comparisons]
+        passing = [comparison.equivalence.non_inferior for comparison in self.comparisons]
         if self.mode == "sound":
             passing = np.logical_and.accumulate(passing[::-1])[::-1].tolist()
         return self.settings[passing.index(True)] if True in passing else None
@@ -365,8 +365,8 @@ class InstancesTable(Framed):
         """One dictionary a comparison, with the keys that the JSON output has."""
         settings = self.settings or (None,) * len(self.comparisons)
         return [
-            found.row() | {"setting": setting, "pvalue_adjusted": found.pvalue_adjusted}
-            for found, setting in zip(self.comparisons, settings, strict=True)
+            comparison.row() | {"setting": setting, "pvalue_adjusted": comparison.pvalue_adjusted}
+            for comparison, setting in zip(self.comparisons, settings, strict=True)
         ]
 
     def words(self) -> list[str]:

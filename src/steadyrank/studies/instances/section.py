@@ -116,13 +116,13 @@ def _body(result: InstancesTable, findings: Findings) -> Body:
 def systems_words(table: InstancesTable) -> str:
     """The best system by the mean of its instances, and whether it was shown to be better."""
     means: dict[str, float] = {}
-    for found in table.comparisons:
-        means |= {found.a: found.pair.a.mean, found.b: found.pair.b.mean}
+    for comparison in table.comparisons:
+        means |= {comparison.a: comparison.pair.a.mean, comparison.b: comparison.pair.b.mean}
     best = max(means, key=lambda name: means[name])
     with_best = [
-        (found, bool(decided))
-        for found, decided in zip(table.comparisons, table.significant, strict=True)
-        if best in (found.a, found.b)
+        (comparison, bool(decided))
+        for comparison, decided in zip(table.comparisons, table.significant, strict=True)
+        if best in (comparison.a, comparison.b)
     ]
     beaten = sum(decided for _, decided in with_best)
     others = len(with_best)
@@ -141,20 +141,20 @@ def systems_words(table: InstancesTable) -> str:
 
 def _instances_table(result: InstancesTable) -> Table:
     rows = []
-    for found in result.comparisons:
-        gap, sizes = number(found.difference, "+.4f"), found.n_instances
+    for comparison in result.comparisons:
+        gap, sizes = number(comparison.difference, "+.4f"), comparison.n_instances
         rows.append(
             [
-                name(found.a),
-                name(found.b),
+                name(comparison.a),
+                name(comparison.b),
                 Cell(f"{sizes['a']}/{sizes['b']}"),
-                Cell(f"{gap.text} *", gap.value) if found.significant else gap,
-                span(found.interval, "+.4f"),
-                pvalue(found.headline_pvalue),
-                pvalue(found.pvalue_adjusted),
-                pvalue(found.pvalue["two_way_bootstrap"]),
-                span(found.hpd, "+.4f"),
-                name(margin(found)),
+                Cell(f"{gap.text} *", gap.value) if comparison.significant else gap,
+                span(comparison.interval, "+.4f"),
+                pvalue(comparison.headline_pvalue),
+                pvalue(comparison.pvalue_adjusted),
+                pvalue(comparison.pvalue["two_way_bootstrap"]),
+                span(comparison.hpd, "+.4f"),
+                name(margin(comparison)),
             ]
         )
     level = f"{1 - result.alpha:.0%}"
@@ -181,10 +181,10 @@ def _variance_table(result: InstancesTable) -> Table:
     parts = ("system_topic", "instance", "residual")
     rows = [
         [
-            name(f"{found.a} − {found.b}"),
-            *(percent(found.variance_share.get(part, math.nan)) for part in parts),
+            name(f"{comparison.a} − {comparison.b}"),
+            *(percent(comparison.variance_share.get(part, math.nan)) for part in parts),
         ]
-        for found in result.comparisons
+        for comparison in result.comparisons
     ]
     caption = "What makes the differences vary: shares of the variance."
     header = ["systems", "system × topic", "instances", "residual"]

@@ -30,7 +30,7 @@ def sentences(result: InstancesResult, digits: int = 4) -> list[str]:
         _average_words(result),
         scope_words(result),
     ]
-    return [each for each in said if each]
+    return [sentence for sentence in said if sentence]
 
 
 def difference_words(result: InstancesResult, digits: int = 4) -> str:
@@ -91,20 +91,20 @@ def _remedy(result: InstancesResult, claim: Claim) -> str:
     """What would settle a claim, and under which assumption."""
     if claim not in result.settling:
         return ""
-    found = result.settling[claim]
-    caveat = f"(with {found.power:.0%} power, if difference and variances are as estimated)"
-    return f": {settling_words(found, result)} {caveat}"
+    settling = result.settling[claim]
+    caveat = f"(with {settling.power:.0%} power, if difference and variances are as estimated)"
+    return f": {settling_words(settling, result)} {caveat}"
 
 
-def settling_words(found: Settling, result: InstancesResult) -> str:
+def settling_words(settling: Settling, result: InstancesResult) -> str:
     """How many more topics or instances settle a claim."""
-    topics = _count(found.topics, "topic")
+    topics = _count(settling.topics, "topic")
     if result.one_instance:
         return f"{topics or 'no number of topics'} would settle it for these two runs"
     factor = next(iter(result.factor_variance), None)
     noun = "instance" if factor is None else f"draw of {factor}"
     each = " of each" if result.design == "nested" else ""
-    more = _count(found.instances, noun, each)
+    more = _count(settling.instances, noun, each)
     others = "more instances" if factor is None else f"more draws of {factor}"
     if topics and more:
         return f"{topics} would settle it, or {more}"
@@ -220,7 +220,7 @@ def scope_words(result: InstancesResult) -> str:
 
 def table_sentences(table: InstancesTable) -> list[str]:
     """Many comparisons in words: how many differ, and the smallest setting that will do."""
-    equal = np.array([found.equivalence.equivalent for found in table.comparisons])
+    equal = np.array([comparison.equivalence.equivalent for comparison in table.comparisons])
     said = [_decided_words(int(table.significant.sum()), int(equal.sum()), table)]
     if not (table.significant | equal).all():
         said.append(
@@ -251,8 +251,8 @@ def sweep_words(table: InstancesTable) -> str:
     """The smallest setting of a sweep that is not worse than the baseline by the margin."""
     passing = [
         setting
-        for setting, found in zip(table.settings or (), table.comparisons, strict=True)
-        if found.equivalence.pvalue_non_inferiority < table.alpha
+        for setting, comparison in zip(table.settings or (), table.comparisons, strict=True)
+        if comparison.equivalence.pvalue_non_inferiority < table.alpha
     ]
     claim = f"not worse than {table.baseline} by {table.delta:g}"
     smallest = table.smallest_non_inferior

@@ -146,27 +146,30 @@ def instances(
         pairs, values = _pairs(systems, a, b), None
     else:
         pairs, values = _swept(scores, systems, sweep, a, b)
-    used = {each: places for pair in pairs for each, places in pair}
+    used = {system: places for pair in pairs for system, places in pair}
     if not factors:
         warn_about_structure(scores, used, ignored=() if sweep is None else (sweep,))
     correction = margin_correction(mode, is_sweep=sweep is not None)
     settings = replace(settings, comparisons=len(pairs), margin_correction=correction)
-    found: list[InstancesResult] = []
+    comparisons: list[InstancesResult] = []
     for first, second in pairs:
         chosen = pair_of(scores, name, a=first, b=second, factors=factors)
-        found.append(compare_pair(chosen, name, settings))
+        comparisons.append(compare_pair(chosen, name, settings))
         if progress is not None:
-            progress(len(found), len(pairs))
-    _warn_about_paper(found, settings)
+            progress(len(comparisons), len(pairs))
+    _warn_about_paper(comparisons, settings)
     if sweep is None and a is not None and b is not None:
-        return settled(found[0], settings)
-    found = [settled(each, settings) for each in as_family(found, correction=correction)]
+        return settled(comparisons[0], settings)
+    comparisons = [
+        settled(comparison, settings)
+        for comparison in as_family(comparisons, correction=correction)
+    ]
     return InstancesTable(
         measure=name,
         baseline=pairs[0][1][0] if len({second for _, (second, _) in pairs}) == 1 else None,
         sweep=sweep,
         settings=values,
-        comparisons=tuple(found),
+        comparisons=tuple(comparisons),
         alpha=alpha,
         delta=delta,
         mode=mode,
@@ -222,28 +225,30 @@ def _swept(
         raise InputError(f"a sweep over {factor} needs a baseline: name a system or setting as b")
     among = range(len(scores.runs)) if a is None else group_named(a, systems)
     outside = set(systems[b]) if b in systems else set()
-    found = settings_of(scores, factor, among=[run for run in among if run not in outside])
+    of_value = settings_of(scores, factor, among=[run for run in among if run not in outside])
     chosen = b.removeprefix(f"{factor}=")
     if b in systems:
         baseline = (b, systems[b])
-    elif chosen in found:
-        baseline = (f"{factor}={chosen}", found.pop(chosen))
+    elif chosen in of_value:
+        baseline = (f"{factor}={chosen}", of_value.pop(chosen))
     else:
-        raise unknown_name(f"system or {factor}", b, [*systems, *found])
-    if not found:
+        raise unknown_name(f"system or {factor}", b, [*systems, *of_value])
+    if not of_value:
         raise InputError(f"no run but those of {b} has a value in the column {factor}")
-    named = {f"{factor}={value}": places for value, places in found.items()}
+    named = {f"{factor}={value}": places for value, places in of_value.items()}
     for setting, places in (*named.items(), baseline):
         check_one_system(scores, setting, places)
-    return [(each, baseline) for each in named.items()], tuple(found)
+    return [(setting, baseline) for setting in named.items()], tuple(of_value)
 
 
-def _warn_about_paper(found: Sequence[InstancesResult], settings: Settings) -> None:
+def _warn_about_paper(results: Sequence[InstancesResult], settings: Settings) -> None:
     """Tell by how much the paper's test of a pair understates the variance, worst pair first."""
-    known = [each for each in found if each.design == "crossed" and each.inflation is not None]
+    known = [
+        result for result in results if result.design == "crossed" and result.inflation is not None
+    ]
     if settings.mode != "paper" or not known:
         return
-    worst = max(known, key=lambda each: each.inflation.factor if each.inflation else 0.0)
+    worst = max(known, key=lambda result: result.inflation.factor if result.inflation else 0.0)
     warnings.warn(
         f"mode paper leaves the variance between instances out of the standard error: "
         f"{inflation_words(worst)}; mode sound does not",

@@ -173,16 +173,25 @@ def _many_table(result: InstancesTable, digits: int) -> Table:
             if against is None
             else [(f"against {against}", _names(result, "a"))]
         ),
-        ("instances", [Cell(_sizes(found)) for found in result.comparisons]),
+        ("instances", [Cell(_sizes(comparison)) for comparison in result.comparisons]),
         ("mean a" if against is None else "mean", _means(result, "a", digits)),
         ("mean b" if against is None else f"mean of {against}", _means(result, "b", digits)),
-        ("difference", [_gap(found, digits) for found in result.comparisons]),
-        (f"{level} interval", [_ends(found.interval, digits) for found in result.comparisons]),
-        ("p", [pvalue_cell(found.headline_pvalue) for found in result.comparisons]),
-        ("p adjusted", [pvalue_cell(found.pvalue_adjusted) for found in result.comparisons]),
-        (f"{level} HPD", [_ends(found.hpd, digits) for found in result.comparisons]),
-        ("verdict", [name(verdict(found)) for found in result.comparisons]),
-        (f"margin {result.delta:g}", [name(margin(found)) for found in result.comparisons]),
+        ("difference", [_gap(comparison, digits) for comparison in result.comparisons]),
+        (
+            f"{level} interval",
+            [_ends(comparison.interval, digits) for comparison in result.comparisons],
+        ),
+        ("p", [pvalue_cell(comparison.headline_pvalue) for comparison in result.comparisons]),
+        (
+            "p adjusted",
+            [pvalue_cell(comparison.pvalue_adjusted) for comparison in result.comparisons],
+        ),
+        (f"{level} HPD", [_ends(comparison.hpd, digits) for comparison in result.comparisons]),
+        ("verdict", [name(verdict(comparison)) for comparison in result.comparisons]),
+        (
+            f"margin {result.delta:g}",
+            [name(margin(comparison)) for comparison in result.comparisons],
+        ),
     ]
     kept = [(head, cells) for head, cells in columns if not _is_left_out(head, cells, result)]
     return Table(
@@ -205,7 +214,7 @@ def _is_left_out(head: str, cells: Sequence[Cell], result: InstancesTable) -> bo
 def _many_caption(result: InstancesTable, digits: int) -> str:
     first = result.comparisons[0]
     said = [result.caption()]
-    if len({_sizes(found) for found in result.comparisons}) == 1:
+    if len({_sizes(comparison) for comparison in result.comparisons}) == 1:
         one, other = first.n_instances["a"], first.n_instances["b"]
         each = f"{counted(one, 'instance')} per system"
         said.append(f"{each}." if one == other else f"{one} against {other} instances.")
@@ -221,30 +230,33 @@ def _many_caption(result: InstancesTable, digits: int) -> str:
 
 
 def _names(result: InstancesTable, side: str) -> list[Cell]:
-    return [name(getattr(found, side)) for found in result.comparisons]
+    return [name(getattr(comparison, side)) for comparison in result.comparisons]
 
 
 def _means(result: InstancesTable, side: str, digits: int) -> list[Cell]:
-    return [number(getattr(found.pair, side).mean, f".{digits}f") for found in result.comparisons]
+    return [
+        number(getattr(comparison.pair, side).mean, f".{digits}f")
+        for comparison in result.comparisons
+    ]
 
 
-def _sizes(found: InstancesResult) -> str:
-    return f"{found.n_instances['a']}/{found.n_instances['b']}"
+def _sizes(comparison: InstancesResult) -> str:
+    return f"{comparison.n_instances['a']}/{comparison.n_instances['b']}"
 
 
-def _gap(found: InstancesResult, digits: int) -> Cell:
-    return signed(found.difference, f"+.{digits}f", "*" if found.significant else "")
+def _gap(comparison: InstancesResult, digits: int) -> Cell:
+    return signed(comparison.difference, f"+.{digits}f", "*" if comparison.significant else "")
 
 
 def _ends(ends: Interval | None, digits: int) -> Cell:
     return signed_interval(ends, f"+.{digits}f")
 
 
-def verdict(found: InstancesResult) -> str:
+def verdict(comparison: InstancesResult) -> str:
     """What the test of the difference shows, after correction in a table."""
-    if not found.significant:
+    if not comparison.significant:
         return "not significant"
-    return "better" if found.difference > 0.0 else "worse"
+    return "better" if comparison.difference > 0.0 else "worse"
 
 
 def instance_plan_json(result: InstancesResult, plans: Sequence[InstancePlan]) -> dict[str, Any]:
@@ -305,17 +317,17 @@ def instance_plan_text(
     """A plan in one of the output formats: power by topics and instances, and words."""
     if form == "json":
         return to_json(instance_plan_json(result, plans))
-    found = _power_table(result, plans)
-    header = ["topics", *(f"{m} instances" for m in found.instances), "limit"]
-    figures = [[*row, limit] for row, limit in zip(found.power, found.limit, strict=True)]
+    powers = _power_table(result, plans)
+    header = ["topics", *(f"{m} instances" for m in powers.instances), "limit"]
+    figures = [[*row, limit] for row, limit in zip(powers.power, powers.limit, strict=True)]
     exact = form == "csv"
     rows = [
         [number(n, "d"), *(Cell(str(value) if exact else f"{value:.2f}", value) for value in row)]
-        for n, row in zip(found.topics, figures, strict=True)
+        for n, row in zip(powers.topics, figures, strict=True)
     ]
     enough = frozenset(
         (i, j + 1)
-        for i, row in enumerate(found.power)
+        for i, row in enumerate(powers.power)
         for j, value in enumerate(row)
         if value >= plans[0].target
     )
@@ -333,11 +345,11 @@ def one_plan_text(plan: InstancePlan, form: str, **looks: Any) -> str:
     """A plan that stands by itself: power around the sizes that it found, and words."""
     topics, instances = plan.topics or plan.given_topics, plan.instances or plan.given_instances
     around_topics, around_instances = topics or 50, instances or 10
-    found = plan.table(
+    powers = plan.table(
         sorted({max(2, around_topics // 2), around_topics, 2 * around_topics}),
         sorted({max(2, around_instances // 2), max(2, around_instances), 2 * around_instances}),
     )
-    return with_words([], [frame_table(found)], plan.words(), form, **looks)
+    return with_words([], [frame_table(powers)], plan.words(), form, **looks)
 
 
 def _power_table(result: InstancesResult, plans: Sequence[InstancePlan]) -> PowerTable:
@@ -349,12 +361,12 @@ def _power_table(result: InstancesResult, plans: Sequence[InstancePlan]) -> Powe
     return planned.table(sorted(topics), sorted(instances))
 
 
-def margin(found: InstancesResult) -> str:
+def margin(comparison: InstancesResult) -> str:
     """What the one-sided t tests say about the margin, in a word or two; in a table corrected."""
-    if found.equivalence.equivalent:
+    if comparison.equivalence.equivalent:
         return "within"
-    if found.beyond_margin > 0:
+    if comparison.beyond_margin > 0:
         return "better"
-    if found.equivalence.non_inferior:
+    if comparison.equivalence.non_inferior:
         return "not worse"
-    return "worse" if found.beyond_margin < 0 else "undecided"
+    return "worse" if comparison.beyond_margin < 0 else "undecided"
