@@ -429,6 +429,8 @@ ENTRIES: dict[tuple[str, str], Entry] = {
 INTRODUCTION = """\
 # Gallery
 
+*For authors who look for a figure.*
+
 Every kind of figure, on small simulated data: `sr.plot(result)` draws the default of a result's
 class, `sr.plot(result, kind=…)` another; `steadyrank.present.figures.save_figure` writes SVG, PNG
 or PDF.
