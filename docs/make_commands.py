@@ -45,13 +45,15 @@ TUTORIALS = {
 HEAD = """\
 # Commands
 
-`steadyrank COMMAND --help` says what this page says; `python docs/make_commands.py` makes it from
-there. Study commands take `QRELS RUN...` (files, globs, folders) or `--scores FILE`;
+*For users of the command line.*
+
+`steadyrank COMMAND --help` prints what this page shows; `python docs/make_commands.py` writes it
+from there. Study commands take `QRELS RUN...` (files, globs, folders) or `--scores FILE`;
 [files](reading.md) has the forms, and [JSON keys](json.md) what `--format json` gives.
 
 Exit codes: 0 done; 2 bad input or usage; 1 the machine failed us; 130 interrupted; `gate` has 3 for
-a candidate that fails and 4 where it cannot tell. Whatever goes wrong is told in one line on
-stderr, and no half-written file is left behind.
+a candidate that fails and 4 where the data are not sufficient. Whatever goes wrong is reported in
+one line on stderr, and no half-written file is left behind.
 """
 
 HELP = ("--help", "Show this message and exit.")

@@ -137,12 +137,12 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "From which difference on is one significant?", OWN, 'sr.plot(compared, kind="differences")'
     ),
     ("CompareResult", "asl"): Entry(
-        "How many pairs are told apart, at which level?",
+        "How many pairs differ significantly, at which level?",
         "the curves of Sakai, SIGIR 2006, and Figure 10 of Jayasinghe et al., for pairs of runs",
         'sr.plot(compared, kind="asl")',
     ),
     ("CompareResult", "heatmap"): Entry(
-        "Which pairs of runs are told apart?", OWN, 'sr.plot(compared, kind="heatmap")'
+        "Which pairs of runs differ significantly?", OWN, 'sr.plot(compared, kind="heatmap")'
     ),
     ("CompareResult", "ranks"): Entry(
         "Where would each run stand with other topics?", OWN, 'sr.plot(compared, kind="ranks")'
@@ -160,7 +160,7 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "Which pairs differ by which measure?", OWN, 'sr.plot(table, kind="heatmap")'
     ),
     ("DiscriminativePower", "asl"): Entry(
-        "Which measure tells more runs apart?",
+        "Which measure separates more pairs of runs?",
         "Sakai, SIGIR 2006",
         'sr.plot(sr.discriminative_power(scores, test="t"))',
     ),
@@ -189,7 +189,7 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         'sr.plot([simulated, smooth], kind="tau")',
     ),
     ("SimulateResult", "significance"): Entry(
-        "Which pairs are told apart reliably, which rarely?",
+        "Which pairs differ significantly in most collections, which in few?",
         f"the PCT row of Table 1, {YANG}",
         'sr.plot(simulated, kind="significance")',
     ),
@@ -428,6 +428,8 @@ ENTRIES: dict[tuple[str, str], Entry] = {
 
 INTRODUCTION = """\
 # Gallery
+
+*For authors who look for a figure.*
 
 Every kind of figure, on small simulated data: `sr.plot(result)` draws the default of a result's
 class, `sr.plot(result, kind=…)` another; `steadyrank.present.figures.save_figure` writes SVG, PNG

@@ -87,7 +87,7 @@ def test_json_has_the_promised_keys_and_the_librarys_numbers(capsys, long, score
     assert shown["anova"][-1]["f"] is None
     assert list(shown["ranking"][0])[:4] == ["measure_a", "measure_b", "tau", "tau_ap"]
     assert shown["rmse"] == expected.rmse
-    assert any("more samples tell no more about others" in note for note in shown["notes"])
+    assert any("more samples say no more about others" in note for note in shown["notes"])
     assert shown["likeness"]["dendrogram_order"] in (
         ["ERR@20", "AP", "nDCG"],
         ["ERR@20", "nDCG", "AP"],
@@ -228,7 +228,7 @@ def test_defaults_are_cut_with_a_warning(capsys, long):
         (("--plot", "x.svg", "-o", "x.svg"), "the figure would overwrite the result"),
         (("--coefficient", "rho"), "'--coefficient'"),
         (("--power", "omega"), "which --mode sound does not give: take --mode paper"),
-        (("--resamples", "7"), "--resamples must be a whole number from 20 on, or 0"),
+        (("--resamples", "7"), "--resamples must be a whole number of at least 20, or 0"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(capsys, long, arguments, message):

@@ -147,7 +147,7 @@ def test_the_table_says_it_in_words(called):
     assert "p, two-way bootstrap" in out
     assert "system × topic" in out
     assert "that does not make them equal" in out
-    assert "cannot be told" in out
+    assert "is undecided" in out
     assert "neither more topics nor more instances alone would settle it" in out
     assert "bm25 has one run and counts as deterministic." in out
 

@@ -65,7 +65,7 @@ def test_the_table_answers_in_words(capsys, wide):
         (("--levels", "2"), "level must lie strictly between 0 and 1"),
         (("--levels", "high"), "--levels high: give numbers with commas between"),
         (("--topics", "1.5"), "--topics 1.5: give whole numbers with commas between"),
-        (("--topics", "0"), "topics must be whole numbers from 1 on"),
+        (("--topics", "0"), "topics must be whole numbers of at least 1"),
     ],
 )
 def test_bad_input_is_one_line_and_code_2(capsys, wide, arguments, message):

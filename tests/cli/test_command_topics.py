@@ -258,7 +258,7 @@ def test_the_plot_shows_the_result(scores):
         "0.02–0.03",
     ]
     assert len(sr.plot(result).axes[0].containers) == 4
-    with pytest.raises(InputError, match="a level is named by a difference from 0 on"):
+    with pytest.raises(InputError, match="a level is named by a difference of at least 0"):
         sr.plot(result, levels=[-1])
 
 
@@ -285,8 +285,8 @@ def test_sizes_are_lists_with_ellipses():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--sizes", "5,ten"), "--sizes: 'ten' is no number of topics"),
-        (("--sizes", "0,5"), "sizes must be numbers of topics from 1 on"),
+        (("--sizes", "5,ten"), "--sizes: 'ten' is not a number of topics"),
+        (("--sizes", "0,5"), "sizes must be numbers of topics of at least 1"),
         (("--trials", "0"), "0 is not in the range"),
         (("--target", "0.5"), "0.5 is not in the range"),
         (("--baseline", "rum1"), "did you mean 'run1'"),

@@ -1,4 +1,4 @@
-"""The action and the recipes of docs/gate.md, as continuous integration runs them."""
+"""The action and the recipes of docs/howto/nightly-build.md, run as a pipeline runs them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from steadyrank.cli import run
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "gate.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "howto" / "nightly-build.md").read_text("utf-8")
 
 
 def write_run(path, place):

@@ -67,8 +67,8 @@ def test_ctrl_c_in_the_middle_of_a_computation(data, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "then"),
     [
-        (["pools", "q", "r"], "the same command starts anew"),
-        (["report", "q", "r", "--out", "page.html"], "the same command starts anew"),
+        (["pools", "q", "r"], "the same command starts again"),
+        (["report", "q", "r", "--out", "page.html"], "the same command starts again"),
         (["report", "q", "r", "--store=kept"], "the same command takes up what kept keeps"),
         (
             ["grid", "c", "--out", "a", "--store", "b"],

@@ -193,7 +193,7 @@ def test_unknown_papers_and_budgets_are_named():
         sr.reproduce("sakai2015")
     with pytest.raises(UnknownNameError, match="unknown budget 'large'"):
         sr.reproduce("lin2005", budget="large")
-    with pytest.raises(InputError, match="samples must be a whole number from 2 on, got 1"):
+    with pytest.raises(InputError, match="samples must be a whole number of at least 2, got 1"):
         sr.reproduce("lin2005", n_samples=1)
     with pytest.raises(InputError, match="budget is"):
         Work(budget="tiny").number(small=1, full=2)

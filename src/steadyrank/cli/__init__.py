@@ -1,7 +1,7 @@
 """The `steadyrank` command: each subcommand in a file of its own, loaded when it is called.
 
 Exit codes: 0 done; 2 bad input or usage; 1 the machine failed us; 130 interrupted; `gate` has 3 for
-a candidate that fails and 4 where it cannot tell. Whatever goes wrong is told in one line on
+a candidate that fails and 4 where it cannot tell. Whatever goes wrong is one line on
 stderr, but that nobody reads what we print, as in `| head -1`: who stopped reading knows.
 """
 
@@ -28,7 +28,7 @@ COMMANDS = {
     "grid": "make runs from every combination of components",
     "shard": "make instances of a selective-search system",
     "report": "all of it on one page",
-    "demo": "evaluate a simulated track, without any data of your own",
+    "demo": "a track and the report on it, without any data of your own",
     "reproduce": "a paper's tables and figures, beside the published ones",
     "doctor": "versions, threads, caches, self-test",
 }
@@ -186,7 +186,7 @@ def _after_interrupt(arguments: list[str]) -> str:
     words = [word for argument in arguments for word in argument.split("=", 1)]
     kept = [place for option, place in zip(words, words[1:], strict=False) if option in keeping]
     if not kept:
-        return "the same command starts anew"
+        return "the same command starts again"
     keep = "keeps" if len(kept) == 1 else "keep"
     return f"the same command takes up what {' and '.join(kept)} {keep}"
 

@@ -25,7 +25,7 @@ def command(
     jobs: int | None,
     **unused: Any,
 ) -> None:
-    """Look runs and judgments over before computing with them.
+    """Check runs and judgments before computing with them.
 
     Shows, for each run, topics it lacks or nobody judged, its depth, the share of
     judged documents at 10 and 100, and tied scores; then what is wrong or odd. Exit

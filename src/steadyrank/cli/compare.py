@@ -79,7 +79,7 @@ other_questions = together(
     click.option(
         "--discriminative-power",
         is_flag=True,
-        help="Show by how many pairs each measure tells the runs apart instead.",
+        help="Show the share of pairs that differ significantly by each measure instead.",
     ),
     click.option(
         "--audit", is_flag=True, help="Check which tests hold their level on these scores."
@@ -133,8 +133,8 @@ def command(
     """Compare runs by paired tests, corrected for their number.
 
     Takes QRELS RUN... or --scores FILE, and one measure or several: the table has runs
-    down and measures across, with marks of significance. The tests speak of other topics,
-    not of other documents or judgments; of other instances only with one row per system.
+    down and measures across, with marks of significance. The tests are about other topics,
+    not other documents or judgments; about other instances only with one row per system.
     """
     check_level("--alpha", options["alpha"])
     scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)

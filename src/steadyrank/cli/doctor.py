@@ -10,7 +10,7 @@ from steadyrank.cli.output import Output, emit, terminal_looks
 @subcommand("doctor")
 @output_options
 def command(output: Output, **unused: object) -> None:
-    """Say what this installation has and check that it computes what it should."""
+    """Show what is installed and check that it computes correctly."""
     from steadyrank.present.json import to_json
     from steadyrank.present.table import Table, render, text_rows
     from steadyrank.reporting.doctor import examine

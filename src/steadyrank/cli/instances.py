@@ -152,7 +152,7 @@ def command(
 
     Takes QRELS RUN... or --scores FILE; --run-info or --system-from say which runs are
     instances of which system. With --a and --b that pair, else a table of all systems
-    against --b, or of all pairs, corrected by Holm's method. Speaks of other topics and
+    against --b, or of all pairs, corrected by Holm's method. It is about other topics and
     other instances. CSV holds one row per comparison, JSON everything.
     """
     asked = {name: value for name in PLAN if (value := study.pop(name)) is not None}
@@ -191,7 +191,7 @@ def _check_plan(plan: bool, plot: str | None, study: dict[str, Any], asked: dict
     if study["a"] is None or study["b"] is None or study["sweep"] is not None:
         raise InputError("--plan goes by the variances of one pair: name it with --a and --b")
     if plot is not None:
-        raise InputError("--plan has no plot: leave --plot away")
+        raise InputError("--plan has no plot: leave --plot out")
     study |= {"posterior": False, "n_samples": 1, "samples_per_instance": 1}
 
 

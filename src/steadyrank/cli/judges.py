@@ -102,7 +102,7 @@ study_options = together(
         is_flag=True,
         help="Compare kin only with runs whose mean lies within the range of the kin's.",
     ),
-    click.option("--top", type=int, metavar="N", help="Show tau of the best N runs, too."),
+    click.option("--top", type=int, metavar="N", help="Also show tau of the best N runs."),
     click.option(
         "--width",
         type=float,

@@ -52,7 +52,7 @@ study_options = together(
     numbers_option(
         "--pilot-topics",
         metavar="N,N,…",
-        help="Cut the pilot to so many topics, such as 50,25,10 [default: all].",
+        help="Cut the pilot to this many topics, such as 50,25,10 [default: all].",
     ),
     planning_options,
 )

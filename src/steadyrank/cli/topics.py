@@ -57,7 +57,7 @@ def _number(word: str) -> int:
         return int(word)
     except ValueError:
         raise InputError(
-            f"--sizes: {word!r} is no number of topics: write 5,10,20 or 5,10,…,25"
+            f"--sizes: {word!r} is not a number of topics: write 5,10,20 or 5,10,…,25"
         ) from None
 
 
@@ -119,8 +119,8 @@ def command(
     Takes QRELS RUN... or --scores FILE, and one measure. Says for every pair of runs how
     often a second experiment would reverse its difference, and how many topics a paired t
     test requires to show it; and, by the size of the difference, how often disjoint sets of
-    these topics contradict each other. Speaks of other topics, not of other documents or
-    judgments.
+    these topics contradict each other. It is about other topics, not other documents
+    or judgments.
     """
     scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
     from steadyrank.studies.topics.study import topics

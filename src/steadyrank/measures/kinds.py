@@ -157,7 +157,7 @@ NOT_COMPUTED = {
     **dict.fromkeys(("gm_map", "gmap", "gm_bpref", "num_q", "numq"), _WHOLE_TRACK),
     **dict.fromkeys(("inst", "insq", "bpm", "sdcg", "nerr8", "nerr9", "nerr10", "nerr11"), _FAMILY),
     "11pt_avg": "trec_eval calls it obsolete; take AP, or IPrec@0.1 and so on",
-    "hits": "some tools count relevant documents (NumRelRet), others ask for any (Success@k)",
+    "hits": "some tools count relevant documents (NumRelRet), others check for any (Success@k)",
     "accuracy": "take Success@1, or register a function of your own",
 }
 """Measures that users of other tools know and that steadyrank leaves out, with the reason."""
@@ -177,11 +177,11 @@ def _is_flag(value: object) -> bool:
 
 
 RULES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
-    "rel": ("a grade from 1 on", lambda v: is_whole(v) and 1 <= v <= 1000),
+    "rel": ("a grade of at least 1", lambda v: is_whole(v) and 1 <= v <= 1000),
     "p": ("a number between 0 and 1", lambda v: _is_number(v) and 0 < v < 1),
-    "beta": ("a number from 0 on", lambda v: _is_number(v) and 0 <= v < float("inf")),
+    "beta": ("a number of at least 0", lambda v: _is_number(v) and 0 <= v < float("inf")),
     "recall": ("a number from 0 to 1", lambda v: _is_number(v) and 0 <= v <= 1),
-    "max_rel": ("a grade from 1 on", lambda v: is_whole(v) and 1 <= v <= 1000),
+    "max_rel": ("a grade of at least 1", lambda v: is_whole(v) and 1 <= v <= 1000),
     "graded": ("True or False", _is_flag),
     "judged_only": ("True or False", _is_flag),
     "relative": ("True or False", _is_flag),

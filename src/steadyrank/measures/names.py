@@ -58,7 +58,7 @@ class Measure:
             raise InputError(f"{self.name} takes no cutoff: write {self.name} without @{cutoff}")
         rank = _plain(cutoff)
         if not is_whole(rank) or not 1 <= rank < 2**31:
-            raise InputError(f"{self.name}: a cutoff is a whole number from 1 on, got {rank!r}")
+            raise InputError(f"{self.name}: a cutoff is a whole number of at least 1, got {rank!r}")
         if rule == "one" and rank != 1:
             raise InputError(f"{self.name} is defined at rank 1 alone: write {self.name}@1")
         return Measure(self.name, self.parameters, rank)

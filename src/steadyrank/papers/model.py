@@ -45,7 +45,7 @@ class Work:
             return budget
         if budget not in ("small", "full"):
             raise InputError(
-                f"budget is 'small', 'full' or a number of samples from 2 on: {budget!r}"
+                f"budget is 'small', 'full' or a number of samples of at least 2: {budget!r}"
             )
         return small if budget == "small" else full
 
@@ -120,8 +120,8 @@ def summary(claims: Sequence[Claim]) -> str:
     """How many claims hold, in words.
 
     >>> summary((Claim(text="a", holds=True), Claim(text="b", holds=None)))
-    '1 of 2 holds; 1 cannot be told from these data'
+    '1 of 2 holds; 1 cannot be decided from these data'
     """
     held, open_ = (sum(claim.holds is value for claim in claims) for value in (True, None))
     words = f"{held} of {len(claims)} {by_number(held, 'holds', 'hold')}"
-    return f"{words}; {open_} cannot be told from these data" if open_ else words
+    return f"{words}; {open_} cannot be decided from these data" if open_ else words

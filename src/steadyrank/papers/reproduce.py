@@ -153,4 +153,4 @@ def _check(n_samples: Any, budget: Any) -> None:
         raise unknown_name("budget", str(budget), ("small", "full"))
     whole = isinstance(n_samples, int) and not isinstance(n_samples, bool)
     if n_samples is not None and not (whole and n_samples >= 2):
-        raise InputError(f"samples must be a whole number from 2 on, got {n_samples!r}")
+        raise InputError(f"samples must be a whole number of at least 2, got {n_samples!r}")

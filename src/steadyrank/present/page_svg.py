@@ -89,7 +89,7 @@ def _parsed(svg: str) -> ElementTree.Element:
     try:
         parser.Parse(svg[start:].encode(), True)
     except expat.ExpatError as error:
-        raise InputError(f"a figure is not well-formed SVG ({error}): draw it anew") from None
+        raise InputError(f"a figure is not well-formed SVG ({error}): draw it again") from None
     drawing = builder.close()
     if _local(drawing.tag) != "svg":
         raise InputError("a figure must have <svg> as its outermost element")

@@ -59,7 +59,7 @@ def tell(artist: Any, texts: Sequence[str | None]) -> None:
     if is_line and points.get_marker() in ("", " ", "None", "none", None):
         count = 1
     if len(texts) != count and not (is_line and len(texts) == 1):
-        raise InputError(f"{count} points, cells or bars cannot tell {len(texts)} texts")
+        raise InputError(f"{count} points, cells or bars cannot carry {len(texts)} texts")
     if patches is None:
         _mark(points, tuple(texts))
         return

@@ -211,7 +211,7 @@ def test_ids_are_ordered_as_bytes():
 
 def test_bad_input_is_refused(index):
     for depth in (0, -5, 2.5):
-        with pytest.raises(InputError, match="depth must be a whole number from 1 on"):
+        with pytest.raises(InputError, match="depth must be a whole number of at least 1"):
             search(index, depth=depth)
     with pytest.raises(UnknownNameError, match="did you mean 'BM25'"):
         search(index, "BM52")

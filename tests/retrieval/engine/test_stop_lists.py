@@ -45,5 +45,5 @@ def test_no_such_list(write):
         stop_words("smrt")
     with pytest.raises(InputError, match="lists/mine.txt: no such stop list: name a file, or none"):
         stop_words("lists/mine.txt")
-    with pytest.raises(FormatError, match="empty.txt: holds no words: expected one a line"):
+    with pytest.raises(FormatError, match="empty.txt: holds no words: expected one per line"):
         stop_words(str(write("empty.txt", "# nothing\n")))

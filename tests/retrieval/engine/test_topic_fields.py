@@ -38,7 +38,7 @@ def test_tabs_and_dictionaries(write):
     path = write("topics.tsv", "1\tfirst topic\n2\tsecond\n")
     assert read_topics(path) == {"1": "first topic", "2": "second"}
     assert read_topics({"1": "first topic"}) == {"1": "first topic"}
-    with pytest.raises(FormatError, match="have no desc or narr: ask for title alone"):
+    with pytest.raises(FormatError, match="have no desc or narr: use title alone"):
         read_topics(path, fields=["title", "desc"])
 
 

@@ -449,7 +449,7 @@ def test_what_selective_search_shows():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"shards": 0}, InputError, "shards must be a whole number from 1 on, got 0"),
+        ({"shards": 0}, InputError, "shards must be a whole number of at least 1, got 0"),
         ({"shards": 2.5}, InputError, "shards must be a whole number"),
         ({"shards": 500}, InputError, "240 documents cannot make 500 shards"),
         ({"shards": 60}, InputError, "a sample of 48 documents .0.2 of 240. cannot make 60"),

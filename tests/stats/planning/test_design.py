@@ -246,7 +246,7 @@ def test_sizes_from_two_topics_to_a_million_millions(least_seconds):
     ],
 )
 def test_absurd_sizes_are_refused(size):
-    with pytest.raises(InputError, match="more than 1e\\+15 topics would be needed: ask for"):
+    with pytest.raises(InputError, match="more than 1e\\+15 topics would be needed: plan for"):
         size()
 
 
@@ -346,7 +346,7 @@ def test_what_nagata_has_no_coefficients_for():
         (0.0, 0.2, "alpha must lie strictly between 0 and 1"),
         (0.05, 1.0, "beta must lie strictly between 0 and 1"),
         (math.nan, 0.2, "alpha must lie strictly between 0 and 1"),
-        (0.5, 0.6, "beta 0.6 asks for a power of 0.4, no more than alpha 0.5"),
+        (0.5, 0.6, "beta 0.6 means a power of 0.4, no more than alpha 0.5"),
     ],
 )
 def test_rates_that_make_no_sense(alpha, beta, message):

@@ -452,7 +452,7 @@ def test_the_answer_is_told_in_words(result):
     assert "odd says something else" in words
     assert "which measures they are (" in words
     assert f"the mean tau is {result.tau.mean():.2f}" in words
-    assert "more samples tell no more" in " ".join(agree_notes(result))
+    assert "more samples say no more" in " ".join(agree_notes(result))
     assert "100 resamples of topics and systems" in " ".join(agree_notes(result))
     (low, high), line = result.limits["measure_pair"], result.anova.source("measure_pair")
     assert f"({line.omega_squared:.3f}, large, {low:.3f} to {high:.3f})" in words
@@ -539,11 +539,11 @@ def test_a_measure_agrees_perfectly_with_a_copy_of_itself(scores):
     [
         ({"topic_sizes": [10, 31]}, "topic size 31 is larger than the data, which have 30 topics"),
         ({"system_sizes": [50]}, "system size 50 is larger than the data, which have 24 systems"),
-        ({"system_sizes": [1]}, "system sizes are whole numbers from 2 on, got 1"),
-        ({"topic_sizes": [2.5]}, "topic sizes are whole numbers from 1 on, got 2.5"),
+        ({"system_sizes": [1]}, "system sizes are whole numbers of at least 2, got 1"),
+        ({"topic_sizes": [2.5]}, "topic sizes are whole numbers of at least 1, got 2.5"),
         ({"topic_sizes": [5, 5]}, "each once, got 5, 5"),
         ({"topic_sizes": []}, "at least one topic size"),
-        ({"n_samples": 1}, "n_samples must be a whole number from 2 on"),
+        ({"n_samples": 1}, "n_samples must be a whole number of at least 2"),
         ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1"),
         ({"coefficient": "rho"}, "unknown coefficient 'rho'"),
         ({"strata": "samples"}, "did you mean 'sample'"),
@@ -554,7 +554,7 @@ def test_a_measure_agrees_perfectly_with_a_copy_of_itself(scores):
         ({"power": "sound", "mode": "paper"}, "unknown convention of power"),
         ({"power": "omega"}, 'power restates p, which mode="sound" does not give'),
         ({"mode": "papers"}, "did you mean 'paper'"),
-        ({"n_interval_samples": 5}, "n_interval_samples must be a whole number from 20 on, or 0"),
+        ({"n_interval_samples": 5}, "n_interval_samples must be a whole number of at least 20"),
     ],
 )
 def test_wrong_input_is_refused_by_name(scores, options, message):

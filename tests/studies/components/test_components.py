@@ -64,12 +64,12 @@ def test_tests_speak_of_other_topics_unless_the_published_ones_are_asked_for(sco
     """Against interactions with topics by default; one residual in mode paper, or by its strata."""
     assert (result.mode, result.strata) == ("sound", "topic")
     assert result.anova.source("stemmer").tested_against == "error(topic:stemmer)"
-    assert "speaks of other topics" in components_notes(result)[0]
+    assert "is about other topics" in components_notes(result)[0]
     for options in ({"mode": "paper"}, {"strata": "none"}):
         found = sr.components(scores, factors=list(LEVELS), **options)
         assert found.strata == "none"
         assert found.anova.source("stemmer").tested_against == "error"
-        assert "speaks of these topics" in components_notes(found)[0]
+        assert "is about these topics" in components_notes(found)[0]
     both = sr.components(scores, factors=list(LEVELS), mode="paper", strata="topic")
     assert both.anova.source("stemmer").pvalue == result.anova.source("stemmer").pvalue
 

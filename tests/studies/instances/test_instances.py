@@ -198,7 +198,7 @@ def test_two_single_runs_are_a_paired_t_test():
     assert result.effect_size == pytest.approx(result.effect_size_paired)
     assert math.isnan(result.variance["instance"])
     assert result.inflation is None
-    assert "speaks of these two instances alone" in sentences(result)[-1]
+    assert "is about these two instances alone" in sentences(result)[-1]
     assert "paired t" in result.caption()
     # With a flat mean and 1/s² the posterior of a mean is t about it.
     assert result.posterior.pvalue[-1] == pytest.approx(expected.pvalue, rel=0.1)
@@ -365,7 +365,7 @@ def test_recovery_of_a_tracks_known_variances():
         (0.1, 0.05, "a is better than b by 0.05 or more with 95% confidence."),
         (-0.1, 0.05, "a is worse than b by more than 0.05 with 95% confidence."),
         (0.05, 0.05, "a is not worse than b by 0.05 with 95% confidence; whether it is within"),
-        (0.0, 0.002, "Whether a is worse than b by 0.002 cannot be told"),
+        (0.0, 0.002, "Whether a is worse than b by 0.002 is undecided"),
     ],
 )
 def test_the_margin_in_words(mean, delta, expected):

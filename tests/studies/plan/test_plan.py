@@ -252,7 +252,7 @@ def test_curves_that_a_plan_does_not_have():
         result.curve("systems")
     with pytest.raises(sr.InputError, match="minimum difference must be a number above 0, got -1"):
         result.curve("minimum_difference", [-1])
-    with pytest.raises(sr.InputError, match="topics must be a whole number from 2 on, got 2.5"):
+    with pytest.raises(sr.InputError, match="topics must be a whole number of at least 2, got 2.5"):
         result.curve("topics", [2.5])
 
 
@@ -286,11 +286,11 @@ REFUSED = [
     ({"variance": 0.1, "minimum_difference": 0}, "minimum difference must be a number above 0"),
     ({"variance": 0.1, "minimum_difference": None}, "give the minimum difference"),
     ({"variance": 0.1, "systems": None}, "give the number of systems"),
-    ({"variance": 0.1, "systems": 1}, "systems must be a whole number from 2 on, got 1"),
+    ({"variance": 0.1, "systems": 1}, "systems must be a whole number of at least 2, got 1"),
     ({"variance": 0.1, "systems": 2.5}, "systems must be a whole number"),
     ({"variance": 0.1, "alpha": 0}, "alpha must lie strictly between 0 and 1"),
     ({"variance": 0.1, "beta": 0.99}, "no more than alpha"),
-    ({"variance": 0.1, "n_topics": 1}, "topics must be a whole number from 2 on"),
+    ({"variance": 0.1, "n_topics": 1}, "topics must be a whole number of at least 2"),
     ({"variance": 0.1, "width": 0.1}, "a width is planned by method interval"),
     ({"variance": 0.1, "paired": True}, "one-way ANOVA has no pairs"),
     ({"variance": 0.1, "difference_variance": 0.1}, "for paired designs"),

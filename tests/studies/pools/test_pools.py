@@ -338,7 +338,7 @@ def test_sound_trials_have_ranges_and_no_intervals(track):
             assert cell.extent is cell.topics_extent is None
     assert all(reference.first_miss == {} for reference in result.references)
     text = pools_text(result, "table")
-    assert "no confidence intervals: trials are sets of the same teams" in text
+    assert "not confidence intervals: trials are sets of the same teams" in text
     assert "first interval" not in text
     assert "misses" not in text
     low, high = result.cell("AP", 1).extent
@@ -594,14 +594,14 @@ def test_figures_have_a_panel_a_measure_and_a_line_a_pilot(track):
     ("options", "message"),
     [
         ({"ks": [5]}, "there are 5 teams: at most 4 can be left out, got 5"),
-        ({"ks": [0]}, "numbers of teams to leave out: expected whole numbers from 1 on, got 0"),
+        ({"ks": [0]}, "numbers of teams to leave out: expected whole numbers of at least 1, got 0"),
         ({"ks": []}, "numbers of teams to leave out: name at least one, and none twice"),
         ({"ks": [1, 1]}, "none twice"),
-        ({"pool_depth": 0}, "pool depth must be a whole number from 1 on, got 0"),
-        ({"pool_depth": 1.5}, "pool depth must be a whole number from 1 on, got 1.5"),
-        ({"n_trials": 0}, "trials: expected whole numbers from 1 on, got 0"),
+        ({"pool_depth": 0}, "pool depth must be a whole number of at least 1, got 0"),
+        ({"pool_depth": 1.5}, "pool depth must be a whole number of at least 1, got 1.5"),
+        ({"n_trials": 0}, "trials: expected whole numbers of at least 1, got 0"),
         ({"pilot_topics": [13]}, "the qrels hold 12 topics: there cannot be 13 pilot topics"),
-        ({"pilot_topics": [1]}, "numbers of pilot topics: expected whole numbers from 2 on"),
+        ({"pilot_topics": [1]}, "numbers of pilot topics: expected whole numbers of at least 2"),
         ({"measures": "APP"}, "unknown measure 'APP'"),
         ({"minimum_difference": 0.1}, "give the number of systems"),
         ({"systems": 10}, "give the minimum difference"),

@@ -135,9 +135,9 @@ def test_relevant_from_a_grade_on(track):
     assert not np.array_equal(named.raw, study(track, measure="nDCG@10", n_samples=50).raw)
     with pytest.raises(InputError, match="contradict each other"):
         study(track, measure="AP(rel=2)", rel=1)
-    with pytest.raises(InputError, match="rel takes a grade from 1 on, got 0"):
+    with pytest.raises(InputError, match="rel takes a grade of at least 1, got 0"):
         study(track, measure="nDCG@10", rel=0)
-    with pytest.raises(InputError, match="rel takes a grade from 1 on, got 0"):
+    with pytest.raises(InputError, match="rel takes a grade of at least 1, got 0"):
         study(track, measure="nDCG(rel=0)@10")
     # Elsewhere nDCG has no rel: it is not a binary measure.
     with pytest.raises(InputError, match="parameter of nDCG"):

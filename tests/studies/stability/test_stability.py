@@ -72,8 +72,8 @@ def test_one_of_several_measures(reference):
     [
         ({"levels": [1.0]}, "level must lie strictly between 0 and 1"),
         ({"levels": ["high"]}, "level must be a number"),
-        ({"n_topics": [0]}, "topics must be whole numbers from 1 on"),
-        ({"n_topics": [2.5]}, "topics must be whole numbers from 1 on"),
+        ({"n_topics": [0]}, "topics must be whole numbers of at least 1"),
+        ({"n_topics": [2.5]}, "topics must be whole numbers of at least 1"),
         ({"confidence": 95}, "confidence must lie strictly between 0 and 1"),
     ],
 )

@@ -146,7 +146,7 @@ def test_layouts_that_are_none_are_refused(info, facet, message):
 
 
 def test_numbers_of_instances_are_checked(nested):
-    with pytest.raises(sr.InputError, match="instances must be whole numbers from 1 on, got 0"):
+    with pytest.raises(sr.InputError, match="instances must be whole numbers of at least 1, got 0"):
         sr.stability(nested, n_instances=[0])
     with pytest.raises(sr.InputError, match="need systems with several runs each"):
         sr.stability(nested, facet="none", n_instances=[3])
@@ -183,7 +183,7 @@ def test_every_format(nested, crossed):
     assert "4 systems × 12 topics × 3 instances (each system's own), all random" in text
     assert "12 topics × 1 instance " in text
     assert "topics for 0.9, 3 instances" in text
-    assert "Topics without end would reach E rho²" in text
+    assert "Infinitely many topics would reach E rho²" in text
     assert stability_text([result], "latex").count(r"\begin{table}") == 4
     assert "| 40 topics × 1 instance |" in stability_text([result], "markdown")
     rows = list(csv.DictReader(io.StringIO(stability_text([result], "csv"))))

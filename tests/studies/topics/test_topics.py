@@ -342,9 +342,9 @@ def test_a_baseline_shows_its_pairs_and_leaves_levels_alone():
     for result in (everything, against):
         for p, (a, b) in enumerate(result.pairs.tolist()):
             assert result.pair(a, b) == result.pair(b, a) == p
-    with pytest.raises(sr.InputError, match="'run1' and 'run1' are no pair of this result"):
+    with pytest.raises(sr.InputError, match="'run1' and 'run1' are not a pair of this result"):
         everything.sentence("run1", "run1")
-    with pytest.raises(sr.InputError, match="'run0' and 'run1' are no pair of this result"):
+    with pytest.raises(sr.InputError, match="'run0' and 'run1' are not a pair of this result"):
         against.sentence("run0", "run1")
     with pytest.raises(sr.UnknownNameError, match="did you mean 'run0'"):
         against.sentence("rum0", "run2")
@@ -405,10 +405,10 @@ def test_default_sizes_reach_half_in_five_steps_or_more():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_trials": 0}, "trials must be a whole number from 1 on, got 0"),
+        ({"n_trials": 0}, "trials must be a whole number of at least 1, got 0"),
         ({"n_trials": 2.5}, "trials must be a whole number"),
-        ({"sizes": []}, "sizes must be numbers of topics from 1 on"),
-        ({"sizes": [0, 5]}, "sizes must be numbers of topics from 1 on"),
+        ({"sizes": []}, "sizes must be numbers of topics of at least 1"),
+        ({"sizes": [0, 5]}, "sizes must be numbers of topics of at least 1"),
         ({"sizes": [2.5]}, "sizes must be whole numbers"),
         ({"target": 0.5}, "strictly between 0 and 0.5"),
         ({"binning": "second"}, "unknown binning 'second'"),

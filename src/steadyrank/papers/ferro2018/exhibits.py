@@ -272,7 +272,9 @@ def _effect_claims(result: AgreeResult, coefficient: Coefficient, anova: Anova) 
     claims = [
         claim("The pair of measures is the largest effect", pair > max(topics, systems), largest),
         claim("Topic size is a larger effect than system size", topics > systems, largest),
-        claim("Topic size is a large effect (omega² from .14 on)", topics >= 0.14, f"{topics:.4f}"),
+        claim(
+            "Topic size is a large effect (omega² of at least .14)", topics >= 0.14, f"{topics:.4f}"
+        ),
         claim("System size is negligible (omega² below .01)", systems < 0.01, f"{systems:.4f}"),
         claim(
             "Measure pair × system size is not significant",

@@ -89,8 +89,8 @@ POWER_NOTE = (
 
 STRATA_NOTE = (
     "The pairs of measures of a sample share its data and all sizes share draws, so errors are not "
-    "independent (hence F < 1 of measure pair × system size). The last two columns take each "
-    "effect's interaction with the subject for its error. Neither p speaks of other topics and "
+    "independent (hence F < 1 of measure pair × system size). The last two columns use each "
+    "effect's interaction with the subject as its error. Neither p is about other topics and "
     "systems: all samples are of the same ones, and more samples make both smaller. Read effect "
     "sizes, and take mode sound of agree for their intervals."
 )

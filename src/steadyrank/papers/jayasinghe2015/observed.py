@@ -136,7 +136,7 @@ def figure_7(table: InstancesTable) -> Exhibit:
             ),
             printed_counts(),
         ),
-        explanation="Each test speaks of its own instance: which one is at hand decides.",
+        explanation="Each test is about its own instance: the outcome depends on which it is.",
     )
 
 

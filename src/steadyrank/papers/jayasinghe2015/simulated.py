@@ -40,9 +40,9 @@ EQUAL_MEAN, MEAN_AT_HALF = 0.4543, 0.5229
 
 OMISSION = (
     "Both tests of the paper divide the mean difference by its standard error over topics, the "
-    "instances averaged. That leaves out s_a²/M, what M other instances would add, so both speak "
-    "of these instances alone: the variance is 1 + N s_a² / (M s_u² + s_e²) times what they take "
-    "it for, and more topics make it worse. They agree with each other because they share this "
+    "instances averaged. That leaves out s_a²/M, what M other instances would add, so both are "
+    "about these instances alone: the variance is 1 + N s_a² / (M s_u² + s_e²) times what they "
+    "assume, and more topics make it worse. They agree with each other because they share this "
     "statistic, which says nothing about their level."
 )
 

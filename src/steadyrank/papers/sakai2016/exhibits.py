@@ -251,14 +251,14 @@ def _demands(formula: str = "nagata") -> Demands:
 def _table_3(draws: _Draws) -> Exhibit:
     return Exhibit(
         id="table-3",
-        title="Variances by fewer pilot topics, and the topics they ask for",
+        title="Variances by fewer pilot topics, and the topics they require",
         tables=(_draw_table(draws), _spread_table(draws), _plan_table()),
         claims=(*plan_claims(), *_own_plan_claims(draws)),
         explanation=(
             "Topics are those of the linear approximation of the noncentrality that the published "
             "tool uses, for alpha .05, beta .20, a difference of .15 and 10 systems. Two printed "
             "numbers (Q@10, variances .028 and .041) need the digits that the printed variances "
-            "lack. Exact noncentral F asks for up to two topics more, so the printed numbers keep "
+            "lack. Exact noncentral F requires up to two topics more, so the printed numbers keep "
             "their promise of power .80 only nearly. As printed, a table holds one draw of topics; "
             "how much draws differ is in the table after it."
         ),
@@ -270,7 +270,7 @@ def _draw_table(draws: _Draws) -> Table:
     demands = _demands()
     header = ["measure"]
     for size in draws.sizes:
-        header += [f"{size} topics", "asks for"]
+        header += [f"{size} topics", "requires"]
     rows = [
         [name, *(value for v in draws.variances[0, m].tolist() for value in (v, _ask(demands, v)))]
         for m, name in enumerate(draws.measures)
@@ -317,7 +317,7 @@ def _plan_table() -> Table:
     ]
     return page_table(
         "table-3-printed",
-        "The printed variances, and the topics that they ask for",
+        "The printed variances, and the topics that they require",
         (
             "measure",
             "pilot topics",

@@ -166,7 +166,7 @@ def spelled(model: Model) -> str:
 def check_depth(depth: int) -> None:
     """Refuse a depth that is no number of documents."""
     if not isinstance(depth, (int, np.integer)) or not 1 <= depth <= LARGEST_DEPTH:
-        raise InputError(f"depth must be a whole number from 1 on, got {depth!r}")
+        raise InputError(f"depth must be a whole number of at least 1, got {depth!r}")
 
 
 def _groups(models: list[Model]) -> Iterator[list[Model]]:

@@ -80,5 +80,5 @@ def _read(path: Path) -> frozenset[str]:
         entry for line in lines for entry in _TAG.sub(" ", _COMMENT.sub("", line)).split()
     )
     if not words:
-        raise FormatError(path, "holds no words: expected one a line")
+        raise FormatError(path, "holds no words: expected one per line")
     return words

@@ -66,7 +66,7 @@ def _dataset_topics(dataset: str, fields: tuple[str, ...]) -> dict[str, str]:
     for query in queries:
         lacking = [name for name in names if not hasattr(query, name)]
         if lacking:
-            raise InputError(f"{dataset}: its topics have no {lacking[0]}: ask for title alone")
+            raise InputError(f"{dataset}: its topics have no {lacking[0]}: use title alone")
         topics[str(query.query_id)] = " ".join(getattr(query, name) for name in names)
     return topics
 
@@ -77,7 +77,7 @@ def _trec_texts(path: Path, fields: tuple[str, ...]) -> Iterable[str]:
         text = decoded(stream.read())
     starts = [match.start() for match in _TOP.finditer(text)]
     if not starts:
-        raise FormatError(path, "topics of id<TAB>text have no desc or narr: ask for title alone")
+        raise FormatError(path, "topics of id<TAB>text have no desc or narr: use title alone")
     for start, stop in zip(starts, [*starts[1:], len(text)], strict=True):
         matches = (re.search(_FIELD.format(field), text[start:stop], re.I) for field in fields)
         yield " ".join(" ".join(match[1].split()) for match in matches if match)

@@ -56,7 +56,7 @@ class ShardDesign:
         for what in ("shards", "cluster_samples", "partitions", "csi", "top_shards", "csi_depth"):
             number = getattr(self, what)
             if not isinstance(number, (int, np.integer)) or number < 1:
-                raise InputError(f"{what} must be a whole number from 1 on, got {number!r}")
+                raise InputError(f"{what} must be a whole number of at least 1, got {number!r}")
         if self.top_shards > self.shards:
             raise InputError(
                 f"cannot search {self.top_shards} of {self.shards} shards: lower top_shards"

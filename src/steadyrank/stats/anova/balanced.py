@@ -240,8 +240,8 @@ def check_observations(values: ArrayLike, factors: Sequence[str | None]) -> np.n
     for name in names:
         if names.count(name) > 1 or not name or ":" in name or name in ("error", "total"):
             raise InputError(
-                f"the factor name {name!r} does not do: names differ, hold no colon, and are not "
-                "'error' or 'total'"
+                f"the factor name {name!r} cannot be used: names must differ, hold no colon, and "
+                "not be 'error' or 'total'"
             )
     # One sum tells whether there is anything to look for.
     wrong = ~np.isfinite(array) if not np.isfinite(array.sum()) else np.zeros(0, bool)

@@ -74,7 +74,7 @@ def _check_balance(levels: Mapping[str, tuple[str, ...]], counts: Counter[Any]) 
     raise InputError(
         f"unbalanced: {short} of {n_cells} combinations of {', '.join(levels)} are there less "
         f"often than others (first: {named}, {counts[odd]} instead of {most}); {DEPENDS}: leave "
-        "out levels until every combination is there equally often, or ask for type III sums of "
+        "out levels until every combination is there equally often, or use type III sums of "
         'squares, which do not (unbalanced="type3")'
     )
 

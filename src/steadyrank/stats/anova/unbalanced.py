@@ -140,7 +140,7 @@ def _check_estimable(design: np.ndarray, terms: Mapping[str, Axes]) -> None:
     if np.linalg.matrix_rank(design) < width:
         raise InputError(
             f"not all of {', '.join(terms)} can be estimated: combinations of levels are missing "
-            "that they need; ask for interactions of fewer factors, or leave out levels"
+            "that they need; include interactions of fewer factors only, or leave out levels"
         )
     if n <= width:
         raise InputError(

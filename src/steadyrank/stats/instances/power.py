@@ -55,7 +55,7 @@ class InstanceVariances:
                 raise InputError(f"components lack the variance {name!r}: give {', '.join(names)}")
             if not 0.0 <= components[name] < math.inf:
                 raise InputError(
-                    f"the variance {name!r} must be a number from 0 on, got {components[name]}"
+                    f"the variance {name!r} must be a number of at least 0, got {components[name]}"
                 )
         return cls(**{name: float(components[name]) for name in names})
 

@@ -219,5 +219,5 @@ def check_positive(name: str, value: Any) -> float:
 def check_whole(name: str, value: Any) -> int:
     """A number of topics or systems: whole, at least 2."""
     if not _is_whole(value) or not 2 <= value <= design.MOST_TOPICS:
-        raise InputError(f"{name} must be a whole number from 2 on, got {value!r}")
+        raise InputError(f"{name} must be a whole number of at least 2, got {value!r}")
     return int(value)

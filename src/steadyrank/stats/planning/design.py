@@ -209,7 +209,7 @@ def _smallest_size(enough: Callable[[int], bool], guess: float) -> int:
         if high >= MOST_TOPICS:
             raise InputError(
                 f"more than {MOST_TOPICS:.0e} topics would be needed: "
-                "ask for a larger difference or width, or check the variance"
+                "plan for a larger difference or width, or check the variance"
             )
         low, high, step = high, min(high + step, MOST_TOPICS), 2 * step
     while low >= high:
@@ -327,7 +327,7 @@ def _whole(size: float) -> int:
     if size > MOST_TOPICS:
         raise InputError(
             f"more than {MOST_TOPICS:.0e} topics would be needed: "
-            "ask for a larger difference or width, or check the variance"
+            "plan for a larger difference or width, or check the variance"
         )
     return max(2, math.ceil(size * (1.0 - 1e-12)))
 
@@ -342,6 +342,6 @@ def check_rates(alpha: float, beta: float) -> None:
     check_open_unit("beta", beta)
     if 1.0 - beta <= alpha:
         raise InputError(
-            f"beta {beta:g} asks for a power of {1.0 - beta:g}, no more than alpha {alpha:g}: "
+            f"beta {beta:g} means a power of {1.0 - beta:g}, no more than alpha {alpha:g}: "
             "give a smaller beta, such as 0.2"
         )

@@ -36,7 +36,7 @@ STRATA: Mapping[str, Sequence[str]] = {
 DEFAULT_STRATA: Mapping[Mode, Strata] = {"sound": "subject", "paper": "none"}
 
 RESAMPLES_NOTE = (
-    "All samples are drawn from the same topics and systems, and more samples tell no more about "
+    "All samples are drawn from the same topics and systems, and more samples say no more about "
     "others: F and p would measure the number of samples and are not given. "
 )
 

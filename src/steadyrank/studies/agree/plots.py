@@ -194,7 +194,7 @@ def draw_measures(result: AgreeResult, ax: Axes) -> None:
     tell(shapes, [f"{name}: {share:.1f}%" for name, share in zip(names, power, strict=True)])
     bars.set_yticks([])
     bars.set_ylim(len(names) - 0.5, -0.5)
-    bars.set_xlabel("pairs of\nsystems told\napart, %", fontsize="small")
+    bars.set_xlabel("pairs of\nsystems that\ndiffer, %", fontsize="small")
     bars.spines[["top", "right"]].set_visible(False)
 
 
@@ -244,7 +244,7 @@ PLOTS = {
             lambda r: (3.4 + 0.45 * len(r.measures), 2.6 + 0.42 * len(r.measures)),
             lambda result: (
                 f"Heat map of tau between {len(result.measures)} measures with a dendrogram and "
-                "bars of how many pairs of systems each tells apart."
+                "bars of how many pairs of systems differ significantly by each."
             ),
         ),
         "topics": Plot(

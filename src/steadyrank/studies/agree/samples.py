@@ -213,7 +213,7 @@ def fitting_sizes(
 def _check_sizes(what: str, sizes: Sequence[int], n: int, least: int) -> tuple[int, ...]:
     for size in sizes:
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < least:
-            raise InputError(f"{what} sizes are whole numbers from {least} on, got {size!r}")
+            raise InputError(f"{what} sizes are whole numbers of at least {least}, got {size!r}")
         if size > n:
             raise InputError(
                 f"{what} size {size} is larger than the data, which have {n} {what}s: "

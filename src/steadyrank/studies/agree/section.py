@@ -98,10 +98,10 @@ def _likeness_table(result: AgreeResult) -> Table:
     ]
     caption = (
         f"Kendall's tau between rankings of all {result.n_systems:,} runs on "
-        f"{counted(result.n_topics, 'topic', form=',')}; pairs of runs told apart by Tukey's HSD "
+        f"{counted(result.n_topics, 'topic', form=',')}; pairs of runs that differ by Tukey's HSD "
         f"at {like.alpha:g}, and the difference that this takes."
     )
-    header = ["measure", *result.measures, "told apart", "difference needed"]
+    header = ["measure", *result.measures, "pairs that differ", "difference needed"]
     return table("measure-tau", caption, header, rows)
 
 
@@ -150,7 +150,7 @@ PART = Part(
     means_not=(
         "Measures that agree may both miss what users care about; measures that differ may "
         "both be right about different things. All samples are drawn from the same topics and "
-        "runs, and drawing more of them tells no more about others: there are no p-values."
+        "runs, and drawing more of them says no more about others: there are no p-values."
     ),
     body=_body,
     run=_run,

@@ -197,11 +197,11 @@ def agree(
 
 def _check(n_samples: Any, n_interval_samples: Any, confidence: float) -> None:
     if not isinstance(n_samples, (int, np.integer)) or n_samples < 2:
-        raise InputError(f"n_samples must be a whole number from 2 on, got {n_samples!r}")
+        raise InputError(f"n_samples must be a whole number of at least 2, got {n_samples!r}")
     is_whole = isinstance(n_interval_samples, (int, np.integer))
     if not is_whole or 0 != n_interval_samples < LEAST_RESAMPLES:
         raise InputError(
-            f"n_interval_samples must be a whole number from {LEAST_RESAMPLES} on, or 0 for no "
+            f"n_interval_samples must be a whole number of at least {LEAST_RESAMPLES}, or 0 for no "
             f"intervals, got {n_interval_samples!r}"
         )
     check_open_unit("confidence", confidence)

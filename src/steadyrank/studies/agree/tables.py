@@ -197,15 +197,15 @@ def _likeness_table(result: AgreeResult, digits: int) -> Table:
             "nearest": name(result.measures[j]),
             "tau": anova_figure(float(others[i, j]), digits),
             "tau_AP": anova_figure(float(like.tau_ap[i, j]), digits),
-            "told apart": Cell(figure(power[i], ".1%", missing=""), power[i]),
+            "pairs that differ": Cell(figure(power[i], ".1%", missing=""), power[i]),
             "difference": anova_figure(float(like.needed_difference[i]), digits),
         }
         for i, j in zip(like.order, others.argmax(axis=1)[like.order], strict=True)
     )
     caption = (
         f"All {result.n_systems:,} systems and {result.n_topics} topics, measures that rank alike "
-        f"side by side. Told apart: share of the pairs of systems that differ by Tukey's HSD at "
-        f"{like.alpha:g}, which takes a difference of means as in the last column."
+        f"side by side. Pairs that differ: share of the pairs of systems that differ significantly "
+        f"by Tukey's HSD at {like.alpha:g}, which takes the difference of means in the last column."
     )
     return Table(header=header, rows=rows, caption=caption, n_names=2)
 

@@ -104,7 +104,7 @@ def _asked_intervals(
     jobs: int | None,
     seed: int,
 ) -> tuple[np.ndarray, str]:
-    words = "asked for, not of the test: may disagree with its decisions"
+    words = "as requested, not of the test: may disagree with its decisions"
     if level == 0.0:
         return np.tile([-np.inf, np.inf], (len(pairs), 1)), words
     if kind == "t":

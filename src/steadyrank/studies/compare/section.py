@@ -185,7 +185,7 @@ PART = Part(
     ),
     means_not=(
         "It says nothing about other documents, other judgments or other random instances of "
-        "the runs, and a small p-value does not make a difference large. A measure that tells "
+        "the runs, and a small p-value does not make a difference large. A measure that separates "
         "more pairs apart is more sensitive, not more right."
     ),
     body=_body,

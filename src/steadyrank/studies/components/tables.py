@@ -112,10 +112,10 @@ def components_notes(result: ComponentsResult) -> list[str]:
     """What a reader of the tables must know."""
     remedy = "" if result.type_three else " For other topics take strata topic."
     tested = (
-        "Effects are tested against one residual, as published: that speaks of these topics."
+        "Effects are tested against one residual, as published: that is about these topics."
         f"{remedy}"
         if result.strata == "none"
-        else "Each effect is tested against its interaction with topics: that speaks of other "
+        else "Each effect is tested against its interaction with topics: that is about other "
         "topics. Effect sizes rest on all errors together."
     )
     return [tested, *power_note(result.anova)]

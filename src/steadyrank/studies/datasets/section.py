@@ -122,7 +122,7 @@ PART = Part(
         "if no run is significantly better."
     ),
     means_not=(
-        "Datasets that were chosen are no random sample, and datasets of one type resemble each "
+        "Datasets that were chosen are not a random sample, and datasets of one type resemble each "
         "other: resampling whole types is the more cautious reading. It says nothing about other "
         "measures or training data, and a run that could be first need not be as good as the first."
     ),

@@ -96,13 +96,13 @@ PART = Part(
     means=(
         "Runs are ordered by their mean over topics. Every two runs are compared by a paired t "
         "test, corrected for all pairs together; letters, marks, intervals of differences and "
-        "ranks all tell these same decisions. A run could be first if no run is significantly "
+        "ranks all express these decisions. A run could be first if no run is significantly "
         "better."
     ),
     means_not=(
         "Intervals of two means that overlap do not make two runs equal: topics are hard or "
         "easy for all runs together, which the paired tests take into account and the "
-        "intervals do not. Sharing a letter is no proof of equality. The leader was picked by "
+        "intervals do not. Sharing a letter does not prove equality. The leader was picked by "
         "the very scores that its mean is taken from, which is why less is expected of it on "
         "new topics."
     ),

@@ -165,7 +165,7 @@ def _posterior(pair: SystemPair, model: MixedModel, settings: Settings) -> Poste
     if not drawn.converged and not drawn.flag:
         warnings.warn(
             f"the posterior of {pair.a.name} − {pair.b.name} has not converged after "
-            f"{drawn.n_draws} draws: ask for more (n_draws=)",
+            f"{drawn.n_draws} draws: draw more (n_draws=)",
             SteadyrankWarning,
             stacklevel=5,
         )

@@ -416,9 +416,9 @@ def _true_difference(difference: float | None, delta: float | None) -> float:
 
 def _check_costs(*costs: float) -> None:
     if min(costs) < 0.0 or max(costs) == 0.0 or not all(map(math.isfinite, costs)):
-        raise InputError(f"costs must be numbers from 0 on, and one above 0, got {costs}")
+        raise InputError(f"costs must be numbers of at least 0, and one above 0, got {costs}")
 
 
 def _check_size(name: str, size: int | None) -> None:
     if size is not None and size < 2:
-        raise InputError(f"{name} must be 2 or more to speak of others, got {size}")
+        raise InputError(f"{name} must be at least 2 for claims about others, got {size}")

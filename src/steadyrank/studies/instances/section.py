@@ -196,7 +196,7 @@ PART = Part(
     question="Would other random instances of the systems change it?",
     means=(
         "Runs of one system are instances of it, such as seeds. The mixed model takes topics "
-        "and instances as random, so its p-values speak of other topics and other instances. "
+        "and instances as random, so its p-values are about other topics and instances. "
         "Within the margin means: shown to be equal up to the margin."
     ),
     means_not=(

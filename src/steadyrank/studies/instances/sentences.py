@@ -81,10 +81,10 @@ def equivalence_words(result: InstancesResult) -> str:
     if result.beyond_margin < 0:
         return f"{a} is worse than {b} by more than {test.delta:g} {sure}."
     if test.non_inferior:
-        more = f"whether it is within {test.delta:g} cannot be told{_remedy(result, 'equivalent')}"
+        more = f"whether it is within {test.delta:g} is undecided{_remedy(result, 'equivalent')}"
         return f"{a} is not worse than {b} by {test.delta:g} {sure}; {more}."
     asked = f"Whether {a} is worse than {b} by {test.delta:g}"
-    return f"{asked} cannot be told{_remedy(result, 'non_inferior')}."
+    return f"{asked} is undecided{_remedy(result, 'non_inferior')}."
 
 
 def _remedy(result: InstancesResult, claim: Claim) -> str:
@@ -209,7 +209,7 @@ def scope_words(result: InstancesResult) -> str:
     """Of which topics and instances the test speaks."""
     if result.one_instance:
         return (
-            "Both systems have one run: this is the paired t test, which speaks of these two "
+            "Both systems have one run: this is the paired t test, which is about these two "
             "instances alone."
         )
     if result.design == "nested":

@@ -93,7 +93,7 @@ def kin_runs(pattern: str, runs: tuple[str, ...]) -> np.ndarray:
     if not kin.any() or kin.all():
         raise InputError(
             f"kin {pattern!r} matches {'all' if kin.all() else 'none'} of the {len(runs)} runs: "
-            "it must tell some from others"
+            "it must match some of them"
         )
     return kin
 
@@ -167,7 +167,7 @@ def _warn_if_it_tells_nothing(judge: str, scores: JudgedScores) -> None:
     if not np.ptp(scores.everything, axis=0).any():
         warnings.warn(
             f"judge {judge} gives all runs the same score on every topic: people's judgments "
-            "stand alone",
+            "are used alone",
             SteadyrankWarning,
             stacklevel=5,
         )

@@ -95,7 +95,7 @@ PART = Part(
         "A corrected mean follows the judge's differences as far as they agree with people's "
         "(lambda), and takes out what they are off by where both have judged. Its intervals and "
         "decisions hold whatever the judge's errors are; a better judge only makes them narrower. "
-        "What the judge says alone carries no such warrant."
+        "What the judge says alone carries no such guarantee."
     ),
     means_not=f"{PEOPLE_NEEDED} {RANDOM_SAMPLE} {NO_REPAIR}",
     body=_body,

@@ -280,7 +280,7 @@ def _teams(names: Sequence[str], known: Sequence[str]) -> tuple[tuple[str, ...],
 def _check(depth: int, missing: str, no_relevant: str) -> None:
     whole = isinstance(depth, (int, np.integer)) and not isinstance(depth, bool)
     if not whole or depth < 1:
-        raise InputError(f"pool depth must be a whole number from 1 on, got {depth!r}")
+        raise InputError(f"pool depth must be a whole number of at least 1, got {depth!r}")
     check_choice("way to treat missing topics", missing, get_args(Missing))
     check_choice(
         "way to treat topics without relevant documents", no_relevant, get_args(NoRelevant)

@@ -227,7 +227,7 @@ def check_counts(name: str, values: Any, *, lowest: int) -> tuple[int, ...]:
     for count in counts:
         whole = isinstance(count, (int, np.integer)) and not isinstance(count, bool)
         if not whole or count < lowest:
-            raise InputError(f"{name}: expected whole numbers from {lowest} on, got {count!r}")
+            raise InputError(f"{name}: expected whole numbers of at least {lowest}, got {count!r}")
     if not counts or len(set(counts)) < len(counts):
         raise InputError(f"{name}: name at least one, and none twice")
     return tuple(int(count) for count in counts)

@@ -23,7 +23,7 @@ MOST_RUNS = 10
 """Runs in the table of pool bias; JSON has all."""
 
 RANGES = (
-    "Ranges go from the smallest to the largest trial of a k. They are no confidence intervals: "
+    "Ranges go from the smallest to the largest trial of a k. They are not confidence intervals: "
     "trials are sets of the same teams, which overlap."
 )
 INTERVALS = (
@@ -33,7 +33,7 @@ INTERVALS = (
 )
 
 TAU = (
-    "The published interval takes its standard error from unrelated rankings, so it may pass 1, "
+    "The published interval takes its standard error from unrelated rankings, so it may exceed 1, "
     "and reaching 1 does not make two rankings equivalent; the other one asks what other topics "
     "would have given."
 )

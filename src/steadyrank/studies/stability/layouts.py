@@ -82,7 +82,7 @@ def _check_single_runs(groups: Groups, levels: Sequence[str], facet: str) -> Non
         if count > 1:
             raise InputError(
                 f"facet {facet}: system {system} has {count} runs with {facet} {value}; leave all "
-                "but one of them out, or name a column that tells them apart"
+                "but one of them out, or name a column that distinguishes them"
             )
 
 

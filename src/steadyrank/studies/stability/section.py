@@ -72,7 +72,7 @@ def _influence_table(results: Sequence[StabilityResult]) -> Table:
             }
         )
     caption = (
-        "Does one system carry the coefficient? E rho² without each system in turn, and without "
+        "Does the coefficient rest on one system? E rho² without each system in turn, and without "
         "the one whose absence changes it most; and E rho² and Phi of the leading group, the "
         "better half of the systems by mean, at most 20."
     )

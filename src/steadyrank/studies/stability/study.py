@@ -269,7 +269,7 @@ def stability(
 
 def _check_size(what: str, size: Any) -> int:
     if check_number(what, size) != math.floor(size) or not size >= 1:
-        raise InputError(f"{what} must be whole numbers from 1 on, got {size!r}")
+        raise InputError(f"{what} must be whole numbers of at least 1, got {size!r}")
     return int(size)
 
 

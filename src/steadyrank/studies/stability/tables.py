@@ -83,7 +83,7 @@ def stability_notes(result: StabilityResult) -> list[str]:
         if value < 0.0
     ]
     if g.variance["system"] == 0.0:
-        notes.append("No number of topics tells systems apart that do not differ.")
+        notes.append("No number of topics separates systems that do not differ.")
     return notes
 
 
@@ -125,7 +125,7 @@ def _facet_notes(g: FacetComponents) -> list[str]:
     """How far topics alone could lead, and what unequal numbers of runs mean."""
     most = {k: g.e_rho2(math.inf, k) for k in dict.fromkeys((1, g.n_instances))}
     reached = " and ".join(f"{most[k]:.3f} with {facet_words(k, g.facet)}" for k in most)
-    notes = [f"Topics without end would reach E rho² {reached}."]
+    notes = [f"Infinitely many topics would reach E rho² {reached}."]
     if g.n_instances * g.n_systems != g.n_runs:
         notes.append(
             f"Systems have different numbers of runs ({g.n_runs} in all): each system counts once, "

@@ -165,7 +165,7 @@ def _level_of(result: TopicsResult, difference: float) -> TopicLevel:
     for level in result.levels:
         if level.low <= difference + 1e-9 < level.high:
             return level
-    raise InputError(f"a level is named by a difference from 0 on, got {difference!r}")
+    raise InputError(f"a level is named by a difference of at least 0, got {difference!r}")
 
 
 PLOTS = {

@@ -136,7 +136,7 @@ class TopicsResult(Exhibit):
         places = np.flatnonzero((np.sort(self.pairs, axis=1) == (first, second)).all(axis=1))
         if not len(places):
             names = f"{self.runs[one]!r} and {self.runs[other]!r}"
-            raise InputError(f"{names} are no pair of this result")
+            raise InputError(f"{names} are not a pair of this result")
         return int(places[0])
 
     def caption(self) -> str:
@@ -360,7 +360,7 @@ def default_sizes(n_topics: int) -> tuple[int, ...]:
 def _check(scores: Scores, measure: Any, n_trials: Any, baseline: str | None, binning: Any) -> str:
     """Validate what comes without numbers; return the measure's name."""
     if not isinstance(n_trials, (int, np.integer)) or n_trials < 1:
-        raise InputError(f"trials must be a whole number from 1 on, got {n_trials!r}")
+        raise InputError(f"trials must be a whole number of at least 1, got {n_trials!r}")
     check_choice("binning", binning, get_args(Binning))
     if len(scores.runs) < 2:
         raise InputError("topics compares runs: give at least two")
@@ -377,7 +377,7 @@ def _check_sizes(sizes: Sequence[int]) -> tuple[int, ...]:
     except TypeError:
         raise InputError(f"sizes must be whole numbers of topics, got {sizes!r}") from None
     if not whole or min(whole) < 1:
-        raise InputError(f"sizes must be numbers of topics from 1 on, got {sizes!r}")
+        raise InputError(f"sizes must be numbers of topics of at least 1, got {sizes!r}")
     return tuple(sorted(set(whole)))
 
 

@@ -31,8 +31,8 @@ NEEDED = (
 THEORY = (
     "Error rate: how often two experiments contradict each other if the observed difference were "
     "the true one (eq. 8 of Lin and Hauptmann, paired variance); independent: the same as if each "
-    "run had topics of its own; approximate: eq. 13. An observed difference is no true one: quote "
-    "the predictive rate."
+    "run had topics of its own; approximate: eq. 13. An observed difference is not the true one: "
+    "quote the predictive rate."
 )
 
 

@@ -1,0 +1,101 @@
+"""Write what commands print into the pages that show it: README.md and docs/howto.
+
+python docs/make_outputs.py
+
+Below a block of commands, a `text` block under the line `<!-- output -->` holds what they print.
+All run on the track that `steadyrank demo` writes, so what comes out depends on the documents that
+are installed: `DIGEST` names those of the pages as they stand.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import tempfile
+import textwrap
+from pathlib import Path
+
+import steadyrank as sr
+from steadyrank.cli import run
+
+DOCS = Path(__file__).parent
+PAGES = (DOCS.parent / "README.md", *sorted((DOCS / "howto").glob("*.md")))
+
+DIGEST = "13fd08be8d9a37d17ce0cf16a953c040"
+
+WIDTH = 100
+
+SHOWN = re.compile(
+    r"^```sh\n(?P<commands>(?:(?!^```).*\n)+)```\n\n"
+    r"<!-- output -->\n```text\n(?P<output>(?:(?!^```).*\n)*)```$",
+    re.MULTILINE,
+)
+
+
+def digest() -> str:
+    """What the documents of the track are known by on this machine."""
+    return str(sr.builtin_collection().manifest["digest"])
+
+
+def make_track(folder: Path) -> None:
+    """The track of `steadyrank demo`, without its report, in a folder."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        run(["demo", "--data-only", "--out", str(folder / "steadyrank-demo"), "--quiet"])
+
+
+def printed(commands: str) -> str:
+    """What lines of commands print, run in the current folder.
+
+    Sentences are folded as a terminal would fold them; tables stay as wide as they are.
+    """
+    kept = io.StringIO()
+    with contextlib.redirect_stdout(kept):
+        for line in commands.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            if words[:1] == ["steadyrank"]:
+                run([*words[1:], "--quiet"])
+    return "".join(f"{_folded(line)}\n" for line in kept.getvalue().rstrip("\n").split("\n"))
+
+
+def _folded(line: str) -> str:
+    return line.rstrip() if line.startswith(" ") else textwrap.fill(line, WIDTH)
+
+
+def outputs(text: str) -> list[tuple[str, str]]:
+    """The commands of a page with the output that it shows for them.
+
+    >>> outputs("```sh\\nsteadyrank doctor\\n```\\n\\n<!-- output -->\\n```text\\nfine\\n```")
+    [('steadyrank doctor\\n', 'fine\\n')]
+    """
+    return [(shown["commands"], shown["output"]) for shown in SHOWN.finditer(text)]
+
+
+def renewed(text: str) -> str:
+    """A page with the output that its commands have now."""
+    for commands, output in outputs(text):
+        text = text.replace(
+            f"{commands}```\n\n<!-- output -->\n```text\n{output}```",
+            f"{commands}```\n\n<!-- output -->\n```text\n{printed(commands)}```",
+        )
+    return text
+
+
+def main() -> None:
+    """Run the commands of every page and write what they print."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        make_track(Path(folder))
+        for page in PAGES:
+            page.write_text(renewed(page.read_text("utf-8")), "utf-8")
+    own = Path(__file__)
+    source = re.sub(
+        r'^DIGEST = ".*"$', f'DIGEST = "{digest()}"', own.read_text("utf-8"), flags=re.M
+    )
+    own.write_text(source, "utf-8")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    main()
