@@ -131,7 +131,8 @@ def test_every_study_has_its_section_with_answer_figures_and_tables(whole):
         if each.id not in ("hardest", "check"):
             assert each.figures, each.id
     text = content.decode()
-    assert text.count("<svg") == sum(len(each.figures) for each in result.page.sections)
+    in_sections = sum(len(each.figures) for each in result.page.sections)
+    assert text.count("<svg") == in_sections + 1, "one picture on the card"
     assert len(content) < 3_000_000
 
 
@@ -191,8 +192,9 @@ def test_tables_show_the_numbers_and_sort_by_all_digits(whole):
     board = section(result, "evaluate").tables[0]
     order = np.argsort(-scores.mean()[0], kind="stable")
     assert [row[1].text for row in board.rows] == [scores.runs[run] for run in order]
-    assert [row[2].value for row in board.rows] == scores.mean()[0][order].tolist()
-    assert board.rows[0][2].text == f"{scores.mean()[0].max():.4f}"
+    assert [row[2].text for row in board.rows] == [scores.run_info["team"][run] for run in order]
+    assert [row[3].value for row in board.rows] == scores.mean()[0][order].tolist()
+    assert board.rows[0][3].text == f"{scores.mean()[0].max():.4f}"
 
 
 def test_topics_open_to_their_runs(whole):

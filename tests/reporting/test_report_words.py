@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
+from steadyrank.reporting.card import make_card
 from steadyrank.reporting.headline import (
     files_words,
     first_words,
-    lead_sentences,
     measures_words,
+    reversal_words,
     settle_words,
     standing,
-    steadiness_words,
     topics_share,
     topics_to_settle,
     verdict_words,
@@ -115,7 +115,7 @@ def test_runs_that_share_the_first_place_are_spoken_of_together():
     )
     result = sr.compare(scores, measure="P@10")
     assert verdict_words(result).startswith("A and B share the best mean P@10")
-    assert steadiness_words(result, None, sr.topics(scores, measure="P@10", n_trials=10)) == ""
+    assert reversal_words(result, None, sr.topics(scores, measure="P@10", n_trials=10)) == ""
     assert measures_words(scores) == "B is first by both measures."
 
 
@@ -166,7 +166,7 @@ def test_equal_means_have_no_order_to_keep():
     scores = scores_of(0.5, 0.5, noise=0.0)
     result = sr.compare(scores, measure="AP")
     assert verdict_words(result) == "A and B have the same mean AP (0.5000)."
-    assert steadiness_words(result, None, sr.topics(scores, n_trials=10)) == ""
+    assert reversal_words(result, None, sr.topics(scores, n_trials=10)) == ""
     assert settle_words(result, sr.topics(scores, n_trials=10)) == (
         "No number of topics separates A from B: their means are equal."
     )
@@ -192,35 +192,35 @@ def simulated(share, measure="AP", n=1000):
 def test_chances_say_of_what_they_are():
     scores = scores_of(0.52, 0.50, noise=0.04)
     result, topics = sr.compare(scores, measure="AP"), sr.topics(scores, n_trials=10)
-    words = steadiness_words(result, simulated(0.97), topics)
+    words = reversal_words(result, simulated(0.97), topics)
     kept = 1 - topics.predictive[0]
     assert words == (
-        "A stays above B in 97% of 1,000 simulated document collections and with probability "
-        f"{kept:.0%} in a second experiment on 30 other topics."
+        "B comes out above A in 3% of 1,000 simulated document collections and with probability "
+        f"{1 - kept:.0%} in a second experiment on 30 other topics."
     )
     assert topics_share(topics, "A", "B") == pytest.approx(kept)
     assert topics_share(topics, "B", "A") == pytest.approx(1 - kept)
-    by_another_measure = steadiness_words(result, simulated(0.97, "P@10"), topics)
+    by_another_measure = reversal_words(result, simulated(0.97, "P@10"), topics)
     assert "simulated" not in by_another_measure
-    assert by_another_measure.startswith("A stays above B with probability")
+    assert by_another_measure.startswith("B comes out above A with probability")
 
 
 def test_studies_that_are_missing_are_not_spoken_of():
     result = compared(0.9, 0.3)
-    assert steadiness_words(result, None, None) == ""
+    assert reversal_words(result, None, None) == ""
     assert settle_words(result, None) == ""
-    only = steadiness_words(result, simulated(1.0), None)
-    assert only == "A stays above B in more than 99.9% of 1,000 simulated document collections."
+    only = reversal_words(result, simulated(1.0), None)
+    assert only == "B comes out above A in less than 0.1% of 1,000 simulated document collections."
     scores = scores_of(0.9, 0.3)
-    said = lead_sentences({"evaluate": scores, "compare": (sr.compare(scores),)})
-    assert len(said) == 1
-    assert said[0].startswith("A (0.9000) is significantly better than B")
+    card = make_card({"evaluate": scores, "compare": (sr.compare(scores),)})
+    assert card.verdict == "A is significantly better than B by mean AP."
+    assert [fact.about for fact in card.facts] == ["Could be first", "What these topics resolve"]
 
 
 def test_the_second_of_many_is_called_so():
     scores = scores_of(0.9, 0.5, 0.3)
-    words = steadiness_words(sr.compare(scores), None, sr.topics(scores, n_trials=10))
-    assert words.startswith("A stays above B, the second, with probability more than 99.9%")
+    words = reversal_words(sr.compare(scores), None, sr.topics(scores, n_trials=10))
+    assert words.startswith("B, the second, comes out above A with probability less than 0.1%")
 
 
 def test_ties_of_simulated_means_count_half():
@@ -320,13 +320,13 @@ def test_instances_of_one_system_are_not_held_against_each_other():
         "instances": table,
         "topics": sr.topics(scores, n_trials=10),
     }
-    said = lead_sentences(results)
-    assert said[0] == systems_words(table)
-    assert said[1].startswith("Of single runs, a1 leads by mean AP")
-    assert len(said) == 2
+    card = make_card(results)
+    assert card.verdict == systems_words(table, tested=False)
+    assert card.facts[0].text.startswith("a1 leads by mean AP")
+    assert "Chance of a reversal" not in [fact.about for fact in card.facts]
     other = scores.with_run_info(system=["a", "b", "a", "b"])
-    said = lead_sentences({**results, "evaluate": other})
-    assert said[2].startswith("a1 stays above a2")
+    said = {fact.about: fact.text for fact in make_card({**results, "evaluate": other}).facts}
+    assert said["Chance of a reversal"].startswith("a2, the second, comes out above a1")
 
 
 def test_files_that_would_make_results_wrong_come_first():
@@ -338,14 +338,14 @@ def test_files_that_would_make_results_wrong_come_first():
     )
     assert "(and one more)" in files_words(SimpleNamespace(findings=(wrong, wrong)))
     scores = scores_of(0.9, 0.3)
-    said = lead_sentences(
+    card = make_card(
         {
             "evaluate": scores,
             "compare": (sr.compare(scores),),
             "check": SimpleNamespace(findings=(wrong,)),
         }
     )
-    assert said[0].startswith("Look at the files first")
+    assert card.sentences[0].startswith("Look at the files first")
 
 
 def test_numbers_are_rounded_to_what_they_are_known_to():

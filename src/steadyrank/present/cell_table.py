@@ -63,6 +63,10 @@ class Table:
     wrapped: bool = False
     """Whether line breaks in cells are meant, for a terminal; elsewhere they are a name's own."""
     drilldown: Drilldown | None = None
+    filter_by: int | None = None
+    """Column by whose values a page filters rows; it can show the first row of each value."""
+    picks: int | None = None
+    """Column with the names of runs that a page lets its reader pick for a comparison."""
     shown: int = 25
     """Rows that are open at first on a page; the others open on a click, and print."""
 

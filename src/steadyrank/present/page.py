@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from steadyrank.present.pair_panel import PairPanel
+from steadyrank.present.run_names import RunNames
 from steadyrank.present.table import Table
 
 
@@ -27,7 +29,8 @@ class PageFigure:
 class Section:
     """One question: its answer in words, what that means and does not, figures and tables.
 
-    A section that the data cannot support has `why_not` and nothing else to show.
+    A section that the data cannot support has `why_not` and nothing else to show: it shrinks to a
+    line under "What else could be asked".
     """
 
     id: str
@@ -40,6 +43,31 @@ class Section:
     tables: tuple[Table, ...] = ()
     warnings: tuple[str, ...] = ()
     why_not: str = ""
+    is_open: bool = True
+    """Whether it is unfolded at first; print and pages without scripts show everything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A line of a card: what it is about, and a sentence or two."""
+
+    about: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """The answer of a page on one screen: cautions, a sentence, facts and a picture."""
+
+    verdict: str
+    cautions: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    figure: PageFigure | None = None
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All that it says, what must be known first before the rest."""
+        return (*self.cautions, self.verdict, *(fact.text for fact in self.facts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +77,15 @@ class Page:
     title: str
     subtitle: str
     lead: tuple[str, ...]
+    """The answer in sentences; a page with a card shows that instead."""
     sections: tuple[Section, ...]
+    card: Card | None = None
     provenance: tuple[Table, ...] = ()
     command: str = ""
     """The command that rebuilds the page."""
     notes: Mapping[str, str] = field(default_factory=dict)
     """Terms used on the page, each with one line that explains it."""
+    names: RunNames = field(default_factory=RunNames)
+    """What stands for names of runs."""
+    pairs: PairPanel | None = None
+    """A panel in which two runs are picked."""

@@ -25,6 +25,8 @@ from steadyrank.data.read.csv_cells import csv_line
 from steadyrank.errors import InputError
 from steadyrank.present.page import Page, PageFigure
 from steadyrank.present.page_svg import inline_svg
+from steadyrank.present.pair_panel import packed
+from steadyrank.present.run_names import RunNames
 from steadyrank.present.table import Cell, Drilldown, Table, to_latex
 from steadyrank.present.visible import visible
 
@@ -53,7 +55,8 @@ def page_html(page: Page) -> str:
     from markupsafe import Markup
 
     _check(page)
-    style, script = _part("page.css"), _part("page.js")
+    style = _part("page.css")
+    script = _part("page.js") + (_part("pair.js") if page.pairs else "")
     environment = Environment(
         autoescape=True,
         undefined=StrictUndefined,
@@ -64,12 +67,19 @@ def page_html(page: Page) -> str:
     )
     environment.filters.update(
         drawing=_drawing,
-        explained=_explainer(page.notes),
+        explained=_explainer(page.notes, page.names),
+        filter_values=_filter_values,
         fragment=_fragment,
-        look=_look,
+        hover=_hoverer(page.names),
+        is_tall=_is_tall,
+        look=_looker(page.names),
+        name=page.names.text,
+        named=lambda text: _explainer({}, page.names)(text, set()),
         note=lambda name: page.notes.get(name, ""),
         number_columns=_number_columns,
         row_links=_row_links,
+        shape=_shape,
+        short=page.names.text,
         sort_key=_sort_key,
         typeset=_typeset,
     )
@@ -116,8 +126,11 @@ def _tables(page: Page) -> Iterator[Table]:
 # Words that are explained
 
 
-def _explainer(notes: Mapping[str, str]) -> Callable[[str, set[str]], Markup]:
-    """Texts with the first mention of each term marked up; `seen` holds those already met."""
+def _explainer(notes: Mapping[str, str], names: RunNames) -> Callable[[str, set[str]], Markup]:
+    """Texts with the first mention of each term marked up; `seen` holds those already met.
+
+    Names of runs are what the page shows for them, and hovering tells the whole name.
+    """
     from markupsafe import Markup, escape
 
     terms = sorted((term for term in notes if term), key=lambda term: (-len(term), term))
@@ -128,7 +141,14 @@ def _explainer(notes: Mapping[str, str]) -> Callable[[str, set[str]], Markup]:
     )
 
     def explained(text: str, seen: set[str]) -> Markup:
-        text, end, out = visible(text), 0, Markup()
+        out = Markup()
+        for piece, name in names.parts(visible(text)):
+            whole = Markup('<span title="{}">{}</span>')
+            out += whole.format(name, piece) if name else with_terms(piece, seen)
+        return out
+
+    def with_terms(text: str, seen: set[str]) -> Markup:
+        end, out = 0, Markup()
         for match in pattern.finditer(text):
             term = terms[(match.lastindex or 1) - 1]
             if term in seen:
@@ -148,6 +168,51 @@ def _term_pattern(term: str) -> str:
     """Words in any case and number; names and single letters as they are."""
     is_word = term.islower() and len(term) > 2
     return f"((?i:{re.escape(term)}s?))" if is_word else f"({re.escape(term)})"
+
+
+def _hoverer(names: RunNames) -> Callable[[Cell], str]:
+    """What hovering over a cell tells: its own text, or the whole name that it stands for."""
+
+    def hover(cell: Cell) -> str:
+        if cell.hover or isinstance(cell.value, Real):
+            return cell.hover
+        return cell.text if cell.text in names.shown else ""
+
+    return hover
+
+
+def _filter_values(table: Table) -> list[str]:
+    """The texts of the column by which rows are filtered, each once, in order."""
+    column = table.filter_by or 0
+    return sorted({row[column].text for row in table.rows} - set(_MISSING))
+
+
+TALL = 500.0
+"""Points of a figure above which a page shows its upper part only, until it is opened."""
+
+WIDE = 500.0
+"""Points of a figure above which a phone scrolls it sideways: its letters would be too small."""
+
+_SIZE = re.compile(r'viewBox="[-\d.]+ [-\d.]+ ([\d.]+) ([\d.]+)"')
+
+
+def _points(figure: PageFigure) -> tuple[float, float]:
+    """Width and height of a figure, or nothing where it does not say."""
+    size = _SIZE.search(str(figure.svg)[:2000])
+    return (0.0, 0.0) if size is None else (float(size[1]), float(size[2]))
+
+
+def _is_tall(figure: PageFigure) -> bool:
+    return _points(figure)[1] > TALL
+
+
+def _shape(figure: PageFigure) -> Markup:
+    """Classes of a figure that is too tall to be shown whole at once, or too wide for a phone."""
+    from markupsafe import Markup
+
+    is_a = {"wide": _points(figure)[0] > WIDE, "tall": _is_tall(figure)}
+    names = [name for name, holds in is_a.items() if holds]
+    return Markup(' class="{}"').format(" ".join(names)) if names else Markup()
 
 
 # What tables sort by and where their rows lead
@@ -184,12 +249,16 @@ def _typeset(cell: Cell) -> str:
     return cell.text
 
 
-def _look(cell: Cell, is_number: bool) -> Markup:
+def _looker(names: RunNames) -> Callable[[Cell, bool], Markup]:
     """Figures stand to the right; only long texts may break, so that rows stay lines."""
     from markupsafe import Markup
 
-    names = [*(["n"] if is_number else []), *(["long"] if len(cell.text) > LONGEST_LINE else [])]
-    return Markup(' class="{}"').format(" ".join(names)) if names else Markup()
+    def look(cell: Cell, is_number: bool) -> Markup:
+        is_long = len(names.text(cell.text)) > LONGEST_LINE
+        kinds = [*(["n"] if is_number else []), *(["long"] if is_long else [])]
+        return Markup(' class="{}"').format(" ".join(kinds)) if kinds else Markup()
+
+    return look
 
 
 def _row_links(table: Table) -> list[str]:
@@ -229,8 +298,11 @@ def _data(page: Page) -> str:
             table.id: {"latex": _latex_parts(table), "csv": _csv_parts(table)} for table in tables
         },
         "drilldowns": {
-            table.id: _drilldown(table.drilldown) for table in tables if table.drilldown is not None
+            table.id: _drilldown(table.drilldown, page.names)
+            for table in tables
+            if table.drilldown is not None
         },
+        **({} if page.pairs is None else {"pairs": packed(page.pairs, page.names.shown)}),
     }
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
@@ -271,14 +343,14 @@ def _csv_cell(cell: Cell, is_number: bool) -> str:
     return visible(cell.value if isinstance(cell.value, str) else cell.text)
 
 
-def _drilldown(drilldown: Drilldown) -> dict[str, object]:
+def _drilldown(drilldown: Drilldown, names: RunNames) -> dict[str, object]:
     # Two digits more than are shown keep the order, and the page small.
     digits = drilldown.digits + 2
     return {
         "title": visible(drilldown.title),
         "header": [visible(name) for name in drilldown.header],
         "digits": drilldown.digits,
-        "names": [visible(name) for name in drilldown.names],
+        "names": [visible(names.text(name)) for name in drilldown.names],
         "values": [
             [None if v is None or not math.isfinite(v) else round(float(v), digits) for v in row]
             for row in drilldown.values
@@ -302,6 +374,8 @@ def _check(page: Page) -> None:
 
 
 def _ids(page: Page) -> Iterator[str]:
+    if page.card is not None and page.card.figure is not None:
+        yield page.card.figure.id
     for section in page.sections:
         yield section.id
         yield from (figure.id for figure in section.figures)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steadyrank.errors import InputError
+from steadyrank.present.run_names import name_in_figure
 from steadyrank.present.svg import tell
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ DARK = "#111111"
 
 MOST_NAMES = 150
 """Names along an axis; of more runs only every second, third, … is named."""
+
+TALL = 25
+"""Rows above which a figure has its axis at the top, too."""
 
 SHADES = 12
 """Colours of a heat map: what an eye can look up in its bar."""
@@ -86,7 +90,7 @@ def shortened(name: str, longest: int = LONGEST_NAME) -> str:
     >>> shortened("a_reranker_with_a_name_of_sixty_characters_and_the_seed_0042")
     'a_reranker_with_a…_and_the_seed_0042'
     """
-    text = shown(name)
+    text = shown(name_in_figure(name))
     half = longest // 2
     return text if len(text) <= longest else f"{text[: half - 1]}…{text[-half:]}"
 
@@ -173,6 +177,9 @@ def name_rows(ax: Axes, names: Sequence[str], *, in_panel: bool = False) -> None
     longest = longest_name(ax, in_panel=in_panel)
     ax.set_yticks(place, labels=[shortened(names[i], longest) for i in place], parse_math=False)
     ax.set_ylim(len(names) - 0.5, -0.5)
+    if len(names) > TALL:
+        # Whoever reads the first rows sees no axis far below them.
+        ax.tick_params(axis="x", top=True, labeltop=True)
 
 
 def name_columns(ax: Axes, names: Sequence[str]) -> None:
@@ -286,7 +293,7 @@ def draw_rank_rows(
     dots(ax, ranks, rows, texts, color=COLOURS[-1], marker=style["marker"])
     name_rows(ax, names)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlim(0.5, len(names) + 0.5)
+    ax.set_xlim(0.5, max(len(names), float(np.max(high))) + 0.5)
     label(ax, x=what)
 
 

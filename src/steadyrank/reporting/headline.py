@@ -19,9 +19,6 @@ from steadyrank.measures.check import CheckResult
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.run_means import SAME_MEAN, adjusted_means
 from steadyrank.studies.compare.result import CORRECTIONS, CompareResult
-from steadyrank.studies.datasets.sentences import answer as dataset_sentences
-from steadyrank.studies.instances.section import systems_words
-from steadyrank.studies.instances.study import InstancesTable
 from steadyrank.studies.simulate.section import documents_share
 from steadyrank.studies.simulate.study import SimulateResult
 from steadyrank.studies.topics.sentences import needed_words
@@ -76,7 +73,7 @@ def verdict_words(result: CompareResult, n_runs: int = 0, *, tested: bool = True
     """
     ranks = standing(result)
     sentence = _standing_words(result, ranks)
-    if len(_firsts(result, ranks)) == len(ranks.order):
+    if len(best_means(result, ranks)) == len(ranks.order):
         return f"{sentence}."
     details = [_test_words(result)] if tested else []
     if n_runs > len(result.runs):
@@ -84,7 +81,7 @@ def verdict_words(result: CompareResult, n_runs: int = 0, *, tested: bool = True
     return f"{sentence} ({', '.join(details)})." if details else f"{sentence}."
 
 
-def _firsts(result: CompareResult, ranks: Standing) -> list[str]:
+def best_means(result: CompareResult, ranks: Standing) -> list[str]:
     """The runs that share the best mean."""
     means = dict(zip(result.runs, result.mean.tolist(), strict=True))
     return [run for run in ranks.order if means[ranks.leader] - means[run] <= SAME_MEAN]
@@ -92,12 +89,12 @@ def _firsts(result: CompareResult, ranks: Standing) -> list[str]:
 
 def _standing_words(result: CompareResult, ranks: Standing) -> str:
     means = dict(zip(result.runs, result.mean.tolist(), strict=True))
-    leader, others, first = ranks.leader, len(ranks.order) - 1, _firsts(result, ranks)
+    leader, others, first = ranks.leader, len(ranks.order) - 1, best_means(result, ranks)
     best, by = f"({means[leader]:.4f}{_expected_words(result, leader)})", f"mean {result.measure}"
     if len(first) == others + 1:
         return f"{some(first)} have the same {by} {best}"
     if len(first) > 1:
-        return f"{some(first)} share the best {by} {best}; {_below_words(result, first)}"
+        return f"{some(first)} share the best {by} {best}; {below_words(result, first)}"
     lead = f"{leader} leads by {by} {best}"
     if others == 1:
         second = f"{ranks.runner_up} ({means[ranks.runner_up]:.4f})"
@@ -109,8 +106,8 @@ def _standing_words(result: CompareResult, ranks: Standing) -> str:
     return f"{lead}, but {_group_words(ranks, others)}"
 
 
-def _below_words(result: CompareResult, first: Sequence[str]) -> str:
-    """How many of the others are significantly worse than every run in the first place."""
+def n_below(result: CompareResult, first: Sequence[str]) -> tuple[int, int]:
+    """How many of how many others are significantly worse than every run in the first place."""
     places = {result.runs.index(run) for run in first}
     beaten: dict[int, int] = {}
     for pair in result.pairs[result.significant].tolist():
@@ -118,7 +115,12 @@ def _below_words(result: CompareResult, first: Sequence[str]) -> str:
             if other in places and run not in places:
                 beaten[run] = beaten.get(run, 0) + 1
     worse = sum(count == len(first) for count in beaten.values())
-    others = len(standing(result).order) - len(first)
+    return worse, len(standing(result).order) - len(first)
+
+
+def below_words(result: CompareResult, first: Sequence[str]) -> str:
+    """The same in words."""
+    worse, others = n_below(result, first)
     whom = "both" if len(first) == 2 else "all of them"
     if others == 1:
         return f"the remaining one is {'' if worse else 'not '}significantly worse than {whom}"
@@ -158,15 +160,15 @@ def _test_words(result: CompareResult) -> str:
     return f"paired t test{'s' if len(result.pairs) > 1 else ''}{corrected}, alpha {result.alpha:g}"
 
 
-def first_words(result: CompareResult) -> str:
-    """Which runs could be the best, all claims taken together."""
+def first_words(result: CompareResult, most: int = 10) -> str:
+    """Which runs could be the best, all claims taken together; at most so many are named."""
     firsts = [result.runs[run] for run in result.order if result.could_be_first[run]]
     sure = f"With {1 - result.alpha:.0%} confidence" if result.is_familywise else "By these tests"
     if len(firsts) == len(result.runs):
         return f"{sure} nothing more can be said of the best run: any could be first."
     if len(firsts) == 1:
         return f"{sure} {firsts[0]} is the best of these runs."
-    return f"{sure} the best run is one of {number_word(len(firsts))}: {some(firsts, 10)}."
+    return f"{sure} the best run is one of {number_word(len(firsts))}: {some(firsts, most)}."
 
 
 def leaderboard_sentences(result: CompareResult, n_runs: int) -> tuple[str, ...]:
@@ -196,10 +198,10 @@ def topics_share(result: TopicsResult, a: str, b: str) -> float | None:
     return 1.0 - reversed_in if ahead >= 0.0 else reversed_in
 
 
-def steadiness_words(
+def reversal_words(
     result: CompareResult, simulated: SimulateResult | None, topics: TopicsResult | None
 ) -> str:
-    """How surely the leader stays above the runner-up, on other documents and on other topics.
+    """How likely the runner-up comes out above the leader on other documents and other topics.
 
     Simulated collections are left out where they are judged by another measure.
     """
@@ -212,20 +214,19 @@ def steadiness_words(
         share = documents_share(simulated, a, b)
         if share is not None:
             parts.append(
-                f"in {chance(share)} of {simulated.n_samples:,} simulated document collections"
+                f"in {chance(1.0 - share)} of {simulated.n_samples:,} simulated document "
+                "collections"
             )
     if topics is not None and (share := topics_share(topics, a, b)) is not None:
-        picked = (
-            "" if len(ranks.order) == 2 else ", allowing for its having been picked as the best"
-        )
+        picked = "" if len(ranks.order) == 2 else ", allowing for how the two were picked"
         parts.append(
-            f"with probability {chance(share)} in a second experiment on "
+            f"with probability {chance(1.0 - share)} in a second experiment on "
             f"{counted(topics.n_topics, 'other topic', form=',')}{picked}"
         )
     if not parts:
         return ""
     who = b if len(ranks.order) == 2 else f"{b}, the second,"
-    return f"{a} stays above {who} {' and '.join(parts)}."
+    return f"{who} comes out above {a} {' and '.join(parts)}."
 
 
 def topics_to_settle(result: TopicsResult, a: str, b: str) -> dict[str, Any]:
@@ -301,32 +302,14 @@ def files_words(result: CheckResult | None) -> str:
     )
 
 
-def lead_sentences(results: Mapping[str, Any]) -> tuple[str, ...]:
-    """The answer of a report, the most important sentence first; systems before single runs."""
-    if "datasets" in results:
-        return tuple(dataset_sentences(results["datasets"]))
-    main: CompareResult = results["compare"][0]
-    scores: Scores = results["evaluate"]
-    table: InstancesTable | None = results.get("instances")
-    sentences = [files_words(results.get("check")), main.gaps()]
-    if table is not None:
-        sentences.append(systems_words(table))
-    start = "" if table is None else "Of single runs, "
-    sentences.append(start + verdict_words(main, len(scores.runs), tested=False))
-    if not _are_one_system(results):
-        sentences.append(steadiness_words(main, results.get("simulate"), results.get("topics")))
-    sentences += [settling_words(results), measures_words(scores)]
-    return tuple(sentence for sentence in sentences if sentence)
-
-
 def settling_words(results: Mapping[str, Any]) -> str:
     """`settle_words` of a report, unless the two best are instances of one system."""
-    if _are_one_system(results):
+    if are_one_system(results):
         return ""
     return settle_words(results["compare"][0], results.get("topics"))
 
 
-def _are_one_system(results: Mapping[str, Any]) -> bool:
+def are_one_system(results: Mapping[str, Any]) -> bool:
     """Whether the leader and the runner-up are instances of one system: no two to compare."""
     scores: Scores = results["evaluate"]
     if "instances" not in results:

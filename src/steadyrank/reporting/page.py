@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from steadyrank._version import __version__
+from steadyrank.errors import InputError
 from steadyrank.present.figures import own_style
-from steadyrank.present.page import Page, PageFigure, Section
+from steadyrank.present.page import Card, Page, PageFigure, Section
+from steadyrank.present.plot_style import rows_height
+from steadyrank.present.run_names import run_names, shown_as
 from steadyrank.reporting.budget import ReportPlan
-from steadyrank.reporting.headline import lead_sentences
+from steadyrank.reporting.card import make_card
+from steadyrank.reporting.pairs import make_pairs
 from steadyrank.reporting.provenance import provenance
 from steadyrank.reporting.settling import combined
+from steadyrank.studies.compare.result import CompareResult
+from steadyrank.studies.datasets.sentences import answer as dataset_sentences
 from steadyrank.studies.material import Machine
 from steadyrank.studies.part import Body, Drawing, Findings
-from steadyrank.studies.plotting import figure
+from steadyrank.studies.plotting import drawing_of, figure
 from steadyrank.studies.registry import Study, studies_by_place
 from steadyrank.words import counted
 
@@ -46,20 +54,25 @@ NOTES: Mapping[str, str] = {
 """Terms of the page, explained."""
 
 
+PAGE_WIDTH = 9.6
+"""Inches of a figure: the width of the page, with letters as large as its text."""
+
+CARD_WIDTH, CARD_RUNS = 4.6, 10
+"""Inches of the card's picture, and the runs in it."""
+
+OPEN = ("evaluate", "datasets")
+"""Sections that are unfolded at first."""
+
+
 @own_style()
 def make_page(
     planned: ReportPlan, findings: Findings, *, title: str, command: str, machine: Machine
 ) -> Page:
     """The page of what was found."""
     material, scores = findings.material, findings.material.scores
-    studies = studies_by_place()
-    before = combined(findings.results)
-    progress = machine.progress("sections")
-    sections = []
-    for place, study in enumerate(studies, start=1):
-        sections.append(make_section(study, findings, before.get(study.name)))
-        if progress is not None:
-            progress(place, len(studies))
+    names = run_names(scores.runs)
+    with shown_as(names):
+        sections, card = _sections(findings, machine), _card(findings.results)
     return Page(
         title=title,
         subtitle=(
@@ -68,12 +81,41 @@ def make_page(
             f"{counted(len(scores.measures), 'measure', form=',')}; "
             f"steadyrank {__version__}, seed {material.settings.seed}"
         ),
-        lead=lead_sentences(findings.results),
-        sections=tuple(sections),
+        lead=card.sentences if card else tuple(dataset_sentences(findings.results["datasets"])),
+        card=card,
+        sections=sections,
         provenance=provenance(planned, findings),
         command=command,
         notes=NOTES,
+        names=names,
+        pairs=make_pairs(findings.results) if card else None,
     )
+
+
+def _sections(findings: Findings, machine: Machine) -> tuple[Section, ...]:
+    studies = studies_by_place()
+    before = combined(findings.results)
+    progress = machine.progress("sections")
+    sections = []
+    for place, study in enumerate(studies, start=1):
+        sections.append(make_section(study, findings, before.get(study.name)))
+        if progress is not None:
+            progress(place, len(studies))
+    return tuple(sections)
+
+
+def _card(results: Mapping[str, Any]) -> Card | None:
+    """The card with its picture; none where runs were not compared topic by topic."""
+    if "compare" not in results:
+        return None
+    main: CompareResult = results["compare"][0]
+    kept = min(CARD_RUNS, len(main.runs))
+    size = (CARD_WIDTH, rows_height(kept, least=1.4))
+    caption = "The ranks that each run may have."
+    if kept < len(main.runs):
+        caption = f"The ranks that the first {kept} of {len(main.runs):,} runs may have."
+    drawn = figure("card-ranks", caption, main, "ranks", figsize=size, top=kept)
+    return replace(make_card(results), figure=next(iter(drawn), None))
 
 
 def make_section(study: Study, findings: Findings, before: Body | None = None) -> Section:
@@ -94,14 +136,20 @@ def make_section(study: Study, findings: Findings, before: Body | None = None) -
         figures=_drawn([*before.figures, *own.figures]),
         tables=(*before.tables, *own.tables),
         warnings=tuple(warning for warning in warned if warning not in own.repeated),
+        is_open=name in OPEN,
     )
 
 
 def _drawn(drawings: list[Drawing]) -> tuple[PageFigure, ...]:
-    return tuple(
-        made
-        for drawing in drawings
-        for made in figure(
-            drawing.id, drawing.caption, drawing.result, drawing.kind, **drawing.options
-        )
-    )
+    return tuple(made for drawing in drawings for made in _as_wide_as_the_page(drawing))
+
+
+def _as_wide_as_the_page(drawing: Drawing) -> list[PageFigure]:
+    """As high as the plot needs to be, and wider than that where the page has room."""
+    options = dict(drawing.options)
+    try:
+        width, height = drawing_of(drawing.result, drawing.kind).size(drawing.result)
+        options.setdefault("figsize", (max(PAGE_WIDTH, width), height))
+    except InputError:
+        pass  # `figure` leaves out what has no such plot
+    return figure(drawing.id, drawing.caption, drawing.result, drawing.kind, **options)

@@ -1,5 +1,5 @@
 "use strict";
-(() => {
+const page = (() => {
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("page-data").textContent);
   const panel = byId("page-panel");
@@ -101,17 +101,34 @@
     const body = box.querySelector("tbody");
     const rows = [...body.rows];
     const places = new Map(rows.map((row, i) => [row, i]));
-    const filter = box.querySelector("input");
+    const filter = box.querySelector("input[type=search]");
+    const kind = box.querySelector("select");
+    const firsts = box.querySelector("input[type=checkbox]");
     const status = box.querySelector(".status");
     const all = box.querySelector(".all");
     let open = !all;
 
+    // Rows whose text, or whole name, holds what was typed, of the kind that was chosen; of those
+    // the first of each kind, if that is asked for.
+    function matching() {
+      const typed = filter ? filter.value.trim().toLowerCase() : "";
+      const met = new Set();
+      const rank = [...rows].filter((row) => {
+        const of = box.dataset.filter ? row.cells[box.dataset.filter].textContent : "";
+        if (kind?.value && of !== kind.value) return false;
+        if (firsts?.checked && (met.has(of) || !met.add(of))) return false;
+        return [...row.cells].some((cell) =>
+          `${cell.textContent} ${cell.dataset.v ?? ""} ${cell.title}`.toLowerCase().includes(typed));
+      });
+      return { wanted: Boolean(typed || kind?.value || firsts?.checked), kept: new Set(rank) };
+    }
+
     function layOut() {
-      const wanted = filter ? filter.value.trim().toLowerCase() : "";
+      const { wanted, kept } = matching();
       let found = 0;
       let reachable = false;
       for (const row of body.rows) {
-        const matches = [...row.cells].some(({ textContent: text }) => text.toLowerCase().includes(wanted));
+        const matches = kept.has(row);
         if (matches) found += 1;
         const folded = !open && !wanted && found > Number(box.dataset.shown);
         row.classList.toggle("out", !matches);
@@ -157,7 +174,7 @@
       event.preventDefault();
       next.focus();
     });
-    filter?.addEventListener("input", layOut);
+    for (const control of [filter, kind, firsts]) control?.addEventListener("input", layOut);
     all?.addEventListener("click", () => {
       open = !open;
       all.textContent = open ? `Show ${box.dataset.shown} rows` : `Show all ${rows.length} rows`;
@@ -192,8 +209,41 @@
     return null;
   }
 
+  /* Sections fold; a link into one opens it, and opening one is a place to come back to. */
+  const folds = [...document.querySelectorAll("details")];
+  const place = (hash) => {
+    try {
+      history.replaceState(null, "", hash);
+    } catch {
+      // Some browsers refuse this to files; the address then keeps what it was.
+    }
+  };
+  function reveal() {
+    const target = byId(decodeURIComponent(location.hash.slice(1)).split("/")[0]);
+    const fold = target?.querySelector(":scope > details") ?? target?.closest("details");
+    if (!fold || fold.open) return;
+    fold.open = true;
+    target.scrollIntoView();
+  }
+  let before = null;
+  function unfold(all) {
+    if (all) before ??= folds.filter((fold) => !fold.open);
+    for (const fold of before ?? []) fold.open = all;
+    if (!all) before = null;
+  }
+  for (const fold of folds) {
+    if (fold.hasAttribute("data-fold")) fold.open = false;
+    fold.querySelector("summary").addEventListener("click", () => {
+      if (!fold.open) place(`#${fold.parentElement.id}`);
+    });
+  }
+  addEventListener("beforeprint", () => unfold(true));
+  addEventListener("afterprint", () => unfold(false));
+  matchMedia("print").addEventListener("change", ({ matches }) => unfold(matches));
+
   /* A row's numbers have an address: #table/row. */
   function route() {
+    reveal();
     const show = rowsByFragment.get(location.hash);
     if (show) show();
     else if (panel.dataset.from) panel.close();
@@ -203,11 +253,7 @@
     const from = panel.dataset.from;
     delete panel.dataset.from;
     if (!from || !location.hash.startsWith(`#${from}/`)) return;
-    try {
-      history.replaceState(null, "", `#${from}`);
-    } catch {
-      // Some browsers refuse this to files; the address then keeps the row.
-    }
+    place(`#${from}`);
   });
   panel.addEventListener("click", (event) => {
     if (event.target === panel) panel.close();
@@ -296,9 +342,17 @@
   document.querySelectorAll("[data-download]").forEach((button) => {
     button.addEventListener("click", () => download(button));
   });
+  document.querySelectorAll("button.whole").forEach((button) => {
+    button.addEventListener("click", () => {
+      const open = button.closest("figure").classList.toggle("open");
+      button.textContent = open ? "Show less" : "Show all";
+      button.setAttribute("aria-expanded", String(open));
+    });
+  });
   byId("page-copy-command")?.addEventListener("click", (event) => {
     const block = event.target.closest(".command");
     copy(block.querySelector("code").textContent, block.querySelector(".status"));
   });
   route();
+  return { data, copy, made, place };
 })();

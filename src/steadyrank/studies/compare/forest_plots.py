@@ -13,6 +13,7 @@ from steadyrank.errors import InputError
 from steadyrank.present.plot_style import (
     COLOURS,
     QUIET,
+    TALL,
     label,
     legend,
     longest_name,
@@ -183,5 +184,6 @@ def _draw_bars(result: CompareResult, against: _Against, ax: Axes) -> None:
 
 
 def _legend_above(ax: Axes) -> None:
-    """Where it hides no row."""
-    legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+    """Where it hides no row, nor the axis that a tall figure has at its top."""
+    room = 0.2 if len(ax.get_yticks()) <= TALL else 2.5
+    legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=room)

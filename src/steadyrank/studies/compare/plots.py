@@ -213,10 +213,13 @@ def _cells(result: CompareResult, value: str) -> tuple[np.ndarray, list[str], li
     )
 
 
-def draw_ranks(result: CompareResult, ax: Axes) -> None:
-    """Each run's rank by its mean, and the ranks that the tests of all pairs leave to it."""
-    order = result.order
-    letters = [f"  ({text})" for text in result.letters] or [""] * len(order)
+def draw_ranks(result: CompareResult, ax: Axes, *, top: int | None = None) -> None:
+    """Each run's rank by its mean, and the ranks that the tests of all pairs leave to it.
+
+    With `top`, of the best so many.
+    """
+    order = result.order[:top]
+    letters = [f"  ({text})" for text in result.letters] or [""] * len(result.runs)
     names = [result.runs[r] + letters[r] for r in order]
     low, high = result.rank_set[order].T
     # One clause per line: a label wider than its axes would be cut off.

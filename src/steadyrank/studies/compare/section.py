@@ -75,14 +75,21 @@ def _answer(result: CompareResult) -> list[str]:
     else:
         share = f"{n_significant:,} of {total:,} pairs ({result.significant_share:.0%})"
         said = [f"{share} {'differs' if n_significant == 1 else 'differ'} {by}."]
+    resolution = resolution_words(result)
+    return [*said, resolution] if resolution else said
+
+
+def resolution_words(result: CompareResult) -> str:
+    """The difference that these topics can show; nothing where none is known."""
+    total = len(result.pairs)
     smallest = float(np.nanmedian(result.smallest_difference)) if total else math.nan
-    if math.isfinite(smallest):
-        said.append(
-            f"With these {counted(result.n_topics, 'topic', form=',')} and "
-            f"{counted(total, 'comparison', form=',')} a t test finds a difference of "
-            f"{smallest:.3f} with power 0.8 (median over pairs)."
-        )
-    return said
+    if not math.isfinite(smallest):
+        return ""
+    return (
+        f"With these {counted(result.n_topics, 'topic', form=',')} and "
+        f"{counted(total, 'comparison', form=',')} a t test finds a difference of "
+        f"{smallest:.3f} with power 0.8 (median over pairs)."
+    )
 
 
 def _pairs_table(result: CompareResult) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -55,16 +56,20 @@ def _leaderboard_table(scores: Scores, result: Comparison) -> Table:
     intervals, expected = intervals_as_picked(matrix, 1 - result.alpha, known), known.mean
     compared = {run: i for i, run in enumerate(result.runs)}
     with_letters = bool(result.letters)
+    teams = [str(team) for team in scores.run_info.get("team", [])]
+    with_teams = any(teams)
     rows = []
     for run in np.argsort(ranks, kind="stable").tolist():
         i = compared.get(scores.runs[run])
         own = [number(means[0, run]), span(intervals[run]), number(expected[run])]
         others = [number(mean) for mean in means[1:, run]]
         cells = _place_cells(result, i, with_letters)
-        rows.append([whole(ranks[run]), name(scores.runs[run]), *own, *cells, *others])
+        team = [name(teams[run])] if with_teams else []
+        rows.append([whole(ranks[run]), name(scores.runs[run]), *team, *own, *cells, *others])
     groups = ["group"] if with_letters else []
     sure = f"{1 - result.alpha:.0%} interval"
-    first = ["", "run", measure, sure, "expected", "ranks", "differs from"]
+    who = ["", "run", *(["team"] if with_teams else [])]
+    first = [*who, measure, sure, "expected", "ranks", "differs from"]
     header = [*first, *groups, *scores.measures[1:]]
     caption = (
         f"Runs by mean {measure} over {counted(matrix.shape[1], 'topic', form=',')}. The interval "
@@ -79,7 +84,8 @@ def _leaderboard_table(scores: Scores, result: Comparison) -> Table:
         caption += f" {result.gaps()}"
     if len(result.runs) < len(scores.runs):
         caption += f" Compared pair by pair: the best {len(result.runs):,}."
-    return table("leaderboard", caption.strip(), header, rows)
+    made = table("leaderboard", caption.strip(), header, rows)
+    return replace(made, picks=1, filter_by=2 if with_teams else None)
 
 
 def _place_cells(result: Comparison, i: int | None, with_letters: bool) -> list[Cell]:

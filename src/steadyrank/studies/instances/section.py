@@ -113,8 +113,11 @@ def _body(result: InstancesTable, findings: Findings) -> Body:
     )
 
 
-def systems_words(table: InstancesTable) -> str:
-    """The best system by the mean of its instances, and whether it was shown to be better."""
+def systems_words(table: InstancesTable, *, tested: bool = True) -> str:
+    """The best system by the mean of its instances, and whether it was shown to be better.
+
+    With `tested`, also by which test.
+    """
     means: dict[str, float] = {}
     for comparison in table.comparisons:
         means |= {comparison.a: comparison.pair.a.mean, comparison.b: comparison.pair.b.mean}
@@ -127,16 +130,16 @@ def systems_words(table: InstancesTable) -> str:
     beaten = sum(decided for _, decided in with_best)
     others = len(with_best)
     lead = f"Of the systems, {best} has the best mean {table.measure} over its instances"
-    tested = "by a mixed model of topics and instances"
+    by = " by a mixed model of topics and instances" if tested else ""
     if others == 1:
         other = next(name for name in means if name != best)
         told = f"shown to be better than {other}" if beaten else f"not shown to differ from {other}"
-        return f"{lead}; it is {told} {tested}."
+        return f"{lead}; it is {told}{by}."
     if beaten == others:
-        return f"{lead}; it is shown to be better than all {number_word(others)} others {tested}."
+        return f"{lead}; it is shown to be better than all {number_word(others)} others{by}."
     shown = "none" if not beaten else number_word(beaten)
     among = f"{shown} of the {number_word(others)} others"
-    return f"{lead}; it is shown to be better than {among} {tested}."
+    return f"{lead}; it is shown to be better than {among}{by}."
 
 
 def _instances_table(result: InstancesTable) -> Table:

@@ -1,0 +1,167 @@
+
+/* Two runs: everything that is known of them was written into the page; nothing is estimated here. */
+(() => {
+  const { data: { pairs: panel }, copy, made, place } = page;
+  const byId = (id) => document.getElementById(id);
+  const choices = [byId("page-pair-a"), byId("page-pair-b")];
+  const SVG = "http://www.w3.org/2000/svg";
+  const codes = new Map();
+
+  function decoded({ codes: text, bytes }) {
+    const raw = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    return new { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array }[bytes](raw.buffer);
+  }
+
+  function field(key, pair) {
+    if (!panel.fields[key].codes) return panel.fields[key].texts[0];
+    if (!codes.has(key)) codes.set(key, decoded(panel.fields[key]));
+    return panel.fields[key].texts[codes.get(key)[pair]];
+  }
+
+  /* Runs stand best first, and so do the two of a pair. */
+  function chosen() {
+    const [a, b] = choices.map((choice) => Number(choice.value)).sort((one, other) => one - other);
+    const n = panel.names.length;
+    return { a, b, pair: a * (2 * n - a - 1) / 2 + b - a - 1 };
+  }
+
+  function filled(template, { a, b, pair }, names) {
+    const put = (whole, key) => {
+      if (key === "a" || key === "b") return names[key === "a" ? a : b];
+      return key in panel.fields ? field(key, pair).replace(/\{(\w+)\}/g, put) : whole;
+    };
+    return template.replace(/\{(\w+)\}/g, put);
+  }
+
+  /* Scores are whole numbers of the last decimal shown: their difference is exact. */
+  function differences({ a, b }) {
+    return panel.topics
+      .map((topic, t) => [topic, panel.scores[a][t], panel.scores[b][t]])
+      .filter(([, one, other]) => one !== null && other !== null)
+      .map(([topic, one, other]) => [topic, one - other])
+      .sort((one, other) => other[1] - one[1]);
+  }
+
+  const typeset = (units) => {
+    const text = (Math.abs(units) / 10 ** panel.digits).toFixed(panel.digits);
+    return `${units < 0 ? "−" : "+"}${text}`;
+  };
+
+  function drawn(tag, attributes, title = "") {
+    const element = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    if (title) {
+      element.append(document.createElementNS(SVG, "title"));
+      element.firstChild.textContent = title;
+    }
+    return element;
+  }
+
+  function chart(gaps) {
+    const [width, height, left] = [960, 240, 64];
+    const most = Math.max(1, ...gaps.map(([, gap]) => Math.abs(gap)));
+    const y = (gap) => height / 2 - (gap / most) * (height / 2 - 12);
+    const step = (width - left) / Math.max(1, gaps.length);
+    const svg = drawn("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", fill: "currentColor",
+      "aria-label": byId("page-pair-caption").textContent });
+    for (const gap of [most, 0, -most]) {
+      const text = drawn("text", { x: left - 8, y: y(gap) + 4, "text-anchor": "end", "font-size": 12 });
+      text.textContent = gap ? typeset(gap) : "0";
+      svg.append(drawn("line", { x1: left, x2: width, y1: y(gap), y2: y(gap), stroke: "#888888",
+        "stroke-width": gap ? 0.4 : 1 }), text);
+    }
+    gaps.forEach(([topic, gap], i) => {
+      svg.append(drawn("rect", { x: left + i * step + step * 0.08, width: step * 0.84,
+        y: Math.min(y(gap), y(0)), height: Math.max(Math.abs(y(gap) - y(0)), 1),
+        fill: gap >= 0 ? "#0072B2" : "#D55E00" }, `topic ${topic}: ${typeset(gap)}`));
+    });
+    return svg;
+  }
+
+  function show() {
+    const pair = chosen();
+    const facts = byId("page-pair-facts");
+    facts.replaceChildren();
+    byId("page-pair-chart").replaceChildren();
+    if (pair.a === pair.b) {
+      byId("page-pair-answer").textContent = "Pick two different runs.";
+      byId("page-pair-caption").textContent = "";
+      return;
+    }
+    byId("page-pair-answer").textContent = `${filled("{decision}", pair, panel.shown)}.`;
+    byId("page-pair-caption").textContent = `${panel.measure} of ${panel.shown[pair.a]} less that of `
+      + `${panel.shown[pair.b]}, topic by topic, largest first.`;
+    byId("page-pair-chart").append(chart(differences(pair)));
+    for (const [about, template] of panel.rows) {
+      const row = made("div");
+      row.append(made("dt", about), made("dd", filled(template, pair, panel.shown)));
+      facts.append(row);
+    }
+  }
+
+  function address() {
+    return `#pair=${choices.map((choice) => encodeURIComponent(panel.names[choice.value])).join(",")}`;
+  }
+
+  /* #pair=a,b: names as they are, each encoded, so that a comma in a name is none here. */
+  function fromAddress() {
+    if (!location.hash.startsWith("#pair=")) return;
+    const names = location.hash.slice(6).split(",").map(decodeURIComponent);
+    const places = names.map((name) => panel.names.indexOf(name));
+    if (places.length !== 2 || places.some((run) => run < 0)) return;
+    choices.forEach((choice, i) => { choice.value = places[i]; });
+    document.documentElement.classList.add("pair-chosen");
+    show();
+    byId("page-pair").scrollIntoView();
+  }
+
+  function choose() {
+    show();
+    document.documentElement.classList.add("pair-chosen");
+    place(address());
+  }
+
+  /* A click on a name in a table picks it; the second click shows the two. */
+  let first = null;
+  function pick(run, status) {
+    if (first === null || first === run) {
+      first = run;
+      status.textContent = `${panel.shown[run]}: pick another run to compare it with.`;
+      return;
+    }
+    [choices[0].value, choices[1].value] = [first, run];
+    first = null;
+    status.textContent = "";
+    choose();
+    byId("page-pair").scrollIntoView();
+    choices[0].focus({ preventScroll: true });
+  }
+
+  for (const box of document.querySelectorAll("[data-picks]")) {
+    const places = new Map(panel.names.map((name, i) => [name, i]));
+    for (const row of box.querySelectorAll("tbody tr")) {
+      const cell = row.cells[box.dataset.picks];
+      const run = places.get(cell.dataset.v ?? cell.textContent);
+      if (run === undefined) continue;
+      const button = made("button", cell.textContent, "pick");
+      button.type = "button";
+      button.title = cell.title || "Pick this run";
+      cell.removeAttribute("title");
+      cell.removeAttribute("tabindex");
+      button.addEventListener("click", () => pick(run, box.querySelector(".status")));
+      cell.replaceChildren(button);
+    }
+  }
+  for (const choice of choices) choice.addEventListener("change", choose);
+  for (const button of document.querySelectorAll("[data-pair-copy]")) {
+    button.addEventListener("click", () => {
+      const isLatex = button.dataset.pairCopy !== "sentence";
+      const text = filled(panel[button.dataset.pairCopy], chosen(), isLatex ? panel.latex : panel.names);
+      copy(isLatex ? text.replaceAll("−", "-").replaceAll("∞", "\\infty") : text,
+        button.parentElement.querySelector(".status"));
+    });
+  }
+  addEventListener("hashchange", fromAddress);
+  show();
+  fromAddress();
+})();

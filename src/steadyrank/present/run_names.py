@@ -1,0 +1,158 @@
+"""Names of runs as a page shows them: without what all have in common, and without their middle.
+
+Files of a track have names of sixty characters of which fifty are the same. What the page leaves
+out is said once in a legend, and hovering over a name tells the whole of it. Numbers never depend
+on it: studies know runs by their own names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import takewhile
+
+LONGEST = 36
+"""Characters of a name; of a longer one the middle is left out."""
+
+LEAST_COMMON = 4
+"""Characters that all names must share before any is left out."""
+
+_ENDS_WORD = re.compile(r"[^0-9A-Za-z]")
+
+
+@dataclass(frozen=True)
+class RunNames:
+    """What a page shows for the names of runs, where that is not the name itself."""
+
+    shown: Mapping[str, str] = field(default_factory=dict)
+    prefix: str = ""
+    """With which all names begin, and which is left out."""
+    suffix: str = ""
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        # Longer names first: one may be the beginning of another.
+        names = sorted(self.shown, key=lambda name: (-len(name), name))
+        either = "|".join(map(re.escape, names)) or "(?!)"
+        return re.compile(rf"(?<!\w)(?:{either})(?!\w)")
+
+    @cached_property
+    def _shortest(self) -> int:
+        return min(map(len, self.shown), default=0)
+
+    def parts(self, text: str) -> Iterator[tuple[str, str]]:
+        """Pieces of a text as the page shows it, each with the name that it stands for, if any."""
+        if not self.shown or len(text) < self._shortest:
+            yield text, ""
+            return
+        end = 0
+        for match in self._pattern.finditer(text):
+            if match.start() > end:
+                yield text[end : match.start()], ""
+            yield self.shown[match.group()], match.group()
+            end = match.end()
+        if end < len(text):
+            yield text[end:], ""
+
+    def text(self, text: str) -> str:
+        """The text with names as the page shows them."""
+        return "".join(piece for piece, _ in self.parts(text))
+
+    def legend(self) -> str:
+        """What the page does to names, in a sentence; nothing where it leaves them alone."""
+        left_out = [
+            f"“{part}” at the {end}"
+            for part, end in ((self.prefix, "start"), (self.suffix, "end"))
+            if part
+        ]
+        if left_out:
+            without = f"Names of runs are shown without {' and '.join(left_out)}"
+            return f"{without}; hover over a name for the whole of it."
+        if any("…" in short for short in self.shown.values()):
+            return "Long names of runs are shown without their middle; hover for the whole name."
+        return ""
+
+
+def run_names(names: Sequence[str], chosen: Mapping[str, str] | None = None) -> RunNames:
+    """What to show for these names: as `chosen`, or without what all have in common.
+
+    >>> names = run_names(["trec28_bm25_title.run", "trec28_dense_title.run"])
+    >>> list(names.shown.values())
+    ['bm25', 'dense']
+    >>> names.text("trec28_dense_title.run leads.")
+    'dense leads.'
+    """
+    if chosen:
+        return RunNames({name: chosen[name] for name in names if name in chosen})
+    prefix, suffix = common_parts(names)
+    stripped = [name[len(prefix) : len(name) - len(suffix)] for name in names]
+    short = _elided(stripped)
+    shown = {name: text for name, text in zip(names, short, strict=True) if text != name}
+    return RunNames(shown, prefix, suffix)
+
+
+def common_parts(names: Sequence[str]) -> tuple[str, str]:
+    """What all names begin and end with, up to the last character that is no letter or digit.
+
+    Nothing where it is short, or where a name would be left with nothing.
+
+    >>> common_parts(["run_a.gz", "run_b.gz"]), common_parts(["bm25", "bm25f"])
+    (('run_', '.gz'), ('', ''))
+    """
+    if len(names) < 2:
+        return "", ""
+    prefix = _whole_words(_same_start(names))
+    rest = [name[len(prefix) :] for name in names]
+    suffix = _whole_words(_same_start([name[::-1] for name in rest]))[::-1]
+    if len(prefix) + len(suffix) < LEAST_COMMON or min(map(len, rest)) <= len(suffix):
+        return "", ""
+    return prefix, suffix
+
+
+def _same_start(names: Sequence[str]) -> str:
+    """What all names begin with: the first and the last in order differ soonest."""
+    first, last = min(names), max(names)
+    return "".join(
+        letter
+        for letter, _ in takewhile(lambda two: two[0] == two[1], zip(first, last, strict=False))
+    )
+
+
+def _whole_words(text: str) -> str:
+    """The text up to its last character that ends a word: run_1 and run_12 keep their numbers."""
+    ends = [match.end() for match in _ENDS_WORD.finditer(text)]
+    return text[: ends[-1]] if ends else ""
+
+
+def _elided(names: Sequence[str]) -> list[str]:
+    """Long names without their middle, unless two would look the same."""
+    half = LONGEST // 2
+    short = [
+        name if len(name) <= LONGEST else f"{name[: half - 1]}…{name[-half:]}" for name in names
+    ]
+    met = Counter(short)
+    return [text if met[text] == 1 else name for text, name in zip(short, names, strict=True)]
+
+
+_AS_THEY_ARE = RunNames()
+_SHOWN: ContextVar[RunNames] = ContextVar("names that figures show", default=_AS_THEY_ARE)
+
+
+@contextmanager
+def shown_as(names: RunNames) -> Iterator[None]:
+    """Figures drawn inside show names of runs in this way."""
+    token = _SHOWN.set(names)
+    try:
+        yield
+    finally:
+        _SHOWN.reset(token)
+
+
+def name_in_figure(text: str) -> str:
+    """A name, or a text with names, as figures show it at the moment."""
+    return _SHOWN.get().text(text)

@@ -1,0 +1,253 @@
+"""A report in a real browser: two runs are picked, rows filtered, sections folded and printed."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.present.pair_panel import DIGITS
+
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="Playwright is not installed: pip install 'steadyrank[test]'"
+)
+
+N_RUNS, N_TOPICS = 30, 20
+Open = Callable[..., Any]
+
+
+def scores() -> sr.Scores:
+    """Runs with names as files of a track have them, one with a comma, of five teams."""
+    rng = np.random.default_rng(5)
+    means = 0.5 - 0.2 * rng.random((1, N_RUNS, 1))
+    values = means + rng.normal(0, 0.1, (2, N_RUNS, N_TOPICS)) + rng.normal(0, 0.1, N_TOPICS)
+    names = [f"input.dl2019_passage_full_ranking_{i:02},rerank_&_fuse.trec" for i in range(N_RUNS)]
+    return sr.Scores(
+        measures=["AP", "nDCG@10"],
+        runs=names,
+        topics=[f"{400 + topic}" for topic in range(N_TOPICS)],
+        values=np.round(values, DIGITS),
+        run_info={"team": [f"team {i % 5}" for i in range(N_RUNS)]},
+    )
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> sr.ReportResult:
+    out = tmp_path_factory.mktemp("report") / "report.html"
+    return sr.report(scores=scores(), out=out, n_samples=50)
+
+
+@pytest.fixture
+def open_report(browser: Any, report: sr.ReportResult) -> Iterator[Open]:
+    """Opens the report; at the end, nothing may have failed or been asked for."""
+    contexts, troubles = [], []
+
+    def open_it(fragment: str = "", **options: Any) -> Any:
+        usual = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
+        context = browser.new_context(**(usual | options))
+        context.set_offline(True)
+        context.set_default_timeout(15_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: troubles.append(message.text))
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.goto(report.path.resolve().as_uri() + fragment)
+        return page
+
+    yield open_it
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+def text_of(page: Any, selector: str) -> str:
+    return str(page.locator(selector).text_content())
+
+
+def facts(page: Any) -> dict[str, str]:
+    rows = page.locator("#page-pair-facts > div")
+    return dict(rows.evaluate_all("all => all.map(e => [...e.children].map(c => c.textContent))"))
+
+
+def bars(page: Any) -> list[str]:
+    titles = page.locator("#page-pair-chart rect title")
+    return [str(title) for title in titles.all_text_contents()]
+
+
+def address(a: str, b: str) -> str:
+    return f"#pair={quote(a, safe='')},{quote(b, safe='')}"
+
+
+def shown(report: sr.ReportResult, text: str) -> str:
+    return report.page.names.text(text)
+
+
+def test_the_leader_and_the_second_are_picked_at_first(
+    open_report: Open, report: sr.ReportResult
+) -> None:
+    page, panel = open_report(), report.page.pairs
+    answer = shown(report, panel.text("{decision}", 0, 1))
+    assert text_of(page, "#page-pair-answer") == f"{answer}."
+    assert list(facts(page)) == [row.about for row in panel.rows]
+
+
+def test_an_address_picks_two_runs_and_all_is_what_the_library_says(
+    open_report: Open, report: sr.ReportResult
+) -> None:
+    panel = report.page.pairs
+    page = open_report()
+    for a, b in itertools.islice(itertools.combinations(range(0, N_RUNS, 7), 2), 6):
+        # In either order: the better run stands first.
+        page.evaluate(f"location.hash = {address(panel.names[b], panel.names[a])!r}")
+        answer = shown(report, panel.text("{decision}", a, b))
+        playwright.expect(page.locator("#page-pair-answer")).to_have_text(f"{answer}.")
+        expected = {row.about: shown(report, panel.text(row.template, a, b)) for row in panel.rows}
+        assert facts(page) == expected
+
+
+def test_bars_are_the_differences_by_topic_and_count_the_wins(
+    open_report: Open, report: sr.ReportResult
+) -> None:
+    panel = report.page.pairs
+    a, b = 2, 17
+    page = open_report(address(panel.names[a], panel.names[b]))
+    gaps = np.round(panel.scores[a] - panel.scores[b], DIGITS)
+    drawn = [title.removeprefix("topic ").split(": ") for title in bars(page)]
+    by_topic = {topic: float(gap.replace("−", "-")) for topic, gap in drawn}
+    assert by_topic == pytest.approx(dict(zip(panel.topics, gaps.tolist(), strict=True)))
+    figures = list(by_topic.values())
+    assert figures == sorted(figures, reverse=True)
+    wins = int(panel.fields["wins"][panel.place(a, b)])
+    losses = int(panel.fields["losses"][panel.place(a, b)])
+    assert (sum(gap > 0 for gap in figures), sum(gap < 0 for gap in figures)) == (wins, losses)
+
+
+def test_selects_work_by_keyboard_and_the_address_follows(
+    open_report: Open, report: sr.ReportResult
+) -> None:
+    panel, page = report.page.pairs, open_report()
+    second = page.get_by_label("and", exact=True)
+    second.focus()
+    page.keyboard.press("ArrowDown")
+    assert second.input_value() == "2"
+    assert page.evaluate("location.hash") == address(panel.names[0], panel.names[2])
+    second.select_option("0")
+    assert text_of(page, "#page-pair-answer") == "Pick two different runs."
+
+
+def test_two_clicks_in_the_leaderboard_pick_two_runs(
+    open_report: Open, report: sr.ReportResult
+) -> None:
+    panel, page = report.page.pairs, open_report()
+    buttons = page.locator("#leaderboard button.pick")
+    assert buttons.count() == N_RUNS
+    buttons.nth(3).click()
+    assert "pick another run" in text_of(page, "#leaderboard .status")
+    buttons.nth(8).press("Enter")
+    assert page.evaluate("location.hash") == address(panel.names[3], panel.names[8])
+    answer = shown(report, panel.text("{decision}", 3, 8))
+    assert text_of(page, "#page-pair-answer") == f"{answer}."
+
+
+def test_a_pair_is_copied_as_a_sentence_and_as_latex(
+    open_report: Open, report: sr.ReportResult
+) -> None:
+    panel = report.page.pairs
+    options = {"permissions": ["clipboard-read", "clipboard-write"]}
+    page = open_report(address(panel.names[1], panel.names[20]), **options)
+    page.get_by_role("button", name="Copy sentence").click()
+    playwright.expect(page.locator("#page-pair .status")).to_have_text("Copied.")
+    sentence = page.evaluate("navigator.clipboard.readText()")
+    assert sentence == panel.text(panel.sentence, 1, 20)
+    page.locator("[data-pair-copy=latexSentence]").click()
+    page.wait_for_function("navigator.clipboard.readText().then(text => text.includes('$'))")
+    latex = page.evaluate("navigator.clipboard.readText()")
+    assert r"rerank\_\&\_fuse.trec" in latex
+    assert "−" not in latex
+    assert re.search(r"difference \$[+-][\d.]+\$, 95\\% interval \$\[", latex)
+
+
+def test_a_team_is_filtered_and_the_best_of_each_is_shown(open_report: Open) -> None:
+    page = open_report()
+    teams = page.locator("#leaderboard tbody tr:visible > :nth-child(3)")
+    assert teams.count() == 25
+    page.locator("#leaderboard select").select_option("team 3")
+    assert teams.all_text_contents() == ["team 3"] * (N_RUNS // 5)
+    assert text_of(page, "#leaderboard .status") == f"{N_RUNS // 5} of {N_RUNS} rows"
+    page.locator("#leaderboard select").select_option("all")
+    page.get_by_label("Best per team").check()
+    assert sorted(teams.all_text_contents()) == [f"team {i}" for i in range(5)]
+    page.get_by_label("Best per team").uncheck()
+    page.locator("#leaderboard input[type=search]").fill("full_ranking_07")
+    assert teams.count() == 1, "what is left out of a name can be searched for"
+
+
+def test_names_are_short_and_hovering_tells_the_whole(open_report: Open) -> None:
+    page = open_report()
+    best = page.locator("#leaderboard button.pick").first
+    assert re.fullmatch(r"\d\d", str(best.text_content()))
+    best.hover()
+    assert text_of(page, "#page-tip").startswith("input.dl2019_passage_full_ranking_")
+    assert "shown without" in text_of(page, ".legend")
+
+
+def test_sections_fold_and_the_address_keeps_the_place(open_report: Open) -> None:
+    page = open_report()
+    assert page.locator("#evaluate details").get_attribute("open") is not None
+    assert not page.locator("#pairs").is_visible()
+    page.locator("#compare summary").press("Enter")
+    assert page.locator("#pairs").is_visible()
+    assert page.evaluate("location.hash") == "#compare"
+    again = open_report("#topic-levels")
+    assert again.locator("#topic-levels").is_visible(), "a link into a section opens it"
+    again.get_by_role("link", name="Stability of the collection").click()
+    playwright.expect(again.locator("#d-study")).to_be_visible()
+
+
+def test_what_the_data_do_not_answer_is_a_line_with_its_option(open_report: Open) -> None:
+    page = open_report()
+    assert page.locator("section#judges").count() == 0
+    assert "--judge NAME=QRELS" in text_of(page, "#page-else #judges")
+
+
+def test_tall_figures_open(open_report: Open) -> None:
+    page = open_report()
+    drawing = page.locator("#ranks .drawing")
+    before = drawing.bounding_box()["height"]
+    page.locator("#ranks button.whole").click()
+    after = drawing.bounding_box()["height"]
+    assert before < 600 < after, (before, after)
+
+
+def test_print_shows_everything_and_the_summary_is_short(open_report: Open) -> None:
+    page = open_report()
+    page.emulate_media(media="print")
+    assert page.locator("#pairs").is_visible()
+    assert page.locator("#leaderboard tbody tr").last.is_visible()
+    assert not page.locator("#page-pair").is_visible(), "nobody picked a pair"
+    start = page.locator(".appendix").bounding_box()["y"]
+    assert start < 4 * 1123, "four sheets of paper at 96 dots per inch"
+    page.emulate_media(media="screen")
+    playwright.expect(page.locator("#pairs")).to_be_hidden()
+
+
+def test_a_phone_shows_the_card_and_a_pair_without_scrolling_sideways(open_report: Open) -> None:
+    page = open_report(viewport={"width": 390, "height": 844})
+    for fold in page.locator("summary").all():
+        if fold.locator("..").get_attribute("open") is None:
+            fold.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator("#page-pair select").first.bounding_box()["width"] <= 358
+    assert page.locator("#page-pair-chart rect").first.is_visible()
+
+
+def test_without_scripts_everything_is_open(open_report: Open) -> None:
+    page = open_report(java_script_enabled=False)
+    assert page.locator("#pairs").is_visible()
+    assert not page.locator("#page-pair").is_visible()

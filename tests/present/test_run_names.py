@@ -1,0 +1,90 @@
+"""Names of runs on a page: short, distinct, and whole where somebody points at them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.present.plot_style import shortened
+from steadyrank.present.run_names import (
+    LONGEST,
+    RunNames,
+    common_parts,
+    name_in_figure,
+    run_names,
+    shown_as,
+)
+
+GROUPS = ("idst_1", "idst_2", "tuw_1", "a_group_with_a_name_that_is_long_enough_to_cut")
+TRACK = [f"input.dl19_passage_{group}_reranked_bert_large.trec.gz" for group in GROUPS]
+
+
+def test_what_all_names_share_is_left_out_and_said():
+    names = run_names(TRACK)
+    assert (names.prefix, names.suffix) == ("input.dl19_passage_", "_reranked_bert_large.trec.gz")
+    assert list(names.shown) == TRACK
+    assert names.shown[TRACK[0]] == "idst_1"
+    assert names.legend() == (
+        "Names of runs are shown without “input.dl19_passage_” at the start and "
+        "“_reranked_bert_large.trec.gz” at the end; hover over a name for the whole of it."
+    )
+    long = names.shown[TRACK[3]]
+    assert len(long) == LONGEST
+    assert "…" in long
+
+
+@pytest.mark.parametrize(
+    ("names", "parts"),
+    [
+        (["bm25"], ("", "")),
+        (["bm25", "bm25f"], ("", "")),
+        (["run_1", "run_12"], ("run_", "")),
+        (["a-x", "b-x"], ("", "")),  # too little to be worth a legend
+        (["track_a", "track_"], ("", "")),  # one would have no name left
+        (["x_run.gz", "y_run.gz"], ("", "_run.gz")),
+    ],
+)
+def test_common_parts_end_with_a_word_and_leave_every_name_something(names, parts):
+    assert common_parts(names) == parts
+
+
+def test_names_that_would_look_alike_stay_whole():
+    names = [f"{'a' * 30}{middle}{'b' * 30}" for middle in ("1", "2")]
+    assert run_names(names).shown == {}
+    assert run_names(names).legend() == ""
+
+
+def test_a_name_inside_another_is_not_mistaken_for_it():
+    names = run_names(["trec_run_a", "trec_run_a_b", "trec_run_c"])
+    assert names.text("trec_run_a_b beats trec_run_a, not xtrec_run_a.") == (
+        "a_b beats a, not xtrec_run_a."
+    )
+    assert list(names.parts("of trec_run_c")) == [("of ", ""), ("c", "trec_run_c")]
+    assert RunNames().text("anything") == "anything"
+
+
+def test_chosen_names_are_taken_as_they_are():
+    names = run_names(TRACK, {TRACK[0]: "IDST 1"})
+    assert names.text(f"{TRACK[0]} and {TRACK[2]}") == f"IDST 1 and {TRACK[2]}"
+
+
+def test_figures_show_the_same_names():
+    names = run_names(TRACK)
+    with shown_as(names):
+        assert shortened(TRACK[2]) == "tuw_1"
+        assert name_in_figure(f"{TRACK[2]}  (a)") == "tuw_1  (a)"
+    assert name_in_figure(TRACK[2]) == TRACK[2]
+
+
+def test_names_change_no_number(tmp_path):
+    values = np.random.default_rng(1).random((1, 4, 20))
+    short = sr.Scores(measures=["AP"], runs=list("abcd"), topics=range(20), values=values)
+    names = [f"trec_run_{name}" for name in "abcd"]
+    long = sr.Scores(measures=["AP"], runs=names, topics=range(20), values=values)
+    one, other = (
+        sr.report(scores=scores, out=tmp_path / "page.html", n_samples=20)
+        for scores in (short, long)
+    )
+    assert one.page.pairs.fields == other.page.pairs.fields
+    assert 'title="trec_run_' in (tmp_path / "page.html").read_text("utf-8")

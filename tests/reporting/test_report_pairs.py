@@ -1,0 +1,176 @@
+"""The panel of two runs: every text is what the studies say of that pair."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.present.pair_panel import PairPanel, packed
+from steadyrank.reporting.pairs import aligned_pairs, make_pairs, order_shares
+from steadyrank.studies.simulate.section import documents_share
+from steadyrank.studies.topics.sentences import needed_figure
+from steadyrank.words import percent, pvalue_words
+
+
+def results_of(n_runs=7, n_topics=25, measures=("AP", "RR"), gaps=False, seed=4):
+    rng = np.random.default_rng(seed)
+    values = 0.4 + rng.normal(0, 0.06, (len(measures), n_runs, 1))
+    values = values + rng.normal(0, 0.1, (len(measures), n_runs, n_topics))
+    values[:, :, :3] = np.round(values[:, :, :3], 1)  # some ties
+    if gaps:
+        values[0, 2, :8] = np.nan
+    scores = sr.Scores(
+        measures=measures,
+        runs=[f"r{(5 * i) % n_runs}, {{a}}" for i in range(n_runs)],
+        topics=[f"t{t}" for t in range(n_topics)],
+        values=values,
+    )
+    return {
+        "evaluate": scores,
+        "compare": tuple(sr.compare(scores, measure=measure) for measure in measures),
+        "topics": sr.topics(scores, measure=measures[0], n_trials=10),
+    }
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["whole", "gaps"])
+def results(request):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sr.SteadyrankWarning)  # of topics that a run lacks
+        return results_of(gaps=request.param)
+
+
+@pytest.fixture(scope="module")
+def panel(results):
+    return make_pairs(results)
+
+
+def every_pair(panel):
+    return itertools.combinations(range(len(panel.names)), 2)
+
+
+def number(text):
+    return float(text.replace("−", "-"))
+
+
+def test_runs_stand_best_first(results, panel):
+    main = results["compare"][0]
+    assert panel.names == tuple(main.runs[run] for run in main.order)
+    assert panel.topics == main.topics
+
+
+def test_differences_intervals_and_decisions_are_those_of_compare(results, panel):
+    main = results["compare"][0]
+    rows = {(row["a"], row["b"]): row for row in main.rows()}
+    for a, b in every_pair(panel):
+        one, other, p = panel.names[a], panel.names[b], panel.place(a, b)
+        row, sign = (rows[one, other], 1) if (one, other) in rows else (rows[other, one], -1)
+        assert number(panel.fields["difference"][p]) == pytest.approx(
+            sign * row["difference"], abs=5.1e-5
+        )
+        ends = [number(panel.fields[end][p]) for end in ("low", "high")]
+        assert ends == pytest.approx(sorted(sign * end for end in row["interval"]), abs=5.1e-5)
+        assert panel.fields["corrected"][p] == pvalue_words(row["pvalue_adjusted"])
+        said = panel.text("{decision}", a, b)
+        assert ("is significantly better than" in said) == row["significant"]
+        wins, losses = (row["wins"], row["losses"])[::sign]
+        assert panel.fields["wins"][p] == str(wins)
+        assert panel.fields["losses"][p] == str(losses)
+        assert panel.fields["ties"][p] == str(row["ties"])
+        assert panel.fields["n"][p] == str(row["n"])
+
+
+def test_scores_of_topics_give_differences_and_wins(results, panel):
+    """What the page subtracts: whole numbers of the last decimal that is shown."""
+    data = packed(panel, {})
+    scores = np.array(data["scores"], float)
+    for a, b in every_pair(panel):
+        units = scores[a] - scores[b]
+        exact = panel.scores[a] - panel.scores[b]
+        np.testing.assert_allclose(units / 1e4, exact, atol=1.01e-4)
+        clear = np.abs(exact) > 1e-4
+        np.testing.assert_array_equal(np.sign(units[clear]), np.sign(exact[clear]))
+
+
+def test_reversals_and_topics_are_those_of_topics(results, panel):
+    topics = results["topics"]
+    for a, b in every_pair(panel):
+        one, other = (topics.runs.index(panel.names[run]) for run in (a, b))
+        (row,) = topics.rows([topics.pair(one, other)])
+        p = panel.place(a, b)
+        assert panel.fields["reversed"][p] == percent(row["predictive"])
+        assert panel.fields["picked"][p] == percent(row["expected_reversal"])
+        assert panel.fields["needed"][p] == needed_figure(row)
+
+
+def test_other_measures_have_their_own_decisions(results, panel):
+    other = results["compare"][1]
+    rows = {frozenset((row["a"], row["b"])): row for row in other.rows()}
+    for a, b in every_pair(panel):
+        row = rows[frozenset((panel.names[a], panel.names[b]))]
+        text = panel.fields["decided2"][panel.place(a, b)]
+        assert text.startswith("significant") == row["significant"]
+        assert pvalue_words(row["pvalue_adjusted"]) in text
+
+
+def test_sentences_are_filled_and_names_are_left_alone(panel):
+    said = panel.text(panel.sentence, 0, 1)
+    assert panel.names[0] in said
+    assert "max-t correction over 21 comparisons" in said
+    # A name that looks like a place for a name is no such place.
+    assert set(re.findall(r"\{\w+\}", said)) <= {"{a}"}
+    assert said.count("{a}") == 2
+
+
+def test_fields_are_packed_without_loss(panel):
+    import base64
+
+    data = json.loads(json.dumps(packed(panel, {})))
+    for key, texts in panel.fields.items():
+        field = data["fields"][key]
+        if "codes" not in field:
+            assert set(texts) == set(field["texts"])
+            continue
+        codes = np.frombuffer(base64.b64decode(field["codes"]), f"<u{field['bytes']}")
+        assert [field["texts"][code] for code in codes] == list(texts)
+
+
+def test_a_panel_with_missing_texts_is_refused(panel):
+    short = PairPanel(
+        names=panel.names,
+        measure="AP",
+        topics=(),
+        scores=np.empty((len(panel.names), 0)),
+        fields={"difference": ["+0.1"]},
+        rows=(),
+        sentence="",
+        latex="",
+    )
+    with pytest.raises(sr.InputError, match="1 texts for 21 pairs"):
+        packed(short, {})
+
+
+def test_pairs_that_a_study_does_not_have_are_marked():
+    place, sign = aligned_pairs(["c", "a", "b"], ["a", "b"], np.array([[0, 1]]))
+    assert place.tolist() == [-1, -1, 0]  # c-a, c-b, a-b
+    assert sign.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_order_in_simulated_collections_is_that_of_its_section():
+    from types import SimpleNamespace
+
+    rng = np.random.default_rng(0)
+    result = SimpleNamespace(runs=("a", "b", "c"), simulated=rng.integers(0, 4, (50, 3)) / 4)
+    order = ["c", "x", "a", "b"]
+    shares = order_shares(result, order)
+    for i, j in itertools.combinations(range(4), 2):
+        expected = documents_share(result, order[i], order[j])
+        if expected is None:
+            assert np.isnan(shares[i, j])
+        else:
+            assert shares[i, j] == pytest.approx(expected)
