@@ -114,7 +114,8 @@ def draw_grades(
     topics = prior.topic_spread * stream.standard_normal(n_topics)
     # Runs with holes may together be unlike those whose documents were judged.
     runs = prior.run_spread * (stream.standard_normal(n_runs) + stream.standard_normal())
-    factor = stream.uniform(prior.least_factor, 1.0)
+    # Not known, but for its sign: that nobody else found a document never speaks for it.
+    factor = prior.factor(stream.random())
     uniform = stream.random(x.shape[1]) / factor if factor > 0.0 else np.ones(x.shape[1])
     grades = np.empty(x.shape[1], np.int32)
     kernels.draw_grades(x, coefficients, topics, runs, holes.topic, holes.owner, uniform, grades)

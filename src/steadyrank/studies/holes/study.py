@@ -284,6 +284,6 @@ def _asked(
         reach = np.full((lists.n_open, measure.top_grade), 0.5)
     else:
         evidence = gather_evidence(lists, judged, all_of(judged), measure.top_grade)
-        factor = (1.0 + prior.least_factor) / 2.0
+        factor = prior.factor(np.linspace(0.005, 0.995, 100)).mean()
         reach = factor * prior.reach(features(unjudged, evidence, inside=False))
     return documents_to_judge(lists, measure, undecided, reach, n)
