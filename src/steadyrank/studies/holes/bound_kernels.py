@@ -1,8 +1,11 @@
 """The largest difference of two rankings over all completions of one topic.
 
-Entries of a ranking are its open holes in the order of documents, with their weights, so that two
-rankings are merged in one pass: a document that both have gets one grade, and counts with the
-difference of its weights. What is smallest is what is largest with the rankings exchanged.
+Entries of a ranking are its open holes in the order of documents, with their weights. A document
+that both rankings have gets one grade, and counts with the difference of its weights. All pairs of
+a call have the same second ranking: its weights are laid out by document once per topic, so that a
+pair costs one pass over the holes of the first. Holes of the second ranking alone only lower a
+difference, and need to be looked at only where even the largest difference is below 0: there they
+can still lengthen the ideal list. What is smallest is what is largest with the rankings exchanged.
 `bounds` has the proofs.
 """
 
@@ -23,6 +26,32 @@ def longest_cell(blocks):
     for c in range(len(blocks) - 1):
         longest = max(longest, blocks[c + 1] - blocks[c])
     return longest
+
+
+@part
+def _lay_out(documents, values, entry, end, start, out):
+    """Write the values of a ranking's holes to the places of their documents in the topic."""
+    for i in range(entry, end):
+        out[documents[i] - start] = values[i]
+
+
+@part
+def _clear(documents, entry, end, start, out):
+    """Write 0 where `_lay_out` wrote."""
+    for i in range(entry, end):
+        out[documents[i] - start] = 0.0
+
+
+@part
+def _gains(documents, first, entry, end, start, other, out):
+    """Write first - other for each hole of the first ranking where it is above 0: how many."""
+    n = 0
+    for i in range(entry, end):
+        difference = first[i] - other[documents[i] - start]
+        # Written whether it counts or not: without a branch the loop runs at full speed.
+        out[n] = difference
+        n += difference > 0.0
+    return n
 
 
 @part
@@ -106,7 +135,10 @@ def _best_grades(rate, n_choices, worth, counts, steps, above, sums, least, work
 
 @part
 def largest_ratio(judged, differences, n, n_others, steps, above, sums, worth, counts, work):
-    """The largest (judged + gained) / normaliser over all completions: Dinkelbach's iteration."""
+    """The largest (judged + gained) / normaliser over all completions: Dinkelbach's iteration.
+
+    Differences ascend.
+    """
     n_choices = _choices(differences, n, n_others, worth, counts)
     if len(steps) == 0:
         return 0.0
@@ -125,48 +157,98 @@ def largest_ratio(judged, differences, n, n_others, steps, above, sums, worth, c
     return max(rate, 0.0) if least else rate
 
 
+@part
+def _largest_mean(judged, differences, n, n_relevant):
+    """The same where each relevant document adds 1 to the normaliser, and all differences are
+    above 0: those above the rate are relevant, so nothing needs to be sorted.
+
+    As the rate rises, documents drop out for good.
+    """
+    if n_relevant == 0:
+        largest = 0.0
+        for i in range(n):
+            largest = max(largest, differences[i])
+        return largest
+    total = judged
+    for i in range(n):
+        total += differences[i]
+    rate = total / (n_relevant + n)
+    while True:
+        kept, total = 0, judged
+        for i in range(n):
+            difference = differences[i]
+            differences[kept] = difference
+            if difference > rate:
+                kept += 1
+                total += difference
+        if kept == n:
+            return rate
+        n = kept
+        rate = max(rate, total / (n_relevant + n))
+
+
 @kernel
-def shared_bounds(
-    blocks, documents, weights, judged, pairs, n_topics, n_holes, steps, above, sums, total
+def ratio_bounds(
+    blocks,
+    documents,
+    most,
+    least,
+    judged_most,
+    judged_least,
+    hole_blocks,
+    pairs,
+    n_holes,
+    steps,
+    above,
+    sums,
+    total,
 ):
     """Add the largest difference of each pair, topic by topic, to total[pair].
 
-    judged [cell] are numerators, above [topic, step] how many judged documents have the grade that
-    a step leads to.
+    Holes count at their `most` in the first ranking, at their `least` in the second; so do the
+    sums of the judged documents [cell]. above [topic, step] is how many judged documents have the
+    grade that a step leads to.
     """
+    n_topics = len(hole_blocks) - 1
     size = 2 * longest_cell(blocks) + 2
     differences, worth, work = np.empty(size), np.empty(size), np.empty((3, size))
     counts = np.empty(size, np.int64)
-    for p in range(len(pairs)):
-        for t in range(n_topics):
-            a, b = pairs[p, 0] * n_topics + t, pairs[p, 1] * n_topics + t
-            n = _merge(
-                documents,
-                weights,
-                weights,
-                blocks[a],
-                blocks[a + 1],
-                blocks[b],
-                blocks[b + 1],
-                differences,
-            )
+    other = np.zeros(longest_cell(hole_blocks))
+    counted = len(sums) == 0 and len(steps) == 1
+    top_gain = steps.sum()
+    for t in range(n_topics):
+        b, start = pairs[0, 1] * n_topics + t, hole_blocks[t]
+        _lay_out(documents, least, blocks[b], blocks[b + 1], start, other)
+        for p in range(len(pairs)):
+            a = pairs[p, 0] * n_topics + t
+            judged = judged_most[a] - judged_least[b]
+            n = _gains(documents, most, blocks[a], blocks[a + 1], start, other, differences)
+            if judged + top_gain * differences[:n].sum() < 0.0:
+                n = _merge(
+                    documents,
+                    most,
+                    least,
+                    blocks[a],
+                    blocks[a + 1],
+                    blocks[b],
+                    blocks[b + 1],
+                    differences,
+                )
+                n_others = n_holes[t] - n
+            elif counted:
+                total[p] += _largest_mean(judged, differences, n, above[t, 0])
+                continue
+            else:
+                n_others = 0
             differences[:n].sort()
             total[p] += largest_ratio(
-                judged[a] - judged[b],
-                differences,
-                n,
-                n_holes[t] - n,
-                steps,
-                above[t],
-                sums,
-                worth,
-                counts,
-                work,
+                judged, differences, n, n_others, steps, above[t], sums, worth, counts, work
             )
+        _clear(documents, blocks[b], blocks[b + 1], start, other)
 
 
 @kernel
-def shared_run_bounds(blocks, documents, weights, judged, n_holes, steps, above, sums, out):
+def ratio_run_bounds(blocks, weights, judged, n_holes, steps, above, sums, out):
     """The largest score out[run, topic]: each ranking against none."""
     size = longest_cell(blocks) + 2
     differences, worth, work = np.empty(size), np.empty(size), np.empty((3, size))
@@ -193,204 +275,42 @@ def shared_run_bounds(blocks, documents, weights, judged, n_holes, steps, above,
 
 
 @kernel
-def linear_bounds(blocks, documents, weights, judged, pairs, n_topics, gain, total):
+def linear_bounds(
+    blocks, documents, most, least, judged_most, judged_least, hole_blocks, pairs, gain, total
+):
     """Add the largest difference of each pair: the holes that favour the first, all of `gain`."""
-    differences = np.empty(2 * longest_cell(blocks) + 1)
-    for p in range(len(pairs)):
-        for t in range(n_topics):
-            a, b = pairs[p, 0] * n_topics + t, pairs[p, 1] * n_topics + t
-            n = _merge(
-                documents,
-                weights,
-                weights,
-                blocks[a],
-                blocks[a + 1],
-                blocks[b],
-                blocks[b + 1],
-                differences,
-            )
-            largest = judged[a] - judged[b]
-            for i in range(n):
-                largest += max(differences[i], 0.0) * gain
-            total[p] += largest
+    n_topics = len(hole_blocks) - 1
+    other = np.zeros(longest_cell(hole_blocks))
+    for t in range(n_topics):
+        b, start = pairs[0, 1] * n_topics + t, hole_blocks[t]
+        _lay_out(documents, least, blocks[b], blocks[b + 1], start, other)
+        for p in range(len(pairs)):
+            a = pairs[p, 0] * n_topics + t
+            gained = 0.0
+            for i in range(blocks[a], blocks[a + 1]):
+                gained += max(most[i] - other[documents[i] - start], 0.0)
+            total[p] += judged_most[a] - judged_least[b] + gain * gained
+        _clear(documents, blocks[b], blocks[b + 1], start, other)
 
 
 @kernel
-def first_bounds(blocks, documents, values, judged, pairs, n_topics, total):
+def first_bounds(blocks, documents, values, judged, hole_blocks, pairs, total):
     """Add the largest difference of each pair where one relevant document decides.
 
     values are what a ranking scores if this hole is its first relevant document, judged [cell]
     what it scores by the judged ones.
     """
-    for p in range(len(pairs)):
-        for t in range(n_topics):
-            one, other = pairs[p, 0] * n_topics + t, pairs[p, 1] * n_topics + t
-            largest = judged[one] - judged[other]
-            b, b_end = blocks[other], blocks[other + 1]
-            for a in range(blocks[one], blocks[one + 1]):
-                while b < b_end and documents[b] < documents[a]:
-                    b += 1
-                against = judged[other]
-                if b < b_end and documents[b] == documents[a]:
-                    against = max(against, values[b])
-                if values[a] > judged[one]:
-                    largest = max(largest, values[a] - against)
+    n_topics = len(hole_blocks) - 1
+    other = np.zeros(longest_cell(hole_blocks))
+    for t in range(n_topics):
+        b, start = pairs[0, 1] * n_topics + t, hole_blocks[t]
+        _lay_out(documents, values, blocks[b], blocks[b + 1], start, other)
+        for p in range(len(pairs)):
+            a = pairs[p, 0] * n_topics + t
+            largest = judged[a] - judged[b]
+            for i in range(blocks[a], blocks[a + 1]):
+                if values[i] > judged[a]:
+                    against = max(judged[b], other[documents[i] - start])
+                    largest = max(largest, values[i] - against)
             total[p] += largest
-
-
-@kernel
-def product_bounds(
-    blocks,
-    documents,
-    most,
-    least,
-    judged_blocks,
-    judged_rows,
-    judged_most,
-    judged_least,
-    pairs,
-    n_topics,
-    n_holes,
-    steps,
-    above,
-    sums,
-    is_ratio,
-    total,
-):
-    """Add a figure that the difference of no pair exceeds, where documents count by those above.
-
-    A document's share of the score, a unit of gain, lies between `least` and `most`, whatever the
-    others are: in the first ranking it is taken at its most, in the second at its least.
-    """
-    size = 2 * max(longest_cell(blocks), longest_cell(judged_blocks)) + 2
-    differences, worth, work = np.empty(size), np.empty(size), np.empty((3, size))
-    counts = np.empty(size, np.int64)
-    for p in range(len(pairs)):
-        for t in range(n_topics):
-            a, b = pairs[p, 0] * n_topics + t, pairs[p, 1] * n_topics + t
-            n = _merge(
-                judged_rows,
-                judged_most,
-                judged_least,
-                judged_blocks[a],
-                judged_blocks[a + 1],
-                judged_blocks[b],
-                judged_blocks[b + 1],
-                differences,
-            )
-            base = differences[:n].sum()
-            n = _merge(
-                documents,
-                most,
-                least,
-                blocks[a],
-                blocks[a + 1],
-                blocks[b],
-                blocks[b + 1],
-                differences,
-            )
-            if is_ratio:
-                differences[:n].sort()
-                total[p] += largest_ratio(
-                    base, differences, n, n_holes[t] - n, steps, above[t], sums, worth, counts, work
-                )
-            else:
-                for i in range(n):
-                    base += max(differences[i], 0.0) * steps[0]
-                total[p] += base
-
-
-@kernel
-def average_precision_bounds(blocks, ranks, judged_blocks, judged_ranks, relevant, n_outside, out):
-    """AP of each cell where the choice of relevant holes makes it smallest, and largest.
-
-    Relevant judged documents are at judged_ranks, `relevant` is R, n_outside the holes of the topic
-    that do not stand in the ranking. out [2, cell].
-    """
-    for c in range(len(blocks) - 1):
-        holes = ranks[blocks[c] : blocks[c + 1]]
-        known = judged_ranks[judged_blocks[c] : judged_blocks[c + 1]]
-        total = 0.0
-        below = 0.0
-        for i in range(len(known)):
-            total += (i + 1.0) / known[i]
-            below += 1.0 / known[i]
-        out[0, c] = _smallest_precision(holes, known, total, relevant[c], n_outside[c])
-        out[1, c] = _largest_precision(holes, known, total, below, relevant[c])
-
-
-@part
-def _largest_precision(holes, known, total, below, relevant):
-    """Holes become relevant from the top: each adds its precision, and one above all below it."""
-    largest = total / relevant if relevant > 0 else 0.0
-    above = 0
-    for j in range(len(holes)):
-        while above < len(known) and known[above] < holes[j]:
-            below -= 1.0 / known[above]
-            above += 1
-        total += (above + j + 1.0) / holes[j] + below
-        largest = max(largest, total / (relevant + j + 1))
-    return largest
-
-
-@part
-def _smallest_precision(holes, known, total, relevant, n_outside):
-    """Holes outside become relevant, and those of the ranking from the bottom."""
-    relevant += n_outside
-    smallest = total / relevant if relevant > 0 else 0.0
-    below = 0.0
-    last = len(known)
-    for j in range(len(holes)):
-        hole = holes[len(holes) - 1 - j]
-        while last > 0 and known[last - 1] > hole:
-            last -= 1
-            below += 1.0 / known[last]
-        total += (last + 1.0) / hole + below
-        below += 1.0 / hole
-        smallest = min(smallest, total / (relevant + j + 1))
-    return smallest
-
-
-@kernel
-def precision_shares(blocks, ranks, judged_blocks, judged_ranks, least, most, j_least, j_most):
-    """The precision at each document if it is relevant: the least and the most it can be."""
-    for c in range(len(blocks) - 1):
-        i, j = blocks[c], judged_blocks[c]
-        known, holes = 0, 0
-        while i < blocks[c + 1] or j < judged_blocks[c + 1]:
-            if j >= judged_blocks[c + 1] or (i < blocks[c + 1] and ranks[i] < judged_ranks[j]):
-                least[i] = (known + 1.0) / ranks[i]
-                holes += 1
-                most[i] = (known + holes) / ranks[i]
-                i += 1
-            else:
-                known += 1
-                j_least[j] = known / judged_ranks[j]
-                j_most[j] = (known + holes) / judged_ranks[j]
-                j += 1
-
-
-@kernel
-def stopping_shares(
-    blocks, ranks, judged_blocks, judged_ranks, stop, top, least, most, j_least, j_most
-):
-    """ERR's chance to reach a document, over its rank: the least and the most it can be.
-
-    stop [judged] is the chance to stop at a judged document, whose share includes it, and `top`
-    the largest at a hole.
-    """
-    for c in range(len(blocks) - 1):
-        i, j = blocks[c], judged_blocks[c]
-        surely, hardly = 1.0, 1.0
-        while i < blocks[c + 1] or j < judged_blocks[c + 1]:
-            if j >= judged_blocks[c + 1] or (i < blocks[c + 1] and ranks[i] < judged_ranks[j]):
-                least[i] = hardly / ranks[i]
-                most[i] = surely / ranks[i]
-                hardly *= 1.0 - top
-                i += 1
-            else:
-                j_least[j] = hardly * stop[j] / judged_ranks[j]
-                j_most[j] = surely * stop[j] / judged_ranks[j]
-                hardly *= 1.0 - stop[j]
-                surely *= 1.0 - stop[j]
-                j += 1
+        _clear(documents, blocks[b], blocks[b + 1], start, other)

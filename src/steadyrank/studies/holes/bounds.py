@@ -58,15 +58,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from steadyrank.compute.executors import map_in_order, workers
-from steadyrank.studies.holes import bound_kernels
+from steadyrank.studies.holes import bound_kernels, share_kernels
 from steadyrank.studies.holes.lists import Entries, Lists
 from steadyrank.studies.holes.measures import HoledMeasure
 from steadyrank.studies.holes.scoring import Rankings
 
-PAIRS_A_TASK = 256
-
 Adding = Callable[[np.ndarray, np.ndarray], None]
-"""Given pairs and totals, adds the largest difference of each pair to its total."""
+"""Given pairs that have one second run, and totals, adds the largest difference of each pair."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -191,11 +189,11 @@ def _n_holes(lists: Lists) -> np.ndarray:
     return np.asarray(np.diff(lists.hole_blocks) + lists.n_deeper)
 
 
-def _shared_arguments(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, ...]:
-    lists = rankings.lists
+def _weighed_holes(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and weights of the open holes, each cell sorted by document."""
     weights = measure.weights(lists.open.ranks, _lengths_at(lists, lists.open))
     rows, weights = _in_order_of_documents(lists.open, weights)
-    return lists.open.blocks, rows, weights, _numerators(lists, measure)
+    return rows, weights
 
 
 def _normaliser(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, ...]:
@@ -206,14 +204,14 @@ def _normaliser(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, ...]:
 
 def _shared_run_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
     """Every run against none, topic by topic; the lowest is the highest of the negative."""
-    blocks, rows, weights, judged = _shared_arguments(rankings, measure)
     lists = rankings.lists
-    n_holes, steps, above, sums = _normaliser(lists, measure)
+    _, weights = _weighed_holes(lists, measure)
+    judged = _numerators(lists, measure)
     ends = []
     for sign in (-1.0, 1.0):
         out = np.empty(lists.lengths.shape)
-        bound_kernels.shared_run_bounds(
-            blocks, rows, sign * weights, sign * judged, n_holes, steps, above, sums, out
+        bound_kernels.ratio_run_bounds(
+            lists.open.blocks, sign * weights, sign * judged, *_normaliser(lists, measure), out
         )
         ends.append(sign * out)
     return ends[0], ends[1]
@@ -227,7 +225,7 @@ def _precision_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.nda
         return np.zeros(lists.lengths.shape), np.zeros(lists.lengths.shape)
     own = np.diff(lists.open.blocks).reshape(lists.lengths.shape)
     out = np.empty((2, lists.lengths.size))
-    bound_kernels.average_precision_bounds(
+    share_kernels.average_precision_bounds(
         lists.open.blocks,
         lists.open.ranks,
         entries.blocks,
@@ -245,91 +243,71 @@ def _largest_differences(
 ) -> np.ndarray:
     """[pair]: the sum over topics of the largest first - second."""
     add = _kernel_of(rankings, measure)
-    if add is None:
+    if add is None or not len(pairs):
         return np.full(len(pairs), np.inf)
-    tasks = [pairs[i : i + PAIRS_A_TASK] for i in range(0, len(pairs), PAIRS_A_TASK)]
+    by_second = np.argsort(pairs[:, 1], kind="stable")
+    starts = np.flatnonzero(np.diff(pairs[by_second, 1])) + 1
+    tasks = np.split(by_second, starts)
 
-    def bound(some: np.ndarray) -> np.ndarray:
-        total = np.zeros(len(some))
-        add(np.ascontiguousarray(some), total)
+    def bound(rows: np.ndarray) -> np.ndarray:
+        total = np.zeros(len(rows))
+        add(np.ascontiguousarray(pairs[rows]), total)
         return total
 
     with workers(jobs=jobs) as threads:
         parts = map_in_order(bound, tasks, threads)
-    return np.concatenate([np.empty(0), *parts])
+    largest = np.empty(len(pairs))
+    largest[by_second] = np.concatenate(parts)
+    return largest
 
 
 def _kernel_of(rankings: Rankings, measure: HoledMeasure) -> Adding | None:
     """What adds up the largest differences of pairs, or None where there are no own bounds."""
     lists, family = rankings.lists, measure.family
-    n_topics = lists.n_topics
-    if family == "shared":
-        shared = _shared_arguments(rankings, measure)
-        normaliser = _normaliser(lists, measure)
-        return lambda pairs, total: bound_kernels.shared_bounds(
-            *shared, pairs, n_topics, *normaliser, total
-        )
-    if family == "linear":
-        blocks, rows, weights, judged = _shared_arguments(rankings, measure)
+    if family == "other":
+        return None
+    if family == "first":
+        return _first_kernel(rankings, measure)
+    if family in ("AP", "ERR"):
+        rows, *shares = _shares(lists, measure)
+    else:
+        rows, weights = _weighed_holes(lists, measure)
+        judged = _numerators(lists, measure)
         if measure.measure.name == "Judged":
             judged = _judged_bounds(lists, measure)[0].ravel()
-        gain = float(measure.gains.max())
-        return lambda pairs, total: bound_kernels.linear_bounds(
-            blocks, rows, weights, judged, pairs, n_topics, gain, total
-        )
-    if family == "first":
-        blocks, rows, values, _ = _shared_arguments(rankings, measure)
-        values = values if measure.gains.max() > 0.0 else np.zeros_like(values)
-        judged = rankings.scores(measure.recipe, np.zeros(lists.n_open, np.int32)).ravel()
-        return lambda pairs, total: bound_kernels.first_bounds(
-            blocks, rows, values, judged, pairs, n_topics, total
-        )
-    return _product_kernel(lists, measure) if family in ("AP", "ERR") else None
+        shares = [weights, weights, judged, judged]
+    entries = (lists.open.blocks, rows, *shares, lists.hole_blocks)
+    if family in ("shared", "AP"):
+        normaliser = _normaliser(lists, measure)
+        return lambda pairs, total: bound_kernels.ratio_bounds(*entries, pairs, *normaliser, total)
+    gain = float(measure.gains.max())
+    return lambda pairs, total: bound_kernels.linear_bounds(*entries, pairs, gain, total)
 
 
-def _product_kernel(lists: Lists, measure: HoledMeasure) -> Adding:
+def _first_kernel(rankings: Rankings, measure: HoledMeasure) -> Adding:
+    lists = rankings.lists
+    rows, values = _weighed_holes(lists, measure)
+    values = values if measure.gains.max() > 0.0 else np.zeros_like(values)
+    judged = rankings.scores(measure.recipe, np.zeros(lists.n_open, np.int32)).ravel()
+    return lambda pairs, total: bound_kernels.first_bounds(
+        lists.open.blocks, rows, values, judged, lists.hole_blocks, pairs, total
+    )
+
+
+def _shares(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, ...]:
+    """Rows, most and least of the open holes, and the sums [cell] of those of judged documents."""
     holes = lists.open
     judged, gains = _relevant_entries(lists, measure)
     least, most = np.empty((2, len(holes.rows)))
     judged_least, judged_most = np.empty((2, len(judged.rows)))
+    entries = (holes.blocks, holes.ranks, judged.blocks, judged.ranks)
     shares = (least, most, judged_least, judged_most)
-    is_ratio = measure.family == "AP"
-    if is_ratio:
-        bound_kernels.precision_shares(
-            holes.blocks, holes.ranks, judged.blocks, judged.ranks, *shares
-        )
+    if measure.family == "AP":
+        share_kernels.precision_shares(*entries, *shares)
     else:
-        bound_kernels.stopping_shares(
-            holes.blocks,
-            holes.ranks,
-            judged.blocks,
-            judged.ranks,
-            gains,
-            measure.gains.max(),
-            *shares,
-        )
-    rows, least, most = _in_order_of_documents(holes, least, most)
-    judged_rows, judged_least, judged_most = _in_order_of_documents(
-        judged, judged_least, judged_most
-    )
-    n_holes, steps, above, sums = _normaliser(lists, measure)
-    if not is_ratio:
-        steps = np.array([measure.gains.max()])
-    return lambda pairs, total: bound_kernels.product_bounds(
-        holes.blocks,
-        rows,
-        most,
-        least,
-        judged.blocks,
-        judged_rows,
-        judged_most,
-        judged_least,
-        pairs,
-        lists.n_topics,
-        n_holes,
-        steps,
-        above,
-        sums,
-        is_ratio,
-        total,
-    )
+        share_kernels.stopping_shares(*entries, gains, measure.gains.max(), *shares)
+    sums = [
+        np.bincount(judged.cells, column, minlength=lists.lengths.size)
+        for column in (judged_most, judged_least)
+    ]
+    return *_in_order_of_documents(holes, most, least), *sums

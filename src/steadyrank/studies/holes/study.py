@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from concurrent.futures import Executor
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -34,6 +35,7 @@ from steadyrank.studies.holes.lists import Lists, Missing, by_document, joined_q
 from steadyrank.studies.holes.measures import HoledMeasure, parse_holed
 from steadyrank.studies.holes.prior import Prior
 from steadyrank.studies.holes.prior_check import check_prior
+from steadyrank.studies.holes.rehearsal import Rehearsal, rehearse
 from steadyrank.studies.holes.result import DECIDED, HolesPair, HolesResult, HolesRun
 from steadyrank.studies.holes.scoring import Rankings, make_rankings
 
@@ -131,6 +133,7 @@ def holes(
     pool, unjudged = make_pool(lists)
     prior, check = check_prior(pool, unjudged, lists, holed.top_grade)
     drawn: Completions | None = None
+    rehearsal = Rehearsal()
     if prior is not None and n_samples:
         x = features(
             unjudged, gather_evidence(lists, pool, all_of(pool), holed.top_grade), inside=False
@@ -146,6 +149,8 @@ def holes(
             progress=progress,
             seed=seed,
         )
+        rehearsal = rehearse(lists, holed, confidence=confidence, jobs=jobs, seed=seed)
+        drawn = replace(drawn, scale=rehearsal.scale)
     elif n_samples and lists.n_open:
         warnings.warn(
             f"nothing is imputed: the prior is refused, as {check.failure}",
@@ -203,7 +208,12 @@ def _run_rows(
     score = _scores(rankings, measure).mean(axis=1)
     condensed = _condensed(rankings, measure).mean(axis=1)
     imputed = None if drawn is None else drawn.means.mean(axis=0)
-    ends = None if drawn is None else drawn.intervals(confidence)
+    ends = None
+    if drawn is not None:
+        # Widened, an interval may reach beyond what any completion gives.
+        ends = np.clip(
+            drawn.intervals(confidence), bounds.lowest[:, None], bounds.highest[:, None]
+        )
     return tuple(
         HolesRun(
             run=name,
@@ -284,6 +294,6 @@ def _asked(
         reach = np.full((lists.n_open, measure.top_grade), 0.5)
     else:
         evidence = gather_evidence(lists, judged, all_of(judged), measure.top_grade)
-        factor = (1.0 + prior.least_factor) / 2.0
+        factor = prior.factor(np.linspace(0.005, 0.995, 100)).mean()
         reach = factor * prior.reach(features(unjudged, evidence, inside=False))
     return documents_to_judge(lists, measure, undecided, reach, n)
