@@ -273,6 +273,11 @@ def qrels_from_dict(judgments: Mapping[str, Mapping[str, int]]) -> Qrels:
     judgments : mapping
         `{topic: {document: grade}}`.
 
+    Returns
+    -------
+    Qrels
+        The judgments.
+
     Examples
     --------
     >>> qrels_from_dict({"301": {"d1": 2, "d2": 0}}).judgments("301")

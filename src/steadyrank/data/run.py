@@ -191,6 +191,11 @@ def run_from_dict(
     duplicates : str
         As in `read_run`.
 
+    Returns
+    -------
+    Run
+        The run, its documents ranked.
+
     Examples
     --------
     >>> run_from_dict({"301": {"d1": 2.0, "d2": 3.0}}, name="demo").ranking("301")

@@ -266,6 +266,19 @@ def join_scores(*parts: Scores) -> Scores:
     ----------
     *parts : Scores
         Cells that no part has are NaN; cells that two parts have must agree.
+
+    Returns
+    -------
+    Scores
+        All cells of all parts.
+
+    Examples
+    --------
+    >>> import numpy as np, steadyrank as sr
+    >>> one = sr.Scores(measures=["AP"], runs=["a"], topics=["1"], values=np.full((1, 1, 1), 0.5))
+    >>> two = sr.Scores(measures=["AP"], runs=["b"], topics=["1"], values=np.full((1, 1, 1), 0.3))
+    >>> sr.join_scores(one, two).runs
+    ('a', 'b')
     """
     if not parts:
         raise InputError("no scores to join")

@@ -115,7 +115,7 @@ def check(
     progress: Progress | None = None,
     **reading_options: Unpack[ReadingOptions],
 ) -> CheckResult:
-    """Look runs and judgments over and report what is wrong or odd with them.
+    """Check runs and judgments, and report what is wrong or odd with them.
 
     Parameters
     ----------
@@ -127,6 +127,12 @@ def check(
         Is given (finished, total) runs.
     **reading_options : optional
         `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
+
+    Returns
+    -------
+    CheckResult
+        A row per run, and findings, each wrong or odd; `is_sound` if nothing would make results
+        wrong.
 
     Examples
     --------

@@ -93,7 +93,7 @@ def evaluate(
 ) -> Scores:
     """Score every run on every judged topic.
 
-    Runs keep their order, topics stand by name, 2 before 10.
+    Runs keep their order; topics are sorted by name, 2 before 10.
 
     Parameters
     ----------
@@ -125,6 +125,22 @@ def evaluate(
         Is given (finished, total) runs.
     **reading_options : optional
         `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
+
+    Returns
+    -------
+    Scores
+        One value per measure, run and topic; NaN where there is none. `mean()` averages over
+        topics, and `meta` has settings and hashes of the files.
+
+    Notes
+    -----
+    Documents are ranked as trec_eval ranks them, by score and then by document id, both descending;
+    ranks in the files are ignored.
+
+    References
+    ----------
+    - McSherry & Najork (2008). Computing information retrieval performance measures efficiently in
+      the presence of tied scores. ECIR. doi:10.1007/978-3-540-78646-7_38
 
     Examples
     --------

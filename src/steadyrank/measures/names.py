@@ -97,6 +97,11 @@ def parse_measure(text: str | Measure) -> Measure:
     text : str or Measure
         A name of ours, of trec_eval or of ranx, or a measure of ir_measures.
 
+    Returns
+    -------
+    Measure
+        Its text is its name, and parses to itself.
+
     Examples
     --------
     >>> parse_measure("ndcg_cut_10"), parse_measure("RBP(p=.8)"), parse_measure("mrr")

@@ -37,6 +37,11 @@ def register_measure(name: str, function: Function) -> Measure:
         arrays not to be written to. Topics that a run lacks or that have no relevant document never
         reach it.
 
+    Returns
+    -------
+    Measure
+        The measure, to use wherever a name is.
+
     Examples
     --------
     >>> import steadyrank as sr

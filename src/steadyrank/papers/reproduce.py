@@ -90,6 +90,11 @@ def reproduce(
     **reading_options : optional
         `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
+    Returns
+    -------
+    Reproduction
+        Exhibits with their tables, figures and claims.
+
     Examples
     --------
     >>> import steadyrank as sr

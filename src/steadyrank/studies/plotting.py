@@ -49,6 +49,11 @@ def plot(
     **options
         Those of the kind's `draw_…` function.
 
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure; that of `ax` where one is given.
+
     Examples
     --------
     >>> import steadyrank as sr

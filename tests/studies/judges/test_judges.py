@@ -269,7 +269,7 @@ def test_a_judge_that_never_tells_runs_apart_is_said_to_be_of_no_use():
     rng = np.random.default_rng(3)
     human = scores_of(rng.random((3, 10)), range(10))
     same = np.tile(rng.random(40), (3, 1))
-    with pytest.warns(sr.SteadyrankWarning, match="people's judgments stand alone"):
+    with pytest.warns(sr.SteadyrankWarning, match="people's judgments are used alone"):
         found = sr.judges(human, {"flat": scores_of(same, range(40))}, n_samples=99)
     assert found.of().weight.value == 0.0
     assert found.of().corrected.mean.tolist() == found.human.mean.tolist()

@@ -75,6 +75,11 @@ def read_topics(source: PathLike) -> dict[str, str]:
         `<num> Number: 301`, `<title>`, closed or not, on one line or several. Without a title the
         description is taken.
 
+    Returns
+    -------
+    dict of str
+        Topic to text.
+
     Examples
     --------
     >>> import tempfile, pathlib

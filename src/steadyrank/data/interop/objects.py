@@ -92,6 +92,11 @@ def as_run(source: Any, *, name: str | None = None, duplicates: Duplicates = "er
         A document that stands twice in a topic is an "error", or the "first" line or the "best"
         score is kept.
 
+    Returns
+    -------
+    Run
+        The run, its documents ranked.
+
     Examples
     --------
     >>> as_run({"301": {"d1": 2.0, "d2": 3.0}}, name="bm25").ranking("301")
@@ -137,6 +142,11 @@ def as_qrels(source: Any) -> Qrels:
         As in `as_run`. Tables have a column `relevance`, `label`, `rel` or `grade`, or `score`
         beside ranx's `q_id`. Grades are whole numbers.
 
+    Returns
+    -------
+    Qrels
+        The judgments.
+
     Examples
     --------
     >>> as_qrels({"301": {"d1": 1, "d2": 0}}).judgments("301")
@@ -170,6 +180,11 @@ def as_scores(source: Any, *, name: str | None = None) -> Scores:
         pytrec_eval's `{topic: {measure: value}}`, alone or by run.
     name : str, optional
         The run's, where the object does not say which run it is about.
+
+    Returns
+    -------
+    Scores
+        One value per measure, run and topic.
 
     Examples
     --------

@@ -65,6 +65,18 @@ def read_leaderboard(
     subsets : sequence of str
         Of a folder of MTEB results, the subsets of a task that count [default: those that every
         model has].
+
+    Returns
+    -------
+    Leaderboard
+        One score per run and dataset, with types and scores by topic where they are known.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import steadyrank as sr
+    >>> sr.read_leaderboard(pd.DataFrame({"model": ["a", "b"], "x": [0.5, 0.4], "y": [0.3, 0.6]}))
+    <Leaderboard: 2 runs × 2 datasets>
     """
     table = _read(source, measure=measure, subsets=subsets)
     if not table.datasets or not table.runs:

@@ -27,6 +27,20 @@ def read_qrels(path: PathLike) -> Qrels:
         TREC text, three columns with or without BEIR's header, JSON `{topic: {document: grade}}`,
         JSON lines or Parquet, packed or not; or `irds:` and an id of ir_datasets (extra
         `steadyrank[ir]`).
+
+    Returns
+    -------
+    Qrels
+        The judgments.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import steadyrank as sr
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "qrels.txt"
+    >>> _ = file.write_text("301 0 d1 1\\n301 0 d2 0\\n")
+    >>> sr.read_qrels(file)
+    <Qrels: 1 topics, 2 judgments>
     """
     if datasets.is_dataset(path):
         return datasets.load_qrels(str(path))

@@ -44,6 +44,20 @@ def read_run(
     duplicates : str
         A document that stands twice in a topic is an "error", or the "first" line or the "best"
         score is kept.
+
+    Returns
+    -------
+    Run
+        The run, its documents ranked.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import steadyrank as sr
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.run"
+    >>> _ = file.write_text("301 Q0 d1 1 0.5 mine\\n301 Q0 d2 2 0.7 mine\\n")
+    >>> sr.read_run(file).ranking("301")
+    [('d2', 0.7), ('d1', 0.5)]
     """
     run = load_run(Path(path), Reading(name_from=name_from, duplicates=duplicates))
     warn_oddities([run])
@@ -93,6 +107,8 @@ def read_runs(
     Runs
         Iterating over them reads each file once and yields `Run` objects.
 
+    Examples
+    --------
     >>> import steadyrank as sr
     >>> runs = sr.read_runs({"bm25_a": {"301": {"d1": 2.0}}}, team_from="^([^_]+)_")
     >>> runs

@@ -65,10 +65,24 @@ def read_scores(
     runs_in_rows : bool
         Whether a wide file has runs down and topics across.
 
+    Returns
+    -------
+    Scores
+        One value per measure, run and topic; NaN where there is none.
+
     Notes
     -----
     The first column of a wide file names the topics. Where it holds scores instead, topics are
     numbered 1, 2, … with a warning; a heading such as `topic` says that it holds names.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import steadyrank as sr
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "ap.csv"
+    >>> _ = file.write_text("topic,bm25,dense\\n301,0.3,0.4\\n302,0.1,0.2\\n")
+    >>> sr.read_scores(file, measure="AP")
+    <Scores: 1 measure × 2 runs × 2 topics>
     """
     if isinstance(source, (Mapping, list, tuple)) and not source:
         raise InputError("no score files were named")
@@ -237,6 +251,16 @@ def write_scores(scores: Scores, path: PathLike, *, wide: bool = False) -> None:
         the files behind it.
     wide : bool
         Whether to write one measure with topics down and runs across.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import steadyrank as sr
+    >>> scores = sr.Scores(measures=["AP"], runs=["a"], topics=["301"], values=[[[0.5]]])
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "scores.csv"
+    >>> sr.write_scores(scores, file)
+    >>> file.read_text().splitlines()
+    ['measure,run,topic,value', 'AP,a,301,0.5']
     """
     path = Path(path)
     if path.suffix == ".parquet":

@@ -358,6 +358,11 @@ def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> True
     rng : int, Generator or None
         Seed.
 
+    Returns
+    -------
+    TrueMeans
+        Expected AP of every system, and its values over the simulated topics.
+
     Examples
     --------
     >>> from steadyrank.data.track.simulated import simulated_track

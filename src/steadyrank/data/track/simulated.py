@@ -140,6 +140,12 @@ def simulated_track(
     rng : int, Generator or None
         Seed.
 
+    Returns
+    -------
+    SimulatedTrack
+        Runs, judgments of the pool (`qrels`), complete ones (`complete`), and the effects behind
+        them (`truth`).
+
     Examples
     --------
     >>> track = simulated_track(n_teams=3, runs_per_team=2, n_topics=5, depth=50, pool_depth=10)

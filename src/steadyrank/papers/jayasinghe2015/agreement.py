@@ -154,6 +154,18 @@ def paper_comparisons(
         Comparisons, and the topics and instances of each.
     rng : int, Generator or None
         Seed; an iterator records none: give an integer to have the same comparisons again.
+
+    Returns
+    -------
+    iterator of pairs of numpy.ndarray
+        Scores of the instances [instance, topic], and of the single run [topic].
+
+    Examples
+    --------
+    >>> from steadyrank import papers
+    >>> scores, single = next(papers.paper_comparisons(1, n_topics=5, n_instances=3))
+    >>> scores.shape, single.shape
+    ((3, 5), (5,))
     """
     # Not itself a generator: `rng` is refused, or drawn from, now and not at the first comparison.
     seed = seed_from(rng)
@@ -194,6 +206,11 @@ def method_pvalues(
         Threads.
     rng : int, Generator or None
         Seed.
+
+    Returns
+    -------
+    MethodPvalues
+        The p-values of every method on every comparison.
 
     Notes
     -----
@@ -250,6 +267,11 @@ def pool_pvalues(
         Threads.
     rng : int, Generator or None
         Seed.
+
+    Returns
+    -------
+    PoolPvalues
+        The p-values of every method by pool size.
 
     Notes
     -----

@@ -139,6 +139,14 @@ def error_rates(
     rng : int, Generator or None
         Seed.
 
+    Returns
+    -------
+    ErrorRates
+        Per test the share of comparisons that it calls significant, and the exact one where it is
+        known.
+
+    Examples
+    --------
     >>> pilot = {"instance": 0.02**2, "system_topic": 0.08**2, "residual": 0.06**2}
     >>> rates = error_rates(3, 50, components=pilot, tests=("t_on_means", "mixed"))
     >>> rates.exact.round(3).tolist(), (abs(rates.rate - rates.exact) < 0.03).tolist()

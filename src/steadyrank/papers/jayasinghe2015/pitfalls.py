@@ -234,6 +234,11 @@ def single_instance_shares(
     rng : int, Generator or None
         Seed.
 
+    Returns
+    -------
+    SingleInstanceShares
+        Shares by mean and spread of the instances.
+
     Examples
     --------
     >>> shares = single_instance_shares(means=[0.45, 0.95], spreads=[0.0, 0.3], n_trials=20)
@@ -298,6 +303,11 @@ def equivalence_intervals(
     rng : int, Generator or None
         Seed.
 
+    Returns
+    -------
+    EquivalenceIntervals
+        Intervals by number of topics, and whether each lies within the margin.
+
     Examples
     --------
     >>> intervals = equivalence_intervals([20, 2000])
@@ -343,6 +353,12 @@ def contradictions(
     alphas : sequence of float
         Levels of the tests.
 
+    Returns
+    -------
+    Contradictions
+        How many instances are significantly better and worse than the baseline, per system and
+        level.
+
     Examples
     --------
     >>> baseline = np.array([0.2, 0.3, 0.5, 0.4])
@@ -380,6 +396,11 @@ def instance_spread(systems: Mapping[str, np.ndarray]) -> InstanceSpread:
     ----------
     systems : mapping of str to array
         Scores [instance, topic] by system; NaN where missing.
+
+    Returns
+    -------
+    InstanceSpread
+        Per system, the spread of its instances on every topic.
 
     Examples
     --------

@@ -97,6 +97,17 @@ def builtin_collection(*, progress: Progress | None = None) -> BuiltinCollection
     ----------
     progress : callable, optional
         Is given (finished, total) of the reading.
+
+    Returns
+    -------
+    BuiltinCollection
+        Documents, topics, judgments, and what they depend on.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> len(sr.builtin_collection().topics)
+    60
     """
     documents = builtin_documents(progress=progress)
     qrels, gone = _judged("qrels.txt", documents)

@@ -110,6 +110,11 @@ def grid(
         word counts. `jobs`, `scheduler` and `executor` as in `evaluate`; `reading` is given
         (finished, total) bytes of documents, `progress` runs.
 
+    Returns
+    -------
+    Scores
+        With the components of each run in `run_info`.
+
     Examples
     --------
     >>> import steadyrank as sr
@@ -155,6 +160,23 @@ def write_grid(
         Folder to write into.
     **options
         As in `grid`.
+
+    Returns
+    -------
+    GridResult
+        The runs, where they are, and how many were made now.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import steadyrank as sr
+    >>> documents, topics = {"d1": "river banks", "d2": "old banks"}, {"1": "banks"}
+    >>> result = sr.write_grid(
+    ...     documents, topics, out=tempfile.mkdtemp(),
+    ...     stop_lists=["none"], lexical=["none"], models=["BM25"],
+    ... )
+    >>> result.runs, (result.folder / "runs").is_dir()
+    (('none_none_BM25',), True)
     """
     components, study = _prepare(corpus, topics, **options)
     return GridResult(**components._asdict(), **write_runs(study, out))

@@ -185,6 +185,11 @@ def shard(
         rank the documents. `cache`, `jobs`, `scheduler`, `executor`, `reading` and `progress` as in
         `grid`; `rng` is the seed.
 
+    Returns
+    -------
+    Scores
+        With system, rate, sample, partition and csi of each run in `run_info`.
+
     Notes
     -----
     What is random in an instance depends on `rng` and its numbers (sample, partition, csi) alone:
@@ -240,6 +245,23 @@ def write_shards(
         As in `write_grid`.
     **options
         As in `shard`.
+
+    Returns
+    -------
+    ShardResult
+        The runs, where they are, and how many were made now.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import steadyrank as sr
+    >>> documents = {f"d{i}": f"river banks {i}" for i in range(40)}
+    >>> result = sr.write_shards(
+    ...     documents, {"1": "banks"}, out=tempfile.mkdtemp(), shards=2, top_shards=1,
+    ...     cluster_share=0.5, sample_rate=[0.5], cluster_samples=1, partitions=1, csi=1,
+    ... )
+    >>> result.runs
+    ('exhaustive', 'topical_r0.5_s1_p1_c1')
     """
     system, study = _prepare(corpus, topics, **options)
     return ShardResult(**system._asdict(), **write_runs(study, out))

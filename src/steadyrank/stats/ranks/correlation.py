@@ -88,6 +88,11 @@ def kendall_tau(a: ArrayLike, b: ArrayLike, *, variant: str = "b") -> RankCorrel
         With S = concordant - discordant pairs and N = n (n - 1)/2, "a" is S / N, and "b" is S /
         sqrt((N - tied_a)(N - tied_b)), which reaches 1 for equal rankings with ties.
 
+    Returns
+    -------
+    RankCorrelation
+        A number between -1 and 1, with how it was computed.
+
     Notes
     -----
     NaN with a flag for n < 2 and, in variant "b", where all scores of a ranking are equal.
@@ -172,6 +177,11 @@ def tau_ap(estimate: ArrayLike, reference: ArrayLike, *, ties: str = "a") -> Ran
         c(i)/(p(i) - 1), minus 1, over the systems below the estimate's top tie group of t; c(i) are
         strictly above i in both, p(i) is the first rank of i's group.
 
+    Returns
+    -------
+    RankCorrelation
+        A number between -1 and 1, with how it was computed.
+
     Notes
     -----
     NaN with a flag for n < 2 and, with "b", where all systems tie in the estimate.
@@ -199,6 +209,11 @@ def symmetric_tau_ap(a: ArrayLike, b: ArrayLike, *, ties: str = "a") -> RankCorr
     ties : str
         As in `tau_ap`, which has the formula and the references.
 
+    Returns
+    -------
+    RankCorrelation
+        The mean of both directions.
+
     Examples
     --------
     >>> round(symmetric_tau_ap([3, 1, 2, 4], [4, 3, 2, 1]).value, 4)
@@ -218,6 +233,11 @@ def correlations(scores: ArrayLike, *, coefficient: str = "tau", ties: str = "a"
         "tau" (tau-b) or "tau_ap" (mean of both directions).
     ties : str
         As in `tau_ap`.
+
+    Returns
+    -------
+    numpy.ndarray
+        One coefficient per ranking.
 
     Notes
     -----

@@ -31,6 +31,11 @@ def cohen_kappa(first: Any, second: Any, *, weights: Weights = "none") -> float:
         \(w_{ij} = 1\) where the grades differ ("none"), \(|i - j|\) ("linear") or \((i - j)^2\)
         ("quadratic"), the steps between the grades that occur.
 
+    Returns
+    -------
+    float
+        1 for perfect agreement, 0 for that expected by chance.
+
     Notes
     -----
     Cohen (1960), doi:10.1177/001316446002000104; weighted: Cohen (1968), doi:10.1037/h0026256.

@@ -38,6 +38,11 @@ def rbo(a: ArrayLike, b: ArrayLike, *, p: float = 0.9, ties: str = "a") -> RankC
         reach 1: sum(c_a c_b)/sqrt(sum c_a^2 sum c_b^2). "w", truly equal: an item counts whole from
         rank t on, A = 2 sum(c_a c_b)/(sum c_a + sum c_b).
 
+    Returns
+    -------
+    RankCorrelation
+        A number between 0 and 1, with how it was computed.
+
     Notes
     -----
     Below the end of the shorter ranking its unseen items are taken to agree as at that end; with

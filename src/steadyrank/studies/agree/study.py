@@ -112,12 +112,25 @@ def agree(
     rng : int, Generator or None
         Seed.
 
+    Returns
+    -------
+    AgreeResult
+        Correlations per pair of measures and combination of sizes, the analysis of variance with
+        omega² and its intervals, and how alike the measures rank all systems.
+
     Notes
     -----
     The ANOVA (eq. 1) has samples as subjects, main effects and two-way interactions of measure
     pair, topic size and system size. All samples are of the same topics and systems, so more of
     them add no information: F and p grow more extreme with `n_samples` whatever the data are.
     Topics that some system lacks on some measure are left out.
+
+    Partial omega² of an effect is df (F - 1) / (df (F - 1) + N), with N correlations in all.
+
+    References
+    ----------
+    - Ferro (2017). What does affect the correlation among evaluation measures? ACM TOIS 36(2).
+      doi:10.1145/3106371
 
     Examples
     --------

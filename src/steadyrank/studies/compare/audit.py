@@ -117,13 +117,27 @@ def audit_tests(
     rng : int, Generator or None
         Seed.
 
+    Returns
+    -------
+    AuditResult
+        Per test, how often it rejects where runs are exchangeable, where means are equal, and for
+        the pairs as they are, each with its Monte Carlo error.
+
     Notes
     -----
-    `power` compares the tests with each other; it is no power to plan by. It resamples the topics
-    that the differences were estimated from, so their sampling error counts as a difference: at as
+    `power` compares the tests with each other; do not plan by it. It resamples the topics from
+    which the differences were estimated, so their sampling error counts as a difference: at as
     many topics as there are and alpha .05, it is about .17 for runs that do not differ, and .77
-    where the true power of the t test is .85. It says nothing that the p-values do not; `plan` says
+    where the true power of the t test is .85. It adds nothing to the p-values; `plan` says
     how many topics a study requires.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
+    >>> scores = sr.evaluate(track.runs, track.complete, "AP", no_relevant="skip")
+    >>> [row.test for row in sr.audit_tests(scores, n_trials=20).tests]
+    ['t', 'wilcoxon', 'sign', 'randomization', 'bootstrap']
     """
     seed = seed_from(rng)
     scores = scores_of(scores, qrels, measure)

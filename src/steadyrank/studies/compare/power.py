@@ -89,10 +89,23 @@ def discriminative_power(
     rng : int, Generator or None
         Seed.
 
+    Returns
+    -------
+    list of DiscriminativePower
+        One per measure: the share of pairs that differ significantly, and the sorted p-values.
+
     Notes
     -----
     Sakai, "Evaluating evaluation metrics based on the bootstrap", SIGIR 2006,
     doi:10.1145/1148170.1148261.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=4, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
+    >>> scores = sr.evaluate(track.runs, track.complete, ["AP", "P@10"], no_relevant="skip")
+    >>> [power.measure for power in sr.discriminative_power(scores, test="t")]
+    ['AP', 'P@10']
     """
     settings = Settings(
         test=test,

@@ -56,7 +56,7 @@ def compare(
     """Test all pairs of runs, or all runs against a `baseline`, on one measure or several.
 
     Marks, intervals, letters and rank sets of the result come from one family of decisions. The
-    tests speak of other topics from the same population, not of other documents, judgments
+    tests are about other topics from the same population, not other documents, judgments
     or runs.
 
     Parameters
@@ -105,12 +105,34 @@ def compare(
     rng : int, Generator or None
         Seed.
 
+    Returns
+    -------
+    CompareResult or CompareTable
+        Of one measure a `CompareResult`: a row per pair with difference, interval, p-value before
+        and after correction and effect size, and per run its rank set and letters. Of several
+        measures a `CompareTable` of them.
+
     Notes
     -----
     Where scores are missing, runs are ranked by least-squares means of the model run + topic, and
-    every two runs are compared on the topics that both have. A test that speaks for the run with
+    every two runs are compared on the topics that both have. A test in favour of the run with
     the lower mean is not counted as a decision. Where all scores are 0 or 1, as those of Success@k,
-    `binary` has McNemar's exact test and Wilson's and Tango's intervals, beside the test asked for.
+    `binary` has McNemar's exact test and Wilson's and Tango's intervals, beside the requested test.
+
+    With d the differences of two runs on n topics, the t test compares t = mean(d) sqrt(n) / sd(d)
+    with Student's distribution on n - 1 degrees of freedom. Max-t flips the sign of whole topics,
+    the same for all runs, after centring each run, and compares every |t| with the distribution of
+    the largest one, stepdown.
+
+    References
+    ----------
+    - Carterette (2012). Multiple testing in statistical analysis of systems-based information
+      retrieval experiments. ACM TOIS. doi:10.1145/2094072.2094076
+    - Romano & Wolf (2005). Exact and approximate stepdown methods for multiple hypothesis testing.
+      JASA. doi:10.1198/016214504000000539
+    - Mogstad, Romano, Shaikh & Wilhelm (2024). Inference for ranks with applications to mobility
+      across neighbourhoods and academic achievement across countries. Review of Economic Studies.
+      doi:10.1093/restud/rdad006
 
     Examples
     --------

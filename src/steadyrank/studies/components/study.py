@@ -128,7 +128,7 @@ def components(
     mode : str
         "paper" tests effects as published, against one residual.
     strata : str, optional
-        Test each effect against its interaction with topics ("topic"), which speaks of other
+        Test each effect against its interaction with topics ("topic"), which is about other
         topics, or against one residual ("none"), as if there were no topics but these. By mode
         unless given.
     unbalanced : str
@@ -140,9 +140,20 @@ def components(
     confidence : float
         Of Tukey's tests and intervals.
 
+    Returns
+    -------
+    ComponentsResult
+        The analysis of variance (`anova`), and per factor the means of its levels with Tukey's
+        intervals (`main_effects`).
+
     Notes
     -----
     Effect sizes are the same for both strata. Topics that some run lacks are left out.
+
+    References
+    ----------
+    - Ferro & Silvello (2016). A general linear mixed models approach to study system component
+      effects. SIGIR. doi:10.1145/2911451.2911530
 
     Examples
     --------

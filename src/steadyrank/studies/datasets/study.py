@@ -78,9 +78,9 @@ def datasets(
 ) -> DatasetsResult:
     """Say how far a leaderboard over several datasets can be trusted.
 
-    Ranks, the runs that could be first and the pairs told apart come from one family of decisions:
-    all pairs of runs at once, by studentized sign flips with stepdown. They hold for all ranks at
-    once with confidence 1 - alpha.
+    Ranks, the runs that could be first and the pairs that differ significantly come from one family
+    of decisions: all pairs of runs at once, by studentized sign flips with stepdown. They hold for
+    all ranks at once with confidence 1 - alpha.
 
     Parameters
     ----------
@@ -120,9 +120,15 @@ def datasets(
     rng : int, Generator or None
         Seed.
 
+    Returns
+    -------
+    DatasetsResult
+        Per run its value, interval, rank and rank set; which runs could be first; and two runs in
+        depth (`pair`).
+
     Notes
     -----
-    Datasets are taken for a sample of the kind of datasets that the leaderboard is about. If they
+    Datasets count as a sample of the kind of datasets that the leaderboard is about. If they
     are not, no method says what others would show; "types" is the more cautious reading, as
     datasets of one type resemble each other, and with few types little can be shown: with fewer
     than six, nothing at alpha 0.05.
@@ -130,6 +136,12 @@ def datasets(
     A dataset's score varies with its topics, too, and that variation is part of the variation
     between datasets: "both" makes the decisions of "datasets", and says of a pair how much of it
     is due to topics.
+
+    References
+    ----------
+    - Mogstad, Romano, Shaikh & Wilhelm (2024). Inference for ranks with applications to mobility
+      across neighbourhoods and academic achievement across countries. Review of Economic Studies.
+      doi:10.1093/restud/rdad006
 
     Examples
     --------

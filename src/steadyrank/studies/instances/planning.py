@@ -155,11 +155,22 @@ def plan_instances(
     most_topics, most_instances : int
         How far to look.
 
+    Returns
+    -------
+    InstancePlan
+        Topics, instances, power and cost; `table()` has the power of other designs, `words()`
+        sentences.
+
     Notes
     -----
     Assumes normal effects, and that the variances are those of the future: estimates from few
     instances are far off (`stats.mixed.fit.component_intervals`), so plan with a larger one too.
-    Two instances are the fewest from which one can speak of others.
+    Claims about other instances require at least two.
+
+    References
+    ----------
+    - Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015). Statistical comparisons of non-
+      deterministic IR systems using two dimensional variance. IP&M. doi:10.1016/j.ipm.2015.06.005
 
     Examples
     --------

@@ -107,11 +107,25 @@ def instances(
     rng : int, Generator or None
         Seed.
 
+    Returns
+    -------
+    InstancesResult or InstancesTable
+        Of two systems an `InstancesResult`: difference, interval, p-values, variances, posterior
+        and equivalence. Of several comparisons an `InstancesTable` of them.
+
     Notes
     -----
     Where there are several comparisons, differences, equivalences and non-inferiorities are each
     corrected by Holm's method over all of them, and intervals hold for all at once (Bonferroni).
     The model assumes effects that are close to normal and alike for both systems.
+
+    With d[m, n] = delta + a[m] + u[n] + e[m, n] the difference of instance m to the other system on
+    topic n, the mean over M instances and N topics has variance s_a²/M + s_u²/N + s_e²/(M N).
+
+    References
+    ----------
+    - Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015). Statistical comparisons of non-
+      deterministic IR systems using two dimensional variance. IP&M. doi:10.1016/j.ipm.2015.06.005
 
     Examples
     --------

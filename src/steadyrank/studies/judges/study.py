@@ -77,7 +77,7 @@ def judges(
     People judge n topics, a judge the same and N more. A run's corrected mean is \(\lambda\) times
     the judge's mean over its further topics plus the mean over people's topics of (people's score
     less \(\lambda\) times the judge's). One \(\lambda\), from the data, serves all runs; it is 0
-    for a judge that tells nothing. Intervals hold whatever the judge's errors are: a better judge
+    for an uninformative judge. Intervals hold whatever the judge's errors are: a better judge
     makes them narrower.
 
     Parameters
@@ -96,7 +96,7 @@ def judges(
     kin_near : bool
         Compare kin only with runs whose mean by people lies within the range of the kin's.
     top : int, optional
-        Give tau of the best so many runs by people, beside that of the best half.
+        Give tau of this many of the best runs by people, beside that of the best half.
     judge_grades : mapping, optional
         Grades of the judges to people's, `{0: 0, 1: 2}`; or one such mapping per judge, by name.
     width : float
@@ -118,15 +118,26 @@ def judges(
     **reading_options : optional
         `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
+    Returns
+    -------
+    JudgesResult
+        `of(name)` has a judge's corrected ranking, its ranking alone, its audit and its worth;
+        `human` the ranking by people alone.
+
     Notes
     -----
-    People's topics must be a random sample of all topics; where the judge's scores speak against
+    People's topics must be a random sample of all topics; where the judge's scores contradict
     that, a warning says so. The correction does not make people superfluous: without them there is
-    nothing to correct by. It does not repair a measure, and it says nothing of documents that
+    nothing to correct by. It does not repair a measure, and it says nothing about documents that
     nobody judged. Topics on which some run has no score are left out for all.
 
-    Angelopoulos, Duchi & Zrnic 2023, PPI++, arXiv:2311.01453; Mogstad, Romano, Shaikh & Wilhelm
-    2024, doi:10.1093/restud/rdad006.
+    References
+    ----------
+    - Angelopoulos, Duchi & Zrnic (2023). PPI++: efficient prediction-powered inference.
+      arXiv:2311.01453
+    - Mogstad, Romano, Shaikh & Wilhelm (2024). Inference for ranks with applications to mobility
+      across neighbourhoods and academic achievement across countries. Review of Economic Studies.
+      doi:10.1093/restud/rdad006
 
     Examples
     --------

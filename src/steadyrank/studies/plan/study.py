@@ -222,6 +222,11 @@ def plan(
         The budget: an assessor's time, with documents per topic, or with a pool depth, where a
         topic has at most systems × depth of them; one number, or one for each measure.
 
+    Returns
+    -------
+    PlanResult
+        One plan per measure: variance, topics, power, and their intervals.
+
     Notes
     -----
     Assumes normal scores of one variance in all systems, and that the pilot's topics and systems

@@ -129,9 +129,15 @@ def pools(
     **reading_options : optional
         `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
+    Returns
+    -------
+    PoolsResult
+        Per measure, k and number of pilot topics the variances of all trials (`cell`), the
+        reference by all teams, pool bias and similarity of rankings.
+
     Notes
     -----
-    Trials over sets of the same teams are no independent samples, least of all where all sets are
+    Trials over sets of the same teams are not independent samples, least of all where all sets are
     taken, so each k has the range of its trials and their quantiles. All runs are taken to have
     been pooled. Says nothing about teams unlike these. Sakai and Shang 2016; unique contributions:
     Zobel 1998, doi:10.1145/290941.291014.

@@ -139,10 +139,20 @@ def simulate(
     **reading_options : optional
         `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
+    Returns
+    -------
+    SimulateResult
+        Simulated means, ranks, error rates and significance, beside the real ones.
+
     Notes
     -----
     Says nothing about other topics, and treats runs as independent although they share documents,
     which overstates how much their differences vary.
+
+    References
+    ----------
+    - Yang, Zhang & Song (2018). A study of per-topic variance on system comparison. SIGIR.
+      doi:10.1145/3209978.3210122
 
     Examples
     --------

@@ -217,14 +217,27 @@ def stability(
     rng : int, Generator or None
         Seed of the draws behind intervals, where systems have instances.
 
+    Returns
+    -------
+    StabilityResult
+        Variance components, E rho² and Phi with intervals, and the topics that each level requires.
+
     Notes
     -----
     Systems, topics and instances all count as random samples: the answer is about other systems
     like these. Close systems make it low although each score is known well, and one system far from
     all others makes it high although the others cannot be ordered: `leave_one_out` has the
     coefficients without each system, `leading_group` those of the better half. A component that
-    comes out negative is kept as it is in the others' equations, counts as 0 in coefficients, and
-    is warned of. Topics that some run lacks are left out.
+    comes out negative is kept as it is in the others' equations, counts as 0 in coefficients,
+    with a warning. Topics that some run lacks are left out.
+
+    For systems and topics alone, E rho² = s / (s + r / n) and Phi = s / (s + (t + r) / n), with the
+    variances s of systems, t of topics and r of the residual, and n topics.
+
+    References
+    ----------
+    - Brennan (2001). Generalizability theory. Springer. doi:10.1007/978-1-4757-3456-0
+    - Urbano, Marrero & Martín (2013). On the measurement of test collection reliability. SIGIR.
 
     Examples
     --------

@@ -214,7 +214,7 @@ def topics(
 
     For every pair of runs: the error rate of its difference, with the variance of paired scores and
     with that of independent ones, its closed approximation, and the predictive rate, which is what
-    may be said of an observed difference: with as many topics, and with endless ones (it does not
+    may be said of an observed difference: with as many topics, and with any number (it does not
     go to 0, since the first experiment stays what it was). And the topics with which a paired t
     test shows the difference, with a 95 % interval (`steadyrank.stats.planning.needed_topics`).
 
@@ -254,10 +254,26 @@ def topics(
     rng : int, Generator or None
         Seed; the same numbers for any `jobs`.
 
+    Returns
+    -------
+    TopicsResult
+        Per pair the rates and the topics needed (`rows()`, `to_frame()`), per level of the
+        difference its curves (`levels`); `sentence(a, b)` says it in words.
+
     Notes
     -----
     Missing scores are left out pair by pair. Says nothing about other documents, judgments or
     random instances of the runs.
+
+    With an observed difference d on n topics and the variance v of per-topic differences, the
+    predictive rate is Phi(-|d| / sqrt(2 v / n)), and Phi(-|d| / sqrt(v / n)) however many topics
+    the second experiment has.
+
+    References
+    ----------
+    - Lin & Hauptmann (2005). Revisiting the effect of topic set size on retrieval error. SIGIR.
+    - Voorhees & Buckley (2002). The effect of topic set size on retrieval experiment error. SIGIR.
+      doi:10.1145/564376.564432
 
     Examples
     --------
