@@ -231,3 +231,17 @@ def test_the_command_takes_them(tmp_path, drawn_nowhere):
     assert result.output.startswith("One of the two other runs is significantly better than B")
     page = out.read_text("utf-8")
     assert "--test wilcoxon --correction holm --baseline B" in page
+
+
+@pytest.mark.slow
+def test_a_page_of_129_runs_stays_below_two_megabytes(tmp_path):
+    """With names of 60 characters and eight measures."""
+    rng = np.random.default_rng(2)
+    values = rng.normal(0.4, 0.1, (8, 129, 50)) + rng.normal(0, 0.05, (129, 1))
+    scores = sr.Scores(
+        measures=["AP", "nDCG@10", "RR", "P@10", "R@100", "RBP", "nDCG", "Rprec"],
+        runs=[f"input.dl2019_passage_{i:03}_as_long_as_those_of_a_track.gz" for i in range(129)],
+        topics=range(50),
+        values=np.clip(values, 0, 1),
+    )
+    assert made(tmp_path, scores).path.stat().st_size < 2_000_000
