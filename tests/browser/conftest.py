@@ -6,7 +6,11 @@ import shutil
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
+
+import steadyrank as sr
+from steadyrank.present.pair_panel import DIGITS
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -32,3 +36,27 @@ def browser() -> Iterator[Any]:
         chromium = started.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield chromium
         chromium.close()
+
+
+N_RUNS, N_TOPICS = 30, 20
+
+
+def scores() -> sr.Scores:
+    """Runs with names as files of a track have them, one with a comma, of five teams."""
+    rng = np.random.default_rng(5)
+    means = 0.5 - 0.2 * rng.random((1, N_RUNS, 1))
+    values = means + rng.normal(0, 0.1, (2, N_RUNS, N_TOPICS)) + rng.normal(0, 0.1, N_TOPICS)
+    names = [f"input.dl2019_passage_full_ranking_{i:02},rerank_&_fuse.trec" for i in range(N_RUNS)]
+    return sr.Scores(
+        measures=["AP", "nDCG@10"],
+        runs=names,
+        topics=[f"{400 + topic}" for topic in range(N_TOPICS)],
+        values=np.round(values, DIGITS),
+        run_info={"team": [f"team {i % 5}" for i in range(N_RUNS)]},
+    )
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> sr.ReportResult:
+    out = tmp_path_factory.mktemp("report") / "report.html"
+    return sr.report(scores=scores(), out=out, n_samples=50)

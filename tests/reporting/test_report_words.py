@@ -145,6 +145,8 @@ def decided(*apart):
         expected_mean=np.full(4, np.nan),
         mean_interval=np.zeros((4, 2)),
         correction="maxt",
+        test="t",
+        baseline=None,
     )
 
 

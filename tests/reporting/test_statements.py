@@ -7,18 +7,21 @@ a hundred runs; and the built-in collection.
 
 from __future__ import annotations
 
+import base64
 import csv
 import html
 import json
 import re
 from dataclasses import dataclass
 from io import StringIO
+from typing import Any
 
 import numpy as np
 import pytest
 
 import steadyrank as sr
 from steadyrank.reporting import page as report_page
+from steadyrank.words import number_word
 
 ALPHA = 0.05
 MEASURES = ("AP", "RR")
@@ -31,6 +34,7 @@ class WrittenPage:
     lead: str
     sections: dict[str, str]
     tables: dict[str, list[dict[str, str]]]
+    pairs: dict[str, Any]
 
 
 def read_page(path) -> WrittenPage:
@@ -48,7 +52,10 @@ def read_page(path) -> WrittenPage:
     sections = dict(re.findall(r'<section[^>]*id="([^"]+)"[^>]*>(.*?)</section>', body, re.DOTALL))
     lead = body[body.index("<main") : body.index("<nav")]
     return WrittenPage(
-        lead=plain(lead), sections={k: plain(v) for k, v in sections.items()}, tables=tables
+        lead=plain(lead),
+        sections={k: plain(v) for k, v in sections.items()},
+        tables=tables,
+        pairs=data["pairs"],
     )
 
 
@@ -110,6 +117,8 @@ def assert_consistent(page: WrittenPage) -> None:
     assert_the_verdict_is_that_of_the_tables(page, board)
     assert_topics_are_counted_once(page)
     assert_chances_agree(page, board)
+    assert_the_panel_of_two_runs_agrees(page, board)
+    assert_the_card_is_that_of_the_tables(page, board)
 
 
 def significant(row: dict[str, str]) -> bool:
@@ -223,6 +232,56 @@ def assert_chances_agree(page: WrittenPage, board) -> None:
         assert stated is None or "simulated" not in stated[0]
         for mention in re.finditer("simulated document collections", page.lead):
             assert page.lead[mention.end() :].startswith(" (by AP)")
+
+
+def field(panel: dict[str, Any], key: str, pair: int) -> str:
+    """A text of the panel, as the page's script reads it."""
+    coded = panel["fields"][key]
+    if "codes" not in coded:
+        return coded["texts"][0]
+    width = coded["bytes"]
+    raw = base64.b64decode(coded["codes"])[width * pair : width * (pair + 1)]
+    return coded["texts"][int.from_bytes(raw, "little")]
+
+
+def pair_of(panel: dict[str, Any], one: str, other: str) -> int:
+    a, b = sorted(panel["names"].index(run) for run in (one, other))
+    return a * (2 * len(panel["names"]) - a - 1) // 2 + b - a - 1
+
+
+def assert_the_panel_of_two_runs_agrees(page: WrittenPage, board) -> None:
+    """Decisions, differences, intervals and numbers of topics of a pair are those of the tables."""
+    panel = page.pairs
+    assert panel["names"] == [row["run"] for row in board]
+    for row in page.tables["pairs"]:
+        pair = pair_of(panel, row["better"], row["other"])
+        decision = field(panel, "decision", pair)
+        assert ("is significantly better than" in decision) == significant(row)
+        ends = [float(field(panel, end, pair).replace("−", "-")) for end in ("low", "high")]
+        assert ends == pytest.approx(numbers(row["95% interval"]), abs=5.1e-5)
+        assert int(field(panel, "wins", pair)) == int(float(row["wins"]))
+    for row in page.tables["topic-neighbours"]:
+        pair = pair_of(panel, row["run"], row["next"])
+        low = re.findall(r"[\d,]+", field(panel, "needed", pair).partition("(")[0])
+        stated = re.findall(r"[\d,]+", row["topics needed"])
+        assert [text.replace(",", "") for text in low] == [
+            text.replace(",", "") for text in stated[: len(low)]
+        ]
+
+
+def assert_the_card_is_that_of_the_tables(page: WrittenPage, board) -> None:
+    """How many could be first, and how many are not significantly worse, as the tables count."""
+    firsts = sum(numbers(row["ranks"])[0] == 1 for row in board)
+    said = re.search(r"the best run is one of ([\w,]+):", page.lead)
+    if said is not None:
+        assert said[1] == number_word(firsts)
+    rivals = re.search(r"not significantly better than ([\w,]+) of the ([\w,]+) others", page.lead)
+    if rivals is not None:
+        with_leader = [row for row in page.tables["pairs"] if row["better"] == board[0]["run"]]
+        count = sum(not significant(row) for row in with_leader)
+        others = len(board) - 1
+        told = "any" if count == others else number_word(count)
+        assert rivals.groups() == (told, number_word(others))
 
 
 def test_no_two_statements_contradict_each_other(page):

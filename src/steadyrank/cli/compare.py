@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
 
 TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey"]
+CORRECTIONS = ["none", "holm", "bh", "bonferroni", "maxt"]
 
 test_options = together(
     choice_option(
@@ -38,7 +39,7 @@ test_options = together(
     ),
     choice_option(
         "--correction",
-        ["none", "holm", "bh", "bonferroni", "maxt"],
+        CORRECTIONS,
         "Correct for multiple comparisons [default: maxt for t tests of all pairs of three or more "
         "runs; none for the Tukey tests; otherwise holm].",
     ),

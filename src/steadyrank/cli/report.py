@@ -8,11 +8,13 @@ import click
 
 from steadyrank.cli.again import same_command
 from steadyrank.cli.command import subcommand
+from steadyrank.cli.compare import CORRECTIONS, TESTS
 from steadyrank.cli.inputs import Inputs, qrels_and_runs, score_files, scores_options
 from steadyrank.cli.judges import judge_option, named_files
 from steadyrank.cli.options import (
     STRICTLY_BETWEEN_0_AND_1,
     alpha_option,
+    choice_option,
     columns_option,
     minimum_difference_option,
     number_option,
@@ -50,10 +52,24 @@ report_options = together(
     ),
     samples_option("Draw N samples in every study, whatever the budget.", "n_samples"),
     click.option("--title", metavar="TEXT", help="Give the page this title."),
+    reading_option(
+        "--names",
+        metavar="FILE",
+        type=click.Path(exists=True, dir_okay=False),
+        help="Call runs by the names in FILE: two columns, run or file name and name to show.",
+    ),
+    number_option("--top", "N", "Show this many rows of each table at first.", default=25),
     store_option,
 )
 
 study_options = together(
+    choice_option(
+        "--test", TESTS, "Compare each pair of runs by this test.", default="t", show_default=True
+    ),
+    choice_option(
+        "--correction", CORRECTIONS, "Correct for multiple comparisons [default: as in compare]."
+    ),
+    click.option("--baseline", metavar="RUN", help="Compare every run with this one only."),
     alpha_option(type=STRICTLY_BETWEEN_0_AND_1, help="Compute tests and intervals at this level."),
     number_option(
         "--delta",

@@ -295,7 +295,8 @@ def _data(page: Page) -> str:
     tables = list(_tables(page))
     data = {
         "tables": {
-            table.id: {"latex": _latex_parts(table), "csv": _csv_parts(table)} for table in tables
+            table.id: {"latex": _latex_parts(table, page.names), "csv": _csv_parts(table)}
+            for table in tables
         },
         "drilldowns": {
             table.id: _drilldown(table.drilldown, page.names)
@@ -308,12 +309,15 @@ def _data(page: Page) -> str:
     return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
 
 
-def _latex_parts(table: Table) -> dict[str, str | list[str]]:
-    """A booktabs table in lines, so that rows can be copied in the order they are shown in."""
+def _latex_parts(table: Table, names: RunNames) -> dict[str, str | list[str]]:
+    """A booktabs table in lines, so that rows can be copied in the order they are shown in.
+
+    With names as the page shows them, which have room in a paper; CSV has the whole of them.
+    """
     plain = replace(
         table,
         header=[visible(name) for name in table.header],
-        rows=[[Cell(visible(_typeset(cell))) for cell in row] for row in table.rows],
+        rows=[[Cell(visible(names.text(_typeset(cell)))) for cell in row] for row in table.rows],
         caption=visible(table.caption),
         n_names=max(
             1, len(list(takewhile(lambda is_number: not is_number, _number_columns(table))))

@@ -14,6 +14,7 @@ from steadyrank.present.page import Card, Fact
 from steadyrank.reporting.headline import (
     Standing,
     are_one_system,
+    baseline_words,
     below_words,
     best_means,
     files_words,
@@ -73,6 +74,8 @@ def verdict(result: CompareResult, n_runs: int = 0) -> str:
     `n_runs`: how many there are, where only the best were compared.
     """
     ranks = standing(result)
+    if result.baseline is not None:
+        return f"{baseline_words(result)}."
     among = f" (best {len(result.runs):,} of {n_runs:,} runs)" if n_runs > len(result.runs) else ""
     return f"{_verdict(result, ranks)}{among}."
 

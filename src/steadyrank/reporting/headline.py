@@ -18,7 +18,7 @@ from steadyrank.data.scores import Scores
 from steadyrank.measures.check import CheckResult
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.run_means import SAME_MEAN, adjusted_means
-from steadyrank.studies.compare.result import CORRECTIONS, CompareResult
+from steadyrank.studies.compare.result import CORRECTIONS, SIMULTANEOUS, TESTS, CompareResult
 from steadyrank.studies.simulate.section import documents_share
 from steadyrank.studies.simulate.study import SimulateResult
 from steadyrank.studies.topics.sentences import needed_words
@@ -35,8 +35,10 @@ class Standing:
 
     order: tuple[str, ...]
     """Runs with a mean, best first."""
+    reference: str
+    """With whom others are held up: the leader, or the baseline where there is one."""
     group: tuple[str, ...]
-    """The leader and those that are not significantly worse, best first."""
+    """The reference and those that do not differ from it significantly, best first."""
     is_tie: bool
     """Whether the group is the top of the table and no two in it differ significantly."""
 
@@ -50,16 +52,27 @@ class Standing:
         """The second best mean."""
         return self.order[1]
 
+    @property
+    def rivals(self) -> tuple[str, ...]:
+        """Who does not differ significantly from the reference."""
+        return tuple(run for run in self.group if run != self.reference)
+
+    @property
+    def nearest(self) -> str:
+        """The best of the others."""
+        return next(run for run in self.order if run != self.reference)
+
 
 def standing(result: CompareResult) -> Standing:
-    """Who leads by the corrected tests of all pairs."""
+    """Who leads by the corrected tests of all pairs, or of all runs with a baseline."""
     order = [run for run in result.order if not math.isnan(result.mean[run])]
     apart = {frozenset(pair) for pair in result.pairs[result.significant].tolist()}
-    leader = order[0]
-    group = [run for run in order if run == leader or frozenset((run, leader)) not in apart]
+    first = order[0] if result.baseline is None else result.runs.index(result.baseline)
+    group = [run for run in order if run == first or frozenset((run, first)) not in apart]
     inside = any(frozenset((a, b)) in apart for i, a in enumerate(group) for b in group[:i])
     return Standing(
         order=tuple(result.runs[run] for run in order),
+        reference=result.runs[first],
         group=tuple(result.runs[run] for run in group),
         is_tie=group == order[: len(group)] and not inside,
     )
@@ -72,6 +85,8 @@ def verdict_words(result: CompareResult, n_runs: int = 0, *, tested: bool = True
     tests.
     """
     ranks = standing(result)
+    if result.baseline is not None:
+        return f"{baseline_words(result)} ({_test_words(result)})."
     sentence = _standing_words(result, ranks)
     if len(best_means(result, ranks)) == len(ranks.order):
         return f"{sentence}."
@@ -79,6 +94,31 @@ def verdict_words(result: CompareResult, n_runs: int = 0, *, tested: bool = True
     if n_runs > len(result.runs):
         details.append(f"among the best {len(result.runs)} of {n_runs:,} runs")
     return f"{sentence} ({', '.join(details)})." if details else f"{sentence}."
+
+
+def baseline_words(result: CompareResult) -> str:
+    """How many runs are significantly better than the baseline, and how many worse."""
+    ahead = result.difference[result.significant] > 0
+    better, worse, others = int(ahead.sum()), int((~ahead).sum()), len(result.runs) - 1
+    by, whom = f"by mean {result.measure}", str(result.baseline)
+    if others == 1:
+        return f"{standing(result).nearest} {_decided_words(better, worse)} {whom} {by}"
+    among = f"of the {number_word(others)} other runs"
+    if not better + worse:
+        return f"None {among} is significantly different from {whom} {by}"
+    start = f"{number_word(better) if better else 'none'} {among}".capitalize()
+    below = f"{number_word(worse) if worse else 'none'} {_are(worse)} significantly worse"
+    return f"{start} {_are(better)} significantly better than {whom} {by}, and {below}"
+
+
+def _are(number: int) -> str:
+    return "are" if number > 1 else "is"
+
+
+def _decided_words(better: int, worse: int) -> str:
+    if better + worse:
+        return f"is significantly {'better' if better else 'worse'} than"
+    return "is not significantly different from"
 
 
 def best_means(result: CompareResult, ranks: Standing) -> list[str]:
@@ -154,10 +194,13 @@ def _group_words(ranks: Standing, others: int) -> str:
 
 
 def _test_words(result: CompareResult) -> str:
-    comparisons = counted(len(result.pairs), "comparison")
-    correction = CORRECTIONS[result.correction]
-    corrected = "" if len(result.pairs) == 1 else f", {correction} over {comparisons}"
-    return f"paired t test{'s' if len(result.pairs) > 1 else ''}{corrected}, alpha {result.alpha:g}"
+    several = len(result.pairs) > 1
+    comparisons = f"over {counted(len(result.pairs), 'comparison')}"
+    corrected = f", {CORRECTIONS[result.correction]} {comparisons}" if several else ""
+    if result.test in SIMULTANEOUS:
+        corrected = f" {comparisons}"
+    test = f"paired t test{'s' if several else ''}" if result.test == "t" else TESTS[result.test]
+    return f"{test}{corrected}, alpha {result.alpha:g}"
 
 
 def first_words(result: CompareResult, most: int = 10) -> str:
@@ -174,8 +217,9 @@ def first_words(result: CompareResult, most: int = 10) -> str:
 def leaderboard_sentences(result: CompareResult, n_runs: int) -> tuple[str, ...]:
     """Who leads, who is in the leader's group where that is large, and who could be first."""
     ranks = standing(result)
+    than = "worse than" if result.baseline is None else "different from"
     group = (
-        [f"Not significantly worse than {ranks.leader}: {some(ranks.group[1:], 10)}."]
+        [f"Not significantly {than} {ranks.reference}: {some(ranks.rivals, 10)}."]
         if len(ranks.group) > MOST_NAMES + 2
         else []
     )
@@ -203,10 +247,12 @@ def reversal_words(
 ) -> str:
     """How likely the runner-up comes out above the leader on other documents and other topics.
 
-    Simulated collections are left out where they are judged by another measure.
+    With a baseline, of the baseline and the best other run, whichever is ahead. Simulated
+    collections are left out where they are judged by another measure.
     """
     ranks = standing(result)
-    a, b = ranks.leader, ranks.runner_up
+    both = {ranks.reference, ranks.nearest}
+    a, b = (run for run in ranks.order if run in both)
     if result.mean[result.runs.index(a)] - result.mean[result.runs.index(b)] <= SAME_MEAN:
         return ""  # there is no order to keep
     parts = []
@@ -225,7 +271,8 @@ def reversal_words(
         )
     if not parts:
         return ""
-    who = b if len(ranks.order) == 2 else f"{b}, the second,"
+    is_second = len(ranks.order) > 2 and b == ranks.runner_up
+    who = f"{b}, the second," if is_second else b
     return f"{who} comes out above {a} {' and '.join(parts)}."
 
 
@@ -239,20 +286,20 @@ def topics_to_settle(result: TopicsResult, a: str, b: str) -> dict[str, Any]:
 
 
 def settle_words(result: CompareResult, topics: TopicsResult | None) -> str:
-    """What it takes to separate the leader from those that it is not told apart from."""
+    """What it takes to separate the leader, or the baseline, from those that do not differ."""
     ranks = standing(result)
-    rivals = [run for run in ranks.group[1:] if topics is not None and run in topics.runs]
+    rivals = [run for run in ranks.rivals if topics is not None and run in topics.runs]
     if topics is None or not rivals:
         return ""
-    rows = {run: topics_to_settle(topics, ranks.leader, run) for run in rivals}
+    rows = {run: topics_to_settle(topics, ranks.reference, run) for run in rivals}
     first = rivals[0]
     if rows[first]["topics_needed_interval"][0] is None:
         why = "their means are equal"
         if rows[first]["flag"] == TOO_FEW:
             why = "they share too few to say anything"
-        return f"No number of topics separates {ranks.leader} from {first}: {why}."
+        return f"No number of topics separates {ranks.reference} from {first}: {why}."
     start = (
-        f"To separate {ranks.leader} from {first}, {topics.test_words()} requires "
+        f"To separate {ranks.reference} from {first}, {topics.test_words()} requires "
         f"{needed_words(rows[first])}; there are {topics.n_topics:,}"
     )
     hardest = max(rivals, key=lambda run: _most_topics(rows[run]))

@@ -11,7 +11,8 @@ from steadyrank.errors import InputError
 from steadyrank.present.figures import own_style
 from steadyrank.present.page import Card, Page, PageFigure, Section
 from steadyrank.present.plot_style import rows_height
-from steadyrank.present.run_names import run_names, shown_as
+from steadyrank.present.run_names import RunNames, shown_as
+from steadyrank.present.table import Table
 from steadyrank.reporting.budget import ReportPlan
 from steadyrank.reporting.card import make_card
 from steadyrank.reporting.pairs import make_pairs
@@ -19,7 +20,7 @@ from steadyrank.reporting.provenance import provenance
 from steadyrank.reporting.settling import combined
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.datasets.sentences import answer as dataset_sentences
-from steadyrank.studies.material import Machine
+from steadyrank.studies.material import Machine, Settings
 from steadyrank.studies.part import Body, Drawing, Findings
 from steadyrank.studies.plotting import drawing_of, figure
 from steadyrank.studies.registry import Study, studies_by_place
@@ -66,11 +67,16 @@ OPEN = ("evaluate", "datasets")
 
 @own_style()
 def make_page(
-    planned: ReportPlan, findings: Findings, *, title: str, command: str, machine: Machine
+    planned: ReportPlan,
+    findings: Findings,
+    *,
+    title: str,
+    names: RunNames,
+    command: str,
+    machine: Machine,
 ) -> Page:
-    """The page of what was found."""
+    """The page of what was found; `names` has what it calls the runs."""
     material, scores = findings.material, findings.material.scores
-    names = run_names(scores.runs)
     with shown_as(names):
         sections, card = _sections(findings, machine), _card(findings.results)
     return Page(
@@ -111,10 +117,14 @@ def _card(results: Mapping[str, Any]) -> Card | None:
     main: CompareResult = results["compare"][0]
     kept = min(CARD_RUNS, len(main.runs))
     size = (CARD_WIDTH, rows_height(kept, least=1.4))
-    caption = "The ranks that each run may have."
-    if kept < len(main.runs):
-        caption = f"The ranks that the first {kept} of {len(main.runs):,} runs may have."
-    drawn = figure("card-ranks", caption, main, "ranks", figsize=size, top=kept)
+    who = f"the first {kept} of {len(main.runs):,} runs" if kept < len(main.runs) else "all runs"
+    if main.baseline is None:
+        caption = f"The ranks that {who} may have."
+        drawn = figure("card-ranks", caption, main, "ranks", figsize=size, top=kept)
+    else:
+        caption = f"Differences of {who} from the baseline, with intervals."
+        order = main.order[:kept]
+        drawn = figure("card-baseline", caption, main, "intervals", figsize=size, order=order)
     return replace(make_card(results), figure=next(iter(drawn), None))
 
 
@@ -134,10 +144,17 @@ def make_section(study: Study, findings: Findings, before: Body | None = None) -
         means=" ".join([part.means, *own.notes]),
         means_not=part.means_not,
         figures=_drawn([*before.figures, *own.figures]),
-        tables=(*before.tables, *own.tables),
+        tables=tuple(
+            _cut(table, findings.material.settings.top) for table in (*before.tables, *own.tables)
+        ),
         warnings=tuple(warning for warning in warned if warning not in own.repeated),
         is_open=name in OPEN,
     )
+
+
+def _cut(table: Table, top: int) -> Table:
+    """A table with so many rows at first, unless it has a number of its own."""
+    return replace(table, shown=top) if table.shown == Settings().top else table
 
 
 def _drawn(drawings: list[Drawing]) -> tuple[PageFigure, ...]:

@@ -19,7 +19,7 @@ from steadyrank.present.pair_panel import PairPanel, PairRow
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.run_means import SAME_MEAN
 from steadyrank.studies.compare.result import CORRECTIONS, TESTS, CompareResult
-from steadyrank.studies.holes.result import HolesResult
+from steadyrank.studies.holes.result import DECIDED, HolesPair, HolesResult
 from steadyrank.studies.instances.result import InstancesTable
 from steadyrank.studies.judges.result import JudgesResult
 from steadyrank.studies.simulate.study import SimulateResult
@@ -212,7 +212,7 @@ def _add_documents(known: _Known, result: SimulateResult) -> None:
     kept = order_shares(result, known.order)[upper]
     known.add(
         f"In other documents (by {result.measure})",
-        f"{{a}} stays above {{b}} in {{kept}} of {result.n_samples:,} simulated collections",
+        f"{{a}} is above {{b}} in {{kept}} of {result.n_samples:,} simulated collections",
         kept=[MISSING if math.isnan(share) else chance(share) for share in kept.tolist()],
     )
 
@@ -254,15 +254,14 @@ def _add_holes(known: _Known, result: HolesResult) -> None:
         "difference between {least} and {most} over all completions: {turned}",
         least=_signed(low),
         most=_signed(high),
-        turned=[
-            MISSING
-            if pair is None
-            else "no judgment can turn it"
-            if pair.decided
-            else "missing judgments could turn it"
-            for pair in chosen
-        ],
+        turned=[MISSING if pair is None else _turned_words(pair) for pair in chosen],
     )
+
+
+def _turned_words(pair: HolesPair) -> str:
+    if max(abs(pair.lowest), abs(pair.highest)) <= DECIDED:
+        return "no judgment can set the two apart"
+    return "no judgment can turn it" if pair.decided else "missing judgments could turn it"
 
 
 def _add_judges(known: _Known, result: JudgesResult) -> None:
@@ -330,7 +329,9 @@ def _signed(values: np.ndarray, form: str = "+.4f") -> list[str]:
 def _signed_text(value: float, form: str) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    return typeset(figure(value, form))
+    text = figure(value, form)
+    # What is rounded to nothing has no sign.
+    return typeset(text if float(text) else text.replace("-", "+")) if text != MISSING else text
 
 
 def _pvalues(values: np.ndarray) -> list[str]:

@@ -101,6 +101,7 @@ def library_call(
     datasets: Any = None,
     measures: Sequence[str],
     judges: Mapping[str, Any] | None = None,
+    names: Any = None,
     budget: str | float,
     n_samples: int | None,
     settings: Settings,
@@ -117,6 +118,8 @@ def library_call(
         given = [_source(runs, "runs"), _source(qrels, "qrels")]
     if judges:
         given.append(f"judges={_source(judges, 'judges')}")
+    if names is not None:
+        given.append(f"names={_source(names, 'names')}")
     options: dict[str, Any] = {}
     if measures:
         options["measures"] = list(measures)

@@ -24,9 +24,11 @@ from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import to_json
 from steadyrank.present.page import Page
 from steadyrank.present.page_html import page_html
+from steadyrank.present.run_names import RunNames, run_names
 from steadyrank.present.table import Table, render, text_rows
 from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, make_plan, parse_budget
 from steadyrank.reporting.inputs import read_material
+from steadyrank.reporting.names import chosen_names, read_names
 from steadyrank.reporting.page import make_page
 from steadyrank.reporting.provenance import library_call
 from steadyrank.reporting.studies import run_studies, shape_of, why_not
@@ -88,6 +90,11 @@ def report(
     budget: Budget = DEFAULT_BUDGET,
     n_samples: int | None = None,
     title: str | None = None,
+    names: Mapping[str, str] | PathLike | None = None,
+    top: int = 25,
+    test: str = "t",
+    correction: str | None = None,
+    baseline: str | None = None,
     alpha: float = 0.05,
     delta: float = 0.01,
     minimum_difference: float = 0.05,
@@ -140,6 +147,15 @@ def report(
         Instead of the budget's.
     title : str, optional
         Of the page.
+    names : mapping or path, optional
+        What the page calls runs: `{run: name}`, or a file of two columns, the name of a run or of
+        its file and the name to show. No number depends on it. Without it, what the names of all
+        runs have in common is left out.
+    top : int
+        Rows of each table that are shown at first.
+    test, correction, baseline : str, optional
+        How pairs of runs are compared, as in `compare`. All marks, letters, ranks and intervals of
+        the page follow; with a baseline, every run is compared with it alone.
     alpha : float
         Of tests and intervals.
     delta : float
@@ -186,6 +202,10 @@ def report(
     target = check_target(out)
     to_read = None if runs is None else read_runs(runs, **reading_options)
     settings = Settings(
+        test=test,
+        correction=correction,
+        baseline=baseline,
+        top=top,
         alpha=alpha,
         delta=delta,
         minimum_difference=minimum_difference,
@@ -204,9 +224,11 @@ def report(
         jobs=jobs, scheduler=scheduler, store=None if store is None else Path(store), told=progress
     )
     named = _names(measures)
+    chosen = {} if names is None else read_names(names)
     call = command or library_call(
         runs,
         qrels,
+        names=names,
         scores=scores,
         datasets=datasets,
         measures=named,
@@ -225,13 +247,16 @@ def report(
         settings=settings,
         machine=machine,
     )
+    shown = run_names(material.scores.runs, chosen_names(chosen, material))
     lacking = why_not(material)
     planned = make_plan(shape_of(material), budget=seconds, why_not=lacking, n_samples=n_samples)
     if announce is not None:
         for line in planned.lines():
             announce(line)
     findings = run_studies(material, planned, lacking, machine)
-    page = make_page(planned, findings, title=title or TITLE, command=call, machine=machine)
+    page = make_page(
+        planned, findings, title=title or TITLE, names=shown, command=call, machine=machine
+    )
     check_still_there(target.parent)
     write_whole(target, page_html(page))
     for sentence in material.warnings:
@@ -239,7 +264,7 @@ def report(
     return ReportResult(
         page=page,
         path=target,
-        findings=_findings(page),
+        findings=_findings(page, shown if chosen else RunNames()),
         results=findings.results,
         left_out=findings.why_not,
         n_samples={
@@ -283,6 +308,7 @@ def _check(settings: Settings, budget: Budget, n_samples: Any) -> float:
     check_delta(settings.delta)
     check_positive("minimum difference", settings.minimum_difference)
     check_counts("pool depth", settings.pool_depth, lowest=1)
+    check_counts("top", settings.top, lowest=1)
     if n_samples is not None:
         check_counts("n_samples", n_samples, lowest=2)
     return parse_budget(budget)
@@ -298,11 +324,11 @@ def check_target(out: PathLike) -> Path:
     return target
 
 
-def _findings(page: Page) -> tuple[str, ...]:
+def _findings(page: Page, names: RunNames) -> tuple[str, ...]:
     """The lead, then the first sentence of every section that says something else."""
     first = [
         section.answer[0]
         for section in page.sections
         if section.answer and section.id != "evaluate"
     ]
-    return tuple(dict.fromkeys([*page.lead, *first]))
+    return tuple(dict.fromkeys(map(names.text, [*page.lead, *first])))

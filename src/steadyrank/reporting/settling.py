@@ -37,7 +37,7 @@ def combined(results: Mapping[str, Any]) -> dict[str, Body]:
     return {
         "evaluate": Body(
             answer=leaderboard_sentences(compared, len(results["evaluate"].runs)),
-            figures=(Drawing("ranks", "The ranks that each run may have.", compared, "ranks"),),
+            figures=(_first_drawing(compared),),
         ),
         "plan": Body(
             answer=(settling,) if settling else (),
@@ -46,10 +46,17 @@ def combined(results: Mapping[str, Any]) -> dict[str, Body]:
     }
 
 
+def _first_drawing(compared: CompareResult) -> Drawing:
+    """Ranks by the tests of all pairs; with a baseline, differences from it."""
+    if compared.baseline is None:
+        return Drawing("ranks", "The ranks that each run may have.", compared, "ranks")
+    return Drawing("baseline", "Every run against the baseline.", compared, "intervals")
+
+
 def _settle_table(compared: CompareResult, topics: TopicsResult) -> Table:
     """The leader against its rivals, or against the next where there are none."""
     ranks = standing(compared)
-    rivals = list(ranks.group[1:]) or [ranks.runner_up]
+    rivals = list(ranks.rivals) or [ranks.nearest]
     corrected = {
         frozenset(pair): float(p)
         for pair, p in zip(compared.pairs.tolist(), compared.pvalue_adjusted, strict=True)
@@ -57,13 +64,14 @@ def _settle_table(compared: CompareResult, topics: TopicsResult) -> Table:
     places = {run: i for i, run in enumerate(compared.runs)}
     rows = []
     for run in rivals[:MOST_SETTLED]:
-        p = corrected[frozenset((places[ranks.leader], places[run]))]
-        gap = float(compared.mean[places[ranks.leader]] - compared.mean[places[run]])
-        needed = needed_cell(topics_to_settle(topics, ranks.leader, run))
-        rows.append([name(ranks.leader), name(run), number(gap), pvalue(p), needed])
+        p = corrected[frozenset((places[ranks.reference], places[run]))]
+        gap = float(compared.mean[places[ranks.reference]] - compared.mean[places[run]])
+        needed = needed_cell(topics_to_settle(topics, ranks.reference, run))
+        rows.append([name(ranks.reference), name(run), number(gap), pvalue(p), needed])
     caption = f"{needed_caption(topics)} There are {topics.n_topics} topics."
     left = len(rivals) - len(rows)
     if left > 0:
         more = counted(left, "more run is", "more runs are")
-        caption += f" {more} not significantly different from the leader."
-    return table("settle", caption, ["leader", "rival", "lead", "p", "topics needed"], rows)
+        caption += f" {more} not significantly different from {ranks.reference}."
+    who = "leader" if compared.baseline is None else "baseline"
+    return table("settle", caption, [who, "rival", "lead", "p", "topics needed"], rows)

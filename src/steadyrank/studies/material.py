@@ -33,6 +33,10 @@ Told = Callable[[str, int, int], None]
 class Settings:
     """What was asked for, but for data, budget and places."""
 
+    test: str = "t"
+    """Of pairs of runs, by the names that `compare` knows."""
+    correction: str | None = None
+    baseline: str | None = None
     alpha: float = 0.05
     delta: float = 0.01
     minimum_difference: float = 0.05
@@ -44,6 +48,8 @@ class Settings:
     ties: Ties = "trec_eval"
     reading: Reading = field(default_factory=Reading)
     runs_in_rows: bool = False
+    top: int = 25
+    """Rows of tables that are shown at first."""
     seed: int = 0
 
     def flat(self) -> dict[str, Any]:
@@ -128,7 +134,10 @@ class Material:
         """The scores of the runs that are compared pair by pair, in their own order."""
         if len(self.scores.runs) <= MOST_COMPARED:
             return self.scores
-        best = sorted(self.order[:MOST_COMPARED])
+        chosen = set(self.order[:MOST_COMPARED])
+        if self.settings.baseline is not None:
+            chosen.add(self.scores.runs.index(self.settings.baseline))
+        best = sorted(chosen)
         return self.scores.select(runs=[self.scores.runs[run] for run in best])
 
 

@@ -84,8 +84,11 @@ class Job:
 
     @property
     def n_comparisons(self) -> int:
-        """Those that tests of all pairs correct for: numbers of topics are for their level."""
-        return math.comb(len(self.material.compared.runs), 2)
+        """Those that the tests correct for: numbers of topics are for their level."""
+        settings, n_runs = self.material.settings, len(self.material.compared.runs)
+        if settings.correction == "none":
+            return 1
+        return math.comb(n_runs, 2) if settings.baseline is None else n_runs - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

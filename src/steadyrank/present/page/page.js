@@ -118,7 +118,7 @@ const page = (() => {
         if (kind?.value && of !== kind.value) return false;
         if (firsts?.checked && (met.has(of) || !met.add(of))) return false;
         return [...row.cells].some((cell) =>
-          `${cell.textContent} ${cell.dataset.v ?? ""} ${cell.title}`.toLowerCase().includes(typed));
+          `${cell.textContent} ${cell.dataset.v ?? ""}`.toLowerCase().includes(typed));
       });
       return { wanted: Boolean(typed || kind?.value || firsts?.checked), kept: new Set(rank) };
     }
@@ -338,10 +338,21 @@ const page = (() => {
     else hideTip();
   }, true);
 
+  // A name that is shown short sorts and filters by the whole of it.
+  document.querySelectorAll("[data-name]").forEach((cell) => { cell.dataset.v = cell.title; });
   document.querySelectorAll(".table").forEach(setUpTable);
   document.querySelectorAll("[data-download]").forEach((button) => {
     button.addEventListener("click", () => download(button));
   });
+  // A drawing that scrolls can be reached by the keyboard; others need no stop for Tab.
+  const scrolling = new ResizeObserver((drawings) => {
+    for (const { target } of drawings) {
+      const scrolls = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;
+      if (scrolls) target.tabIndex = 0;
+      else target.removeAttribute("tabindex");
+    }
+  });
+  document.querySelectorAll(".drawing").forEach((drawing) => scrolling.observe(drawing));
   document.querySelectorAll("button.whole").forEach((button) => {
     button.addEventListener("click", () => {
       const open = button.closest("figure").classList.toggle("open");

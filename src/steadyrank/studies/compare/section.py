@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from steadyrank.compute.random import seed_from
 from steadyrank.present.cells import MOST_CELLS, name, number, percent, pvalue, span, table, whole
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.run_means import best_first
-from steadyrank.studies.compare.result import CompareResult
+from steadyrank.studies.compare.result import CompareResult, Correction, Test
 from steadyrank.studies.compare.study import compare_each
 from steadyrank.studies.compare.testing import Settings
 from steadyrank.studies.part import MOST_DOTS, Body, Cost, Drawing, Findings, Job, Part, Shape
@@ -29,7 +30,14 @@ def _run(job: Job) -> tuple[CompareResult, ...]:
     """One result per measure, the measure that ranks the runs first."""
     scores, progress = job.material.compared, job.machine.progress("measures compared")
     given = job.material.settings
-    settings = Settings(alpha=given.alpha, jobs=job.machine.jobs, seed=seed_from(given.seed))
+    settings = Settings(
+        test=cast(Test, given.test),
+        correction=cast("Correction | None", given.correction),
+        baseline=given.baseline,
+        alpha=given.alpha,
+        jobs=job.machine.jobs,
+        seed=seed_from(given.seed),
+    )
     results: list[CompareResult] = []
     for measure in scores.measures:
         results += compare_each(scores.select(measures=measure), settings, by="run")

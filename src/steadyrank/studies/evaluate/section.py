@@ -24,6 +24,10 @@ class Comparison(Protocol):
     letters: tuple[str, ...]
     rank_set: np.ndarray
     n_missing: int
+    baseline: str | None
+    pairs: np.ndarray
+    significant: np.ndarray
+    difference: np.ndarray
 
     @property
     def n_different(self) -> np.ndarray:
@@ -69,14 +73,14 @@ def _leaderboard_table(scores: Scores, result: Comparison) -> Table:
     groups = ["group"] if with_letters else []
     sure = f"{1 - result.alpha:.0%} interval"
     who = ["", "run", *(["team"] if with_teams else [])]
-    first = [*who, measure, sure, "expected", "ranks", "differs from"]
+    against = "differs from" if result.baseline is None else "against the baseline"
+    first = [*who, measure, sure, "expected", "ranks", against]
     header = [*first, *groups, *scores.measures[1:]]
     caption = (
         f"Runs by mean {measure} over {counted(matrix.shape[1], 'topic', form=',')}. The interval "
         "is for one run at a time. Expected: the mean to expect on new topics, since the best of "
         "many runs is partly the luckiest; the interval allows for that. Ranks: those that the run "
-        f"may have, {result.rank_words()}. Differs from: how many of the other runs differ "
-        "significantly. "
+        f"may have, {result.rank_words()}. {_against_words(result)} "
     )
     if with_letters:
         caption += "Group: runs that share a letter are statistically indistinguishable."
@@ -93,17 +97,37 @@ def _place_cells(result: Comparison, i: int | None, with_letters: bool) -> list[
         return [Cell("–")] * (2 + with_letters)
     low, high = result.rank_set[i].tolist()
     letters = [name(result.letters[i])] if with_letters else []
-    return [Cell(f"{low} to {high}", f"{low} to {high}"), whole(result.n_different[i]), *letters]
+    against = whole(result.n_different[i])
+    if result.baseline is not None:
+        against = name(_against_baseline(result, i))
+    return [Cell(f"{low} to {high}", f"{low} to {high}"), against, *letters]
+
+
+def _against_words(result: Comparison) -> str:
+    if result.baseline is None:
+        return "Differs from: how many of the other runs differ significantly."
+    than = f"significantly better or worse than {result.baseline}"
+    return f"Against the baseline: whether a run is {than}."
+
+
+def _against_baseline(result: Comparison, run: int) -> str:
+    """What the test of a run with the baseline, the second of each pair, decided."""
+    places = np.flatnonzero(result.pairs[:, 0] == run)
+    if not len(places):
+        return "baseline"
+    if not result.significant[places[0]]:
+        return "not different"
+    return "better" if result.difference[places[0]] > 0 else "worse"
 
 
 PART = Part(
     title="Leaderboard",
     question="Who leads, and who might?",
     means=(
-        "Runs are ordered by their mean over topics. Every two runs are compared by a paired t "
-        "test, corrected for all pairs together; letters, marks, intervals of differences and "
-        "ranks all express these decisions. A run could be first if no run is significantly "
-        "better."
+        "Runs are ordered by their mean over topics. Every two runs, or every run and the "
+        "baseline, are compared by a paired test, corrected for all comparisons together; letters, "
+        "marks, intervals of differences and ranks all express these decisions. A run could be "
+        "first if no run is significantly better."
     ),
     means_not=(
         "Intervals of two means that overlap do not make two runs equal: topics are hard or "

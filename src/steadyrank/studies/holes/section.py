@@ -5,6 +5,7 @@ from __future__ import annotations
 from steadyrank.data.runs import Runs
 from steadyrank.errors import InputError
 from steadyrank.measures.check import DEPTHS
+from steadyrank.present.cells import MOST_CELLS
 from steadyrank.studies.holes.measures import parse_holed
 from steadyrank.studies.holes.result import HolesResult
 from steadyrank.studies.holes.study import holes
@@ -86,16 +87,19 @@ def _body(result: HolesResult, findings: Findings) -> Body:
                 result,
                 "bounds",
             ),
-            Drawing(
-                "holes-decided",
-                "Pairs of runs whose order no completion of the judgments changes.",
-                result,
-                "decided",
-            ),
+            *_map_of_pairs(result),
         ),
         tables=(runs_table(result), *pair_tables(result, most=MOST_PAIRS)),
         notes=tuple(holes_notes(result)),
     )
+
+
+def _map_of_pairs(result: HolesResult) -> list[Drawing]:
+    """Which pairs are decided, unless there are too many to be pointed at."""
+    if len(result.runs) ** 2 > MOST_CELLS:
+        return []
+    caption = "Pairs of runs whose order no completion of the judgments changes."
+    return [Drawing("holes-decided", caption, result, "decided")]
 
 
 PART = Part(

@@ -1,0 +1,247 @@
+"""Options of a report: another test, a baseline, names that somebody chose, rows at first."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.reporting import page as report_page
+from steadyrank.reporting.card import MOST_WORDS, verdict
+from steadyrank.reporting.headline import (
+    leaderboard_sentences,
+    reversal_words,
+    settle_words,
+    standing,
+    verdict_words,
+)
+
+
+def scores_of(*means, noise=0.05, n_topics=30, seed=0):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(0, noise, (len(means), n_topics))
+    values += np.array(means)[:, None] - values.mean(axis=1, keepdims=True)
+    return sr.Scores(
+        measures=["AP"],
+        runs=[chr(65 + place) for place in range(len(means))],
+        topics=range(n_topics),
+        values=[values + rng.normal(0, 0.1, n_topics)],
+    )
+
+
+@pytest.fixture
+def drawn_nowhere(monkeypatch):
+    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])
+
+
+def made(tmp_path, scores, **options):
+    return sr.report(scores=scores, out=tmp_path / "page.html", n_samples=20, **options)
+
+
+def section(result, study):
+    return next(part for part in result.page.sections if part.id == study)
+
+
+# A baseline
+
+
+@pytest.mark.parametrize(
+    ("means", "said"),
+    [
+        ((0.5, 0.9), "B is significantly better than A by mean AP."),
+        ((0.5, 0.2), "B is significantly worse than A by mean AP."),
+        ((0.5, 0.501), "B is not significantly different from A by mean AP."),
+        (
+            (0.5, 0.501, 0.499),
+            "None of the two other runs is significantly different from A by mean AP.",
+        ),
+        (
+            (0.5, 0.9, 0.8, 0.2, 0.501),
+            "Two of the four other runs are significantly better than A by mean AP, and one is "
+            "significantly worse.",
+        ),
+        (
+            (0.5, 0.2, 0.501),
+            "None of the two other runs is significantly better than A by mean AP, and one is "
+            "significantly worse.",
+        ),
+    ],
+)
+def test_a_baseline_is_what_runs_are_compared_with(means, said):
+    result = sr.compare(scores_of(*means), baseline="A")
+    assert verdict(result) == said
+    assert len(said.split()) <= MOST_WORDS
+    assert verdict_words(result).startswith(said[:-1])
+    assert "Holm" in verdict_words(result) or len(means) == 2
+
+
+def test_reversals_and_topics_are_about_the_baseline():
+    scores = scores_of(0.50, 0.52, 0.505, 0.3)
+    result, topics = sr.compare(scores, baseline="A"), sr.topics(scores, n_trials=10, comparisons=3)
+    ranks = standing(result)
+    assert (ranks.reference, ranks.nearest, ranks.leader) == ("A", "B", "B")
+    assert reversal_words(result, None, topics).startswith("A comes out above B with probability")
+    assert "C" in ranks.rivals
+    assert settle_words(result, topics).startswith(f"To separate A from {ranks.rivals[0]}, ")
+    assert "Not significantly worse" not in " ".join(leaderboard_sentences(result, 4))
+
+
+def test_all_of_a_page_follows_the_baseline(tmp_path, drawn_nowhere):
+    scores = scores_of(0.5, 0.9, 0.8, 0.2, 0.501)
+    result = made(tmp_path, scores, baseline="A", test="randomization", correction="holm")
+    compared = result.results["compare"][0]
+    assert (compared.test, compared.correction, compared.baseline) == ("randomization", "holm", "A")
+    board = section(result, "evaluate").tables[0]
+    column = list(board.header).index("against the baseline")
+    assert {row[1].text: row[column].text for row in board.rows} == {
+        "A": "baseline",
+        "B": "better",
+        "C": "better",
+        "D": "worse",
+        "E": "not different",
+    }
+    assert "group" not in board.header
+    pairs = section(result, "compare").tables[0]
+    assert len(pairs.rows) == 4
+    answer = section(result, "evaluate").answer[0]
+    assert "paired randomisation test, Holm's correction over 4 comparisons" in answer
+    assert result.results["topics"].comparisons == 4
+    panel = result.page.pairs
+    b, c = panel.names.index("B"), panel.names.index("C")
+    assert "were not compared with each other" in panel.text("{decision}", b, c)
+    settle = next(t for t in section(result, "plan").tables if t.id == "settle")
+    assert settle.header[0] == "baseline"
+    assert [row[1].text for row in settle.rows] == ["E"]
+
+
+def test_an_unknown_baseline_or_test_is_refused(tmp_path):
+    with pytest.raises(sr.SteadyrankError, match="run 'X'"):
+        made(tmp_path, scores_of(0.5, 0.4), baseline="X")
+    with pytest.raises(sr.SteadyrankError, match="test 'chi'"):
+        made(tmp_path, scores_of(0.5, 0.4), test="chi")
+    with pytest.raises(sr.SteadyrankError, match="top"):
+        made(tmp_path, scores_of(0.5, 0.4), top=0)
+
+
+@pytest.mark.parametrize(
+    ("test", "correction", "words"),
+    [
+        ("t", None, "paired t tests, max-t correction over 3 comparisons, alpha 0.05"),
+        ("t", "none", "paired t tests, no correction over 3 comparisons, alpha 0.05"),
+        ("wilcoxon", "holm", "Wilcoxon's signed-rank test, Holm's correction over 3 comparisons"),
+        ("tukey", None, "Tukey's HSD test over 3 comparisons, alpha 0.05"),
+    ],
+)
+def test_sentences_name_the_test_that_was_asked_for(test, correction, words):
+    result = sr.compare(scores_of(0.9, 0.5, 0.3), test=test, correction=correction)
+    assert words in verdict_words(result)
+
+
+def test_without_correction_topics_are_for_one_comparison(tmp_path, drawn_nowhere):
+    result = made(tmp_path, scores_of(0.9, 0.5, 0.49), correction="none")
+    assert result.results["topics"].comparisons == 1
+
+
+# Rows
+
+
+def test_tables_show_as_many_rows_as_asked_for(tmp_path, drawn_nowhere):
+    result = made(tmp_path, scores_of(0.9, 0.5, 0.49, 0.2), top=3)
+    assert section(result, "evaluate").tables[0].shown == 3
+    assert 'data-shown="3"' in result.path.read_text("utf-8")
+
+
+# Names
+
+
+def write(tmp_path, text):
+    path = tmp_path / "names.tsv"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("text", ["A\tBM25 (title)\n\nB\tDense\n", "A,BM25 (title)\nB,Dense\n"])
+def test_runs_are_called_by_their_chosen_names(tmp_path, drawn_nowhere, text):
+    scores = scores_of(0.9, 0.5, 0.3)
+    plain = made(tmp_path, scores)
+    named = made(tmp_path, scores, names=write(tmp_path, text))
+    assert named.findings[0] == plain.findings[0].replace("A ", "BM25 (title) ", 1)
+    page = named.path.read_text("utf-8")
+    assert '<span title="A">BM25 (title)</span> leads by mean AP' in page
+    assert named.page.pairs.fields == plain.page.pairs.fields, "no number depends on names"
+    assert "names=" in named.page.command
+
+
+@pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
+def test_names_may_be_those_of_files(tmp_path, drawn_nowhere):
+    track = sr.simulated_track(n_teams=2, runs_per_team=1, n_topics=6, depth=20, pool_depth=10)
+    for place, run in enumerate(track.runs):
+        sr.write_run(run, tmp_path / f"input.{place}.run")
+    sr.write_qrels(track.qrels, tmp_path / "qrels.txt")
+    names = write(tmp_path, "input.0.run First\ninput.1.run Second\n")
+    files = [tmp_path / f"input.{place}.run" for place in (0, 1)]
+    result = sr.report(
+        files,
+        tmp_path / "qrels.txt",
+        out=tmp_path / "page.html",
+        names=names,
+        n_samples=20,
+        no_relevant="skip",
+    )
+    assert set(result.page.names.shown.values()) == {"First", "Second"}
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("A\n", r"names.tsv:1: expected two columns, .* got 1"),
+        ("A\tx\ty\n", r"names.tsv:1: expected two columns"),
+        ("A\tx\nA\ty\n", r"names.tsv:2: 'A' is named twice"),
+        ("A\tx\nB\tx\n", "two runs would be shown as 'x'"),
+        ("X\tx\n", "run 'X'"),
+        ("A\tB\n", "which is the name of another run"),
+    ],
+)
+def test_names_that_would_mislead_are_refused(tmp_path, text, error):
+    with pytest.raises(sr.SteadyrankError, match=re.compile(error)):
+        made(tmp_path, scores_of(0.9, 0.5, 0.3), names=write(tmp_path, text))
+
+
+def test_the_command_takes_them(tmp_path, drawn_nowhere):
+    from click.testing import CliRunner
+
+    from steadyrank.cli.report import command
+
+    scores = scores_of(0.9, 0.5, 0.3)
+    lines = ["measure,run,topic,score"]
+    for i, run in enumerate(scores.runs):
+        lines += [
+            f"AP,{run},{topic},{scores.values[0, i, t]}" for t, topic in enumerate(scores.topics)
+        ]
+    (tmp_path / "scores.csv").write_text("\n".join(lines) + "\n")
+    out = tmp_path / "page.html"
+    names = write(tmp_path, "A\tBM25\n")
+    options = {"--test": "wilcoxon", "--correction": "holm", "--baseline": "B", "--top": "2"}
+    words = [word for option in options.items() for word in option]
+    files = ["--scores", tmp_path / "scores.csv", "--out", out, "--names", names]
+    result = CliRunner().invoke(command, [*map(str, files), *words, "--samples", "20", "--quiet"])
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("One of the two other runs is significantly better than B")
+    page = out.read_text("utf-8")
+    assert "--test wilcoxon --correction holm --baseline B" in page
+
+
+@pytest.mark.slow
+def test_a_page_of_129_runs_stays_below_two_megabytes(tmp_path):
+    """With names of 60 characters and eight measures."""
+    rng = np.random.default_rng(2)
+    values = rng.normal(0.4, 0.1, (8, 129, 50)) + rng.normal(0, 0.05, (129, 1))
+    scores = sr.Scores(
+        measures=["AP", "nDCG@10", "RR", "P@10", "R@100", "RBP", "nDCG", "Rprec"],
+        runs=[f"input.dl2019_passage_{i:03}_as_long_as_those_of_a_track.gz" for i in range(129)],
+        topics=range(50),
+        values=np.clip(values, 0, 1),
+    )
+    assert made(tmp_path, scores).path.stat().st_size < 2_000_000
