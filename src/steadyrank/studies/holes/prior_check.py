@@ -117,10 +117,7 @@ def check_prior(
     topic_spread = _spread(relevant, chance, judged.topic[hidden])
     run_spread = _spread(relevant, chance, judged.owner[hidden])
     return replace(
-        fitted,
-        topic_spread=topic_spread,
-        run_spread=run_spread,
-        found_share=check.found_share,
+        fitted, topic_spread=topic_spread, run_spread=run_spread, found_share=check.found_share
     ), check
 
 
@@ -223,7 +220,7 @@ def seen_share(judged: Pool, holes: Pool) -> float:
 
 def first_holes(lists: Lists) -> np.ndarray:
     """[run by name]: the rank of its first hole on any topic."""
-    first = np.full(len(lists.runs), lists.depth + 1, np.int64)
+    first = np.full(len(lists.runs), np.iinfo(np.int64).max)
     runs = places_by_name(lists.runs)[lists.open.cells // lists.n_topics]
     np.minimum.at(first, runs, lists.open.ranks)
     return first
