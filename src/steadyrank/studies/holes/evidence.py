@@ -85,7 +85,9 @@ def vouching_runs(lists: Lists) -> np.ndarray:
     """
     without_holes = np.ones(len(lists.runs), bool)
     without_holes[places_by_name(lists.runs)[lists.open.cells // lists.n_topics]] = False
-    return without_holes if without_holes.sum() >= FEWEST_VOUCHING else np.ones(len(lists.runs), bool)
+    return (
+        without_holes if without_holes.sum() >= FEWEST_VOUCHING else np.ones(len(lists.runs), bool)
+    )
 
 
 class Evidence(NamedTuple):

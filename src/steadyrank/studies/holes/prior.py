@@ -31,14 +31,14 @@ class Prior:
     found_share: float = 0.0
     """Share of the hidden documents that are judged because somebody else found them."""
 
-    def factor(self, ratio: np.ndarray) -> np.ndarray:
+    def factor(self, ratio: float) -> float:
         """What the chances of holes are multiplied by, if a document that nobody else found is
         `ratio` times as likely to be relevant as one that somebody did.
 
         Hidden documents are a mixture of the two: their chances are the factor's unit.
         """
         mixture = ratio + self.found_share * (1.0 - ratio)
-        return np.asarray(np.where(mixture > 0.0, ratio / np.where(mixture > 0.0, mixture, 1.0), 1.0))
+        return ratio / mixture if mixture > 0.0 else 1.0
 
     def reach(self, x: np.ndarray) -> np.ndarray:
         """[document, grade from 1 on]: chance of that grade or a higher one."""

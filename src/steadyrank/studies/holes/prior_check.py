@@ -89,6 +89,8 @@ def check_prior(
     """Fit the prior, hide what single runs brought, and see whether it predicts that."""
     hidden, reach, by_run, by_pool = _predict_hidden(judged, lists, top_grade)
     y = judged.grade[hidden]
+    if len(lists.runs) == 1:
+        return None, PriorCheck(n_hidden=0, failure="one run alone leaves nothing to check it on")
     if len(hidden) < LEAST_HIDDEN or not 0 < (y > 0).sum() < len(y):
         failure = (
             f"of the judged documents within the cutoff, {len(hidden)} are of one run alone "
@@ -117,10 +119,7 @@ def check_prior(
     topic_spread = _spread(relevant, chance, judged.topic[hidden])
     run_spread = _spread(relevant, chance, judged.owner[hidden])
     return replace(
-        fitted,
-        topic_spread=topic_spread,
-        run_spread=run_spread,
-        found_share=check.found_share,
+        fitted, topic_spread=topic_spread, run_spread=run_spread, found_share=check.found_share
     ), check
 
 
@@ -223,7 +222,7 @@ def seen_share(judged: Pool, holes: Pool) -> float:
 
 def first_holes(lists: Lists) -> np.ndarray:
     """[run by name]: the rank of its first hole on any topic."""
-    first = np.full(len(lists.runs), lists.depth + 1, np.int64)
+    first = np.full(len(lists.runs), np.iinfo(np.int64).max)
     runs = places_by_name(lists.runs)[lists.open.cells // lists.n_topics]
     np.minimum.at(first, runs, lists.open.ranks)
     return first

@@ -16,7 +16,7 @@ import numpy as np
 
 from steadyrank.compute.random import block_stream
 from steadyrank.data.order import order_by_name
-from steadyrank.studies.holes.completions import draw_completions
+from steadyrank.studies.holes.completions import Completions, draw_completions
 from steadyrank.studies.holes.evidence import all_of, features, gather_evidence, make_pool
 from steadyrank.studies.holes.lists import Entries, Lists
 from steadyrank.studies.holes.measures import HoledMeasure
@@ -57,15 +57,16 @@ def rehearse(
     for turn in range(N_REHEARSALS):
         stream = block_stream(seed, "holes rehearsal", turn)
         hidden = stream.permutation(pooled)[:n_hidden]
-        means, truth = _imputed_and_known(lists, measure, np.sort(pooled), hidden, jobs, seed)
-        spread = means.std(axis=0, ddof=1) if len(means) else np.empty(0)
-        moves = spread > 0.0
-        misses.append((truth - means.mean(axis=0))[moves] / spread[moves] if len(means) else spread)
-        tail = (1.0 - confidence) / 2.0
-        if len(means):
-            low, high = np.quantile(means, [tail, 1.0 - tail], axis=0)
+        rehearsed = _imputed_and_known(lists, measure, np.sort(pooled), hidden, jobs, seed)
+        if rehearsed is not None:
+            drawn, places, truth = rehearsed
+            low, high = drawn.intervals(confidence)[places].T
+            means = drawn.means[:, places]
+            spread = means.std(axis=0, ddof=1)
+            moves = spread > 0.0
+            misses.append((truth - means.mean(axis=0))[moves] / spread[moves])
             held.append(((low <= truth) & (truth <= high))[moves])
-    ratio = np.concatenate(misses)
+    ratio = np.concatenate([np.empty(0), *misses])
     if not len(ratio):
         return Rehearsal()
     return Rehearsal(
@@ -82,16 +83,17 @@ def _imputed_and_known(
     hidden: np.ndarray,
     jobs: int | None,
     seed: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Means [completion, hidden run] and true means; no completions where the prior is refused."""
+) -> tuple[Completions, np.ndarray, np.ndarray] | None:
+    """Completions, the places of hidden runs in them and their true means; None where the prior is
+    refused.
+    """
     is_hidden = _hidden_documents(lists, runs, hidden)
     rehearsed, grades = _with_holes(lists, runs, is_hidden), lists.qrels.grades[is_hidden]
     rankings = make_rankings(rehearsed, measure.top_grade)
     judged, holes = make_pool(rehearsed)
     prior, _ = check_prior(judged, holes, rehearsed, measure.top_grade)
-    places = np.searchsorted(runs, np.sort(hidden))
     if prior is None:
-        return np.empty((0, len(places))), np.empty(len(places))
+        return None
     evidence = gather_evidence(rehearsed, judged, all_of(judged), measure.top_grade)
     drawn = draw_completions(
         rankings,
@@ -104,7 +106,8 @@ def _imputed_and_known(
         seed=seed,
     )
     truth = rankings.scores(measure.recipe, np.maximum(grades, 0).astype(np.int32)).mean(axis=1)
-    return drawn.means[:, places], truth[places]
+    places = np.searchsorted(runs, np.sort(hidden))
+    return drawn, places, truth[places]
 
 
 def _pool_depths(lists: Lists) -> np.ndarray:
@@ -119,7 +122,7 @@ def _pool_depths(lists: Lists) -> np.ndarray:
 
 
 def _hidden_documents(lists: Lists, runs: np.ndarray, hidden: np.ndarray) -> np.ndarray:
-    """[judgment]: whether hidden runs rank it within the cutoff, and no other was pooled with it."""
+    """[judgment]: whether hidden runs have it within the cutoff, and no pool of the others."""
     judged = lists.judged
     run = judged.cells // lists.n_topics
     others = np.setdiff1d(runs, hidden)

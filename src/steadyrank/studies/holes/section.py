@@ -95,8 +95,8 @@ def _body(result: HolesResult, findings: Findings) -> Body:
 
 
 def _map_of_pairs(result: HolesResult) -> list[Drawing]:
-    """Which pairs are decided, unless there are too many to be pointed at."""
-    if len(result.runs) ** 2 > MOST_CELLS:
+    """Which pairs are decided, unless there are none or too many to be pointed at."""
+    if not result.pairs or len(result.runs) ** 2 > MOST_CELLS:
         return []
     caption = "Pairs of runs whose order no completion of the judgments changes."
     return [Drawing("holes-decided", caption, result, "decided")]
