@@ -18,6 +18,8 @@ from steadyrank.data.read import lines
 from steadyrank.errors import FormatError
 
 _LONGEST_PIECE = 1 << 16
+MOST_COMMENTS = 10_000
+"""Lines of comments that may describe a run; a flood of them does not."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -69,7 +71,7 @@ def read_opening(stream: BinaryIO, *, is_run: bool) -> Opening:
         stop = start + len(piece)
         if content and not content.startswith(b"#"):
             break
-        if content:
+        if content and len(comments) < MOST_COMMENTS:
             comments.append(content.decode("utf-8", "surrogateescape"))
         start, line = stop, b""
     stream.seek(0)
