@@ -206,7 +206,7 @@ def output_options_with(*formats: str) -> Decorator:
             expose_value=False,
             callback=_allow_input,
             help="Read files of up to SIZE, unfolded, as 20GB [default: an eighth of the memory, "
-            "and 200 times the size of a packed file].",
+            "and 100 times the size of a packed file].",
         ),
         output_option("--quiet", is_flag=True, help="Hide progress and warnings, but not errors."),
         click.version_option(__version__, prog_name="steadyrank", cls=OutputOption),

@@ -23,7 +23,7 @@ from steadyrank.data.read.run_info import describe_scores
 from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.streams import digest_of, is_readable, size_of
 from steadyrank.data.runs import Runs
-from steadyrank.data.scores import Scores
+from steadyrank.data.scores import Scores, check_scores
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.check import check
 from steadyrank.measures.evaluate import DEFAULT_MEASURES, evaluate
@@ -186,6 +186,7 @@ def _check_size(scores: Scores) -> None:
         )
     if not scores.measures:
         raise InputError("there are no measures: name at least one")
+    check_scores(scores.values)
     known = np.isfinite(scores.values[0]).any(axis=1)
     if known.sum() < 2:
         raise InputError(f"fewer than two runs have any {scores.measures[0]}: look at the scores")

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from steadyrank.data.read.limits import LONGEST_LINE, endless_line
+from steadyrank.data.read.limits import LONGEST_LINE, check_blank, endless_line
 from steadyrank.data.read.sources import open_bytes
 from steadyrank.errors import FormatError
 
@@ -95,8 +95,11 @@ def read_csv(path: Path, *, delimiter: str | None = None) -> Iterator[tuple[int,
 
 
 def _of_text(path: Path, lines: Iterable[str]) -> Iterator[str]:
-    """The same lines; an error instead of one that does not end."""
+    """The same lines; an error instead of one that does not end, or of blank ones without end."""
+    blank = 0
     for line in lines:
         if len(line) >= LONGEST_LINE:
             raise endless_line(path)
+        blank = blank + 1 if line.isspace() else 0
+        check_blank(path, blank)
         yield line

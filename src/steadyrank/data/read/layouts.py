@@ -18,8 +18,8 @@ from steadyrank.data.read import lines
 from steadyrank.errors import FormatError
 
 _LONGEST_PIECE = 1 << 16
-MOST_COMMENTS = 10_000
-"""Lines of comments that may describe a run; a flood of them does not."""
+LONGEST_OPENING = 1 << 20
+"""Bytes of comments and blank lines in which the first line with fields is looked for."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -71,7 +71,10 @@ def read_opening(stream: BinaryIO, *, is_run: bool) -> Opening:
         stop = start + len(piece)
         if content and not content.startswith(b"#"):
             break
-        if content and len(comments) < MOST_COMMENTS:
+        if start > LONGEST_OPENING:
+            line = b""
+            break  # The rest is the kernel's, which is faster at finding nothing.
+        if content:
             comments.append(content.decode("utf-8", "surrogateescape"))
         start, line = stop, b""
     stream.seek(0)

@@ -18,13 +18,16 @@ from steadyrank.errors import FormatError, InputError
 LONGEST_LINE = 1 << 26
 """Bytes of a line that are read before a file is taken for something else."""
 
+MOST_BLANK = 100_000
+"""Blank lines that may follow one another."""
+
 SHARE = 8
 """A file that is read whole takes several times its size as Python's objects."""
 
 ALWAYS_READ = 1 << 26
 """Bytes that may be read into memory however little there is."""
 
-UNFOLDING = 200
+UNFOLDING = 100
 """Times its size that a packed file may unfold to; text unfolds to 5 to 30 times its size."""
 
 ALWAYS_UNFOLDED = 1 << 28
@@ -39,7 +42,7 @@ _allowed: list[int] = []
 def max_input(size: int | str | None) -> None:
     """Set how large a file may be, unfolded, that this process reads into memory.
 
-    Without it, that is an eighth of the memory, and a packed file may unfold to 200 times its
+    Without it, that is an eighth of the memory, and a packed file may unfold to 100 times its
     size, or to 268 MB if that is more.
 
     Parameters
@@ -91,6 +94,12 @@ def endless_line(path: Path) -> FormatError:
     return FormatError(path, message)
 
 
+def check_blank(path: Path, blank: int) -> None:
+    """Refuse a flood of blank lines, of which so many have come in a row."""
+    if blank > MOST_BLANK:
+        raise FormatError(path, f"more than {MOST_BLANK:,} blank lines in a row: this is no table")
+
+
 class BoundedFile(io.BufferedReader):
     """An opened file whose lines, and what is read of it whole, are no larger than the limits.
 
@@ -103,6 +112,7 @@ class BoundedFile(io.BufferedReader):
         self.path = path
         self.kept = kept
         self.taken = 0
+        self.blank = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
         """So many bytes, or all of them up to the limit."""
@@ -121,6 +131,8 @@ class BoundedFile(io.BufferedReader):
         line = super().readline(LONGEST_LINE + 1)
         if len(line) > LONGEST_LINE:
             raise endless_line(self.path)
+        self.blank = self.blank + 1 if line.isspace() else 0
+        check_blank(self.path, self.blank)
         return self._counted(line)
 
     def __next__(self) -> bytes:
