@@ -49,6 +49,7 @@ _HOMES = {
     "as_scores": "data.interop.objects",
     "evaluate": "measures.evaluate",
     "join_scores": "data.scores",
+    "max_input": "data.read.limits",
     "parse_measure": "measures.names",
     "PlanResult": "studies.plan.study",
     "plan": "studies.plan.study",
@@ -173,6 +174,7 @@ __all__ = [
     "join_scores",
     "judges",
     "kendall_tau",
+    "max_input",
     "parse_measure",
     "plan",
     "plan_instances",
@@ -234,6 +236,7 @@ if TYPE_CHECKING:
     from steadyrank.data.leaderboard import Leaderboard
     from steadyrank.data.qrels import Qrels, qrels_from_dict
     from steadyrank.data.read.leaderboards import read_leaderboard
+    from steadyrank.data.read.limits import max_input
     from steadyrank.data.read.qrels import read_qrels
     from steadyrank.data.read.runs import read_run, read_runs
     from steadyrank.data.read.score_files import read_scores, write_scores

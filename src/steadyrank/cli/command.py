@@ -7,6 +7,8 @@ reads files, which is the same for all.
 from __future__ import annotations
 
 import functools
+import re
+import sys
 from typing import Any
 
 import click
@@ -45,12 +47,25 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command: warnings and errors are single lines that speak of its options."""
+        ctx.call_on_close(_forget_streams)
         with told_on_stderr(ctx.params["quiet"], self):
             try:
+                self._check_standard_input(ctx)
                 return super().invoke(ctx)
             except InputError as error:
                 error.args = (in_options(str(error), self),)
                 raise
+
+    def _check_standard_input(self, ctx: click.Context) -> None:
+        """Refuse two inputs from stdin, of which each would be the other as well."""
+        values = [
+            text
+            for parameter in self.params
+            if not isinstance(parameter, OutputOption)
+            for text in _texts(ctx.params.get(parameter.name or ""))
+        ]
+        if sum(map(_is_standard_input, values)) > 1:
+            raise InputError("two inputs are to come from stdin: save one of them to a file")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, section by section."""
@@ -67,6 +82,25 @@ class Command(click.Command):
             if record is not None and isinstance(parameter, click.Option):
                 sections[_section_of(parameter)].append(record)
         return {title: records for title, records in sections.items() if records}
+
+
+def _texts(value: Any) -> list[str]:
+    """The texts that a parameter was given."""
+    if isinstance(value, (list, tuple)):
+        return [text for one in value for text in _texts(one)]
+    return [value] if isinstance(value, str) else []
+
+
+def _is_standard_input(text: str) -> bool:
+    """Whether FILE is stdin, or one of NAME=FILE,FILE."""
+    return any(part in ("-", "/dev/stdin") for part in re.split("[=,]", text))
+
+
+def _forget_streams() -> None:
+    """Let go of what was read from streams; nothing was if this module was never needed."""
+    streams = sys.modules.get("steadyrank.data.read.streams")
+    if streams is not None:
+        streams.forget_streams()
 
 
 def _section_of(option: click.Option) -> str:

@@ -15,6 +15,7 @@ from steadyrank.cli.options import (
     choice_option,
     count_option,
     digits_option,
+    input_file,
     measures_option,
     missing_options,
     once,
@@ -49,7 +50,7 @@ table_options = together(
         "types",
         cls=ReadingOption,
         metavar="FILE",
-        type=click.Path(exists=True, dir_okay=False),
+        type=input_file,
         help="Read the types of datasets from a CSV with columns dataset and type.",
     ),
     reading_option(

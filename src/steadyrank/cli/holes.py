@@ -12,6 +12,7 @@ from steadyrank.cli.inputs import one_measure_option, runs_only_options
 from steadyrank.cli.options import (
     confidence_option,
     digits_option,
+    input_file,
     missing_option,
     number_option,
     output_options,
@@ -39,7 +40,7 @@ study_options = together(
     click.option(
         "--more",
         metavar="QRELS2",
-        type=click.Path(exists=True, dir_okay=False),
+        type=input_file,
         help="Add the judgments of a second file, such as those that --ask led to.",
     ),
     number_option(

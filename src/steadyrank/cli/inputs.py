@@ -27,9 +27,6 @@ from steadyrank.errors import InputError
 if TYPE_CHECKING:
     from steadyrank.data.scores import Scores
 
-LARGEST_SCORE = 1e100
-"""Squares of larger ones would be infinite."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
@@ -223,8 +220,10 @@ def files_by_measure(measures: Sequence[str]) -> dict[str, str]:
 
 def read_score_files(files: dict[str, str] | tuple[str, ...], inputs: Inputs) -> Scores:
     """The scores in these files, of the measures that are asked for."""
+    from steadyrank.data.scores import check_scores
+
     scores = _read(files, inputs)
-    _check_size(scores)
+    check_scores(scores.values)
     return scores
 
 
@@ -239,11 +238,3 @@ def _read(files: dict[str, str] | tuple[str, ...], inputs: Inputs) -> Scores:
     if not measures or scores.measures == (label or DEFAULT_MEASURE,):
         return scores
     return scores.select(measures=list(measures))
-
-
-def _check_size(scores: Scores) -> None:
-    """Refuse what no measure is, and what no variance can be computed of."""
-    import numpy as np
-
-    if (np.abs(scores.values) > LARGEST_SCORE).any():
-        raise InputError(f"a score is beyond ±{LARGEST_SCORE:g}: are these scores of a measure?")

@@ -139,6 +139,7 @@ def _inches(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
     return width
 
 
+input_file = click.Path(exists=True, dir_okay=False, allow_dash=True)
 output_option = partial(click.option, cls=OutputOption)
 reading_option = partial(click.option, cls=ReadingOption)
 folder_option = partial(click.option, metavar="DIR", type=click.Path(file_okay=False))
@@ -156,6 +157,15 @@ pool_depth_option = number_option(
 )
 minimum_difference_option = partial(number_option, "--minimum-difference", "D", type=float)
 samples_option = partial(number_option, "--samples", "N", type=click.IntRange(min=2))
+
+
+def _allow_input(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Raise the limits on what is read, for as long as the command lasts."""
+    if value is not None:
+        from steadyrank.data.read.limits import max_input
+
+        max_input(value)
+        ctx.call_on_close(lambda: max_input(None))
 
 
 def output_options_with(*formats: str) -> Decorator:
@@ -190,6 +200,14 @@ def output_options_with(*formats: str) -> Decorator:
         output_option(
             "--scheduler", metavar="ADDRESS", help="Use a Dask scheduler, such as tcp://host:8786."
         ),
+        reading_option(
+            "--max-input",
+            metavar="SIZE",
+            expose_value=False,
+            callback=_allow_input,
+            help="Read files of up to SIZE, unfolded, as 20GB [default: an eighth of the memory, "
+            "and 100 times the size of a packed file].",
+        ),
         output_option("--quiet", is_flag=True, help="Hide progress and warnings, but not errors."),
         click.version_option(__version__, prog_name="steadyrank", cls=OutputOption),
         gathered_output,
@@ -220,7 +238,7 @@ team_options = together(
         "--run-info",
         cls=ReadingOption,
         metavar="FILE",
-        type=click.Path(exists=True, dir_okay=False),
+        type=input_file,
         help="Read what is known of the runs from a CSV with a column run and any of team, "
         "system, factors.",
     ),
@@ -248,7 +266,7 @@ topic_options = together(
         "--topic-info",
         cls=ReadingOption,
         metavar="FILE",
-        type=click.Path(exists=True, dir_okay=False),
+        type=input_file,
         help="Read what is known of the topics from a CSV with a column topic and any of cluster, "
         "weight, segments.",
     ),

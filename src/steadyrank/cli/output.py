@@ -54,6 +54,7 @@ def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
         figure_width: float | None = None,
         **options: Any,
     ) -> Any:
+        output = None if output == "-" else output
         draws = "plot" in options
         plot = options.pop("plot", None)
         check_files(output, plot)
@@ -87,8 +88,9 @@ def _check_place(path: Path) -> None:
     # What is no plain file is written to as it is, whatever its folder allows.
     if not os.access(folder if path.is_file() or not path.exists() else path, os.W_OK):
         raise MachineError(f"{path}: nothing can be written into the folder {path.parent}")
-    from steadyrank.compute.files import sweep
+    from steadyrank.compute.files import check_writable, sweep
 
+    check_writable(path)
     sweep(folder)
 
 

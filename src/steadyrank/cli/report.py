@@ -34,7 +34,7 @@ report_options = together(
     reading_option(
         "--datasets",
         metavar="TABLE",
-        type=click.Path(exists=True),
+        type=click.Path(exists=True, allow_dash=True),
         help="Report on a leaderboard instead: scores of runs on several datasets.",
     ),
     click.option(

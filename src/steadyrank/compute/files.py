@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import stat
 import tempfile
 import threading
 import time
@@ -24,6 +26,8 @@ STALE = 3600.0
 """Seconds after which an unfinished file that nobody writes to is taken for abandoned."""
 
 _LONGEST = 40  # characters of a file's name in the name of its unfinished file
+_UNFINISHED_NAME = re.compile(rf"\.(?s:.{{1,{_LONGEST}}})\.[a-z0-9_]{{8}}{re.escape(UNFINISHED)}")
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 _asking = threading.Lock()
 
 
@@ -42,6 +46,7 @@ def whole_file(path: str | os.PathLike[str], *, new: bool = False) -> Iterator[P
     target = Path(os.path.realpath(given))
     if not target.parent.is_dir():
         raise InputError(f"{given}: the folder {given.parent} does not exist: make it first")
+    check_writable(given)
     with _told_of(given):
         handle, name = tempfile.mkstemp(
             prefix=f".{target.name[:_LONGEST]}.", suffix=UNFINISHED, dir=target.parent
@@ -52,7 +57,7 @@ def whole_file(path: str | os.PathLike[str], *, new: bool = False) -> Iterator[P
             yield temporary
             with open(temporary, "rb") as written:
                 os.fsync(written.fileno())
-            temporary.chmod(0o666 & ~_umask())
+            temporary.chmod(_mode_of(target))
             _put(temporary, target, new)
         finally:
             with contextlib.suppress(OSError):
@@ -62,8 +67,14 @@ def whole_file(path: str | os.PathLike[str], *, new: bool = False) -> Iterator[P
 def write_whole(path: str | os.PathLike[str], content: bytes | str, *, new: bool = False) -> None:
     """Write `content` to `path`, whole or not at all; if `new`, unless a file is there."""
     data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
-    with whole_file(path, new=new) as temporary:
-        temporary.write_bytes(data)
+    with whole_file(path, new=new) as temporary, open(temporary, "ab") as out:
+        out.write(data)
+
+
+def check_writable(path: Path) -> None:
+    """Refuse to replace a file that is read-only, be it for others alone: somebody meant it."""
+    if path.is_file() and not (path.stat().st_mode & _WRITABLE and os.access(path, os.W_OK)):
+        raise MachineError(f"{path}: the file is read-only: make it writable, or name another")
 
 
 def check_still_there(folder: str | os.PathLike[str]) -> None:
@@ -78,7 +89,7 @@ def is_unfinished(name: str) -> bool:
     >>> is_unfinished(".result.json.a1b2c3d4.steadyrank"), is_unfinished("result.json")
     (True, False)
     """
-    return name.startswith(".") and name.endswith(UNFINISHED)
+    return _UNFINISHED_NAME.fullmatch(name) is not None
 
 
 def sweep(folder: str | os.PathLike[str]) -> None:
@@ -92,7 +103,12 @@ def sweep(folder: str | os.PathLike[str]) -> None:
 
 
 def _is_special(path: Path) -> bool:
-    """Whether a path is there but neither a file nor a folder: a device, a pipe."""
+    """Whether a path is there but neither a file nor a folder: a device, a pipe.
+
+    What has a name in /dev is written to as well: /dev/stdout may stand for a file that grows.
+    """
+    if path.parent in (Path("/dev"), Path("/dev/fd")):
+        return path.exists()
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
@@ -118,6 +134,14 @@ def _put(temporary: Path, target: Path, new: bool) -> None:
         except OSError:
             pass  # a file system without links
     temporary.replace(target)
+
+
+def _mode_of(target: Path) -> int:
+    """The mode of the file that is to be replaced, or that of a new one."""
+    try:
+        return stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        return 0o666 & ~_umask()
 
 
 def _umask() -> int:

@@ -91,7 +91,7 @@ def open_store(folder: str | os.PathLike[str], settings: Mapping[str, Any]) -> S
         write_whole(place, text, new=True)
     try:
         theirs = json.loads(place.read_text("utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError):
+    except (ValueError, RecursionError):  # not UTF-8, not JSON, or nested without end
         raise InputError(f"{place}: is not a store's settings: name another folder") from None
     _check_same(path, ours, theirs)
     return Store(path, hashlib.blake2b(text.encode(), digest_size=_DIGEST).digest())

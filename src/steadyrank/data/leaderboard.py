@@ -9,11 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from steadyrank.data.order import order_by_name, scores_in_order
-from steadyrank.data.scores import Scores, mean_of_present
+from steadyrank.data.scores import Scores, check_scores, mean_of_present
 from steadyrank.errors import InputError, unknown_name
-
-LARGEST_SCORE = 1e100
-"""Squares of larger ones would be infinite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,10 +48,7 @@ class Leaderboard:
                 f"values of shape {values.shape} do not fit {len(self.runs)} runs and "
                 f"{len(self.datasets)} datasets"
             )
-        if (np.abs(values) > LARGEST_SCORE).any():
-            raise InputError(
-                f"a score is beyond ±{LARGEST_SCORE:g}: are these scores of a measure?"
-            )
+        check_scores(values)
         values.flags.writeable = False
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "types", tuple(str(kind) for kind in self.types))

@@ -32,6 +32,7 @@ from steadyrank.data.interop.objects import converted_run
 from steadyrank.data.oddities import oddity_warning
 from steadyrank.data.read.run_files import Reading, load_run
 from steadyrank.data.read.run_info import check_rows, describe_run, describe_runs, read_run_rows
+from steadyrank.data.read.streams import digest_of, is_stream
 from steadyrank.data.read.trec import Table, spare_table
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError, MachineError, SteadyrankWarning
@@ -107,8 +108,7 @@ class SentFile:
 
 def _digest(path: Path) -> str:
     try:
-        with open(path, "rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return digest_of(path)
     except OSError:
         return ""
 
@@ -153,6 +153,8 @@ class Source:
         """The same source as another process can read it, whatever folder it works in."""
         if not isinstance(self.given, Path):
             return self
+        if is_stream(self.given):
+            return replace(self, given=self.read())
         known = self.kept.digests.get(self.given) if self.kept is not None else None
         return replace(self, sent=SentFile(self.given.absolute(), known or _digest(self.given)))
 

@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 
 AXES = ("measure", "run", "topic")
 
+LARGEST_SCORE = 1e100
+"""Squares of larger ones would be infinite."""
+
+
+def check_scores(values: np.ndarray) -> None:
+    """Refuse what no measure is, and what no variance can be computed of."""
+    if (np.abs(values) > LARGEST_SCORE).any():
+        raise InputError(f"a score is beyond ±{LARGEST_SCORE:g}: are these scores of a measure?")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("present.score_tables:scores_text")
@@ -115,12 +124,12 @@ class Scores(Exhibit):
         """Mean over the topics that have a score: [measure, run]; NaN where none has."""
         return mean_of_present(self.values)
 
-    def with_run_info(self, **columns: Sequence[str]) -> Scores:
+    def with_run_info(self, /, **columns: Sequence[str]) -> Scores:
         """The same scores with columns about the runs added or replaced."""
         added = {key: tuple(column) for key, column in columns.items()}
         return replace(self, run_info={**self.run_info, **added})
 
-    def with_topic_info(self, **columns: Sequence[object]) -> Scores:
+    def with_topic_info(self, /, **columns: Sequence[object]) -> Scores:
         """The same scores with columns about the topics added or replaced.
 
         >>> scores = Scores(measures=["AP"], runs=["a"], topics=["1", "2"], values=[[[0.1, 0.2]]])

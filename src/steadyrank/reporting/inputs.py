@@ -6,7 +6,6 @@ the page. Files are known by the names that the user gave and by their hashes.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,8 +21,9 @@ from steadyrank.data.read.leaderboards import read_leaderboard
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.run_info import describe_scores
 from steadyrank.data.read.score_files import read_scores
+from steadyrank.data.read.streams import digest_of, is_readable, size_of
 from steadyrank.data.runs import Runs
-from steadyrank.data.scores import Scores
+from steadyrank.data.scores import Scores, check_scores
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.check import check
 from steadyrank.measures.evaluate import DEFAULT_MEASURES, evaluate
@@ -107,12 +107,12 @@ def _from_runs(
             to_read, judged, jobs=machine.jobs, progress=machine.progress("runs checked")
         )
     files = [("run", path) for path in to_read.files]
-    if is_file and Path(qrels).is_file():
+    if is_file and is_readable(Path(qrels)):
         files.insert(0, ("qrels", Path(qrels)))
     files += [
         (f"judge {name}", Path(source))
         for name, source in judges.items()
-        if isinstance(source, (str, os.PathLike)) and Path(source).is_file()
+        if isinstance(source, (str, os.PathLike)) and is_readable(Path(source))
     ]
     return Material(
         scores=scores,
@@ -186,6 +186,7 @@ def _check_size(scores: Scores) -> None:
         )
     if not scores.measures:
         raise InputError("there are no measures: name at least one")
+    check_scores(scores.values)
     known = np.isfinite(scores.values[0]).any(axis=1)
     if known.sum() < 2:
         raise InputError(f"fewer than two runs have any {scores.measures[0]}: look at the scores")
@@ -204,16 +205,11 @@ def _hashed(
         SourceFile(
             role=role,
             path=str(path),
-            size=path.stat().st_size,
-            sha256=digests.get(path) or _digest_of(path),
+            size=size_of(path),
+            sha256=digests.get(path) or digest_of(path),
         )
         for role, path in named
     )
-
-
-def _digest_of(path: Path) -> str:
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @contextmanager

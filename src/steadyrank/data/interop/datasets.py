@@ -156,6 +156,9 @@ def _tab_topics(path: Path, text: str) -> Iterator[tuple[int, str, str]]:
     for line, content in enumerate(text.split("\n"), start=1):
         if not content.strip() or content.startswith("#"):
             continue
+        if "\r" in content:
+            message = "a carriage return inside a line: convert the file's line ends to newlines"
+            raise FormatError(path, message, line)
         name, _, title = map(str.strip, content.partition("\t"))
         if line == 1 and name.lower() in TOPIC_NAMES and title.lower() in _HEADER_TEXTS:
             continue

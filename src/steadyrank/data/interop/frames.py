@@ -6,11 +6,10 @@ names that other tools give them.
 
 from __future__ import annotations
 
-import io
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -18,6 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from steadyrank.data.ids import Ids, make_ids
+from steadyrank.data.interop.parquet import arrow_table, broken_parquet
 from steadyrank.data.oddities import OTHER_RUNS
 from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.read.sources import Kind, open_bytes
@@ -56,7 +56,7 @@ def read_columns(path: Path, stream: BinaryIO, kind: Kind, value: str) -> Column
 def first_run_name(path: Path, stream: BinaryIO, kind: Kind) -> str:
     """The run that the first row of an opened Parquet or JSON-lines file names, if any."""
     if kind == "parquet":
-        table = _arrow_table(path, stream, lambda present: _maybe(pick_column(present, RUN_NAMES)))
+        table = arrow_table(path, stream, lambda present: _maybe(pick_column(present, RUN_NAMES)))
         rows = table.slice(0, 1).to_pylist()
     else:
         rows = [row for _, row in itertools.islice(json_rows(path, stream), 1)]
@@ -93,26 +93,7 @@ def _pick_all(path: Path, present: Iterable[str], value: str, line: int | None) 
 def read_parquet(path: Path) -> Any:
     """A Parquet file, plain or gzip, as an Arrow table."""
     with open_bytes(path) as stream:
-        return _arrow_table(path, stream)
-
-
-def _arrow_table(
-    path: Path, stream: BinaryIO, choose: Callable[[list[str]], list[str]] = list
-) -> Any:
-    """The columns that `choose` picks of an opened Parquet file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    # By its bytes, not its name: Arrow would take `run=x/` in a path for a column.
-    try:
-        plain = isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
-        source = stream if plain else pa.BufferReader(stream.read())
-        file = pq.ParquetFile(source, page_checksum_verification=True)
-        return file.read(columns=choose(list(file.schema_arrow.names)))
-    except FormatError:
-        raise
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise _broken(path, error) from None
+        return arrow_table(path, stream)
 
 
 def column_values(path: Path, table: Any, column: str | int) -> list[Any]:
@@ -120,7 +101,7 @@ def column_values(path: Path, table: Any, column: str | int) -> list[Any]:
     try:
         return list(table.column(column).to_pylist())
     except (ValueError, OverflowError) as error:  # text that is no UTF-8, dates beyond all years
-        raise _broken(path, error) from None
+        raise broken_parquet(path, error) from None
 
 
 def coded_names(
@@ -144,7 +125,7 @@ def coded_names(
         encoded = whole.dictionary_encode()
         names = encoded.dictionary.to_pylist()
     except (pa.ArrowException, ValueError, OverflowError) as error:
-        raise _broken(path, error) from None
+        raise broken_parquet(path, error) from None
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
     firsts = np.empty(len(names) + 1, np.intp)
     firsts[codes[::-1]] = np.arange(len(codes), 0, -1)  # of equal places the last one counts
@@ -173,11 +154,6 @@ def column_numbers(path: Path, table: Any, column: int) -> np.ndarray:
     return np.full(len(values), np.nan)
 
 
-def _broken(path: Path, error: Exception) -> FormatError:
-    reason = " ".join(str(error).split())[:200]
-    return FormatError(path, f"broken Parquet data ({reason}): write it again")
-
-
 def check_name(path: Path, what: str, name: Any, line: int | None) -> None:
     """Refuse what is no name: nothing, neither text nor a whole number, or half a letter."""
     if isinstance(name, bool) or not isinstance(name, (str, int)) or name == "":
@@ -197,7 +173,7 @@ def _from_parquet(path: Path, stream: BinaryIO, value: str) -> Columns:
         name = pick_column(present, RUN_NAMES)
         return wanted if name is None else [*wanted, name]
 
-    table = _arrow_table(path, stream, choose)
+    table = arrow_table(path, stream, choose)
     names = [name for name in table.column_names if name not in wanted]
     topics, documents, values = (column_values(path, table, column) for column in wanted)
     labels = column_values(path, table, names[0]) if names else []

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
+from steadyrank.data.read.limits import LONGEST_LINE, check_blank, endless_line
 from steadyrank.data.read.sources import open_bytes
 from steadyrank.errors import FormatError
 
@@ -81,12 +82,24 @@ def read_csv(path: Path, *, delimiter: str | None = None) -> Iterator[tuple[int,
     """
     with open_bytes(path) as stream:
         text = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
-        first = text.readline()
+        first = text.readline(LONGEST_LINE)
         bare = _QUOTED_PART.sub("", first)
         chosen = delimiter or next((d for d in _DELIMITERS if d in bare), ",")
-        rows = csv.reader(chain([first], text), delimiter=chosen, strict=True)
+        lines = iter(lambda: text.readline(LONGEST_LINE), "")
+        rows = csv.reader(_of_text(path, chain([first], lines)), delimiter=chosen, strict=True)
         try:
             yield 1, next(rows, [])
             yield from ((rows.line_num, fields) for fields in rows if any(fields))
         except csv.Error as error:
             raise FormatError(path, f"not CSV: {error}", max(rows.line_num, 1)) from None
+
+
+def _of_text(path: Path, lines: Iterable[str]) -> Iterator[str]:
+    """The same lines; an error instead of one that does not end, or of blank ones without end."""
+    blank = 0
+    for line in lines:
+        if len(line) >= LONGEST_LINE:
+            raise endless_line(path)
+        blank = blank + 1 if line.isspace() else 0
+        check_blank(path, blank)
+        yield line

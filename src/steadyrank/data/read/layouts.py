@@ -18,6 +18,8 @@ from steadyrank.data.read import lines
 from steadyrank.errors import FormatError
 
 _LONGEST_PIECE = 1 << 16
+LONGEST_OPENING = 1 << 20
+"""Bytes of comments and blank lines in which the first line with fields is looked for."""
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -69,6 +71,9 @@ def read_opening(stream: BinaryIO, *, is_run: bool) -> Opening:
         stop = start + len(piece)
         if content and not content.startswith(b"#"):
             break
+        if start > LONGEST_OPENING:
+            line = b""
+            break  # The rest is the kernel's, which is faster at finding nothing.
         if content:
             comments.append(content.decode("utf-8", "surrogateescape"))
         start, line = stop, b""

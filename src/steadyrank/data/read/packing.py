@@ -10,7 +10,13 @@ import os
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, BinaryIO, cast
+from pathlib import Path
+from typing import IO, Any, cast
+
+from steadyrank.data.read.limits import Unfolding
+
+RawFile = io.FileIO | io.BytesIO
+"""The bytes of a file, or of a stream that was read whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,28 +26,28 @@ class Packing:
     name: str
     magic: bytes
     suffix: str
-    open: Callable[[BinaryIO], Any]
+    open: Callable[[RawFile], Any]
 
 
-def _open_gzip(raw: BinaryIO) -> Any:
+def _open_gzip(raw: RawFile) -> Any:
     import gzip
 
-    return gzip.open(raw)
+    return gzip.open(cast(IO[bytes], raw))
 
 
-def _open_xz(raw: BinaryIO) -> Any:
+def _open_xz(raw: RawFile) -> Any:
     import lzma
 
-    return lzma.open(raw)
+    return lzma.open(cast(IO[bytes], raw))
 
 
-def _open_bzip2(raw: BinaryIO) -> Any:
+def _open_bzip2(raw: RawFile) -> Any:
     import bz2
 
-    return bz2.open(raw)
+    return bz2.open(cast(IO[bytes], raw))
 
 
-def _open_zstd(raw: BinaryIO) -> Any:
+def _open_zstd(raw: RawFile) -> Any:
     return io.BufferedReader(_Zstd(raw), 1 << 16)
 
 
@@ -53,9 +59,11 @@ PACKINGS = (
 )
 
 
-def unpacked(raw: BinaryIO, packing: Packing) -> BinaryIO:
-    """An opened file as a stream of what was packed."""
-    return cast(BinaryIO, packing.open(raw))
+def unpacked(raw: RawFile, packing: Packing, path: Path) -> Unfolding:
+    """An opened file as what was packed, as far as it may unfold."""
+    size = raw.seek(0, io.SEEK_END)
+    raw.seek(0)
+    return Unfolding(packing.open(raw), path, size)
 
 
 def is_broken(error: BaseException) -> bool:
@@ -69,7 +77,7 @@ def is_broken(error: BaseException) -> bool:
 class _Zstd(io.RawIOBase):
     """A zstd file as Python's streams are: Arrow's own cannot go back to the beginning."""
 
-    def __init__(self, raw: BinaryIO):
+    def __init__(self, raw: RawFile):
         self.raw = raw
         self._begin()
 
@@ -77,9 +85,13 @@ class _Zstd(io.RawIOBase):
         import pyarrow as pa
 
         # Arrow closes what it was given, so it is given a handle of its own.
-        handle = os.fdopen(os.dup(self.raw.fileno()), "rb")
-        handle.seek(0)
-        self.source = pa.CompressedInputStream(pa.PythonFile(handle, "r"), "zstd")
+        if isinstance(self.raw, io.BytesIO):
+            packed = pa.BufferReader(self.raw.getvalue())
+        else:
+            handle = os.fdopen(os.dup(self.raw.fileno()), "rb")
+            handle.seek(0)
+            packed = pa.PythonFile(handle, "r")
+        self.source = pa.CompressedInputStream(packed, "zstd")
         self.position = 0
 
     def readable(self) -> bool:

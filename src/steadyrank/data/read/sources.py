@@ -7,7 +7,6 @@ of whole lines, so that memory follows the columns kept, not the file's size.
 from __future__ import annotations
 
 import contextlib
-import glob
 import hashlib
 import json
 import os
@@ -19,7 +18,10 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 
 from steadyrank.data.ids import PADDING
+from steadyrank.data.read.limits import LONGEST_LINE, BoundedFile, endless_line
 from steadyrank.data.read.packing import PACKINGS, is_broken, unpacked
+from steadyrank.data.read.patterns import is_pattern, matching_files
+from steadyrank.data.read.streams import is_stream, open_again
 from steadyrank.errors import FormatError, InputError
 
 PathLike = str | os.PathLike[str]
@@ -28,9 +30,6 @@ Kind = Literal["parquet", "json", "json lines", "text"]
 """`json` is one value for the whole file, `json lines` an object per line."""
 
 CHUNK = 1 << 20
-LONGEST_LINE = 1 << 26
-"""Bytes of a line that are read before a file is taken for something else."""
-
 HEAD = 4096
 """Bytes at the beginning of a file that say what it is."""
 
@@ -72,11 +71,10 @@ def _expand(path: Path) -> list[Path]:
         if not inside:
             raise InputError(f"{path}: the folder holds no files")
         return inside
-    if path.exists():
+    if path.exists() or is_stream(path):
         return [path]
-    if glob.has_magic(str(path)):
-        matches = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
-        matches = [match for match in matches if match.is_file()]
+    if is_pattern(path):
+        matches = matching_files(path)
         if matches:
             return matches
         raise InputError(f"{path}: no file matches")
@@ -87,18 +85,19 @@ def base_name(path: Path) -> str:
     """The file's name without the suffix of its packing, such as `.gz`."""
     suffixes = (packing.suffix for packing in PACKINGS)
     suffix = next((suffix for suffix in suffixes if path.name.endswith(suffix)), "")
-    return path.name.removesuffix(suffix)
+    return "stdin" if str(path) == "-" else path.name.removesuffix(suffix)
 
 
 @contextlib.contextmanager
-def open_bytes(path: Path, digest: Any = None) -> Iterator[BinaryIO]:
+def open_bytes(path: Path, digest: Any = None, *, kept: bool = True) -> Iterator[BinaryIO]:
     """The file's bytes, unpacked if need be; problems of the file as errors that name it.
 
-    `digest`, an object of hashlib, is given the bytes as they are on disk.
+    `digest`, an object of hashlib, is given the bytes as they are on disk. `kept`: what is read
+    stays in memory, and must fit there.
     """
     packing = None
     try:
-        with open(path, "rb") as raw:
+        with open_again(path) as raw:
             head = raw.read(8)
             raw.seek(0)
             if digest is not None:
@@ -108,14 +107,11 @@ def open_bytes(path: Path, digest: Any = None) -> Iterator[BinaryIO]:
                 if head.startswith(magic):
                     raise FormatError(path, f"this is {what}")
             packing = next((p for p in PACKINGS if head.startswith(p.magic)), None)
-            if packing is None:
-                yield raw
-            else:
-                with unpacked(raw, packing) as stream:
-                    yield stream
+            bare = raw if packing is None else unpacked(raw, packing, path)
+            with BoundedFile(bare, path, kept=kept) as stream:
+                yield stream
     except _EndlessLine:
-        message = f"a line of more than {LONGEST_LINE >> 20} MB: this is no text in lines"
-        raise FormatError(path, message) from None
+        raise endless_line(path) from None
     except IsADirectoryError:
         raise InputError(f"{path}: this is a folder, not a file") from None
     except FileNotFoundError:

@@ -18,6 +18,7 @@ from steadyrank.data.read import lines
 from steadyrank.data.read.layouts import Layout, Opening, read_opening, scores_of_short_run
 from steadyrank.data.read.metadata import run_metadata
 from steadyrank.data.read.sources import CHUNK, as_array, line_chunks, line_of_byte, line_of_row
+from steadyrank.data.read.streams import size_of
 from steadyrank.errors import FormatError
 
 STEPS_SAMPLE = 3000
@@ -143,7 +144,7 @@ def read_table(path: Path, stream: BinaryIO, *, is_run: bool, into: Table | None
     layout = opening.layout
     table.n_headers = 1 if opening.header else 0
     consumed = 0
-    size = path.stat().st_size
+    size = size_of(path)
     for buffer, end in line_chunks(stream, table.buffer):
         if opening.header and consumed <= opening.start < consumed + end:
             header = slice(opening.start - consumed, opening.stop - consumed - 1)

@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 from steadyrank.compute.executors import Progress
 from steadyrank.data.interop.datasets import is_dataset, load_dataset
 from steadyrank.data.interop.frames import DOCUMENT_NAMES
+from steadyrank.data.read.limits import LONGEST_LINE
 from steadyrank.data.read.sources import CHUNK, PathLike, base_name, find_files, open_bytes
+from steadyrank.data.read.streams import open_again, size_of
 from steadyrank.errors import FormatError, InputError, MachineError
 from steadyrank.retrieval.builtin.collection import builtin_digest, builtin_documents, is_builtin
 from steadyrank.retrieval.engine.tokens import decoded
@@ -51,6 +53,7 @@ _TEXT_FIELDS = ("text", "contents", "body")
 _BOM = b"\xef\xbb\xbf"
 
 _OPEN_DOC = re.compile(rb"<doc\b[^<>]*>", re.IGNORECASE)
+_NEXT_DOC = re.compile(rb"<doc\b[^<>]*>\s*<docno\s*>", re.IGNORECASE)
 _CLOSE_DOC = re.compile(rb"</doc\s*>", re.IGNORECASE)
 _STARTS_WITH_DOC = re.compile(rb"\s*(?:<[^<>]*>\s*)*?<doc\b", re.IGNORECASE)
 _OPEN_DOCNO = re.compile(rb"<docno\s*>", re.IGNORECASE)
@@ -103,7 +106,7 @@ def collection_digest(source: Source) -> str:
         for path in _files(source):
             label = path.name if folder is None else path.relative_to(folder).as_posix()
             _feed(digest, label.encode("utf-8", "surrogateescape"))
-            with open(path, "rb") as stream:
+            with open_again(path) as stream:
                 while piece := stream.read(CHUNK):
                     digest.update(piece)
     return digest.hexdigest()
@@ -200,7 +203,7 @@ def _file_documents(
 ) -> Iterator[_SourceDocument]:
     files = _files(source)
     read = _reader(files[0], _folder(source))
-    sizes = [path.stat().st_size for path in files]
+    sizes = [size_of(path) for path in files]
     before = 0
     for path, size in zip(files, sizes, strict=True):
         yield from _watched(read(path), size, progress, before=before, total=sum(sizes))
@@ -221,7 +224,7 @@ def _reader(first: Path, folder: Path | None) -> Callable[[Path], Iterator[_Sour
 
 
 def _json_documents(path: Path) -> Iterator[_SourceDocument]:
-    with open_bytes(path) as stream:
+    with open_bytes(path, kept=False) as stream:
         for line, raw in enumerate(stream, start=1):
             content = raw.removeprefix(_BOM) if line == 1 else raw
             if content.isspace():
@@ -286,6 +289,9 @@ def _sgml_document(content: bytes, path: Path, line: int) -> tuple[str, str]:
     if closed is None:
         raise FormatError(path, "this <DOC> has no </DOC>: the file was cut", line)
     content = content[: closed.start()]
+    if next_one := _NEXT_DOC.search(content):
+        line += content.count(b"\n", 0, next_one.start())
+        raise FormatError(path, "a <DOC> begins here before the last one ended: add </DOC>", line)
     opened = _OPEN_DOCNO.search(content)
     ended = _CLOSE_HEADER[b"docno"].search(content, opened.end()) if opened else None
     if opened is None or ended is None:
@@ -328,6 +334,9 @@ def _sgml_blocks(path: Path) -> Iterator[bytes]:
             last = kept.rfind(b"<", max(start, searched))
             searched = (len(kept) if last < 0 else last) - start
             del kept[:start]
+            if len(kept) > LONGEST_LINE:
+                message = f"a document of more than {LONGEST_LINE >> 20} MB: is a </DOC> missing?"
+                raise FormatError(path, message)
         yield bytes(kept)
 
 

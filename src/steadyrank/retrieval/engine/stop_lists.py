@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from steadyrank.data.read.sources import open_bytes
+from steadyrank.data.read.streams import is_readable
 from steadyrank.errors import FormatError, InputError, unknown_name
 from steadyrank.retrieval.engine.tokens import decoded, split_words
 
@@ -51,7 +52,7 @@ def stop_words(stop_list: str) -> frozenset[str]:
     if stop_list in STOP_LISTS:
         return _named(stop_list)
     path = Path(stop_list)
-    if path.is_file():
+    if is_readable(path):
         return _read(path)
     if len(path.parts) > 1 or path.suffix:
         raise InputError(f"{path}: no such stop list: name a file, or {', '.join(STOP_LISTS)}")

@@ -7,8 +7,6 @@ made again; the same goes for scores in a store.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field, replace
@@ -20,6 +18,7 @@ import numpy as np
 from steadyrank.compute.executors import Progress, is_elsewhere, shared
 from steadyrank.compute.files import check_still_there, sweep, write_whole
 from steadyrank.compute.stores import Store, open_store
+from steadyrank.data.read.csv_cells import csv_line
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
 from steadyrank.data.write.files import run_text
@@ -53,14 +52,13 @@ class RunFolder:
 
     def finish(self, runs: Sequence[str], info: Sequence[Info]) -> None:
         """Say what the runs are, once all are there."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
         columns = list(dict.fromkeys(key for row in info for key in row))
-        writer.writerow(["run", *columns])
-        for run, row in zip(runs, info, strict=True):
-            writer.writerow([run, *(row.get(column, "") for column in columns)])
+        rows = [
+            [run, *(row.get(key, "") for key in columns)]
+            for run, row in zip(runs, info, strict=True)
+        ]
         check_still_there(self.root)
-        write_whole(self.root / "run-info.csv", out.getvalue())
+        write_whole(self.root / "run-info.csv", "".join(map(csv_line, [["run", *columns], *rows])))
 
 
 def open_run_folder(folder: PathLike, settings: Mapping[str, Any]) -> RunFolder:

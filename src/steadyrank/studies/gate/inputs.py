@@ -17,6 +17,7 @@ from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.read.score_files import file_hashes, read_scores
 from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
+from steadyrank.data.read.streams import is_readable
 from steadyrank.data.read.topic_info import describe_topics
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
@@ -110,7 +111,7 @@ def _scores_or_run(source: Any, reading: ReadingOptions) -> Scores | Run:
 
 def _holds_scores(path: Path) -> bool:
     """Whether a file has a score per measure, run and topic, and not a ranking."""
-    if not path.is_file():
+    if not is_readable(path):
         return False
     with open_bytes(path) as stream:
         kind = kind_of(stream)

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from steadyrank.compute.executors import Progress, map_in_order, workers
+from steadyrank.compute.memory import check_memory
 from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.present.json import picked
 from steadyrank.stats.pairs.difference_bins import N_BINS, ROUNDED, WIDTH
@@ -33,6 +34,9 @@ Binning = Literal["first", "both"]
 
 TRIALS_A_BLOCK = 32
 """Trials that share a stream of random numbers."""
+
+COPIES = 3
+"""Of the counts, while they are joined."""
 
 KEPT_TRIALS = 10_000
 """Up to so many trials are counted one by one; of more, a block at a time."""
@@ -112,6 +116,13 @@ def count_splits(
     n_topics, n_runs = scores.shape
     possible = np.array([size for size in sizes if 2 * size <= n_topics], np.int64)
     tiny = CONSTANT * max(1.0, np.abs(scores).max(initial=0.0)) / WIDTH
+
+    rows = n_trials if n_trials <= KEPT_TRIALS else math.ceil(n_trials / TRIALS_A_BLOCK)
+    check_memory(
+        COPIES * rows * len(sizes) * N_KINDS * N_BINS * 4,
+        f"{n_trials:,} splits at {len(sizes):,} sizes",
+        "give fewer sizes or trials",
+    )
 
     def count(block: tuple[int, int, int]) -> np.ndarray:
         number, first, stop = block

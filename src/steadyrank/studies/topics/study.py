@@ -47,6 +47,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+MOST_SIZES = 100
+"""Of topic sets, unless sizes are given."""
+
 _MOMENTS = "difference variance_a variance_b covariance variance"
 _RATES = (
     "error_rate error_rate_independent approximation predictive predictive_limit expected_reversal"
@@ -365,11 +368,15 @@ def _expected_reversal(matrix: np.ndarray, pairs: np.ndarray, difference: np.nda
 def default_sizes(n_topics: int) -> tuple[int, ...]:
     """5, 10, … up to half the topics; of fewer than 50, in steps that still make five sizes.
 
+    Of more than 1,000 topics, in larger steps of 5, 10, … that make a hundred sizes at most.
+
     >>> default_sizes(50), default_sizes(20), default_sizes(6)
     ((5, 10, 15, 20, 25), (2, 4, 6, 8, 10), (1, 2, 3))
+    >>> default_sizes(100_000)[:3], len(default_sizes(100_000))
+    ((500, 1000, 1500), 100)
     """
     half = n_topics // 2
-    step = max(1, min(5, half // 5))
+    step = max(1, min(5, half // 5)) * max(1, math.ceil(half / 5 / MOST_SIZES))
     return tuple(range(step, half + 1, step))
 
 

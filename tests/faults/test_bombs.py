@@ -1,0 +1,241 @@
+"""Small files that unfold to more than memory holds, and floods: one line, long before that."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import steadyrank as sr
+from steadyrank.cli import run
+from steadyrank.compute import memory
+from steadyrank.data.read import limits, patterns
+from steadyrank.retrieval.engine.collections import read_collection
+
+PACKINGS = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": lambda content: pa.compress(content, "zstd", asbytes=True),
+}
+ROW = b"301 Q0 doc 1 0.5 tag\n"
+
+
+@pytest.fixture
+def small_machine(monkeypatch):
+    """Limits of a thousandth, so that bombs need not be large."""
+    monkeypatch.setattr(limits, "ALWAYS_UNFOLDED", 1 << 18)
+    monkeypatch.setattr(limits, "ALWAYS_READ", 1 << 18)
+    monkeypatch.setattr(limits, "LONGEST_LINE", 1 << 16)
+    monkeypatch.setattr(limits, "memory_limit", lambda: 1 << 21)
+    yield
+    sr.max_input(None)
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_what_unfolds_without_end_is_refused_by_name_and_size(
+    small_machine, tmp_path, capfd, packing
+):
+    (tmp_path / "qrels.txt").write_bytes(b"301 0 doc 1\n")
+    bomb = tmp_path / f"bomb.run.{packing}"
+    bomb.write_bytes(PACKINGS[packing](ROW * 100_000))
+    assert run(["evaluate", str(tmp_path / "qrels.txt"), str(bomb)]) == 2
+    [message] = capfd.readouterr().err.splitlines()
+    assert message.startswith(f"steadyrank: {bomb}: unfolds to more than ")
+    assert message.endswith("if it is no bomb, raise --max-input")
+
+
+def test_the_limit_can_be_raised(small_machine, tmp_path, capfd):
+    (tmp_path / "qrels.txt").write_bytes(b"301 0 doc 1\n")
+    rows = b"".join(b"301 Q0 d%d 1 0.5 tag\n" % number for number in range(20_000))
+    (tmp_path / "large.run.gz").write_bytes(gzip.compress(rows))
+    arguments = ["evaluate", str(tmp_path / "qrels.txt"), str(tmp_path / "large.run.gz")]
+    assert run([*arguments, "--max-input", "100kB"]) == 2
+    assert "unfolds to more than 100 kB" in capfd.readouterr().err
+    assert run([*arguments, "--max-input", "1GB"]) == 0
+    assert limits._allowed == []
+
+
+@pytest.mark.parametrize("size", ["much", "-1", "0", "5 parsecs", ""])
+def test_sizes_are_numbers_of_bytes(size):
+    with pytest.raises(sr.InputError, match=r"^max_input must be a number of bytes"):
+        sr.max_input(size)
+
+
+@pytest.mark.parametrize(
+    ("size", "number"), [("500", 500), ("20 MB", 20_000_000), ("1.5g", 1.5e9), ("2GiB", 1 << 31)]
+)
+def test_sizes_have_units(size, number):
+    try:
+        sr.max_input(size)
+        assert limits.largest_input() == number
+    finally:
+        sr.max_input(None)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("scores.json", b'{"q": {"AP": {"x": ' + b" " * (1 << 19)),
+        ("scores.jsonl", b'{"measure": "AP", "topic": "1", "value": 1}\n' * 10_000),
+        ("scores.csv", b"measure,run,topic,value\n" + b"AP,a,1,0.5\n" * 50_000),
+    ],
+)
+def test_files_that_would_fill_the_memory_are_refused(small_machine, tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(sr.InputError, match=r"holds more than 262 kB, the most that is read"):
+        sr.read_scores(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["scores.jsonl", "scores.csv"])
+def test_lines_end(small_machine, monkeypatch, tmp_path, name):
+    monkeypatch.setattr("steadyrank.data.read.csv_cells.LONGEST_LINE", 1 << 16)
+    head = {"scores.jsonl": b'{"a": "', "scores.csv": b"measure,run,topic,value\nAP,"}[name]
+    (tmp_path / name).write_bytes(head + b"x" * (1 << 17))
+    with pytest.raises(sr.InputError, match="this is no text in lines"):
+        sr.read_scores(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "head", [b"", b"measure,run,topic,value\n", b'{"measure": "AP", "topic": "1", "value": 1}\n']
+)
+def test_floods_of_blank_lines_are_no_table(tmp_path, head):
+    (tmp_path / "flood").write_bytes(head + b"\n" * (limits.MOST_BLANK + 2))
+    with pytest.raises(sr.InputError, match="blank lines in a row"):
+        sr.read_scores(tmp_path / "flood")
+
+
+def test_a_run_of_blank_lines_is_empty(tmp_path):
+    (tmp_path / "flood.run").write_bytes(b"\n" * (1 << 24))
+    with pytest.raises(sr.InputError, match=r"empty: expected lines of 6 fields"):
+        sr.read_run(tmp_path / "flood.run")
+
+
+def write_parquet(path, table):
+    pq.write_table(table, path, store_schema=False, compression="zstd")
+    return path
+
+
+def test_parquet_of_more_rows_than_memory_holds(small_machine, tmp_path):
+    zeros = pa.array(np.zeros(1_000_000, np.int32))
+    table = pa.table(dict.fromkeys(("query_id", "doc_id", "score"), zeros))
+    path = write_parquet(tmp_path / "rows.parquet", table)
+    assert path.stat().st_size < 20_000
+    with pytest.raises(sr.InputError, match=r"rows.parquet: unfolds to 24 MB, and at most 262 kB"):
+        sr.read_run(path)
+
+
+def test_parquet_whose_names_stand_once_and_are_used_often(small_machine, tmp_path):
+    names = pa.DictionaryArray.from_arrays(pa.array(np.zeros(5_000, np.int32)), ["x" * 10_000])
+    scores = pa.array(np.zeros(5_000))
+    path = tmp_path / "names.parquet"
+    write_parquet(path, pa.table({"query_id": names, "doc_id": names, "score": scores}))
+    with pytest.raises(sr.InputError, match=r"names.parquet: unfolds to 50 MB, and at most 262 kB"):
+        sr.read_run(path)
+
+
+def test_parquet_with_few_names_is_read_as_it_is(tmp_path):
+    topics = [str(row // 5_000) for row in range(20_000)]
+    documents = [f"d{row % 5_000}" for row in range(20_000)]
+    columns = {"query_id": topics, "doc_id": documents, "score": np.linspace(1, 0, 20_000)}
+    run_read = sr.read_run(write_parquet(tmp_path / "few.parquet", pa.table(columns)))
+    assert run_read.topics == ("0", "1", "2", "3")
+    assert len(run_read.scores) == 20_000
+
+
+def test_documents_that_never_end(monkeypatch, tmp_path):
+    monkeypatch.setattr("steadyrank.retrieval.engine.collections.LONGEST_LINE", 1 << 21)
+    head = b"<DOC>\n<DOCNO> a </DOCNO>\n"
+    (tmp_path / "doc.sgml").write_bytes(head + b"text\n" * (1 << 20))
+    with pytest.raises(sr.InputError, match=r"is a </DOC> missing\?"):
+        list(read_collection(tmp_path / "doc.sgml"))
+
+
+def test_a_document_that_swallows_the_next_is_refused(tmp_path):
+    text = "<DOC>\n<DOCNO> {} </DOCNO>\ntext\n"
+    content = text.format("a") + "</DOC>\n" + text.format("b") + text.format("c") + "</DOC>\n"
+    (tmp_path / "doc.sgml").write_text(content)
+    with pytest.raises(sr.InputError, match=r"doc.sgml:8: a <DOC> begins here before the last"):
+        list(read_collection(tmp_path / "doc.sgml"))
+
+
+@pytest.fixture
+def forest(tmp_path):
+    """Runs at several depths, hidden ones, and a link that leads in a circle."""
+    for name in ("a.run", "x/b.run", "x/y/c.run", "x/y/z/d.txt", ".hidden/e.run", "x/.f.run"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    (tmp_path / "x" / "round").symlink_to(tmp_path, target_is_directory=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("*.run", ["a.run"]),
+        ("**/*.run", ["a.run", "x/b.run", "x/y/c.run"]),
+        ("**/**/**", ["a.run", "x/b.run", "x/y/c.run", "x/y/z/d.txt"]),
+        ("**/**/*.run", ["a.run", "x/b.run", "x/y/c.run"]),
+        ("x/[by]*", ["x/b.run"]),
+        ("?/*/*.run", ["x/round/a.run", "x/y/c.run"]),
+        ("**/.*.run", ["x/.f.run"]),
+        ("*/y/**", ["x/y/c.run", "x/y/z/d.txt"]),
+        ("nothing/**", []),
+    ],
+)
+def test_patterns_find_each_file_once(forest, pattern, names):
+    found = patterns.matching_files(forest / pattern)
+    assert [path.relative_to(forest).as_posix() for path in found] == names
+
+
+def test_patterns_that_walk_the_disk_are_bounded(forest, monkeypatch):
+    monkeypatch.setattr(patterns, "MANY", 3)
+    monkeypatch.setattr(patterns, "MOST_ENTRIES", 5)
+    with (
+        pytest.warns(sr.SteadyrankWarning, match="looked at 3 files and folders"),
+        pytest.raises(sr.InputError, match="more than 5 files and folders to look at"),
+    ):
+        patterns.matching_files(forest / "**/**/**")
+
+
+def test_patterns_say_how_many_files_match(forest, monkeypatch):
+    monkeypatch.setattr(patterns, "MANY_FILES", 2)
+    with pytest.warns(sr.SteadyrankWarning, match="3 files match"):
+        patterns.matching_files(forest / "**/*.run")
+
+
+def test_memory_is_that_of_the_container(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "_CGROUP", tmp_path)
+    everything = memory.memory_limit()
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.memory_limit() == everything
+    (tmp_path / "memory.max").write_text("1000000\n")
+    assert memory.memory_limit() == 1_000_000
+
+
+def test_more_pairs_than_memory_holds_are_refused_beforehand(monkeypatch, tmp_path, capfd):
+    monkeypatch.setattr(memory, "memory_limit", lambda: 100_000)
+    rows = [f"AP,r{run},{topic},0.{topic}{run}" for run in range(30) for topic in range(3)]
+    (tmp_path / "scores.csv").write_text("\n".join(["measure,run,topic,value", *rows]) + "\n")
+    arguments = ["compare", "--scores", str(tmp_path / "scores.csv"), "--quiet"]
+    assert run([*arguments, "--format", "json"]) == 2
+    assert capfd.readouterr().err == (
+        "steadyrank: 435 pairs in JSON take about 740 kB of memory, and there are 100 kB: ask for "
+        "a table, give a --baseline, or give fewer runs or measures\n"
+    )
+    assert run([*arguments, "--format", "json", "--baseline", "r1"]) == 0
+
+
+def test_more_splits_than_memory_holds_are_refused_beforehand(monkeypatch):
+    monkeypatch.setattr(memory, "memory_limit", lambda: 100_000)
+    values = np.random.default_rng(1).random((1, 2, 100))
+    names = tuple(map(str, range(100)))
+    scores = sr.Scores(measures=("AP",), runs=("a", "b"), topics=names, values=values)
+    with pytest.raises(sr.InputError, match=r"^1,000 splits at 10 sizes take about .* fewer sizes"):
+        sr.topics(scores, n_trials=1000)

@@ -1,0 +1,127 @@
+"""What is written: modes, read-only files, stdout by its name, and what spreadsheets see."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import steadyrank as sr
+from steadyrank.cli import run
+from steadyrank.compute.files import STALE, is_unfinished, sweep, write_whole
+from steadyrank.compute.stores import open_store
+from steadyrank.data.interop.datasets import read_topics
+from steadyrank.retrieval.makers.run_folders import open_run_folder
+
+SOURCE = Path(sr.__file__).parents[1]
+
+
+@pytest.fixture
+def scores(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"AP,{name},{topic},0.{topic}{len(name)}" for name in ("a", "bb") for topic in range(5)]
+    Path("scores.csv").write_text("\n".join(["measure,run,topic,value", *rows]) + "\n")
+    return ["compare", "--scores", "scores.csv", "--quiet"]
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o600, 0o664])
+def test_a_file_that_is_replaced_keeps_its_mode(scores, mode):
+    Path("result.json").write_text("before")
+    Path("result.json").chmod(mode)
+    assert run([*scores, "-o", "result.json"]) == 0
+    assert stat.S_IMODE(Path("result.json").stat().st_mode) == mode
+    assert json.loads(Path("result.json").read_text())["measure"] == "AP"
+
+
+def test_a_file_that_is_read_only_is_refused_before_the_work(scores, capfd):
+    Path("result.json").write_text("before")
+    Path("result.json").chmod(0o444)
+    assert run([*scores, "-o", "result.json"]) == 1
+    assert capfd.readouterr().err == (
+        "steadyrank: result.json: the file is read-only: make it writable, or name another\n"
+    )
+    assert Path("result.json").read_text() == "before"
+    with pytest.raises(sr.MachineError, match="read-only"):
+        write_whole("result.json", "after")
+
+
+def test_a_dash_is_stdout(scores, capfd):
+    assert run(scores) == 0
+    expected = capfd.readouterr().out
+    assert run([*scores, "-o", "-"]) == 0
+    assert capfd.readouterr().out == expected
+    assert not Path("-").exists()
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="stdout has no name here")
+def test_stdout_by_its_name_can_be_appended_to(scores):
+    command = [sys.executable, "-m", "steadyrank", *scores]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    expected = subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+    with open("log.txt", "ab") as log:
+        log.write(b"before\n")
+        log.flush()
+        subprocess.run([*command, "-o", "/dev/stdout"], env=environment, stdout=log, check=True)
+    assert Path("log.txt").read_bytes() == b"before\n" + expected
+
+
+def test_only_our_own_litter_is_swept_away(tmp_path):
+    ours = ".result.json.a1b2c_d4.steadyrank"
+    theirs = [".steadyrank", ".notes.steadyrank", ".a.b.steadyrank", "x.a1b2c3d4.steadyrank"]
+    for name in (ours, *theirs):
+        (tmp_path / name).write_text("")
+        os.utime(tmp_path / name, (time.time() - 2 * STALE,) * 2)
+    sweep(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(theirs)
+    assert is_unfinished(ours)
+    assert is_unfinished(f".{'x' * 40}.a1b2c3d4.steadyrank")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000, b'{"format": ' + b"9" * 5_000 + b"}"],
+    ids=["empty", "cut", "list", "null", "binary", "nested", "digits"],
+)
+def test_damaged_settings_of_a_store_are_an_input_error(tmp_path, settings):
+    open_store(tmp_path / "store", {"seed": 0})
+    (tmp_path / "store" / "settings.json").write_bytes(settings)
+    with pytest.raises(sr.InputError, match="name another folder"):
+        open_store(tmp_path / "store", {"seed": 0})
+
+
+def test_run_information_of_grids_has_no_formulas(tmp_path):
+    folder = open_run_folder(tmp_path / "runs", {"seed": 0})
+    folder.finish(["=1+1", "b"], [{"model": "@SUM(A1)"}, {"model": "-x"}])
+    lines = (tmp_path / "runs" / "run-info.csv").read_text().splitlines()
+    assert lines == ["run,model", "'=1+1,'@SUM(A1)", "b,'-x"]
+
+
+def test_scores_beyond_all_measures_are_refused_by_reports(scores, capfd):
+    text = Path("scores.csv").read_text().replace("0.01", "1e308")
+    Path("scores.csv").write_text(text)
+    assert run(["report", *scores[1:], "--out", "page.html"]) == 2
+    assert "a score is beyond" in capfd.readouterr().err
+    assert not Path("page.html").exists()
+
+
+@pytest.mark.parametrize("name", ["self", "columns", "run_info", "scores", "name", "values"])
+def test_whatever_a_column_is_called_it_is_data(scores, capfd, name):
+    Path("info.csv").write_text(f"run,{name}\na,x\nbb,y\n")
+    assert run([*scores, "--run-info", "info.csv", "--format", "json"]) == 0
+    assert capfd.readouterr().err == ""
+    read = sr.read_scores("scores.csv").with_run_info(**{name: ["x", "y"]})
+    assert read.with_topic_info(**{name: [*"abcde"]}).topic_info[name] == tuple("abcde")
+    sr.write_scores(read, "scores.parquet")
+    assert sr.read_scores("scores.parquet").run_info[name] == ("x", "y")
+
+
+def test_a_carriage_return_that_would_join_two_topics_is_refused(tmp_path):
+    (tmp_path / "topics.tsv").write_bytes(b"1\tcrime\n2\tfish\r3\tbirds\n")
+    with pytest.raises(sr.InputError, match=r"topics.tsv:2: a carriage return inside a line"):
+        read_topics(tmp_path / "topics.tsv")
