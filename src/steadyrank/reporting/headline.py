@@ -24,8 +24,8 @@ from steadyrank.studies.instances.section import systems_words
 from steadyrank.studies.instances.study import InstancesTable
 from steadyrank.studies.simulate.section import documents_share
 from steadyrank.studies.simulate.study import SimulateResult
+from steadyrank.studies.topics.result import TopicsResult
 from steadyrank.studies.topics.sentences import needed_words
-from steadyrank.studies.topics.study import TopicsResult
 from steadyrank.words import MOST_NAMES, chance, counted, listed, number_word, some
 
 NOTICEABLE = 0.05

@@ -16,7 +16,7 @@ from steadyrank.stats.run_means import connected_runs
 from steadyrank.studies.compare.result import SIMULTANEOUS
 
 if TYPE_CHECKING:
-    from steadyrank.studies.compare.testing import Settings
+    from steadyrank.studies.compare.tested import Settings
 
 
 def warn_about_family(

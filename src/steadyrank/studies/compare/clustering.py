@@ -27,7 +27,7 @@ from steadyrank.stats.pairs.topic_design import ClusterSums, TopicDesign, cluste
 from steadyrank.stats.selection import expected_means
 
 if TYPE_CHECKING:
-    from steadyrank.studies.compare.testing import Settings
+    from steadyrank.studies.compare.tested import Settings
 
 TESTS = ("t", "randomization", "bootstrap")
 """Those that clustered or weighted topics have."""

@@ -13,7 +13,7 @@ from steadyrank.present.table import Cell, Table
 from steadyrank.stats.run_means import best_first
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.study import compare_each
-from steadyrank.studies.compare.testing import Settings
+from steadyrank.studies.compare.tested import Settings
 from steadyrank.studies.part import MOST_DOTS, Body, Cost, Drawing, Findings, Job, Part, Shape
 from steadyrank.words import counted
 

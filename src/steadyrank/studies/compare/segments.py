@@ -18,7 +18,8 @@ from steadyrank.errors import InputError
 from steadyrank.stats.segments import Interaction, segment_interaction
 from steadyrank.studies.compare.clustering import topic_design
 from steadyrank.studies.compare.result import SIMULTANEOUS, CompareResult
-from steadyrank.studies.compare.testing import Settings, compared_segments
+from steadyrank.studies.compare.tested import Settings
+from steadyrank.studies.compare.testing import compared_segments
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -16,9 +16,9 @@ import numpy as np
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.sources import PathLike
-from steadyrank.data.read.topic_info import describe_topics, topic_weights
+from steadyrank.data.read.topic_info import describe_topics, of_some_weight
 from steadyrank.data.scores import Scores, position
-from steadyrank.errors import InputError, unknown_name, warn
+from steadyrank.errors import InputError, unknown_name
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.instances.pair_tests import has_instances
@@ -35,8 +35,8 @@ from steadyrank.studies.compare.result import (
     Test,
 )
 from steadyrank.studies.compare.segments import check_segments, with_segments
-from steadyrank.studies.compare.testing import Settings, compared
-from steadyrank.words import counted
+from steadyrank.studies.compare.tested import Settings
+from steadyrank.studies.compare.testing import compared
 
 ROWS = ("run", "system")
 """What a row of the table may be; `by` may also name a column of the topics' information."""
@@ -173,7 +173,7 @@ def compare_each(
 ) -> tuple[CompareResult, ...]:
     """One result per measure of the scores."""
     rows, column = _rows_and_segments(scores, by)
-    scores = _weighing(scores)
+    scores = of_some_weight(scores)
     groups = _systems(scores, rows)
     if groups is not None:
         settings = _by_system(settings)
@@ -202,17 +202,6 @@ def _rows_and_segments(scores: Scores, by: str | None) -> tuple[str | None, str 
             "kind of row or column of the topics", str(by), (*ROWS, *scores.topic_info)
         )
     return "run", by
-
-
-def _weighing(scores: Scores) -> Scores:
-    """The scores of the topics that have any weight."""
-    weights = topic_weights(scores)
-    if weights is None or (weights > 0.0).all():
-        return scores
-    some = counted(int((weights == 0.0).sum()), "topic has", "topics have")
-    warn(f"{some} the weight 0 and no part in the comparisons", stacklevel=5)
-    kept = [topic for topic, weight in zip(scores.topics, weights, strict=True) if weight > 0.0]
-    return scores.select(topics=kept)
 
 
 def _systems(scores: Scores, rows: str | None) -> Groups | None:

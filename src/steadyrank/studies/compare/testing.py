@@ -9,11 +9,10 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr
 
 from steadyrank.data.order import order_by_name
 from steadyrank.data.scores import Scores, position
@@ -26,110 +25,32 @@ from steadyrank.stats.instances.pair_tests import (
 from steadyrank.stats.instances.systems import Groups
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.binary import binary_pairs
-from steadyrank.stats.pairs.corrections import adjust
 from steadyrank.stats.pairs.effects import effect_sizes
 from steadyrank.stats.pairs.letters import compact_letters
-from steadyrank.stats.pairs.max_t import MaxT, max_t
+from steadyrank.stats.pairs.max_t import MaxT
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import PairTests, all_pairs
 from steadyrank.stats.pairs.tests import differences, paired_t, sign_test, wilcoxon
-from steadyrank.stats.pairs.topic_design import ClusterSums, TopicDesign, cluster_sums
+from steadyrank.stats.pairs.topic_design import cluster_sums
 from steadyrank.stats.pairs.tukey import randomized_tukey, tukey_hsd
 from steadyrank.stats.planning.power import smallest_difference
 from steadyrank.stats.run_means import adjusted_means, ranks_of
 from steadyrank.stats.selection import expected_means, intervals_as_picked
-from steadyrank.studies.compare.caveats import warn_about_family, warn_if_unlinked
+from steadyrank.studies.compare.caveats import warn_if_unlinked
 from steadyrank.studies.compare.clustering import (
-    clustered_max_t,
     clustered_tests,
     design_figures,
     robust_means,
     topic_design,
     weighted_mean,
 )
-from steadyrank.studies.compare.intervals import Alternative, IntervalKind, pair_intervals
-from steadyrank.studies.compare.result import (
-    SIMULTANEOUS,
-    CompareResult,
-    Correction,
-    Family,
-    Mode,
-    Test,
-)
-from steadyrank.words import counted
+from steadyrank.studies.compare.correcting import Corrected, corrected_family
+from steadyrank.studies.compare.intervals import pair_intervals
+from steadyrank.studies.compare.result import SIMULTANEOUS, CompareResult
+from steadyrank.studies.compare.tested import Settings, Tested
 
 AGAINST_MEANS = "against_means"
 """Flag of a pair whose test speaks for the run with the lower mean: nothing is claimed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What all comparisons of one call have in common."""
-
-    test: Test = "t"
-    correction: Correction | None = None
-    alpha: float = 0.05
-    baseline: str | None = None
-    interval: IntervalKind | None = None
-    alternative: Alternative = "two-sided"
-    mode: Mode = "sound"
-    family: Family = "measure"
-    n_samples: int = 10_000
-    jobs: int | None = None
-    seed: int = 0
-
-    @property
-    def resampling(self) -> dict[str, Any]:
-        """How resampling tests and intervals draw."""
-        return {"n_samples": self.n_samples, "seed": self.seed, "jobs": self.jobs}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Tested:
-    """The tests of one measure, not yet corrected."""
-
-    measure: str
-    segment: str | None = None
-    """The segment that the topics are from; None where they are all."""
-    rows: tuple[str, ...]
-    """Runs, or systems."""
-    topics: tuple[str, ...]
-    matrix: np.ndarray
-    """Scores [row, topic] that the tests use."""
-    n_topics: int
-    n_dropped: int
-    pairs: np.ndarray
-    tests: PairTests
-    instances: np.ndarray | None = None
-    """Scores [run, topic] of the systems' instances."""
-    groups: Groups | None = None
-    design: TopicDesign = field(default_factory=TopicDesign)
-    units: ClusterSums | None = None
-    """What is resampled where topics are clustered or weighted, and no score is missing."""
-
-    @property
-    def n_drawn(self) -> np.ndarray:
-        """Of each pair: the clusters, or the topics, that are drawn."""
-        return self.tests.n if self.units is None else np.full(len(self.pairs), self.n_units)
-
-    @property
-    def n_units(self) -> int:
-        """Clusters, or topics where these are not clustered."""
-        return self.design.n_clusters or self.matrix.shape[1]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Corrected:
-    """What the correction of a family makes of the tests of one measure."""
-
-    correction: Correction
-    adjusted: np.ndarray
-    level: float
-    """Of one comparison alone; 0 where no difference could be significant."""
-    together: MaxT | None
-    n_comparisons: int
-    n_measures: int
-    n_segments: int
 
 
 def compared(
@@ -143,7 +64,7 @@ def compared(
     return [
         _result(one, corrected, settings)
         for family in families
-        for one, corrected in zip(family, _corrected(family, settings), strict=True)
+        for one, corrected in zip(family, corrected_family(family, settings), strict=True)
     ]
 
 
@@ -162,15 +83,8 @@ def compared_segments(parts: Mapping[str, Scores], settings: Settings) -> list[C
         family.append(replace(tested, segment=segment))
     return [
         _result(one, corrected, settings)
-        for one, corrected in zip(family, _corrected(family, settings), strict=True)
+        for one, corrected in zip(family, corrected_family(family, settings), strict=True)
     ]
-
-
-def default_correction(test: str, baseline: str | None, n_pairs: int) -> Correction:
-    """What suits the test and the family."""
-    if test in SIMULTANEOUS:
-        return "none"
-    return "maxt" if test == "t" and baseline is None and n_pairs > 1 else "holm"
 
 
 def _pairs(names: Sequence[str], baseline: str | None) -> np.ndarray:
@@ -259,67 +173,6 @@ def _tukey_by_name(
     """With runs by name: what a permutation does must not depend on the order they came in."""
     order = order_by_name(names)
     return randomized_tukey(matrix[order], np.argsort(order)[pairs], **options)
-
-
-def _corrected(family: Sequence[Tested], settings: Settings) -> list[Corrected]:
-    """The correction over all tests of a family, one part per measure."""
-    pvalues = np.concatenate([one.tests.pvalue for one in family])
-    chosen = settings.correction or default_correction(
-        settings.test, settings.baseline, len(pvalues)
-    )
-    if chosen == "maxt" and settings.correction is None and not _may_flip(family):
-        chosen = "holm"
-    together = _max_t(family, settings) if chosen == "maxt" else None
-    adjusted = adjust(pvalues, chosen) if together is None else together.pvalue
-    if together is not None:
-        level = _max_t_level(family, together, settings.alpha)
-    else:
-        # Tukey's tests hold for all pairs of the runs: Bonferroni's level does, too.
-        assumed = "bonferroni" if settings.test in SIMULTANEOUS else chosen
-        level = decisions.comparison_alpha(pvalues, assumed, settings.alpha)
-    size = int((~np.isnan(pvalues)).sum())
-    first = family[0]
-    drawn = counted(first.n_units, "topic" if first.design.clusters is None else "cluster")
-    warn_about_family(first.tests, settings, chosen, size, together, drawn)
-    ends = np.cumsum([len(one.pairs) for one in family])[:-1]
-    parts = np.split(adjusted, ends)
-    limits = np.split(adjusted if together is None else together.critical, ends)
-    return [
-        Corrected(
-            correction=chosen,
-            adjusted=part,
-            level=level,
-            together=None if together is None else replace(together, pvalue=part, critical=limit),
-            n_comparisons=size,
-            n_measures=len({one.measure for one in family}),
-            n_segments=len({one.segment for one in family}),
-        )
-        for part, limit in zip(parts, limits, strict=True)
-    ]
-
-
-def _may_flip(family: Sequence[Tested]) -> bool:
-    """Whether signs of topics or clusters can be flipped: of clusters, only complete ones."""
-    return all(one.design.is_plain or (one.units is not None and one.n_units > 1) for one in family)
-
-
-def _max_t(family: Sequence[Tested], settings: Settings) -> MaxT:
-    """Of several measures together: each has rows of its own, and all share a topic's sign."""
-    n_rows = len(family[0].rows)
-    pairs = np.concatenate([one.pairs + n_rows * place for place, one in enumerate(family)])
-    drawn: Any = {"alpha": settings.alpha, **settings.resampling}
-    if family[0].design.is_plain:
-        return max_t(np.concatenate([one.matrix for one in family]), pairs, **drawn)
-    return clustered_max_t([(one.units, one.tests) for one in family], pairs, drawn)
-
-
-def _max_t_level(family: Sequence[Tested], together: MaxT, alpha: float) -> float:
-    n = np.concatenate([one.n_drawn for one in family])
-    usable = n > 1
-    if not usable.any() or np.isinf(together.critical[usable][0]):
-        return 0.0
-    level = float(2.0 * stdtr(n[usable][0] - 1.0, -together.critical[usable][0]))
-    return level if level < 1.0 else alpha  # no two runs differ at all: nothing to correct
 
 
 def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareResult:
