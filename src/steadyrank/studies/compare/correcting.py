@@ -60,6 +60,8 @@ def corrected_family(family: Sequence[Tested], settings: Settings) -> list[Corre
     first = family[0]
     drawn = counted(first.n_units, "topic" if first.design.clusters is None else "cluster")
     warn_about_family(first.tests, settings, chosen, size, together, drawn)
+    tested = {one.segment for one in family if not np.isnan(one.tests.pvalue).all()}
+    n_segments = max(1, len(tested))
     ends = np.cumsum([len(one.pairs) for one in family])[:-1]
     parts = np.split(adjusted, ends)
     limits = np.split(adjusted if together is None else together.critical, ends)
@@ -71,7 +73,7 @@ def corrected_family(family: Sequence[Tested], settings: Settings) -> list[Corre
             together=None if together is None else replace(together, pvalue=part, critical=limit),
             n_comparisons=size,
             n_measures=len({one.measure for one in family}),
-            n_segments=len({one.segment for one in family}),
+            n_segments=n_segments,
         )
         for part, limit in zip(parts, limits, strict=True)
     ]

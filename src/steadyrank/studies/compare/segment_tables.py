@@ -14,7 +14,7 @@ from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.compare.segments import Segments
 from steadyrank.words import by_number, counted, listed, pvalue_words, some
 
-MOST_ROWS = 60
+MOST_ROWS = 45
 """Pairs in segments that a table lists; of more it has one row per segment."""
 
 
@@ -125,7 +125,7 @@ def segments_caption(result: CompareResult, segments: Segments) -> str:
     mark = " * significant." if any(own.significant.any() for own in segments.results) else ""
     few = [own.segment or "" for own in segments.results if (own.flag == TOO_FEW).all()]
     lacking = (
-        f" Without a test, for {by_number(len(few), 'it has', 'they have')} fewer than two "
+        f" Not tested, as {by_number(len(few), 'it has', 'they have')} fewer than two "
         f"{_units(result)}: {some(few)}."
         if few
         else ""
