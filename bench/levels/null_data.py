@@ -128,13 +128,13 @@ def differences(
     Of clustered ones half the variance is the cluster's.
     """
     clusters = clusters_of(n_topics) if clustered else np.arange(n_topics)
-    own = _noise(stream, (n_trials, n_topics), kind)
+    own = noise(stream, (n_trials, n_topics), kind)
     if clustered:
-        own = own + _noise(stream, (n_trials, n_topics), kind)[:, clusters]
+        own = own + noise(stream, (n_trials, n_topics), kind)[:, clusters]
     return own, np.broadcast_to(clusters, own.shape)
 
 
-def _noise(stream: Stream, size: tuple[int, int], kind: str) -> np.ndarray:
+def noise(stream: Stream, size: tuple[int, ...], kind: str) -> np.ndarray:
     """Normal, AP of two equally good systems, or with a long tail on one side."""
     if kind == "normal":
         return stream.normal(0.0, NOISE, size)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import stats
 
-from bench.levels import null_data
+from bench.levels import clusters, null_data
 from bench.levels import pvalues as run
 from steadyrank.compute.random import block_stream
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
@@ -704,6 +704,60 @@ GATE = Section(
     ),
 )
 
+CLUSTER_COUNTS = (5, 10, 20, 40)
+EQUAL_CLUSTERS = ("equal clusters, normal",)
+CLUSTERS = Section(
+    title="Clustered topics: two runs, and all pairs of five; sizes count clusters",
+    draws=clusters.CLUSTERED,
+    tests=(
+        *(
+            LevelTest(
+                name=name,
+                offered=("CompareResult.pvalue",),
+                cost=20,
+                rejects=rejects,
+                data=tuple(clusters.CLUSTERED),
+                sizes=CLUSTER_COUNTS,
+                exact=EQUAL_CLUSTERS if name == "t, clusters" else (),
+                valid=EQUAL_CLUSTERS if name == "randomization, clusters" else (),
+            )
+            for name, rejects in clusters.TESTS_OF_A_PAIR.items()
+        ),
+        LevelTest(
+            name="t, topics as if independent",
+            offered=("CompareResult.pvalue",),
+            cost=20,
+            rejects=run.one_by_one(clusters.as_if_independent),
+            data=tuple(clusters.CLUSTERED),
+            sizes=CLUSTER_COUNTS,
+            paper=True,
+        ),
+        LevelTest(
+            name="maxt, clusters, all pairs",
+            offered=("CompareResult.pvalue_adjusted",),
+            cost=20,
+            rejects=run.one_by_one(clusters.of_all_pairs),
+            data=tuple(clusters.CLUSTERED),
+            sizes=CLUSTER_COUNTS,
+        ),
+    ),
+)
+
+SEGMENTS = Section(
+    title="Segments: five runs whose leads are the same in three segments",
+    draws=clusters.SEGMENTED,
+    tests=(
+        LevelTest(
+            name="segment × run",
+            offered=("Interaction.pvalue",),
+            cost=20,
+            rejects=run.one_by_one(clusters.of_segments),
+            data=tuple(clusters.SEGMENTED),
+            sizes=(40, 80, 160),
+        ),
+    ),
+)
+
 SECTIONS = (
     PAIRS,
     FAMILY,
@@ -718,4 +772,6 @@ SECTIONS = (
     SWEEP,
     JUDGES,
     GATE,
+    CLUSTERS,
+    SEGMENTS,
 )

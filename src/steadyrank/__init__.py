@@ -59,7 +59,7 @@ _HOMES = {
     "holes": "studies.holes.study",
     "StabilityResult": "studies.stability.study",
     "stability": "studies.stability.study",
-    "TopicsResult": "studies.topics.study",
+    "TopicsResult": "studies.topics.result",
     "topics": "studies.topics.study",
     "plot": "studies.plotting",
     "Reproduction": "papers.model",
@@ -299,4 +299,5 @@ if TYPE_CHECKING:
     from steadyrank.studies.pools.study import pools
     from steadyrank.studies.simulate.study import SimulateResult, simulate
     from steadyrank.studies.stability.study import StabilityResult, stability
-    from steadyrank.studies.topics.study import TopicsResult, topics
+    from steadyrank.studies.topics.result import TopicsResult
+    from steadyrank.studies.topics.study import topics

@@ -210,11 +210,30 @@ def test_a_run_of_other_documents_or_topics_is_refused(folder, capsys):
         "topics": "the candidate has no topic of the qrels: do the topic ids look alike",
         "gone": "gone",
     }
+    before = sorted(path.name for path in folder.iterdir())
+    files = ("--summary", "s.md", "--junit", "j.xml", "--history", "gates", "-o", "out.json")
     for candidate, complaint in complaints.items():
-        code, out, err = gate(capsys, candidate)
+        code, out, err = gate(capsys, candidate, *files)
         assert (code, out, err.count("\n")) == (2, "", 1), candidate
         assert complaint in err
+        assert sorted(path.name for path in folder.iterdir()) == before, "a file is left"
     assert gate(capsys, "few", "--missing", "zero")[0] in (0, 4)
+
+
+def test_a_copy_of_the_baseline_passes_whatever_the_margin(folder, capsys):
+    (folder / "copy").write_text((folder / "old").read_text())
+    code, out, _ = gate(capsys, "copy", margin="0")
+    assert (code, "PASS" in out) == (0, True)
+
+
+def test_a_candidate_with_unjudged_documents_on_top_is_a_hole_for_ap(folder, capsys):
+    text = (folder / "old").read_text()
+    (folder / "fresh").write_text(text.replace(" d1 ", " x1 "))
+    options = ("gate", "qrels", "old", "fresh", "-m", "AP=.02")
+    code, out, _ = call(capsys, *options)
+    assert (code, out.startswith("HOLES")) == (4, True)
+    assert "could turn the verdict" in out
+    assert call(capsys, *options, "--unjudged", "not-relevant")[0] in (0, 4)
 
 
 @pytest.mark.parametrize(

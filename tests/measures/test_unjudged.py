@@ -53,6 +53,12 @@ def test_linear_measures_attain_their_bounds(measure, seed):
     check_bounds(measure, seed, is_exact=True)
 
 
+@pytest.mark.parametrize("measure", ["AP", "AP(rel=2)", "AP@3"])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_completion_of_average_precision_lies_beyond_its_bounds(measure, seed):
+    check_bounds(measure, seed, is_exact=False)
+
+
 @pytest.mark.parametrize("measure", ["nDCG@3", "nDCG", "nDCG(dcg='exp-log2')@5"])
 @pytest.mark.parametrize("seed", range(4))
 def test_no_completion_of_ndcg_lies_beyond_its_bounds(measure, seed):
@@ -93,8 +99,8 @@ def test_without_holes_the_difference_is_all():
     judged = sr.qrels_from_dict(qrels)
     bounds = difference_bounds(*runs, judged, prepare(parse_measures("AP@2")[0], 2), gap)
     assert (bounds.low, bounds.high, bounds.is_exact, bounds.n_documents) == (gap, gap, True, 0)
-    deeper = prepare(parse_measures("AP")[0], 2)
-    assert difference_bounds(*runs, judged, deeper, gap) is None, "no method for AP with holes"
+    deeper = prepare(parse_measures("RR")[0], 2)
+    assert difference_bounds(*runs, judged, deeper, gap) is None, "no method for RR with holes"
 
 
 def test_a_document_that_both_rank_alike_moves_nothing():

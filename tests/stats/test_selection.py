@@ -89,3 +89,12 @@ def test_the_leaders_interval_holds_its_mean():
         plain += low <= 0 <= high
     assert held >= 176
     assert plain < 140
+
+
+def test_runs_that_are_nearly_tied_are_expected_where_they_are():
+    """Their means may all lie between two atoms of the grid."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 0.3, (3, 20))
+    scores = noise - noise.mean(axis=1, keepdims=True) + np.array([[0.5], [0.5001], [0.5002]])
+    expected = expected_means(scores).mean
+    assert expected == pytest.approx([0.5001] * 3, abs=0.01)

@@ -20,6 +20,7 @@ from steadyrank.cli.options import (
     output_options,
     plot_option,
     together,
+    topic_options,
 )
 from steadyrank.cli.output import Output, draw, emit, terminal_looks
 from steadyrank.errors import InputError
@@ -54,11 +55,12 @@ test_options = together(
     ),
     alpha_option(type=STRICTLY_BETWEEN_0_AND_1),
     click.option("--baseline", metavar="RUN", help="Compare every run with this one only."),
-    choice_option(
+    click.option(
         "--by",
-        ["run", "system"],
-        "Show one row per run, or per system with its runs as instances [default: system where "
-        "--system-from or --run-info name a system with several runs].",
+        metavar="run|system|COLUMN",
+        help="Show one row per run, or per system with its runs as instances [default: system "
+        "where --system-from or --run-info name a system with several runs]; or compare the runs "
+        "in the segments by this column of --topic-info, too.",
     ),
     choice_option(
         "--interval",
@@ -104,19 +106,23 @@ showing_options = together(
     plot_option("the differences, or what --plot-kind names,"),
     output_option(
         "--plot-kind",
-        type=click.Choice(["intervals", "topics", "heatmap", "differences", "ranks", "asl"]),
+        type=click.Choice(
+            ["intervals", "topics", "heatmap", "differences", "ranks", "asl", "segments"]
+        ),
         help="Draw differences with intervals, differences by topic, a matrix of p-values, "
-        "p-values against differences, ranks, or sorted p-values [default: intervals].",
+        "p-values against differences, ranks, sorted p-values, or differences in segments "
+        "[default: intervals; segments with --by COLUMN].",
     ),
     digits_option,
 )
 
-OWN_OPTIONS = ("correction", "family", "baseline", "by", "interval")
+OWN_OPTIONS = ("correction", "family", "baseline", "by", "interval", "topic_info", "cluster_from")
 
 
 @subcommand("compare")
 @scores_options
 @test_options
+@topic_options
 @other_questions
 @showing_options
 @output_options
@@ -139,6 +145,7 @@ def command(
     Takes QRELS RUN... or --scores FILE, and one measure or several: the table has runs
     down and measures across, with marks of significance. The tests are about other topics,
     not other documents or judgments; about other instances only with one row per system.
+    Clusters of topics are resampled as a whole, and weights make means weighted.
     """
     check_level("--alpha", options["alpha"])
     scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
@@ -158,7 +165,8 @@ def command(
     result = compare(scores, **options)
     about: Any = {"show": show, "underline_second": underline_second, "digits": digits}
     emit(compare_text(result, output.format, **about, **looks), output.path)
-    draw(result, output, kind=plot_kind)
+    in_segments = options["by"] not in (None, "run", "system")
+    draw(result, output, kind=plot_kind or ("segments" if in_segments else None))
 
 
 def _check_pairs(scores: Scores, baseline: str | None, form: str) -> None:
@@ -183,7 +191,8 @@ def _other_answer(
     question = "--audit" if audit else "--discriminative-power"
     for name in OWN_OPTIONS:
         if options[name] not in (None, "measure"):
-            raise InputError(f"{question} compares all pairs of runs by itself: drop --{name}")
+            option = name.replace("_", "-")
+            raise InputError(f"{question} compares all pairs of runs by itself: drop --{option}")
     if audit:
         result = audit_tests(scores, alpha=options["alpha"], rng=options["rng"])
         draw(result, output)

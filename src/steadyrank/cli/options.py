@@ -233,49 +233,35 @@ reading_options = together(
     ),
 )
 
-team_options = together(
-    once(
-        "--run-info",
+
+def info_option(axis: str, columns: str) -> Decorator:
+    """--run-info or --topic-info: a table with a row for each of them."""
+    return once(
+        f"--{axis}-info",
         cls=ReadingOption,
         metavar="FILE",
         type=input_file,
-        help="Read what is known of the runs from a CSV with a column run and any of team, "
-        "system, factors.",
-    ),
-    once(
-        "--team-from",
-        cls=ReadingOption,
-        metavar="REGEX",
-        help="Take a run's team from its name, by the first group of REGEX.",
-    ),
-)
+        help=f"Read what is known of the {axis}s from a CSV with a column {axis} and any of "
+        f"{columns}.",
+    )
 
-run_options = together(
-    reading_options,
-    team_options,
-    once(
-        "--system-from",
+
+def from_option(column: str, axis: str) -> Decorator:
+    """--COLUMN-from: what is known of a run or a topic by its name."""
+    return once(
+        f"--{column}-from",
         cls=ReadingOption,
         metavar="REGEX",
-        help="Take a run's system from its name, by the first group of REGEX.",
-    ),
-)
+        help=f"Take a {axis}'s {column} from its name, by the first group of REGEX.",
+    )
+
+
+team_options = together(info_option("run", "team, system, factors"), from_option("team", "run"))
+
+run_options = together(reading_options, team_options, from_option("system", "run"))
 
 topic_options = together(
-    once(
-        "--topic-info",
-        cls=ReadingOption,
-        metavar="FILE",
-        type=input_file,
-        help="Read what is known of the topics from a CSV with a column topic and any of cluster, "
-        "weight, segments.",
-    ),
-    once(
-        "--cluster-from",
-        cls=ReadingOption,
-        metavar="REGEX",
-        help="Take a topic's cluster from its name, by the first group of REGEX.",
-    ),
+    info_option("topic", "cluster, weight, segments"), from_option("cluster", "topic")
 )
 
 ties_option = reading_choice(

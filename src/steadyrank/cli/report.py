@@ -24,6 +24,7 @@ from steadyrank.cli.options import (
     samples_option,
     store_option,
     together,
+    topic_options,
 )
 from steadyrank.cli.output import Output, bars, check_folders, emit, tell, tell_if_compiling
 from steadyrank.errors import InputError
@@ -87,6 +88,10 @@ study_options = together(
     ),
     columns_option(
         "--instance-factors", "Nest instances in these run-info columns, largest first."
+    ),
+    topic_options,
+    click.option(
+        "--by", metavar="COLUMN", help="Show the segments by this column of --topic-info, too."
     ),
 )
 

@@ -18,6 +18,7 @@ from steadyrank.cli.options import (
     output_options,
     plot_option,
     together,
+    topic_options,
 )
 from steadyrank.cli.output import Output, draw, emit, progress_bar, terminal_looks
 from steadyrank.errors import InputError
@@ -101,6 +102,7 @@ showing_options = together(
 @subcommand("topics")
 @scores_options
 @study_options
+@topic_options
 @showing_options
 @output_options
 def command(

@@ -14,6 +14,7 @@ import numpy as np
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.run import Run
 from steadyrank.measures.scoring import Recipe, find_judged_documents
+from steadyrank.measures.unjudged_precision import precision_bounds
 
 LINEAR = ("P", "RBP")
 """Measures that are weighted sums of gains: a document's weight depends on its rank alone."""
@@ -50,7 +51,8 @@ def difference_bounds(
     where w is a document's weight in the second ranking less that in the first and g the largest
     gain. nDCG divides by an ideal list that grows with the completion: its numerator has these
     bounds, its denominator lies between the ideal of the judged documents and that with all others
-    at the largest grade, and a quotient of extremes bounds every completion.
+    at the largest grade, and a quotient of extremes bounds every completion. AP:
+    `steadyrank.measures.unjudged_precision`.
     """
     documents = _unjudged_documents(first, second, qrels, recipe.cutoff)
     n_documents = len(documents.topic)
@@ -62,6 +64,8 @@ def difference_bounds(
         low, high = differences + low, differences + high
     elif recipe.measure.name == "nDCG":
         low, high = _ndcg_bounds(documents, qrels, recipe, differences)
+    elif recipe.measure.name == "AP":
+        low, high = _precision_bounds(first, second, documents, qrels, recipe, differences)
     else:
         return None
     is_exact = recipe.measure.name in LINEAR
@@ -137,6 +141,23 @@ def _ndcg_bounds(
         np.where(touched, np.clip(low, -1.0, 1.0), differences),
         np.where(touched, np.clip(high, -1.0, 1.0), differences),
     )
+
+
+def _precision_bounds(
+    first: Run,
+    second: Run,
+    documents: _Unjudged,
+    qrels: Qrels,
+    recipe: Recipe,
+    differences: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    judged = (find_judged_documents(first, qrels), find_judged_documents(second, qrels))
+    ranks = (documents.first_rank, documents.second_rank)
+    low, high = precision_bounds(judged, documents.topic, ranks, qrels, recipe)
+    # No completion changes a topic that has no unjudged document: no rounding may either.
+    touched = np.bincount(documents.topic, minlength=len(qrels.topics)) > 0
+    low, high = np.minimum(low, differences), np.maximum(high, differences)
+    return np.where(touched, low, differences), np.where(touched, high, differences)
 
 
 def _quotient(numerator: np.ndarray, above: np.ndarray, below: np.ndarray) -> np.ndarray:

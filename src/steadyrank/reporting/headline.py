@@ -21,8 +21,8 @@ from steadyrank.stats.run_means import SAME_MEAN, adjusted_means
 from steadyrank.studies.compare.result import CORRECTIONS, SIMULTANEOUS, TESTS, CompareResult
 from steadyrank.studies.simulate.section import documents_share
 from steadyrank.studies.simulate.study import SimulateResult
+from steadyrank.studies.topics.result import TopicsResult
 from steadyrank.studies.topics.sentences import needed_words
-from steadyrank.studies.topics.study import TopicsResult
 from steadyrank.words import MOST_NAMES, chance, counted, listed, number_word, some
 
 NOTICEABLE = 0.05

@@ -27,6 +27,7 @@ from steadyrank.data.scores import Scores, check_scores
 from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
 from steadyrank.measures.check import check
 from steadyrank.measures.evaluate import DEFAULT_MEASURES, evaluate
+from steadyrank.reporting.topic_information import with_topic_information
 from steadyrank.studies.judges.inputs import evaluate_judge, scores_of_judges
 from steadyrank.studies.material import Machine, Material, Settings, SourceFile
 
@@ -46,6 +47,8 @@ def read_material(
     if datasets is not None:
         if not runs is qrels is scores is None:
             raise InputError("give either a table of datasets or runs and qrels or scores")
+        if not settings.topic_info is settings.cluster_from is settings.by is None:
+            raise InputError("a table of datasets has no topics to know anything about")
         return _from_leaderboard(datasets, settings)
     if scores is not None:
         if runs is not None or qrels is not None:
@@ -55,6 +58,7 @@ def read_material(
         raise InputError("give runs and qrels, or scores")
     else:
         material = _from_runs(runs, qrels, measures, judges, settings, machine)
+    material = with_topic_information(material)
     _check_size(material.scores)
     for column in (*settings.factors, *settings.instance_factors):
         if column not in material.scores.run_info:
@@ -199,8 +203,12 @@ def _hashed(
 ) -> tuple[SourceFile, ...]:
     """The files and their hashes, which those that were read whole have already."""
     named = [*files]
-    if settings.reading.run_info is not None:
-        named.append(("run information", Path(settings.reading.run_info)))
+    for role, path in (
+        ("run information", settings.reading.run_info),
+        ("topic information", settings.topic_info),
+    ):
+        if path is not None:
+            named.append((role, Path(path)))
     return tuple(
         SourceFile(
             role=role,

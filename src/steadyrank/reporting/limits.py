@@ -20,7 +20,7 @@ from steadyrank.studies.agree.result import AgreeResult
 from steadyrank.studies.holes.result import HolesResult
 from steadyrank.studies.material import named_systems
 from steadyrank.studies.simulate.study import SimulateResult
-from steadyrank.studies.topics.study import TopicsResult
+from steadyrank.studies.topics.result import TopicsResult
 from steadyrank.words import listed, percent
 
 ALIKE = 0.8

@@ -23,8 +23,8 @@ from steadyrank.studies.holes.result import DECIDED, HolesPair, HolesResult
 from steadyrank.studies.instances.result import InstancesTable
 from steadyrank.studies.judges.result import JudgesResult
 from steadyrank.studies.simulate.study import SimulateResult
+from steadyrank.studies.topics.result import TopicsResult
 from steadyrank.studies.topics.sentences import needed_figure
-from steadyrank.studies.topics.study import TopicsResult
 from steadyrank.words import MISSING, chance, counted, figure, percent, pvalue_words, typeset
 
 DECISIONS = {

@@ -130,7 +130,7 @@ def library_call(
     defaults = Settings().flat()
     for key, value in settings.flat().items():
         if value != defaults[key]:
-            plain = str(value) if key == "run_info" else value
+            plain = str(value) if key in ("run_info", "topic_info") else value
             options["rng" if key == "seed" else key] = plain
     given += [f"{key}={value!r}" for key, value in options.items()]
     return f"steadyrank.report({', '.join(given)})"

@@ -101,6 +101,9 @@ def report(
     pool_depth: int = 10,
     factors: str | Sequence[str] = (),
     instance_factors: str | Sequence[str] = (),
+    topic_info: PathLike | None = None,
+    cluster_from: str | None = None,
+    by: str | None = None,
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
     ties: Ties = "trec_eval",
@@ -167,6 +170,10 @@ def report(
     factors, instance_factors : str or sequence of str
         As in `components`, where all columns that make a full grid are taken unless given, and in
         `instances`.
+    topic_info, cluster_from : optional
+        As in `evaluate`. Clusters of topics widen intervals in `compare`, `topics` and `plan`.
+    by : str, optional
+        A column of the topics' information: the section on pairs of runs shows its segments.
     missing, no_relevant, ties : str
         As in `evaluate`.
     runs_in_rows : bool
@@ -212,6 +219,9 @@ def report(
         pool_depth=pool_depth,
         factors=_names(factors),
         instance_factors=_names(instance_factors),
+        topic_info=topic_info,
+        cluster_from=cluster_from,
+        by=by,
         missing=missing,
         no_relevant=no_relevant,
         ties=ties,

@@ -19,7 +19,7 @@ from steadyrank.reporting.headline import (
 )
 from steadyrank.studies.compare.result import CompareResult
 from steadyrank.studies.part import Body, Drawing
-from steadyrank.studies.topics.study import TopicsResult
+from steadyrank.studies.topics.result import TopicsResult
 from steadyrank.studies.topics.tables import needed_caption, needed_cell
 from steadyrank.words import counted
 

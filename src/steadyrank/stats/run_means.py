@@ -18,12 +18,13 @@ SAME_MEAN = 1e-12
 """Means closer than this are equal: sums of the same scores in another order differ by as much."""
 
 
-def adjusted_means(scores: ArrayLike) -> np.ndarray:
+def adjusted_means(scores: ArrayLike, weights: np.ndarray | None = None) -> np.ndarray:
     """Least-squares means of the runs over all topics of the model score = run + topic.
 
-    The plain means where nothing is missing. Assumes that what a run lacks does not depend on how
-    well it would have done there, given the topic's difficulty. Where runs share no topics, not
-    even through other runs, each group has means over its own topics (`connected_runs` tells).
+    The plain means where nothing is missing, weighted where topics have `weights`. Assumes that
+    what a run lacks does not depend on how well it would have done there, given the topic's
+    difficulty. Where runs share no topics, not even through other runs, each group has means over
+    its own topics (`connected_runs` tells).
     NaN for a run without any score.
 
     >>> adjusted_means([[0.9, np.nan, 0.8], [0.8, 0.2, 0.7]]).round(4).tolist()
@@ -32,12 +33,17 @@ def adjusted_means(scores: ArrayLike) -> np.ndarray:
     matrix = check_scores(scores)
     present = ~np.isnan(matrix)
     if present.all():
-        return mean_of_present(matrix)
+        if weights is None:
+            return mean_of_present(matrix)
+        return np.asarray((matrix * weights).sum(axis=1) / weights.sum())
+    weight = np.ones(matrix.shape[1]) if weights is None else weights
     means = np.full(len(matrix), np.nan)
     for members in connected_runs(matrix):
         rows = matrix[members]
         topics = present[members].any(axis=0)
-        means[members] = _least_squares(rows[:, topics], present[members][:, topics])
+        means[members] = _least_squares(
+            rows[:, topics], present[members][:, topics], weight[topics]
+        )
     return means
 
 
@@ -50,18 +56,21 @@ def connected_runs(scores: np.ndarray) -> list[np.ndarray]:
     return [np.flatnonzero((group == g) & with_scores) for g in np.unique(group[with_scores])]
 
 
-def _least_squares(scores: np.ndarray, present: np.ndarray) -> np.ndarray:
+def _least_squares(
+    scores: np.ndarray, present: np.ndarray, topic_weights: np.ndarray
+) -> np.ndarray:
     """Topics eliminated, the runs' normal equations are a graph's Laplacian."""
-    weight = present.astype(np.float64)
-    per_topic = weight.sum(axis=0)
+    there = present.astype(np.float64)
+    weight = there * topic_weights
+    per_topic = there.sum(axis=0)
     filled = np.where(present, scores, 0.0)
     topic_means = filled.sum(axis=0) / per_topic
-    laplacian = np.diag(weight.sum(axis=1)) - (weight / per_topic) @ weight.T
-    right = filled.sum(axis=1) - weight @ topic_means
+    laplacian = np.diag(weight.sum(axis=1)) - (weight / per_topic) @ there.T
+    right = (filled * topic_weights).sum(axis=1) - weight @ topic_means
     # Effects are known up to a constant; adding 1 to all entries picks those that sum to 0.
     effects = np.linalg.solve(laplacian + 1.0, right - right.mean())
-    topic_effects = topic_means - effects @ weight / per_topic
-    return np.asarray(effects + topic_effects.mean())
+    topic_effects = topic_means - effects @ there / per_topic
+    return np.asarray(effects + np.average(topic_effects, weights=topic_weights))
 
 
 def mean_intervals(scores: np.ndarray, confidence: float) -> np.ndarray:

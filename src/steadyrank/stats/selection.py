@@ -67,6 +67,9 @@ def expected_means(scores: np.ndarray) -> ExpectedMeans:
     off = means[known][:, None] - atoms
     likelihood = np.exp(-0.5 * off * off * n[:, None] / variance)
     weight = ((low <= atoms) & (atoms <= high)).astype(np.float64)
+    if not weight.any():
+        # Runs that are nearly tied may all lie between two atoms: then these two.
+        weight = (np.abs(atoms - 0.5 * (low + high)) <= atoms[1] - atoms[0]).astype(np.float64)
     for _ in range(STEPS):
         weight = _shares(likelihood, weight).mean(axis=0)
     gaps = (atoms[:, None] - atoms) / (SMOOTHING * error)

@@ -13,6 +13,7 @@ from typing import Any
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.run_files import Reading
+from steadyrank.data.read.sources import PathLike
 from steadyrank.data.runs import Runs
 from steadyrank.data.scores import Scores
 from steadyrank.measures.check import CheckResult
@@ -43,6 +44,10 @@ class Settings:
     pool_depth: int = 10
     factors: tuple[str, ...] = ()
     instance_factors: tuple[str, ...] = ()
+    topic_info: PathLike | None = None
+    cluster_from: str | None = None
+    by: str | None = None
+    """The column of the topics' information that cuts them into segments."""
     missing: Missing = "zero"
     no_relevant: NoRelevant = "zero"
     ties: Ties = "trec_eval"

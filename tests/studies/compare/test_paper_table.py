@@ -303,7 +303,7 @@ def test_a_hundred_runs_are_numbered_by_how_many_they_beat():
 
 def test_pairs_stand_better_first_in_the_order_of_the_leaderboard(capsys, tmp_path):
     made = scores()
-    from steadyrank.studies.compare.tables import better_first
+    from steadyrank.studies.compare.pair_rows import better_first
 
     result = sr.compare(made, measure="AP", n_samples=500)
     rows = better_first(result)

@@ -244,7 +244,34 @@ def test_holes_that_change_nothing_leave_the_verdict():
     deep = sr.gate(
         {"a": ranked("d0", "new")}, {"b": ranked("d0", "d2")}, QRELS, measures="AP", margin=0
     )
-    assert (deep.measures[0].lowest, deep.measures[0].bounds) == (None, None)
+    assert (deep.measures[0].bounds, deep.measures[0].n_unjudged > 0) == ("outer", True)
+    assert deep.measures[0].lowest < deep.measures[0].difference
+    unknown = sr.gate(
+        {"a": ranked("d0", "new")}, {"b": ranked("d0", "d2")}, QRELS, measures="RR", margin=0
+    )
+    assert (unknown.measures[0].lowest, unknown.measures[0].bounds) == (None, None)
+
+
+def test_a_kept_baseline_finds_its_ranking_again(tmp_path):
+    qrels, old, new = tmp_path / "qrels.txt", tmp_path / "old.run", tmp_path / "new.run"
+    qrels.write_text("".join(f"q{t} 0 d0 1\nq{t} 0 d1 0\n" for t in range(6)))
+    for path, documents in ((old, ("d0", "new")), (new, ("new", "d0"))):
+        lines = [
+            f"q{t} Q0 {d} 1 {9 - place} {path.stem}\n"
+            for t in range(6)
+            for place, d in enumerate(documents)
+        ]
+        path.write_text("".join(lines))
+    kept = tmp_path / "baseline.parquet"
+    sr.write_scores(sr.evaluate(old, qrels, "AP"), kept)
+    options = {"measures": "AP", "margin": 0.1}
+    again, fresh = sr.gate(kept, new, qrels, **options), sr.gate(old, new, qrels, **options)
+    assert (again.verdict, again.is_ranking_lost) == ("holes", False)
+    assert again.rows() == fresh.rows()
+    old.write_text(old.read_text().replace("new", "other"))
+    lost = sr.gate(kept, new, qrels, **options)
+    assert (lost.is_ranking_lost, lost.measures[0].lowest) == (True, None)
+    assert "whether they could turn the verdict is not known" in str(lost)
 
 
 @pytest.mark.parametrize(

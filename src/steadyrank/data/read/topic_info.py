@@ -17,7 +17,7 @@ import numpy as np
 from steadyrank.data.read.run_info import first_group, info_columns, read_rows
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, unknown_name, warn
 from steadyrank.words import by_number, counted, some
 
 
@@ -87,6 +87,17 @@ def topic_weights(scores: Scores) -> np.ndarray | None:
     if not weights.any():
         raise InputError("all topics have the weight 0: give some of them more")
     return weights
+
+
+def of_some_weight(scores: Scores) -> Scores:
+    """The scores of the topics whose weight is above 0, with a warning about the others."""
+    weights = topic_weights(scores)
+    if weights is None or (weights > 0.0).all():
+        return scores
+    without = counted(int((weights == 0.0).sum()), "topic has", "topics have")
+    warn(f"{without} the weight 0 and no part in the comparisons", stacklevel=5)
+    kept = [topic for topic, weight in zip(scores.topics, weights, strict=True) if weight > 0.0]
+    return scores.select(topics=kept)
 
 
 def _weight(text: str) -> float:

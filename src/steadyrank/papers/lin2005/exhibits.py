@@ -29,7 +29,8 @@ from steadyrank.papers.parts import (
 from steadyrank.present.table import Table
 from steadyrank.stats.planning.reversal import error_rate
 from steadyrank.studies.topics.levels import TopicLevel
-from steadyrank.studies.topics.study import TopicsResult, topics
+from steadyrank.studies.topics.result import TopicsResult
+from steadyrank.studies.topics.study import topics
 
 REFERENCE = (
     "W.-H. Lin and A. Hauptmann: Revisiting the effect of topic set size on retrieval error. "

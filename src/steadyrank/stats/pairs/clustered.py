@@ -74,6 +74,14 @@ class MeanDifference:
             self.mean - low * self.standard_error, self.mean + high * self.standard_error
         )
 
+    def student_interval(self, confidence: float) -> Interval:
+        """Student's two-sided limits, without Hall's correction; NaN where too few are drawn."""
+        if self.flag == TOO_FEW:
+            return Interval(math.nan, math.nan)
+        half = 0.0 if self.flag else float(stdtrit(self.df, 0.5 + 0.5 * confidence))
+        half *= self.standard_error
+        return Interval(self.mean - half, self.mean + half)
+
     def _pvalue(self, gap: float, sign: float) -> float:
         """By Student's law, or by Hall's correction if it is larger: as `interval`."""
         if self.flag == TOO_FEW:
@@ -149,7 +157,9 @@ def mean_difference(
     return replace(fit, design_effect=1.0, method="t", df=len(d) - 1.0)
 
 
-def design_effect(rows: np.ndarray, clusters: np.ndarray) -> float:
+def design_effect(
+    rows: np.ndarray, clusters: np.ndarray, weights: np.ndarray | None = None
+) -> float:
     """Variance of the means of rows [row, topic] over that of independent topics, of all together.
 
     For differences of all pairs of runs, rows are the runs less their mean on each topic: squares
@@ -159,12 +169,17 @@ def design_effect(rows: np.ndarray, clusters: np.ndarray) -> float:
     >>> round(design_effect(rows, np.array([0, 0, 1, 1, 2, 2])), 6)
     2.5
     """
-    fits = [mean_difference(row, clusters=clusters) for row in rows]
+    fits = [mean_difference(row, clusters=clusters, weights=weights) for row in rows]
     known = [fit for fit in fits if not fit.flag]
     if not known:
         return math.nan
     total = math.fsum(fit.variance for fit in known)
     return total / math.fsum(fit.variance / fit.design_effect for fit in known)
+
+
+def takes_cr2(df: float) -> bool:
+    """Whether clusters with so many Bell-McCaffrey degrees of freedom are too few for CR1."""
+    return df < MANY_CLUSTERS - 1 - CONSTANT
 
 
 def _too_few(d: np.ndarray, w: np.ndarray, n_clusters: int) -> MeanDifference:
@@ -189,8 +204,9 @@ def _robust(
     w = weights / weights.sum()
     n_clusters = int(group.max()) + 1
     sums = np.bincount(group, w * e)
-    scores, df = _bell_mccaffrey(e, w, group)
-    if df < MANY_CLUSTERS - 1 - CONSTANT:
+    loadings, df = cr2_loadings(w, group)
+    if takes_cr2(df):
+        scores = np.bincount(group, loadings * e)
         method, variance = "CR2", float(scores @ scores)
     else:
         method, df = "CR1", n_clusters - 1.0
@@ -213,8 +229,11 @@ def _robust(
     )
 
 
-def _bell_mccaffrey(e: np.ndarray, w: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, float]:
-    """What each cluster contributes to the mean by CR2, and its degrees of freedom.
+def cr2_loadings(w: np.ndarray, group: np.ndarray) -> tuple[np.ndarray, float]:
+    """What each topic's residual is multiplied by in CR2, and its degrees of freedom.
+
+    The sum of a cluster's products is what it contributes to the mean. `w` are shares that sum to
+    1, `group` the clusters 0, 1, ….
 
     B_g = I - 1 w' - w 1' + 1 1' (w'w) differs from the identity only within the span of 1 and w_g,
     so that its root is that of a matrix of 2 × 2: no cluster is too large.
@@ -232,11 +251,11 @@ def _bell_mccaffrey(e: np.ndarray, w: np.ndarray, group: np.ndarray) -> tuple[np
     covariance += total * ones[:, :, None] * ones[:, None, :]
     adjusted = np.einsum("gij,gj->gi", _inverse_roots(covariance), own)
     along = np.zeros_like(spread)
-    np.divide(np.bincount(group, off * e), spread, out=along, where=spread > 0.0)
-    scores = adjusted[:, 0] * np.bincount(group, e) / root + adjusted[:, 1] * along
+    np.divide(adjusted[:, 1], spread, out=along, where=spread > 0.0)
+    loadings = (adjusted[:, 0] / root)[group] + along[group] * off
     square = (adjusted * adjusted).sum(axis=1)
     s, u = (adjusted * ones).sum(axis=1), (adjusted * own).sum(axis=1)
-    return scores, _satterthwaite(square, s, u, total)
+    return loadings, _satterthwaite(square, s, u, total)
 
 
 def _satterthwaite(square: np.ndarray, s: np.ndarray, u: np.ndarray, total: float) -> float:

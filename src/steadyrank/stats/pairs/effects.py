@@ -47,7 +47,9 @@ class EffectSizes:
     """"" or a flag of `steadyrank.stats.pairs.result`."""
 
 
-def effect_sizes(scores: ArrayLike, pairs: ArrayLike) -> EffectSizes:
+def effect_sizes(
+    scores: ArrayLike, pairs: ArrayLike, *, weights: np.ndarray | None = None
+) -> EffectSizes:
     """Effect sizes of each pair over the topics that both runs have; z = first - second.
 
     - paired_d = mean(z) / sd(z), read as small, medium, large from .2, .5, .8
@@ -60,6 +62,8 @@ def effect_sizes(scores: ArrayLike, pairs: ArrayLike) -> EffectSizes:
     paired_d with residual_d. Cliff's delta ignores the pairing: topics differ far more than runs,
     hence it is small even where one run wins everywhere; take wins then.
 
+    `weights` of the topics make mean(z) and sd(z) weighted; wins and delta still count topics.
+
     Reference: Jayasinghe et al. 2015, doi:10.1016/j.ipm.2015.06.005; Cliff 1993,
     doi:10.1037/0033-2909.114.3.494; Cohen 1988, doi:10.4324/9780203771587.
 
@@ -69,6 +73,8 @@ def effect_sizes(scores: ArrayLike, pairs: ArrayLike) -> EffectSizes:
     """
     matrix, chosen = checked(scores, pairs)
     n, mean, sd, flag = flagged_moments(matrix, chosen)
+    if weights is not None:
+        mean, sd = _weighted_moments(matrix, chosen, weights)
     effect = _standardised(mean, sd, flag)
     won = _wins(matrix, chosen)
     correction = hedges_correction(np.maximum(n - 1, 1))
@@ -119,6 +125,21 @@ def hedges_correction(df: ArrayLike) -> np.ndarray:
     """
     half = np.asarray(df, dtype=np.float64) / 2.0
     return np.asarray(np.exp(special.gammaln(half) - special.gammaln(half - 0.5)) / np.sqrt(half))
+
+
+def _weighted_moments(
+    matrix: np.ndarray, pairs: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted means and standard deviations of the differences, over the topics of each pair."""
+    mean, sd = np.empty((2, len(pairs)))
+    for part, z, _ in differences(matrix, pairs):
+        weight = np.where(np.isnan(z), 0.0, weights)
+        total, n = weight.sum(axis=1), (weight > 0.0).sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean[part] = (weight * np.nan_to_num(z)).sum(axis=1) / total
+            off = np.nan_to_num(z - mean[part, None])
+            sd[part] = np.sqrt((weight * off * off).sum(axis=1) / total * n / (n - 1.0))
+    return mean, sd
 
 
 def _standardised(mean: np.ndarray, sd: np.ndarray, flag: np.ndarray) -> np.ndarray:

@@ -84,6 +84,7 @@ def flip_limits(
     pairs: np.ndarray,
     *,
     alpha: float = 0.05,
+    shares: np.ndarray | None = None,
     n_samples: int = 10_000,
     seed: int = 0,
     jobs: int | None = None,
@@ -95,6 +96,9 @@ def flip_limits(
     of means over random halves of the topics (Hartigan 1969, doi:10.1080/01621459.1969.10501057).
     Infinite where `n_samples` allow no rejection at `alpha`.
 
+    Where columns are sums over clusters, `shares` are how much of the weights each has: by so much
+    a candidate value moves it.
+
     >>> scores = np.random.default_rng(1).normal(size=(2, 40)) + [[1], [0]]
     >>> low, high = flip_limits(scores, np.array([[0, 1]]))[0]
     >>> bool(0 < low < high)
@@ -102,7 +106,7 @@ def flip_limits(
     """
     scores, pairs = checked(scores, pairs)
     check_open_unit("alpha", alpha)
-    rank = _rejected_rank(alpha, n_samples)
+    rank = rejected_rank(alpha, n_samples)
     limits = np.tile([-np.inf, np.inf], (len(pairs), 1))
     if rank < 0:
         return limits
@@ -112,6 +116,8 @@ def flip_limits(
     def invert(part: slice) -> None:
         z = scores[pairs[part, 0]] - scores[pairs[part, 1]]
         there = (~np.isnan(z)).astype(np.float64)
+        if shares is not None:
+            there *= shares
         filled = np.nan_to_num(z)
         total, n = filled.sum(axis=1), there.sum(axis=1)
         sums, balance = signs @ filled.T, signs @ there.T
@@ -153,7 +159,7 @@ def bootstrap_t_limits(
     check_open_unit("alpha", alpha)
     pair_moments = moments(scores, pairs)
     mean, error = pair_moments.mean, pair_moments.sd / np.sqrt(np.maximum(pair_moments.n, 1))
-    rank = _rejected_rank(alpha, n_samples)
+    rank = rejected_rank(alpha, n_samples)
     critical = np.full(len(pairs), np.inf)
     size: Callable[[np.ndarray], np.ndarray] = np.abs if alternative == "two-sided" else np.array
     sizes = n_shared(scores, pairs)
@@ -175,6 +181,6 @@ def bootstrap_t_limits(
     return np.stack([mean - half, upper], axis=1)
 
 
-def _rejected_rank(alpha: float, n_samples: int) -> int:
+def rejected_rank(alpha: float, n_samples: int) -> int:
     """How many samples may be extreme for (1 + count) / (1 + B) <= alpha; -1 where none may."""
     return math.floor(alpha * (n_samples + 1) + 1e-9) - 1

@@ -61,8 +61,8 @@ def randomization(
     pvalue, error = np.empty(len(pairs)), np.zeros(len(pairs))
     pvalue[exact] = _all_flips(scores, pairs[exact], jobs=jobs)
     counts = _drawn_flips(scores, pairs[~exact], n_samples=n_samples, seed=seed, jobs=jobs)
-    pvalue[~exact], error[~exact] = _share(counts, n_samples, mode)
-    _settle(base, pvalue, error)
+    pvalue[~exact], error[~exact] = share_of_samples(counts, n_samples, mode)
+    settle(base, pvalue, error)
     return dataclasses.replace(
         base,
         statistic=base.difference,
@@ -113,8 +113,8 @@ def studentized_bootstrap(
         two_sided=alternative == "two-sided",
         jobs=jobs,
     )
-    pvalue, error = _share(counts, n_samples, mode)
-    _settle(base, pvalue, error)
+    pvalue, error = share_of_samples(counts, n_samples, mode)
+    settle(base, pvalue, error)
     return dataclasses.replace(
         base,
         pvalue=pvalue,
@@ -291,14 +291,16 @@ def _most_flipped(exact_up_to: int) -> int:
     return min(int(exact_up_to).bit_length() - 1, LONGEST_EXACT) if exact_up_to > 0 else -1
 
 
-def _share(counts: np.ndarray, n_samples: int, mode: str) -> tuple[np.ndarray, np.ndarray]:
+def share_of_samples(
+    counts: np.ndarray, n_samples: int, mode: str
+) -> tuple[np.ndarray, np.ndarray]:
     """p-values and their Monte Carlo standard errors."""
     plain = counts / n_samples
     error = np.sqrt(plain * (1.0 - plain) / n_samples)
     return (plain if mode == "paper" else (1.0 + counts) / (1.0 + n_samples)), error
 
 
-def _settle(base: PairTests, pvalue: np.ndarray, error: np.ndarray) -> None:
+def settle(base: PairTests, pvalue: np.ndarray, error: np.ndarray) -> None:
     """Degenerate pairs have the p-values of the conventions, without error."""
     for flag, value in ((NO_DIFFERENCE, 1.0), (TOO_FEW, np.nan)):
         pvalue[base.flag == flag] = value

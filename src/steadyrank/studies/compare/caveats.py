@@ -16,7 +16,7 @@ from steadyrank.stats.run_means import connected_runs
 from steadyrank.studies.compare.result import SIMULTANEOUS
 
 if TYPE_CHECKING:
-    from steadyrank.studies.compare.testing import Settings
+    from steadyrank.studies.compare.tested import Settings
 
 
 def warn_about_family(
@@ -25,12 +25,15 @@ def warn_about_family(
     correction: str,
     size: int,
     together: MaxT | None,
-    n_topics: int,
+    drawn: str,
 ) -> None:
-    """Too few samples, or too few topics, for anything in this family to be significant."""
+    """Too few samples, or too few topics, for anything in this family to be significant.
+
+    `drawn` says how many topics or clusters there are, in words.
+    """
     _warn_if_too_few_samples(settings, correction, size, tests.n_samples)
     if together is not None:
-        _warn_if_too_few_topics(together, n_topics, settings.alpha)
+        _warn_if_too_few_topics(together, drawn, settings.alpha)
 
 
 def _warn_if_too_few_samples(
@@ -53,10 +56,11 @@ def _warn_if_too_few_samples(
     )
 
 
-def _warn_if_too_few_topics(together: MaxT, n_topics: int, alpha: float) -> None:
+def _warn_if_too_few_topics(together: MaxT, drawn: str, alpha: float) -> None:
+    """`drawn`: how many topics, or clusters of topics, there are to flip."""
     if 1.0 / (1.0 + together.n_patterns) > alpha:
         warnings.warn(
-            f"{n_topics} topics have only {together.n_patterns} sign patterns: no difference can "
+            f"{drawn} have only {together.n_patterns} sign patterns: no difference can "
             f"be significant at alpha {alpha:g}; correction holm has no such limit, but assumes "
             "normal differences",
             SteadyrankWarning,

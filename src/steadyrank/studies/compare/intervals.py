@@ -14,10 +14,12 @@ from scipy.special import stdtrit
 
 from steadyrank.errors import SteadyrankWarning
 from steadyrank.stats.pairs import inverted
+from steadyrank.stats.pairs.cluster_resampling import cluster_bootstrap_limits, cluster_flip_limits
 from steadyrank.stats.pairs.intervals import bootstrap_intervals, t_intervals
 from steadyrank.stats.pairs.max_t import MaxT
 from steadyrank.stats.pairs.result import TOO_FEW, PairTests
 from steadyrank.stats.pairs.tests import moments
+from steadyrank.stats.pairs.topic_design import ClusterSums
 from steadyrank.studies.compare.result import Test
 
 IntervalKind = Literal["t", "percentile", "bca", "studentized"]
@@ -39,6 +41,7 @@ def pair_intervals(
     together: MaxT | None,
     alternative: Alternative,
     n_comparisons: int,
+    units: ClusterSums | None,
     n_samples: int,
     jobs: int | None,
     seed: int,
@@ -53,14 +56,16 @@ def pair_intervals(
     if together is not None or tests.half_width is not None:
         half_width = tests.half_width
         if together is not None:
-            spread = moments(matrix, pairs)
-            error = spread.sd / np.sqrt(np.maximum(spread.n, 1))
+            error = _standard_errors(matrix, pairs, tests)
             half_width = np.where(error > 0.0, together.critical * error, 0.0)
-            half_width[spread.flag == TOO_FEW] = np.nan
+            half_width[tests.flag == TOO_FEW] = np.nan
         assert half_width is not None  # either of the two has one
         limits = np.stack([tests.difference - half_width, tests.difference + half_width], axis=1)
         return limits, "simultaneous, max-t" if together else "simultaneous, Tukey"
     resampled: Any = {"n_samples": n_samples, "seed": seed, "jobs": jobs}
+    if tests.standard_error is not None and test != "mixed":
+        limits, words = _robust_limits(tests, pairs, units, test, level, alternative, resampled)
+        return limits, f"{words}{_together(correction, n_comparisons)}"
     own: dict[str, tuple[Callable[[], np.ndarray], str]] = {
         "t": (lambda: t_intervals(matrix, pairs, confidence=1 - level), "Student's t"),
         "wilcoxon": (
@@ -85,6 +90,35 @@ def pair_intervals(
     }
     limits_of, words = own[test]
     return limits_of(), f"{words}{_together(correction, n_comparisons)}"
+
+
+def _standard_errors(matrix: np.ndarray, pairs: np.ndarray, tests: PairTests) -> np.ndarray:
+    """Those of the tests where they have their own, else of plain means over topics."""
+    if tests.standard_error is not None:
+        return tests.standard_error
+    spread = moments(matrix, pairs)
+    return np.asarray(spread.sd / np.sqrt(np.maximum(spread.n, 1)))
+
+
+def _robust_limits(
+    tests: PairTests,
+    pairs: np.ndarray,
+    units: ClusterSums | None,
+    test: Test,
+    level: float,
+    alternative: Alternative,
+    resampled: Any,
+) -> tuple[np.ndarray, str]:
+    """Limits where topics are clustered or weighted, by the test's own way to draw them."""
+    if test == "t" or units is None or len(units.share) < 2:
+        return _model_limits(tests, level), "Student's t, robust standard errors"
+    if test == "randomization":
+        limits = cluster_flip_limits(units, pairs, alpha=level, **resampled)
+        return limits, f"inverted randomization test of {units.noun}"
+    limits = cluster_bootstrap_limits(
+        units, pairs, tests, alpha=level, alternative=alternative, **resampled
+    )
+    return limits, f"studentized bootstrap of {units.noun}"
 
 
 def _model_limits(tests: PairTests, level: float) -> np.ndarray:

@@ -232,7 +232,7 @@ def paper_caption(
     measures = listed([result.measure for result in results])
     sentences = [
         f"Mean {measures} of {counted(len(first.runs), first.row_word)} over "
-        f"{counted(first.n_topics, 'topic')}{_dropped(results)}.",
+        f"{first.topics_words(_dropped(results))}.",
         _spread_words(first, shown),
         _mark_words(results),
         _beside_words(first, shown),

@@ -33,6 +33,7 @@ from steadyrank.present.svg import tell
 from steadyrank.stats.run_means import best_first
 from steadyrank.studies.compare.forest_plots import draw_intervals, draw_topics
 from steadyrank.studies.compare.panel_plots import table_plot
+from steadyrank.studies.compare.segment_plots import draw_segments, segments_size, segments_words
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
@@ -353,6 +354,9 @@ PLOTS = {
             ),
             height_of_rows(_rows_size),
         ),
+        "segments": Plot(
+            draw_segments, segments_size, segments_words, height_of_rows(segments_size)
+        ),
     },
     "DiscriminativePower": {
         "asl": Plot(
@@ -379,5 +383,5 @@ PLOTS = {
 
 PLOTS["CompareTable"] = {
     kind: table_plot(PLOTS["CompareResult"][kind], kind)
-    for kind in ("intervals", "topics", "heatmap")
+    for kind in ("intervals", "topics", "heatmap", "segments")
 }

@@ -17,7 +17,7 @@ from steadyrank.words import counted
 if TYPE_CHECKING:
     import pandas as pd
 from steadyrank.studies.compare.study import compare_each
-from steadyrank.studies.compare.testing import Settings
+from steadyrank.studies.compare.tested import Settings
 
 DEFAULT_TEST: Test = "randomized-tukey"
 """In Python and on the command line: all pairs at once, without assuming normality."""

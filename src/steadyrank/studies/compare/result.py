@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.errors import unknown_name
-from steadyrank.notebook import Framed, shown_by
+from steadyrank.notebook import Framed, frame_of, shown_by
 from steadyrank.stats.pairs.binary import BinaryPairs
 from steadyrank.stats.pairs.effects import EffectSizes
 from steadyrank.stats.pairs.result import TOO_FEW
@@ -17,7 +18,9 @@ from steadyrank.stats.run_means import best_first
 from steadyrank.words import MISSING, counted, listed
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
+
+    from steadyrank.studies.compare.segments import Segments
 
 Test = Literal[
     "t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey", "mixed"
@@ -49,6 +52,13 @@ TESTS = {
     "mixed": "mixed model with random topics and instances",
 }
 """How captions name them."""
+
+DRAWN_TESTS = {
+    "t": "paired t test with robust standard errors over {}",
+    "randomization": "paired randomisation test of {}",
+    "bootstrap": "studentized bootstrap test of {}",
+}
+"""The same where whole clusters, or topics with weights, are what was drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -118,10 +128,23 @@ class CompareResult(Framed):
     """How many were corrected together, those of other measures among them."""
     n_measures: int = 1
     """Over how many measures."""
+    segment: str | None = None
+    """The segment that the topics are from; None where they are all."""
+    n_segments: int = 1
+    """Over how many segments comparisons were corrected together."""
+    segments: Segments | None = None
+    """The comparisons in each segment of the topics, where a column of these was named."""
     n_instances: tuple[int, ...] = ()
     """Of systems: how many runs each has. Then `runs` are systems, and tests are `mixed`."""
     instance_sd: np.ndarray = field(default_factory=lambda: np.empty(0))
     """Of systems: standard deviation of the means of the instances; NaN of a single run."""
+    n_clusters: int | None = None
+    """Of the topics; None where these are not clustered. Tests draw whole clusters then."""
+    design_effect: float = math.nan
+    """How many times the variance of a difference is that of independent topics, over all pairs."""
+    effective_topics: float | None = None
+    """(sum of weights)² / sum of squared weights; None where topics are not weighted. Means and
+    differences are weighted then."""
     binary: BinaryPairs | None = None
     """McNemar's test and intervals of shares, where all scores are 0 or 1; nothing else here
     depends on it."""
@@ -168,6 +191,7 @@ class CompareResult(Framed):
         rows = f"all {self.row_word}s{enough} against {self.baseline}"
         kind = f"all pairs{enough}" if self.baseline is None else rows
         over = f" by {self.n_measures} measures" if self.n_measures > 1 else ""
+        over += f" in {self.n_segments} segments" if self.n_segments > 1 else ""
         return f"{counted(self.n_comparisons, 'comparison', form=',')}{per}, {kind}{over}"
 
     @property
@@ -180,7 +204,30 @@ class CompareResult(Framed):
         if self.test in (*SIMULTANEOUS, "mixed"):
             return TESTS[self.test] + self._samples()
         sides = "one-sided" if "greater" in self.method else "two-sided"
-        return f"{TESTS[self.test]}, {sides}{self._samples()}"
+        name = TESTS[self.test]
+        if self.n_clusters is not None or self.effective_topics is not None:
+            drawn = "weighted topics" if self.n_clusters is None else "clusters"
+            name = DRAWN_TESTS[self.test].format(drawn)
+        return f"{name}, {sides}{self._samples()}"
+
+    def topics_words(self, dropped: str = "") -> str:
+        """How many topics, in how many clusters, and what their weights leave of them."""
+        clusters = "" if self.n_clusters is None else f" in {counted(self.n_clusters, 'cluster')}"
+        weights = (
+            ""
+            if self.effective_topics is None
+            else f", weighted (as many as {self.effective_topics:,.1f} of equal weight)"
+        )
+        return f"{counted(self.n_topics, 'topic')}{dropped}{clusters}{weights}"
+
+    def design_words(self) -> str:
+        """What clusters do to the variance of a difference; empty where there are none."""
+        if math.isnan(self.design_effect):
+            return ""
+        return (
+            f"Clusters multiply the variance of a difference by {self.design_effect:.2f} (design "
+            "effect, over all pairs)."
+        )
 
     def correction_words(self, per: str = "") -> str:
         """The correction over its family, and what it draws."""
@@ -247,6 +294,7 @@ class CompareResult(Framed):
         is_corrected = self.test not in SIMULTANEOUS and self.n_comparisons > 1
         correction = f", {CORRECTIONS[self.correction]}" if is_corrected else ""
         gaps = f" {self.gaps()}" if self.n_missing else ""
+        design = f" {self.design_words()}".rstrip()
         instances = f"; {self.instances_words()}" if self.n_instances else ""
         test = (
             self.method
@@ -255,9 +303,20 @@ class CompareResult(Framed):
         )
         return (
             f"{self.measure}, {test}{correction} over {self.family}; alpha {self.alpha:g}; "
-            f"{counted(self.n_topics, 'topic')}{dropped}{instances}; "
-            f"steadyrank {__version__}.{gaps}"
+            f"{self.topics_words(dropped)}{instances}; "
+            f"steadyrank {__version__}.{gaps}{design}"
         )
+
+    def to_frame(self) -> pd.DataFrame:
+        """The pairs as a frame, those in segments below the others, which have none."""
+        return frame_of(self.frame_rows())
+
+    def frame_rows(self) -> list[dict[str, Any]]:
+        """One dictionary per pair and, where there are segments, per pair in each of them."""
+        if self.segments is None:
+            return self.rows()
+        parts = [("", self), *((own.segment, own) for own in self.segments.results)]
+        return [{"segment": name, **row} for name, own in parts for row in own.rows()]
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per pair, with the keys that the JSON output has."""
@@ -343,11 +402,13 @@ class CompareTable(Framed):
         return (
             f"{listed(self.measures)} of {counted(len(first.runs), first.row_word)}: "
             f"{first.test_words()}, {first.correction_words(per)}; alpha {first.alpha:g}; "
-            f"{counted(first.n_topics, 'topic')}; steadyrank {__version__}."
+            f"{first.topics_words()}; steadyrank {__version__}."
         )
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per measure and pair."""
         return [
-            {"measure": result.measure, **row} for result in self.results for row in result.rows()
+            {"measure": result.measure, **row}
+            for result in self.results
+            for row in result.frame_rows()
         ]

@@ -13,8 +13,9 @@ from steadyrank.present.cells import MOST_CELLS, name, number, percent, pvalue, 
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.run_means import best_first
 from steadyrank.studies.compare.result import CompareResult, Correction, Test
+from steadyrank.studies.compare.segment_tables import interaction_sentence, segment_tables
 from steadyrank.studies.compare.study import compare_each
-from steadyrank.studies.compare.testing import Settings
+from steadyrank.studies.compare.tested import Settings
 from steadyrank.studies.part import MOST_DOTS, Body, Cost, Drawing, Findings, Job, Part, Shape
 from steadyrank.words import counted
 
@@ -40,7 +41,9 @@ def _run(job: Job) -> tuple[CompareResult, ...]:
     )
     results: list[CompareResult] = []
     for measure in scores.measures:
-        results += compare_each(scores.select(measures=measure), settings, by="run")
+        # Segments are those of the measure that ranks the runs.
+        by = given.by if given.by is not None and not results else "run"
+        results += compare_each(scores.select(measures=measure), settings, by=by)
         if progress is not None:
             progress(len(results), len(scores.measures))
     return tuple(results)
@@ -52,15 +55,20 @@ def _body(results: Sequence[CompareResult], findings: Findings) -> Body:
     return Body(
         answer=tuple(_answer(main)),
         figures=tuple(_figures(main)),
-        tables=(_pairs_table(main), _power_table(results)),
+        tables=(_pairs_table(main), *_segments(main), _power_table(results)),
     )
 
 
 def _figures(result: CompareResult) -> list[Drawing]:
+    segments = []
+    if result.segments is not None:
+        words = f"The best run against the others, by {result.segments.by}."
+        segments.append(Drawing("segments", words, result, "segments"))
     if len(result.runs) < 3:
-        return []
+        return segments
     figures = [
         Drawing("against-best", "Every run against the best.", result, "intervals"),
+        *segments,
         Drawing("p-values", "p-values of all pairs, largest first.", result, "asl"),
     ]
     if len(result.runs) ** 2 <= MOST_CELLS:
@@ -83,8 +91,7 @@ def _answer(result: CompareResult) -> list[str]:
     else:
         share = f"{n_significant:,} of {total:,} pairs ({result.significant_share:.0%})"
         said = [f"{share} {'differs' if n_significant == 1 else 'differ'} {by}."]
-    resolution = resolution_words(result)
-    return [*said, resolution] if resolution else said
+    return [*said, *filter(None, [resolution_words(result), interaction_sentence(result)])]
 
 
 def resolution_words(result: CompareResult) -> str:
@@ -98,6 +105,13 @@ def resolution_words(result: CompareResult) -> str:
         f"{counted(total, 'comparison', form=',')} a t test finds a difference of "
         f"{smallest:.3f} with power 0.8 (median over pairs)."
     )
+
+
+def _segments(result: CompareResult) -> list[Table]:
+    return [
+        table("segment-pairs", made.caption, made.header, made.rows)
+        for made in segment_tables(result, 4)
+    ]
 
 
 def _pairs_table(result: CompareResult) -> Table:

@@ -9,16 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import Any, get_args
+
+import numpy as np
 
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
+from steadyrank.data.read.sources import PathLike
+from steadyrank.data.read.topic_info import describe_topics, of_some_weight
 from steadyrank.data.scores import Scores, position
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.instances.pair_tests import has_instances
 from steadyrank.stats.instances.systems import Groups, systems_of, warn_about_structure
+from steadyrank.studies.compare.clustering import check_clustered, topic_design
 from steadyrank.studies.compare.intervals import Alternative, IntervalKind
 from steadyrank.studies.compare.result import (
     SIMULTANEOUS,
@@ -29,9 +34,12 @@ from steadyrank.studies.compare.result import (
     Mode,
     Test,
 )
-from steadyrank.studies.compare.testing import Settings, compared
+from steadyrank.studies.compare.segments import check_segments, with_segments
+from steadyrank.studies.compare.tested import Settings
+from steadyrank.studies.compare.testing import compared
 
-Rows = Literal["run", "system"]
+ROWS = ("run", "system")
+"""What a row of the table may be; `by` may also name a column of the topics' information."""
 
 
 def compare(
@@ -45,7 +53,9 @@ def compare(
     family: Family = "measure",
     alpha: float = 0.05,
     baseline: str | None = None,
-    by: Rows | None = None,
+    by: str | None = None,
+    topic_info: PathLike | None = None,
+    cluster_from: str | None = None,
     interval: IntervalKind | None = None,
     alternative: Alternative = "two-sided",
     mode: Mode = "sound",
@@ -87,7 +97,13 @@ def compare(
         Compare every run with this one only.
     by : str, optional
         "system" has one row per system, the runs of one (`run_info["system"]`) being its instances;
-        "run" one row per run. By default "system" where a system has several runs.
+        "run" one row per run. By default "system" where a system has several runs. Any other name
+        is a column of the topics' information: the runs are also compared in each of its segments.
+    topic_info : path, optional
+        What is known about the topics: a CSV with a column `topic` and any of `cluster`, `weight`
+        and segments; beside `Scores.topic_info`, over which it takes precedence.
+    cluster_from : str, optional
+        A regular expression; a topic's cluster is its first group, searched in the topic's name.
     interval : str, optional
         "t", "percentile", "bca" or "studentized" in place of the interval that belongs to the
         test: Student's or max-t bands, Hodges and Lehmann's for "wilcoxon", the median's for
@@ -134,6 +150,16 @@ def compare(
       across neighbourhoods and academic achievement across countries. Review of Economic Studies.
       doi:10.1093/restud/rdad006
 
+    Where topics have clusters (variations of one need, turns of one session), these are what was
+    drawn: variances are cluster-robust (CR1, or CR2 with Bell and McCaffrey's degrees of freedom
+    where clusters are few or unequal), and sign flips and bootstrap draw whole clusters. Where
+    topics have weights, means and differences are weighted. Tests are then "t", "randomization" or
+    "bootstrap".
+
+    With segments, the result's `segments` has the comparisons in each of them, which are corrected
+    together, all pairs in all segments as one family (by Holm unless another correction than
+    "maxt" is named), and the test whether the runs' leads depend on the segment.
+
     Examples
     --------
     >>> import steadyrank as sr
@@ -159,15 +185,18 @@ def compare(
         jobs=jobs,
         seed=seed_from(rng),
     )
+    scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     results = compare_each(scores, settings, by=by)
     return results[0] if len(results) == 1 else CompareTable(results=results, family=family)
 
 
 def compare_each(
-    scores: Scores, settings: Settings, *, by: Rows | None = None
+    scores: Scores, settings: Settings, *, by: str | None = None
 ) -> tuple[CompareResult, ...]:
     """One result per measure of the scores."""
-    groups = _systems(scores, by)
+    rows, column = _rows_and_segments(scores, by)
+    scores = of_some_weight(scores)
+    groups = _systems(scores, rows)
     if groups is not None:
         settings = _by_system(settings)
         remedy = "then use instances, which takes them as instance factors"
@@ -175,15 +204,31 @@ def compare_each(
     elif settings.test == "mixed":
         raise InputError("test mixed compares systems with several runs, not runs: take test t")
     _check(scores, tuple(scores.runs if groups is None else groups), settings)
+    if not topic_design(scores).is_plain:
+        has_gaps = bool(np.isnan(scores.values).any())
+        check_clustered(settings, is_by_system=groups is not None, has_gaps=has_gaps)
     scores = scores_in_order(scores)
-    return tuple(compared(scores, scores.measures, settings, groups))
+    results = compared(scores, scores.measures, settings, groups)
+    if column is None:
+        return tuple(results)
+    check_segments(settings)
+    return tuple(with_segments(result, scores, column, settings) for result in results)
 
 
-def _systems(scores: Scores, by: Rows | None) -> Groups | None:
+def _rows_and_segments(scores: Scores, by: str | None) -> tuple[str | None, str | None]:
+    """What a row is, and the column of the topics that cuts them into segments; None for either."""
+    if by in (None, *ROWS):
+        return by, None
+    if by not in scores.topic_info:
+        raise unknown_name(
+            "kind of row or column of the topics", str(by), (*ROWS, *scores.topic_info)
+        )
+    return "run", by
+
+
+def _systems(scores: Scores, rows: str | None) -> Groups | None:
     """The systems and their runs; None where rows are runs."""
-    if by not in (None, *get_args(Rows)):
-        raise unknown_name("kind of row", str(by), get_args(Rows))
-    is_by_system = by == "system" or (by is None and has_instances(scores))
+    is_by_system = rows == "system" or (rows is None and has_instances(scores))
     return systems_of(scores) if is_by_system else None
 
 
@@ -192,7 +237,7 @@ def _by_system(settings: Settings) -> Settings:
     if settings.test not in ("t", "mixed"):
         raise InputError(
             f"test {settings.test} compares runs: systems with several runs are compared by a "
-            "mixed model (test mixed), or run by run (by='run')"
+            'mixed model (test mixed), or run by run with by="run"'
         )
     if settings.correction == "maxt" or settings.interval is not None:
         raise InputError("systems with several runs have neither correction maxt nor interval=")

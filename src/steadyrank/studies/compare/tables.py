@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from steadyrank.present.cells import name, number, percent, pvalue, signed, signed_interval
-from steadyrank.present.json import to_json
+from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Cell, Table, render
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.studies.compare.audit import AuditResult
+from steadyrank.studies.compare.pair_rows import better_first
 from steadyrank.studies.compare.paper_table import BETTER, LABEL, WORSE, paper_caption, paper_table
 from steadyrank.studies.compare.power import DiscriminativePower
 from steadyrank.studies.compare.result import SIMULTANEOUS, TESTS, CompareResult, CompareTable
+from steadyrank.studies.compare.segment_tables import segment_tables, segments_json
 from steadyrank.studies.compare.share_tables import share_tables
 from steadyrank.words import counted, figure
 
@@ -43,7 +45,9 @@ def compare_json(result: CompareResult) -> dict[str, Any]:
         "seed": result.seed,
         "comparison_alpha": result.comparison_alpha,
         "n_missing": result.n_missing,
+        **picked(result, "n_clusters design_effect effective_topics"),
         "runs": result.run_rows(),
+        **segments_json(result),
     }
 
 
@@ -89,12 +93,14 @@ def compare_text(
     table = paper_table(
         results, digits=digits, show=show, underline_second=underline_second, label=label
     )
-    return render(table, form, **looks)
+    tables = [table, *(part for one in results for part in segment_tables(one, digits))]
+    return "\n".join(render(part, form, **looks) for part in tables)
 
 
 def _terminal_text(result: CompareResult, digits: int, **looks: Any) -> str:
     """The leaderboard with its ranks, and the pairs where they are few."""
-    return "\n".join(render(table, "table", **looks) for table in _tables(result, digits))
+    tables = [*_tables(result, digits), *segment_tables(result, digits)]
+    return "\n".join(render(table, "table", **looks) for table in tables)
 
 
 def _tables(result: CompareResult, digits: int) -> list[Table]:
@@ -172,34 +178,6 @@ def _detectable(result: CompareResult, digits: int) -> str:
         f" {which} smallest difference that a t test detects with power 0.8{corrected} "
         f"is {smallest:.{digits}f}."
     )
-
-
-def better_first(result: CompareResult) -> list[dict[str, Any]]:
-    """The pairs in the order of the leaderboard, each with the higher mean as a."""
-    place = {run: i for i, run in enumerate(result.order)}
-    rows = []
-    for (a, b), row in zip(result.pairs.tolist(), result.rows(), strict=True):
-        is_turned = place[a] > place[b]
-        rows.append(((min(place[a], place[b]), max(place[a], place[b])), _turned(row, is_turned)))
-    return [row for _, row in sorted(rows, key=lambda keyed: keyed[0])]
-
-
-def _turned(row: dict[str, Any], is_turned: bool) -> dict[str, Any]:
-    """The row of a pair, or of the same pair the other way round: difference = a - b in both."""
-    if not is_turned:
-        return row
-    low, high = row["interval"]
-    return row | {
-        "a": row["b"],
-        "b": row["a"],
-        "mean_a": row["mean_b"],
-        "mean_b": row["mean_a"],
-        "difference": -row["difference"],
-        "interval": [-high, -low],
-        "effect_size": -row["effect_size"],
-        "wins": row["losses"],
-        "losses": row["wins"],
-    }
 
 
 def _pairs_table(result: CompareResult, digits: int) -> Table:

@@ -7,16 +7,15 @@ are compared by paired tests; systems with several runs by a model in which inst
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr
 
 from steadyrank.data.order import order_by_name
 from steadyrank.data.scores import Scores, position
-from steadyrank.stats.inputs import pair_moments
 from steadyrank.stats.instances.pair_tests import (
     averaged,
     instance_sds,
@@ -26,84 +25,32 @@ from steadyrank.stats.instances.pair_tests import (
 from steadyrank.stats.instances.systems import Groups
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.binary import binary_pairs
-from steadyrank.stats.pairs.corrections import adjust
 from steadyrank.stats.pairs.effects import effect_sizes
 from steadyrank.stats.pairs.letters import compact_letters
-from steadyrank.stats.pairs.max_t import MaxT, max_t
+from steadyrank.stats.pairs.max_t import MaxT
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import PairTests, all_pairs
 from steadyrank.stats.pairs.tests import differences, paired_t, sign_test, wilcoxon
+from steadyrank.stats.pairs.topic_design import cluster_sums
 from steadyrank.stats.pairs.tukey import randomized_tukey, tukey_hsd
 from steadyrank.stats.planning.power import smallest_difference
 from steadyrank.stats.run_means import adjusted_means, ranks_of
 from steadyrank.stats.selection import expected_means, intervals_as_picked
-from steadyrank.studies.compare.caveats import warn_about_family, warn_if_unlinked
-from steadyrank.studies.compare.intervals import Alternative, IntervalKind, pair_intervals
-from steadyrank.studies.compare.result import (
-    SIMULTANEOUS,
-    CompareResult,
-    Correction,
-    Family,
-    Mode,
-    Test,
+from steadyrank.studies.compare.caveats import warn_if_unlinked
+from steadyrank.studies.compare.clustering import (
+    clustered_tests,
+    design_figures,
+    robust_means,
+    topic_design,
+    weighted_mean,
 )
+from steadyrank.studies.compare.correcting import Corrected, corrected_family
+from steadyrank.studies.compare.intervals import pair_intervals
+from steadyrank.studies.compare.result import SIMULTANEOUS, CompareResult
+from steadyrank.studies.compare.tested import Settings, Tested
 
 AGAINST_MEANS = "against_means"
 """Flag of a pair whose test speaks for the run with the lower mean: nothing is claimed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What all comparisons of one call have in common."""
-
-    test: Test = "t"
-    correction: Correction | None = None
-    alpha: float = 0.05
-    baseline: str | None = None
-    interval: IntervalKind | None = None
-    alternative: Alternative = "two-sided"
-    mode: Mode = "sound"
-    family: Family = "measure"
-    n_samples: int = 10_000
-    jobs: int | None = None
-    seed: int = 0
-
-    @property
-    def resampling(self) -> dict[str, Any]:
-        """How resampling tests and intervals draw."""
-        return {"n_samples": self.n_samples, "seed": self.seed, "jobs": self.jobs}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Tested:
-    """The tests of one measure, not yet corrected."""
-
-    measure: str
-    rows: tuple[str, ...]
-    """Runs, or systems."""
-    topics: tuple[str, ...]
-    matrix: np.ndarray
-    """Scores [row, topic] that the tests use."""
-    n_topics: int
-    n_dropped: int
-    pairs: np.ndarray
-    tests: PairTests
-    instances: np.ndarray | None = None
-    """Scores [run, topic] of the systems' instances."""
-    groups: Groups | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Corrected:
-    """What the correction of a family makes of the tests of one measure."""
-
-    correction: Correction
-    adjusted: np.ndarray
-    level: float
-    """Of one comparison alone; 0 where no difference could be significant."""
-    together: MaxT | None
-    n_comparisons: int
-    n_measures: int
 
 
 def compared(
@@ -117,15 +64,27 @@ def compared(
     return [
         _result(one, corrected, settings)
         for family in families
-        for one, corrected in zip(family, _corrected(family, settings), strict=True)
+        for one, corrected in zip(family, corrected_family(family, settings), strict=True)
     ]
 
 
-def default_correction(test: str, baseline: str | None, n_pairs: int) -> Correction:
-    """What suits the test and the family."""
-    if test in SIMULTANEOUS:
-        return "none"
-    return "maxt" if test == "t" and baseline is None and n_pairs > 1 else "holm"
+def compared_segments(parts: Mapping[str, Scores], settings: Settings) -> list[CompareResult]:
+    """One result per segment, by its scores of one measure; all comparisons are one family.
+
+    Segments have no topic in common whose sign could be flipped for all: where `maxt` serves all
+    topics, Holm's correction serves the segments.
+    """
+    if settings.correction in (None, "maxt"):
+        settings = replace(settings, correction="holm")
+    family = []
+    for segment, scores in parts.items():
+        pairs = _pairs(scores.runs, settings.baseline)
+        tested = _tested(scores, scores.measures[0], scores.runs, pairs, settings, None)
+        family.append(replace(tested, segment=segment))
+    return [
+        _result(one, corrected, settings)
+        for one, corrected in zip(family, corrected_family(family, settings), strict=True)
+    ]
 
 
 def _pairs(names: Sequence[str], baseline: str | None) -> np.ndarray:
@@ -145,7 +104,13 @@ def _tested(
     groups: Groups | None,
 ) -> Tested:
     every = scores.matrix(measure)
-    if groups is None:
+    design = topic_design(scores)
+    units = None
+    if not design.is_plain:
+        used, matrix = np.ones(every.shape[1], bool), every
+        units = None if np.isnan(matrix).any() else cluster_sums(matrix, design)
+        tests = clustered_tests(matrix, pairs, design, units, settings)
+    elif groups is None:
         used = _used_topics(every, settings.test)
         matrix = np.ascontiguousarray(every[:, used]) if not used.all() else every
         tests = _run_test(matrix, pairs, names, settings)
@@ -165,6 +130,8 @@ def _tested(
         tests=tests,
         instances=None if groups is None else every,
         groups=groups,
+        design=design,
+        units=units,
     )
 
 
@@ -208,59 +175,10 @@ def _tukey_by_name(
     return randomized_tukey(matrix[order], np.argsort(order)[pairs], **options)
 
 
-def _corrected(family: Sequence[Tested], settings: Settings) -> list[Corrected]:
-    """The correction over all tests of a family, one part per measure."""
-    pvalues = np.concatenate([one.tests.pvalue for one in family])
-    chosen = settings.correction or default_correction(
-        settings.test, settings.baseline, len(pvalues)
-    )
-    together = _max_t(family, settings) if chosen == "maxt" else None
-    adjusted = adjust(pvalues, chosen) if together is None else together.pvalue
-    if together is not None:
-        level = _max_t_level(family, together, settings.alpha)
-    else:
-        # Tukey's tests hold for all pairs of the runs: Bonferroni's level does, too.
-        assumed = "bonferroni" if settings.test in SIMULTANEOUS else chosen
-        level = decisions.comparison_alpha(pvalues, assumed, settings.alpha)
-    size = int((~np.isnan(pvalues)).sum())
-    warn_about_family(family[0].tests, settings, chosen, size, together, family[0].n_topics)
-    ends = np.cumsum([len(one.pairs) for one in family])[:-1]
-    parts = np.split(adjusted, ends)
-    limits = np.split(adjusted if together is None else together.critical, ends)
-    return [
-        Corrected(
-            correction=chosen,
-            adjusted=part,
-            level=level,
-            together=None if together is None else replace(together, pvalue=part, critical=limit),
-            n_comparisons=size,
-            n_measures=len(family),
-        )
-        for part, limit in zip(parts, limits, strict=True)
-    ]
-
-
-def _max_t(family: Sequence[Tested], settings: Settings) -> MaxT:
-    """Of several measures together: each has rows of its own, and all share a topic's sign."""
-    n_rows = len(family[0].rows)
-    pairs = np.concatenate([one.pairs + n_rows * place for place, one in enumerate(family)])
-    matrix = np.concatenate([one.matrix for one in family])
-    return max_t(matrix, pairs, alpha=settings.alpha, **settings.resampling)
-
-
-def _max_t_level(family: Sequence[Tested], together: MaxT, alpha: float) -> float:
-    n = np.concatenate([one.tests.n for one in family])
-    usable = n > 1
-    if not usable.any() or np.isinf(together.critical[usable][0]):
-        return 0.0
-    level = float(2.0 * stdtr(n[usable][0] - 1.0, -together.critical[usable][0]))
-    return level if level < 1.0 else alpha  # no two runs differ at all: nothing to correct
-
-
 def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareResult:
     """Decisions, and all that follows from them."""
     matrix, pairs, tests = one.matrix, one.pairs, one.tests
-    means = adjusted_means(matrix)
+    means = adjusted_means(matrix, one.design.weights)
     claimed = decisions.claims(tests, pairs, corrected.adjusted, means, settings.alpha)
     limits, kind = pair_intervals(
         matrix,
@@ -273,11 +191,12 @@ def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareRes
         together=corrected.together,
         alternative=settings.alternative,
         n_comparisons=corrected.n_comparisons,
+        units=one.units,
         **settings.resampling,
     )
     if settings.interval is None:
         limits = decisions.agreeing_intervals(limits, claimed)
-    effects = effect_sizes(matrix, pairs)
+    effects = effect_sizes(matrix, pairs, weights=one.design.weights)
     wins = decisions.beaten(len(means), pairs, claimed)
     return CompareResult(
         measure=one.measure,
@@ -295,7 +214,7 @@ def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareRes
         seed=settings.seed,
         pairs=pairs,
         n=tests.n,
-        pair_means=_pair_means(matrix, pairs),
+        pair_means=_pair_means(matrix, pairs, one.design.weights),
         difference=tests.difference,
         interval=limits,
         interval_kind=kind,
@@ -313,17 +232,22 @@ def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareRes
         letters=_letters(wins, means) if settings.baseline is None else (),
         n_comparisons=corrected.n_comparisons,
         n_measures=corrected.n_measures,
+        segment=one.segment,
+        n_segments=corrected.n_segments,
         topics=one.topics,
         scores=matrix,
         binary=None
-        if one.groups is not None
+        if one.groups is not None or not one.design.is_plain
         else binary_pairs(matrix, pairs, alpha=settings.alpha, correction=corrected.correction),
-        **_means(one, 1 - settings.alpha),
+        **design_figures(matrix, one.design),
+        **_means(one, means, 1 - settings.alpha),
     )
 
 
-def _means(one: Tested, level: float) -> dict[str, Any]:
+def _means(one: Tested, means: np.ndarray, level: float) -> dict[str, Any]:
     """Intervals and expectations of the means; of systems, how far their instances lie apart."""
+    if not one.design.is_plain:
+        return robust_means(one.matrix, one.design, one.units, means, level)
     if one.groups is None or one.instances is None:
         expected = expected_means(one.matrix)
         return {
@@ -344,16 +268,22 @@ def _smallest(one: Tested, sd: np.ndarray, level: float) -> np.ndarray:
         return np.full(len(sd), np.nan)
     if level <= 0.0:
         return np.full(len(sd), np.inf)
+    if not one.design.is_plain and one.tests.standard_error is not None:
+        # The clusters take the place of topics: sd / sqrt(n) is the standard error of both.
+        sd = one.tests.standard_error * math.sqrt(one.n_units)
+        return smallest_difference(sd, np.full(len(sd), one.n_units), alpha=level)
     return smallest_difference(sd, one.tests.n, alpha=level)
 
 
-def _pair_means(matrix: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+def _pair_means(
+    matrix: np.ndarray, pairs: np.ndarray, weights: np.ndarray | None = None
+) -> np.ndarray:
     """Means [pair, 2] of both runs over the topics that both have."""
     means = np.empty((len(pairs), 2))
     for part, z, _ in differences(matrix, pairs):
         for side in (0, 1):
             shared = np.where(np.isnan(z), np.nan, matrix[pairs[part, side]])
-            means[part, side] = pair_moments(shared)[1]
+            means[part, side] = weighted_mean(shared, weights)
     return means
 
 
@@ -366,7 +296,9 @@ def _flags(tests: PairTests, adjusted: np.ndarray, claimed: np.ndarray, alpha: f
 def _method(tests: PairTests, together: MaxT | None) -> str:
     if together is None:
         return tests.method
+    drawn = " of clusters" if "cluster" in tests.method else ""
     patterns = "all sign patterns" if together.exact else "studentized sign flips"
+    patterns += drawn
     return f"{tests.method}; {patterns}, stepdown"
 
 

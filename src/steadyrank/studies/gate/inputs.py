@@ -41,6 +41,8 @@ class Pair:
     scores: Scores
     bounds: Mapping[str, DifferenceBounds] = field(default_factory=dict)
     """By measure, where they are known."""
+    is_ranking_lost: bool = False
+    """Whether one of the two came as scores, and its ranking is not at hand."""
 
 
 def read_pair(
@@ -87,9 +89,23 @@ def read_pair(
     check_alike(*sides, missing=missing)
     scores = _side_by_side(*sides, missing=missing)
     scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
-    if judged is None or len(runs) < 2 or ties != "trec_eval" or no_relevant != "zero":
+    if judged is None or ties != "trec_eval" or no_relevant != "zero":
         return Pair(scores=scores)
-    return Pair(scores=scores, bounds=_bounds(runs, judged, scores))
+    rankings = [part if isinstance(part, Run) else _kept_ranking(part, reading) for part in given]
+    first, second = rankings
+    if first is None or second is None:
+        return Pair(scores=scores, is_ranking_lost=True)
+    return Pair(scores=scores, bounds=_bounds(first, second, judged, scores))
+
+
+def _kept_ranking(scores: Scores, reading: ReadingOptions) -> Run | None:
+    """The run that scores were computed from, if its file is still there and the same."""
+    name = scores.meta.get("files", {}).get(scores.runs[0])
+    kept = scores.meta.get("sha256", {}).get(name)
+    if kept is None or file_hashes({"files": {"": name}}).get(name) != kept:
+        return None
+    runs = read_runs(name, **reading)
+    return runs[0] if len(runs) == 1 else None
 
 
 def _is_same(baseline: Any, candidate: Any) -> bool:
@@ -218,12 +234,14 @@ def _meta(baseline: Scores, candidate: Scores) -> dict[str, Any]:
     return dict(zip(ROLES, sides, strict=True))
 
 
-def _bounds(runs: Sequence[Run], qrels: Qrels, scores: Scores) -> dict[str, DifferenceBounds]:
+def _bounds(
+    baseline: Run, candidate: Run, qrels: Qrels, scores: Scores
+) -> dict[str, DifferenceBounds]:
     by_measure = {}
     for measure in scores.measures:
         recipe = prepare(parse_measures(measure)[0], qrels.max_grade)
         first, second = scores.matrix(measure)
-        bounds = difference_bounds(runs[0], runs[1], qrels, recipe, second - first)
+        bounds = difference_bounds(baseline, candidate, qrels, recipe, second - first)
         if bounds is not None:
             by_measure[measure] = bounds
     return by_measure

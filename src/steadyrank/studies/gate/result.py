@@ -81,6 +81,8 @@ class GateResult(Framed):
     n_clusters: int | None
     """None where topics are not clustered."""
     is_weighted: bool
+    is_ranking_lost: bool = False
+    """Whether the ranking behind kept scores is not at hand: holes cannot be looked for."""
     history: GateHistory | None = None
 
     def exit_code(self, unsure: Unsure | None = None) -> int:

@@ -167,6 +167,7 @@ def gate(
         n_topics=len(pair.scores.topics),
         n_clusters=_n_clusters(pair.scores),
         is_weighted="weight" in pair.scores.topic_info,
+        is_ranking_lost=pair.is_ranking_lost,
     )
     if history is None:
         return result

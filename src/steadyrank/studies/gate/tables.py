@@ -95,6 +95,11 @@ def gate_notes(result: GateResult) -> list[str]:
         notes.append(f"Design effect of the clusters: {effects}.")
     if rows and result.is_weighted:
         notes.append(f"Weights: as many as {rows[0].effective_topics:,.1f} topics of equal weight.")
+    if result.is_ranking_lost and result.unjudged == "bounded":
+        notes.append(
+            "One of the two came as scores without its ranking: unjudged documents count as not "
+            "relevant, and whether they could turn the verdict is not known."
+        )
     open_rows = [row for row in result.measures if row.n_unjudged]
     if open_rows:
         counts = ", ".join(f"{row.n_unjudged:,} on {row.measure}" for row in open_rows)

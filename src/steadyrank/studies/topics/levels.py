@@ -102,6 +102,8 @@ def count_splits(
     sizes: Sequence[int],
     *,
     n_trials: int,
+    clusters: np.ndarray | None = None,
+    largest: int | None = None,
     binning: Binning = "first",
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -110,11 +112,12 @@ def count_splits(
     """How many pairs agree, are reversed or tied, by bin: [row, size, kind, bin].
 
     A row is a trial or, of very many, a block of trials. Sizes above half the topics of complete
-    [run, topic] have no splits and stay 0.
+    [run, topic], or above the `largest`, have no splits and stay 0. Clusters are split as a whole.
     """
     scores = np.ascontiguousarray(complete.T)
     n_topics, n_runs = scores.shape
-    possible = np.array([size for size in sizes if 2 * size <= n_topics], np.int64)
+    most = n_topics // 2 if largest is None else largest
+    possible = np.array([size for size in sizes if size <= most], np.int64)
     tiny = CONSTANT * max(1.0, np.abs(scores).max(initial=0.0)) / WIDTH
 
     rows = n_trials if n_trials <= KEPT_TRIALS else math.ceil(n_trials / TRIALS_A_BLOCK)
@@ -127,7 +130,7 @@ def count_splits(
     def count(block: tuple[int, int, int]) -> np.ndarray:
         number, first, stop = block
         stream = block_stream(seed, "topic splits", number)
-        orders = stream.permuted(np.tile(np.arange(n_topics), (stop - first, 1)), axis=1)
+        orders = _orders(stream, stop - first, n_topics, clusters)
         rows = stop - first if n_trials <= KEPT_TRIALS else 1
         counts = np.zeros((rows, len(possible), N_KINDS, N_BINS), np.int32)
         topic_kernels.count_reversals(
@@ -147,6 +150,17 @@ def count_splits(
         blocks = blocks_of(n_trials, TRIALS_A_BLOCK)
         splits = np.concatenate(map_in_order(count, blocks, threads, progress=progress))
     return np.pad(splits, [(0, 0), (0, len(sizes) - len(possible)), (0, 0), (0, 0)])
+
+
+def _orders(
+    stream: np.random.Generator, n_trials: int, n_topics: int, clusters: np.ndarray | None
+) -> np.ndarray:
+    """Random orders [trial, topic], in which the topics of a cluster stand together."""
+    if clusters is None:
+        return stream.permuted(np.tile(np.arange(n_topics), (n_trials, 1)), axis=1)
+    groups = np.unique(clusters, return_inverse=True)[1]
+    turn = np.tile(np.arange(int(groups.max()) + 1), (n_trials, 1))
+    return np.argsort(stream.permuted(turn, axis=1)[:, groups], axis=1, kind="stable")
 
 
 def topic_levels(

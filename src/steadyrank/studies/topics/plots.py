@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from steadyrank.studies.topics.levels import TopicLevel
-    from steadyrank.studies.topics.study import TopicsResult
+    from steadyrank.studies.topics.result import TopicsResult
 
 SHOWN = (1, 2, 4, 8)
 """Levels that are drawn unless others are named: of differences of .01, .02, .04 and .08."""

@@ -7,7 +7,8 @@ import math
 from steadyrank.present.cells import name, number, percent, table, titled, whole
 from steadyrank.present.table import Table
 from steadyrank.studies.part import MOST_DOTS, Body, Cost, Drawing, Findings, Job, Part, Shape
-from steadyrank.studies.topics.study import TopicsResult, default_sizes, topics
+from steadyrank.studies.topics.result import TopicsResult
+from steadyrank.studies.topics.study import default_sizes, topics
 from steadyrank.studies.topics.tables import (
     REVERSED,
     answer_sentences,

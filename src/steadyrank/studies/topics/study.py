@@ -11,27 +11,23 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
-from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
+from steadyrank.data.read.sources import PathLike
+from steadyrank.data.read.topic_info import describe_topics, of_some_weight
 from steadyrank.data.scores import Scores, measure_of, position
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.names import counts_documents
 from steadyrank.measures.scored import scores_of
-from steadyrank.notebook import Exhibit, frame_of, shown_by
-from steadyrank.present.json import picked
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.planning.demands import check_comparisons, check_number
 from steadyrank.stats.planning.design import check_rates
-from steadyrank.stats.planning.needed_topics import NeededTopics, needed_topics
 from steadyrank.stats.planning.reversal import (
-    PairVariances,
     approximate_error_rate,
     error_rate,
     pair_variances,
@@ -39,161 +35,14 @@ from steadyrank.stats.planning.reversal import (
 )
 from steadyrank.stats.run_means import adjusted_means
 from steadyrank.stats.selection import expected_means, kept_order
-from steadyrank.studies.topics.levels import Binning, TopicLevel, count_splits, topic_levels
-from steadyrank.studies.topics.sentences import CONFIDENCE, pair_words
-from steadyrank.words import by_number, counted, level_words
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from steadyrank.studies.topics.clusters import clustered_needed, clustered_variances, drawn_topics
+from steadyrank.studies.topics.levels import Binning, count_splits, topic_levels
+from steadyrank.studies.topics.result import TopicsResult
+from steadyrank.studies.topics.sentences import CONFIDENCE
+from steadyrank.words import by_number
 
 MOST_SIZES = 100
 """Of topic sets, unless sizes are given."""
-
-_MOMENTS = "difference variance_a variance_b covariance variance"
-_RATES = (
-    "error_rate error_rate_independent approximation predictive predictive_limit expected_reversal"
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-@shown_by("studies.topics.tables:topics_text")
-class TopicsResult(Exhibit):
-    """What `topics` found: arrays with one entry a pair, and levels of the difference."""
-
-    measure: str
-    runs: tuple[str, ...]
-    mean: np.ndarray
-    n_topics: int
-    n_complete: int
-    """Topics that every run has: the splits use no others."""
-    n_trials: int
-    target: float
-    """A rate of reversals that is still called rare."""
-    alpha: float
-    beta: float
-    comparisons: int
-    """Over which `alpha` is kept: numbers of topics are for tests at `level`."""
-    binning: Binning
-    baseline: str | None
-    seed: int
-    pairs: np.ndarray
-    """[pair, 2]: positions of the two runs."""
-    variances: PairVariances
-    error_rate: np.ndarray
-    error_rate_independent: np.ndarray
-    approximation: np.ndarray
-    predictive: np.ndarray
-    predictive_limit: np.ndarray
-    """The predictive rate of a second experiment with endless topics: none has a smaller one."""
-    expected_reversal: np.ndarray
-    """The chance of a reversal, allowing for how the two were picked: by empirical Bayes over
-    all runs (`steadyrank.stats.selection`); the predictive rate where there are two runs."""
-    needed: NeededTopics
-    """For a paired t test at `level` with power 1 - beta, with 95 % intervals."""
-    sizes: tuple[int, ...]
-    further_sizes: tuple[int, ...]
-    """To which the fits are extrapolated."""
-    levels: tuple[TopicLevel, ...]
-
-    @property
-    def n_dropped(self) -> int:
-        """Topics that the splits leave out because some run lacks them."""
-        return self.n_topics - self.n_complete
-
-    @property
-    def comparison_alpha(self) -> float:
-        """Of a single comparison: alpha over the number of comparisons, Bonferroni's bound."""
-        return self.alpha / self.comparisons
-
-    @property
-    def order(self) -> list[int]:
-        """Positions of the runs, best mean first."""
-        best_first = np.argsort(-np.nan_to_num(self.mean, nan=-np.inf), kind="stable")
-        return [int(run) for run in best_first]
-
-    @property
-    def leaders(self) -> tuple[str, str]:
-        """The best run and the second, or the baseline where that is neither."""
-        first, second = (self.runs[run] for run in self.order[:2])
-        return first, second if self.baseline in (None, first, second) else str(self.baseline)
-
-    def sentence(self, a: str | None = None, b: str | None = None) -> str:
-        """What a second experiment may do to two runs, in words; to the leaders unless named."""
-        names = (a or self.leaders[0], b or self.leaders[1])
-        one, other = (position(name, self.runs, "run") for name in names)
-        pair = self.pair(one, other)
-        (row,) = self.rows([pair])
-        return pair_words(row, self.measure, self.test_words(), picked=a is None and b is None)
-
-    def test_words(self) -> str:
-        """The test that numbers of topics are for."""
-        level = level_words(self.alpha, self.comparisons)
-        return f"a paired t test with power {1.0 - self.beta:g} at {level}"
-
-    def pair(self, one: int, other: int) -> int:
-        """Which of the pairs two runs, by their positions, are, in either order."""
-        first, second = min(one, other), max(one, other)
-        if first != second and self.baseline is None:
-            return first * (2 * len(self.runs) - first - 1) // 2 + second - first - 1
-        places = np.flatnonzero((np.sort(self.pairs, axis=1) == (first, second)).all(axis=1))
-        if not len(places):
-            names = f"{self.runs[one]!r} and {self.runs[other]!r}"
-            raise InputError(f"{names} are not a pair of this result")
-        return int(places[0])
-
-    def caption(self) -> str:
-        """What a table of this result must say."""
-        dropped = f" ({self.n_dropped} left out of the splits)" if self.n_dropped else ""
-        return (
-            f"{self.measure}, {counted(self.n_topics, 'topic')}{dropped}, "
-            f"{counted(self.n_trials, 'split')}, seed "
-            f"{self.seed}; steadyrank {__version__}."
-        )
-
-    def __repr__(self) -> str:
-        return f"<TopicsResult: {counted(len(self.pairs), 'pair')}. {self.caption()}>"
-
-    def rows(self, which: Sequence[int] | slice = slice(None)) -> list[dict[str, Any]]:
-        """One dictionary a pair, with the keys that the JSON output has."""
-        first, second = self.pairs[which].T
-        # Without an upper end the number at the observed difference estimates nothing.
-        known = np.where(np.isfinite(self.needed.high), self.needed.topics, np.nan)
-        needed, low, high = (
-            [int(size) if math.isfinite(size) else None for size in sizes[which].tolist()]
-            for sizes in (known, self.needed.low, self.needed.high)
-        )
-        columns = {
-            "a": [self.runs[run] for run in first],
-            "b": [self.runs[run] for run in second],
-            "n": self.variances.n[which].tolist(),
-            "mean_a": self.mean[first].tolist(),
-            "mean_b": self.mean[second].tolist(),
-            **{key: x[which].tolist() for key, x in picked(self.variances, _MOMENTS).items()},
-            **{key: rate[which].tolist() for key, rate in picked(self, _RATES).items()},
-            "topics_needed": needed,
-            "topics_needed_interval": list(zip(low, high, strict=True)),
-            "flag": self.variances.flag[which].tolist(),
-        }
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-    def curves(self) -> list[dict[str, Any]]:
-        """One dictionary for each level and size: the curves that the plot shows."""
-        return [
-            {
-                **picked(level, "low high pairs"),
-                "size": size,
-                **{key: curve[s].item() for key, curve in level.curves.items()},
-                "fitted": level.fit.b1 * math.exp(-level.fit.b2 * size) if level.fit else math.nan,
-            }
-            for level in self.levels
-            for s, size in enumerate(self.sizes)
-        ]
-
-    def to_frame(self, kind: Literal["pairs", "levels"] = "pairs") -> pd.DataFrame:
-        """One row a pair, or one row for each level and size."""
-        check_choice("kind of frame", kind, ("pairs", "levels"))
-        return frame_of(self.curves() if kind == "levels" else self.rows())
 
 
 def topics(
@@ -208,6 +57,8 @@ def topics(
     beta: float = 0.2,
     comparisons: int | None = None,
     baseline: str | None = None,
+    topic_info: PathLike | None = None,
+    cluster_from: str | None = None,
     binning: Binning = "first",
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -247,6 +98,8 @@ def topics(
         The number of pairs unless given.
     baseline : str, optional
         Pair every run with this one only.
+    topic_info, cluster_from : optional
+        As in `evaluate`: clusters and weights of the topics.
     binning : str
         A pair counts in the level of its difference in the "first" set; with "both" a second time
         with the sets exchanged.
@@ -267,6 +120,10 @@ def topics(
     -----
     Missing scores are left out pair by pair. Says nothing about other documents, judgments or
     random instances of the runs.
+
+    Where topics are clustered or weighted, other topics are taken to be so, too: variances are
+    cluster-robust, splits keep clusters whole, numbers of topics are those of so many clusters of
+    the present mean size, and topics that some run lacks are left out of everything.
 
     With an observed difference d on n topics and the variance v of per-topic differences, the
     predictive rate is Phi(-|d| / sqrt(2 v / n)), and Phi(-|d| / sqrt(v / n)) however many topics
@@ -289,15 +146,20 @@ def topics(
     """
     seed = seed_from(rng)
     scores = scores_of(scores, qrels, measure, jobs=jobs)
+    scores = of_some_weight(
+        describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
+    )
     name = _check(scores, measure, n_trials, baseline, binning)
     check_rates(check_number("alpha", alpha), check_number("beta", beta))
     if not 0.0 < check_number("target", target) < 0.5:
         raise InputError(f"target lies strictly between 0 and 0.5 (a coin's rate), got {target}")
     scores = scores_in_order(scores)
-    matrix = scores.matrix(name)
-    everyone = pair_variances(matrix, all_pairs(len(matrix)))
+    drawn = drawn_topics(scores, name)
+    matrix, clusters = drawn.matrix, drawn.design.clusters
+    every_pair = all_pairs(len(matrix))
+    everyone = clustered_variances(pair_variances(matrix, every_pair), drawn, every_pair)
     complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
-    _warn_of_dropped(matrix.shape[1], complete.shape[1])
+    _warn_of_dropped(len(scores.topics), complete.shape[1])
     _warn_of_counts(name)
     n = complete.shape[1] if complete.shape[1] > 1 else matrix.shape[1]
     chosen = default_sizes(n) if sizes is None else _check_sizes(sizes)
@@ -306,16 +168,18 @@ def topics(
         complete,
         chosen,
         n_trials=n_trials,
+        clusters=clusters,
+        largest=None if clusters is None else drawn.largest_size,
         binning=binning,
         jobs=jobs,
         progress=progress,
         seed=seed,
     )
-    pairs, moments = all_pairs(len(matrix)), everyone
+    pairs, moments = every_pair, everyone
     if baseline is not None:
         base = position(baseline, scores.runs, "run")
         pairs = np.array([(run, base) for run in range(len(matrix)) if run != base])
-        moments = pair_variances(matrix, pairs)
+        moments = clustered_variances(pair_variances(matrix, pairs), drawn, pairs)
     difference, variance = moments.difference, moments.variance
     independent = moments.variance_a + moments.variance_b
     size = np.where(moments.n > 0, moments.n, np.nan)
@@ -324,7 +188,9 @@ def topics(
         measure=name,
         runs=scores.runs,
         mean=adjusted_means(matrix),
-        n_topics=matrix.shape[1],
+        n_topics=len(scores.topics),
+        n_clusters=drawn.n_clusters,
+        is_weighted="weight" in scores.topic_info,
         n_complete=complete.shape[1],
         n_trials=n_trials,
         target=target,
@@ -341,14 +207,9 @@ def topics(
         approximation=approximate_error_rate(difference, variance, size),
         predictive=predictive_rate(difference, variance, size),
         predictive_limit=predictive_rate(difference, variance, size, math.inf),
-        expected_reversal=_expected_reversal(matrix, pairs, difference),
-        needed=needed_topics(
-            difference,
-            variance,
-            size,
-            alpha=alpha / n_comparisons,
-            beta=beta,
-            confidence=CONFIDENCE,
+        expected_reversal=_expected_reversal(drawn.drawn, pairs, difference),
+        needed=clustered_needed(
+            moments, drawn, alpha=alpha / n_comparisons, beta=beta, confidence=CONFIDENCE
         ),
         sizes=chosen,
         further_sizes=further,

@@ -13,8 +13,8 @@ from steadyrank.present.cells import name, number, titled, without_empty
 from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Cell, Table, with_words
 from steadyrank.studies.topics.levels import TopicLevel
+from steadyrank.studies.topics.result import TopicsResult
 from steadyrank.studies.topics.sentences import needed_figure
-from steadyrank.studies.topics.study import TopicsResult
 from steadyrank.words import MISSING, by_number, percent
 
 MOST_PAIRS = 45
@@ -42,7 +42,8 @@ def topics_json(result: TopicsResult) -> dict[str, Any]:
         "n_topics": result.n_topics,
         "pairs": result.rows(),
         "levels": [_level_json(result, level) for level in result.levels],
-        **picked(result, "measure n_complete n_dropped"),
+        **picked(result, "measure n_complete n_dropped n_clusters"),
+        "weighted": result.is_weighted,
         "trials": result.n_trials,
         **picked(result, "binning target alpha beta comparisons baseline seed leaders"),
         "answer": answer_sentences(result),
@@ -97,6 +98,11 @@ def _notes(result: TopicsResult) -> list[str]:
         notes.append(
             "Fit: b1 exp(-b2 n) through the empirical rates. Beyond the sizes of the splits it is "
             "an extrapolation, usually too low, and no interval of it is known to hold."
+        )
+    if result.n_clusters is not None:
+        notes.append(
+            "Variances are cluster-robust, and splits keep clusters whole. Numbers of topics are "
+            "those of so many clusters of the present mean size."
         )
     if result.n_dropped:
         notes.append(

@@ -1,0 +1,222 @@
+"""Do runs differ more in one segment of the topics than in another? The test of segment × run.
+
+For whoever finds that a run is better on one kind of topics and wants to know whether that kind
+matters. Each run's lead over the mean of all runs is compared between a segment and the other
+topics; all runs and segments are one family, corrected by the largest studentized statistic when
+the signs of topics, or of whole clusters, are flipped, as in `steadyrank.stats.pairs.max_t`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steadyrank.compute.random import blocks_of
+from steadyrank.stats.inputs import check_samples, check_scores
+from steadyrank.stats.pairs.max_t import enumerates_all, signs_of_block
+from steadyrank.stats.pairs.resampled import Block
+from steadyrank.stats.pairs.result import CONSTANT
+from steadyrank.stats.pairs.tests import in_threads, slices
+from steadyrank.stats.pairs.topic_design import TopicDesign, sums_by_group
+
+FEWEST = 5
+"""Topics, or clusters, that a segment must have to be tested: fewer have no variance to speak of,
+and their statistics would set the limit for all."""
+
+VALUES_AT_ONCE = 1 << 20
+"""Statistics of one thread that are held at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Interaction:
+    """Leads of runs in segments against those elsewhere: arrays [run, tested segment]."""
+
+    tested: np.ndarray
+    """Which segments have enough topics, by their numbers; nothing is tested below two."""
+    deviation: np.ndarray
+    """A run's lead over the mean of all runs in the segment, less its lead on the other topics."""
+    statistic: np.ndarray
+    """The deviation over its standard error, which allows each segment its own variance."""
+    pvalue: np.ndarray
+    """Adjusted for all runs and segments; two-sided."""
+    n_topics: int
+    """In tested segments, with a score of every run."""
+    n_patterns: int
+    exact: bool
+    """Whether these are all the sign patterns there are."""
+
+    @property
+    def pvalue_of_any(self) -> float:
+        """Of the hypothesis that no run's lead depends on the segment; NaN without a test."""
+        return float(self.pvalue.min()) if self.pvalue.size else float("nan")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Strata:
+    """Leads about their means, summed by cluster: what signs are put before."""
+
+    sums: np.ndarray
+    """[cluster, run, segment]"""
+    weight: np.ndarray
+    """[cluster, segment]"""
+    factor: np.ndarray
+    """G / (G - 1) of the clusters in each segment."""
+
+    @property
+    def total(self) -> np.ndarray:
+        """The weight of each segment."""
+        return np.asarray(self.weight.sum(axis=0))
+
+    def statistics(self, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Deviations and t [pattern, run, segment] with the clusters' signs [pattern, cluster]."""
+        flat = self.sums.reshape(len(self.sums), -1)
+        weighted = (self.sums * self.weight[:, None, :]).reshape(flat.shape)
+        shape = (len(signs), *self.sums.shape[1:])
+        total = self.total
+        mean = (signs @ flat).reshape(shape) / total
+        cross = (signs @ weighted).reshape(shape)
+        squares = np.square(self.sums).sum(axis=0)
+        left = squares - 2.0 * mean * cross + np.square(mean) * np.square(self.weight).sum(axis=0)
+        variance = self.factor * np.where(left > CONSTANT * squares, left, 0.0) / np.square(total)
+        deviation, error = _against_others(mean, variance, total)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = deviation / error
+        return deviation, np.where(np.abs(deviation) <= CONSTANT, 0.0, t)
+
+
+def segment_interaction(
+    scores: np.ndarray,
+    segments: np.ndarray,
+    design: TopicDesign | None = None,
+    *,
+    n_samples: int = 10_000,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> Interaction:
+    """Test whether the runs' leads depend on the segment.
+
+    Parameters
+    ----------
+    scores
+        [run, topic]; a topic that some run lacks is left out.
+    segments
+        The segment of each topic, as whole numbers.
+    design
+        How topics are clustered and weighted.
+    n_samples
+        Sign patterns that are drawn; all are enumerated where these are no more.
+    seed, jobs
+        Seed and threads.
+
+    Notes
+    -----
+    With y the scores less their mean over runs on each topic, the deviation of run and segment is
+    mean(y in the segment) - mean(y elsewhere), and its variance that of a stratified mean, every
+    segment with a variance of its own (cluster-robust within segments). Under the hypothesis all
+    of a run's y have one mean; about it, the signs of topics or whole clusters are flipped and
+    deviations and variances computed again. A cluster with topics in several segments keeps one
+    sign. p = (1 + patterns with a larger maximum) / (1 + patterns).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> scores = rng.normal(0.5, 0.1, (2, 60))
+    >>> scores[0, :20] += 0.3
+    >>> found = segment_interaction(scores, np.repeat([0, 1, 2], 20), n_samples=999)
+    >>> found.pvalue_of_any <= 0.001, bool(found.deviation[0, 0] > 0.1)
+    (True, True)
+    """
+    check_samples(n_samples)
+    matrix, plan = check_scores(scores), design or TopicDesign()
+    tested, used = _testable(matrix, segments, plan)
+    matrix, plan, segments = matrix[:, used], plan.of(used), np.asarray(segments)[used]
+    if len(tested) < 2 or len(matrix) < 2:
+        nothing = np.zeros((len(matrix), 0))
+        return Interaction(
+            tested=tested[:0],
+            deviation=nothing,
+            statistic=nothing,
+            pvalue=nothing,
+            n_topics=0,
+            n_patterns=0,
+            exact=False,
+        )
+    strata = _strata(matrix, np.searchsorted(tested, segments), plan)
+    (deviation,), (t,) = strata.statistics(np.ones((1, len(strata.sums))))
+    largest, n_patterns, exact = _largest(strata, n_samples=n_samples, seed=seed, jobs=jobs)
+    return Interaction(
+        tested=tested,
+        deviation=deviation,
+        statistic=t,
+        pvalue=_pvalues(np.abs(t), largest, n_patterns),
+        n_topics=matrix.shape[1],
+        n_patterns=n_patterns,
+        exact=exact,
+    )
+
+
+def _testable(
+    matrix: np.ndarray, segments: np.ndarray, design: TopicDesign
+) -> tuple[np.ndarray, np.ndarray]:
+    """Segments with enough topics or clusters, and which topics are in one of them."""
+    segments = np.asarray(segments)
+    complete = ~np.isnan(matrix).any(axis=0)
+    group = design.groups(matrix.shape[1])
+    names = np.unique(segments[complete])
+    sizes = [len(np.unique(group[complete & (segments == name)])) for name in names]
+    tested = names[np.array(sizes, int) >= FEWEST]
+    return tested, complete & np.isin(segments, tested)
+
+
+def _strata(matrix: np.ndarray, place: np.ndarray, design: TopicDesign) -> _Strata:
+    n_topics = matrix.shape[1]
+    share, group = design.shares(n_topics), design.groups(n_topics)
+    leads = matrix - matrix.mean(axis=0)
+    leads = leads - (leads * share).sum(axis=1, keepdims=True)
+    within = np.arange(place.max() + 1)[:, None] == place
+    sums = [sums_by_group(leads * share * here, group) for here in within]
+    weight = [sums_by_group((share * here)[None], group)[0] for here in within]
+    n_clusters = np.array([len(np.unique(group[here])) for here in within], float)
+    return _Strata(
+        sums=np.ascontiguousarray(np.stack(sums).transpose(2, 1, 0)),
+        weight=np.stack(weight, axis=1),
+        factor=n_clusters / (n_clusters - 1.0),
+    )
+
+
+def _against_others(
+    mean: np.ndarray, variance: np.ndarray, total: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means of segments [..., segment] less those of all other topics, with standard errors."""
+    others = total.sum() - total
+    elsewhere = ((mean * total).sum(axis=-1, keepdims=True) - mean * total) / others
+    squares = variance * np.square(total)
+    spread = np.maximum(squares.sum(axis=-1, keepdims=True) - squares, 0.0) / np.square(others)
+    return mean - elsewhere, np.sqrt(variance + spread)
+
+
+def _largest(
+    strata: _Strata, *, n_samples: int, seed: int, jobs: int | None
+) -> tuple[np.ndarray, int, bool]:
+    """The largest |t| of each pattern; how many patterns there are, and whether these are all."""
+    n_clusters = len(strata.sums)
+    exact = enumerates_all(n_clusters, n_samples)
+    n_signs = 2**n_clusters if exact else n_samples
+    at_once = max(1, VALUES_AT_ONCE // max(1, strata.sums[0].size))
+
+    def maxima(block: Block) -> np.ndarray:
+        signs = signs_of_block(seed, block, n_clusters, exact)
+        parts = [strata.statistics(signs[part])[1] for part in slices(len(signs), at_once)]
+        return np.concatenate([np.abs(part).max(axis=(1, 2)) for part in parts])
+
+    largest = np.concatenate(in_threads(maxima, blocks_of(n_signs), jobs=jobs))
+    return largest, n_signs // 2 if exact else n_signs, exact
+
+
+def _pvalues(t: np.ndarray, largest: np.ndarray, n_patterns: int) -> np.ndarray:
+    ordered = np.sort(largest)
+    counts = len(ordered) - np.searchsorted(ordered, t * (1.0 - CONSTANT))
+    # All patterns come in twos, with all signs the other way round.
+    extreme = counts * (n_patterns / len(ordered))
+    return np.asarray(np.minimum(1.0, (1.0 + extreme) / (1.0 + n_patterns)))

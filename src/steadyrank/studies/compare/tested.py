@@ -1,0 +1,70 @@
+"""What the tests of a comparison share: the settings of a call, and tests not yet corrected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from steadyrank.stats.instances.systems import Groups
+from steadyrank.stats.pairs.result import PairTests
+from steadyrank.stats.pairs.topic_design import ClusterSums, TopicDesign
+from steadyrank.studies.compare.intervals import Alternative, IntervalKind
+from steadyrank.studies.compare.result import Correction, Family, Mode, Test
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What all comparisons of one call have in common."""
+
+    test: Test = "t"
+    correction: Correction | None = None
+    alpha: float = 0.05
+    baseline: str | None = None
+    interval: IntervalKind | None = None
+    alternative: Alternative = "two-sided"
+    mode: Mode = "sound"
+    family: Family = "measure"
+    n_samples: int = 10_000
+    jobs: int | None = None
+    seed: int = 0
+
+    @property
+    def resampling(self) -> dict[str, Any]:
+        """How resampling tests and intervals draw."""
+        return {"n_samples": self.n_samples, "seed": self.seed, "jobs": self.jobs}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tested:
+    """The tests of one measure, not yet corrected."""
+
+    measure: str
+    segment: str | None = None
+    """The segment that the topics are from; None where they are all."""
+    rows: tuple[str, ...]
+    """Runs, or systems."""
+    topics: tuple[str, ...]
+    matrix: np.ndarray
+    """Scores [row, topic] that the tests use."""
+    n_topics: int
+    n_dropped: int
+    pairs: np.ndarray
+    tests: PairTests
+    instances: np.ndarray | None = None
+    """Scores [run, topic] of the systems' instances."""
+    groups: Groups | None = None
+    design: TopicDesign = field(default_factory=TopicDesign)
+    units: ClusterSums | None = None
+    """What is resampled where topics are clustered or weighted, and no score is missing."""
+
+    @property
+    def n_drawn(self) -> np.ndarray:
+        """Of each pair: the clusters, or the topics, that are drawn."""
+        return self.tests.n if self.units is None else np.full(len(self.pairs), self.n_units)
+
+    @property
+    def n_units(self) -> int:
+        """Clusters, or topics where these are not clustered."""
+        return self.design.n_clusters or self.matrix.shape[1]

@@ -1,0 +1,180 @@
+"""What `topics` returns: error rates of every pair of runs, and of levels of the difference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from steadyrank._version import __version__
+from steadyrank.data.scores import position
+from steadyrank.errors import InputError, check_choice
+from steadyrank.notebook import Exhibit, frame_of, shown_by
+from steadyrank.present.json import picked
+from steadyrank.stats.planning.needed_topics import NeededTopics
+from steadyrank.stats.planning.reversal import PairVariances
+from steadyrank.studies.topics.levels import Binning, TopicLevel
+from steadyrank.studies.topics.sentences import pair_words
+from steadyrank.words import counted, level_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+_MOMENTS = "difference variance_a variance_b covariance variance"
+_RATES = (
+    "error_rate error_rate_independent approximation predictive predictive_limit expected_reversal"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@shown_by("studies.topics.tables:topics_text")
+class TopicsResult(Exhibit):
+    """What `topics` found: arrays with one entry per pair, and levels of the difference."""
+
+    measure: str
+    runs: tuple[str, ...]
+    mean: np.ndarray
+    n_topics: int
+    n_complete: int
+    """Topics that every run has: the splits use no others."""
+    n_clusters: int | None
+    """Of these topics; None where they are not clustered. Other topics are clustered alike."""
+    is_weighted: bool
+    n_trials: int
+    target: float
+    """A rate of reversals that is still called rare."""
+    alpha: float
+    beta: float
+    comparisons: int
+    """Over which `alpha` is kept: numbers of topics are for tests at `level`."""
+    binning: Binning
+    baseline: str | None
+    seed: int
+    pairs: np.ndarray
+    """[pair, 2]: positions of the two runs."""
+    variances: PairVariances
+    error_rate: np.ndarray
+    error_rate_independent: np.ndarray
+    approximation: np.ndarray
+    predictive: np.ndarray
+    predictive_limit: np.ndarray
+    """The predictive rate of a second experiment with endless topics: none has a smaller one."""
+    expected_reversal: np.ndarray
+    """The chance of a reversal, allowing for how the two were picked: by empirical Bayes over
+    all runs (`steadyrank.stats.selection`); the predictive rate where there are two runs."""
+    needed: NeededTopics
+    """For a paired t test at `level` with power 1 - beta, with 95 % intervals."""
+    sizes: tuple[int, ...]
+    further_sizes: tuple[int, ...]
+    """To which the fits are extrapolated."""
+    levels: tuple[TopicLevel, ...]
+
+    @property
+    def n_dropped(self) -> int:
+        """Topics that the splits leave out because some run lacks them."""
+        return self.n_topics - self.n_complete
+
+    @property
+    def comparison_alpha(self) -> float:
+        """Of a single comparison: alpha over the number of comparisons, Bonferroni's bound."""
+        return self.alpha / self.comparisons
+
+    @property
+    def order(self) -> list[int]:
+        """Positions of the runs, best mean first."""
+        best_first = np.argsort(-np.nan_to_num(self.mean, nan=-np.inf), kind="stable")
+        return [int(run) for run in best_first]
+
+    @property
+    def leaders(self) -> tuple[str, str]:
+        """The best run and the second, or the baseline where that is neither."""
+        first, second = (self.runs[run] for run in self.order[:2])
+        return first, second if self.baseline in (None, first, second) else str(self.baseline)
+
+    def sentence(self, a: str | None = None, b: str | None = None) -> str:
+        """What a second experiment may do to two runs, in words; to the leaders unless named."""
+        names = (a or self.leaders[0], b or self.leaders[1])
+        one, other = (position(name, self.runs, "run") for name in names)
+        pair = self.pair(one, other)
+        (row,) = self.rows([pair])
+        return pair_words(row, self.measure, self.test_words(), picked=a is None and b is None)
+
+    def test_words(self) -> str:
+        """The test that numbers of topics are for."""
+        level = level_words(self.alpha, self.comparisons)
+        return f"a paired t test with power {1.0 - self.beta:g} at {level}"
+
+    def pair(self, one: int, other: int) -> int:
+        """Which of the pairs two runs, by their positions, are, in either order."""
+        first, second = min(one, other), max(one, other)
+        if first != second and self.baseline is None:
+            return first * (2 * len(self.runs) - first - 1) // 2 + second - first - 1
+        places = np.flatnonzero((np.sort(self.pairs, axis=1) == (first, second)).all(axis=1))
+        if not len(places):
+            names = f"{self.runs[one]!r} and {self.runs[other]!r}"
+            raise InputError(f"{names} are not a pair of this result")
+        return int(places[0])
+
+    def caption(self) -> str:
+        """What a table of this result must say."""
+        dropped = f" ({self.n_dropped} left out of the splits)" if self.n_dropped else ""
+        return (
+            f"{self.measure}, {counted(self.n_topics, 'topic')}{dropped}{self.design_words()}, "
+            f"{counted(self.n_trials, 'split')}, seed "
+            f"{self.seed}; steadyrank {__version__}."
+        )
+
+    def design_words(self) -> str:
+        """How topics are clustered and weighted; empty where they are not."""
+        clusters = "" if self.n_clusters is None else f" in {counted(self.n_clusters, 'cluster')}"
+        weights = ", weighted" if self.is_weighted else ""
+        alike = " (other topics alike)" if clusters or weights else ""
+        return f"{clusters}{weights}{alike}"
+
+    def __repr__(self) -> str:
+        return f"<TopicsResult: {counted(len(self.pairs), 'pair')}. {self.caption()}>"
+
+    def rows(self, which: Sequence[int] | slice = slice(None)) -> list[dict[str, Any]]:
+        """One dictionary a pair, with the keys that the JSON output has."""
+        first, second = self.pairs[which].T
+        # Without an upper end the number at the observed difference estimates nothing.
+        known = np.where(np.isfinite(self.needed.high), self.needed.topics, np.nan)
+        needed, low, high = (
+            [int(size) if math.isfinite(size) else None for size in sizes[which].tolist()]
+            for sizes in (known, self.needed.low, self.needed.high)
+        )
+        columns = {
+            "a": [self.runs[run] for run in first],
+            "b": [self.runs[run] for run in second],
+            "n": self.variances.n[which].tolist(),
+            "mean_a": self.mean[first].tolist(),
+            "mean_b": self.mean[second].tolist(),
+            **{key: x[which].tolist() for key, x in picked(self.variances, _MOMENTS).items()},
+            **{key: rate[which].tolist() for key, rate in picked(self, _RATES).items()},
+            "topics_needed": needed,
+            "topics_needed_interval": list(zip(low, high, strict=True)),
+            "flag": self.variances.flag[which].tolist(),
+        }
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def curves(self) -> list[dict[str, Any]]:
+        """One dictionary for each level and size: the curves that the plot shows."""
+        return [
+            {
+                **picked(level, "low high pairs"),
+                "size": size,
+                **{key: curve[s].item() for key, curve in level.curves.items()},
+                "fitted": level.fit.b1 * math.exp(-level.fit.b2 * size) if level.fit else math.nan,
+            }
+            for level in self.levels
+            for s, size in enumerate(self.sizes)
+        ]
+
+    def to_frame(self, kind: Literal["pairs", "levels"] = "pairs") -> pd.DataFrame:
+        """One row per pair, or one row for each level and size."""
+        check_choice("kind of frame", kind, ("pairs", "levels"))
+        return frame_of(self.curves() if kind == "levels" else self.rows())
