@@ -11,10 +11,11 @@ from scipy.stats import poisson
 
 import steadyrank as sr
 from steadyrank.compute.executors import workers
-from steadyrank.compute.kernels import kernel
+from steadyrank.compute.kernels import kernel, specialised
 from steadyrank.measures.names import parse_measure
-from steadyrank.measures.scoring import prepare
+from steadyrank.measures.scoring import KERNELS, prepare
 from steadyrank.studies.simulate import shared_kernels
+from steadyrank.studies.simulate.setups import topic_keys
 from steadyrank.studies.simulate.shared_lists import documents_needed, shared_lists
 from steadyrank.studies.simulate.sources import SharedDocuments
 
@@ -104,8 +105,6 @@ def cell_values(runs, grades, measure, n_samples=N_SAMPLES, **options):
     """[run, topic, sample] as the study draws them."""
     qrels = sr.qrels_from_dict(grades)
     recipe = prepare(parse_measure(measure), qrels.max_grade)
-    from steadyrank.studies.simulate.setups import topic_keys
-
     named = [sr.run_from_dict(run, name=name) for name, run in runs.items()]
     lists = shared_lists(named, qrels, recipe, topics=sorted(grades), **options)
     source = SharedDocuments(lists.lists, recipe, topic_keys(SEED, sorted(grades)))
@@ -146,7 +145,7 @@ def test_means_are_those_of_the_cells():
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_with_every_document_once_the_value_is_the_raw_one(measure, monkeypatch):
+def test_with_every_document_once_the_value_is_the_raw_one(measure):
     """To the last bit, on a fresh track; ties by the order of the run."""
     track = sr.simulated_track(n_teams=4, runs_per_team=2, n_topics=12, depth=60, pool_depth=20)
     with warnings.catch_warnings():
@@ -163,8 +162,6 @@ def test_with_every_document_once_the_value_is_the_raw_one(measure, monkeypatch)
 
 def with_all_counts_one(lists, recipe):
     """[run, topic]: what the walk gives where each document is in the collection once."""
-    from steadyrank.compute.kernels import specialised
-    from steadyrank.measures.scoring import KERNELS
 
     @kernel
     def once(key, code, first, counts, row):
@@ -176,11 +173,15 @@ def with_all_counts_one(lists, recipe):
         names[name] = specialised(
             getattr(shared_kernels, name).py_func, f"{name}_once", how=kernel, **names
         )
+    of_list, of_ideal = shared_kernels.RATIOS.get(
+        recipe.kernel, (KERNELS[recipe.kernel], shared_kernels._as_it_is)
+    )
     sample = specialised(
-        shared_kernels.sample_lists,
+        shared_kernels._sample_lists,
         f"once_{recipe.kernel.replace(' ', '_')}",
         how=kernel,
-        one_topic=KERNELS[recipe.kernel],
+        of_list=of_list,
+        of_ideal=of_ideal,
         **names,
     )
     n_topics = len(lists.topics)

@@ -11,12 +11,15 @@ alone: not on the other runs, which may come and go without changing those that 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, inlined, kernel, part
+from steadyrank.compute.kernels import WORD, inlined, kernel, part, specialised
 from steadyrank.compute.random_kernels import GOLDEN, mixed_bits
+from steadyrank.measures import kernels as measure_kernels
+from steadyrank.measures.scoring import KERNELS
 
 SIDE_BY_SIDE = 64
 """Samples whose rankings are walked together."""
@@ -70,10 +73,15 @@ class Scratch(NamedTuple):
     is_drawn: np.ndarray
     position: np.ndarray
     before: np.ndarray
+    room: np.ndarray
+    """Documents with a gain that a sample has room for."""
     ranks: np.ndarray
     grades: np.ndarray
+    n_listed: np.ndarray
     ideal: np.ndarray
     n_ideal: np.ndarray
+    best: np.ndarray
+    """What a value is divided by."""
     keys: np.ndarray
     tied: np.ndarray
 
@@ -177,7 +185,7 @@ def _sort_tied(keys, grades, n):
 
 
 @part
-def _add_tied(lists, topic, first_place, size, key, sample, lane, above, n, scratch):
+def _add_tied(lists, topic, first_place, size, key, sample, lane, above, scratch):
     """Write the ranks of tied documents with a gain, in an order that all runs share."""
     n_tied = 0
     for i in range(first_place, first_place + size):
@@ -189,44 +197,74 @@ def _add_tied(lists, topic, first_place, size, key, sample, lane, above, n, scra
             scratch.tied[n_tied] = _grade(lists, topic, number)
             n_tied += 1
     _sort_tied(scratch.keys, scratch.tied, n_tied)
+    n = np.int64(scratch.n_listed[lane])
     for i in range(n_tied):
         if scratch.tied[i] > 0:
             scratch.ranks[n] = above + i + 1
             scratch.grades[n] = scratch.tied[i]
             n += 1
-    return n
+    scratch.n_listed[lane] = n
+
+
+@inlined
+def _add_copies(row, before, grade, scratch):
+    """Write the ranks of all copies of one document, in every sample."""
+    counts, above, n_listed = scratch.counts, scratch.before, scratch.n_listed
+    ranks, grades = scratch.ranks, scratch.grades
+    for lane in range(SIDE_BY_SIDE):
+        n = WORD(n_listed[lane])
+        copies = WORD(counts[WORD(row) + WORD(lane)])
+        first = above[WORD(before) + WORD(lane)] + np.int32(1)
+        # How many copies there are is a coin's toss, which a branch would often guess wrong.
+        for copy in range(AT_ONCE):
+            ranks[n + WORD(copy)] = first + np.int32(copy)
+        for copy in range(AT_ONCE):
+            grades[n + WORD(copy)] = grade
+        if copies > WORD(AT_ONCE):
+            for copy in range(AT_ONCE, copies):
+                ranks[n + WORD(copy)] = first + np.int32(copy)
+                grades[n + WORD(copy)] = grade
+        n_listed[lane] = n + copies
 
 
 @part
-def unfold(lists, cell, topic, key, sample, lane, n_events, limit, scratch):
-    """Write ranks and grades of the documents with a gain in one sample; how many there are."""
-    n = 0
-    ranks, grades = scratch.ranks, scratch.grades
+def unfold(lists, cell, topic, key, first, n_events, scratch):
+    """Write ranks and grades of the documents with a gain in every sample, one after the other.
+
+    Those of a sample begin at its multiple of `room` and end at `n_listed`.
+    """
+    for lane in range(SIDE_BY_SIDE):
+        scratch.n_listed[lane] = lane * scratch.room[0]
     for e in range(n_events):
         event = lists.events[cell] + e
-        above = scratch.before[e * SIDE_BY_SIDE + lane]
-        if above >= limit:
-            break
         place = lists.starts[cell] + lists.at[event]
-        if lists.size[event] > 1:
-            n = _add_tied(
-                lists, topic, place, lists.size[event], key, sample, lane, above, n, scratch
-            )
-            continue
-        number = lists.places[place]
-        grade = _grade(lists, topic, number)
-        copies = np.int64(scratch.counts[number * SIDE_BY_SIDE + lane])
-        # How many copies there are is a coin's toss, which a branch would often guess wrong.
-        for copy in range(AT_ONCE):
-            ranks[n + copy] = above + copy + 1
-            grades[n + copy] = grade
-        for copy in range(AT_ONCE, copies):
-            ranks[n + copy] = above + copy + 1
-            grades[n + copy] = grade
-        n += copies
-    while n > 0 and ranks[n - 1] > limit:
-        n -= 1
-    return n
+        before = e * SIDE_BY_SIDE
+        if lists.size[event] == 1:
+            number = lists.places[place]
+            grade = _grade(lists, topic, number)
+            _add_copies(number * SIDE_BY_SIDE, before, np.int32(grade), scratch)
+        else:
+            for lane in range(SIDE_BY_SIDE):
+                _add_tied(
+                    lists,
+                    topic,
+                    place,
+                    lists.size[event],
+                    key,
+                    first + lane,
+                    lane,
+                    scratch.before[before + lane],
+                    scratch,
+                )
+
+
+@inlined
+def _bounds_of(lane, depth, scratch):
+    """Where the ranks of a sample begin and end that its ranking is deep enough for."""
+    start, end = lane * scratch.room[0], np.int64(scratch.n_listed[lane])
+    while end > start and scratch.ranks[end - 1] > depth:
+        end -= 1
+    return start, end
 
 
 @part
@@ -263,32 +301,57 @@ def make_scratch(lists):
     for size in lists.size:
         widest = max(widest, size)
     most_documents = max(1, _largest(lists.documents))
-    copies = MOST_COPIES * max(most_ideal, 1) + AT_ONCE
+    room = MOST_COPIES * max(most_ideal, 1) + AT_ONCE
     return Scratch(
         np.empty(most_documents * SIDE_BY_SIDE, np.uint8),
         np.empty(most_documents, np.uint8),
         np.empty(SIDE_BY_SIDE, np.int32),
         np.empty(max(1, most_events) * SIDE_BY_SIDE, np.int32),
-        np.empty(copies, np.int32),
-        np.empty(copies, np.int32),
-        np.empty((SIDE_BY_SIDE, copies), np.int32),
+        np.full(1, room),
+        np.empty(SIDE_BY_SIDE * room, np.int32),
+        np.empty(SIDE_BY_SIDE * room, np.int32),
+        np.empty(SIDE_BY_SIDE, np.uint64),
+        np.empty((SIDE_BY_SIDE, room), np.int32),
         np.empty(SIDE_BY_SIDE, np.int64),
+        np.empty(SIDE_BY_SIDE),
         np.empty(MOST_COPIES * widest + 1, np.uint64),
         np.empty(MOST_COPIES * widest + 1, np.int32),
     )
 
 
-def sample_lists(
+@part
+def _as_it_is(ideal, gain, cutoff):
+    """What a measure is divided by that is no ratio to the ideal ranking's."""
+    return 1.0
+
+
+RATIOS = {
+    "nDCG": (measure_kernels.dcg, measure_kernels.ideal_dcg),
+    "nERR": (measure_kernels.expected_reciprocal_rank, measure_kernels.ideal_err),
+}
+"""Measures that are a ratio to that of the ideal ranking, which all runs share."""
+
+
+@functools.cache
+def shared_kernel(measure: str) -> Any:
+    """The compiled sampler of one measure, by the kernel that `evaluate` scores it with."""
+    of_list, of_ideal = RATIOS.get(measure, (KERNELS[measure], _as_it_is))
+    name = f"sample_{measure.replace(' ', '_')}"
+    return specialised(_sample_lists, name, how=kernel, of_list=of_list, of_ideal=of_ideal)
+
+
+def _sample_lists(
     lists, keys, first_item, last_item, first, gain, level, cutoff, parameter, scratch, out
 ):
     """Fill out[cell, sample - first] for some items: topics, each cut into 64 samples at a time.
 
-    The measure is the global `one_topic`, a kernel of `evaluate`. Returns how many topics had no
-    relevant document in a sample; they score 0.
+    The measure is the ratio of the globals `of_list` and `of_ideal`. Returns how many topics had
+    no relevant document in a sample; they score 0.
     """
     n_cells, n_samples = out.shape
     n_topics = len(lists.documents) - 1
     n_chunks = -(-n_samples // SIDE_BY_SIDE)
+    best = scratch.best
     without = 0
     for item in range(first_item, last_item):
         topic, done = item // n_chunks, item % n_chunks * SIDE_BY_SIDE
@@ -296,25 +359,28 @@ def sample_lists(
         scratch.is_drawn[:] = 0
         draw_ideal(lists, topic, key, start, scratch)
         lanes = min(SIDE_BY_SIDE, n_samples - done)
-        if lists.ideal[topic] < lists.ideal[topic + 1]:
-            for lane in range(lanes):
-                without += scratch.n_ideal[lane] == 0
+        for lane in range(lanes):
+            ideal = scratch.ideal[lane, : scratch.n_ideal[lane]]
+            best[lane] = of_ideal(ideal, gain, cutoff) if len(ideal) > 0 else 0.0  # noqa: F821
+            without += len(ideal) == 0 and lists.ideal[topic] < lists.ideal[topic + 1]
         for cell in range(topic, n_cells, n_topics):
-            limit = min(lists.depth[cell], cutoff)
-            n_events = walk(lists, cell, topic, key, start, limit, scratch)
+            depth = lists.depth[cell]
+            n_events = walk(lists, cell, topic, key, start, min(depth, cutoff), scratch)
+            unfold(lists, cell, topic, key, start, n_events, scratch)
             for lane in range(lanes):
-                if n_events == 0 or scratch.n_ideal[lane] == 0:
+                if best[lane] == 0.0:
                     out[cell, done + lane] = 0.0
                     continue
-                n = unfold(lists, cell, topic, key, start + lane, lane, n_events, limit, scratch)
-                out[cell, done + lane] = one_topic(  # noqa: F821
-                    scratch.ranks[:n],
-                    scratch.grades[:n],
-                    lists.depth[cell],
+                begin, end = _bounds_of(lane, depth, scratch)
+                value = of_list(  # noqa: F821
+                    scratch.ranks[begin:end],
+                    scratch.grades[begin:end],
+                    depth,
                     scratch.ideal[lane, : scratch.n_ideal[lane]],
                     gain,
                     level,
                     cutoff,
                     parameter,
                 )
+                out[cell, done + lane] = value / best[lane]
     return without

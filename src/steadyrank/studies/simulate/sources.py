@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from steadyrank.compute.executors import map_in_order
-from steadyrank.compute.kernels import kernel, specialised
-from steadyrank.measures.scoring import KERNELS, Recipe
+from steadyrank.measures.scoring import Recipe
 from steadyrank.stats.pairs.tests import slices
 from steadyrank.studies.simulate import shared_kernels
 from steadyrank.studies.simulate.sampler_kernels import sample_cells
@@ -59,7 +57,7 @@ class SharedDocuments:
 
     def fill(self, values: np.ndarray, first: int, pool: Executor) -> int:
         """Odd are topics without a relevant document in a sample."""
-        sample = shared_kernel(self.recipe.kernel)
+        sample = shared_kernels.shared_kernel(self.recipe.kernel)
         chunks = -(-values.shape[1] // shared_kernels.SIDE_BY_SIDE)
 
         def some(part: slice) -> int:
@@ -80,14 +78,6 @@ class SharedDocuments:
             )
 
         return _in_parts(some, len(self.keys) * chunks, pool)
-
-
-@functools.cache
-def shared_kernel(measure: str) -> Any:
-    """The compiled sampler of one measure, by the kernel that `evaluate` scores it with."""
-    name = f"sample_{measure.replace(' ', '_')}"
-    template = shared_kernels.sample_lists
-    return specialised(template, name, how=kernel, one_topic=KERNELS[measure])
 
 
 def _in_parts(some: Callable[[slice], int], n: int, pool: Executor) -> int:
