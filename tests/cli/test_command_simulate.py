@@ -342,7 +342,6 @@ def test_a_document_twice_is_an_error_or_settled_by_an_option(capsys, files, tmp
         (["-m", "nDCG(rel=2)@10"], "--documents independent simulates its binary version"),
         (["--documents", "shared", "--model", "kde"], "or --documents independent"),
         (["--documents", "shared", "--denominator", "judged"], "or take --documents independent"),
-        (["--device", "cuda"], "only --documents independent run on"),
         (["-m", "AP(judged_only=True)"], "write AP without judged_only"),
         (["-m", "RBP(residual=True)"], "write RBP without residual"),
         (["-m", "nDGC"], "'nDGC': did you mean 'nDCG'?"),

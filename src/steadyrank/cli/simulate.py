@@ -124,8 +124,8 @@ study_options = together(
     choice_option(
         "--device",
         ["cpu", "cuda"],
-        "Sample on this device, cuda with --documents independent alone; CPU and GPU use "
-        "different random streams.",
+        "Sample on this device: the same shared documents on either; of independent ones, CPU and "
+        "GPU use different random streams.",
         default="cpu",
     ),
     store_option,

@@ -530,7 +530,6 @@ def test_a_run_without_real_scores_is_told(track):
         ({"documents": "own"}, "way to draw documents"),
         ({"documents": "shared", "model": "kde"}, 'documents="independent"'),
         ({"documents": "shared", "denominator": "judged"}, 'documents="independent"'),
-        ({"documents": "shared", "device": "cuda"}, 'documents="independent"'),
         ({"documents": "shared", "measure": "nDCG(rel=2)@10"}, "takes no rel"),
         ({"documents": "shared", "measure": "Bpref"}, "cannot be simulated"),
         ({"documents": "shared", "measure": "AP(judged_only=True)"}, "without judged_only"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -14,7 +15,7 @@ from steadyrank.compute.stores import Store
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.simulate import statistics
 from steadyrank.studies.simulate.blocks import Study, block_name, kept_block, sample_study
-from steadyrank.studies.simulate.sources import IndependentRuns
+from steadyrank.studies.simulate.sources import IndependentRuns, SharedDocuments, Source
 
 
 class Summary(NamedTuple):
@@ -117,10 +118,7 @@ def summarise_on_gpu(
 
 def _device_blocks(study: Study, store: Store | None, samples: Any) -> Iterator[dict[str, Any]]:
     """The sums of each block in turn, whose samples have gone into `samples`."""
-    from steadyrank.studies.simulate.cuda import sample_on_device, upload
-
-    source = cast(IndependentRuns, study.source)
-    cells = upload(source.cells, source.gain)
+    draw = _device_sampler(study.source)
     for number in range(study.n_blocks):
         part = study.samples_of(number)
         kept = kept_block(study, store, number)
@@ -128,9 +126,20 @@ def _device_blocks(study: Study, store: Store | None, samples: Any) -> Iterator[
             samples.restore(kept, part.start)
             yield kept
             continue
-        values, truncated = sample_on_device(cells, source.key, part.start, part.stop - part.start)
+        values, odd = draw(part.start, part.stop - part.start)
         shift, squares = samples.take(values, part.start)
-        sums = {"shift": shift.get(), "squares": squares.get(), "odd": truncated.get()[0]}
+        sums = {"shift": shift.get(), "squares": squares.get(), "odd": odd.get()[0]}
         if store is not None:
             store.save(block_name(number), {**samples.block(part), **sums})
         yield sums
+
+
+def _device_sampler(source: Source) -> Callable[[int, int], tuple[Any, Any]]:
+    """What draws values [sample, cell] on the device, given the first sample and their number."""
+    from steadyrank.studies.simulate.cuda import sample_on_device, upload
+    from steadyrank.studies.simulate.shared_cuda import DeviceLists, sample_shared
+
+    if isinstance(source, SharedDocuments):
+        return partial(sample_shared, DeviceLists(source))
+    apart = cast(IndependentRuns, source)
+    return partial(sample_on_device, upload(apart.cells, apart.gain), apart.key)

@@ -136,7 +136,8 @@ def simulate(
     missing, no_relevant : str
         As in `evaluate`.
     device : str
-        "cpu", or "cuda", which has numbers of its own and draws independent documents alone.
+        "cpu", or "cuda", which draws the same shared documents; of independent ones it has numbers
+        of its own.
     store : path, optional
         Folder that keeps finished blocks of samples: the same call again takes up where it stopped.
     jobs, scheduler, executor : optional
@@ -165,7 +166,7 @@ def simulate(
     """
     seed = seed_from(rng)
     _check(n_samples, alpha, missing, no_relevant, device, mode)
-    documents = _documents(documents, mode, model, denominator, device)
+    documents = _documents(documents, mode, model, denominator)
     depth = DEFAULT_DEPTH[mode] if depth is None else depth
     check_drawing(model, depth, bandwidth, score_source)
     to_read = read_runs(runs, **reading_options)
@@ -267,11 +268,7 @@ def simulate(
 
 
 def _documents(
-    documents: Documents | None,
-    mode: Mode,
-    model: Model,
-    denominator: Denominator | None,
-    device: Device,
+    documents: Documents | None, mode: Mode, model: Model, denominator: Denominator | None
 ) -> Documents:
     """Shared documents, unless what else was given is only there for independent runs."""
     if documents is None:
@@ -289,10 +286,6 @@ def _documents(
         raise InputError(
             "shared documents carry their own recall base, the relevant documents of each "
             'collection: leave denominator out, or take documents="independent"'
-        )
-    if device == "cuda":
-        raise InputError(
-            'only documents="independent" run on device "cuda": give it, or take device="cpu"'
         )
     return documents
 
