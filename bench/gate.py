@@ -4,8 +4,8 @@
 
 10,000 topics, a baseline and four candidates of 100 documents per topic each (a million lines per
 run), 20 judged documents per topic: nDCG@10 and AP with their bounds over unjudged documents,
-topics in 4,000 clusters and eight segments. CPU seconds, medians of three; the peer is `evaluate` of the
-same two files, without which no gate can do.
+topics in 4,000 clusters and eight segments. CPU seconds, medians of three; the peer is `evaluate`
+of the same two files, without which no gate can do.
 """
 
 from __future__ import annotations

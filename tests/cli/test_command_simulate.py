@@ -61,7 +61,8 @@ def test_json_has_the_promised_keys_and_they_agree_with_each_other(capsys, files
     n_pairs = N_RUNS * (N_RUNS - 1) // 2
     assert (result["model"], result["measure"], result["n_samples"]) == ("bootstrap", "AP", SAMPLES)
     assert (result["depth"], result["seed"]) == ("retrieved", 0)
-    assert (result["mode"], result["denominator"], result["graded"]) == ("sound", "poisson", None)
+    assert (result["mode"], result["denominator"], result["graded"]) == ("sound", None, None)
+    assert (result["documents"], result["truncated"]) == ("shared", 0)
     assert len(result["runs"]) == len(result["raw_mean"]) == len(result["simulated_mean"]) == N_RUNS
     assert len(result["topics"]) == N_TOPICS
     scores = sr.evaluate([str(path) for path in files[1:]], files[0], "AP")
@@ -189,7 +190,8 @@ def test_the_mode_of_the_paper_has_its_depth_and_denominator(capsys, files):
 @pytest.mark.parametrize(("written", "level"), [("nDCG@10", 1), ("nDCG(rel=2)@10", 2)])
 def test_a_binary_measure_has_a_name_of_its_own_in_every_format(capsys, files, written, level):
     name = f"binary nDCG@10 (grade ≥ {level})"
-    result = result_of(capsys, *files, "-m", written)
+    independent = ("-m", written, "--documents", "independent")
+    result = result_of(capsys, *files, *independent)
     assert result["measure"] == name
     scores = sr.evaluate([str(path) for path in files[1:]], files[0], "nDCG@10").mean()[0]
     graded = result["graded"]
@@ -198,12 +200,25 @@ def test_a_binary_measure_has_a_name_of_its_own_in_every_format(capsys, files, w
     assert graded["tau"] == pytest.approx(scipy.stats.kendalltau(result["raw_mean"], scores)[0])
     assert graded["leader"] == result["runs"][int(np.argmax(scores))]
     for form in ("table", "markdown", "latex"):
-        out = call(capsys, "simulate", *files, *QUICK, "-m", written, "--format", form)[1]
+        out = call(capsys, "simulate", *files, *QUICK, *independent, "--format", form)[1]
         # Wherever the measure is named it is the binary one, but for the sentence that says so.
         written_name = name.replace("≥", r"$\geq$") if form == "latex" else name
         assert f"all figures are of {written_name}, not of nDCG@10" in out
         assert out.count("nDCG@10") - 1 - out.count("by nDCG@10 ") == out.count(written_name)
         assert f"the ranking by {written_name} keeps a Kendall correlation" in out
+
+
+def test_shared_documents_keep_their_grades(capsys, files):
+    for measure in ("nDCG@10", "ERR@20", "AP"):
+        result = result_of(capsys, *files, "-m", measure)
+        assert (result["measure"], result["graded"]) == (measure, None)
+        scores = sr.evaluate([str(path) for path in files[1:]], files[0], measure)
+        assert result["per_topic"]["raw"] == scores.values[0].tolist()
+    asked = result_of(capsys, *files, "--documents", "shared")
+    assert asked == result
+    paper = result_of(capsys, *files, "--documents", "independent")
+    assert (paper["documents"], paper["denominator"]) == ("independent", "poisson")
+    assert paper["simulated_mean"] != asked["simulated_mean"]
 
 
 def test_the_table_says_the_answer_first(capsys, files):
@@ -311,9 +326,22 @@ def test_a_document_twice_is_an_error_or_settled_by_an_option(capsys, files, tmp
         (["-m", "AP", "-m", "P@10"], "simulate takes one measure at a time, got AP, P@10"),
         (["-m", "AP=ap.csv"], "so it needs the runs and the judgments themselves"),
         (["--scores", "ap.csv"], "so it needs the runs and the judgments themselves"),
-        (["-m", "ERR@20"], "ERR@20 cannot be simulated: simulated documents have no grades"),
-        (["-m", "Bpref"], "Bpref cannot be simulated: simulated documents are all judged"),
-        (["-m", "num_ret"], "NumRet cannot be simulated: it is not a sum over relevant documents"),
+        (
+            ["-m", "ERR@20", "--documents", "independent"],
+            "ERR@20 cannot be simulated: simulated documents have no grades",
+        ),
+        (
+            ["-m", "Bpref", "--mode", "paper"],
+            "Bpref cannot be simulated: simulated documents are all judged",
+        ),
+        (
+            ["-m", "num_ret", "--model", "kde"],
+            "NumRet cannot be simulated: it is not a sum over relevant documents",
+        ),
+        (["-m", "Bpref"], "Bpref cannot be simulated: it needs more than the ranks of relevant"),
+        (["-m", "nDCG(rel=2)@10"], "--documents independent simulates its binary version"),
+        (["--documents", "shared", "--model", "kde"], "or --documents independent"),
+        (["--documents", "shared", "--denominator", "judged"], "or take --documents independent"),
         (["-m", "AP(judged_only=True)"], "write AP without judged_only"),
         (["-m", "RBP(residual=True)"], "write RBP without residual"),
         (["-m", "nDGC"], "'nDGC': did you mean 'nDCG'?"),

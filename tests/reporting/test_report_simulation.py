@@ -11,8 +11,6 @@ import steadyrank as sr
 from steadyrank.reporting import page as report_page
 from steadyrank.studies.simulate.section import documents_share
 
-BINARY = "binary nDCG@10 (grade ≥ 1)"
-
 
 @pytest.fixture(autouse=True)
 def drawn_nowhere(monkeypatch):
@@ -45,32 +43,17 @@ def as_ranks(run):
     )
 
 
-def test_a_measure_that_needs_no_grades_is_simulated_first(track, tmp_path):
-    result = made(track.runs, track.complete, tmp_path, "nDCG@10", "AP")
-    assert result.results["simulate"].measure == "AP"
-    shown = section_of(result)
-    assert shown.answer[1] == (
-        "By AP: nDCG@10 needs grades, which simulated documents do not have."
-    )
-    assert "the ranking by AP keeps a Kendall correlation" in shown.answer[0]
-    assert shown.tables[0].header[2] == "AP"
-
-
-def test_a_binary_measure_is_called_so_in_the_whole_section(track, tmp_path):
+def test_the_measure_that_ranks_the_runs_is_simulated_with_its_grades(track, tmp_path):
     """Statements and tables are about one measure and its own order of the runs."""
-    result = made(track.runs, track.complete, tmp_path, "nDCG@10")
+    result = made(track.runs, track.complete, tmp_path, "nDCG@10", "AP")
     simulated, shown = result.results["simulate"], section_of(result)
-    assert simulated.measure == BINARY
-    assert simulated.measure != result.results["compare"][0].measure
-    assert shown.answer[1].startswith(
-        f"Simulated documents have no grades: all figures are of {BINARY}, not of nDCG@10"
-    )
-    assert f"the ranking by {BINARY} keeps a Kendall correlation" in shown.answer[0]
-    assert not any("no grades" in warning for warning in shown.warnings), "said twice"
+    assert (simulated.measure, simulated.documents) == ("nDCG@10", "shared")
+    assert simulated.measure == result.results["compare"][0].measure
+    assert "the ranking by nDCG@10 keeps a Kendall correlation" in shown.answer[0]
     ranks, neighbours = shown.tables
-    assert ranks.header[2] == BINARY
-    assert BINARY in ranks.caption
-    assert BINARY in neighbours.caption
+    assert ranks.header[2] == "nDCG@10"
+    assert "documents shared by all runs" in ranks.caption
+    assert "nDCG@10" in neighbours.caption
     order = np.argsort(-simulated.raw_mean, kind="stable")
     names = [simulated.runs[run] for run in order]
     assert [row[1].text for row in ranks.rows] == names
@@ -81,34 +64,24 @@ def test_a_binary_measure_is_called_so_in_the_whole_section(track, tmp_path):
         assert row[3].value == documents_share(simulated, better, worse)
 
 
-def test_one_grade_of_relevant_documents_lets_ndcg_keep_its_name(track, tmp_path):
-    frame = track.complete.to_frame()
-    two = {
-        topic: dict(zip(part["doc_id"], (part["relevance"] > 0).astype(int), strict=True))
-        for topic, part in frame.groupby("query_id", sort=False)
-    }
-    result = made(track.runs, sr.qrels_from_dict(two), tmp_path, "nDCG@10", "AP")
-    assert result.results["simulate"].measure == "nDCG@10"
-    assert "grades" not in " ".join(section_of(result).answer)
+def test_another_measure_is_simulated_where_the_first_cannot_be(track, tmp_path):
+    result = made(track.runs, track.complete, tmp_path, "Bpref", "AP")
+    assert result.results["simulate"].measure == "AP"
+    assert section_of(result).answer[1] == "By AP: Bpref cannot be simulated."
 
 
-def test_ranks_in_disguise_are_left_out_and_named(track, tmp_path):
+def test_a_report_without_a_measure_to_simulate_says_which_there_are(track, tmp_path):
+    result = made(track.runs, track.complete, tmp_path, "Bpref")
+    assert "simulate" not in result.results
+    assert "none of the measures (Bpref) can be simulated" in result.left_out["simulate"]
+
+
+def test_ranks_in_disguise_are_simulated_like_any_run(track, tmp_path):
+    """With shared documents only the order of a run enters."""
     runs = [as_ranks(track.runs[0]), *track.runs[1:]]
     result = made(runs, track.complete, tmp_path, "AP")
-    assert result.results["simulate"].runs == tuple(run.name for run in track.runs[1:])
-    assert len(result.results["compare"][0].runs) == 5
-    assert section_of(result).warnings == (
-        f"1 run is left out of the simulation: the scores of {runs[0].name} are ranks in disguise, "
-        "which say in what order documents stand and nothing else; steadyrank simulate "
-        "--score-source rank takes ranks for scores",
-    )
-
-
-def test_without_two_runs_that_have_scores_the_study_is_left_out(track, tmp_path):
-    runs = [*map(as_ranks, track.runs[:2]), track.runs[2]]
-    result = made(runs, track.complete, tmp_path, "AP")
-    assert "simulate" not in result.results
-    assert result.left_out["simulate"] == (
-        "fewer than two runs have scores to resample: the scores of "
-        f"{runs[0].name} and {runs[1].name} are ranks in disguise"
+    plain = made(track.runs, track.complete, tmp_path, "AP")
+    assert section_of(result).warnings == ()
+    np.testing.assert_array_equal(
+        result.results["simulate"].simulated, plain.results["simulate"].simulated
     )

@@ -51,13 +51,13 @@ def test_the_default_is_the_error_rate_by_bins(result):
 def test_a_second_result_stands_beside_the_first(result):
     worse = replace(result.error_rate, rate=np.full(21, 0.9), rate_error=np.zeros(21))
     figure = sr.plot(result)
-    other = replace(result, model="kde", error_rate=worse)
+    other = replace(result, documents="independent", model="kde", error_rate=worse)
     assert sr.plot(other, ax=figure.axes[0]) is figure
     first, second = figure.axes[0].containers
     assert first.lines[0].get_color() == COLOURS[0] != second.lines[0].get_color()
     assert first.lines[0].get_marker() != second.lines[0].get_marker()
     texts = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert texts == ["bootstrap", "KDE, scott"]
+    assert texts == ["shared documents", "KDE, scott"]
     assert figure.axes[0].get_ylim()[0] == 0
     assert figure.axes[0].get_ylim()[1] > 0.9
 

@@ -62,14 +62,20 @@ study_options = together(
         "simulate",
         "AP",
         NO_SCORES,
-        "Simulate AP (default), P@k, R@k, RR, RBP, Success@k, or nDCG in its binary version; "
-        "relevant from grade 2 on: AP(rel=2), nDCG(rel=2)@10.",
+        "Simulate AP (default), nDCG, P@k, R@k, Rprec, RR, RBP, ERR, nERR, Q or Success@k; "
+        "relevant from grade 2 on: AP(rel=2).",
+    ),
+    choice_option(
+        "--documents",
+        ["shared", "independent"],
+        "Draw one new collection that all runs rank, or each run's scores apart, as the paper.",
+        show_default="shared; independent with --mode paper, --model kde or --denominator",
     ),
     mode_option("Use sound defaults, or the paper's."),
     choice_option(
         "--model",
         ["bootstrap", "kde"],
-        "Resample a run's scores, or sample them from kernel densities.",
+        "Resample documents, or sample scores from kernel densities of each run.",
         default="bootstrap",
     ),
     count_option("--samples", "n_samples", 10_000, "Simulate this many collections."),
@@ -90,20 +96,21 @@ study_options = together(
     choice_option(
         "--denominator",
         ["judged", "sampled", "poisson"],
-        "Divide AP, R@k and nDCG by this number of relevant documents.",
+        "Divide AP, R@k and nDCG of independent runs by this number of relevant documents.",
         show_default="poisson; judged with --mode paper",
     ),
     choice_option(
         "--score-source",
         ["score", "rank"],
-        "Sample scores, or ranks for runs whose scores mean nothing.",
+        "Break ties of scores at random, or take ranks for scores.",
         default="score",
     ),
     alpha_option(type=STRICTLY_BETWEEN_0_AND_1),
     choice_option(
         "--device",
         ["cpu", "cuda"],
-        "Sample on this device; CPU and GPU use different random streams.",
+        "Sample on this device: the same shared documents on either; of independent ones, CPU and "
+        "GPU use different random streams.",
         default="cpu",
     ),
     store_option,
@@ -140,17 +147,18 @@ def command(
 ) -> None:
     """Simulate other document collections and see whether the ranking survives.
 
-    Resamples each run's relevant and other documents, topic by topic, and compares
-    means, ranks and t tests with the real ones. Simulated documents have no grades: of
-    nDCG the binary version is simulated, and called so. Speaks of other documents, not
-    of other topics or judgments. CSV holds one row per run, JSON everything.
+    Resamples the documents of each topic, the same for all runs and with their grades,
+    and compares means, ranks and t tests with the real ones. With --documents
+    independent each run's scores are drawn apart and have no grades: of nDCG the binary
+    version is simulated, and called so. Speaks of other documents, not of other topics
+    or judgments. CSV holds one row per run, JSON everything.
     """
     _check_top(runs, top)
-    from steadyrank.studies.simulate.sampler_kernels import sample_cells
+    from steadyrank.studies.simulate.list_kernels import outline
     from steadyrank.studies.simulate.study import simulate
     from steadyrank.studies.simulate.tables import simulate_text
 
-    tell_if_compiling(output.quiet, sample_cells)
+    tell_if_compiling(output.quiet, outline)
     with (
         progress_bar("runs read", output.quiet) as reading,
         progress_bar("blocks of samples", output.quiet) as progress,

@@ -29,7 +29,7 @@ def cupy() -> Any:
 
 
 @cache
-def gpu_kernels(package: str, name: str) -> Any:
+def gpu_kernels(package: str, name: str, *options: str) -> Any:
     """The kernels of a CUDA source file inside a package, compiled for this device."""
     source = files(package).joinpath(name).read_text("utf-8")
-    return cupy().RawModule(code=source, options=("--std=c++14",))
+    return cupy().RawModule(code=source, options=("--std=c++14", *options))

@@ -132,21 +132,29 @@ def judged_share(ranks, grades, length, ideal, gain, level, cutoff, parameter):
 
 
 @part
-def ndcg(ranks, grades, length, ideal, gain, level, cutoff, parameter):
-    """nDCG = DCG / DCG of the ideal list; DCG = sum of gain / log2(rank + 1).
+def dcg(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """DCG = sum of gain / log2(rank + 1).
 
     Jarvelin & Kekalainen, TOIS 20(4), 2002, doi:10.1145/582415.582418, with the
     discount of Burges et al., ICML 2005, doi:10.1145/1102351.1102363.
     """
-    dcg = 0.0
+    total = 0.0
     for i in range(len(ranks)):
         if ranks[i] > cutoff:
             break
         value = worth(gain, grades[i])
         if value != 0.0:
-            dcg += value / math.log2(ranks[i] + 1.0)
+            total += value / math.log2(ranks[i] + 1.0)
+    return total
+
+
+@part
+def ndcg(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """nDCG = DCG / DCG of the ideal list."""
     best = ideal_dcg(ideal, gain, cutoff)
-    return dcg / best if best > 0.0 else 0.0
+    if best == 0.0:
+        return 0.0
+    return dcg(ranks, grades, length, ideal, gain, level, cutoff, parameter) / best
 
 
 @part

@@ -1,4 +1,8 @@
-"""The whole study: against evaluate, a known truth, and itself under other circumstances."""
+"""The whole study: against evaluate, a known truth, and itself under other circumstances.
+
+What is particular to shared documents is in `test_shared_documents`; here it is the paper's model
+unless a test asks for both.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +41,24 @@ def track():
     return sr.simulated_track(n_teams=3, runs_per_team=2, n_topics=15, depth=80, pool_depth=40)
 
 
-@pytest.fixture(scope="module")
-def result(track):
-    return study(track)
+@pytest.fixture(scope="module", params=["independent", "shared"])
+def result(track, request):
+    return study(track, documents=request.param)
+
+
+def again(track, result, **options):
+    """The study of a result under other circumstances."""
+    return study(track, documents=result.documents, **options)
 
 
 def study(track, **options):
-    options = {"n_samples": N_SAMPLES, "no_relevant": "skip", "rng": 3, **options}
+    options = {
+        "documents": "independent",
+        "n_samples": N_SAMPLES,
+        "no_relevant": "skip",
+        "rng": 3,
+        **options,
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SteadyrankWarning)
         return sr.simulate(track.runs, track.qrels, **options)
@@ -56,6 +71,7 @@ def assert_same(one, other):
     assert one.rank_correlation.taus.tobytes() == other.rank_correlation.taus.tobytes()
     assert one.error_rate.errors.tolist() == other.error_rate.errors.tolist()
     assert one.truncated == other.truncated
+    assert one.without_relevant == other.without_relevant
 
 
 @pytest.mark.parametrize(
@@ -120,7 +136,9 @@ def test_with_one_grade_of_relevant_documents_ndcg_is_itself(track, top):
     qrels = sr.qrels_from_dict(grades)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SteadyrankWarning)
-        found = sr.simulate(track.runs, qrels, measure="nDCG@10", n_samples=10)
+        found = sr.simulate(
+            track.runs, qrels, measure="nDCG@10", documents="independent", n_samples=10
+        )
         scores = sr.evaluate(track.runs, qrels, "nDCG@10")
     assert (found.measure, found.graded_measure) == ("nDCG@10", None)
     np.testing.assert_allclose(found.raw, scores.values[0], atol=1e-12)
@@ -160,7 +178,7 @@ def two_orders():
 def test_another_order_of_the_runs_is_told():
     runs, qrels = two_orders()
     with pytest.warns(SteadyrankWarning) as told:
-        found = sr.simulate(runs, qrels, measure="nDCG@10", n_samples=20)
+        found = sr.simulate(runs, qrels, measure="nDCG@10", documents="independent", n_samples=20)
     assert [str(warning.message) for warning in told] == [
         "simulated documents have no grades: all figures are of binary nDCG@10 (grade ≥ 1), not of "
         "nDCG@10, which orders 1 of 3 pairs of runs the other way round (Kendall correlation "
@@ -170,8 +188,8 @@ def test_another_order_of_the_runs_is_told():
     expected = kendalltau(found.raw_mean, sr.evaluate(runs, qrels, "nDCG@10").mean()[0]).statistic
     assert order.tau == pytest.approx(expected)
     # The same order is not warned of, nor is a measure that is itself: warnings are errors here.
-    sr.simulate(runs[1:], qrels, measure="nDCG@10", n_samples=20)
-    sr.simulate(runs, qrels, measure="AP", n_samples=20)
+    for same, measure in ((runs[1:], "nDCG@10"), (runs, "AP")):
+        sr.simulate(same, qrels, measure=measure, documents="independent", n_samples=20)
 
 
 def as_ranks(run, name, score):
@@ -190,14 +208,19 @@ def test_ranks_in_disguise_are_told(track):
     with pytest.warns(
         SteadyrankWarning, match="2 runs have scores that are ranks in disguise"
     ) as told:
-        sr.simulate([steps, inverse, track.runs[2]], track.complete, n_samples=20)
+        sr.simulate(
+            [steps, inverse, track.runs[2]], track.complete, documents="independent", n_samples=20
+        )
     (message,) = [str(warning.message) for warning in told]
     assert "(inverse, steps)" in message
     assert 'score_source="rank"' in message
     # Warnings are errors here.
     runs = [steps, inverse, track.runs[2]]
-    sr.simulate(runs, track.complete, n_samples=20, score_source="rank")
-    sr.simulate(track.runs, track.complete, n_samples=20)
+    apart = {"documents": "independent", "n_samples": 20}
+    sr.simulate(runs, track.complete, score_source="rank", **apart)
+    sr.simulate(track.runs, track.complete, **apart)
+    # Of shared documents only the order enters.
+    sr.simulate(runs, track.complete, n_samples=20)
 
 
 def test_modes_and_what_takes_precedence_over_them(track):
@@ -226,6 +249,7 @@ def test_the_sound_denominator_shifts_means_less_than_the_papers(
                 builtin_collection.qrels,
                 measure=measure,
                 denominator=denominator,
+                documents="independent",
                 n_samples=500,
                 no_relevant="skip",
             )
@@ -254,37 +278,39 @@ def test_sums_agree(result):
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
 def test_threads_change_nothing(track, result, jobs):
-    assert_same(study(track, jobs=jobs), result)
+    assert_same(again(track, result, jobs=jobs), result)
 
 
 def test_any_executor_changes_nothing(track, result):
     with ThreadPoolExecutor(3) as threads:
-        assert_same(study(track, executor=threads), result)
+        assert_same(again(track, result, executor=threads), result)
 
 
 def test_another_seed_changes_the_samples(track, result):
-    assert not np.array_equal(study(track, rng=4).simulated, result.simulated)
+    assert not np.array_equal(again(track, result, rng=4).simulated, result.simulated)
 
 
 def test_fewer_samples_are_the_first_ones(track, result):
-    few = study(track, n_samples=700)
+    few = again(track, result, n_samples=700)
     np.testing.assert_array_equal(few.simulated, result.simulated[:700])
 
 
 def test_a_large_study_may_use_a_file(track, result, monkeypatch):
     monkeypatch.setattr(sample_blocks, "IN_MEMORY", 0)
-    assert_same(study(track), result)
+    assert_same(again(track, result), result)
 
 
 def test_a_store_takes_up_where_it_stopped(track, result, tmp_path):
     store = tmp_path / "store"
-    assert_same(study(track, store=store, n_samples=700), study(track, n_samples=700))
+    assert_same(
+        again(track, result, store=store, n_samples=700), again(track, result, n_samples=700)
+    )
     (store / "samples-000000.block").unlink()
     kept = (store / "samples-000001.block").stat().st_mtime_ns
-    assert_same(study(track, store=store), result)
+    assert_same(again(track, result, store=store), result)
     before = {path.name: path.stat().st_mtime_ns for path in store.iterdir()}
     assert before["samples-000001.block"] != kept, "the first study's last block was half full"
-    assert_same(study(track, store=store), result)
+    assert_same(again(track, result, store=store), result)
     assert before == {path.name: path.stat().st_mtime_ns for path in store.iterdir()}
 
 
@@ -298,6 +324,7 @@ def test_a_store_takes_up_where_it_stopped(track, result, tmp_path):
         {"mode": "paper"},
         {"denominator": "judged"},
         {"rel": 2},
+        {"documents": "shared"},
     ],
 )
 def test_a_store_refuses_other_settings(track, tmp_path, options):
@@ -353,7 +380,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(track, result):
                 killed.append(done)
                 os.kill(victim.pid, signal.SIGKILL)
 
-        found = study(track, scheduler=client.scheduler.address, progress=kill_one)
+        found = again(track, result, scheduler=client.scheduler.address, progress=kill_one)
         assert killed
         assert_same(found, result)
 
@@ -432,8 +459,9 @@ def test_known_truth(denominator):
         assert np.mean(deviations) == pytest.approx(np.std(truth), rel=0.12)
 
 
-def test_one_cell_of_the_study_follows_the_witness(track, result):
+def test_one_cell_of_the_study_follows_the_witness(track):
     """Mean of a cell of the study within 4.5 standard errors of the sampler that sorts."""
+    result = study(track)
     rng = np.random.default_rng(1)
     topic = result.topics[2]
     run = track.runs[1]
@@ -499,6 +527,12 @@ def test_a_run_without_real_scores_is_told(track):
         ({"measure": "ERR@10"}, "cannot be simulated"),
         ({"measure": "AP@10"}, "without a cutoff"),
         ({"measure": "nDCG(gains=(0,1,3))@10"}, "gains"),
+        ({"documents": "own"}, "way to draw documents"),
+        ({"documents": "shared", "model": "kde"}, 'documents="independent"'),
+        ({"documents": "shared", "denominator": "judged"}, 'documents="independent"'),
+        ({"documents": "shared", "measure": "nDCG(rel=2)@10"}, "takes no rel"),
+        ({"documents": "shared", "measure": "Bpref"}, "cannot be simulated"),
+        ({"documents": "shared", "measure": "AP(judged_only=True)"}, "without judged_only"),
         ({"model": "bayes"}, "model"),
         ({"depth": 0}, "depth"),
         ({"bandwidth": "wide"}, "bandwidth"),

@@ -34,6 +34,79 @@ def track():
     return sr.simulated_track(n_teams=5, runs_per_team=4, n_topics=50, depth=300, pool_depth=50)
 
 
+@pytest.fixture(scope="module")
+def tied(track):
+    """Runs with groups of tied documents, and one whose scores are all the same."""
+    rounded = [
+        sr.run_from_dict(
+            {
+                topic: {document: round(score, digits) for document, score in run.ranking(topic)}
+                for topic in run.topics
+            },
+            name=f"{run.name} to {digits}",
+        )
+        for run, digits in zip(track.runs[:4], (0, 1, 1, -9), strict=True)
+    ]
+    return [*track.runs[:6], *rounded]
+
+
+SHARED = [
+    "AP",
+    "nDCG@10",
+    "nDCG",
+    "P@10",
+    "R@20",
+    "Rprec",
+    "RR",
+    "RBP(p=0.8)",
+    "ERR@20",
+    "nERR@20",
+    "Q",
+    "Q@10",
+    "nG@1",
+    "IPrec@0.1",
+    "Success@5",
+    "AP(rel=2)",
+]
+
+
+@needs_gpu
+@pytest.mark.parametrize("measure", SHARED)
+def test_shared_documents_are_the_processors_to_the_last_bit(track, tied, measure):
+    from steadyrank.compute.executors import workers
+    from steadyrank.data.read.runs import read_runs
+    from steadyrank.studies.simulate.setups import shared_setup
+    from steadyrank.studies.simulate.shared_cuda import DeviceLists, sample_shared
+
+    setup = shared_setup(
+        read_runs(tied),
+        track.qrels,
+        parse_measure(measure),
+        topics=track.qrels.topics,
+        depth="retrieved",
+        score_source="score",
+        seed=3,
+        jobs=None,
+        progress=None,
+    )
+    here = np.empty((setup.raw.size, 300))
+    with workers(jobs=None) as pool:
+        odd = setup.source.fill(here, 128, pool)
+    there, without = sample_shared(DeviceLists(setup.source), 128, 300)
+    np.testing.assert_array_equal(there.get().T, here)
+    assert int(without.get()[0]) == odd
+
+
+@needs_gpu
+def test_counts_that_do_not_fit_are_drawn_group_by_group(track, monkeypatch):
+    from steadyrank.studies.simulate import shared_cuda
+
+    options = {"documents": "shared", "device": "cuda", "n_samples": 200}
+    whole = study(track, **options)
+    monkeypatch.setattr(shared_cuda, "COUNTS", 100_000)
+    assert study(track, **options).simulated.tobytes() == whole.simulated.tobytes()
+
+
 def study(track, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SteadyrankWarning)
@@ -83,13 +156,13 @@ def test_the_study_agrees(track, options):
 def test_statistics_on_the_device_are_those_of_the_host(track):
     from steadyrank.studies.simulate.statistics import error_rate, rank_correlation, rank_shares
 
-    found = study(track, device="cuda")
-    errors = error_rate(found.raw_mean, found.simulated)
-    assert errors.count.tolist() == found.error_rate.count.tolist()
-    assert errors.errors.tolist() == found.error_rate.errors.tolist()
-    taus = rank_correlation(found.raw_mean, found.simulated).taus
-    np.testing.assert_allclose(found.rank_correlation.taus, taus, atol=1e-12)
-    np.testing.assert_allclose(found.rank_share, rank_shares(found.simulated), atol=1e-12)
+    result = study(track, device="cuda")
+    errors = error_rate(result.raw_mean, result.simulated)
+    assert errors.count.tolist() == result.error_rate.count.tolist()
+    assert errors.errors.tolist() == result.error_rate.errors.tolist()
+    taus = rank_correlation(result.raw_mean, result.simulated).taus
+    np.testing.assert_allclose(result.rank_correlation.taus, taus, atol=1e-12)
+    np.testing.assert_allclose(result.rank_share, rank_shares(result.simulated), atol=1e-12)
 
 
 @needs_gpu

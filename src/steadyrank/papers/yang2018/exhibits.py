@@ -51,6 +51,7 @@ def yang2018(data: PaperData, work: Work) -> Reproduction:
         "measure": data.measures[0] if data.measures else "AP",
         "n_samples": work.number(small=200, full=10_000),
         "depth": max(int(np.diff(run.blocks).max(initial=1)) for run in data.runs),
+        "documents": "independent",
         "bandwidth": "scott",
         "denominator": "judged",
     }

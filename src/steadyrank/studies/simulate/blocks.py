@@ -22,8 +22,7 @@ from steadyrank.compute.stores import Store
 from steadyrank.errors import MachineError
 from steadyrank.stats.pairs.difference_bins import shifted_sums
 from steadyrank.stats.pairs.tests import means_and_errors, slices
-from steadyrank.studies.simulate.sampler_kernels import sample_cells
-from steadyrank.studies.simulate.score_bins import Cells, Gain
+from steadyrank.studies.simulate.sources import TASKS, Source
 
 LARGEST_BLOCK = 512
 """Samples of every cell that are in memory together, at most."""
@@ -33,9 +32,6 @@ BLOCK_VALUES = 1 << 24
 
 REPLICATES = 16
 """Samples whose tests are computed together: they stay in the processor's cache."""
-
-TASKS = 16
-"""Parts into which the cells of a block are cut."""
 
 IN_MEMORY = 1 << 29
 """Bytes of standard errors that are held in memory; more lie in a temporary file."""
@@ -47,11 +43,10 @@ Block = dict[str, np.ndarray]
 class Study:
     """All that a block of samples depends on, but its number."""
 
-    cells: Cells
-    gain: Gain
+    source: Source
+    """Draws the values of every cell."""
     raw: np.ndarray
     """[run, topic]"""
-    key: np.uint64
     n_samples: int
 
     @property
@@ -86,7 +81,8 @@ class Sampled:
         self.shift = np.zeros(study.raw.shape)
         """[run, topic]: sum over samples of the difference from the raw value."""
         self.squares = np.zeros(study.raw.shape)
-        self.truncated = 0
+        self.odd = 0
+        """What the source counts."""
         self._study = study
         self._early: dict[int, Block] = {}
         self._next = 0
@@ -96,7 +92,7 @@ class Sampled:
         samples = self._study.samples_of(number)
         self.means[samples] = block["means"]
         self.errors[:, samples] = block["errors"].T
-        self.truncated += int(block["truncated"])
+        self.odd += int(block["odd"])
         # Floating-point sums depend on their order: blocks wait for those before them.
         self._early[number] = {key: block[key] for key in ("shift", "squares")}
         while self._next in self._early:
@@ -192,12 +188,8 @@ def compute_block(study: Study, number: int, pool: Executor) -> Block:
     values = np.empty((n_cells, n_samples))
     shift, squares, flat = np.empty(n_cells), np.empty(n_cells), study.raw.ravel()
 
-    def draw(part: slice) -> int:
-        truncated = sample_cells(
-            study.cells, part.start, study.key, samples.start, study.gain, values[part]
-        )
+    def add_up(part: slice) -> None:
         shifted_sums(values[part], flat[part], shift[part], squares[part])
-        return int(truncated)
 
     means = np.empty((n_samples, n_runs))
     errors = np.empty((n_samples, study.n_pairs), np.float32)
@@ -209,14 +201,15 @@ def compute_block(study: Study, number: int, pool: Executor) -> Block:
             errors[part] = np.inf  # One topic has no variance: no pair is significant.
 
     with threadpool_limits(limits=1, user_api="blas"):
-        truncated = map_in_order(draw, slices(n_cells, -(-n_cells // TASKS)), pool)
+        odd = study.source.fill(values, samples.start, pool)
+        map_in_order(add_up, slices(n_cells, -(-n_cells // TASKS)), pool)
         map_in_order(test, slices(n_samples, REPLICATES), pool)
     return {
         "means": means,
         "errors": errors,
         "shift": shift.reshape(study.raw.shape),
         "squares": squares.reshape(study.raw.shape),
-        "truncated": np.array(sum(truncated)),
+        "odd": np.array(odd),
     }
 
 

@@ -1,7 +1,8 @@
 """Which measures a simulated ranking can have, and how they sum over its relevant documents.
 
-A simulated document is relevant or not: it has no grade and no name. So the measures are the
-binary ones; nDCG with gains of 0 and 1 is another measure than nDCG, and has another name.
+A document that all runs share keeps its grade, and every measure is what it is. A document drawn
+for one run is relevant or not: it has no grade and no name. So the measures are the binary ones;
+nDCG with gains of 0 and 1 is another measure than nDCG, and has another name.
 """
 
 from __future__ import annotations
@@ -46,6 +47,57 @@ class SimulatedMeasure:
         """What is simulated with these judgments, by its name."""
         name = str(self.measure)
         return name if self.is_itself(qrels) else f"binary {name} (grade ≥ {self.level})"
+
+
+SHARED_MEASURES = (
+    "AP",
+    "nDCG",
+    "P",
+    "R",
+    "Rprec",
+    "RR",
+    "RBP",
+    "ERR",
+    "nERR",
+    "Q",
+    "Pplus",
+    "nG",
+    "IPrec",
+    "Success",
+)
+"""Those whose value depends on where relevant documents stand, and on nothing else."""
+
+
+def parse_shared(measure: str | Measure, rel: int | None = None) -> Measure:
+    """The measure to simulate of shared documents, as `evaluate` computes it.
+
+    >>> parse_shared("nDCG@10"), parse_shared("AP", rel=2)
+    (nDCG@10, AP(rel=2))
+    """
+    bare, named = split_parameter(str(measure), "rel")
+    parsed = parse_measure(bare)
+    level = named if rel is None else check_parameter(parsed.name, "rel", rel)
+    if named not in (None, level):
+        raise InputError(f"{measure} and rel={rel} contradict each other: give one of them")
+    if parsed.name not in SHARED_MEASURES:
+        raise InputError(
+            f"{parsed} cannot be simulated: it needs more than the ranks of relevant documents; "
+            f"try {', '.join(SHARED_MEASURES[:-1])} or {SHARED_MEASURES[-1]}"
+        )
+    for key in ("judged_only", "residual"):
+        if parsed.parameter(key):
+            raise InputError(
+                f"{parsed} cannot be simulated: which documents are unjudged does not enter; "
+                f"write {parsed.name} without {key}"
+            )
+    if level is None:
+        return parsed
+    if "rel" not in parsed.kind.parameters:
+        raise InputError(
+            f"{parsed} takes no rel: shared documents keep their grades; "
+            'documents="independent" simulates its binary version'
+        )
+    return parsed(rel=level)
 
 
 def parse_simulated(measure: str | Measure, rel: int | None = None) -> SimulatedMeasure:

@@ -72,6 +72,8 @@ def draw_error_rate(result: SimulateResult, ax: Axes) -> None:
 
 
 def _model(result: SimulateResult) -> str:
+    if result.documents == "shared":
+        return "shared documents"
     return "bootstrap" if result.model == "bootstrap" else f"KDE, {result.bandwidth}"
 
 

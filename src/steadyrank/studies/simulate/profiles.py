@@ -83,14 +83,14 @@ def score_profiles(
     A document is relevant if its grade is at least `level`; one that was not judged is not.
     Runs (what `read_runs` takes) are read once: what they score by `graded` is found on the way.
     """
-    _check(model, depth, bandwidth, score_source)
+    check_drawing(model, depth, bandwidth, score_source)
     wanted = np.array([qrels.position[topic] for topic in topics], np.int64)
     rule, number = _rule(model, bandwidth)
 
     def one(run: Run) -> _RunProfile:
-        starts, stops = _topic_rows(run, topics)
+        starts, stops = topic_rows(run, topics)
         judged = find_judged_documents(run, qrels, relevant_only=level >= 1)
-        blocks, ranks = _relevant_ranks(judged, qrels, wanted, level)
+        blocks, ranks, _ = relevant_ranks(judged, qrels, wanted, level)
         scores = run.scores if score_source == "score" else _negated_ranks(run)
         bins = profile_kernels.profile_run(scores, starts, stops, blocks, ranks, rule, number)
         by_score = score_source == "score"
@@ -99,7 +99,7 @@ def score_profiles(
             stops - starts,
             blocks,
             ranks,
-            by_score and _is_constant(run.scores, starts, stops),
+            by_score and is_constant(run.scores, starts, stops),
             by_score and is_rank_like(run),
             None if graded is None else score_topics(judged, qrels, [graded])[0, wanted],
             *bins,
@@ -125,7 +125,7 @@ class _RunProfile(NamedTuple):
     plain: np.ndarray
 
 
-def _topic_rows(run: Run, topics: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def topic_rows(run: Run, topics: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """First and last row of each topic in the run; none where it lacks the topic."""
     places = {topic: t for t, topic in enumerate(run.topics)}
     at = np.array([places.get(topic, -1) for topic in topics], np.int64)
@@ -133,20 +133,21 @@ def _topic_rows(run: Run, topics: Sequence[str]) -> tuple[np.ndarray, np.ndarray
     return np.where(here, run.blocks[at], 0), np.where(here, run.blocks[at + 1], 0)
 
 
-def _relevant_ranks(
+def relevant_ranks(
     judged: JudgedRun, qrels: Qrels, wanted: np.ndarray, level: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Ranks of the documents of grade `level` and above, in blocks of the wanted topics."""
-    relevant = qrels.grades[judged.rows] >= level
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Blocks of the wanted topics, and in them ranks and grades of documents from `level` on."""
+    grades = qrels.grades[judged.rows]
     owner = np.repeat(np.arange(len(qrels.topics)), np.diff(judged.blocks))
     place = np.full(len(qrels.topics), -1, np.int64)
     place[wanted] = np.arange(len(wanted))
-    keep = relevant & (place[owner] >= 0)
+    keep = (grades >= level) & (place[owner] >= 0)
     # Topics may be wanted in another order than the judgments have them.
     slot = place[owner[keep]]
     counts = np.bincount(slot, minlength=len(wanted))
     blocks = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return blocks, judged.ranks[keep][np.argsort(slot, kind="stable")].astype(np.int64)
+    order = np.argsort(slot, kind="stable")
+    return blocks, judged.ranks[keep][order].astype(np.int64), grades[keep][order]
 
 
 def _negated_ranks(run: Run) -> np.ndarray:
@@ -156,7 +157,7 @@ def _negated_ranks(run: Run) -> np.ndarray:
     return np.asarray(first - np.arange(len(run.scores)) - 1.0)
 
 
-def _is_constant(scores: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> bool:
+def is_constant(scores: np.ndarray, starts: np.ndarray, stops: np.ndarray) -> bool:
     """Whether every topic with several documents gives them all one score."""
     several = stops - starts > 1
     firsts, lasts = scores[starts[several]], scores[stops[several] - 1]
@@ -216,7 +217,8 @@ def _joined(
     )
 
 
-def _check(model: str, depth: str | int, bandwidth: str | float, score_source: str) -> None:
+def check_drawing(model: str, depth: str | int, bandwidth: str | float, score_source: str) -> None:
+    """Refuse ways to draw scores that there are not."""
     check_choice("model", model, get_args(Model))
     check_choice("score source", score_source, get_args(ScoreSource))
     if isinstance(bandwidth, str):

@@ -22,6 +22,7 @@ from steadyrank.words import counted
 
 Depth = Literal["retrieved"] | int
 Device = Literal["cpu", "cuda"]
+Documents = Literal["shared", "independent"]
 Mode = Literal["sound", "paper"]
 
 
@@ -59,12 +60,15 @@ class SimulateResult(Framed):
     """The measure that was asked for, where its binary version was simulated instead."""
     graded_mean: np.ndarray | None = None
     """[run]: mean of the graded measure over the same topics of the rankings as they are."""
+    documents: Documents = "independent"
+    """Whether all runs rank the same new documents, or each its own."""
     mode: Mode = "sound"
     model: Model
     n_samples: int
     depth: Depth
     bandwidth: Bandwidth | float
-    denominator: Denominator
+    denominator: Denominator | None
+    """Of independent runs; shared documents carry their own recall base."""
     score_source: ScoreSource
     device: Device
     seed: int
@@ -89,6 +93,8 @@ class SimulateResult(Framed):
     """[run, 2]: ranks between which a run is in 95 % of the samples."""
     none_relevant: int
     """Cells without a relevant document retrieved: they score 0 in every sample."""
+    without_relevant: int = 0
+    """Topics, over all samples, whose shared documents held no relevant one: they score 0."""
     plain: int
     """Cells whose scores a kernel density could not smooth in both classes."""
     truncated: int
@@ -163,9 +169,15 @@ class SimulateResult(Framed):
     def caption(self) -> str:
         """What a table of this result must say."""
         model = "bootstrap" if self.model == "bootstrap" else f"KDE, bandwidth {self.bandwidth}"
+        drawn = (
+            "documents shared by all runs"
+            if self.documents == "shared"
+            else f"independent runs, {model}"
+        )
+        base = "" if self.denominator is None else f", denominator {self.denominator}"
         return (
-            f"{self.measure}, {self.n_samples:,} simulated collections ({model}), depth "
-            f"{self.depth}, denominator {self.denominator}, seed {self.seed}; "
+            f"{self.measure}, {self.n_samples:,} simulated collections ({drawn}), depth "
+            f"{self.depth}{base}, seed {self.seed}; "
             f"{counted(len(self.topics), 'topic')}; steadyrank {__version__}."
         )
 

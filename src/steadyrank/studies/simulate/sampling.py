@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from steadyrank.compute.stores import Store
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.simulate import statistics
 from steadyrank.studies.simulate.blocks import Study, block_name, kept_block, sample_study
+from steadyrank.studies.simulate.sources import IndependentRuns, SharedDocuments, Source
 
 
 class Summary(NamedTuple):
@@ -24,7 +26,8 @@ class Summary(NamedTuple):
     shift: np.ndarray
     """[run, topic]: sum over samples of the difference from the raw value."""
     squares: np.ndarray
-    truncated: int
+    odd: int
+    """What the source of the samples counts."""
     correlation: statistics.CollectionCorrelation
     errors: statistics.ErrorRate
     rates: statistics.SignificanceRates
@@ -54,7 +57,7 @@ def summarise(
         means=means,
         shift=sampled.shift,
         squares=sampled.squares,
-        truncated=sampled.truncated,
+        odd=sampled.odd,
         correlation=statistics.rank_correlation(raw, means, jobs=jobs),
         errors=statistics.error_rate(raw, means),
         rates=rates,
@@ -88,11 +91,11 @@ def summarise_on_gpu(
     from steadyrank.studies.simulate.cuda import DeviceSamples
 
     samples = DeviceSamples(study.n_samples, study.raw)
-    shift, squares, truncated = np.zeros(study.raw.shape), np.zeros(study.raw.shape), 0
+    shift, squares, odd = np.zeros(study.raw.shape), np.zeros(study.raw.shape), 0
     for number, sums in enumerate(_device_blocks(study, store, samples)):
         shift += sums["shift"]
         squares += sums["squares"]
-        truncated += int(sums["truncated"])
+        odd += int(sums["odd"])
         if progress is not None:
             progress(number + 1, study.n_blocks)
     n_topics = study.raw.shape[1]
@@ -103,7 +106,7 @@ def summarise_on_gpu(
         means=samples.means.get(),
         shift=shift,
         squares=squares,
-        truncated=truncated,
+        odd=odd,
         correlation=statistics.correlation_from(pairs.taus),
         errors=statistics.error_rate_from(pairs.counts, pairs.errors, pairs.zeros),
         rates=statistics.rates_from(
@@ -115,9 +118,7 @@ def summarise_on_gpu(
 
 def _device_blocks(study: Study, store: Store | None, samples: Any) -> Iterator[dict[str, Any]]:
     """The sums of each block in turn, whose samples have gone into `samples`."""
-    from steadyrank.studies.simulate.cuda import sample_on_device, upload
-
-    cells = upload(study.cells, study.gain)
+    draw = _device_sampler(study.source)
     for number in range(study.n_blocks):
         part = study.samples_of(number)
         kept = kept_block(study, store, number)
@@ -125,9 +126,20 @@ def _device_blocks(study: Study, store: Store | None, samples: Any) -> Iterator[
             samples.restore(kept, part.start)
             yield kept
             continue
-        values, truncated = sample_on_device(cells, study.key, part.start, part.stop - part.start)
+        values, odd = draw(part.start, part.stop - part.start)
         shift, squares = samples.take(values, part.start)
-        sums = {"shift": shift.get(), "squares": squares.get(), "truncated": truncated.get()[0]}
+        sums = {"shift": shift.get(), "squares": squares.get(), "odd": odd.get()[0]}
         if store is not None:
             store.save(block_name(number), {**samples.block(part), **sums})
         yield sums
+
+
+def _device_sampler(source: Source) -> Callable[[int, int], tuple[Any, Any]]:
+    """What draws values [sample, cell] on the device, given the first sample and their number."""
+    from steadyrank.studies.simulate.cuda import sample_on_device, upload
+    from steadyrank.studies.simulate.shared_cuda import DeviceLists, sample_shared
+
+    if isinstance(source, SharedDocuments):
+        return partial(sample_shared, DeviceLists(source))
+    apart = cast(IndependentRuns, source)
+    return partial(sample_on_device, upload(apart.cells, apart.gain), apart.key)

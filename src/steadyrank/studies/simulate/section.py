@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 
 import numpy as np
 
 from steadyrank.data.runs import Runs
-from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.errors import InputError
 from steadyrank.present.cells import name, number, percent, table, titled, whole
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.material import NO_RUNS, Material
 from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
-from steadyrank.studies.simulate.measures import SimulatedMeasure, parse_simulated
-from steadyrank.studies.simulate.result import grades_words
+from steadyrank.studies.simulate.measures import parse_shared
 from steadyrank.studies.simulate.study import SimulateResult, simulate
 from steadyrank.studies.simulate.tables import answer_sentences
-from steadyrank.words import counted, some
+from steadyrank.words import counted
 
 MOST_ERRORS = 500_000_000
 """Standard errors of pairs that a simulation may keep at a time: two gigabytes."""
@@ -32,51 +30,33 @@ def _why_not(material: Material) -> str:
         return "needs runs with scores; a table of scores was given"
     if simulated_measure(material) is None:
         return (
-            f"none of the measures ({', '.join(material.scores.measures)}) can be simulated, as "
-            "simulated documents have no grades: name AP, P@k, R@k, RR, nDCG, RBP or Success@k "
-            "with -m"
+            f"none of the measures ({', '.join(material.scores.measures)}) can be simulated: name "
+            "AP, nDCG@10, P@10, RR, RBP or another that depends on the ranks of relevant documents "
+            "alone with -m"
         )
-    if len(simulated_runs(material)) < 2:
-        return (
-            "fewer than two runs have scores to resample: the scores of "
-            f"{some(disguised_runs(material))} are ranks in disguise"
-        )
-    return ""
+    return "" if len(material.compared.runs) > 1 else "needs two runs to compare"
 
 
 def simulated_measure(material: Material) -> str | None:
-    """The first measure that needs no grades, which simulated documents do not have.
-
-    If all need them, the first whose binary version can be simulated.
-    """
-    possible = {text: _simulated(text) for text in material.scores.measures}
-    measures = {text: measure for text, measure in possible.items() if measure is not None}
-    for text, measure in measures.items():
-        if material.qrels is not None and measure.is_itself(material.qrels):
-            return text
-    return next(iter(measures), None)
+    """The measure that ranks the runs, or else the first that can be simulated."""
+    measures = (material.measure, *material.scores.measures)
+    return next((text for text in measures if _can_be_simulated(text)), None)
 
 
-def _simulated(measure: str) -> SimulatedMeasure | None:
+def _can_be_simulated(measure: str) -> bool:
     try:
-        return parse_simulated(measure)
+        parse_shared(measure)
     except InputError:
-        return None
+        return False
+    return True
 
 
 def simulated_runs(material: Material) -> Runs:
-    """The runs to simulate: those that are compared and whose scores are not ranks in disguise."""
+    """The runs to simulate: those that are compared."""
     if material.runs is None:
         raise InputError(NO_RUNS)
-    names = set(material.compared.runs) - set(disguised_runs(material))
+    names = set(material.compared.runs)
     return material.runs.at([r for r, name in enumerate(material.scores.runs) if name in names])
-
-
-def disguised_runs(material: Material) -> list[str]:
-    """Names of the compared runs whose scores are ranks in disguise."""
-    looked_over = () if material.check is None else material.check.runs
-    rank_like = {row.run for row in looked_over if row.rank_like}
-    return [name for name in material.compared.runs if name in rank_like]
 
 
 def _cost(shape: Shape) -> Cost:
@@ -93,16 +73,6 @@ def _cost(shape: Shape) -> Cost:
 
 def _run(job: Job) -> SimulateResult:
     material, machine, settings = job.material, job.machine, job.material.settings
-    names = disguised_runs(material)
-    if names:
-        warnings.warn(
-            f"{counted(len(names), 'run is', 'runs are')} left out of the simulation: the "
-            f"scores of {some(names)} are ranks in disguise, which say in what order documents "
-            "stand and nothing else; steadyrank simulate --score-source rank takes ranks for "
-            "scores",
-            SteadyrankWarning,
-            stacklevel=1,
-        )
     return simulate(
         simulated_runs(material),
         material.qrels,
@@ -131,7 +101,6 @@ def _body(result: SimulateResult, findings: Findings) -> Body:
             Drawing("document-topics", "The best run on each topic, simulated.", result, "topics"),
         ),
         tables=(_simulated_table(result), _kept_table(result)),
-        repeated=(grades_words(result),),
     )
 
 
@@ -141,12 +110,9 @@ def _answer(result: SimulateResult, measure: str) -> list[str]:
         *answer_sentences(result),
         counted(result.n_samples, "collection was", "collections were") + " simulated.",
     ]
-    if measure not in (result.measure, result.graded_measure):
-        possible = _simulated(measure) is not None
-        why = "needs grades, which simulated documents do not have"
+    if measure != result.measure:
         # The first sentence says what was found, and stands alone where findings are listed.
-        reason = f"{measure} {why if possible else 'cannot be simulated'}"
-        said.insert(1, f"By {result.measure}: {reason}.")
+        said.insert(1, f"By {result.measure}: {measure} cannot be simulated.")
     return said
 
 
@@ -204,16 +170,15 @@ PART = Part(
     title="Other documents",
     question="Would another document collection change the table?",
     means=(
-        "Each run's scores of relevant and of other documents are drawn anew, topic by topic. "
-        "The share of simulated collections in which a run keeps its place says how far the "
-        "table depends on the documents that happened to be in the collection. The t tests "
-        "here are not corrected for their number."
+        "The documents of each topic are resampled, the same new collection for all runs, with "
+        "the grades that they were given. The share of simulated collections in which a run keeps "
+        "its place says how far the table depends on the documents that happened to be in the "
+        "collection. The t tests here are not corrected for their number."
     ),
     means_not=(
-        "It says nothing about other topics. Runs are simulated independently of each other "
-        "although they share documents, which overstates how much their differences vary. "
-        "Simulated documents have no grades: a measure that needs them is simulated with "
-        "documents that are relevant or not, which is another measure and is called binary."
+        "It says nothing about other topics or other judges. Documents that were not judged are "
+        "not relevant in the simulated collections either, and a topic whose relevant documents "
+        "are all missing from one scores 0 there for every run."
     ),
     body=_body,
     run=_run,

@@ -1,16 +1,14 @@
 """`simulate`: would another document collection change the table?
 
-For whoever ranks runs by a mean score: documents are a sample too. Each run's scores of
-relevant and of other documents are resampled per topic, collection by collection, and the
-rankings and tests are compared with the real ones (Yang, Zhang & Song, SIGIR 2018,
-doi:10.1145/3209978.3210122). Runs are simulated independently of each other, as there.
-Simulated documents have no grades: where a measure needs them, its binary version is simulated,
-under a name that says so.
+For whoever ranks runs by a mean score: documents are a sample too. They are resampled per topic,
+collection by collection, and the rankings and tests are compared with the real ones, as by Yang,
+Zhang & Song (SIGIR 2018, doi:10.1145/3209978.3210122). A new collection is the same for all runs,
+and its documents keep their grades; in the paper's own reading every run's scores are drawn apart
+and have no grades, so that of a graded measure its binary version is simulated.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
@@ -20,7 +18,7 @@ import numpy as np
 
 from steadyrank._version import __version__
 from steadyrank.compute.executors import Progress
-from steadyrank.compute.random import Rng, block_stream, seed_from
+from steadyrank.compute.random import Rng, seed_from
 from steadyrank.compute.stores import open_store
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
@@ -33,28 +31,28 @@ from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.studies.simulate.blocks import Study
-from steadyrank.studies.simulate.measures import Denominator, make_gain, parse_simulated, raw_values
-from steadyrank.studies.simulate.profiles import (
-    Bandwidth,
-    Model,
-    ScoreProfiles,
-    ScoreSource,
-    score_profiles,
+from steadyrank.studies.simulate.measures import Denominator, parse_shared, parse_simulated
+from steadyrank.studies.simulate.profiles import Bandwidth, Model, ScoreSource, check_drawing
+from steadyrank.studies.simulate.result import (
+    Depth,
+    Device,
+    Documents,
+    Mode,
+    SimulateResult,
+    grades_words,
 )
-from steadyrank.studies.simulate.result import Depth, Device, Mode, SimulateResult, grades_words
 from steadyrank.studies.simulate.sampling import in_given_order, summarise, summarise_on_gpu
-from steadyrank.studies.simulate.score_bins import Gain
+from steadyrank.studies.simulate.setups import Setup, independent_setup, shared_setup
 from steadyrank.studies.simulate.statistics import rank_intervals_of
 from steadyrank.words import by_number, counted
 
-__all__ = ["DEFAULTS", "SimulateResult", "simulate"]
+__all__ = ["SimulateResult", "simulate"]
 
-DEFAULTS: Mapping[Mode, tuple[Depth, Denominator]] = {
-    "sound": ("retrieved", "poisson"),
-    "paper": (1000, "judged"),
-}
-"""Depth and denominator of each mode: the paper's rankings have 1000 documents, and its figures
-are those of the judged relevant documents; with these, simulated means are too low."""
+DEFAULT_DEPTH: Mapping[Mode, Depth] = {"sound": "retrieved", "paper": 1000}
+"""The paper's rankings have 1000 documents."""
+
+DEFAULT_DENOMINATOR: Mapping[Mode, Denominator] = {"sound": "poisson", "paper": "judged"}
+"""Of independent runs. The paper's figures are those of "judged", whose means are too low."""
 
 MOST_NAMES = 3
 """Runs that a warning names."""
@@ -68,6 +66,7 @@ def simulate(
     *,
     measure: str | Measure = "AP",
     rel: int | None = None,
+    documents: Documents | None = None,
     mode: Mode = "sound",
     model: Model = "bootstrap",
     n_samples: int = 10_000,
@@ -90,43 +89,55 @@ def simulate(
 ) -> SimulateResult:
     """Simulate other document collections and compare their tables with the real one.
 
-    In a simulated collection the number of relevant documents that a run retrieves on a topic is
-    Poisson, with the real number as its mean; their scores, and those of the other documents, are
-    drawn from the run's own on that topic. Documents of equal score stand in random order.
+    In a simulated collection every document that a run retrieved or a judge found relevant occurs
+    Poisson(1) times, the same number for all runs. A run's ranking there is its own, with each
+    document repeated so many times, as deep as it was. Documents of equal score stand in random
+    order, the same for all runs.
 
     Parameters
     ----------
     runs, qrels : object
         As `evaluate` takes them.
     measure : str or Measure
-        AP, P@k, R@k, RR, RBP, Success@k or nDCG.
+        AP, nDCG, P@k, R@k, Rprec, RR, RBP, ERR, nERR, Q, Pplus, nG@1, IPrec or Success@k, as
+        `evaluate` computes it; of independent runs AP, P@k, R@k, RR, RBP, Success@k or nDCG.
     rel : int, optional
-        Simulated documents of this grade and above, 1 unless given, are relevant, and have no
-        grades. nDCG is another measure then, unless the judgments have but one grade of relevant
-        documents: the result calls it "binary nDCG@10 (grade ≥ 1)", and a warning counts the pairs
-        of runs that nDCG@10 orders otherwise.
+        The lowest grade that is relevant, 1 unless given. In independent runs documents have no
+        other grades. nDCG is another measure then, unless the judgments have but one grade of
+        relevant documents: the result calls it "binary nDCG@10 (grade ≥ 1)", and a warning counts
+        the pairs of runs that nDCG@10 orders otherwise.
+    documents : str, optional
+        "shared": all runs rank the same new collection. "independent", as in the paper: each run's
+        relevant documents are Poisson in number, with the real number as its mean, and their
+        scores, and those of the other documents, are drawn from the run's own on that topic.
+        Unless given, "independent" with `mode="paper"`, `model="kde"` or a `denominator`, which
+        shared documents do not have; else "shared".
     mode : str
-        "sound" takes the denominator "poisson" and the depth "retrieved", "paper" the paper's
-        "judged" and 1000; what is given takes precedence.
+        "sound" takes the depth "retrieved" and the denominator "poisson", "paper" independent
+        documents and the paper's 1000 and "judged"; what is given takes precedence.
     model : str
-        Scores are drawn with replacement ("bootstrap"), or from Gaussian kernel densities ("kde").
+        Documents are drawn with replacement ("bootstrap"), or scores from Gaussian kernel densities
+        ("kde").
     n_samples : int
         Simulated collections.
     depth : int or "retrieved", optional
-        Documents of a ranking: a fixed number, or as many as were retrieved.
+        Documents of a ranking: a fixed number, or as many as were retrieved. A ranking of shared
+        documents may hold fewer.
     bandwidth : str or float
         Of the kernel densities: "scott", "silverman", "robust" or a number.
     denominator : str, optional
-        The number of relevant documents that AP, R@k and nDCG divide by: sampled + Poisson(R -
-        retrieved) ("poisson"), max(R, sampled) ("judged"), or "sampled".
+        The number of relevant documents that AP, R@k and nDCG of independent runs divide by:
+        sampled + Poisson(R - retrieved) ("poisson"), max(R, sampled) ("judged"), or "sampled".
     score_source : str
-        "rank" takes ranks for scores, for runs whose scores are constant or ranks in disguise.
+        "rank" takes ranks for scores, for runs whose scores are constant: documents of equal score
+        then stand in the order of the run.
     alpha : float
         Level of the t tests in each collection.
     missing, no_relevant : str
         As in `evaluate`.
     device : str
-        "cpu", or "cuda", which has numbers of its own.
+        "cpu", or "cuda", which draws the same shared documents; of independent ones it has numbers
+        of its own.
     store : path, optional
         Folder that keeps finished blocks of samples: the same call again takes up where it stopped.
     jobs, scheduler, executor : optional
@@ -146,8 +157,9 @@ def simulate(
 
     Notes
     -----
-    Says nothing about other topics, and treats runs as independent although they share documents,
-    which overstates how much their differences vary.
+    Says nothing about other topics. A topic without a relevant document in a simulated collection
+    scores 0 there, which `without_relevant` counts. Independent documents overstate how much the
+    differences between runs vary: runs do share documents.
 
     References
     ----------
@@ -160,72 +172,79 @@ def simulate(
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
     >>> result = sr.simulate(track.runs, track.qrels, no_relevant="skip", n_samples=500)
     >>> result.simulated.shape, round(result.rank_correlation.mean, 1)
-    ((500, 3), 0.9)
+    ((500, 3), 1.0)
     """
     seed = seed_from(rng)
-    asked = parse_simulated(measure, rel)
     _check(n_samples, alpha, missing, no_relevant, device, mode)
-    depth = DEFAULTS[mode][0] if depth is None else depth
-    denominator = DEFAULTS[mode][1] if denominator is None else denominator
+    documents = _documents(documents, mode, model, denominator)
+    depth = DEFAULT_DEPTH[mode] if depth is None else depth
+    check_drawing(model, depth, bandwidth, score_source)
     to_read = read_runs(runs, **reading_options)
     judged = judgments_of(qrels)
-    is_itself = asked.is_itself(judged)
-    topics = _topics(judged, asked.level, no_relevant)
-    profiles = score_profiles(
-        to_read,
-        judged,
-        topics=topics,
-        level=asked.level,
-        model=model,
-        depth=depth,
-        bandwidth=bandwidth,
-        score_source=score_source,
-        graded=None if is_itself else prepare(asked.measure, judged.max_grade),
-        jobs=jobs,
-        progress=reading,
-    )
-    to_read.check_headers([profiles.runs[place] for place in profiles.given])
-    _report(profiles, missing)
-    gain = make_gain(asked.measure, denominator, profiles.cells, longest=profiles.longest)
-    study = Study(
-        cells=profiles.cells,
-        gain=gain,
-        raw=_raw(profiles, gain),
-        key=block_stream(seed, "simulated collections", 0).integers(2**64, dtype=np.uint64),
-        n_samples=n_samples,
-    )
+    common: Any = {
+        "depth": depth,
+        "score_source": score_source,
+        "seed": seed,
+        "jobs": jobs,
+        "progress": reading,
+    }
+    if documents == "shared":
+        kept = parse_shared(measure, rel)
+        level = prepare(kept, judged.max_grade).level
+        topics = _topics(judged, level, no_relevant)
+        setup = shared_setup(to_read, judged, kept, topics=topics, **common)
+    else:
+        denominator = denominator or DEFAULT_DENOMINATOR[mode]
+        asked = parse_simulated(measure, rel)
+        kept, level = asked.measure, asked.level
+        topics = _topics(judged, level, no_relevant)
+        setup = independent_setup(
+            to_read,
+            judged,
+            asked,
+            topics=topics,
+            model=model,
+            bandwidth=bandwidth,
+            denominator=denominator,
+            **common,
+        )
+    to_read.check_headers([setup.runs[place] for place in setup.given])
+    _report(setup, topics, missing)
+    study = Study(source=setup.source, raw=setup.raw, n_samples=n_samples)
     settings = {
         "study": "simulate",
         "version": __version__,
         "seed": seed,
-        "measure": str(asked.measure),
-        "rel": asked.level,
+        "documents": documents,
+        "measure": str(kept),
+        "rel": level,
         "depth": depth,
         "denominator": denominator,
         "device": device,
         "block": study.block,
-        "data": _fingerprint(profiles),
+        "data": setup.fingerprint,
     }
-    kept = None if store is None else open_store(store, settings)
+    opened = None if store is None else open_store(store, settings)
     if device == "cuda":
-        summary = summarise_on_gpu(study, kept, alpha=alpha, progress=progress)
+        summary = summarise_on_gpu(study, opened, alpha=alpha, progress=progress)
     else:
         summary = summarise(
             study,
-            kept,
+            opened,
             alpha=alpha,
             jobs=jobs,
             scheduler=scheduler,
             executor=executor,
             progress=progress,
         )
-    given = profiles.given
-    summary, raw = in_given_order(summary, given), study.raw[given]
-    graded = profiles.graded
+    given, graded = setup.given, setup.graded
+    summary, raw = in_given_order(summary, given), setup.raw[given]
+    is_shared = documents == "shared"
     result = SimulateResult(
-        measure=asked.name_on(judged),
-        graded_measure=None if is_itself else str(asked.measure),
+        measure=setup.measure,
+        graded_measure=setup.graded_measure,
         graded_mean=None if graded is None else graded.mean(axis=1)[given],
+        documents=documents,
         mode=mode,
         model=model,
         n_samples=n_samples,
@@ -235,7 +254,7 @@ def simulate(
         score_source=score_source,
         device=device,
         seed=seed,
-        runs=tuple(profiles.runs[place].name for place in given),
+        runs=tuple(setup.runs[place].name for place in given),
         topics=tuple(topics),
         raw=raw,
         cell_mean=raw + summary.shift / n_samples,
@@ -247,14 +266,38 @@ def simulate(
         raw_pvalue=paired_t(raw, all_pairs(len(raw))).pvalue,
         rank_share=summary.rank_share,
         rank_interval=rank_intervals_of(summary.rank_share),
-        none_relevant=profiles.none_relevant,
-        plain=profiles.plain,
-        truncated=summary.truncated,
+        none_relevant=setup.none_relevant,
+        without_relevant=summary.odd if is_shared else 0,
+        plain=setup.plain,
+        truncated=0 if is_shared else summary.odd,
     )
     order = result.graded_order
     if order is not None and order.n_reversed:
         warn(grades_words(result), stacklevel=3)
     return result
+
+
+def _documents(
+    documents: Documents | None, mode: Mode, model: Model, denominator: Denominator | None
+) -> Documents:
+    """Shared documents, unless what else was given is only there for independent runs."""
+    if documents is None:
+        apart = mode == "paper" or model == "kde" or denominator is not None
+        documents = "independent" if apart else "shared"
+    check_choice("way to draw documents", documents, get_args(Documents))
+    if documents == "independent":
+        return documents
+    if model == "kde":
+        raise InputError(
+            "kernel densities smooth the scores of one run: shared documents have no such form; "
+            'take model="bootstrap" or documents="independent"'
+        )
+    if denominator is not None:
+        raise InputError(
+            "shared documents carry their own recall base, the relevant documents of each "
+            'collection: leave denominator out, or take documents="independent"'
+        )
+    return documents
 
 
 def _check(
@@ -286,27 +329,27 @@ def _topics(qrels: Qrels, level: int, no_relevant: NoRelevant) -> tuple[str, ...
     return tuple(topic for topic, keep in zip(qrels.topics, has_relevant, strict=True) if keep)
 
 
-def _report(profiles: ScoreProfiles, missing: Missing) -> None:
+def _report(setup: Setup, topics: Sequence[str], missing: Missing) -> None:
     """Say, in counts, what was done about files that do not quite fit together."""
-    n_topics = len(profiles.topics)
-    if (profiles.missing == n_topics).all():
+    n_topics = len(topics)
+    if (setup.missing == n_topics).all():
         raise InputError(
             "no run has any topic of the qrels: do the topic ids look alike "
-            f"(qrels: {profiles.topics[0]!r})?"
+            f"(qrels: {topics[0]!r})?"
         )
-    names = (run.name for run in profiles.runs)
-    lacking = zip(names, profiles.missing.tolist(), strict=True)
+    names = (run.name for run in setup.runs)
+    lacking = zip(names, setup.missing.tolist(), strict=True)
     report_missing(lacking, n_topics, missing, may_skip=False)
-    if profiles.constant:
+    if setup.constant:
         warn(
-            f"{counted(len(profiles.constant), 'run gives', 'runs give')} all documents of a topic "
-            f"one score, first {profiles.constant[0]!r}: their order is random here; "
+            f"{counted(len(setup.constant), 'run gives', 'runs give')} all documents of a topic "
+            f"one score, first {setup.constant[0]!r}: their order is random here; "
             'take ranks for scores with score_source="rank"'
         )
-    if profiles.rank_like:
-        have = counted(len(profiles.rank_like), "run has", "runs have")
+    if setup.rank_like:
+        have = counted(len(setup.rank_like), "run has", "runs have")
         warn(
-            f"{have} scores that are ranks in disguise ({_some(profiles.rank_like)}), which say in "
+            f"{have} scores that are ranks in disguise ({_some(setup.rank_like)}), which say in "
             "what order documents stand and nothing else: take ranks for scores with "
             'score_source="rank", or leave these runs out'
         )
@@ -315,21 +358,6 @@ def _report(profiles: ScoreProfiles, missing: Missing) -> None:
 def _some(names: Sequence[str]) -> str:
     first, left = ", ".join(names[:MOST_NAMES]), len(names) - MOST_NAMES
     return first if left <= 0 else f"{first} and {counted(left, 'other')}"
-
-
-def _raw(profiles: ScoreProfiles, gain: Gain) -> np.ndarray:
-    judged = profiles.cells.judged[: len(profiles.topics)]
-    runs = zip(profiles.ranks, profiles.blocks, strict=True)
-    return np.stack([raw_values(ranks, blocks, judged, gain) for ranks, blocks in runs])
-
-
-def _fingerprint(profiles: ScoreProfiles) -> str:
-    """A digest of all that the samples depend on."""
-    digest = hashlib.blake2b(digest_size=16)
-    for column in profiles.cells:
-        digest.update(np.ascontiguousarray(column).tobytes())
-    digest.update("\0".join([*(run.name for run in profiles.runs), *profiles.topics]).encode())
-    return digest.hexdigest()
 
 
 def _deviation(shift: np.ndarray, squares: np.ndarray, n: int) -> np.ndarray:

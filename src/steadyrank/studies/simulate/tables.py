@@ -67,7 +67,10 @@ def simulate_json(result: SimulateResult, *, top: int | None = None) -> dict[str
     order = result.graded_order
     tau, rates, errors = result.rank_correlation, result.significance, result.error_rate
     return {
-        **picked(result, "model measure n_samples depth seed runs topics raw_mean simulated_mean"),
+        **picked(
+            result,
+            "model documents measure n_samples depth seed runs topics raw_mean simulated_mean",
+        ),
         "rank_correlation": picked(tau, "mean interval mean_error sd quantiles"),
         "error_rate": _bins(result),
         "significance": {
@@ -107,7 +110,8 @@ def simulate_json(result: SimulateResult, *, top: int | None = None) -> dict[str
             "same_leader": order.is_same_leader,
         },
         "bandwidth": result.bandwidth if result.model == "kde" else None,
-        **picked(result, "mode denominator score_source device none_relevant plain truncated"),
+        **picked(result, "mode denominator score_source device none_relevant"),
+        **picked(result, "without_relevant plain truncated"),
     }
 
 
@@ -205,6 +209,12 @@ def _notes(result: SimulateResult, digits: int) -> list[str]:
         notes.append(
             f"{result.none_relevant} of {n_cells} rankings hold no relevant document: "
             "they score 0 in every sample."
+        )
+    if result.without_relevant:
+        topics = result.n_samples * len(result.topics)
+        notes.append(
+            f"{result.without_relevant / topics:.1%} of the simulated topics hold no relevant "
+            "document: all runs score 0 there."
         )
     if result.model == "kde" and result.plain:
         notes.append(
