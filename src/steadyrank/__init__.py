@@ -52,6 +52,7 @@ _HOMES = {
     "parse_measure": "measures.names",
     "PlanResult": "studies.plan.study",
     "plan": "studies.plan.study",
+    "planner_page": "studies.plan.planner_page",
     "PoolsResult": "studies.pools.result",
     "pools": "studies.pools.study",
     "HolesResult": "studies.holes.result",
@@ -176,6 +177,7 @@ __all__ = [
     "parse_measure",
     "plan",
     "plan_instances",
+    "planner_page",
     "plot",
     "pools",
     "qrels_from_dict",
@@ -290,6 +292,7 @@ if TYPE_CHECKING:
     from steadyrank.studies.instances.study import InstancesResult, InstancesTable, instances
     from steadyrank.studies.judges.result import JudgesResult
     from steadyrank.studies.judges.study import judges
+    from steadyrank.studies.plan.planner_page import planner_page
     from steadyrank.studies.plan.study import PlanResult, plan
     from steadyrank.studies.plotting import plot
     from steadyrank.studies.pools.result import PoolsResult

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import runpy
-import shutil
 import xml.dom.minidom
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,29 +18,7 @@ playwright = pytest.importorskip(
 
 NASTY_PAGE = runpy.run_path(str(Path(__file__).parents[1] / "present" / "nasty_page.py"))
 NASTY: tuple[str, ...] = tuple(map(visible, NASTY_PAGE["NASTY"]))
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
 Open = Callable[..., Any]
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    path = next(filter(None, map(shutil.which, names)), None)
-    if path is None:
-        pytest.skip(f"no browser: none of {', '.join(names)} is on the path")
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=path, args=ARGUMENTS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="session")

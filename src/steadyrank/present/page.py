@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from steadyrank.present.slider import PageSlider
 from steadyrank.present.table import Table
 
 
@@ -38,6 +39,8 @@ class Section:
     means_not: str = ""
     figures: tuple[PageFigure, ...] = ()
     tables: tuple[Table, ...] = ()
+    sliders: tuple[PageSlider, ...] = ()
+    """They stand before figures and tables."""
     warnings: tuple[str, ...] = ()
     why_not: str = ""
 

@@ -25,6 +25,7 @@ from steadyrank.data.read.csv_cells import csv_line
 from steadyrank.errors import InputError
 from steadyrank.present.page import Page, PageFigure
 from steadyrank.present.page_svg import inline_svg
+from steadyrank.present.slider import check_slider, data_of, sliders_of
 from steadyrank.present.table import Cell, Drilldown, Table, to_latex
 from steadyrank.present.visible import visible
 
@@ -54,6 +55,8 @@ def page_html(page: Page) -> str:
 
     _check(page)
     style, script = _part("page.css"), _part("page.js")
+    if any(sliders_of(page.sections)):
+        style, script = style + _part("slider.css"), script + _part("slider.js")
     environment = Environment(
         autoescape=True,
         undefined=StrictUndefined,
@@ -231,6 +234,7 @@ def _data(page: Page) -> str:
         "drilldowns": {
             table.id: _drilldown(table.drilldown) for table in tables if table.drilldown is not None
         },
+        **({"sliders": data_of(page.sections)} if any(sliders_of(page.sections)) else {}),
     }
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
@@ -299,12 +303,15 @@ def _check(page: Page) -> None:
             )
     for table in _tables(page):
         _check_table(table, ids)
+    for slider in sliders_of(page.sections):
+        check_slider(slider)
 
 
 def _ids(page: Page) -> Iterator[str]:
     for section in page.sections:
         yield section.id
         yield from (figure.id for figure in section.figures)
+        yield from (slider.id for slider in section.sliders)
     yield from (table.id for table in _tables(page))
 
 

@@ -93,6 +93,7 @@ def make_section(study: Study, findings: Findings, before: Body | None = None) -
         means_not=part.means_not,
         figures=_drawn([*before.figures, *own.figures]),
         tables=(*before.tables, *own.tables),
+        sliders=own.sliders,
         warnings=tuple(warning for warning in warned if warning not in own.repeated),
     )
 
