@@ -68,6 +68,7 @@ _HOMES = {
     "reproduce": "papers.reproduce",
     "BuiltinCollection": "retrieval.builtin.collection",
     "builtin_collection": "retrieval.builtin.collection",
+    "builtin_instances": "retrieval.builtin.instances",
     "builtin_runs": "retrieval.builtin.runs",
     "GateHistory": "studies.gate.history",
     "GateResult": "studies.gate.result",
@@ -158,6 +159,7 @@ __all__ = [
     "as_scores",
     "audit_tests",
     "builtin_collection",
+    "builtin_instances",
     "builtin_runs",
     "check",
     "cohen_kappa",
@@ -261,6 +263,7 @@ if TYPE_CHECKING:
     from steadyrank.papers.reproduce import reproduce
     from steadyrank.reporting.run import ReportResult, report
     from steadyrank.retrieval.builtin.collection import BuiltinCollection, builtin_collection
+    from steadyrank.retrieval.builtin.instances import builtin_instances
     from steadyrank.retrieval.builtin.runs import builtin_runs
     from steadyrank.retrieval.makers.grid import GridResult, grid, write_grid
     from steadyrank.retrieval.makers.shard import ShardResult, shard, write_shards

@@ -29,9 +29,11 @@
   const at = (row, place) => row[Math.min(place, row.length - 1)];
 
   function ticks(low, high) {
+    const decades = Math.log10(high / low);
+    const digits = decades < 2.4 ? [1, 2, 5] : decades < 4 ? [1, 3] : [1];
     const marks = [];
     for (let power = 1; power <= high; power *= 10) {
-      for (const digit of [1, 2, 5]) marks.push(digit * power);
+      for (const digit of digits) marks.push(digit * power);
     }
     return marks.filter((mark) => mark >= low && mark <= high);
   }
