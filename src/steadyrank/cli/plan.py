@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -114,9 +115,10 @@ def command(
         "documents_per_topic": _by_name("--documents-per-topic", documents_per_topic),
         "pool_depth": _by_name("--pool-depth", pool_depth),
     }
-    check_folders(page)
+    _check_page(page, output)
     if page is not None and _has_nothing(inputs, demands):
-        emit(_assumed_page(page, demands), output.path)
+        about = {"topic_info": topic_info, "cluster_from": cluster_from}
+        emit(_assumed_page(page, demands | about, output), None)
         return
     pilot = None
     if _has_pilot(inputs, demands):
@@ -137,17 +139,25 @@ def command(
         planner_page(result, out=page, command=_same_page())
 
 
+def _check_page(page: str | None, output: Output) -> None:
+    """Refuse at once a page that could not be written, or that something else would overwrite."""
+    check_folders(page)
+    others = [Path(path).absolute() for path in (output.path, output.plot) if path is not None]
+    if page is not None and Path(page).absolute() in others:
+        raise InputError(f"{page}: the page would overwrite the result: name two files")
+
+
 def _has_nothing(inputs: Inputs, demands: dict[str, Any]) -> bool:
     """Whether neither pilot data nor a variance were given."""
     has_variance = demands["variance"] is not None or demands["difference_variance"] is not None
     return not (inputs.files or inputs.has_scores or has_variance)
 
 
-OF_A_PLAN = ("width", "comparisons", "pool_depth")
+OF_A_PLAN = ("width", "comparisons", "pool_depth", "topic_info", "cluster_from")
 """Options that say nothing without data."""
 
 
-def _assumed_page(page: str, demands: dict[str, Any]) -> str:
+def _assumed_page(page: str, demands: dict[str, Any], output: Output) -> str:
     """Write the page for any variance, of paired t tests unless a method is named."""
     from steadyrank.studies.plan.planner_page import planner_page
 
@@ -155,6 +165,10 @@ def _assumed_page(page: str, demands: dict[str, Any]) -> str:
         if demands[name] not in (None, 1):
             flag = "--" + name.replace("_", "-")
             raise InputError(f"{flag} is for a plan: give --variance V or pilot data as well")
+    if output.path is not None or output.plot is not None or output.format != "table":
+        raise InputError(
+            "-o, --plot and --format are for a plan: give --variance V or pilot data as well"
+        )
     if isinstance(demands["documents_per_topic"], dict):
         raise InputError("--documents-per-topic: a page without data has one number, not NAME=K")
     source = click.get_current_context().get_parameter_source("method")

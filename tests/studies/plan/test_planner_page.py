@@ -90,6 +90,11 @@ def test_what_cannot_be_is_refused_and_leaves_the_file(tmp_path, capsys):
         (["--documents-per-topic", "AP=10"], "--documents-per-topic"),
         (["--alpha", "2"], "alpha"),
         (["--systems", "1"], "systems"),
+        (["--cluster-from", "(.)"], "--cluster-from"),
+        (["--minutes-per-document", "0"], "minutes per document"),
+        (["--format", "json"], "--format"),
+        (["--plot", str(tmp_path / "plan.svg")], "--plot"),
+        (["-o", str(page), "--variance", "0.1", "--topics", "50", "--systems", "3"], "two files"),
     ]:
         assert run(["plan", "--page", str(page), *wrong]) == 2
         assert what in capsys.readouterr().err

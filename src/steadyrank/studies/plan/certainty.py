@@ -62,6 +62,8 @@ class Grid:
     topics: tuple[int, ...]
     first: tuple[int, int, int, int]
     """Places of family, spread, difference and topics."""
+    is_assumed: bool = False
+    """Whether spreads are standard deviations to choose from, not those of a plan."""
 
     @property
     def demands(self) -> Demands:
@@ -180,6 +182,7 @@ def standard_grid(
             differences.index(asked),
             topics.index(opened_at),
         ),
+        is_assumed=True,
     )
 
 
@@ -216,16 +219,17 @@ def topic_numbers(
     """Numbers of topics for a slider: the steps, larger ones to twice the largest other number.
 
     >>> topic_numbers([(5, 20, 5), (20, 40, 10)], [17, 60])
-    (5, 10, 15, 17, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120)
+    (5, 10, 15, 17, 20, 30, 40, 60, 140)
     """
     known = sorted(n for n in others if n >= 2)
     numbers = {n for low, high, step in steps for n in range(low, high + 1, step)} | set(known)
     _, last, step = steps[-1]
     most = 2 * max(known, default=0)
     while last < most:
-        # Ten steps, then ten times as large ones: a slider stays one, however far it reaches.
+        # Steps ten times as large for numbers that are: a slider stays one, however far it goes.
+        step *= 10
         numbers |= set(range(last, min(10 * last, most) + step, step))
-        last, step = 10 * last, 10 * step
+        last *= 10
     return tuple(sorted(numbers))
 
 

@@ -20,7 +20,14 @@ from steadyrank.present.page import Page, Section
 from steadyrank.present.page_html import page_html
 from steadyrank.present.slider import PageSlider, Readout, shown
 from steadyrank.present.table import Cell, Table
-from steadyrank.stats.planning.demands import Demands, Formula, Method, check_demands, check_whole
+from steadyrank.stats.planning.demands import (
+    Demands,
+    Formula,
+    Method,
+    check_demands,
+    check_positive,
+    check_whole,
+)
 from steadyrank.studies.plan.certainty import (
     USUAL_SYSTEMS,
     Grid,
@@ -32,7 +39,7 @@ from steadyrank.studies.plan.slider import plan_slider
 from steadyrank.studies.plan.study import PlanResult
 
 TITLE = "How many topics?"
-LEAD = "Move the topics and choose what you expect: what these topics can show, and cost, follows."
+LEAD = "Move the topics and choose what you expect; what they can show and what they cost follows."
 ROWS = (10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000)
 """Numbers of topics of the table below the slider."""
 
@@ -105,6 +112,12 @@ def planner_page(
     (True, True)
     """
     target = _check_target(out)
+    for name, value in {
+        "documents per topic": documents_per_topic,
+        "minutes per document": minutes_per_document,
+    }.items():
+        if value is not None:
+            check_positive(name, value)
     if plan is None:
         grid = _assumed_grid(
             systems,

@@ -101,7 +101,7 @@ def _difference_label(demands: Demands) -> str:
 
 
 def _spread_label(grid: Grid) -> str:
-    if grid.spreads[0].label[0].isdigit():
+    if grid.is_assumed:
         of = "differences per topic" if grid.demands.paired else "scores over topics"
         return f"Standard deviation of {of}"
     return "Variance of differences of" if grid.demands.paired else "Variance of scores of"
