@@ -111,3 +111,11 @@ def builtin_runs():
     import steadyrank as sr
 
     return sr.builtin_runs(depth=100)
+
+
+@pytest.fixture(scope="session")
+def builtin_instances():
+    """The instances of selective search on it, not as deep either."""
+    import steadyrank as sr
+
+    return sr.builtin_instances(depth=100)

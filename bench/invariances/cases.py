@@ -642,10 +642,13 @@ NO_STUDY = {
         ),
         "draws its data itself",
     ),
-    **dict.fromkeys(("builtin_collection", "builtin_runs"), "comes with the package"),
+    **dict.fromkeys(
+        ("builtin_collection", "builtin_instances", "builtin_runs"), "comes with the package"
+    ),
     **dict.fromkeys(("parse_measure", "register_measure", "true_means"), "has no topics or runs"),
     "plan_instances": "from variance components alone",
     "plot": "draws a result",
+    "planner_page": "shows a result of plan, or no data at all",
     "reproduce": "calls the other studies on a paper's data",
 }
 

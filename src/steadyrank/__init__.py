@@ -53,6 +53,7 @@ _HOMES = {
     "parse_measure": "measures.names",
     "PlanResult": "studies.plan.study",
     "plan": "studies.plan.study",
+    "planner_page": "studies.plan.planner_page",
     "PoolsResult": "studies.pools.result",
     "pools": "studies.pools.study",
     "HolesResult": "studies.holes.result",
@@ -68,6 +69,7 @@ _HOMES = {
     "reproduce": "papers.reproduce",
     "BuiltinCollection": "retrieval.builtin.collection",
     "builtin_collection": "retrieval.builtin.collection",
+    "builtin_instances": "retrieval.builtin.instances",
     "builtin_runs": "retrieval.builtin.runs",
     "GateHistory": "studies.gate.history",
     "GateResult": "studies.gate.result",
@@ -158,6 +160,7 @@ __all__ = [
     "as_scores",
     "audit_tests",
     "builtin_collection",
+    "builtin_instances",
     "builtin_runs",
     "check",
     "cohen_kappa",
@@ -178,6 +181,7 @@ __all__ = [
     "parse_measure",
     "plan",
     "plan_instances",
+    "planner_page",
     "plot",
     "pools",
     "qrels_from_dict",
@@ -262,6 +266,7 @@ if TYPE_CHECKING:
     from steadyrank.papers.reproduce import reproduce
     from steadyrank.reporting.run import ReportResult, report
     from steadyrank.retrieval.builtin.collection import BuiltinCollection, builtin_collection
+    from steadyrank.retrieval.builtin.instances import builtin_instances
     from steadyrank.retrieval.builtin.runs import builtin_runs
     from steadyrank.retrieval.makers.grid import GridResult, grid, write_grid
     from steadyrank.retrieval.makers.shard import ShardResult, shard, write_shards
@@ -293,6 +298,7 @@ if TYPE_CHECKING:
     from steadyrank.studies.instances.study import InstancesResult, InstancesTable, instances
     from steadyrank.studies.judges.result import JudgesResult
     from steadyrank.studies.judges.study import judges
+    from steadyrank.studies.plan.planner_page import planner_page
     from steadyrank.studies.plan.study import PlanResult, plan
     from steadyrank.studies.plotting import plot
     from steadyrank.studies.pools.result import PoolsResult

@@ -13,9 +13,10 @@ from steadyrank.reporting.demo import demo
 
 
 @pytest.fixture(autouse=True)
-def shallow(monkeypatch, builtin_runs):
+def shallow(monkeypatch, builtin_runs, builtin_instances):
     """The built-in runs as they are, but not as deep: searching them again takes seconds."""
     monkeypatch.setattr(demo_module, "builtin_runs", lambda progress=None: builtin_runs)
+    monkeypatch.setattr(demo_module, "builtin_instances", lambda: builtin_instances)
 
 
 def test_it_writes_a_track_and_a_report_and_prints_three_findings(tmp_path, capsys):
@@ -41,16 +42,36 @@ def test_it_writes_a_track_and_a_report_and_prints_three_findings(tmp_path, caps
 def test_data_only_writes_files_that_other_commands_read(tmp_path, capsys):
     out = tmp_path / "track"
     assert run(["demo", "--out", str(out), "--data-only", "--quiet"]) == 0
-    assert sorted(path.name for path in out.iterdir()) == ["qrels.txt", "run-info.csv", "runs"]
+    written = ["qrels.txt", "run-info.csv", "runs", "second-judge.txt", "topic-info.csv"]
+    assert sorted(path.name for path in out.iterdir()) == written
     capsys.readouterr()
     files = [str(out / "qrels.txt"), str(out / "runs")]
     info = ["--run-info", str(out / "run-info.csv")]
     assert run(["evaluate", *files, *info, "-m", "AP", "--format", "json", "--quiet"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert len(found["runs"]) == 18
+    assert len(found["runs"]) == 26
     runs = sr.read_runs(out / "runs", run_info=out / "run-info.csv")
-    assert len({each.info["team"] for each in runs}) == 6
+    assert len({each.info["team"] for each in runs}) == 7
     assert {each.info["model"] for each in runs} >= {"BM25", "PL2"}
+    assert {each.info["system"] for each in runs} == {"", "okapi_s8", "okapi_s14"}
+    segments = ["--topic-info", str(out / "topic-info.csv"), "--cluster-from", "(.)"]
+    asked = ["plan", *files, "-m", "AP", "--minimum-difference", "0.1", "--systems", "5"]
+    assert run([*asked, *segments, "--format", "json", "--quiet"]) == 0
+
+
+def test_every_study_of_one_collection_has_an_answer(tmp_path):
+    out = tmp_path / "demo"
+    result = demo(out=out, budget="30s", measures=["nDCG@10", "AP"])
+    assert list(result.left_out) == ["datasets"]
+    assert result.results["components"].factors == ("shards",)
+    assert result.results["components"].n_runs == 8
+    compared = result.results["instances"].comparisons
+    assert {"okapi_s8", "okapi_s14"} <= {one.a for one in compared} | {one.b for one in compared}
+    assert [judge.judge for judge in result.results["judges"].judges] == ["second"]
+    assert result.results["judges"].of("second").confusion.n_documents > 400
+    page = (out / "report.html").read_text("utf-8")
+    assert "18 runs of which the run information gives no shards are left out." in page
+    assert 'class="slider" id="plan-slider"' in page
 
 
 def test_a_simulated_track_keeps_its_truth(tmp_path):

@@ -48,8 +48,9 @@ def command(
 ) -> None:
     """Write a track as files and a report on it, and print what it found.
 
-    The track is eighteen runs of six teams on the built-in collection: docstrings of Python's
-    libraries, sixty topics, and judgments. Try any other command on the files.
+    The track is eighteen runs of six teams and eight instances of selective search on the
+    built-in collection: docstrings of Python's libraries, sixty topics, and judgments by two
+    judges. Try any other command on the files.
     """
     with bars(output.quiet) as progress:
         from steadyrank.reporting.demo import demo

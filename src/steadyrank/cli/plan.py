@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
+from steadyrank.cli.again import same_command
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options, split_assignment
 from steadyrank.cli.options import (
     digits_option,
     number_option,
+    output_option,
     output_options,
     planning_options,
     plot_option,
     together,
     topic_options,
 )
-from steadyrank.cli.output import Output, draw, emit, terminal_looks
+from steadyrank.cli.output import Output, check_folders, draw, emit, terminal_looks
 from steadyrank.errors import InputError
+
+PAGE = "planner.html"
 
 design_options = together(
     click.option(
@@ -72,6 +77,13 @@ budget_options = together(
 @budget_options
 @topic_options
 @plot_option("topics by difference and systems, and power by topics,")
+@output_option(
+    "--page",
+    metavar="FILE",
+    type=click.Path(dir_okay=False),
+    help="Write a page with a slider from topics to certainty to FILE (.html); without data, for "
+    "paired t tests and any variance.",
+)
 @digits_option
 @output_options
 def command(
@@ -83,6 +95,7 @@ def command(
     pool_depth: tuple[str, ...],
     topic_info: str | None,
     cluster_from: str | None,
+    page: str | None,
     digits: int,
     seed: int,
     jobs: int | None,
@@ -102,6 +115,11 @@ def command(
         "documents_per_topic": _by_name("--documents-per-topic", documents_per_topic),
         "pool_depth": _by_name("--pool-depth", pool_depth),
     }
+    _check_page(page, output)
+    if page is not None and _has_nothing(inputs, demands):
+        about = {"topic_info": topic_info, "cluster_from": cluster_from}
+        emit(_assumed_page(page, demands | about, output), None)
+        return
     pilot = None
     if _has_pilot(inputs, demands):
         from steadyrank.data.read.topic_info import describe_topics
@@ -115,6 +133,61 @@ def command(
     looks = terminal_looks(output)
     emit(plan_text(result, output.format, digits=digits, **looks), output.path)
     draw(result, output)
+    if page is not None:
+        from steadyrank.studies.plan.planner_page import planner_page
+
+        planner_page(result, out=page, command=_same_page())
+
+
+def _check_page(page: str | None, output: Output) -> None:
+    """Refuse at once a page that could not be written, or that something else would overwrite."""
+    check_folders(page)
+    others = [Path(path).absolute() for path in (output.path, output.plot) if path is not None]
+    if page is not None and Path(page).absolute() in others:
+        raise InputError(f"{page}: the page would overwrite the result: name two files")
+
+
+def _has_nothing(inputs: Inputs, demands: dict[str, Any]) -> bool:
+    """Whether neither pilot data nor a variance were given."""
+    has_variance = demands["variance"] is not None or demands["difference_variance"] is not None
+    return not (inputs.files or inputs.has_scores or has_variance)
+
+
+OF_A_PLAN = ("width", "comparisons", "pool_depth", "topic_info", "cluster_from")
+"""Options that say nothing without data."""
+
+
+def _assumed_page(page: str, demands: dict[str, Any], output: Output) -> str:
+    """Write the page for any variance, of paired t tests unless a method is named."""
+    from steadyrank.studies.plan.planner_page import planner_page
+
+    for name in OF_A_PLAN:
+        if demands[name] not in (None, 1):
+            flag = "--" + name.replace("_", "-")
+            raise InputError(f"{flag} is for a plan: give --variance V or pilot data as well")
+    if output.path is not None or output.plot is not None or output.format != "table":
+        raise InputError(
+            "-o, --plot and --format are for a plan: give --variance V or pilot data as well"
+        )
+    if isinstance(demands["documents_per_topic"], dict):
+        raise InputError("--documents-per-topic: a page without data has one number, not NAME=K")
+    source = click.get_current_context().get_parameter_source("method")
+    is_named = source is not click.core.ParameterSource.DEFAULT
+    taken = (
+        "formula paired minimum_difference systems n_topics alpha beta documents_per_topic "
+        "minutes_per_document"
+    )
+    path = planner_page(
+        out=page,
+        method=demands["method"] if is_named else "ttest",
+        command=_same_page(),
+        **{name: demands[name] for name in taken.split()},
+    )
+    return f"The page: {path}\n"
+
+
+def _same_page() -> str:
+    return same_command("--page", PAGE)
 
 
 def _has_pilot(inputs: Inputs, demands: dict[str, Any]) -> bool:

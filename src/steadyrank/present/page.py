@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from steadyrank.present.pair_panel import PairPanel
 from steadyrank.present.run_names import RunNames
+from steadyrank.present.slider import PageSlider
 from steadyrank.present.table import Table
 
 
@@ -41,6 +42,8 @@ class Section:
     means_not: str = ""
     figures: tuple[PageFigure, ...] = ()
     tables: tuple[Table, ...] = ()
+    sliders: tuple[PageSlider, ...] = ()
+    """They stand before figures and tables."""
     warnings: tuple[str, ...] = ()
     why_not: str = ""
     is_open: bool = True

@@ -147,6 +147,7 @@ def make_section(study: Study, findings: Findings, before: Body | None = None) -
         tables=tuple(
             _cut(table, findings.material.settings.top) for table in (*before.tables, *own.tables)
         ),
+        sliders=own.sliders,
         warnings=tuple(warning for warning in warned if warning not in own.repeated),
         is_open=name in OPEN,
     )

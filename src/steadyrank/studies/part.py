@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from steadyrank.present.slider import PageSlider
 from steadyrank.present.table import Table
 from steadyrank.studies.material import MOST_COMPARED, Machine, Material
 
@@ -120,6 +121,7 @@ class Body:
     answer: tuple[str, ...] = ()
     figures: tuple[Drawing, ...] = ()
     tables: tuple[Table, ...] = ()
+    sliders: tuple[PageSlider, ...] = ()
     notes: tuple[str, ...] = ()
     """Sentences that say more about what the answer means."""
     repeated: tuple[str, ...] = ()

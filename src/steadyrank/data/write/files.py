@@ -10,7 +10,7 @@ import csv
 import gzip
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -109,7 +109,22 @@ def write_track(
     for run in runs:
         write_run(run, root / "runs" / (run.name + suffix))
     write_qrels(qrels, root / "qrels.txt")
-    write_whole(root / "run-info.csv", _info_text(runs))
+    columns = dict.fromkeys(name for run in runs for name in run.info)
+    info = {name: [run.info.get(name, "") for run in runs] for name in columns}
+    write_info(root / "run-info.csv", "run", [run.name for run in runs], info)
+
+
+def write_info(
+    path: PathLike, axis: str, names: Iterable[str], columns: Mapping[str, Sequence[str]]
+) -> None:
+    """Write what is known about runs or topics, a column each, as --run-info and --topic-info read
+    it; `axis` is "run" or "topic".
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([axis, *columns])
+    writer.writerows(zip(names, *columns.values(), strict=True))
+    write_whole(path, text.getvalue())
 
 
 def _make_run_folder(folder: Path, names: set[str]) -> None:
@@ -125,16 +140,6 @@ def _make_run_folder(folder: Path, names: set[str]) -> None:
             f"{folder} already holds {others[0]!r}, which is not a run of this track: "
             "choose another folder"
         )
-
-
-def _info_text(runs: Sequence[Run]) -> str:
-    """What is known about the runs, a column each, as `--run-info` reads it."""
-    text = io.StringIO()
-    columns = list(dict.fromkeys(name for run in runs for name in run.info))
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["run", *columns])
-    writer.writerows([run.name, *(run.info.get(name, "") for name in columns)] for run in runs)
-    return text.getvalue()
 
 
 def _write(path: PathLike, content: bytes) -> None:

@@ -36,6 +36,9 @@ from steadyrank.retrieval.builtin.docstrings import (
 BUILTIN = "builtin"
 """The name of the collection; a folder of this name is ./builtin."""
 
+SCIENTIFIC = ("arrays", "plots", "science", "statistics", "tables")
+"""Areas whose topics ask about scientific packages."""
+
 # One more whenever the same packages would give other documents than before.
 _FORMAT = 1
 _DIGEST = 32
@@ -55,6 +58,11 @@ class Need:
     kind: str
     """How many of the judged documents answer it in full: up to 2 (`single`), up to 9, more."""
 
+    @property
+    def origin(self) -> str:
+        """Where its answers are: in the `standard` library, or in `scientific` packages."""
+        return "scientific" if self.area in SCIENTIFIC else "standard"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BuiltinCollection:
@@ -73,6 +81,12 @@ class BuiltinCollection:
     """Judged documents that the installed versions do not have."""
     manifest: Mapping[str, Any]
     """Versions, the number of documents of each package, and a digest of all documents."""
+
+    @property
+    def topic_info(self) -> Mapping[str, tuple[str, ...]]:
+        """What is known about the topics, in their order, as `--topic-info` has it."""
+        names = ("origin", "area", "kind")
+        return {name: tuple(getattr(need, name) for need in self.needs) for name in names}
 
     def __repr__(self) -> str:
         return (

@@ -7,17 +7,19 @@ lists, and which words of a topic they take. For whoever wants a track with team
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 
 from steadyrank.compute.executors import Progress
 from steadyrank.data.run import Run
 from steadyrank.retrieval.builtin.collection import (
     builtin_data_file,
+    builtin_digest,
     builtin_documents,
     builtin_topics,
 )
-from steadyrank.retrieval.engine.index import build_index
+from steadyrank.retrieval.engine.index import Index, build_index
 from steadyrank.retrieval.engine.search import search
 from steadyrank.retrieval.engine.word_counts import WordCounts, count_words
 
@@ -51,23 +53,39 @@ def builtin_runs(*, depth: int = 1000, progress: Progress | None = None) -> tupl
     >>> len(runs), len({run.info["team"] for run in runs})
     (18, 6)
     """
-    systems = list(_systems())
-    counts = count_words(builtin_documents())
+    pooled = systems()
     runs = []
-    for done, system in enumerate(systems, start=1):
-        runs.append(_run(counts, system, depth))
+    for done, system in enumerate(pooled, start=1):
+        runs.append(_run(system, depth))
         if progress is not None:
-            progress(done, len(systems))
+            progress(done, len(pooled))
     return tuple(runs)
 
 
-def _systems() -> Iterator[dict[str, str]]:
+def systems() -> list[dict[str, str]]:
+    """What each of the pooled runs is made of, under the names of run information."""
     text = builtin_data_file("systems.csv").read_text("utf-8")
-    yield from csv.DictReader(text.splitlines())
+    return list(csv.DictReader(text.splitlines()))
 
 
-def _run(counts: WordCounts, system: Mapping[str, str], depth: int) -> Run:
+def builtin_counts() -> WordCounts:
+    """The words of the documents, counted once per process."""
+    return _counted(builtin_digest())
+
+
+@cache
+def _counted(digest: str) -> WordCounts:
+    return count_words(builtin_documents())
+
+
+def index_of(system: Mapping[str, str]) -> Index:
+    """The index that a system searches."""
     topics = builtin_topics(system["field"].split("+"))
-    index = build_index(counts, topics, stop_list=system["stop_list"], unit=system["lexical"])
-    run = search(index, system["model"], depth=depth, name=system["run"])
+    return build_index(
+        builtin_counts(), topics, stop_list=system["stop_list"], unit=system["lexical"]
+    )
+
+
+def _run(system: Mapping[str, str], depth: int) -> Run:
+    run = search(index_of(system), system["model"], depth=depth, name=system["run"])
     return replace(run, info={name: text for name, text in system.items() if name != "run"})

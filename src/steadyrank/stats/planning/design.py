@@ -91,12 +91,13 @@ def range_power(
     return f_power(
         n * (difference * difference) / (2.0 * variance),
         systems - 1,
-        _error_df(n, systems, paired),
+        error_df(n, systems, paired),
         alpha,
     )
 
 
-def _error_df(n: float, systems: int, paired: bool) -> float:
+def error_df(n: float, systems: int, paired: bool) -> float:
+    """Degrees of freedom of the error of n topics: of the two-way layout where `paired`."""
     return (systems - 1 if paired else systems) * (n - 1.0)
 
 
@@ -143,7 +144,7 @@ def smallest_range(
     0.1497
     """
     check_rates(alpha, beta)
-    df1, df2 = systems - 1, _error_df(n, systems, paired)
+    df1, df2 = systems - 1, error_df(n, systems, paired)
 
     def reaches(root: float) -> bool:
         return f_power(root**2, df1, df2, alpha) >= 1.0 - beta
@@ -171,7 +172,7 @@ def expected_width(variance: float, n: float, *, paired: bool = True, alpha: flo
     >>> round(expected_width(0.029, 92), 5)
     0.09948
     """
-    df = _error_df(n, 2, paired)
+    df = error_df(n, 2, paired)
     critical = -float(special.stdtrit(df, alpha / 2))
     return 2.0 * critical * _expected_sd(df) * math.sqrt(2.0 * variance / n)
 

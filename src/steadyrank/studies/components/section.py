@@ -17,6 +17,7 @@ from steadyrank.studies.components.tables import (
 )
 from steadyrank.studies.material import Material, named_systems
 from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part
+from steadyrank.words import by_number, counted, listed
 
 MOST_FACTORS = 4
 """Columns that can be the components of one grid."""
@@ -26,7 +27,7 @@ NOT_COMPONENTS = ("team", "system", "topic")
 
 def _why_not(material: Material) -> str:
     scores = material.scores
-    if material.settings.factors or grid_factors(scores):
+    if _grid(material)[1]:
         return ""
     candidates = [name for name in scores.run_info if _is_component(scores, name)]
     if candidates:
@@ -38,6 +39,22 @@ def _why_not(material: Material) -> str:
         "nothing says of which components the runs are made: give --run-info with columns such as "
         "stemmer and model"
     )
+
+
+def _grid(material: Material) -> tuple[Scores, tuple[str, ...]]:
+    """The runs that make a full grid, and the columns: all runs, or those that one column is of."""
+    scores = material.scores
+    factors = material.settings.factors or grid_factors(scores)
+    if factors:
+        return scores, factors
+    for column in scores.run_info.values():
+        made = [run for run, value in zip(scores.runs, column, strict=True) if value]
+        if 4 <= len(made) < len(scores.runs):
+            some = scores.select(runs=made)
+            factors = grid_factors(some)
+            if factors:
+                return some, factors
+    return scores, ()
 
 
 def grid_factors(scores: Scores) -> tuple[str, ...]:
@@ -66,9 +83,8 @@ def _is_component(scores: Scores, name: str) -> bool:
 
 
 def _run(job: Job) -> ComponentsResult:
-    material = job.material
-    factors = material.settings.factors or grid_factors(material.scores)
-    return components(material.scores, factors=factors, measure=material.measure)
+    scores, factors = _grid(job.material)
+    return components(scores, factors=factors, measure=job.material.measure)
 
 
 def _body(result: ComponentsResult, findings: Findings) -> Body:
@@ -82,8 +98,19 @@ def _body(result: ComponentsResult, findings: Findings) -> Body:
         answer=tuple(components_sentences(result)),
         figures=tuple(figures),
         tables=tuple(tables),
-        notes=tuple(components_notes(result)),
+        notes=(*components_notes(result), *_others_note(result, findings)),
     )
+
+
+def _others_note(result: ComponentsResult, findings: Findings) -> list[str]:
+    others = len(findings.material.scores.runs) - result.n_runs
+    if not others:
+        return []
+    columns = listed(result.factors)
+    return [
+        f"{counted(others, 'run')} of which the run information gives no {columns} "
+        f"{by_number(others, 'is', 'are')} left out."
+    ]
 
 
 def _anova_table(result: ComponentsResult) -> Table:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from steadyrank.present.cells import name, number, span, table, titled, whole
+from steadyrank.present.slider import PageSlider
 from steadyrank.present.table import Table
 from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part
+from steadyrank.studies.plan.certainty import COARSE_STEPS, plan_grid, tabulate
+from steadyrank.studies.plan.slider import plan_slider
 from steadyrank.studies.plan.study import PlanResult, plan
 from steadyrank.studies.plan.tables import plan_notes
 from steadyrank.words import counted, level_words
@@ -27,8 +30,17 @@ def _body(result: PlanResult, findings: Findings) -> Body:
         answer=(_plan_words(result),),
         figures=(Drawing("plan-curves", caption, result, "curves"),),
         tables=(_plan_table(result),),
+        sliders=(_slider(result, findings),),
         notes=tuple(plan_notes(result)),
     )
+
+
+def _slider(result: PlanResult, findings: Findings) -> PageSlider:
+    """From topics to certainty, with the variances and the judgments per topic at hand."""
+    grid = plan_grid(result, steps=COARSE_STEPS, alone=True)
+    qrels = findings.material.qrels
+    documents = None if qrels is None else round(len(qrels) / max(1, len(qrels.topics)))
+    return plan_slider(grid, tabulate(grid), documents_per_topic=documents)
 
 
 def _plan_words(result: PlanResult) -> str:
