@@ -157,7 +157,7 @@ def paper_comparisons(
 
     Returns
     -------
-    iterator of pairs of numpy.ndarray
+    iterator of (array, array)
         Scores of the instances [instance, topic], and of the single run [topic].
 
     Examples
