@@ -172,6 +172,8 @@ def test_runs_are_called_by_their_chosen_names(tmp_path, drawn_nowhere, text):
     assert '<span title="A">BM25 (title)</span> leads by mean AP' in page
     assert named.page.pairs.fields == plain.page.pairs.fields, "no number depends on names"
     assert "names=" in named.page.command
+    (files,) = [part for part in named.page.provenance if part.id == "files-read"]
+    assert files.rows[-1][0].text == "names of runs"
 
 
 @pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")

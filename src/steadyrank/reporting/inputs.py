@@ -200,15 +200,13 @@ def _hashed(
     named = [*files]
     if settings.reading.run_info is not None:
         named.append(("run information", Path(settings.reading.run_info)))
-    return tuple(
-        SourceFile(
-            role=role,
-            path=str(path),
-            size=path.stat().st_size,
-            sha256=digests.get(path) or _digest_of(path),
-        )
-        for role, path in named
-    )
+    return tuple(source_file(role, path, digests.get(path)) for role, path in named)
+
+
+def source_file(role: str, path: Path, digest: str | None = None) -> SourceFile:
+    """A file as the page lists it; its hash is computed unless it is known."""
+    size = path.stat().st_size
+    return SourceFile(role=role, path=str(path), size=size, sha256=digest or _digest_of(path))
 
 
 def _digest_of(path: Path) -> str:
