@@ -248,7 +248,9 @@ def report(
         settings=settings,
         machine=machine,
     )
-    shown = run_names(material.scores.runs, chosen_names(chosen, material))
+    shown = run_names(
+        material.scores.runs, chosen_names(chosen, material), material.scores.measures
+    )
     if isinstance(names, (str, os.PathLike)):
         names_file = source_file("names of runs", Path(names))
         material = replace(material, files=(*material.files, names_file))
