@@ -69,6 +69,17 @@ def test_chosen_names_are_taken_as_they_are():
     assert names.text(f"{TRACK[0]} and {TRACK[2]}") == f"IDST 1 and {TRACK[2]}"
 
 
+def test_a_run_that_is_named_like_a_word_is_renamed_only_where_it_stands_alone():
+    chosen = {"a": "BM25", "test": "Dense", "50": "Sparse", "P@10": "Fused", "bm25_b": "BM25 tuned"}
+    names = run_names([*chosen], chosen, words=["P@10"])
+    sentence = "a leads by P@10: a paired t test of 50 topics sets bm25_b apart."
+    assert names.text(sentence) == sentence.replace("bm25_b", "BM25 tuned")
+    assert [names.cell(name) for name in chosen] == [*chosen.values()]
+    assert names.legend() == (
+        "In sentences, runs named like a word keep their own name: a, test, 50 and P@10."
+    )
+
+
 def test_figures_show_the_same_names():
     names = run_names(TRACK)
     with shown_as(names):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import steadyrank as sr
+from steadyrank.reporting.dataset_card import dataset_verdict
 
 
 def frame(n_runs=30, n_datasets=12):
@@ -65,3 +66,27 @@ def test_other_reports_say_what_it_takes(tmp_path):
     assert result.left_out["datasets"] == (
         "needs scores on several datasets: give a table of them with --datasets FILE"
     )
+
+
+def test_a_card_says_who_leads_and_how_many_could(tmp_path):
+    result = sr.report(datasets=frame(), out=tmp_path / "r.html")
+    found, card = result.results["datasets"], result.page.card
+    leader = found.runs[found.order[0]]
+    firsts = int(found.could_be_first.sum())
+    assert 1 < firsts < 30
+    assert card.verdict == (
+        f"{leader} leads by mean score over 12 datasets; {firsts} of the 30 runs could be first."
+    )
+    assert card.figure is not None
+    assert card.facts[0].text == found.first_words()
+    assert result.page.pairs is None
+
+
+@pytest.mark.parametrize(
+    ("gap", "words"), [(3.0, "no other of the 3 runs"), (0.0, "any of the 3 runs")]
+)
+def test_verdicts_about_one_and_about_all(gap, words):
+    rng = np.random.default_rng(1)
+    values = rng.normal(0.5, 0.05, (3, 12)) + np.array([[gap], [0.0], [0.0]])
+    found = sr.datasets(pd.DataFrame(values, index=list("abc")))
+    assert dataset_verdict(found).endswith(f"; {words} could be first.")

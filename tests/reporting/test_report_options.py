@@ -162,16 +162,22 @@ def write(tmp_path, text):
     return path
 
 
-@pytest.mark.parametrize("text", ["A\tBM25 (title)\n\nB\tDense\n", "A,BM25 (title)\nB,Dense\n"])
-def test_runs_are_called_by_their_chosen_names(tmp_path, drawn_nowhere, text):
-    scores = scores_of(0.9, 0.5, 0.3)
+@pytest.mark.parametrize("between", ["\t", ","])
+def test_runs_are_called_by_their_chosen_names(tmp_path, drawn_nowhere, between):
+    letters = scores_of(0.9, 0.5, 0.3)
+    scores = sr.Scores(
+        measures=["AP"], runs=["run_A", "run_B", "c"], topics=range(30), values=letters.values
+    )
+    text = f"run_A{between}BM25 (title)\n\nrun_B{between}Dense\nc{between}Sparse\n"
     plain = made(tmp_path, scores)
     named = made(tmp_path, scores, names=write(tmp_path, text))
-    assert named.findings[0] == plain.findings[0].replace("A ", "BM25 (title) ", 1)
+    assert named.findings[0] == plain.findings[0].replace("run_A", "BM25 (title)")
     page = named.path.read_text("utf-8")
-    assert '<span title="A">BM25 (title)</span> leads by mean AP' in page
+    assert '<span title="run_A">BM25 (title)</span> leads by mean AP' in page
     assert named.page.pairs.fields == plain.page.pairs.fields, "no number depends on names"
     assert "names=" in named.page.command
+    (files,) = [part for part in named.page.provenance if part.id == "files-read"]
+    assert files.rows[-1][0].text == "names of runs"
 
 
 @pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")

@@ -53,7 +53,7 @@ report_options = together(
     ),
     samples_option("Draw N samples in every study, whatever the budget.", "n_samples"),
     click.option("--title", metavar="TEXT", help="Give the page this title."),
-    reading_option(
+    click.option(
         "--names",
         metavar="FILE",
         type=click.Path(exists=True, dir_okay=False),

@@ -13,7 +13,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from importlib.resources import files
 from itertools import takewhile
@@ -25,6 +25,7 @@ from steadyrank.data.read.csv_cells import csv_line
 from steadyrank.errors import InputError
 from steadyrank.present.page import Page, PageFigure
 from steadyrank.present.page_svg import inline_svg
+from steadyrank.present.page_words import explainer, hoverer, looker
 from steadyrank.present.pair_panel import packed
 from steadyrank.present.run_names import RunNames
 from steadyrank.present.slider import check_slider, data_of, sliders_of
@@ -33,9 +34,6 @@ from steadyrank.present.visible import visible
 
 if TYPE_CHECKING:
     from markupsafe import Markup
-
-LONGEST_LINE = 24
-"""Characters of a cell that stay on one line."""
 
 _MISSING = ("", "-", "–", "—")
 _ID = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
@@ -60,6 +58,7 @@ def page_html(page: Page) -> str:
     script = _part("page.js") + (_part("pair.js") if page.pairs else "")
     if any(sliders_of(page.sections)):
         style, script = style + _part("slider.css"), script + _part("slider.js")
+    without_terms = explainer({}, page.names)
     environment = Environment(
         autoescape=True,
         undefined=StrictUndefined,
@@ -70,19 +69,19 @@ def page_html(page: Page) -> str:
     )
     environment.filters.update(
         drawing=_drawing,
-        explained=_explainer(page.notes, page.names),
+        explained=explainer(page.notes, page.names),
         filter_values=_filter_values,
         fragment=_fragment,
-        hover=_hoverer(page.names),
+        hover=hoverer(page.names),
         is_tall=_is_tall,
-        look=_looker(page.names),
-        name=page.names.text,
-        named=lambda text: _explainer({}, page.names)(text, set()),
+        look=looker(page.names),
+        name=page.names.cell,
+        named=lambda text: without_terms(text, set()),
         note=lambda name: page.notes.get(name, ""),
         number_columns=_number_columns,
         row_links=_row_links,
         shape=_shape,
-        short=page.names.text,
+        short=page.names.cell,
         sort_key=_sort_key,
         typeset=_typeset,
     )
@@ -126,62 +125,7 @@ def _tables(page: Page) -> Iterator[Table]:
     yield from page.provenance
 
 
-# Words that are explained
-
-
-def _explainer(notes: Mapping[str, str], names: RunNames) -> Callable[[str, set[str]], Markup]:
-    """Texts with the first mention of each term marked up; `seen` holds those already met.
-
-    Names of runs are what the page shows for them, and hovering tells the whole name.
-    """
-    from markupsafe import Markup, escape
-
-    terms = sorted((term for term in notes if term), key=lambda term: (-len(term), term))
-    pattern = re.compile(
-        r"(?<![\w@-])(?:" + "|".join(map(_term_pattern, terms)) + r")(?![\w@-])"
-        if terms
-        else "(?!)"
-    )
-
-    def explained(text: str, seen: set[str]) -> Markup:
-        out = Markup()
-        for piece, name in names.parts(visible(text)):
-            whole = Markup('<span title="{}">{}</span>')
-            out += whole.format(name, piece) if name else with_terms(piece, seen)
-        return out
-
-    def with_terms(text: str, seen: set[str]) -> Markup:
-        end, out = 0, Markup()
-        for match in pattern.finditer(text):
-            term = terms[(match.lastindex or 1) - 1]
-            if term in seen:
-                continue
-            seen.add(term)
-            out += escape(text[end : match.start()])
-            out += Markup('<abbr title="{}" tabindex="0">{}</abbr>').format(
-                visible(notes[term]), match.group()
-            )
-            end = match.end()
-        return out + escape(text[end:])
-
-    return explained
-
-
-def _term_pattern(term: str) -> str:
-    """Words in any case and number; names and single letters as they are."""
-    is_word = term.islower() and len(term) > 2
-    return f"((?i:{re.escape(term)}s?))" if is_word else f"({re.escape(term)})"
-
-
-def _hoverer(names: RunNames) -> Callable[[Cell], str]:
-    """What hovering over a cell tells: its own text, or the whole name that it stands for."""
-
-    def hover(cell: Cell) -> str:
-        if cell.hover or isinstance(cell.value, Real):
-            return cell.hover
-        return cell.text if cell.text in names.shown else ""
-
-    return hover
+# What figures and tables look like
 
 
 def _filter_values(table: Table) -> list[str]:
@@ -252,18 +196,6 @@ def _typeset(cell: Cell) -> str:
     return cell.text
 
 
-def _looker(names: RunNames) -> Callable[[Cell, bool], Markup]:
-    """Figures stand to the right; only long texts may break, so that rows stay lines."""
-    from markupsafe import Markup
-
-    def look(cell: Cell, is_number: bool) -> Markup:
-        is_long = len(names.text(cell.text)) > LONGEST_LINE
-        kinds = [*(["n"] if is_number else []), *(["long"] if is_long else [])]
-        return Markup(' class="{}"').format(" ".join(kinds)) if kinds else Markup()
-
-    return look
-
-
 def _row_links(table: Table) -> list[str]:
     """The address of every row's numbers: `#table/row`, with a count behind a repeated name."""
     if table.drilldown is None:
@@ -321,7 +253,7 @@ def _latex_parts(table: Table, names: RunNames) -> dict[str, str | list[str]]:
     plain = replace(
         table,
         header=[visible(name) for name in table.header],
-        rows=[[Cell(visible(names.text(_typeset(cell)))) for cell in row] for row in table.rows],
+        rows=[[Cell(visible(names.cell(_typeset(cell)))) for cell in row] for row in table.rows],
         caption=visible(table.caption),
         n_names=max(
             1, len(list(takewhile(lambda is_number: not is_number, _number_columns(table))))
@@ -358,7 +290,7 @@ def _drilldown(drilldown: Drilldown, names: RunNames) -> dict[str, object]:
         "title": visible(drilldown.title),
         "header": [visible(name) for name in drilldown.header],
         "digits": drilldown.digits,
-        "names": [visible(names.text(name)) for name in drilldown.names],
+        "names": [visible(names.cell(name)) for name in drilldown.names],
         "values": [
             [None if v is None or not math.isfinite(v) else round(float(v), digits) for v in row]
             for row in drilldown.values

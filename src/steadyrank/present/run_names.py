@@ -8,19 +8,25 @@ on it: studies know runs by their own names.
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
 
+from steadyrank.words import some
+
 LONGEST = 36
 """Characters of a name; of a longer one the middle is left out."""
 
 LEAST_COMMON = 4
 """Characters that all names must share before any is left out."""
+
+_WORD = re.compile(r"[A-Za-z]{1,11}|[\d.,]+")
+"""What a sentence may hold without meaning a run."""
 
 _ENDS_WORD = re.compile(r"[^0-9A-Za-z]")
 
@@ -33,17 +39,24 @@ class RunNames:
     prefix: str = ""
     """With which all names begin, and which is left out."""
     suffix: str = ""
+    words: frozenset[str] = frozenset()
+    """Other words of the page, such as measures, that a run may be named like."""
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         # Longer names first: one may be the beginning of another.
-        names = sorted(self.shown, key=lambda name: (-len(name), name))
+        names = sorted(self._in_sentences, key=lambda name: (-len(name), name))
         either = "|".join(map(re.escape, names)) or "(?!)"
         return re.compile(rf"(?<!\w)(?:{either})(?!\w)")
 
     @cached_property
+    def _in_sentences(self) -> list[str]:
+        """Names that cannot be taken for a word or a number of a sentence."""
+        return [name for name in self.shown if not (_WORD.fullmatch(name) or name in self.words)]
+
+    @cached_property
     def _shortest(self) -> int:
-        return min(map(len, self.shown), default=0)
+        return min(map(len, self._in_sentences), default=sys.maxsize)
 
     def parts(self, text: str) -> Iterator[tuple[str, str]]:
         """Pieces of a text as the page shows it, each with the name that it stands for, if any."""
@@ -63,8 +76,15 @@ class RunNames:
         """The text with names as the page shows them."""
         return "".join(piece for piece, _ in self.parts(text))
 
+    def cell(self, text: str) -> str:
+        """The same where the text may be a name and nothing else."""
+        return self.shown.get(text) or self.text(text)
+
     def legend(self) -> str:
         """What the page does to names, in a sentence; nothing where it leaves them alone."""
+        kept = [name for name in self.shown if name not in self._in_sentences]
+        if kept:
+            return f"In sentences, runs named like a word keep their own name: {some(kept)}."
         left_out = [
             f"“{part}” at the {end}"
             for part, end in ((self.prefix, "start"), (self.suffix, "end"))
@@ -78,8 +98,13 @@ class RunNames:
         return ""
 
 
-def run_names(names: Sequence[str], chosen: Mapping[str, str] | None = None) -> RunNames:
+def run_names(
+    names: Sequence[str], chosen: Mapping[str, str] | None = None, words: Collection[str] = ()
+) -> RunNames:
     """What to show for these names: as `chosen`, or without what all have in common.
+
+    `words` are others that sentences hold, such as measures. A name that looks like one of them, or
+    like any word, is shown as chosen only where it stands alone.
 
     >>> names = run_names(["trec28_bm25_title.run", "trec28_dense_title.run"])
     >>> list(names.shown.values())
@@ -88,12 +113,13 @@ def run_names(names: Sequence[str], chosen: Mapping[str, str] | None = None) -> 
     'dense leads.'
     """
     if chosen:
-        return RunNames({name: chosen[name] for name in names if name in chosen})
+        shown = {name: chosen[name] for name in names if name in chosen}
+        return RunNames(shown, words=frozenset(words))
     prefix, suffix = common_parts(names)
     stripped = [name[len(prefix) : len(name) - len(suffix)] for name in names]
     short = _elided(stripped)
     shown = {name: text for name, text in zip(names, short, strict=True) if text != name}
-    return RunNames(shown, prefix, suffix)
+    return RunNames(shown, prefix, suffix, frozenset(words))
 
 
 def common_parts(names: Sequence[str]) -> tuple[str, str]:
@@ -155,4 +181,4 @@ def shown_as(names: RunNames) -> Iterator[None]:
 
 def name_in_figure(text: str) -> str:
     """A name, or a text with names, as figures show it at the moment."""
-    return _SHOWN.get().text(text)
+    return _SHOWN.get().cell(text)

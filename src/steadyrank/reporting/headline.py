@@ -78,11 +78,10 @@ def standing(result: CompareResult) -> Standing:
     )
 
 
-def verdict_words(result: CompareResult, n_runs: int = 0, *, tested: bool = True) -> str:
-    """Who leads, and how many of the others are significantly worse.
+def verdict_words(result: CompareResult, n_runs: int = 0) -> str:
+    """Who leads, how many of the others are significantly worse, and by which tests.
 
-    `n_runs`: how many there are, where only the best were compared. With `tested`, also by which
-    tests.
+    `n_runs`: how many there are, where only the best were compared.
     """
     ranks = standing(result)
     if result.baseline is not None:
@@ -90,10 +89,10 @@ def verdict_words(result: CompareResult, n_runs: int = 0, *, tested: bool = True
     sentence = _standing_words(result, ranks)
     if len(best_means(result, ranks)) == len(ranks.order):
         return f"{sentence}."
-    details = [_test_words(result)] if tested else []
+    details = [_test_words(result)]
     if n_runs > len(result.runs):
         details.append(f"among the best {len(result.runs)} of {n_runs:,} runs")
-    return f"{sentence} ({', '.join(details)})." if details else f"{sentence}."
+    return f"{sentence} ({', '.join(details)})."
 
 
 def baseline_words(result: CompareResult) -> str:

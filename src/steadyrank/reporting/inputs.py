@@ -209,14 +209,13 @@ def _hashed(
     ):
         if path is not None:
             named.append((role, Path(path)))
-    return tuple(
-        SourceFile(
-            role=role,
-            path=str(path),
-            size=size_of(path),
-            sha256=digests.get(path) or digest_of(path),
-        )
-        for role, path in named
+    return tuple(source_file(role, path, digests.get(path)) for role, path in named)
+
+
+def source_file(role: str, path: Path, digest: str | None = None) -> SourceFile:
+    """A file as the page lists it; its hash is computed unless it is known."""
+    return SourceFile(
+        role=role, path=str(path), size=size_of(path), sha256=digest or digest_of(path)
     )
 
 

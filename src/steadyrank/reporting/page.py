@@ -15,11 +15,12 @@ from steadyrank.present.run_names import RunNames, shown_as
 from steadyrank.present.table import Table
 from steadyrank.reporting.budget import ReportPlan
 from steadyrank.reporting.card import make_card
+from steadyrank.reporting.dataset_card import make_dataset_card
 from steadyrank.reporting.pairs import make_pairs
 from steadyrank.reporting.provenance import provenance
 from steadyrank.reporting.settling import combined
 from steadyrank.studies.compare.result import CompareResult
-from steadyrank.studies.datasets.sentences import answer as dataset_sentences
+from steadyrank.studies.datasets.result import DatasetsResult
 from steadyrank.studies.material import Machine, Settings
 from steadyrank.studies.part import Body, Drawing, Findings
 from steadyrank.studies.plotting import drawing_of, figure
@@ -87,14 +88,14 @@ def make_page(
             f"{counted(len(scores.measures), 'measure', form=',')}; "
             f"steadyrank {__version__}, seed {material.settings.seed}"
         ),
-        lead=card.sentences if card else tuple(dataset_sentences(findings.results["datasets"])),
+        lead=card.sentences,
         card=card,
         sections=sections,
         provenance=provenance(planned, findings),
         command=command,
         notes=NOTES,
         names=names,
-        pairs=make_pairs(findings.results) if card else None,
+        pairs=make_pairs(findings.results) if "compare" in findings.results else None,
     )
 
 
@@ -110,22 +111,23 @@ def _sections(findings: Findings, machine: Machine) -> tuple[Section, ...]:
     return tuple(sections)
 
 
-def _card(results: Mapping[str, Any]) -> Card | None:
-    """The card with its picture; none where runs were not compared topic by topic."""
-    if "compare" not in results:
-        return None
-    main: CompareResult = results["compare"][0]
+def _card(results: Mapping[str, Any]) -> Card:
+    """The card with its picture."""
+    main: CompareResult | DatasetsResult = (
+        results["datasets"] if "datasets" in results else results["compare"][0]
+    )
     kept = min(CARD_RUNS, len(main.runs))
     size = (CARD_WIDTH, rows_height(kept, least=1.4))
     who = f"the first {kept} of {len(main.runs):,} runs" if kept < len(main.runs) else "all runs"
-    if main.baseline is None:
+    if isinstance(main, DatasetsResult) or main.baseline is None:
         caption = f"The ranks that {who} may have."
         drawn = figure("card-ranks", caption, main, "ranks", figsize=size, top=kept)
     else:
         caption = f"Differences of {who} from the baseline, with intervals."
         order = main.order[:kept]
         drawn = figure("card-baseline", caption, main, "intervals", figsize=size, order=order)
-    return replace(make_card(results), figure=next(iter(drawn), None))
+    card = make_dataset_card(main) if isinstance(main, DatasetsResult) else make_card(results)
+    return replace(card, figure=next(iter(drawn), None))
 
 
 def make_section(study: Study, findings: Findings, before: Body | None = None) -> Section:

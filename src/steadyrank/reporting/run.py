@@ -7,9 +7,10 @@ and budget give the same page, byte for byte.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -27,7 +28,7 @@ from steadyrank.present.page_html import page_html
 from steadyrank.present.run_names import RunNames, run_names
 from steadyrank.present.table import Table, render, text_rows
 from steadyrank.reporting.budget import DEFAULT_BUDGET, Budget, make_plan, parse_budget
-from steadyrank.reporting.inputs import read_material
+from steadyrank.reporting.inputs import read_material, source_file
 from steadyrank.reporting.names import chosen_names, read_names
 from steadyrank.reporting.page import make_page
 from steadyrank.reporting.provenance import library_call
@@ -257,7 +258,12 @@ def report(
         settings=settings,
         machine=machine,
     )
-    shown = run_names(material.scores.runs, chosen_names(chosen, material))
+    shown = run_names(
+        material.scores.runs, chosen_names(chosen, material), material.scores.measures
+    )
+    if isinstance(names, (str, os.PathLike)):
+        names_file = source_file("names of runs", Path(names))
+        material = replace(material, files=(*material.files, names_file))
     lacking = why_not(material)
     planned = make_plan(shape_of(material), budget=seconds, why_not=lacking, n_samples=n_samples)
     if announce is not None:

@@ -58,7 +58,8 @@
   }
 
   function chart(gaps) {
-    const [width, height, left] = [960, 240, 64];
+    // As wide as its place, so that letters keep their size on a phone.
+    const [width, height, left] = [byId("page-pair-chart").clientWidth || 960, 240, 64];
     const most = Math.max(1, ...gaps.map(([, gap]) => Math.abs(gap)));
     const y = (gap) => height / 2 - (gap / most) * (height / 2 - 12);
     const step = (width - left) / Math.max(1, gaps.length);
