@@ -35,9 +35,9 @@ warnings.simplefilter("ignore")
 
 
 def all_targets() -> dict:
-    from fuzz import format_targets, line_targets, reader_targets, text_targets
+    from fuzz import format_targets, line_targets, reader_targets, stream_targets, text_targets
 
-    modules = (line_targets, reader_targets, format_targets, text_targets)
+    modules = (line_targets, reader_targets, format_targets, stream_targets, text_targets)
     return {name: target for module in modules for name, target in module.TARGETS.items()}
 
 

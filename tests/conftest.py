@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import atexit
 import gzip
+import os
 import pickle
+import shutil
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
+
+
+def _have_a_home() -> None:
+    """Other packages write into the home; where nobody can, they get one for the time being."""
+    with suppress(RuntimeError):
+        if os.access(Path.home(), os.W_OK):
+            return
+    home = tempfile.mkdtemp(prefix="steadyrank-tests-")
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    os.environ["HOME"] = os.environ["USERPROFILE"] = home
+
+
+_have_a_home()
 
 
 @pytest.fixture

@@ -139,6 +139,14 @@ def test_parquet_whose_names_stand_once_and_are_used_often(small_machine, tmp_pa
         sr.read_run(path)
 
 
+def test_parquet_whose_rows_would_fill_the_memory_as_objects(monkeypatch, tmp_path):
+    monkeypatch.setattr(memory, "memory_limit", lambda: 100_000)
+    columns = {"query_id": ["1"] * 500, "doc_id": [f"d{row}" for row in range(500)]}
+    path = write_parquet(tmp_path / "run.parquet", pa.table({**columns, "score": np.zeros(500)}))
+    with pytest.raises(sr.InputError, match=r"run.parquet: 500 rows take about 200 kB of memory"):
+        sr.read_run(path)
+
+
 def test_parquet_with_few_names_is_read_as_it_is(tmp_path):
     topics = [str(row // 5_000) for row in range(20_000)]
     documents = [f"d{row % 5_000}" for row in range(20_000)]

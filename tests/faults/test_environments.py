@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -91,3 +93,64 @@ def test_machine_code_of_others_is_left_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: foreign.stat().st_uid + 1)
     if foreign.stat().st_uid:
         assert not _is_ours(str(foreign))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no limit on address space here")
+@pytest.mark.parametrize("kilobytes", [400_000, 500_000, 700_000])
+def test_little_address_space_is_told_beforehand(data, kilobytes):
+    command = (
+        f"ulimit -v {kilobytes} && exec {sys.executable} -m steadyrank evaluate qrels.txt runs"
+    )
+    called = subprocess.run(
+        ["sh", "-c", command],
+        cwd=data,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        check=False,
+    )
+    assert called.returncode == 1
+    [line] = called.stderr.decode().splitlines()
+    assert line.startswith(f"steadyrank: ulimit -v leaves {round(kilobytes * 1.024 / 1000)} MB of")
+
+
+NO_RIGHTS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]
+
+
+@pytest.fixture
+def ordinary(tmp_path):
+    """A command without the rights of root, whose home nobody can write into."""
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(0o555)
+    if os.geteuid() == 0 and shutil.which("setpriv") is None:
+        pytest.skip("root can write everywhere, and setpriv is not there")
+    yield NO_RIGHTS if os.geteuid() == 0 else [], home
+    home.chmod(0o755)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no rights of this kind here")
+@pytest.mark.parametrize("home", ["read-only", "missing"])
+def test_a_home_is_not_needed(data, tmp_path, ordinary, home):
+    """Beside a locale that has no letters, a far time zone, and a folder with odd letters."""
+    prefix, folder = ordinary
+    place = tmp_path / "a folder with \N{LATIN SMALL LETTER U WITH DIAERESIS}"
+    place.mkdir()
+    expected = call(data, "compare", "qrels.txt", "runs", "--format", "json").stdout
+    command = [sys.executable, "-m", "steadyrank", "compare", "qrels.txt", "runs", "--quiet"]
+    files = ["-o", str(place / "result.json"), "--plot", str(place / "figure.svg")]
+    called = subprocess.run(
+        [*prefix, "sh", "-c", 'umask 077 && exec "$@"', "sh", *command, *files],
+        cwd=data,
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(SOURCE),
+            "HOME": str(folder if home == "read-only" else tmp_path / "nowhere"),
+            "LC_ALL": "C",
+            "TZ": "Asia/Kathmandu",
+        },
+        capture_output=True,
+        check=False,
+    )
+    assert (called.returncode, called.stdout, called.stderr) == (0, b"", b"")
+    assert (place / "result.json").read_bytes() == expected
+    assert stat.S_IMODE((place / "figure.svg").stat().st_mode) == 0o600

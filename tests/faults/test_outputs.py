@@ -71,6 +71,20 @@ def test_stdout_by_its_name_can_be_appended_to(scores):
     assert Path("log.txt").read_bytes() == b"before\n" + expected
 
 
+def test_two_processes_may_write_one_result_at_once(scores):
+    command = [sys.executable, "-m", "steadyrank", *scores, "-o", "result.json"]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    assert run([*scores, "-o", "alone.json"]) == 0
+    processes = [subprocess.Popen(command, env=environment) for _ in range(2)]
+    assert [process.wait() for process in processes] == [0, 0]
+    assert Path("result.json").read_bytes() == Path("alone.json").read_bytes()
+    assert sorted(path.name for path in Path().iterdir()) == [
+        "alone.json",
+        "result.json",
+        "scores.csv",
+    ]
+
+
 def test_only_our_own_litter_is_swept_away(tmp_path):
     ours = ".result.json.a1b2c_d4.steadyrank"
     theirs = [".steadyrank", ".notes.steadyrank", ".a.b.steadyrank", "x.a1b2c3d4.steadyrank"]

@@ -10,10 +10,15 @@ import warnings
 
 import pytest
 
-from fuzz import format_targets, reader_targets, text_targets
+from fuzz import format_targets, reader_targets, stream_targets, text_targets
 from fuzz.mutants import BUDGET, mutant, outcome
 
-TARGETS = {**reader_targets.TARGETS, **format_targets.TARGETS, **text_targets.TARGETS}
+TARGETS = {
+    **reader_targets.TARGETS,
+    **format_targets.TARGETS,
+    **stream_targets.TARGETS,
+    **text_targets.TARGETS,
+}
 EACH = max(1, int(BUDGET * 0.65) // len(TARGETS))
 
 

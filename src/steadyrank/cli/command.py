@@ -15,6 +15,7 @@ import click
 
 from steadyrank.cli.output import told_on_stderr
 from steadyrank.cli.wording import in_options, option_meant
+from steadyrank.compute.memory import check_address_space
 from steadyrank.errors import InputError
 
 HelpRecord = tuple[str, str]
@@ -47,6 +48,7 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command: warnings and errors are single lines that speak of its options."""
+        check_address_space()
         ctx.call_on_close(_forget_streams)
         with told_on_stderr(ctx.params["quiet"], self):
             try:

@@ -9,9 +9,13 @@ import contextlib
 import os
 from pathlib import Path
 
-from steadyrank.errors import InputError
+from steadyrank.compute.executors import default_jobs
+from steadyrank.errors import InputError, MachineError
 
 _CGROUP = Path("/sys/fs/cgroup")
+LEAST_SPACE, SPACE_OF_PROCESSOR = 650_000_000, 100_000_000
+"""Bytes of address space that Python's libraries take, and more of them for every processor."""
+
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -44,6 +48,20 @@ def _of_process() -> list[int]:
         return []
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     return [] if soft == resource.RLIM_INFINITY else [soft]
+
+
+def check_address_space() -> None:
+    """Say beforehand that `ulimit -v` leaves too little: BLAS and LLVM would hang or abort.
+
+    What is needed is hardly used: libraries reserve it, for every processor.
+    """
+    needed = LEAST_SPACE + SPACE_OF_PROCESSOR * default_jobs()
+    for there in _of_process():
+        if there < needed:
+            raise MachineError(
+                f"ulimit -v leaves {in_bytes(there)} of address space, and about "
+                f"{in_bytes(needed)} are needed here: raise it"
+            )
 
 
 def in_bytes(number: float) -> str:

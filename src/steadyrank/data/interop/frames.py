@@ -16,12 +16,14 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from steadyrank.compute.memory import check_memory
 from steadyrank.data.ids import Ids, make_ids
 from steadyrank.data.interop.parquet import arrow_table, broken_parquet
 from steadyrank.data.oddities import OTHER_RUNS
 from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.read.sources import Kind, open_bytes
 from steadyrank.errors import FormatError
+from steadyrank.words import counted
 
 TOPIC_NAMES = ("query_id", "qid", "q_id", "topic", "query")
 DOCUMENT_NAMES = ("doc_id", "docno", "docid", "did", "document")
@@ -30,6 +32,9 @@ VALUE_NAMES = {
     "relevance": ("relevance", "rel", "label", "grade", "score"),
 }
 RUN_NAMES = ("run", "tag", "name", "system")
+
+ROW_BYTES = 400
+"""Of memory for a row of Parquet while its names and numbers are checked one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +179,13 @@ def _from_parquet(path: Path, stream: BinaryIO, value: str) -> Columns:
         return wanted if name is None else [*wanted, name]
 
     table = arrow_table(path, stream, choose)
+    rows = counted(table.num_rows, "row")
+    check_memory(ROW_BYTES * table.num_rows, f"{path}: {rows}", "split the file by topics")
     names = [name for name in table.column_names if name not in wanted]
     topics, documents, values = (column_values(path, table, column) for column in wanted)
     labels = column_values(path, table, names[0]) if names else []
-    rows = range(1, len(topics) + 1)
-    return _checked(path, topics, documents, values, value, rows, labels)
+    lines = range(1, len(topics) + 1)
+    return _checked(path, topics, documents, values, value, lines, labels)
 
 
 def _from_json_lines(path: Path, stream: BinaryIO, value: str) -> Columns:
