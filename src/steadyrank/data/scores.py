@@ -115,12 +115,12 @@ class Scores(Exhibit):
         """Mean over the topics that have a score: [measure, run]; NaN where none has."""
         return mean_of_present(self.values)
 
-    def with_run_info(self, **columns: Sequence[str]) -> Scores:
+    def with_run_info(self, /, **columns: Sequence[str]) -> Scores:
         """The same scores with columns about the runs added or replaced."""
         added = {key: tuple(column) for key, column in columns.items()}
         return replace(self, run_info={**self.run_info, **added})
 
-    def with_topic_info(self, **columns: Sequence[object]) -> Scores:
+    def with_topic_info(self, /, **columns: Sequence[object]) -> Scores:
         """The same scores with columns about the topics added or replaced.
 
         >>> scores = Scores(measures=["AP"], runs=["a"], topics=["1", "2"], values=[[[0.1, 0.2]]])
