@@ -3,9 +3,9 @@
     python -m bench.gate
 
 10,000 topics, a baseline and four candidates of 100 documents per topic each (a million lines per
-run), 20 judged documents per topic: nDCG@10 and AP with their bounds over unjudged documents,
-topics in 4,000 clusters and eight segments. CPU seconds, medians of three; the peer is `evaluate`
-of the same two files, without which no gate can do.
+run), 20 judged documents per topic: nDCG@10 and AP with bounds over unjudged documents, topics
+in 4,000 clusters and eight segments. CPU seconds, medians of three; the peer is `evaluate` of the
+same two files, without which no gate can do.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import steadyrank as sr
-from bench._timing import report, seconds, taken
+from bench._timing import seconds, taken
 
 N_TOPICS, N_RUNS, DEPTH, N_JUDGED = 10_000, 5, 100, 20
 MARGINS = {"nDCG@10": 0.01, "AP": 0.01}
@@ -58,7 +58,7 @@ def main() -> None:
             ours = seconds(lambda path=candidate: sr.gate(baseline, path, qrels, **options))
             both = [str(baseline), str(candidate)]
             alone = seconds(lambda paths=both: sr.evaluate(paths, qrels, list(MARGINS)))
-            report(f"gate, run{run}", ours, {"evaluate alone": alone})
+            print(f"run{run}: gate {ours:.2f} s, evaluate alone {alone:.2f} s", flush=True)
 
 
 if __name__ == "__main__":

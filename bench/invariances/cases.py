@@ -184,6 +184,21 @@ def _compare(data: Data, **options: Any) -> Any:
     return sr.compare(data.scores, **{**common, **options})
 
 
+def _clustered(scores: sr.Scores) -> sr.Scores:
+    """The topics that all runs have, in clusters of up to three, with weights and two kinds."""
+    whole = complete(scores)
+    numbers = [int(topic) for topic in whole.topics]
+    return whole.with_topic_info(
+        cluster=[number // 3 for number in numbers],
+        weight=[1 + number % 4 for number in numbers],
+        kind=["odd" if number % 2 else "even" for number in numbers],
+    )
+
+
+def _compare_clustered(data: Data, **options: Any) -> Any:
+    return _compare(dataclasses.replace(data, scores=_clustered(data.scores)), **options)
+
+
 def _leaderboard(scores: sr.Scores) -> sr.Leaderboard:
     """A table with topics for datasets, in seven types."""
     return sr.Leaderboard(
@@ -296,6 +311,18 @@ for kind in ("percentile", "bca"):
         cuts={"stats.pairs.intervals.PAIR_BLOCK": 3},
     )
 
+for test in ("t", "randomization", "bootstrap"):
+    COMPARISONS[f"compare, clusters, {test}"] = _case(
+        call=functools.partial(_compare_clustered, test=test),
+        cuts={**PAIRS, "stats.pairs.cluster_resampling.WIDTH": 3},
+        rounded=1e-12,
+    )
+COMPARISONS["compare, segments"] = _case(
+    call=functools.partial(_compare_clustered, by="kind"),
+    cuts={**PAIRS, "stats.segments.VALUES_AT_ONCE": 50},
+    rounded=1e-12,
+)
+
 CASES: dict[str, Case] = {
     **COMPARISONS,
     "compare, baseline": _case(
@@ -402,6 +429,15 @@ CASES: dict[str, Case] = {
         cuts={**PAIRS, "stats.planning.reversal.PAIR_BLOCK": 3},
         call=lambda data, **options: sr.topics(
             data.scores, measure="AP", n_trials=70, rng=3, **options
+        ),
+    ),
+    "topics, clusters": Case(
+        study="topics",
+        told=topics_json,
+        cuts=PAIRS,
+        rounded=1e-12,
+        call=lambda data, **options: sr.topics(
+            _clustered(data.scores), measure="AP", n_trials=70, rng=3, **options
         ),
     ),
     "agree": Case(

@@ -714,7 +714,7 @@ CLUSTERS = Section(
             LevelTest(
                 name=name,
                 offered=("CompareResult.pvalue",),
-                cost=20,
+                cost=50,
                 rejects=rejects,
                 data=tuple(clusters.CLUSTERED),
                 sizes=CLUSTER_COUNTS,
@@ -726,7 +726,7 @@ CLUSTERS = Section(
         LevelTest(
             name="t, topics as if independent",
             offered=("CompareResult.pvalue",),
-            cost=20,
+            cost=50,
             rejects=run.one_by_one(clusters.as_if_independent),
             data=tuple(clusters.CLUSTERED),
             sizes=CLUSTER_COUNTS,
@@ -735,7 +735,7 @@ CLUSTERS = Section(
         LevelTest(
             name="maxt, clusters, all pairs",
             offered=("CompareResult.pvalue_adjusted",),
-            cost=20,
+            cost=50,
             rejects=run.one_by_one(clusters.of_all_pairs),
             data=tuple(clusters.CLUSTERED),
             sizes=CLUSTER_COUNTS,

@@ -103,3 +103,9 @@ def test_weights_are_numbers(wrong):
 def test_a_pattern_without_a_group():
     with pytest.raises(sr.InputError, match="has no group: put the part to take in parentheses"):
         evaluated(cluster_from="^7")
+
+
+def test_a_column_may_be_called_self():
+    scores = sr.Scores(measures=["AP"], runs=["a", "b"], topics=["1"], values=[[[0.1], [0.2]]])
+    assert scores.with_topic_info(**{"self": ["x"]}).topic_info == {"self": ("x",)}
+    assert scores.with_run_info(**{"self": ["x", "y"]}).run_info == {"self": ("x", "y")}

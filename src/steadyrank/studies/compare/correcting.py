@@ -99,5 +99,9 @@ def _max_t_level(family: Sequence[Tested], together: MaxT, alpha: float) -> floa
     usable = n > 1
     if not usable.any() or np.isinf(together.critical[usable][0]):
         return 0.0
-    level = float(2.0 * stdtr(n[usable][0] - 1.0, -together.critical[usable][0]))
+    size, critical = n[usable][0], together.critical[usable][0]
+    if not family[0].design.is_plain:
+        # In standard errors of the tests the limit differs a little from pair to pair.
+        critical = np.median(together.critical[usable])
+    level = float(2.0 * stdtr(size - 1.0, -critical))
     return level if level < 1.0 else alpha  # no two runs differ at all: nothing to correct

@@ -112,8 +112,8 @@ def _axis(result: CompareResult, rows: list[dict[str, Any]], longest: int) -> st
         for side in ("a", "b")
     )
     return (
-        f"mean {result.measure} of {a} less that of {b},\n{1 - result.alpha:.0%} intervals "
-        "(all topics: one family; segments: another)"
+        f"mean {result.measure} of {a}\nless that of {b},\n{1 - result.alpha:.0%} intervals (all "
+        "segments are one family)"
     )
 
 

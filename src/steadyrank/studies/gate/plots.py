@@ -37,7 +37,7 @@ def draw_gate(result: GateResult, ax: Axes) -> None:
         ax.plot([-row.margin] * 2, (place - 0.35, place + 0.35), color="black", linewidth=1.4)
     ax.axvline(0.0, color=QUIET, linewidth=0.8)
     name_rows(ax, [f"{row.name}: {row.verdict}" for row in rows])
-    label(ax, x="candidate − baseline, with one-sided limits; bars: −margin")
+    label(ax, x="candidate − baseline, with one-sided limits;\nbars: −margin")
 
 
 def draw_history(result: GateHistory, ax: Axes) -> None:
