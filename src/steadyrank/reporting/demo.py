@@ -30,7 +30,9 @@ MEASURES = ("nDCG@10", "AP", "P@10", "RR")
 BUDGET = "45s"
 JUDGE = "second"
 """What the page calls the second judge."""
-TAKES_TOPICS = "topic_info" in signature(report).parameters
+SEGMENTS = "origin"
+"""The column of the topics' information by which runs are compared in segments."""
+TAKES_SEGMENTS = {"topic_info", "by"} <= signature(report).parameters.keys()
 """Whether a report compares segments of the topics."""
 
 
@@ -109,7 +111,7 @@ class _Track:
         if self.judge:
             given["judges"] = {JUDGE: self.path(self.judge)}
         if self.topic_info:
-            given["topic_info"] = self.path(self.topic_info)
+            given |= {"topic_info": self.path(self.topic_info), "by": SEGMENTS}
         return given
 
 
@@ -119,7 +121,7 @@ def _write_builtin(folder: Path, progress: Told | None) -> _Track:
     write_track(folder, runs, collection.qrels)
     write_qrels(collection.second_qrels, folder / "second-judge.txt")
     write_info(folder / "topic-info.csv", "topic", collection.topics, collection.topic_info)
-    segments = "topic-info.csv" if TAKES_TOPICS else ""
+    segments = "topic-info.csv" if TAKES_SEGMENTS else ""
     return _Track(
         folder=folder, pool_depth=POOL_DEPTH, judge="second-judge.txt", topic_info=segments
     )
@@ -135,12 +137,12 @@ def _progress_of(progress: Told | None, what: str) -> Progress | None:
 def _command(track: _Track, measures: Sequence[str], budget: Budget, seed: int) -> str:
     """The command that makes the page again from the files, its options in the command's order."""
     options = [("--run-info", track.path("run-info.csv"))]
-    if track.topic_info:
-        options.append(("--topic-info", track.path(track.topic_info)))
     options += [("--measure", measure) for measure in measures]
     options += [("--budget", str(budget)), ("--pool-depth", str(track.pool_depth))]
     if track.judge:
         options.append(("--judge", f"{JUDGE}={track.path(track.judge)}"))
+    if track.topic_info:
+        options += [("--topic-info", track.path(track.topic_info)), ("--by", SEGMENTS)]
     if seed:
         options.append(("--seed", str(seed)))
     data = (track.path("qrels.txt"), track.path("runs"))
