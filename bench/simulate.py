@@ -1,8 +1,9 @@
 """Simulated collections against what one would write by hand, on fresh cells, one core.
 
     python -m bench.simulate            # ratios: NumPy, sorting in Numba, counting in Numba
+    python -m bench.simulate --shared   # ratios of documents that all runs share: NumPy
     python -m bench.simulate --full     # 110 runs x 249 topics x 10,000 samples, all comparisons
-    python -m bench.simulate --gpu      # the same on a GPU
+    python -m bench.simulate --gpu      # the same on a GPU, runs drawn independently
 
 Every peer is timed in the same process, interleaved with ours: processor time, median of five.
 """
@@ -15,18 +16,24 @@ import resource
 import time
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numba
 import numpy as np
 
 import steadyrank as sr
 from bench._timing import taken
+from steadyrank.compute.executors import workers
 from steadyrank.measures.names import parse_measure
+from steadyrank.measures.scoring import prepare
 from steadyrank.studies.simulate.measures import make_gain
 from steadyrank.studies.simulate.profile_kernels import SCOTT, bandwidth_of
 from steadyrank.studies.simulate.profiles import score_profiles
 from steadyrank.studies.simulate.sampler_kernels import sample_cells
 from steadyrank.studies.simulate.score_bins import Cells
+from steadyrank.studies.simulate.setups import topic_keys
+from steadyrank.studies.simulate.shared_lists import shared_lists
+from steadyrank.studies.simulate.sources import SharedDocuments
 
 DEPTH = 1000
 
@@ -185,43 +192,122 @@ def ratios(model: str, n_cells: int = 60) -> None:
         print(f"  {name:18s} {theirs / mine:6.0f}x  ({low:.0f} to {high:.0f})")
 
 
-def full(device: str, model: str) -> None:
+def numpy_collections(rankings, grades, n_documents, n_samples, measure, rng):
+    """Shared documents as a researcher would write them: draw, repeat, score run by run.
+
+    Rankings name documents by number; the first `len(grades)` of a topic's are the relevant ones.
+    """
+    out = np.empty((len(rankings), n_samples))
+    gains = np.zeros(n_documents)
+    gains[: len(grades)] = grades
+    discounts = 1 / np.log2(np.arange(2, DEPTH + 2))
+    for i in range(n_samples):
+        counts = rng.poisson(1.0, n_documents)
+        ideal = np.sort(np.repeat(grades, counts[: len(grades)]))[::-1]
+        for r, ranking in enumerate(rankings):
+            drawn = np.repeat(gains[ranking], counts[ranking])[:DEPTH]
+            if measure == "AP":
+                ranks = np.flatnonzero(drawn) + 1
+                out[r, i] = (np.arange(1, len(ranks) + 1) / ranks).sum() / max(len(ideal), 1)
+            else:
+                best = (ideal[:10] * discounts[: min(10, len(ideal))]).sum()
+                top = drawn[:10]
+                out[r, i] = (top * discounts[: len(top)]).sum() / best if best else 0.0
+    return out
+
+
+def shared_ratios(measure: str, n_topics: int = 4) -> None:
+    """All rankings of 110 runs on a few topics: ours and NumPy's, interleaved."""
+    track = sr.simulated_track(
+        n_teams=22, runs_per_team=5, n_topics=n_topics, depth=DEPTH, pool_depth=100
+    )
+    recipe = prepare(parse_measure(measure), track.qrels.max_grade)
+    topics = track.qrels.topics
+    # The peer gets rankings of numbers, whole: numbering them is not timed.
+    whole = prepare(parse_measure("AP"), track.qrels.max_grade)
+    numbered = shared_lists(track.runs, track.qrels, whole, topics=topics).lists
+    lists = shared_lists(track.runs, track.qrels, recipe, topics=topics).lists
+    source = SharedDocuments(lists, recipe, topic_keys(0, topics))
+    n_runs, rng = len(track.runs), np.random.default_rng(0)
+    values = np.empty((n_runs * n_topics, 512))
+
+    def ours() -> None:
+        with workers(jobs=1) as pool:
+            source.fill(values, 0, pool)
+
+    def theirs(n: int) -> None:
+        for t in range(n_topics):
+            cells = range(t, n_runs * n_topics, n_topics)
+            rankings = [numbered.places[numbered.starts[c] : numbered.starts[c + 1]] for c in cells]
+            grades = numbered.grades[numbered.ideal[t] : numbered.ideal[t + 1]]
+            size = numbered.documents[t + 1] - numbered.documents[t]
+            numpy_collections(rankings, grades, size, n, measure, rng)
+
+    ours()
+    theirs(1)
+    times: dict[str, list[float]] = {"ours": [], "NumPy": []}
+    for _ in range(5):
+        times["ours"].append(taken(ours)[0] / values.size)
+        times["NumPy"].append(taken(lambda: theirs(2))[0] / (2 * len(values)))
+    mine, peer = np.median(times["ours"]), np.median(times["NumPy"])
+    low, high = (min(times["NumPy"]) / max(times["ours"]), max(times["NumPy"]) / min(times["ours"]))
+    print(
+        f"{measure} of shared documents: {1e9 * mine:.0f} ns per ranking and collection, "
+        f"NumPy {peer / mine:.0f}x ({low:.0f} to {high:.0f})"
+    )
+
+
+def full(device: str, options: dict[str, Any]) -> None:
     """The Robust-2004-sized job, from runs in memory."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         track = sr.simulated_track(
             n_teams=22, runs_per_team=5, n_topics=249, depth=DEPTH, pool_depth=100
         )
-        sr.simulate(track.runs[:3], track.qrels, n_samples=64, device=device, model=model)
-        began = time.perf_counter()
+        sr.simulate(track.runs[:3], track.qrels, n_samples=64, device=device, **options)
+        began, spent = time.perf_counter(), time.process_time()
         blocks: list[float] = []
         found = sr.simulate(
             track.runs,
             track.qrels,
             n_samples=10_000,
             device=device,
-            model=model,
+            **options,
             progress=lambda done, total: blocks.append(time.perf_counter() - began),
         )
-    total = time.perf_counter() - began
+    total, spent = time.perf_counter() - began, time.process_time() - spent
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
     print(
-        f"{model} on {device}: {found.raw.size * 10_000 / 1e6:.0f} million values, "
-        f"{len(found.raw_pvalue)} pairs, {total:.2f} s in all, "
+        f"{options} on {device}: {found.raw.size * 10_000 / 1e6:.0f} million values, "
+        f"{len(found.raw_pvalue)} pairs, {total:.2f} s in all, {spent:.0f} s of processors, "
         f"{blocks[-1] - blocks[0]:.2f} s for all blocks but the first, "
         f"peak {peak:.0f} MiB with the runs in memory"
     )
 
 
+FULL: dict[str, dict[str, Any]] = {
+    "shared": {"measure": "AP"},
+    "shared-ndcg": {"measure": "nDCG@10"},
+    "bootstrap": {"documents": "independent"},
+    "kde": {"model": "kde"},
+}
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true")
+    parser.add_argument("--shared", action="store_true")
     parser.add_argument("--gpu", action="store_true")
-    parser.add_argument("--model", default=None)
+    parser.add_argument("--model", choices=FULL, default=None)
     chosen_options = parser.parse_args()
-    models = [chosen_options.model] if chosen_options.model else ["bootstrap", "kde"]
-    for each in models:
-        if chosen_options.full or chosen_options.gpu:
-            full("cuda" if chosen_options.gpu else "cpu", each)
-        else:
-            ratios(each)
+    on_gpu = ["bootstrap", "kde"]
+    if chosen_options.full or chosen_options.gpu:
+        names = [chosen_options.model] if chosen_options.model else list(FULL)
+        for name in names:
+            if name in on_gpu or not chosen_options.gpu:
+                full("cuda" if chosen_options.gpu else "cpu", FULL[name])
+    elif chosen_options.shared:
+        for name in ("AP", "nDCG@10"):
+            shared_ratios(name)
+    else:
+        for name in on_gpu if chosen_options.model is None else [chosen_options.model]:
+            ratios(name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
@@ -23,7 +24,6 @@ from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.stats.ranks.correlation import kendall_tau, pairwise_tau_and_tau_ap
 from steadyrank.stats.ranks.intervals import bootstrap_tau_interval, kendall_interval
 from steadyrank.stats.run_means import mean_intervals
-from steadyrank.studies.simulate.study import DEFAULTS
 
 PAIRS_A_TRIAL = 50
 """Pairs that share the weights of a bootstrap, each with its own runs and topics."""
@@ -91,6 +91,13 @@ def simultaneous(setting: Setting, full: bool) -> Trial:
     return trial
 
 
+DOCUMENT_MODELS: dict[str, dict[str, Any]] = {
+    "shared": {},
+    "poisson": {"documents": "independent", "denominator": "poisson"},
+    "judged": {"documents": "independent", "denominator": "judged"},
+}
+
+
 def other_documents(setting: Setting, full: bool) -> Trial:
     def trial(rng: np.random.Generator) -> Ends:
         track = sr.simulated_track(
@@ -106,13 +113,13 @@ def other_documents(setting: Setting, full: bool) -> Trial:
         place = rng.integers(setting.systems)
         rank = rankdata(-fresh, method="min")[place]
         ends = {}
-        for denominator in ("poisson", "judged"):
+        for model, options in DOCUMENT_MODELS.items():
             found = sr.simulate(
-                track.runs, track.complete, denominator=denominator, n_samples=200, jobs=1, rng=seed
+                track.runs, track.complete, n_samples=200, jobs=1, rng=seed, **options
             )
             tau = kendall_tau(found.raw_mean, fresh).value
-            ends[f"tau {denominator}"] = (*found.rank_correlation.interval, tau)
-            ends[f"rank {denominator}"] = (*found.rank_interval[place], rank)
+            ends[f"tau {model}"] = (*found.rank_correlation.interval, tau)
+            ends[f"rank {model}"] = (*found.rank_interval[place], rank)
         return ends
 
     return trial
@@ -242,17 +249,17 @@ def _difference(kind: str, fields: tuple[str, ...] = ()) -> Claim:
     )
 
 
-def _documents(denominator: str, words: str) -> dict[str, Claim]:
+def _documents(model: str, words: str) -> dict[str, Claim]:
     """Claims about a fresh collection: the same systems and topics, other documents."""
-    by_default = denominator == DEFAULTS["sound"][1]
+    by_default = not DOCUMENT_MODELS[model]
     return {
-        f"tau {denominator}": Claim(
+        f"tau {model}": Claim(
             interval=f"tau with other documents{words}",
             study="simulate",
             truth="tau of the ranking with that in fresh documents, same systems and topics",
             fields=("simulate rank_correlation interval",) if by_default else (),
         ),
-        f"rank {denominator}": Claim(
+        f"rank {model}": Claim(
             interval=f"a run's rank in other documents{words}",
             study="simulate",
             truth="its rank in fresh documents, same systems and topics",
@@ -295,7 +302,9 @@ EXPERIMENTS: dict[str, Experiment] = {
         prepare=other_documents,
         settings=settings("10x10 10x25"),
         share=0.2,
-        claims=_documents("poisson", "") | _documents("judged", ", denominator judged"),
+        claims=_documents("shared", "")
+        | _documents("poisson", ", independent runs")
+        | _documents("judged", ", independent runs, denominator judged"),
     ),
     "topics to show": Experiment(
         prepare=topics_to_show,

@@ -402,26 +402,31 @@ CASES: dict[str, Case] = {
         call=lambda data, **options: sr.check(data.runs, data.qrels, **options),
     ),
     **{
-        f"simulate, {model}": Case(
+        f"simulate, {words}": Case(
             study="simulate",
             told=simulate_json,
             executor=True,
             call=functools.partial(
-                lambda data, model, **options: sr.simulate(
-                    data.runs, data.qrels, model=model, n_samples=600, rng=3, **options
+                lambda data, drawn, **options: sr.simulate(
+                    data.runs, data.qrels, n_samples=600, rng=3, **drawn, **options
                 ),
-                model=model,
+                drawn=drawn,
             ),
             cuts={
                 "studies.simulate.blocks.LARGEST_BLOCK": 64,
                 "studies.simulate.blocks.TASKS": 5,
+                "studies.simulate.sources.TASKS": 5,
                 "studies.simulate.blocks.REPLICATES": 7,
                 "studies.simulate.blocks.IN_MEMORY": 1,
                 "studies.simulate.statistics.PAIRS_A_TASK": 3,
             },
             rounded=1e-12,
         )
-        for model in ("bootstrap", "kde")
+        for words, drawn in (
+            ("shared documents", {}),
+            ("bootstrap", {"documents": "independent"}),
+            ("kde", {"model": "kde"}),
+        )
     },
     "topics": Case(
         study="topics",

@@ -291,7 +291,12 @@ HELD: tuple[tuple[str, str, int, tuple[str, ...]], ...] = (
     ("simultaneous", "normal, 20 systems, 25 topics", 1000, ("tukey",)),
     ("close runs", "normal, 10 systems, 25 topics, 0 s.e. apart", 1000, ("ranks", "first")),
     ("close runs", "normal, 30 systems, 25 topics, 0.1 s.e. apart", 500, ("differences",)),
-    ("other documents", "track, 10 systems, 10 topics", 150, ("tau judged", "tau poisson")),
+    (
+        "other documents",
+        "track, 10 systems, 10 topics",
+        150,
+        ("tau judged", "tau poisson", "rank shared"),
+    ),
     ("topics to show", "normal, 25 topics", 1000, ("topics",)),
     ("agreement", "track, 20 systems, 25 topics, out of 50; half of the systems", 200, ("mean",)),
     ("levels", "normal, 6 systems, 25 topics", 500, ("none", "topic")),

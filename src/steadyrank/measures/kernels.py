@@ -72,8 +72,8 @@ def ideal_err(ideal, gain, cutoff):
 
 
 @part
-def average_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
-    """AP = (1/R) sum over relevant ranks r of (relevant in the top r) / r."""
+def precision_sum(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """Sum over relevant ranks r of (relevant in the top r) / r."""
     total = 0.0
     found = 0
     for i in range(len(ranks)):
@@ -82,6 +82,13 @@ def average_precision(ranks, grades, length, ideal, gain, level, cutoff, paramet
         if grades[i] >= level:
             found += 1
             total += found / ranks[i]
+    return total
+
+
+@part
+def average_precision(ranks, grades, length, ideal, gain, level, cutoff, parameter):
+    """AP = (1/R) sum over relevant ranks r of (relevant in the top r) / r."""
+    total = precision_sum(ranks, grades, length, ideal, gain, level, cutoff, parameter)
     return total / n_relevant(ideal, level)
 
 

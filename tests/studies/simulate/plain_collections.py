@@ -27,17 +27,17 @@ def mixed(word):
         return word ^ (word >> np.uint64(31))
 
 
-def word_of(key, code, place):
+def words_of(key, code, places):
     with np.errstate(over="ignore"):
-        return mixed(mixed(key ^ mixed(code)) + np.uint64(place) * GOLDEN)
+        return mixed(mixed(key ^ mixed(code)) + np.asarray(places, np.uint64) * GOLDEN)
 
 
-def count_of(key, code, sample):
-    """How often a document is in a collection."""
-    chunk, lane = divmod(sample, 64)
-    word = word_of(key, code, chunk * 32 + lane % 32 + 1)
-    half = (word >> np.uint64(32)) if lane >= 32 else (word & np.uint64(0xFFFFFFFF))
-    return int((half >= SHARES).sum())
+def counts_of(key, code, samples):
+    """How often a document is in each of some collections."""
+    chunk, lane = np.divmod(np.asarray(samples), 64)
+    words = words_of(key, code, chunk * 32 + lane % 32 + 1)
+    halves = np.where(lane >= 32, words >> np.uint64(32), words & np.uint64(0xFFFFFFFF))
+    return (halves[..., None] >= SHARES).sum(axis=-1)
 
 
 def hashes_of(documents):
@@ -63,7 +63,7 @@ def collection(runs, grades, seed, sample, *, depth="retrieved", score_source="s
     for topic, key in zip(topics, topic_keys(seed, topics), strict=True):
         documents = {doc for run in runs.values() for doc in run.get(topic, {})}
         codes = hashes_of(sorted(documents | set(grades[topic])))
-        counts = {doc: count_of(key, code, sample) for doc, code in codes.items()}
+        counts = {doc: int(counts_of(key, code, sample)) for doc, code in codes.items()}
         new_grades[topic] = {
             f"{doc}+{copy}": grade
             for doc, grade in grades[topic].items()
@@ -71,7 +71,7 @@ def collection(runs, grades, seed, sample, *, depth="retrieved", score_source="s
         }
 
         def tied_key(doc, copy, key=key, codes=codes):
-            return int(word_of(key, codes[doc] ^ TIE, sample * 16 + copy + 1))
+            return int(words_of(key, codes[doc] ^ TIE, sample * 16 + copy + 1))
 
         for name, run in runs.items():
             if topic in run:

@@ -6,15 +6,13 @@ import warnings
 
 import numpy as np
 import pytest
-from plain_collections import SHARES, count_of, plain_values
+from plain_collections import SHARES, counts_of, hashes_of, plain_values
 from scipy.stats import poisson
 
 import steadyrank as sr
 from steadyrank.compute.executors import workers
-from steadyrank.compute.kernels import kernel, specialised
 from steadyrank.measures.names import parse_measure
-from steadyrank.measures.scoring import KERNELS, prepare
-from steadyrank.studies.simulate import shared_kernels
+from steadyrank.measures.scoring import prepare
 from steadyrank.studies.simulate.setups import topic_keys
 from steadyrank.studies.simulate.shared_lists import documents_needed, shared_lists
 from steadyrank.studies.simulate.sources import SharedDocuments
@@ -144,63 +142,56 @@ def test_means_are_those_of_the_cells():
     np.testing.assert_allclose(found.cell_mean, ours.mean(axis=2), rtol=1e-9, atol=1e-12)
 
 
+def few_documents():
+    """Topics of four documents: every hundredth collection holds each of them once."""
+    rng = np.random.default_rng(8)
+    documents = ["a", "b", "c", "d"]
+    topics = [str(t) for t in range(1, 13)]
+    runs = {name: {t: ranking(rng, documents, 4) for t in topics} for name in ("one", "two")}
+    grades = {
+        t: dict(zip(documents, rng.permutation([3, 2, 1, 0]).tolist(), strict=True)) for t in topics
+    }
+    return runs, grades
+
+
 @pytest.mark.parametrize("measure", MEASURES)
 def test_with_every_document_once_the_value_is_the_raw_one(measure):
-    """To the last bit, on a fresh track; ties by the order of the run."""
-    track = sr.simulated_track(n_teams=4, runs_per_team=2, n_topics=12, depth=60, pool_depth=20)
+    """To the last bit, wherever a collection happens to be the real one."""
+    runs, grades = few_documents()
+    ours = cell_values(runs, grades, measure, n_samples=1024)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sr.SteadyrankWarning)
-        scores = sr.evaluate(track.runs, track.qrels, [measure])
-    recipe = prepare(parse_measure(measure), track.qrels.max_grade)
-    lists = shared_lists(
-        track.runs, track.qrels, recipe, topics=track.qrels.topics, score_source="rank"
-    )
-    np.testing.assert_array_equal(lists.raw[lists.given], scores.values[0])
-    ours = with_all_counts_one(lists, recipe)
-    np.testing.assert_array_equal(ours[lists.given], scores.values[0])
-
-
-def with_all_counts_one(lists, recipe):
-    """[run, topic]: what the walk gives where each document is in the collection once."""
-
-    @kernel
-    def once(key, code, first, counts, row):
-        counts[row : row + shared_kernels.SIDE_BY_SIDE] = 1
-
-    # The same code with another draw: what a global name stands for is settled on compiling.
-    names = {"draw_counts": once}
-    for name in ("_pass_by", "walk", "draw_ideal"):
-        names[name] = specialised(
-            getattr(shared_kernels, name).py_func, f"{name}_once", how=kernel, **names
+        scores = sr.evaluate(
+            [sr.run_from_dict(run, name=name) for name, run in runs.items()],
+            sr.qrels_from_dict(grades),
+            [measure],
         )
-    of_list, of_ideal = shared_kernels.RATIOS.get(
-        recipe.kernel, (KERNELS[recipe.kernel], shared_kernels._as_it_is)
-    )
-    sample = specialised(
-        shared_kernels._sample_lists,
-        f"once_{recipe.kernel.replace(' ', '_')}",
-        how=kernel,
-        of_list=of_list,
-        of_ideal=of_ideal,
-        **names,
-    )
-    n_topics = len(lists.topics)
-    values = np.empty((len(lists.runs) * n_topics, 3))
-    sample(
-        lists.lists,
-        np.zeros(n_topics, np.uint64),
-        0,
-        n_topics,
-        0,
-        recipe.gain,
-        recipe.level,
-        recipe.cutoff,
-        recipe.parameter,
-        shared_kernels.make_scratch(lists.lists),
-        values,
-    )
-    assert (values == values[:, :1]).all()
-    return values[:, 0].reshape(len(lists.runs), n_topics)
+    topics = sorted(grades)
+    codes = hashes_of(["a", "b", "c", "d"]).values()
+    n_alike = 0
+    for t, key in enumerate(topic_keys(SEED, topics)):
+        counts = np.stack([counts_of(key, code, np.arange(1024)) for code in codes])
+        real = np.flatnonzero((counts == 1).all(axis=0))
+        n_alike += len(real)
+        theirs = scores.values[0, :, scores.topics.index(topics[t])]
+        assert (ours[:, t, real] == theirs[:, None]).all()
+    assert n_alike > 50
+
+
+@pytest.mark.parametrize("measure", ["AP", "nDCG@10"])
+def test_a_fresh_track_follows_the_repeated_documents(measure):
+    track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=5, depth=100, pool_depth=20)
+    runs = {
+        run.name: {topic: dict(run.ranking(topic)) for topic in run.topics} for run in track.runs
+    }
+    grades = {
+        topic: dict(zip(part["doc_id"], part["relevance"].tolist(), strict=True))
+        for topic, part in track.qrels.to_frame().groupby("query_id")
+    }
+    ours = cell_values(runs, grades, measure)
+    for sample in (0, 40, 69):
+        theirs = plain_values(runs, grades, measure, SEED, sample)
+        np.testing.assert_array_equal(ours[:, :, sample], theirs)
 
 
 def test_counts_are_poisson():
@@ -212,7 +203,7 @@ def test_counts_are_poisson():
         round(2**32 * share) for share in poisson.cdf(np.arange(12), 1).tolist()
     ]
     keys = np.random.default_rng(5).integers(2**64, size=500, dtype=np.uint64)
-    counts = np.array([count_of(key, ~key, s) for key in keys for s in range(200)])
+    counts = np.concatenate([counts_of(key, ~key, np.arange(200)) for key in keys])
     expected = poisson.pmf(np.arange(8), 1) * len(counts)
     expected[-1] += poisson.sf(7, 1) * len(counts)
     observed = np.bincount(np.minimum(counts, 7), minlength=8)

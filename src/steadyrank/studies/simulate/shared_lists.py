@@ -28,7 +28,7 @@ from steadyrank.studies.simulate.profiles import (
     relevant_ranks,
     topic_rows,
 )
-from steadyrank.studies.simulate.shared_kernels import Lists
+from steadyrank.studies.simulate.shared_counts import Lists
 
 NEVER = 2.0**-64
 """Chance of a simulated ranking to need documents beyond those that are kept."""

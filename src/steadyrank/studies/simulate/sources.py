@@ -15,6 +15,7 @@ from steadyrank.stats.pairs.tests import slices
 from steadyrank.studies.simulate import shared_kernels
 from steadyrank.studies.simulate.sampler_kernels import sample_cells
 from steadyrank.studies.simulate.score_bins import Cells, Gain
+from steadyrank.studies.simulate.shared_counts import SIDE_BY_SIDE, Lists
 
 TASKS = 16
 """Parts into which the cells of a block are cut."""
@@ -50,7 +51,7 @@ class IndependentRuns:
 class SharedDocuments:
     """One new collection for all runs: `shared_kernels`."""
 
-    lists: shared_kernels.Lists
+    lists: Lists
     recipe: Recipe
     keys: np.ndarray
     """[topic]"""
@@ -58,7 +59,7 @@ class SharedDocuments:
     def fill(self, values: np.ndarray, first: int, pool: Executor) -> int:
         """Odd are topics without a relevant document in a sample."""
         sample = shared_kernels.shared_kernel(self.recipe.kernel)
-        chunks = -(-values.shape[1] // shared_kernels.SIDE_BY_SIDE)
+        chunks = -(-values.shape[1] // SIDE_BY_SIDE)
 
         def some(part: slice) -> int:
             return int(
