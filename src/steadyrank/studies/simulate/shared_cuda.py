@@ -11,7 +11,7 @@ import numpy as np
 from steadyrank.compute.gpu import cupy, gpu_kernels
 from steadyrank.errors import InputError
 from steadyrank.measures.scoring import Recipe
-from steadyrank.studies.simulate.shared_kernels import SIDE_BY_SIDE
+from steadyrank.studies.simulate.shared_counts import SIDE_BY_SIDE
 from steadyrank.studies.simulate.sources import SharedDocuments
 
 SOURCE = ("steadyrank.studies.simulate", "shared.cu", "--fmad=false")
