@@ -53,9 +53,10 @@ def command(
     """
     with bars(output.quiet) as progress:
         from steadyrank.reporting.demo import demo
+        from steadyrank.studies.simulate.rehearsal import SAMPLING, SIMULATING
         from steadyrank.studies.simulate.sampler_kernels import sample_cells
 
-        tell_if_compiling(output.quiet, sample_cells)
+        tell_if_compiling(output.quiet, sample_cells, [SAMPLING, SIMULATING])
         result = demo(
             out=out,
             data=data,

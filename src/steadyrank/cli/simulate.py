@@ -161,11 +161,12 @@ def command(
     of other topics or judgments. CSV holds one row per run, JSON everything.
     """
     _check_top(runs, top)
+    from steadyrank.studies.simulate.rehearsal import SAMPLING
     from steadyrank.studies.simulate.sampler_kernels import sample_cells
     from steadyrank.studies.simulate.study import simulate
     from steadyrank.studies.simulate.tables import simulate_text
 
-    tell_if_compiling(output.quiet, sample_cells)
+    tell_if_compiling(output.quiet, sample_cells, [SAMPLING])
     with (
         progress_bar("runs read", output.quiet) as reading,
         progress_bar("blocks of samples", output.quiet) as progress,
