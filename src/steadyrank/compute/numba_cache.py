@@ -236,11 +236,15 @@ def _sources_stamp() -> str:
 
 def _behind_kernels(sources: dict[str, Path]) -> set[str]:
     """The modules that make kernels, and all that they import, directly or not."""
-    statements = {name: _IMPORT.findall(path.read_text("utf-8")) for name, path in sources.items()}
+    # Every process asks this: only sources that matter are looked at closely.
+    namers = [name for name, path in sources.items() if _KERNELS.encode() in path.read_bytes()]
     reached = {
         name
-        for name, imports in statements.items()
-        if any(home == _KERNELS and _MAKERS & set(_WORDS(names)) for home, names in imports)
+        for name in namers
+        if any(
+            home == _KERNELS and _MAKERS & set(_WORDS(names))
+            for home, names in _imports(sources[name])
+        )
     }
     new = reached | {_KERNELS}
     while new:
@@ -248,11 +252,15 @@ def _behind_kernels(sources: dict[str, Path]) -> set[str]:
         named = {
             module
             for name in new
-            for home, names in statements[name]
+            for home, names in _imports(sources[name])
             for module in (home, *(f"{home}.{word}" for word in _WORDS(names)))
         }
         new = (named & sources.keys()) - reached
     return reached
+
+
+def _imports(source: Path) -> list[tuple[str, str]]:
+    return _IMPORT.findall(source.read_text("utf-8"))
 
 
 _KERNELS = "steadyrank.compute.kernels"
