@@ -54,9 +54,10 @@ def command(
     """
     with bars(output.quiet) as progress:
         from steadyrank.reporting.demo import demo
-        from steadyrank.studies.simulate.sampler_kernels import sample_cells
+        from steadyrank.studies.simulate.list_kernels import outline
+        from steadyrank.studies.simulate.rehearsal import SAMPLING, SIMULATING
 
-        tell_if_compiling(output.quiet, sample_cells)
+        tell_if_compiling(output.quiet, outline, [SAMPLING, SIMULATING])
         result = demo(
             out=out,
             data=data,

@@ -11,10 +11,10 @@ import shutil
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +23,9 @@ from steadyrank.cli.wording import in_options
 from steadyrank.compute.executors import Progress
 from steadyrank.errors import InputError, MachineError, SteadyrankWarning
 from steadyrank.present.visible import for_terminal, one_line
+
+if TYPE_CHECKING:
+    from steadyrank.compute.ahead import Rehearsal
 
 PATIENCE = 2.0
 """Seconds of silence before progress is shown."""
@@ -186,15 +189,24 @@ def told_on_stderr(quiet: bool, command: click.Command) -> Iterator[None]:
         yield
 
 
-def tell_if_compiling(quiet: bool, kernel: Any = None) -> None:
-    """Explain the wait of the first command after an installation to whoever is watching.
+def tell_if_compiling(
+    quiet: bool, kernel: Any = None, rehearsals: Sequence[Rehearsal] | None = None
+) -> None:
+    """Shorten the wait of the first command after an installation, and explain it if one watches.
 
-    `kernel` is the one that takes longest, where it is not the one that ranks documents.
+    `kernel` is the one that takes longest, where it is not the one that ranks documents;
+    `rehearsals` are what a second process is to compile, that of scoring unless given.
     """
+    from steadyrank.compute.ahead import compile_ahead
     from steadyrank.compute.numba_cache import is_kept
-    from steadyrank.data.read.blocks import rank_blocks
+    from steadyrank.data.read.blocks import n_ranked
 
-    if not quiet and sys.stderr.isatty() and not is_kept(kernel or rank_blocks):
+    if is_kept(kernel or n_ranked):
+        return
+    from steadyrank.measures.rehearsal import SCORING
+
+    compile_ahead([SCORING] if rehearsals is None else rehearsals)
+    if not quiet and sys.stderr.isatty():
         how_long = "up to a minute" if kernel else "some seconds"
         tell(f"compiling kernels, once; this takes {how_long}")
 

@@ -121,9 +121,13 @@ def command(
     sources = _sources(inputs, datasets)
     with bars(output.quiet) as progress:
         from steadyrank.reporting.run import report, report_text
-        from steadyrank.studies.simulate.sampler_kernels import sample_cells
+        from steadyrank.studies.simulate.list_kernels import outline
+        from steadyrank.studies.simulate.rehearsal import SAMPLING, SIMULATING
 
-        tell_if_compiling(output.quiet, None if datasets or inputs.scores_files else sample_cells)
+        if datasets or inputs.scores_files:
+            tell_if_compiling(output.quiet)
+        else:
+            tell_if_compiling(output.quiet, outline, [SAMPLING, SIMULATING])
         result = report(
             **sources,
             judges=named_files("--judge", judge_files),

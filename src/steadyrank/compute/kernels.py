@@ -18,9 +18,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from steadyrank.compute.numba_cache import NO_ENTRANCE, UNCOUNTED, compiled
+from steadyrank.compute.numba_cache import NO_C_ENTRANCE, NO_ENTRANCE, UNCOUNTED, compiled
 
-_OPTIONS = {"nogil": True, "error_model": "numpy"}
+_OPTIONS = {"nogil": True, "error_model": "numpy", **NO_C_ENTRANCE}
 _LEAN_OPTIONS = {**_OPTIONS, **UNCOUNTED}
 _PART_OPTIONS = {**_LEAN_OPTIONS, **NO_ENTRANCE}
 

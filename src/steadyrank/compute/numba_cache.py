@@ -25,6 +25,7 @@ from typing import Any
 
 import numba
 
+from steadyrank.compute.ahead import wait_for
 from steadyrank.errors import MachineError
 
 try:
@@ -69,7 +70,10 @@ def _known(**options: Any) -> dict[str, Any]:
 # array handed to a helper, which in the innermost loops costs more than the work.
 UNCOUNTED = _known(_nrt=False)
 
-# Kernels that only kernels call need no entrance from Python or C.
+# No kernel is handed to C, or to another kernel as a value.
+NO_C_ENTRANCE = _known(no_cfunc_wrapper=True)
+
+# Kernels that only kernels call need no entrance from Python either.
 NO_ENTRANCE = _known(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
@@ -94,8 +98,27 @@ def compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
             filename_base=cache._impl.filename_base,
             source_stamp=_sources_stamp(),
         )
+        cache._cache_file.module = function.__module__
         cache._guard_against_spurious_io_errors = _harmless
+        _forget_constants(dispatcher)
     return dispatcher
+
+
+def _forget_constants(dispatcher: Any) -> None:
+    """Let kernels that call this one with a constant have the code for any integer.
+
+    To Numba a constant has a type of its own: a loop that starts at 0 would have its parts compiled
+    for 0, and then for what follows. LLVM sees the constant anyway where it inlines a part.
+    """
+    typed_call = getattr(dispatcher, "get_call_template", None)
+    if typed_call is None:
+        return
+
+    def call_of_integers(args: Any, kws: Any) -> Any:
+        plain = [getattr(kind, "literal_type", kind) for kind in args]
+        return typed_call(plain, kws)
+
+    dispatcher.get_call_template = call_of_integers
 
 
 @functools.cache
@@ -121,11 +144,20 @@ def _as_tested(cache: Any) -> bool:
         and all(hasattr(cache, name) for name in _OF_CACHE)
         and all(hasattr(cache._cache_file, name) for name in _OF_FILE)
         and hasattr(cache._impl, "filename_base")
+        and hasattr(IndexDataCacheFile, "load")
     )
 
 
 class KeptCode(IndexDataCacheFile):
     """The machine code of one kernel, for all types of arguments that it was called with."""
+
+    module = ""
+    """Where the kernel stands."""
+
+    def load(self, key: Any) -> Any:
+        """The code for some types, if need be when the process that compiles ahead has left it."""
+        code = super().load(key)
+        return super().load(key) if code is None and wait_for(self.module) else code
 
     def save(self, key: Any, data: Any) -> None:
         """Keep code, then say where it is; code of other sources goes."""
@@ -204,11 +236,15 @@ def _sources_stamp() -> str:
 
 def _behind_kernels(sources: dict[str, Path]) -> set[str]:
     """The modules that make kernels, and all that they import, directly or not."""
-    statements = {name: _IMPORT.findall(path.read_text("utf-8")) for name, path in sources.items()}
+    # Every process asks this: only sources that matter are looked at closely.
+    namers = [name for name, path in sources.items() if _KERNELS.encode() in path.read_bytes()]
     reached = {
         name
-        for name, imports in statements.items()
-        if any(home == _KERNELS and _MAKERS & set(_WORDS(names)) for home, names in imports)
+        for name in namers
+        if any(
+            home == _KERNELS and _MAKERS & set(_WORDS(names))
+            for home, names in _imports(sources[name])
+        )
     }
     new = reached | {_KERNELS}
     while new:
@@ -216,11 +252,15 @@ def _behind_kernels(sources: dict[str, Path]) -> set[str]:
         named = {
             module
             for name in new
-            for home, names in statements[name]
+            for home, names in _imports(sources[name])
             for module in (home, *(f"{home}.{word}" for word in _WORDS(names)))
         }
         new = (named & sources.keys()) - reached
     return reached
+
+
+def _imports(source: Path) -> list[tuple[str, str]]:
+    return _IMPORT.findall(source.read_text("utf-8"))
 
 
 _KERNELS = "steadyrank.compute.kernels"

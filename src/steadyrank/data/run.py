@@ -122,7 +122,7 @@ def build_run(
         odd[REPEATED_DOCUMENTS] = len(scores) - len(kept)
         blocks = np.searchsorted(kept, blocks)
         documents, scores = documents.take(kept), scores[kept]
-    rank_blocks(scores, documents.hashes, documents.data, documents.offsets, blocks)
+    rank_blocks(documents, scores, blocks)
     return Run(
         name=name,
         topics=tuple(names),

@@ -259,7 +259,7 @@ def rounded_to_float32(run: Run) -> Run:
     documents = Ids(
         run.documents.data.copy(), run.documents.offsets.copy(), run.documents.hashes.copy()
     )
-    rank_blocks(scores, documents.hashes, documents.data, documents.offsets, run.blocks)
+    rank_blocks(documents, scores, run.blocks)
     return replace(run, documents=documents, scores=scores)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.kernels import kernel, specialised
+from steadyrank.compute.kernels import kernel, lean_kernel, specialised
 from steadyrank.data.qrels import Qrels, find_judged
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
@@ -68,6 +68,10 @@ _WITHOUT_RUN = ("NumRel", "RBP residual")
 ANY_GRADE = -(2**31)
 
 
+Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Blocks, ranks and grades of documents."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedRun:
     """Where a run's judged documents stand, for the topics of the qrels.
@@ -83,7 +87,7 @@ class JudgedRun:
     lengths: np.ndarray
 
 
-@kernel
+@lean_kernel
 def _match(
     run_data,
     run_offsets,
@@ -95,19 +99,12 @@ def _match(
     first_rows,
     slots,
     slot_bounds,
+    blocks,
+    ranks,
+    rows,
 ):
-    n_topics = len(run_topic)
-    blocks = np.zeros(n_topics + 1, np.int64)
-    lengths = np.full(n_topics, -1, np.int64)
-    room = 0
-    for t in range(n_topics):
-        if run_topic[t] >= 0:
-            lengths[t] = run_blocks[run_topic[t] + 1] - run_blocks[run_topic[t]]
-            # A table is at most a quarter full.
-            room += min(lengths[t], (slot_bounds[t + 1] - slot_bounds[t]) // 4)
-    ranks = np.empty(room, np.int32)
-    rows = np.empty(room, np.int32)
-    for t in range(n_topics):
+    """Write ranks and rows of the judged documents, and where each topic's end into `blocks`."""
+    for t in range(len(run_topic)):
         blocks[t + 1] = blocks[t]
         if run_topic[t] >= 0:
             start, stop = run_blocks[run_topic[t]], run_blocks[run_topic[t] + 1]
@@ -127,7 +124,6 @@ def _match(
                 rows,
                 blocks[t],
             )
-    return blocks, ranks[: blocks[n_topics]], rows[: blocks[n_topics]], lengths
 
 
 def find_judged_documents(run: Run, qrels: Qrels, *, relevant_only: bool = False) -> JudgedRun:
@@ -139,7 +135,12 @@ def find_judged_documents(run: Run, qrels: Qrels, *, relevant_only: bool = False
     positions = {topic: t for t, topic in enumerate(run.topics)}
     run_topic = np.array([positions.get(topic, -1) for topic in qrels.topics], np.int64)
     slot_bounds, slots = qrels.relevant_slots if relevant_only else qrels.all_slots
-    blocks, ranks, rows, lengths = _match(
+    lengths = np.append(np.diff(run.blocks), -1)[run_topic]  # the last, where there is none
+    # A table is at most a quarter full.
+    room = int(np.minimum(np.maximum(lengths, 0), np.diff(slot_bounds) // 4).sum())
+    blocks = np.zeros(len(run_topic) + 1, np.int64)
+    ranks, rows = np.empty((2, room), np.int32)
+    _match(
         run.documents.data,
         run.documents.offsets,
         run.documents.hashes,
@@ -150,8 +151,11 @@ def find_judged_documents(run: Run, qrels: Qrels, *, relevant_only: bool = False
         qrels.blocks,
         slots,
         slot_bounds,
+        blocks,
+        ranks,
+        rows,
     )
-    return JudgedRun(blocks, ranks, rows, lengths)
+    return JudgedRun(blocks, ranks[: blocks[-1]], rows[: blocks[-1]], lengths)
 
 
 def _score_topics(
@@ -297,13 +301,9 @@ def _max_rel(measure: Measure, max_grade: int) -> int:
     return int(top)  # type: ignore[arg-type]
 
 
-@kernel
-def _with_gain(blocks, ranks, rows, all_grades):
-    """The entries whose grade is above 0, all that most measures look at."""
-    new_blocks = np.zeros_like(blocks)
-    new_ranks = np.empty_like(ranks)
-    grades = np.empty_like(ranks)
-    n = 0
+@lean_kernel
+def _keep_with_gain(blocks, ranks, rows, all_grades, new_blocks, new_ranks, grades):
+    n = np.int64(0)
     for t in range(len(blocks) - 1):
         for i in range(blocks[t], blocks[t + 1]):
             grade = all_grades[rows[i]]
@@ -311,7 +311,16 @@ def _with_gain(blocks, ranks, rows, all_grades):
             grades[n] = grade
             n += np.int64(grade > 0)
         new_blocks[t + 1] = n
-    return new_blocks, new_ranks[:n], grades[:n]
+
+
+def _with_gain(judged: JudgedRun, grades: np.ndarray) -> Entries:
+    """The entries whose grade is above 0, all that most measures look at."""
+    blocks = np.zeros(len(judged.blocks), np.int64)
+    kept_ranks, kept_grades = np.empty((2, len(judged.ranks)), judged.ranks.dtype)
+    _keep_with_gain(
+        judged.blocks, judged.ranks, judged.rows, grades, blocks, kept_ranks, kept_grades
+    )
+    return blocks, kept_ranks[: blocks[-1]], kept_grades[: blocks[-1]]
 
 
 @kernel
@@ -331,10 +340,6 @@ def _condensed(blocks, ranks, grades, lengths):
         new_blocks[t + 1] = n
         new_lengths[t] = n - start if lengths[t] >= 0 else -1
     return new_blocks, new_ranks[:n], new_grades[:n], new_lengths
-
-
-Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Blocks, ranks and grades of documents."""
 
 
 def score_recipe(
@@ -383,7 +388,7 @@ def score_topics(
     no_relevant: float = 0.0,
 ) -> np.ndarray:
     """Scores [measure, topic] of one run; `missing` and `no_relevant` stand for cells without."""
-    few = _with_gain(judged.blocks, judged.ranks, judged.rows, qrels.grades)
+    few = _with_gain(judged, qrels.grades)
     everything = few
     if any(recipe.needs_all for recipe in recipes):
         everything = (judged.blocks, judged.ranks, qrels.grades[judged.rows])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, inlined, kernel, part
+from steadyrank.compute.kernels import WORD, inlined, kernel, lean_kernel, part
 from steadyrank.data.ids import Ids, bytes_above, same_bytes
 
 NONE = -1
@@ -61,9 +61,25 @@ def _merge_sort(order, spare, scores, data, offsets):
         width *= 2
 
 
-@kernel
-def rank_blocks(scores, hashes, data, offsets, blocks):
+def rank_blocks(documents: Ids, scores: np.ndarray, blocks: np.ndarray) -> None:
     """Put every topic's block into ranking order, in place; blocks in order are not touched."""
+    first = n_ranked(scores, documents.data, documents.offsets, blocks)
+    if first < len(blocks) - 1:
+        _sort_blocks(scores, documents.hashes, documents.data, documents.offsets, blocks, first)
+
+
+@lean_kernel
+def n_ranked(scores, data, offsets, blocks):
+    """How many blocks stand before the first one that is not in ranking order."""
+    for t in range(len(blocks) - 1):
+        if not _is_ranked(scores, data, offsets, blocks[t], blocks[t + 1]):
+            return t
+    return len(blocks) - 1
+
+
+@kernel
+def _sort_blocks(scores, hashes, data, offsets, blocks, first):
+    """Sort the blocks from `first` on; apart, since files in order need none of its code."""
     longest, most_bytes = 0, 0
     for t in range(len(blocks) - 1):
         longest = max(longest, blocks[t + 1] - blocks[t])
@@ -74,7 +90,7 @@ def rank_blocks(scores, hashes, data, offsets, blocks):
     old_hashes = np.empty(longest, np.uint64)
     old_offsets = np.empty(longest + 1, np.int64)
     old_data = np.empty(most_bytes, np.uint8)
-    for t in range(len(blocks) - 1):
+    for t in range(first, len(blocks) - 1):
         start, stop = blocks[t], blocks[t + 1]
         if _is_ranked(scores, data, offsets, start, stop):
             continue
@@ -119,42 +135,42 @@ def _reorder(
             position += 1
 
 
-@kernel
-def may_repeat(hashes, blocks):
+@lean_kernel
+def _repeats(hashes, blocks, bits):
+    """Whether some block holds a hash twice.
+
+    Each hash sets two bits of one of as many words of `bits`, a power of two, as its block has
+    ids; only an id that finds both set is compared with those before it.
+    """
+    for t in range(len(blocks) - 1):
+        start, stop = blocks[t], blocks[t + 1]
+        size = np.int64(1)
+        while size < stop - start:
+            size *= 2
+        for k in range(size):
+            bits[k] = WORD(0)
+        mask = WORD(size - 1)
+        for i in range(start, stop):
+            code = hashes[i]
+            word = np.int64((code >> WORD(12)) & mask)
+            two = (WORD(1) << (code & WORD(63))) | (WORD(1) << ((code >> WORD(6)) & WORD(63)))
+            if bits[word] & two == two:
+                for j in range(start, i):
+                    if hashes[j] == code:
+                        return True
+            bits[word] |= two
+    return False
+
+
+def may_repeat(hashes: np.ndarray, blocks: np.ndarray) -> bool:
     """Whether some block may hold two equal ids; False is certain, and the usual answer.
 
-    Each hash sets two bits of one of as many words as there are ids; only an id that
-    finds both set is compared with those before it. Very long blocks are left to the
-    exact search.
+    Very long blocks are left to the exact search.
     """
-    bits = np.zeros(0, np.uint64)
-    for t in range(len(blocks) - 1):
-        block = hashes[blocks[t] : blocks[t + 1]]
-        if len(block) > LONG_BLOCK:
-            return True
-        size = 1
-        while size < len(block):
-            size *= 2
-        if len(bits) < size:
-            bits = np.zeros(size, np.uint64)
-        bits[:size] = 0
-        if _repeats(block, bits, WORD(size - 1)):
-            return True
-    return False
-
-
-@part
-def _repeats(block, bits, mask):
-    for i in range(len(block)):
-        code = block[i]
-        word = np.int64((code >> WORD(12)) & mask)
-        two = (WORD(1) << (code & WORD(63))) | (WORD(1) << ((code >> WORD(6)) & WORD(63)))
-        if bits[word] & two == two:
-            for j in range(i):
-                if block[j] == code:
-                    return True
-        bits[word] |= two
-    return False
+    longest = int(np.diff(blocks).max(initial=0))
+    if longest > LONG_BLOCK:
+        return True
+    return bool(_repeats(hashes, blocks, np.empty(1 << longest.bit_length(), np.uint64)))
 
 
 @kernel

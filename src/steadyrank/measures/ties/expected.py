@@ -201,6 +201,14 @@ def n_tied(run: Run) -> tuple[int, int]:
     return int(documents), int(topics)
 
 
+def _has_ties(run: Run) -> bool:
+    """Whether some topic has two documents of equal score, without a kernel of its own."""
+    equal = run.scores[1:] == run.scores[:-1]
+    starts = run.blocks[(run.blocks > 0) & (run.blocks < len(run))]
+    equal[starts - 1] = False
+    return bool(equal.any())
+
+
 def expected_scores(
     run: Run,
     qrels: Qrels,
@@ -290,6 +298,12 @@ def tie_bounds(
     are negative) infAP, for which, as for a measure of your own, they are two extreme orders and
     not always bounds.
     """
+    without = {"missing": missing, "no_relevant": no_relevant}
+    if not _has_ties(run):
+        relevant_only = not any(recipe.needs_all for recipe in recipes)
+        judged = find_judged_documents(run, qrels, relevant_only=relevant_only)
+        scores = score_topics(judged, qrels, list(recipes), **without)
+        return scores, scores
     tied = _find_tied_documents(run, qrels, recipes)
     judged = tied.judged
     grades = qrels.grades[judged.rows].astype(np.int64)
@@ -306,8 +320,7 @@ def tie_bounds(
             JudgedRun(judged.blocks, ranks.astype(np.int32), judged.rows[order], judged.lengths),
             qrels,
             list(recipes),
-            missing=missing,
-            no_relevant=no_relevant,
+            **without,
         )
         for ranks, order in orders
     )

@@ -280,7 +280,8 @@ def _search_topics(terms, postings, table, id_rank, n_models, keys, n_ranked):
                 keep_largest(best.keys[lane], best.sizes[lane], depth, best.spare)
             size = min(depth, best.sizes[lane])
             n_ranked[lane, topic] = size
-            keys[lane, topic, :size] = best.keys[lane, :size]
+            for i in range(size):  # an assignment of arrays would compile text for its errors
+                keys[lane, topic, i] = best.keys[lane, i]
 
 
 def _search_kernel(name, lanes, add, which_above):

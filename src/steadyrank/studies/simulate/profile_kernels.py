@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from steadyrank.compute.kernels import kernel, lean_kernel, part
+from steadyrank.compute.kernels import lean_kernel, part, specialised
 
 NUMBER, SCOTT, SILVERMAN, ROBUST = 0, 1, 2, 3
 RULES = {"scott": SCOTT, "silverman": SILVERMAN, "robust": ROBUST}
@@ -199,47 +199,86 @@ def _one_point(hits, rest, hit_width, rest_width, relevant, others, mingled, bin
     return bins + 2, 0.0
 
 
-@kernel
-def profile_run(scores, starts, stops, blocks, ranks, rule, number):
+@part
+def _exact_bins(scores, hits, rest, is_relevant, rule, number, stack, out, bins):
+    """Write the bins of one topic for the bootstrap; the next free bin, the tail, and False."""
+    bins, tail = _tied_groups(scores, is_relevant, out[0], out[1], out[2], bins)
+    return bins, tail, False
+
+
+@part
+def _smooth_bins(scores, hits, rest, is_relevant, rule, number, stack, out, bins):
+    """Write the bins of one topic for densities; next free bin, tail, and whether it is plain."""
+    relevant, others, mingled = out
+    hit_width = bandwidth_of(hits, rule, number)
+    rest_width = bandwidth_of(rest, rule, number)
+    plain = hit_width == 0.0 or rest_width == 0.0
+    finite = math.isfinite(scores[0]) and math.isfinite(scores[-1])
+    tail = 0.0
+    if not finite or len(rest) == 0 or (hit_width == 0.0 and rest_width == 0.0):
+        bins, tail = _tied_groups(scores, is_relevant, relevant, others, mingled, bins)
+    elif plain:
+        bins, tail = _one_point(hits, rest, hit_width, rest_width, relevant, others, mingled, bins)
+    else:
+        bins = _pieces(hits, rest, hit_width, rest_width, stack, relevant, others, mingled, bins)
+    return bins, tail, plain
+
+
+def _profile_topics(
+    scores, starts, stops, blocks, ranks, rule, number, is_relevant, apart, stack, out, of_topics
+):
+    """Write the bins of every topic, by the global `topic_bins`, and how many there are in all.
+
+    `of_topics` takes where each topic's bins end, its tail, and whether it is plain.
+    """
+    ends, tails, plain = of_topics
+    bins = np.int64(0)
+    for t in range(len(starts)):
+        here = scores[starts[t] : stops[t]]
+        n_hits = blocks[t + 1] - blocks[t]
+        marks = is_relevant[: len(here)]
+        for i in range(len(here)):
+            marks[i] = False
+        for i in range(blocks[t], blocks[t + 1]):
+            marks[ranks[i] - 1] = True
+        hits, rest = apart[:n_hits], apart[n_hits : len(here)]
+        _split(here, marks, hits, rest)
+        if n_hits == 0:
+            tails[t], plain[t] = len(rest), False
+        else:
+            bins, tails[t], plain[t] = topic_bins(  # noqa: F821
+                here, hits, rest, marks, rule, number, stack, out, bins
+            )
+        ends[t] = bins
+    return bins
+
+
+_bootstrap_run = specialised(_profile_topics, "bootstrap_run", topic_bins=_exact_bins)
+_density_run = specialised(_profile_topics, "density_run", topic_bins=_smooth_bins)
+
+
+def profile_run(
+    scores: np.ndarray,
+    starts: np.ndarray,
+    stops: np.ndarray,
+    blocks: np.ndarray,
+    ranks: np.ndarray,
+    rule: int,
+    number: float,
+) -> tuple[np.ndarray, ...]:
     """Bins of every topic of one run: their ends, and relevant, others, mingled; tails; plain.
 
     Topic t is rows starts[t] to stops[t] of `scores`, best first, with its relevant documents
     at ranks[blocks[t]] to ranks[blocks[t + 1]]. `plain` says where a density was asked for and
     could not be had in both classes.
     """
-    n_topics = len(starts)
+    n_topics, longest = len(starts), int((stops - starts).max(initial=0))
     smooth = rule != NUMBER or number > 0.0
     room = 2 * len(ranks) + n_topics + (n_topics * MOST_PIECES if smooth else 0)
-    relevant, others, mingled = np.empty(room), np.empty(room), np.empty(room, np.bool_)
-    ends, tails = np.zeros(n_topics, np.int64), np.zeros(n_topics)
-    plain = np.zeros(n_topics, np.bool_)
-    stack = np.empty((DEEPEST, 3))
-    bins = 0
-    for t in range(n_topics):
-        here = scores[starts[t] : stops[t]]
-        n_hits = blocks[t + 1] - blocks[t]
-        is_relevant, apart = np.zeros(len(here), np.bool_), np.empty(len(here))
-        for i in range(blocks[t], blocks[t + 1]):
-            is_relevant[ranks[i] - 1] = True
-        hits, rest = apart[:n_hits], apart[n_hits:]
-        _split(here, is_relevant, hits, rest)
-        if len(hits) == 0:
-            tails[t] = len(rest)
-            ends[t] = bins
-            continue
-        hit_width = bandwidth_of(hits, rule, number) if smooth else 0.0
-        rest_width = bandwidth_of(rest, rule, number) if smooth and len(rest) else 0.0
-        finite = math.isfinite(here[0]) and math.isfinite(here[-1])
-        plain[t] = smooth and (hit_width == 0.0 or rest_width == 0.0)
-        if not finite or len(rest) == 0 or (hit_width == 0.0 and rest_width == 0.0):
-            bins, tails[t] = _tied_groups(here, is_relevant, relevant, others, mingled, bins)
-        elif hit_width == 0.0 or rest_width == 0.0:
-            bins, tails[t] = _one_point(
-                hits, rest, hit_width, rest_width, relevant, others, mingled, bins
-            )
-        else:
-            bins = _pieces(
-                hits, rest, hit_width, rest_width, stack, relevant, others, mingled, bins
-            )
-        ends[t] = bins
-    return ends, relevant[:bins].copy(), others[:bins].copy(), mingled[:bins].copy(), tails, plain
+    out = (np.empty(room), np.empty(room), np.empty(room, np.bool_))
+    of_topics = (np.empty(n_topics, np.int64), np.empty(n_topics), np.empty(n_topics, np.bool_))
+    scratch = (np.empty(longest, np.bool_), np.empty(longest), np.empty((DEEPEST, 3)))
+    kernel = _density_run if smooth else _bootstrap_run
+    bins = kernel(scores, starts, stops, blocks, ranks, rule, number, *scratch, out, of_topics)
+    ends, tails, plain = of_topics
+    return ends, *(column[:bins].copy() for column in out), tails, plain

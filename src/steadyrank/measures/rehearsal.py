@@ -1,0 +1,38 @@
+"""The kernels of scoring on a track of two documents, for a first command (`compute.ahead`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from steadyrank.compute.ahead import Rehearsal
+from steadyrank.data.ids import PADDING, Ids
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.run import Run
+from steadyrank.measures.evaluate import DEFAULT_MEASURES
+from steadyrank.measures.names import parse_measures
+from steadyrank.measures.scoring import find_judged_documents, prepare, score_topics
+
+SCORING = Rehearsal(
+    f"{__name__}:score_two_documents",
+    frozenset({"steadyrank.data.qrels", "steadyrank.measures.scoring"}),
+)
+
+
+def smallest_track() -> tuple[list[Run], Qrels]:
+    """Two runs with one document on each of two topics, made without reading or ranking any."""
+    topics, blocks = ("1", "2"), np.arange(3)
+    documents = Ids(np.zeros(2 + PADDING, np.uint8), blocks, np.ones(2, np.uint64))
+    grades = np.ones(2, np.int32)
+    qrels = Qrels(topics=topics, blocks=blocks, documents=documents, grades=grades)
+    runs = [
+        Run(name=name, topics=topics, blocks=blocks, documents=documents, scores=np.ones(2))
+        for name in ("a", "b")
+    ]
+    return runs, qrels
+
+
+def score_two_documents() -> None:
+    """Look two documents up in the judgments and score them by the default measures."""
+    runs, qrels = smallest_track()
+    recipes = [prepare(measure, 1) for measure in parse_measures(DEFAULT_MEASURES)]
+    score_topics(find_judged_documents(runs[0], qrels, relevant_only=True), qrels, recipes)
