@@ -107,7 +107,7 @@ def test_a_wrong_number_of_texts_is_refused():
         (ax.bar([1], [2]), 2),
         (ax.scatter([1], [1]), 3),
     ):
-        with pytest.raises(sr.InputError, match=f"cannot tell {count} texts"):
+        with pytest.raises(sr.InputError, match=f"cannot carry {count} texts"):
             tell(artist, ["x"] * count)
 
 
