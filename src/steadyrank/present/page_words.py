@@ -82,7 +82,8 @@ def looker(names: RunNames) -> Callable[[Cell, bool], Markup]:
 
     def look(cell: Cell, is_number: bool) -> Markup:
         is_long = len(names.cell(cell.text)) > LONGEST_LINE
-        kinds = [*(["n"] if is_number else []), *(["long"] if is_long else [])]
+        is_a = {"n": is_number, "long": is_long, "name": is_long and cell.text in names.shown}
+        kinds = [kind for kind, holds in is_a.items() if holds]
         return Markup(' class="{}"').format(" ".join(kinds)) if kinds else Markup()
 
     return look

@@ -19,7 +19,7 @@ from itertools import takewhile
 
 from steadyrank.words import some
 
-LONGEST = 36
+LONGEST = 28
 """Characters of a name; of a longer one the middle is left out."""
 
 LEAST_COMMON = 4
