@@ -226,14 +226,17 @@ def test_a_copy_of_the_baseline_passes_whatever_the_margin(folder, capsys):
     assert (code, "PASS" in out) == (0, True)
 
 
-def test_a_candidate_with_unjudged_documents_on_top_is_a_hole_for_ap(folder, capsys):
-    text = (folder / "old").read_text()
-    (folder / "fresh").write_text(text.replace(" d1 ", " x1 "))
+def test_a_loss_that_unjudged_documents_could_make_good_is_a_hole_for_ap(folder, capsys):
+    text = (folder / "worse").read_text()
+    (folder / "fresh").write_text(text.replace(" d1 ", " x1 ").replace(" d2 ", " x2 "))
     options = ("gate", "qrels", "old", "fresh", "-m", "AP=.02")
     code, out, _ = call(capsys, *options)
     assert (code, out.startswith("HOLES")) == (4, True)
     assert "could turn the verdict" in out
-    assert call(capsys, *options, "--unjudged", "not-relevant")[0] in (0, 4)
+    assert call(capsys, *options, "--unjudged", "not-relevant")[0] == 3
+    # Unjudged documents that could only help leave the verdict.
+    (folder / "help").write_text((folder / "old").read_text().replace(" d1 ", " x1 "))
+    assert call(capsys, "gate", "qrels", "old", "help", "-m", "AP=.02")[0] == 0
 
 
 @pytest.mark.parametrize(

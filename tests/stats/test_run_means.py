@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from steadyrank.stats.run_means import adjusted_means, connected_runs, mean_intervals
 
@@ -45,3 +46,20 @@ def test_intervals_lie_around_the_adjusted_means():
     scores = np.array([[0.9, np.nan, 0.8], [0.8, 0.2, 0.7]])
     low, high = mean_intervals(scores, 0.95).T
     np.testing.assert_allclose(0.5 * (low + high), adjusted_means(scores))
+
+
+def test_weighted_means_are_those_of_weighted_least_squares():
+    """Dummies for runs and topics, rows times the roots of the weights, as any textbook has it."""
+    rng = np.random.default_rng(3)
+    scores, weights = rng.normal(0.4, 0.2, (4, 12)), rng.uniform(0.5, 4.0, 12)
+    whole = adjusted_means(scores, weights)
+    assert whole == pytest.approx(np.average(scores, axis=1, weights=weights))
+    scores[rng.random(scores.shape) < 0.25] = np.nan
+    runs, topics = np.nonzero(~np.isnan(scores))
+    design = np.zeros((len(runs), 16))
+    design[np.arange(len(runs)), runs] = 1.0
+    design[np.arange(len(runs)), 4 + topics] = 1.0
+    root = np.sqrt(weights[topics])
+    effects = np.linalg.lstsq(design * root[:, None], scores[runs, topics] * root, rcond=None)[0]
+    expected = effects[:4] + np.average(effects[4:], weights=weights)
+    assert adjusted_means(scores, weights) == pytest.approx(expected)

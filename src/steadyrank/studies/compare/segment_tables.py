@@ -18,6 +18,10 @@ MOST_ROWS = 45
 """Pairs in segments that a table lists; of more it has one row per segment."""
 
 
+LONGEST_HEADER = 40
+"""Characters of a difference that stands above its column."""
+
+
 def segments_json(result: CompareResult) -> dict[str, Any]:
     """The segments and their test; none where no column was named."""
     segments = result.segments
@@ -64,24 +68,27 @@ def segment_tables(result: CompareResult, digits: int) -> list[Table]:
 
 def _pairs_table(result: CompareResult, segments: Segments, digits: int) -> Table:
     """Every pair in every segment, in one direction: the better run of all topics first."""
-    has_many = len(result.pairs) > 1
+    first = better_first(result)[0]
+    difference = f"{first['a']} − {first['b']}"
+    # A single pair of short names stands in the header, any other in columns.
+    has_columns = len(result.pairs) > 1 or len(difference) > LONGEST_HEADER
     rows = [
         [
             name(own.segment or ""),
+            *([name(row["a"]), name(row["b"])] if has_columns else []),
             whole(own.n_topics),
-            *([name(row["a"]), name(row["b"])] if has_many else []),
             *_figures(row, digits),
         ]
         for own in segments.results
         for row in better_first(own, result)
     ]
-    first = better_first(result)[0]
-    pair = ["a", "b", "a − b"] if has_many else [f"{first['a']} − {first['b']}"]
+    names = [segments.by, "a", "b"] if has_columns else [segments.by]
     level = f"{1 - result.alpha:.0%} interval"
+    shown = "a − b" if has_columns else difference
     return Table(
-        header=[segments.by, "topics", *pair, level, "p", "p adjusted"],
+        header=[*names, "topics", shown, level, "p", "p adjusted"],
         rows=rows,
-        n_names=1,
+        n_names=len(names),
         caption=segments_caption(result, segments),
         label="tab:segments",
     )

@@ -106,7 +106,8 @@ class TopicsResult(Exhibit):
     def test_words(self) -> str:
         """The test that numbers of topics are for."""
         level = level_words(self.alpha, self.comparisons)
-        return f"a paired t test with power {1.0 - self.beta:g} at {level}"
+        kind = "paired" if self.n_clusters is None else "cluster-robust"
+        return f"a {kind} t test with power {1.0 - self.beta:g} at {level}"
 
     def pair(self, one: int, other: int) -> int:
         """Which of the pairs two runs, by their positions, are, in either order."""
