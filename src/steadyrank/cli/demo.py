@@ -53,9 +53,9 @@ def command(
     """
     with bars(output.quiet) as progress:
         from steadyrank.reporting.demo import demo
-        from steadyrank.studies.simulate.sampler_kernels import sample_cells
+        from steadyrank.studies.simulate.list_kernels import outline
 
-        tell_if_compiling(output.quiet, sample_cells)
+        tell_if_compiling(output.quiet, outline)
         result = demo(
             out=out,
             data=data,

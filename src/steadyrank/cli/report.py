@@ -100,9 +100,9 @@ def command(
     sources = _sources(inputs, datasets)
     with bars(output.quiet) as progress:
         from steadyrank.reporting.run import report, report_text
-        from steadyrank.studies.simulate.sampler_kernels import sample_cells
+        from steadyrank.studies.simulate.list_kernels import outline
 
-        tell_if_compiling(output.quiet, None if datasets or inputs.scores_files else sample_cells)
+        tell_if_compiling(output.quiet, None if datasets or inputs.scores_files else outline)
         result = report(
             **sources,
             judges=named_files("--judge", judge_files),
