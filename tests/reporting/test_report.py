@@ -311,11 +311,11 @@ def test_runs_that_cannot_be_simulated_or_pooled_say_so(folder, tmp_path, drawn_
             folder / "runs",
             folder / "qrels.txt",
             out=tmp_path / "r.html",
-            measures="ERR@10",
+            measures="Bpref",
             team_from=r"^team[12](.)",
             n_samples=5,
         )
-    assert "none of the measures (ERR@10) can be simulated" in result.left_out["simulate"]
+    assert "none of the measures (Bpref) can be simulated" in result.left_out["simulate"]
     with pytest.warns(sr.SteadyrankWarning):
         result = sr.report(
             folder / "runs",
@@ -347,11 +347,11 @@ def test_a_measure_that_cannot_be_simulated_gives_way_to_one_that_can(
             folder / "qrels.txt",
             out=tmp_path / "r.html",
             n_samples=20,
-            measures=["ERR@10", "P@5"],
+            measures=["Bpref", "P@5"],
         )
     assert result.results["simulate"].measure == "P@5"
     assert "the ranking by P@5 keeps" in section(result, "simulate").answer[0]
-    assert section(result, "simulate").answer[1] == "By P@5: ERR@10 cannot be simulated."
+    assert section(result, "simulate").answer[1] == "By P@5: Bpref cannot be simulated."
 
 
 def test_names_cannot_break_the_page(scores, tmp_path):

@@ -286,7 +286,7 @@ def test_significance_is_coloured_by_the_real_decision(known):
 
 def test_two_models_of_one_run_have_a_legend(known):
     ax = only(sr.plot([known["simulated"], known["smooth"]], kind="topics"))
-    assert words(ax) == ["bootstrap", "KDE, scott"]
+    assert words(ax) == ["shared documents", "KDE, scott"]
     assert only(sr.plot(known["simulated"], kind="topics")).get_legend() is None
 
 

@@ -10,6 +10,7 @@ from plain_collections import SHARES, counts_of, hashes_of, plain_values
 from scipy.stats import poisson
 
 import steadyrank as sr
+from bench import documents
 from steadyrank.compute.executors import workers
 from steadyrank.measures.names import parse_measure
 from steadyrank.measures.scoring import prepare
@@ -272,6 +273,21 @@ def test_documents_that_fill_a_cutoff():
     for cutoff in (1, 10, 100, 1000):
         needed = documents_needed(cutoff)
         assert poisson.cdf(cutoff - 1, needed) < 2.0**-64 <= poisson.cdf(cutoff - 1, needed - 1)
+
+
+def test_shared_documents_vary_as_fresh_collections_do():
+    """On four tracks of known truth (`bench.documents`; 40 tracks give .95 ± .007 and 1.22 ± .01).
+
+    The spread of a track has a standard deviation of .05 (.07 for independent runs): the bands are
+    four standard errors wide and more on either side.
+    """
+    found = documents.table(10, 4)
+    shared, independent = found["shared"], found["independent"]
+    assert 0.85 < shared["spread of differences"][0] < 1.05
+    assert 1.07 < independent["spread of differences"][0] < 1.37
+    assert abs(shared["bias"][0]) < 0.006
+    assert shared["tau"][0] > independent["tau"][0]
+    assert shared["difference holds expected"][0] > 0.8
 
 
 def test_defaults_and_what_they_depend_on():

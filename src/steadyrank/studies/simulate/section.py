@@ -63,7 +63,7 @@ def _cost(shape: Shape) -> Cost:
     cells = shape.n_compared * shape.n_topics
     return Cost(
         fixed=0.1 + shape.reading,
-        per_sample=2.5e-7 * cells + 8e-8 * shape.n_pairs,
+        per_sample=4e-7 * cells + 8e-8 * shape.n_pairs,
         least=100,
         most=min(20_000, max(100, MOST_ERRORS // max(1, shape.n_pairs))),
         noun="collections",
@@ -176,7 +176,9 @@ PART = Part(
         "collection. The t tests here are not corrected for their number."
     ),
     means_not=(
-        "It says nothing about other topics or other judges. Documents that were not judged are "
+        "It says nothing about other topics or other judges. Simulated collections vary about the "
+        "one at hand, which is itself a sample: a really new one would differ from it by about √2 "
+        "as much. Documents that were not judged are "
         "not relevant in the simulated collections either, and a topic whose relevant documents "
         "are all missing from one scores 0 there for every run."
     ),
