@@ -6,7 +6,6 @@ import shlex
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from inspect import signature
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -32,8 +31,6 @@ JUDGE = "second"
 """What the page calls the second judge."""
 SEGMENTS = "origin"
 """The column of the topics' information by which runs are compared in segments."""
-TAKES_SEGMENTS = {"topic_info", "by"} <= signature(report).parameters.keys()
-"""Whether a report compares segments of the topics."""
 
 
 def demo(
@@ -121,9 +118,11 @@ def _write_builtin(folder: Path, progress: Told | None) -> _Track:
     write_track(folder, runs, collection.qrels)
     write_qrels(collection.second_qrels, folder / "second-judge.txt")
     write_info(folder / "topic-info.csv", "topic", collection.topics, collection.topic_info)
-    segments = "topic-info.csv" if TAKES_SEGMENTS else ""
     return _Track(
-        folder=folder, pool_depth=POOL_DEPTH, judge="second-judge.txt", topic_info=segments
+        folder=folder,
+        pool_depth=POOL_DEPTH,
+        judge="second-judge.txt",
+        topic_info="topic-info.csv",
     )
 
 
