@@ -83,6 +83,9 @@ RESULTS = {
     'no_relevant="skip")',
     "compared": 'sr.compare(scores, measure="AP")',
     "table": 'sr.compare(scores.select(measures=["AP", "nDCG@10"]), baseline="team3-s1")',
+    "segmented": "sr.compare(scores.with_topic_info(kind="
+    '["short" if int(topic) % 3 else "long" for topic in scores.topics]), '
+    'measures=["AP", "nDCG@10"], by="kind")',
     "audit": 'sr.audit_tests(scores, measure="AP", n_trials=300)',
     "reversed_": 'sr.topics(scores, measure="AP", n_trials=300)',
     "agreement": "sr.agree(scores, topic_sizes=[6, 12, 18], system_sizes=[4, 6, 8, 10], "
@@ -150,6 +153,11 @@ ENTRIES: dict[tuple[str, str], Entry] = {
     ("CompareResult", "topics"): Entry(
         "On which topics does a run win, and by how much?", OWN, 'sr.plot(compared, kind="topics")'
     ),
+    ("CompareResult", "segments"): Entry(
+        "Does the best run lead in every segment of the topics?",
+        OWN,
+        'sr.plot(segmented["AP"], kind="segments")',
+    ),
     ("CompareTable", "intervals"): Entry(
         "Which runs differ from the baseline, by several measures?", OWN, "sr.plot(table)"
     ),
@@ -158,6 +166,11 @@ ENTRIES: dict[tuple[str, str], Entry] = {
     ),
     ("CompareTable", "heatmap"): Entry(
         "Which pairs differ by which measure?", OWN, 'sr.plot(table, kind="heatmap")'
+    ),
+    ("CompareTable", "segments"): Entry(
+        "Does the best run lead in every segment, by several measures?",
+        OWN,
+        'sr.plot(segmented, kind="segments")',
     ),
     ("DiscriminativePower", "asl"): Entry(
         "Which measure separates more pairs of runs?",

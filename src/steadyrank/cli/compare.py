@@ -148,6 +148,9 @@ def command(
     Clusters of topics are resampled as a whole, and weights make means weighted.
     """
     check_level("--alpha", options["alpha"])
+    in_segments = options["by"] not in (None, "run", "system")
+    if plot_kind == "segments" and not in_segments:
+        raise InputError("--plot-kind segments draws those of --by COLUMN: name a column")
     scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
     options |= {"jobs": jobs, "rng": seed}
     looks = terminal_looks(output)
@@ -165,7 +168,6 @@ def command(
     result = compare(scores, **options)
     about: Any = {"show": show, "underline_second": underline_second, "digits": digits}
     emit(compare_text(result, output.format, **about, **looks), output.path)
-    in_segments = options["by"] not in (None, "run", "system")
     draw(result, output, kind=plot_kind or ("segments" if in_segments else None))
 
 

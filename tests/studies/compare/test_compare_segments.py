@@ -171,3 +171,20 @@ def test_the_command_in_every_format(tmp_path, capsys):
         assert word in capsys.readouterr().out
     assert run([*base[:-1], "nothing"]) == 2
     assert "unknown kind of row or column of the topics 'nothing'" in capsys.readouterr().err
+    code = run(["compare", "--scores", str(path), "--plot-kind", "segments", "--plot", "x.svg"])
+    assert (code, "name a column" in capsys.readouterr().err) == (2, True)
+
+
+def test_a_sentence_names_runs_as_they_are_and_two_segments_once():
+    scores = segment_scores(sizes=(20, 20))
+    values = scores.values
+    named = sr.Scores(
+        measures=["AP"],
+        runs=["run-a", "run-b", "run-c"],
+        topics=scores.topics,
+        values=values,
+        topic_info=scores.topic_info,
+    )
+    text = str(sr.compare(named, by="kind"))
+    assert "the lead of run-a over the mean of all runs is +0." in text
+    assert "in kind1 compared with" not in text

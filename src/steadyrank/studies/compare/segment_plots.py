@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steadyrank.errors import InputError
 from steadyrank.present.plot_style import (
     QUIET,
     label,
@@ -69,7 +68,7 @@ def segments_size(result: CompareResult) -> tuple[float, float]:
 def segments_words(result: CompareResult) -> str:
     """What the figure shows."""
     if result.segments is None:
-        return ""
+        return f"Differences in mean {result.measure} on all topics, with intervals."
     return (
         f"Differences in mean {result.measure} on all topics and in each of "
         f"{len(result.segments.names)} segments by {result.segments.by}, with intervals. "
@@ -79,11 +78,10 @@ def segments_words(result: CompareResult) -> str:
 
 def _rows(result: CompareResult) -> list[dict[str, Any]]:
     """What is drawn, row by row: all topics, then each segment."""
-    if result.segments is None:
-        raise InputError("this result has no segments: name a column of the topics with by=")
     best = result.runs[result.order[0]]
     parts = [("all topics", result)]
-    parts += [(own.segment or "", own) for own in result.segments.results]
+    if result.segments is not None:
+        parts += [(own.segment or "", own) for own in result.segments.results]
     rows = [
         row | {"segment": segment}
         for segment, own in parts

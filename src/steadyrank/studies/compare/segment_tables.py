@@ -18,6 +18,9 @@ MOST_ROWS = 45
 """Pairs in segments that a table lists; of more it has one row per segment."""
 
 
+MOST_NAMED = 3
+"""Runs and segments that a sentence names."""
+
 LONGEST_HEADER = 40
 """Characters of a difference that stands above its column."""
 
@@ -172,18 +175,25 @@ def interaction_sentence(result: CompareResult) -> str:
 
 def _strongest(result: CompareResult, segments: Segments) -> str:
     """The runs and segments that stand out most, in words."""
-    rows = [row for row in segments.interaction_rows() if row["pvalue_adjusted"] <= result.alpha]
-    rows.sort(key=lambda row: (row["pvalue_adjusted"], -abs(row["statistic"])))
-    # The two runs of a single pair say the same with opposite signs.
-    kept = [row for row in rows if len(result.runs) > 2 or row["run"] == result.runs[0]][:3]
-    parts = [
-        f"the lead of {row['run']} over the mean of all runs is {row['deviation']:+.4f} in "
-        f"{row['segment']} compared with the other topics".replace("-", "−")
-        for row in kept or rows[:1]
+    # The other run of two, and the other of two segments, say the same with opposite signs.
+    runs = result.runs if len(result.runs) > 2 else result.runs[:1]
+    tested = segments.tested if len(segments.tested) > 2 else segments.tested[:1]
+    rows = [
+        row
+        for row in segments.interaction_rows()
+        if row["pvalue_adjusted"] <= result.alpha
+        and row["run"] in runs
+        and row["segment"] in tested
     ]
-    more = len(rows) - len(kept) if len(result.runs) > 2 else 0
-    rest = f" ({more} more in JSON)" if more > 0 else ""
-    return listed(parts) + rest
+    rows.sort(key=lambda row: (row["pvalue_adjusted"], -abs(row["statistic"])))
+    parts = [
+        f"the lead of {row['run']} over the mean of all runs is "
+        f"{signed(row['deviation'], '+z.4f').text} in {row['segment']} compared with the other "
+        "topics"
+        for row in rows[:MOST_NAMED]
+    ]
+    more = len(rows) - len(parts)
+    return listed(parts) + (f" ({more} more in JSON)" if more else "")
 
 
 def _units(result: CompareResult) -> str:
