@@ -9,6 +9,7 @@ from steadyrank.cli import COMMANDS, group
 
 READING = {
     "--scores",
+    "--max-input",
     "--runs-in-rows",
     "--missing",
     "--no-relevant",
