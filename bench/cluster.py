@@ -105,7 +105,8 @@ def per_megabyte(executor: Executor, tasks: int = 20, size: int = 12_000_000) ->
 
 def simulated(track: sr.SimulatedTrack, blocks: int, **where: object) -> float:
     samples = blocks * LARGEST_BLOCK
-    return wall(lambda: sr.simulate(track.runs, track.qrels, n_samples=samples, **where))  # type: ignore[arg-type]
+    drawn: dict[str, object] = {"documents": "independent", "n_samples": samples, **where}
+    return wall(lambda: sr.simulate(track.runs, track.qrels, **drawn))  # type: ignore[arg-type]
 
 
 def sent(track: sr.SimulatedTrack, executor: Executor) -> sample_blocks.Study:

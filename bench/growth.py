@@ -45,7 +45,9 @@ def evaluating(*, runs: int, topics: int, documents: int) -> Work:
 
 def simulating(*, runs: int, topics: int, documents: int, collections: int) -> Work:
     made = track(runs, topics, documents)
-    return lambda: sr.simulate(made.runs, made.qrels, n_samples=collections, jobs=1)
+    return lambda: sr.simulate(
+        made.runs, made.qrels, documents="independent", n_samples=collections, jobs=1
+    )
 
 
 def pooling(*, runs: int, topics: int, documents: int) -> Work:

@@ -57,10 +57,10 @@ CASES = {
         inputs="covid",
         words="pools @qrels.txt @runs --run-info @run-info.csv -m AP --pool-depth 100",
     ),
-    "simulate": Case(
+    "simulate, independent runs": Case(
         size="110 runs × 249 topics × 10,000 collections, 274 million samples",
         inputs="robust",
-        words="simulate @qrels.txt @runs --samples 10000",
+        words="simulate @qrels.txt @runs --samples 10000 --documents independent",
     ),
     "simulate, densities": Case(
         size="the same",
