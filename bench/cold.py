@@ -1,11 +1,12 @@
 """The first command after an installation: what fresh processes with empty kernel caches take.
 
-    python -m bench.cold --before COMMIT [--turns 3] [evaluate compare ...]
+    python -m bench.cold [--before COMMIT] [--turns 3] [--tables] [evaluate compare ...]
 
 Each command runs in a process of its own, whose kernel cache is a new folder, and then again with
-the cache that it left. Wall and processor seconds are the least of some turns; a commit to compare
-with runs in turns with this tree, in a worktree of its own, and must print the same bytes. Below,
-the seconds that each kernel takes to compile, without those of the kernels that it calls.
+the cache that it left. Wall and processor seconds (with those of a process that compiles ahead)
+are the least of some turns; a commit to compare with runs in turns with this tree, in a worktree of
+its own, and must print the same bytes. `--tables` has the processor seconds that each kernel takes
+to compile in the first process, without those of the kernels that it calls.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ def record(place: Path, command: list[str]) -> None:
     from steadyrank.cli import run
 
     code = run(command)
-    rows = [[name, len(each), sum(each)] for name, each in own.items()]
+    rows = [[name, len(seconds), sum(seconds)] for name, seconds in own.items()]
     place.write_text(json.dumps(sorted(rows, key=lambda row: -row[2])))
     raise SystemExit(code)
 
@@ -174,10 +175,10 @@ def compare_trees(trees: dict[str, Path], name: str, track: Path, turns: int) ->
             takes[label, "cold"].append(first)
             takes[label, "warm"].append(second)
     for (label, state), taken in sorted(takes.items(), key=lambda item: item[0][1]):
-        wall = min(one.wall for one in taken)
-        processor = min(one.processor for one in taken)
+        wall = min(turn.wall for turn in taken)
+        processor = min(turn.processor for turn in taken)
         print(f"{name:10} {state:5} {label:7} {wall:7.2f} s wall {processor:7.2f} s processor")
-    answers = {one.answer for taken in takes.values() for one in taken}
+    answers = {turn.answer for taken in takes.values() for turn in taken}
     print(f"{name:10} {'the same bytes' if len(answers) == 1 else f'{len(answers)} answers'}")
 
 
@@ -205,7 +206,7 @@ def main() -> None:
     parser.add_argument("commands", nargs="*", metavar="COMMAND", default=list(COMMANDS))
     parser.add_argument("--before", metavar="COMMIT")
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--tables", action="store_true", help="only the table of kernels")
+    parser.add_argument("--tables", action="store_true", help="compile seconds per kernel instead")
     if sys.argv[1:2] == ["--record"]:
         record(Path(sys.argv[2]), sys.argv[3:])
     options = parser.parse_args()
@@ -216,10 +217,10 @@ def main() -> None:
         if options.before:
             trees = {"before": stack.enter_context(worktree(options.before)), **trees}
         for name in options.commands:
-            if not options.tables:
+            if options.tables:
+                print_table(name, trees, track)
+            else:
                 compare_trees(trees, name, track, options.turns)
-        for name in options.commands:
-            print_table(name, trees, track)
 
 
 if __name__ == "__main__":

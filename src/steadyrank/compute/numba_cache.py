@@ -1,4 +1,4 @@
-"""All that steadyrank takes from Numba's inside: where machine code is kept, and two options.
+"""All that steadyrank takes from Numba's inside: where machine code is kept, and some options.
 
 Numba's own cache writes a kernel's index before its code, under a number that earlier code may
 still have. A process that is killed in between, a full disk, or another process at the same time

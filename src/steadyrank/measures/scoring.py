@@ -303,7 +303,7 @@ def _max_rel(measure: Measure, max_grade: int) -> int:
 
 @lean_kernel
 def _keep_with_gain(blocks, ranks, rows, all_grades, new_blocks, new_ranks, grades):
-    n = np.int64(0)
+    n = 0
     for t in range(len(blocks) - 1):
         for i in range(blocks[t], blocks[t + 1]):
             grade = all_grades[rows[i]]

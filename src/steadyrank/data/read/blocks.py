@@ -144,7 +144,7 @@ def _repeats(hashes, blocks, bits):
     """
     for t in range(len(blocks) - 1):
         start, stop = blocks[t], blocks[t + 1]
-        size = np.int64(1)
+        size = 1
         while size < stop - start:
             size *= 2
         for k in range(size):

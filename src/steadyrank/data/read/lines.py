@@ -155,13 +155,11 @@ def parse_lines(data, end, layout, values, hashes, id_offsets, ids, segments, ha
         n_fields, number = 6, 4
     elif layout == THREE_COLUMNS:
         n_fields, document, number = 3, 1, 2
-    # A plain 0 is a type of its own to Numba, for which it would compile all parts once more.
-    nowhere = np.int64(0)
-    topic_start, topic_end, topic_word = nowhere, nowhere, WORD(0)
-    tag_start, tag_end, tag_word = nowhere, nowhere, WORD(0)
+    topic_start, topic_end, topic_word = 0, 0, WORD(0)
+    tag_start, tag_end, tag_word = 0, 0, WORD(0)
     row = state[ROWS]
     id_end = state[ID_BYTES]
-    line = nowhere
+    line = 0
     while line < end:
         start = line
         next_line, stop, id_start, id_stop, number_start, number_stop = _split_fast(

@@ -132,22 +132,24 @@ def parse_float(data, position, end):
 @part
 def _exponent(data, position, end):
     """The e-7 of a number; its size is capped where only HARD can follow anyway."""
-    if data[position] != 101 and data[position] != 69:  # e E
+    byte = load_byte(data, position)
+    if byte != 101 and byte != 69:  # e E
         return False, 0
     position += 1
     negative = False
-    if position < end and (data[position] == 45 or data[position] == 43):
-        negative = data[position] == 45
-        position += 1
+    if position < end:
+        sign = load_byte(data, position)
+        negative = sign == MINUS
+        position += negative or sign == PLUS
     if position == end:
         return False, 0
     value = 0
     while position < end:
-        byte = data[position]
-        if byte < 48 or byte > 57:
+        digit = load_byte(data, position) - 48
+        if digit < 0 or digit > 9:
             return False, 0
         if value < 100000:
-            value = value * 10 + (byte - 48)
+            value = value * 10 + digit
         position += 1
     return True, -value if negative else value
 

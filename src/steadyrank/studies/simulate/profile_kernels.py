@@ -232,7 +232,7 @@ def _profile_topics(
     `of_topics` takes where each topic's bins end, its tail, and whether it is plain.
     """
     ends, tails, plain = of_topics
-    bins = np.int64(0)
+    bins = 0
     for t in range(len(starts)):
         here = scores[starts[t] : stops[t]]
         n_hits = blocks[t + 1] - blocks[t]
