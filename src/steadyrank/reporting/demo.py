@@ -119,10 +119,7 @@ def _write_builtin(folder: Path, progress: Told | None) -> _Track:
     write_qrels(collection.second_qrels, folder / "second-judge.txt")
     write_info(folder / "topic-info.csv", "topic", collection.topics, collection.topic_info)
     return _Track(
-        folder=folder,
-        pool_depth=POOL_DEPTH,
-        judge="second-judge.txt",
-        topic_info="topic-info.csv",
+        folder=folder, pool_depth=POOL_DEPTH, judge="second-judge.txt", topic_info="topic-info.csv"
     )
 
 
