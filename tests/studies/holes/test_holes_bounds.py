@@ -107,10 +107,11 @@ def test_all_completions_of_small_lists(enumerated, measure):
         assert (bounds.highest >= seen.max(axis=0) - TIGHT).all()
         assert bounds.pair_lowest[0] <= difference.min() + TIGHT
         assert bounds.pair_highest[0] >= difference.max() - TIGHT
-        if holed.is_exact or holed.family in ("AP", "ERR"):
+        if holed.has_exact_runs:
             np.testing.assert_allclose(bounds.lowest, seen.min(axis=0), atol=TIGHT)
             np.testing.assert_allclose(bounds.highest, seen.max(axis=0), atol=TIGHT)
-        if holed.is_exact and holed.measure.name != "Judged":
+        assert bounds.pair_is_exact[0] == (holed.family != "other")
+        if holed.family != "other" and holed.measure.name != "Judged":
             assert bounds.pair_lowest[0] == pytest.approx(difference.min(), abs=TIGHT)
             assert bounds.pair_highest[0] == pytest.approx(difference.max(), abs=TIGHT)
 

@@ -201,9 +201,9 @@ def ratio_bounds(
     steps,
     above,
     sums,
-    total,
+    out,
 ):
-    """Add the largest difference of each pair, topic by topic, to total[pair].
+    """Write the largest difference of each pair on each topic to out[pair, topic].
 
     Holes count at their `most` in the first ranking, at their `least` in the second; so do the
     sums of the judged documents [cell]. above [topic, step] is how many judged documents have the
@@ -236,12 +236,12 @@ def ratio_bounds(
                 )
                 n_others = n_holes[t] - n
             elif counted:
-                total[p] += _largest_mean(judged, differences, n, above[t, 0])
+                out[p, t] = _largest_mean(judged, differences, n, above[t, 0])
                 continue
             else:
                 n_others = 0
             differences[:n].sort()
-            total[p] += largest_ratio(
+            out[p, t] = largest_ratio(
                 judged, differences, n, n_others, steps, above[t], sums, worth, counts, work
             )
         _clear(documents, blocks[b], blocks[b + 1], start, other)
@@ -276,9 +276,9 @@ def ratio_run_bounds(blocks, weights, judged, n_holes, steps, above, sums, out):
 
 @kernel
 def linear_bounds(
-    blocks, documents, most, least, judged_most, judged_least, hole_blocks, pairs, gain, total
+    blocks, documents, most, least, judged_most, judged_least, hole_blocks, pairs, gain, out
 ):
-    """Add the largest difference of each pair: the holes that favour the first, all of `gain`."""
+    """The largest differences out[pair, topic]: the holes that favour the first, all of `gain`."""
     n_topics = len(hole_blocks) - 1
     other = np.zeros(longest_cell(hole_blocks))
     for t in range(n_topics):
@@ -289,13 +289,13 @@ def linear_bounds(
             gained = 0.0
             for i in range(blocks[a], blocks[a + 1]):
                 gained += max(most[i] - other[documents[i] - start], 0.0)
-            total[p] += judged_most[a] - judged_least[b] + gain * gained
+            out[p, t] = judged_most[a] - judged_least[b] + gain * gained
         _clear(documents, blocks[b], blocks[b + 1], start, other)
 
 
 @kernel
-def first_bounds(blocks, documents, values, judged, hole_blocks, pairs, total):
-    """Add the largest difference of each pair where one relevant document decides.
+def first_bounds(blocks, documents, values, judged, hole_blocks, pairs, out):
+    """The largest differences out[pair, topic] where one relevant document decides.
 
     values are what a ranking scores if this hole is its first relevant document, judged [cell]
     what it scores by the judged ones.
@@ -312,5 +312,5 @@ def first_bounds(blocks, documents, values, judged, hole_blocks, pairs, total):
                 if values[i] > judged[a]:
                     against = max(judged[b], other[documents[i] - start])
                     largest = max(largest, values[i] - against)
-            total[p] += largest
+            out[p, t] = largest
         _clear(documents, blocks[b], blocks[b + 1], start, other)

@@ -37,12 +37,13 @@ lowest. All numbers are tried: *exact* for runs. For pairs, a relevant document 
 documents up to it) / rank, whose numerator lies between what is judged relevant above it, and that
 with all holes above it; so S_A - S_B <= sum over relevant documents of (most_A - least_B), which
 is linear, over R(x): the shared normaliser gives its largest ratio. It and highest_A - lowest_B
-both hold; the smaller is given. *Outer*.
+both hold; the smaller is given. *Outer*; where two runs have few holes on a topic, all completions
+of these are tried (`few_kernels`), and where that is so on all topics, the pair's are *exact*.
 
 **ERR** rises with every chance to stop p_r: its derivative is prod_{i<r} (1 - p_i) (1/r - what
 follows), and what follows is at most 1/(r + 1). So all holes at 0 and all at the top are *exact*
 for runs. For pairs the chance to reach a document lies between that with all holes above at the top
-and at 0: linear bounds as for AP, without a normaliser. *Outer*.
+and at 0: linear bounds as for AP, without a normaliser. *Outer*, or *exact* as for AP.
 
 **Others** (Q, nERR, SetF, SetAP): each grows with every grade of the ranking for a given ideal
 list, falls with every grade of the ideal list for a given ranking, and is at most 1. So holes at 0
@@ -59,12 +60,13 @@ import numpy as np
 
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.studies.holes import bound_kernels, share_kernels
+from steadyrank.studies.holes.few import FewHoles, find_few
 from steadyrank.studies.holes.lists import Entries, Lists
 from steadyrank.studies.holes.measures import HoledMeasure
 from steadyrank.studies.holes.scoring import Rankings
 
-Adding = Callable[[np.ndarray, np.ndarray], None]
-"""Given pairs that have one second run, and totals, adds the largest difference of each pair."""
+Writing = Callable[[np.ndarray, np.ndarray], None]
+"""Given pairs that have one second run, writes the largest differences [pair, topic]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -77,22 +79,26 @@ class Bounds:
     pair_lowest: np.ndarray
     """[pair]: of first - second."""
     pair_highest: np.ndarray
+    pair_is_exact: np.ndarray
+    """[pair]: whether completions attain both."""
 
 
 def find_bounds(
     rankings: Rankings, measure: HoledMeasure, pairs: np.ndarray, *, jobs: int | None = None
 ) -> Bounds:
     """The bounds of all runs and of the differences of all pairs."""
-    lists = rankings.lists
-    lowest, highest = (np.asarray(end.mean(axis=1)) for end in _run_bounds(rankings, measure))
-    largest = _largest_differences(rankings, measure, np.concatenate([pairs, pairs[:, ::-1]]), jobs)
-    largest /= lists.n_topics
-    high, low = largest[: len(pairs)], -largest[len(pairs) :]
-    a, b = pairs.T
-    if not measure.is_exact:
-        high = np.minimum(high, highest[a] - lowest[b])
-        low = np.maximum(low, lowest[a] - highest[b])
-    return Bounds(lowest=lowest, highest=highest, pair_lowest=low, pair_highest=high)
+    lowest, highest = _run_bounds(rankings, measure)
+    largest, attained = _largest_differences(
+        rankings, measure, np.concatenate([pairs, pairs[:, ::-1]]), (lowest, highest), jobs
+    )
+    n = len(pairs)
+    return Bounds(
+        lowest=lowest.mean(axis=1),
+        highest=highest.mean(axis=1),
+        pair_lowest=-largest[n:],
+        pair_highest=largest[:n],
+        pair_is_exact=attained[:n] & attained[n:],
+    )
 
 
 def _run_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
@@ -184,11 +190,6 @@ def ideal_by_judged(lists: Lists, measure: HoledMeasure) -> np.ndarray:
     return np.asarray(each @ steps) if len(steps) else np.ones(lists.n_topics)
 
 
-def _n_holes(lists: Lists) -> np.ndarray:
-    """[topic]: all holes, open or deeper."""
-    return np.asarray(np.diff(lists.hole_blocks) + lists.n_deeper)
-
-
 def _weighed_holes(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.ndarray]:
     """Rows and weights of the open holes, each cell sorted by document."""
     weights = measure.weights(lists.open.ranks, _lengths_at(lists, lists.open))
@@ -197,7 +198,7 @@ def _weighed_holes(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, np.
 
 
 def _normaliser(lists: Lists, measure: HoledMeasure) -> tuple[np.ndarray, ...]:
-    n_holes = _n_holes(lists)
+    n_holes = lists.n_holes
     most = int((n_holes + lists.qrels.sizes).max(initial=1))
     return n_holes, *_steps(lists, measure), measure.ideal_sums(most)
 
@@ -231,7 +232,7 @@ def _precision_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.nda
         entries.blocks,
         entries.ranks,
         np.tile(above[:, 0], len(lists.runs)),
-        (_n_holes(lists) - own).ravel(),
+        (lists.n_holes - own).ravel(),
         out,
     )
     # A run that lacks a topic scores 0 there.
@@ -239,30 +240,50 @@ def _precision_bounds(rankings: Rankings, measure: HoledMeasure) -> tuple[np.nda
 
 
 def _largest_differences(
-    rankings: Rankings, measure: HoledMeasure, pairs: np.ndarray, jobs: int | None
-) -> np.ndarray:
-    """[pair]: the sum over topics of the largest first - second."""
-    add = _kernel_of(rankings, measure)
-    if add is None or not len(pairs):
-        return np.full(len(pairs), np.inf)
+    rankings: Rankings,
+    measure: HoledMeasure,
+    pairs: np.ndarray,
+    run_bounds: tuple[np.ndarray, np.ndarray],
+    jobs: int | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """[pair]: means over topics of the largest first - second, and whether they are attained."""
+    if not len(pairs):
+        return np.empty(0), np.empty(0, bool)
     by_second = np.argsort(pairs[:, 1], kind="stable")
     starts = np.flatnonzero(np.diff(pairs[by_second, 1])) + 1
-    tasks = np.split(by_second, starts)
+    tasks = [np.ascontiguousarray(some) for some in np.split(pairs[by_second], starts)]
+    write, few = _kernel_of(rankings, measure), _few_of(rankings, measure, tasks)
 
-    def bound(rows: np.ndarray) -> np.ndarray:
-        total = np.zeros(len(rows))
-        add(np.ascontiguousarray(pairs[rows]), total)
-        return total
+    def bound(some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        largest = np.full((len(some), rankings.lists.n_topics), np.inf)
+        attained = np.full(len(some), measure.is_exact)
+        if write is not None:
+            write(some, largest)
+        if not measure.is_exact:
+            (lowest, highest), (a, b) = run_bounds, some.T
+            np.minimum(largest, highest[a] - lowest[b], out=largest)
+        if few is not None:
+            attained = few.settle(some, largest)
+        return largest.mean(axis=1), attained
 
     with workers(jobs=jobs) as threads:
         parts = map_in_order(bound, tasks, threads)
-    largest = np.empty(len(pairs))
-    largest[by_second] = np.concatenate(parts)
-    return largest
+    order = np.argsort(by_second)
+    largest, attained = (np.concatenate(column)[order] for column in zip(*parts, strict=True))
+    return largest, attained
 
 
-def _kernel_of(rankings: Rankings, measure: HoledMeasure) -> Adding | None:
-    """What adds up the largest differences of pairs, or None where there are no own bounds."""
+def _few_of(rankings: Rankings, measure: HoledMeasure, tasks: list[np.ndarray]) -> FewHoles | None:
+    """What tries all completions where holes are few, for measures that gain by it."""
+    if measure.family not in ("AP", "ERR"):
+        return None
+    _, above = _steps(rankings.lists, measure)
+    relevant = above[:, 0] if above.shape[1] else np.zeros(rankings.lists.n_topics, np.int64)
+    return find_few(rankings, measure, relevant, tasks)
+
+
+def _kernel_of(rankings: Rankings, measure: HoledMeasure) -> Writing | None:
+    """What bounds the differences of pairs, or None where there are no own bounds."""
     lists, family = rankings.lists, measure.family
     if family == "other":
         return None
@@ -279,18 +300,18 @@ def _kernel_of(rankings: Rankings, measure: HoledMeasure) -> Adding | None:
     entries = (lists.open.blocks, rows, *shares, lists.hole_blocks)
     if family in ("shared", "AP"):
         normaliser = _normaliser(lists, measure)
-        return lambda pairs, total: bound_kernels.ratio_bounds(*entries, pairs, *normaliser, total)
+        return lambda pairs, out: bound_kernels.ratio_bounds(*entries, pairs, *normaliser, out)
     gain = float(measure.gains.max())
-    return lambda pairs, total: bound_kernels.linear_bounds(*entries, pairs, gain, total)
+    return lambda pairs, out: bound_kernels.linear_bounds(*entries, pairs, gain, out)
 
 
-def _first_kernel(rankings: Rankings, measure: HoledMeasure) -> Adding:
+def _first_kernel(rankings: Rankings, measure: HoledMeasure) -> Writing:
     lists = rankings.lists
     rows, values = _weighed_holes(lists, measure)
     values = values if measure.gains.max() > 0.0 else np.zeros_like(values)
     judged = rankings.scores(measure.recipe, np.zeros(lists.n_open, np.int32)).ravel()
-    return lambda pairs, total: bound_kernels.first_bounds(
-        lists.open.blocks, rows, values, judged, lists.hole_blocks, pairs, total
+    return lambda pairs, out: bound_kernels.first_bounds(
+        lists.open.blocks, rows, values, judged, lists.hole_blocks, pairs, out
     )
 
 

@@ -35,11 +35,14 @@ class Completions:
     within: np.ndarray
     """[run, run]: variance of the mean difference within a completion, mean over completions."""
     n_topics: int
+    scale: float = 1.0
+    """How much further imputed scores lie off than completions lie apart."""
 
     def intervals(self, confidence: float) -> np.ndarray:
-        """[run, 2]: between which the mean score lies in so many completions."""
+        """[run, 2]: between which the mean score lies in so many completions, times the scale."""
         tail = (1.0 - confidence) / 2.0
-        return np.asarray(np.quantile(self.means, [tail, 1.0 - tail], axis=0).T)
+        ends, mean = np.quantile(self.means, [tail, 1.0 - tail], axis=0), self.means.mean(axis=0)
+        return np.asarray((mean + self.scale * (ends - mean)).T)
 
     def sign_share(self, pairs: np.ndarray) -> np.ndarray:
         """[pair]: share of the completions in which the first is above the second; ties half."""
@@ -49,13 +52,20 @@ class Completions:
     def pvalues(self, pairs: np.ndarray) -> np.ndarray:
         """[pair]: of the paired t test, by Rubin's rules."""
         a, b = pairs.T
-        return rubin_pvalues(self.means[:, a] - self.means[:, b], self.within[a, b], self.n_topics)
+        return rubin_pvalues(
+            self.means[:, a] - self.means[:, b], self.within[a, b], self.n_topics, self.scale
+        )
 
 
-def rubin_pvalues(estimates: np.ndarray, within: np.ndarray, n: int) -> np.ndarray:
-    """Two-sided p of estimates [completion, pair] with variances `within` and n - 1 df each."""
+def rubin_pvalues(
+    estimates: np.ndarray, within: np.ndarray, n: int, scale: float = 1.0
+) -> np.ndarray:
+    """Two-sided p of estimates [completion, pair] with variances `within` and n - 1 df each.
+
+    The variance between completions is taken `scale`² times as large.
+    """
     n_completions = len(estimates)
-    between = (1.0 + 1.0 / n_completions) * estimates.var(axis=0, ddof=1)
+    between = scale**2 * (1.0 + 1.0 / n_completions) * estimates.var(axis=0, ddof=1)
     mean, total = estimates.mean(axis=0), within + between
     with np.errstate(divide="ignore", invalid="ignore"):
         missing = between / total
@@ -114,7 +124,8 @@ def draw_grades(
     topics = prior.topic_spread * stream.standard_normal(n_topics)
     # Runs with holes may together be unlike those whose documents were judged.
     runs = prior.run_spread * (stream.standard_normal(n_runs) + stream.standard_normal())
-    factor = stream.uniform(prior.least_factor, 1.0)
+    # Not known, but for its sign: that nobody else found a document never speaks for it.
+    factor = prior.factor(stream.random())
     uniform = stream.random(x.shape[1]) / factor if factor > 0.0 else np.ones(x.shape[1])
     grades = np.empty(x.shape[1], np.int32)
     kernels.draw_grades(x, coefficients, topics, runs, holes.topic, holes.owner, uniform, grades)

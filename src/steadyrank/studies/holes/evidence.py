@@ -28,6 +28,8 @@ class Pool(NamedTuple):
     """The run that ranks it best; of several, the first by name."""
     n_within: np.ndarray
     """Runs that have it within the cutoff."""
+    is_evidence: np.ndarray
+    """Whether a run that vouches (see `vouching_runs`), other than its owner, has it there too."""
 
     @property
     def is_unique(self) -> np.ndarray:
@@ -37,6 +39,10 @@ class Pool(NamedTuple):
     def take(self, rows: np.ndarray) -> Pool:
         """Some of the documents."""
         return Pool(*(column[rows] for column in self))
+
+
+FEWEST_VOUCHING = 2
+"""One run alone cannot vouch for its own documents."""
 
 
 def make_pool(lists: Lists) -> tuple[Pool, Pool]:
@@ -50,6 +56,9 @@ def make_pool(lists: Lists) -> tuple[Pool, Pool]:
     by_name = places_by_name(lists.runs)[cells // lists.n_topics]
     order = np.lexsort((by_name, ranks, rows))
     distinct, first, count = np.unique(rows[order], return_index=True, return_counts=True)
+    owner = by_name[order][first]
+    vouching = vouching_runs(lists)
+    n_vouching = np.add.reduceat(vouching[by_name[order]].astype(np.int64), first)
     retrieved = np.concatenate(
         [np.bincount(lists.judged.rows, minlength=n_judged), lists.hole_runs]
     )
@@ -60,10 +69,25 @@ def make_pool(lists: Lists) -> tuple[Pool, Pool]:
         grade=grades[distinct],
         best_rank=ranks[order][first],
         n_runs=retrieved[distinct],
-        owner=by_name[order][first],
+        owner=owner,
         n_within=count,
+        is_evidence=n_vouching > vouching[owner],
     )
     return pool.take(distinct < n_judged), pool.take(distinct >= n_judged)
+
+
+def vouching_runs(lists: Lists) -> np.ndarray:
+    """[run by name]: those whose documents within the cutoff are all judged, or else all runs.
+
+    What a run has in common with a run that was pooled is judged. What it has in common with others
+    is judged if it was pooled itself, and otherwise only if yet another run found it: such
+    documents are better than most, and counting them would flatter the runs with holes.
+    """
+    without_holes = np.ones(len(lists.runs), bool)
+    without_holes[places_by_name(lists.runs)[lists.open.cells // lists.n_topics]] = False
+    return (
+        without_holes if without_holes.sum() >= FEWEST_VOUCHING else np.ones(len(lists.runs), bool)
+    )
 
 
 class Evidence(NamedTuple):
@@ -78,16 +102,17 @@ class Evidence(NamedTuple):
 
 
 def gather_evidence(lists: Lists, judged: Pool, kept: np.ndarray, top_grade: int) -> Evidence:
-    """Counts over the judged documents that are kept and that several runs have.
+    """Counts over the judged documents that are kept and that another run vouches for.
 
     Holes are mostly of one run alone. What a run shares with others looks better than what it has
     alone; only if all evidence is of shared documents is it alike for documents that are judged,
     hidden and not judged.
     """
-    kept = kept & ~judged.is_unique
-    known, n_runs = judged.take(kept), len(lists.runs)
+    known, n_runs = judged.take(kept & judged.is_evidence), len(lists.runs)
     rows, runs, topics = judged_entries(lists)
-    stay = kept[rows]
+    vouching = vouching_runs(lists)
+    n_vouching = np.bincount(rows, vouching[runs], minlength=len(kept))
+    stay = kept[rows] & (n_vouching[rows] > vouching[runs])
     cell = np.stack(
         [
             np.bincount(
@@ -127,7 +152,7 @@ def features(pool: Pool, evidence: Evidence, *, inside: bool) -> np.ndarray:
     that ranks the document best, and of that run on the topic. `inside` says that the documents are
     part of the evidence: none is evidence for itself.
     """
-    counts = inside & ~pool.is_unique
+    counts = inside & pool.is_evidence
     own = counts & (pool.grade > 0)
     overall = _total_share(evidence.topic[0].sum(), evidence.topic[1].sum())
     judged, relevant = evidence.run[:, pool.owner]

@@ -82,6 +82,11 @@ class Lists:
         return int(self.hole_blocks[-1])
 
     @property
+    def n_holes(self) -> np.ndarray:
+        """[topic]: all holes, open or deeper."""
+        return np.asarray(np.diff(self.hole_blocks) + self.n_deeper)
+
+    @property
     def topic_of_hole(self) -> np.ndarray:
         """[open hole]: the place of its topic."""
         return np.repeat(np.arange(self.n_topics), np.diff(self.hole_blocks))

@@ -61,6 +61,11 @@ class HoledMeasure:
         return self.family in EXACT
 
     @property
+    def has_exact_runs(self) -> bool:
+        """Whether the bounds of runs are attained."""
+        return self.family != "other"
+
+    @property
     def depth(self) -> int:
         """Ranks that it looks at."""
         return int(self.recipe.cutoff)

@@ -28,8 +28,17 @@ class Prior:
     """How far the documents of a topic lie together above or below, as a logit; a run's likewise.
     """
     run_spread: float = 0.0
-    least_factor: float = 1.0
-    """What the chances of holes are multiplied by is drawn between this and 1."""
+    found_share: float = 0.0
+    """Share of the hidden documents that are judged because somebody else found them."""
+
+    def factor(self, ratio: float) -> float:
+        """What the chances of holes are multiplied by, if a document that nobody else found is
+        `ratio` times as likely to be relevant as one that somebody did.
+
+        Hidden documents are a mixture of the two: their chances are the factor's unit.
+        """
+        mixture = ratio + self.found_share * (1.0 - ratio)
+        return ratio / mixture if mixture > 0.0 else 1.0
 
     def reach(self, x: np.ndarray) -> np.ndarray:
         """[document, grade from 1 on]: chance of that grade or a higher one."""

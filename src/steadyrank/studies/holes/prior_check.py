@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from steadyrank.data.order import places_by_name
 from steadyrank.studies.holes.evidence import (
     Pool,
     all_of,
@@ -71,6 +72,8 @@ class PriorCheck:
     bins: tuple[Bin, ...] = ()
     seen_share: float = 0.0
     """Of the documents that one run alone has, where holes are: judged, as others found them."""
+    found_share: float = 0.0
+    """Of the hidden documents: judged because somebody else found them."""
     failure: str = ""
     """Why the prior is refused; nothing where it passes."""
 
@@ -93,6 +96,7 @@ def check_prior(
         )
         return None, PriorCheck(n_hidden=len(hidden), failure=failure)
     chance, relevant = reach[:, 0], y > 0
+    seen = seen_share(judged, holes)
     sums = np.bincount(judged.topic[hidden], relevant - chance, minlength=lists.n_topics)
     check = PriorCheck(
         n_hidden=len(hidden),
@@ -103,7 +107,8 @@ def check_prior(
         log_loss_run=_log_loss(by_run, y),
         log_loss_pool=_log_loss(by_pool, y),
         bins=_bins(chance, relevant),
-        seen_share=seen_share(judged, holes),
+        seen_share=seen,
+        found_share=_found_share(judged.take(hidden), first_holes(lists), seen),
     )
     check = _judge(check, judged, holes)
     if not check.passed:
@@ -111,12 +116,8 @@ def check_prior(
     fitted = fit_prior(judged, gather_evidence(lists, judged, all_of(judged), top_grade), top_grade)
     topic_spread = _spread(relevant, chance, judged.topic[hidden])
     run_spread = _spread(relevant, chance, judged.owner[hidden])
-    return Prior(
-        coefficients=fitted.coefficients,
-        roots=fitted.roots,
-        topic_spread=topic_spread,
-        run_spread=run_spread,
-        least_factor=max(0.0, 1.0 - 2.0 * check.seen_share),
+    return replace(
+        fitted, topic_spread=topic_spread, run_spread=run_spread, found_share=check.found_share
     ), check
 
 
@@ -215,6 +216,24 @@ def seen_share(judged: Pool, holes: Pool) -> float:
     seen, unseen = (np.bincount(place[key], minlength=n) for key in ("judged", "holes"))
     shares = seen / np.maximum(seen + unseen, 1)
     return float((shares * unseen).sum() / unseen.sum())
+
+
+def first_holes(lists: Lists) -> np.ndarray:
+    """[run by name]: the rank of its first hole on any topic."""
+    first = np.full(len(lists.runs), np.iinfo(np.int64).max)
+    runs = places_by_name(lists.runs)[lists.open.cells // lists.n_topics]
+    np.minimum.at(first, runs, lists.open.ranks)
+    return first
+
+
+def _found_share(hidden: Pool, first_hole: np.ndarray, seen: float) -> float:
+    """The share of the hidden documents that somebody else than the given runs found.
+
+    Above the first hole of a run all its documents are judged, whoever found them: as many as
+    elsewhere were found by others. From there on, only what others found is judged.
+    """
+    below = hidden.best_rank >= first_hole[hidden.owner]
+    return float(np.where(below, 1.0, seen).mean())
 
 
 def _rank_place(pool: Pool) -> np.ndarray:

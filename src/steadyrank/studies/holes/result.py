@@ -12,6 +12,7 @@ from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.holes.ask import Ask
 from steadyrank.studies.holes.prior_check import PriorCheck
+from steadyrank.studies.holes.rehearsal import FEWEST_RUNS, Rehearsal
 from steadyrank.words import counted
 
 DECIDED = 1e-12
@@ -48,6 +49,8 @@ class HolesPair:
     highest: float
     decided: bool
     """Whether no completion makes the other run better, or as good."""
+    bounds: Literal["exact", "outer"]
+    """Whether completions attain both bounds, or none passes them."""
     pvalue: float
     """Paired t test, unjudged documents being not relevant, not corrected."""
     difference_imputed: float | None
@@ -64,7 +67,9 @@ class HolesResult(Framed):
 
     measure: str
     bounds: Literal["exact", "outer"]
-    """Whether some completion attains each bound, or none passes it."""
+    """Whether some completion attains each bound, of runs and of pairs, or none passes it."""
+    run_bounds: Literal["exact", "outer"]
+    """The same of the runs alone."""
     n_topics: int
     n_judged: int
     """Judgments."""
@@ -74,6 +79,8 @@ class HolesResult(Framed):
     runs: tuple[HolesRun, ...]
     pairs: tuple[HolesPair, ...]
     prior: PriorCheck
+    rehearsal: Rehearsal
+    """How imputed scores of runs whose judgments are complete came out."""
     n_samples: int
     confidence: float
     ask: tuple[Ask, ...] = ()
@@ -86,6 +93,26 @@ class HolesResult(Framed):
             f"{self.measure} of {counted(len(self.runs), 'run')} on "
             f"{counted(self.n_topics, 'topic')}; {counted(self.n_holes, 'unjudged document')}, "
             f"{self.n_decided} of {counted(len(self.pairs), 'pair')} decided."
+        )
+
+    @property
+    def interval_warning(self) -> str:
+        """Why the imputed intervals may be too short, in a clause; nothing where they were checked
+        or there are none.
+        """
+        if not self.n_samples or self.rehearsal.n_scores:
+            return ""
+        n_pooled = sum(row.unjudged_share == 0.0 for row in self.runs)
+        if n_pooled >= FEWEST_RUNS:
+            lacking = "no rehearsal on runs without unjudged documents had enough of them to hide"
+        else:
+            lacking = (
+                f"{counted(n_pooled, 'run has', 'runs have')} no unjudged documents, and "
+                f"{FEWEST_RUNS} are required to rehearse on"
+            )
+        return (
+            f"the imputed intervals are not checked, as {lacking}: where that was so on known "
+            "data, 52% to 100% of such 95% intervals held the true score"
         )
 
     @property

@@ -24,7 +24,7 @@ class Rankings:
     def judged(self) -> Rankings:
         """The rankings without holes: what is scored as usual, or condensed."""
         no_holes = replace(self.lists, hole_blocks=np.zeros_like(self.lists.hole_blocks))
-        return replace(self._only(self.entries.rows < len(self.lists.qrels)), lists=no_holes)
+        return replace(self.only(self.entries.rows < len(self.lists.qrels)), lists=no_holes)
 
     def countable(self) -> Rankings:
         """The rankings without what counts in no completion: all but holes and relevant documents
@@ -32,9 +32,10 @@ class Rankings:
         """
         qrels = self.lists.qrels
         some = np.concatenate([qrels.grades > 0, np.ones(self.lists.n_open, bool)])
-        return self._only(some[self.entries.rows] & (self.entries.ranks <= self.lists.depth))
+        return self.only(some[self.entries.rows] & (self.entries.ranks <= self.lists.depth))
 
-    def _only(self, stay: np.ndarray) -> Rankings:
+    def only(self, stay: np.ndarray) -> Rankings:
+        """The rankings of the entries that stay, at the ranks that they have."""
         blocks = np.concatenate([[0], np.cumsum(stay)])[self.entries.blocks]
         entries = Entries(blocks, self.entries.ranks[stay], self.entries.rows[stay])
         return replace(self, entries=entries)

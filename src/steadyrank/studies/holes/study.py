@@ -11,7 +11,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from typing import Any, Unpack
+from dataclasses import replace
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from steadyrank.studies.holes.lists import Lists, Missing, by_document, joined_q
 from steadyrank.studies.holes.measures import HoledMeasure, parse_holed
 from steadyrank.studies.holes.prior import Prior
 from steadyrank.studies.holes.prior_check import check_prior
+from steadyrank.studies.holes.rehearsal import Rehearsal, rehearse
 from steadyrank.studies.holes.result import DECIDED, HolesPair, HolesResult, HolesRun
 from steadyrank.studies.holes.scoring import Rankings, make_rankings
 
@@ -131,6 +133,7 @@ def holes(
     pool, unjudged = make_pool(lists)
     prior, check = check_prior(pool, unjudged, lists, holed.top_grade)
     drawn: Completions | None = None
+    rehearsal = Rehearsal()
     if prior is not None and n_samples:
         x = features(
             unjudged, gather_evidence(lists, pool, all_of(pool), holed.top_grade), inside=False
@@ -146,6 +149,8 @@ def holes(
             progress=progress,
             seed=seed,
         )
+        rehearsal = rehearse(lists, holed, confidence=confidence, jobs=jobs, seed=seed)
+        drawn = replace(drawn, scale=rehearsal.scale)
     elif n_samples and lists.n_open:
         warnings.warn(
             f"nothing is imputed: the prior is refused, as {check.failure}",
@@ -154,9 +159,10 @@ def holes(
         )
     found = find_bounds(rankings, holed, pairs, jobs=jobs)
     pair_rows = _pair_rows(rankings, holed, pairs, found, drawn)
-    return HolesResult(
+    result = HolesResult(
         measure=str(holed.measure),
-        bounds="exact" if holed.is_exact else "outer",
+        bounds=_kind(holed.has_exact_runs and bool(found.pair_is_exact.all())),
+        run_bounds=_kind(holed.has_exact_runs),
         n_topics=lists.n_topics,
         n_judged=len(judged),
         n_holes=lists.n_open,
@@ -164,12 +170,16 @@ def holes(
         runs=_run_rows(rankings, holed, found, drawn, confidence),
         pairs=pair_rows,
         prior=check,
+        rehearsal=rehearsal,
         n_samples=0 if drawn is None else n_samples,
         confidence=confidence,
         ask=_asked(lists, holed, pair_rows, (pool, unjudged, prior), ask) if ask else (),
         topic_texts=None if topic_texts is None else dict(topic_texts),
         seed=seed,
     )
+    if result.interval_warning:
+        warnings.warn(result.interval_warning, SteadyrankWarning, stacklevel=2)
+    return result
 
 
 def _check(n_samples: int, ask: int, missing: str) -> None:
@@ -192,6 +202,10 @@ def _judgments(qrels: Any, more: Any) -> Qrels:
     return by_document(judged)
 
 
+def _kind(is_exact: bool) -> Literal["exact", "outer"]:
+    return "exact" if is_exact else "outer"
+
+
 def _run_rows(
     rankings: Rankings,
     measure: HoledMeasure,
@@ -203,7 +217,10 @@ def _run_rows(
     score = _scores(rankings, measure).mean(axis=1)
     condensed = _condensed(rankings, measure).mean(axis=1)
     imputed = None if drawn is None else drawn.means.mean(axis=0)
-    ends = None if drawn is None else drawn.intervals(confidence)
+    ends = None
+    if drawn is not None:
+        # Widened, an interval may reach beyond what any completion gives.
+        ends = np.clip(drawn.intervals(confidence), bounds.lowest[:, None], bounds.highest[:, None])
     return tuple(
         HolesRun(
             run=name,
@@ -255,6 +272,7 @@ def _pair_rows(
             lowest=float(low[p]),
             highest=float(high[p]),
             decided=bool(decided[p]),
+            bounds=_kind(bool(bounds.pair_is_exact[p])),
             pvalue=float(tests.pvalue[p]) if tests is not None else float("nan"),
             difference_imputed=None if imputed is None else float(imputed[p]),
             sign_share=None if share is None else float(share[p]),
@@ -284,6 +302,6 @@ def _asked(
         reach = np.full((lists.n_open, measure.top_grade), 0.5)
     else:
         evidence = gather_evidence(lists, judged, all_of(judged), measure.top_grade)
-        factor = (1.0 + prior.least_factor) / 2.0
+        factor = np.mean([prior.factor(ratio) for ratio in np.linspace(0.005, 0.995, 100)])
         reach = factor * prior.reach(features(unjudged, evidence, inside=False))
     return documents_to_judge(lists, measure, undecided, reach, n)

@@ -7,6 +7,7 @@ from typing import Any
 from steadyrank.present.cells import interval, name, number, percent, pvalue
 from steadyrank.present.json import to_json
 from steadyrank.present.table import Cell, Table, exact_table, render, with_words
+from steadyrank.studies.holes.prior_check import PriorCheck
 from steadyrank.studies.holes.result import HolesPair, HolesResult
 from steadyrank.words import by_number, counted
 from steadyrank.words import percent as percent_words
@@ -21,6 +22,7 @@ def holes_json(result: HolesResult) -> dict[str, Any]:
     return {
         "measure": result.measure,
         "bounds": result.bounds,
+        "run_bounds": result.run_bounds,
         "n_topics": result.n_topics,
         "n_judged": result.n_judged,
         "n_holes": result.n_holes,
@@ -46,6 +48,7 @@ def holes_json(result: HolesResult) -> dict[str, Any]:
                 "lowest": pair.lowest,
                 "highest": pair.highest,
                 "decided": pair.decided,
+                "bounds": pair.bounds,
                 "pvalue": pair.pvalue,
                 "difference_imputed": pair.difference_imputed,
                 "sign_share": pair.sign_share,
@@ -63,7 +66,14 @@ def holes_json(result: HolesResult) -> dict[str, Any]:
             "log_loss_pool": check.log_loss_pool,
             "calibration": [part._asdict() for part in check.bins],
             "seen_share": check.seen_share,
+            "found_share": check.found_share,
             "failure": check.failure or None,
+        },
+        "rehearsal": {
+            "n_scores": result.rehearsal.n_scores,
+            "held": result.rehearsal.held if result.rehearsal.n_scores else None,
+            "scale": result.rehearsal.scale,
+            "warning": result.interval_warning or None,
         },
         "ask": [asked._asdict() for asked in result.ask],
         "n_samples": result.n_samples,
@@ -130,7 +140,7 @@ def _decided_sentence(result: HolesResult) -> str:
     if not n_open:
         return said
     others = by_number(n_open, "the other pair", f"each of the other {n_open:,}")
-    if result.bounds == "exact":
+    if all(pair.bounds == "exact" for pair in open_pairs(result)):
         return f"{said} Some completion turns or ties {others}."
     return f"{said} The bounds leave {others} open."
 
@@ -142,14 +152,9 @@ def _could_lead(result: HolesResult, best: str) -> int:
 
 def holes_notes(result: HolesResult) -> list[str]:
     """What the figures rest on."""
-    kinds = {
-        "exact": "Bounds are exact: some completion attains each.",
-        "outer": "Bounds are outer ones: no completion passes them, and some may not be attained.",
-    }
     notes = [
-        kinds[result.bounds]
-        + f" A completion gives a grade from 0 to {result.top_grade} to every unjudged document "
-        "that some run retrieves."
+        f"{_bounds_sentence(result)} A completion gives a grade from 0 to {result.top_grade} to "
+        "every unjudged document that some run retrieves."
     ]
     check = result.prior
     if result.n_samples:
@@ -160,18 +165,57 @@ def holes_notes(result: HolesResult) -> list[str]:
             f"{check.log_loss:.3f} (run-based prior {check.log_loss_run:.3f}, pool-based "
             f"{check.log_loss_pool:.3f})."
         )
-        if check.seen_share > 0.0:
-            notes.append(
-                f"Of the documents that one run alone has where holes are, others found "
-                f"{percent_words(check.seen_share)}. That nobody found a hole speaks against it, "
-                "by a factor that no judgment can tell: it is drawn anew for each completion, "
-                f"between {max(0.0, 1.0 - 2.0 * check.seen_share):.2f} and 1."
-            )
+        notes += [*_found_notes(check), _interval_note(result)]
     elif check.failure and result.n_holes:
         notes.append(f"Nothing is imputed: the prior is refused, as {check.failure}.")
     if result.pairs:
         notes.append("The p-values are of paired t tests, not corrected for their number.")
     return notes
+
+
+def _bounds_sentence(result: HolesResult) -> str:
+    """Which bounds are attained, and which are only never passed."""
+    n_exact, n = sum(pair.bounds == "exact" for pair in result.pairs), len(result.pairs)
+    never = "no completion passes them, and some may not be attained."
+    if result.bounds == "exact":
+        return "Bounds are exact: some completion attains each."
+    if result.run_bounds == "outer":
+        return f"Bounds are outer ones: {never}"
+    if not n_exact:
+        attained = "Bounds of runs are exact: some completion attains each."
+        return f"{attained} Those of pairs are outer: {never}"
+    return (
+        f"Bounds of runs, and of {n_exact:,} of {n:,} pairs, are exact: some completion attains "
+        f"each. Those of {by_number(n - n_exact, 'the other pair', 'the other pairs')} are outer: "
+        f"{never}"
+    )
+
+
+def _found_notes(check: PriorCheck) -> list[str]:
+    """What is not known of documents that nobody else found."""
+    if check.found_share == 0.0:
+        return []
+    return [
+        f"Of the hidden documents, {percent_words(check.found_share)} are judged because somebody "
+        "else found them. That nobody found a document speaks against it; by how much no judgment "
+        "can say. In each completion it is between 0 and 1 times as likely to be relevant as one "
+        "that somebody found, at random."
+    ]
+
+
+def _interval_note(result: HolesResult) -> str:
+    """Whether intervals of known scores held, and what followed."""
+    rehearsal = result.rehearsal
+    if result.interval_warning:
+        return f"Warning: {result.interval_warning}."
+    said = (
+        f"The intervals were checked on runs without unjudged documents, by hiding what some of "
+        f"them found: {percent_words(rehearsal.held)} of "
+        f"{counted(rehearsal.n_scores, 'interval', form=',')} held the known score"
+    )
+    if rehearsal.scale == 1.0:
+        return f"{said}."
+    return f"{said}, so all are widened by a factor of {rehearsal.scale:.2f}."
 
 
 def runs_table(result: HolesResult, digits: int = 4) -> Table:
@@ -226,12 +270,15 @@ def pair_tables(result: HolesResult, digits: int = 4, most: int = MOST_PAIRS) ->
             pvalue(pair.pvalue),
             number(pair.difference_imputed, shown),
             Cell("–") if pair.pvalue_imputed is None else pvalue(pair.pvalue_imputed),
+            *([] if result.bounds == "exact" else [Cell(pair.bounds)]),
         ]
         for pair in undecided[:most]
     ]
     if not rows:
         return []
     header = ["a", "b", "a - b", "lowest", "highest", "p", "imputed", "p, imputed"]
+    if result.bounds != "exact":
+        header.append("bounds")
     caption = "Pairs whose order complete judgments could change, largest differences first"
     if len(undecided) > most:
         caption += f"; the first {most} of {len(undecided):,}"
