@@ -8,9 +8,8 @@ import click
 
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.formats import also_writes
-from steadyrank.cli.inputs import names_files, runs_only_options
+from steadyrank.cli.inputs import one_measure_option, runs_only_options
 from steadyrank.cli.options import (
-    complete_measure,
     confidence_option,
     digits_option,
     missing_option,
@@ -28,7 +27,6 @@ from steadyrank.cli.output import (
     tell_if_compiling,
     terminal_looks,
 )
-from steadyrank.errors import InputError
 
 NO_SCORES = (
     "holes looks for documents that nobody judged, so it needs the runs and the judgments "
@@ -36,26 +34,8 @@ NO_SCORES = (
 )
 
 
-def _one_measure(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str:
-    if names_files(values):
-        raise InputError(NO_SCORES)
-    if len(values) > 1:
-        raise InputError(
-            f"holes takes one measure at a time, got {', '.join(values)}: call it once for each"
-        )
-    return values[0] if values else "nDCG@10"
-
-
 study_options = together(
-    click.option(
-        "-m",
-        "--measure",
-        multiple=True,
-        callback=_one_measure,
-        metavar="M",
-        shell_complete=complete_measure,
-        help="Bound this measure [default: nDCG@10].",
-    ),
+    one_measure_option("holes", "nDCG@10", NO_SCORES, "Bound this measure [default: nDCG@10]."),
     click.option(
         "--more",
         metavar="QRELS2",

@@ -11,6 +11,7 @@ import click
 
 from steadyrank.cli.options import (
     Decorator,
+    complete_measure,
     measures_option,
     missing_options,
     qrels_argument,
@@ -104,6 +105,30 @@ def runs_only_options(refusal: str) -> Decorator:
         qrels_argument,
         runs_argument,
         click.option("--scores", hidden=True, expose_value=False, callback=refuse),
+    )
+
+
+def one_measure_option(command: str, default: str, refusal: str, text: str) -> Decorator:
+    """-m of a command that takes one measure, and answers NAME=FILE with a refusal."""
+
+    def choose(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str:
+        if names_files(values):
+            raise InputError(refusal)
+        if len(values) > 1:
+            raise InputError(
+                f"{command} takes one measure at a time, got {', '.join(values)}: call it once for "
+                "each"
+            )
+        return values[0] if values else default
+
+    return click.option(
+        "-m",
+        "--measure",
+        multiple=True,
+        callback=choose,
+        metavar="M",
+        shell_complete=complete_measure,
+        help=text,
     )
 
 

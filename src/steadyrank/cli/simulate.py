@@ -7,12 +7,11 @@ from typing import Any
 import click
 
 from steadyrank.cli.command import subcommand
-from steadyrank.cli.inputs import names_files, runs_only_options
+from steadyrank.cli.inputs import one_measure_option, runs_only_options
 from steadyrank.cli.options import (
     STRICTLY_BETWEEN_0_AND_1,
     alpha_option,
     choice_option,
-    complete_measure,
     count_option,
     digits_option,
     missing_option,
@@ -33,7 +32,6 @@ from steadyrank.cli.output import (
     tell_if_compiling,
     terminal_looks,
 )
-from steadyrank.errors import InputError
 
 NO_SCORES = (
     "simulate draws other documents, so it needs the runs and the judgments themselves: "
@@ -59,25 +57,12 @@ def _word_or(number: type[int] | type[float], *words: str) -> Any:
     return convert
 
 
-def _one_measure(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str:
-    if names_files(values):
-        raise InputError(NO_SCORES)
-    if len(values) > 1:
-        raise InputError(
-            f"simulate takes one measure at a time, got {', '.join(values)}: call it once for each"
-        )
-    return values[0] if values else "AP"
-
-
 study_options = together(
-    click.option(
-        "-m",
-        "--measure",
-        multiple=True,
-        callback=_one_measure,
-        metavar="M",
-        shell_complete=complete_measure,
-        help="Simulate AP (default), P@k, R@k, RR, RBP, Success@k, or nDCG in its binary version; "
+    one_measure_option(
+        "simulate",
+        "AP",
+        NO_SCORES,
+        "Simulate AP (default), P@k, R@k, RR, RBP, Success@k, or nDCG in its binary version; "
         "relevant from grade 2 on: AP(rel=2), nDCG(rel=2)@10.",
     ),
     mode_option("Use sound defaults, or the paper's."),

@@ -137,7 +137,8 @@ def _bars_size(result: HolesResult) -> tuple[float, float]:
 
 
 def _matrix_size(result: HolesResult) -> tuple[float, float]:
-    side = rows_height(len(result.runs), least=3.2, each=0.17)
+    # Names and legend take their part of a small figure too: below this, little is left of it.
+    side = rows_height(len(result.runs), least=4.4, each=0.17)
     return side + 0.6, side
 
 

@@ -89,6 +89,8 @@ def check_prior(
     """Fit the prior, hide what single runs brought, and see whether it predicts that."""
     hidden, reach, by_run, by_pool = _predict_hidden(judged, lists, top_grade)
     y = judged.grade[hidden]
+    if len(lists.runs) == 1:
+        return None, PriorCheck(n_hidden=0, failure="one run alone leaves nothing to check it on")
     if len(hidden) < LEAST_HIDDEN or not 0 < (y > 0).sum() < len(y):
         failure = (
             f"of the judged documents within the cutoff, {len(hidden)} are of one run alone "

@@ -13,7 +13,7 @@ from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.holes.ask import Ask
 from steadyrank.studies.holes.prior_check import PriorCheck
 from steadyrank.studies.holes.rehearsal import FEWEST_RUNS, Rehearsal
-from steadyrank.words import counted
+from steadyrank.words import by_number, counted
 
 DECIDED = 1e-12
 """A bound this close to 0 does not decide a pair: it may be a rounding error."""
@@ -89,11 +89,13 @@ class HolesResult(Framed):
 
     def caption(self) -> str:
         """What was studied, in a sentence."""
-        return (
+        said = (
             f"{self.measure} of {counted(len(self.runs), 'run')} on "
-            f"{counted(self.n_topics, 'topic')}; {counted(self.n_holes, 'unjudged document')}, "
-            f"{self.n_decided} of {counted(len(self.pairs), 'pair')} decided."
+            f"{counted(self.n_topics, 'topic')}; {counted(self.n_holes, 'unjudged document')}"
         )
+        if not self.pairs:
+            return f"{said}."
+        return f"{said}, {self.n_decided} of {counted(len(self.pairs), 'pair')} decided."
 
     @property
     def interval_warning(self) -> str:
@@ -104,11 +106,11 @@ class HolesResult(Framed):
             return ""
         n_pooled = sum(row.unjudged_share == 0.0 for row in self.runs)
         if n_pooled >= FEWEST_RUNS:
-            lacking = "no rehearsal on runs without unjudged documents had enough of them to hide"
+            lacking = "what only some of the runs without unjudged documents found is too little"
         else:
             lacking = (
-                f"{counted(n_pooled, 'run has', 'runs have')} no unjudged documents, and "
-                f"{FEWEST_RUNS} are required to rehearse on"
+                f"{FEWEST_RUNS} runs without unjudged documents are required to rehearse on, and "
+                f"there {by_number(n_pooled, 'is', 'are')} {n_pooled or 'none'}"
             )
         return (
             f"the imputed intervals are not checked, as {lacking}: where that was so on known "

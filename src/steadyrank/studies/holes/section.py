@@ -77,22 +77,21 @@ def _run(job: Job) -> HolesResult:
 
 def _body(result: HolesResult, findings: Findings) -> Body:
     """How far scores could move, and which pairs no judgment can turn."""
+    bars = Drawing(
+        "holes-bounds",
+        "Scores between the lowest and the highest that complete judgments could give.",
+        result,
+        "bounds",
+    )
+    matrix = Drawing(
+        "holes-decided",
+        "Pairs of runs whose order no completion of the judgments changes.",
+        result,
+        "decided",
+    )
     return Body(
         answer=tuple(answer_sentences(result)),
-        figures=(
-            Drawing(
-                "holes-bounds",
-                "Scores between the lowest and the highest that complete judgments could give.",
-                result,
-                "bounds",
-            ),
-            Drawing(
-                "holes-decided",
-                "Pairs of runs whose order no completion of the judgments changes.",
-                result,
-                "decided",
-            ),
-        ),
+        figures=(bars, matrix) if result.pairs else (bars,),
         tables=(runs_table(result), *pair_tables(result, most=MOST_PAIRS)),
         notes=tuple(holes_notes(result)),
     )

@@ -107,39 +107,57 @@ def ask_text(result: HolesResult) -> str:
 
 def answer_sentences(result: HolesResult) -> list[str]:
     """The answer in words."""
-    most = max(result.runs, key=lambda row: row.unjudged_share)
-    said = [
-        f"{counted(result.n_holes, 'document', form=',')} that runs rank within the reach of "
-        f"{result.measure} {by_number(result.n_holes, 'was', 'were')} not judged; the largest "
-        f"share is that of {most.run}, {percent_words(most.unjudged_share)} of its documents."
-        if result.n_holes
-        else f"Every document within the reach of {result.measure} was judged."
-    ]
+    said = [_unjudged_sentence(result)]
     if result.pairs:
         said.append(_decided_sentence(result))
-    best = max(result.runs, key=lambda row: row.score)
-    rivals = _could_lead(result, best.run)
-    if rivals:
+    best = max(row.score for row in result.runs)
+    leaders = [row.run for row in result.runs if row.score == best]
+    if len(leaders) > 1:
+        said.append(f"{counted(len(leaders), 'run')} share the best score.")
+    elif result.n_holes and (rivals := _could_lead(result, leaders[0])):
         by_bounds = "" if result.bounds == "exact" else ", as far as these bounds can tell"
         said.append(
-            f"{best.run} has the best score; by complete judgments {counted(rivals, 'run')} could "
-            f"be above it or level with it{by_bounds}."
+            f"{leaders[0]} has the best score; by complete judgments {counted(rivals, 'run')} "
+            f"could be above it or level with it{by_bounds}."
         )
     return said
+
+
+def _unjudged_sentence(result: HolesResult) -> str:
+    """How many documents nobody judged, and who has most of them."""
+    if not result.n_holes:
+        return f"Every document within the reach of {result.measure} was judged."
+    most = max(result.runs, key=lambda row: row.unjudged_share)
+    share = percent_words(most.unjudged_share)
+    documents = counted(result.n_holes, "document", form=",")
+    if not result.pairs:
+        return (
+            f"Nobody judged {documents} within the reach of {result.measure}: {share} of those of "
+            f"{most.run}."
+        )
+    return (
+        f"{documents} that runs rank within the reach of {result.measure} "
+        f"{by_number(result.n_holes, 'was', 'were')} not judged; the largest share is that of "
+        f"{most.run}, {share} of its documents."
+    )
 
 
 def _decided_sentence(result: HolesResult) -> str:
     """How many pairs no completion turns, and what is known of the others."""
     n_open = len(result.pairs) - result.n_decided
+    others = by_number(n_open, "the other pair", f"each of the other {n_open:,} pairs")
     if not result.n_decided:
-        return "Of no pair of runs is the order decided, whatever complete judgments would be."
-    said = (
-        f"The order of {result.n_decided} of {counted(len(result.pairs), 'pair')} is decided: no "
-        "completion of the judgments changes it."
-    )
+        said = "The order of no pair of runs is decided."
+        others = by_number(n_open, "the pair", "each of them")
+    else:
+        said = (
+            f"The order of {result.n_decided:,} of {counted(len(result.pairs), 'pair', form=',')} "
+            "is decided: no completion of the judgments changes it."
+        )
     if not n_open:
         return said
-    others = by_number(n_open, "the other pair", f"each of the other {n_open:,}")
+    if not result.n_holes:
+        return f"{said} The runs of {others} are level."
     if all(pair.bounds == "exact" for pair in open_pairs(result)):
         return f"{said} Some completion turns or ties {others}."
     return f"{said} The bounds leave {others} open."
