@@ -1,6 +1,7 @@
 """Bounds hold for every completion: all of them for small lists, many random ones of large ones."""
 
 import itertools
+import os
 import warnings
 
 import numpy as np
@@ -12,9 +13,10 @@ import steadyrank as sr
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.holes.bounds import find_bounds
-from steadyrank.studies.holes.lists import read_lists
+from steadyrank.studies.holes.lists import by_document, read_lists
 from steadyrank.studies.holes.measures import FAMILIES, parse_holed
 from steadyrank.studies.holes.scoring import make_rankings
+from steadyrank.studies.holes.tables import holes_json, pair_tables
 
 _MEASURES = """
 P@3 P(rel=2)@2 RBP(p=0.7) RBP(p=0.5,graded=True)@3 SetP NumRelRet Judged@3 nDCG@3 nDCG
@@ -138,6 +140,73 @@ def test_random_completions_of_large_lists(seed, measure):
         difference = seen[pairs[:, 0]] - seen[pairs[:, 1]]
         assert (bounds.pair_lowest <= difference + TIGHT).all()
         assert (bounds.pair_highest >= difference - TIGHT).all()
+
+
+COMPLETIONS = int(os.environ.get("STEADYRANK_COMPLETIONS", "100000"))
+
+
+@pytest.mark.slow
+def test_no_completion_of_a_hundred_thousand_passes_a_bound():
+    """A fixed budget, over all measures: completions of every density."""
+    rng, n_cases = np.random.default_rng(17), 8
+    for case in range(n_cases):
+        rankings, qrels = large_case(rng)
+        judged = by_document(judgments_of(qrels))
+        for measure in MEASURES:
+            holed = parse_holed(measure, judged.max_grade)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", sr.SteadyrankWarning)
+                lists = read_lists(rankings, judged, depth=holed.depth)
+            made = make_rankings(lists, holed.top_grade)
+            pairs = all_pairs(len(lists.runs))
+            bounds = find_bounds(made, holed, pairs, jobs=1)
+            for _ in range(COMPLETIONS // (n_cases * len(MEASURES))):
+                share = rng.random() ** 2
+                grades = rng.integers(1, 3, lists.n_open) * (rng.random(lists.n_open) < share)
+                if holed.measure.name == "Judged":
+                    continue  # no completion judges a part
+                seen = made.scores(holed.recipe, grades.astype(np.int32)).mean(axis=1)
+                assert (bounds.lowest <= seen + TIGHT).all(), (case, measure)
+                assert (bounds.highest >= seen - TIGHT).all(), (case, measure)
+                difference = seen[pairs[:, 0]] - seen[pairs[:, 1]]
+                assert (bounds.pair_lowest <= difference + TIGHT).all(), (case, measure)
+                assert (bounds.pair_highest >= difference - TIGHT).all(), (case, measure)
+
+
+@pytest.mark.parametrize("measure", ["AP", "AP@4", "AP(rel=2)", "ERR", "ERR@4"])
+def test_few_holes_are_tried_and_many_are_not(monkeypatch, measure):
+    """Without any work allowed, bounds are outer ones, hold, and are no narrower."""
+    rng = np.random.default_rng(5)
+    narrower = 0.0
+    for _ in range(10):
+        rankings, qrels = small_case(rng, n_documents=8, length=7)
+        _, exact = bounds_of(rankings, qrels, measure)
+        with monkeypatch.context() as patch:
+            patch.setattr("steadyrank.studies.holes.few.MOST_WORK", 0.0)
+            _, outer = bounds_of(rankings, qrels, measure)
+        assert exact.pair_is_exact.all()
+        assert not outer.pair_is_exact.any()
+        assert (outer.pair_lowest <= exact.pair_lowest + TIGHT).all()
+        assert (outer.pair_highest >= exact.pair_highest - TIGHT).all()
+        narrower += float((outer.pair_highest - exact.pair_highest).sum())
+    assert narrower > 0.01
+
+
+def test_what_is_outer_is_said(monkeypatch):
+    """In the table, the notes and the JSON, pair by pair."""
+    rankings, qrels = small_case(np.random.default_rng(5), n_runs=3, n_documents=8, length=7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sr.SteadyrankWarning)
+        exact = sr.holes(rankings, qrels, measure="AP")
+        monkeypatch.setattr("steadyrank.studies.holes.few.MOST_WORK", 0.0)
+        outer = sr.holes(rankings, qrels, measure="AP")
+    assert (exact.bounds, exact.run_bounds) == ("exact", "exact")
+    assert (outer.bounds, outer.run_bounds) == ("outer", "exact")
+    assert {pair["bounds"] for pair in holes_json(outer)["pairs"]} == {"outer"}
+    assert "Those of pairs are outer" in str(outer)
+    assert "outer" in str(pair_tables(outer)[0])
+    assert "Bounds are exact" in str(exact)
+    assert "bounds" not in pair_tables(exact)[0].header
 
 
 def large_case(rng, n_runs=4, n_topics=3, n_documents=60):

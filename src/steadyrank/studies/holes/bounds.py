@@ -81,6 +81,8 @@ class Bounds:
     pair_highest: np.ndarray
     pair_is_exact: np.ndarray
     """[pair]: whether completions attain both."""
+    of_topics: np.ndarray
+    """[2, run, topic]: lowest and highest of the runs, topic by topic."""
 
 
 def find_bounds(
@@ -98,6 +100,7 @@ def find_bounds(
         pair_lowest=-largest[n:],
         pair_highest=largest[:n],
         pair_is_exact=attained[:n] & attained[n:],
+        of_topics=np.stack([lowest, highest]),
     )
 
 
