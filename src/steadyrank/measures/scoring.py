@@ -230,6 +230,7 @@ class Recipe:
         return self.kernel not in _WITHOUT_RUN
 
 
+@functools.cache
 def kernel_of(measure: Measure) -> str:
     """Which of `KERNELS` computes a measure: some parameters make another one of it.
 

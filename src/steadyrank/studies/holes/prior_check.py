@@ -3,10 +3,11 @@
 Hidden are the judged documents that one run alone has within the cutoff, a tenth of the runs at a
 time, as holes arise.
 
-One thing no judged document can tell: somebody else found the judged ones of a run that was not
-pooled, and nobody found the holes. By how much that lowers the chances of a hole is not identified.
-`seen_share` says how much was found by others; the more, the wider the range from which the factor
-on the chances is drawn: uniform from 1 - 2 × share, but not below 0, to 1.
+One thing no judged document can tell: of a run that was not pooled, the judged documents are those
+that somebody else found, and the holes those that nobody did. How much less likely to be relevant
+a document is for that, its ratio, is not identified, but for its sign: it is drawn from 0 to 1.
+Hidden documents are a mixture of both kinds, of which `found_share` of them were found by others:
+where all pools are among the runs it is 0, the ratio cancels, and the chances stand as they are.
 """
 
 from __future__ import annotations

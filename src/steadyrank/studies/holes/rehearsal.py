@@ -4,7 +4,8 @@ Of the runs without holes, as large a part as has holes in the data is taken as 
 pooled: what it alone found is hidden, the prior is fitted on the rest, and imputed scores are held
 against the true ones. Misses that are larger than the spread of the completions, be it for effects
 of runs and topics that the prior lacks or for its own error, widen the intervals of the study by
-the root mean square of miss / spread.
+the root mean square of miss / spread, times what a t distribution with as many degrees of freedom
+as there were rehearsals is wider than a normal one.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from steadyrank.compute.random import block_stream
 from steadyrank.data.order import order_by_name
@@ -69,10 +71,13 @@ def rehearse(
     ratio = np.concatenate([np.empty(0), *misses])
     if not len(ratio):
         return Rehearsal()
+    # Runs of one rehearsal miss together: it counts as one observation of their spread.
+    tail = (1.0 + confidence) / 2.0
+    uncertain = float(stdtrit(len(misses), tail) / ndtri(tail))
     return Rehearsal(
         n_scores=len(ratio),
         held=float(np.concatenate(held).mean()),
-        scale=max(1.0, float(np.sqrt((ratio**2).mean()))),
+        scale=max(1.0, uncertain * math.sqrt((ratio**2).mean())),
     )
 
 
