@@ -231,9 +231,9 @@ def _interval_note(result: HolesResult) -> str:
         f"them found: {percent_words(rehearsal.held)} of "
         f"{counted(rehearsal.n_scores, 'interval', form=',')} held the known score"
     )
-    if rehearsal.scale == 1.0:
-        return f"{said}."
-    return f"{said}, so all are widened by a factor of {rehearsal.scale:.2f}."
+    if rehearsal.scale > 1.0:
+        said += f". All are widened by a factor of {rehearsal.scale:.2f}"
+    return f"{said}. The scores of a team of which no run was pooled can lie further off."
 
 
 def runs_table(result: HolesResult, digits: int = 4) -> Table:
