@@ -65,6 +65,8 @@ from steadyrank.studies.holes.lists import Entries, Lists
 from steadyrank.studies.holes.measures import HoledMeasure
 from steadyrank.studies.holes.scoring import Rankings
 
+PAIRS_A_TASK = 256
+
 Writing = Callable[[np.ndarray, np.ndarray], None]
 """Given pairs that have one second run, writes the largest differences [pair, topic]."""
 
@@ -253,8 +255,7 @@ def _largest_differences(
     if not len(pairs):
         return np.empty(0), np.empty(0, bool)
     by_second = np.argsort(pairs[:, 1], kind="stable")
-    starts = np.flatnonzero(np.diff(pairs[by_second, 1])) + 1
-    tasks = [np.ascontiguousarray(some) for some in np.split(pairs[by_second], starts)]
+    tasks = _tasks(pairs[by_second])
     write, few = _kernel_of(rankings, measure), _few_of(rankings, measure, tasks)
 
     def bound(some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -274,6 +275,16 @@ def _largest_differences(
     order = np.argsort(by_second)
     largest, attained = (np.concatenate(column)[order] for column in zip(*parts, strict=True))
     return largest, attained
+
+
+def _tasks(pairs: np.ndarray) -> list[np.ndarray]:
+    """Pairs that stand by their second run, cut where it changes and where a task gets long."""
+    starts = np.flatnonzero(np.diff(pairs[:, 1])) + 1
+    return [
+        np.ascontiguousarray(group[i : i + PAIRS_A_TASK])
+        for group in np.split(pairs, starts)
+        for i in range(0, len(group), PAIRS_A_TASK)
+    ]
 
 
 def _few_of(rankings: Rankings, measure: HoledMeasure, tasks: list[np.ndarray]) -> FewHoles | None:
