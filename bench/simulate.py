@@ -299,15 +299,13 @@ if __name__ == "__main__":
     parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--model", choices=FULL, default=None)
     chosen_options = parser.parse_args()
-    on_gpu = ["bootstrap", "kde"]
     if chosen_options.full or chosen_options.gpu:
         names = [chosen_options.model] if chosen_options.model else list(FULL)
         for name in names:
-            if name in on_gpu or not chosen_options.gpu:
-                full("cuda" if chosen_options.gpu else "cpu", FULL[name])
+            full("cuda" if chosen_options.gpu else "cpu", FULL[name])
     elif chosen_options.shared:
         for name in ("AP", "nDCG@10"):
             shared_ratios(name)
     else:
-        for name in on_gpu if chosen_options.model is None else [chosen_options.model]:
+        for name in [chosen_options.model] if chosen_options.model else ["bootstrap", "kde"]:
             ratios(name)

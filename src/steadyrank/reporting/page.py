@@ -150,7 +150,7 @@ def make_section(study: Study, findings: Findings, before: Body | None = None) -
             _cut(table, findings.material.settings.top) for table in (*before.tables, *own.tables)
         ),
         sliders=own.sliders,
-        warnings=tuple(warning for warning in warned if warning not in own.repeated),
+        warnings=tuple(warned),
         is_open=name in OPEN,
     )
 

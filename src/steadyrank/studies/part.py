@@ -124,8 +124,6 @@ class Body:
     sliders: tuple[PageSlider, ...] = ()
     notes: tuple[str, ...] = ()
     """Sentences that say more about what the answer means."""
-    repeated: tuple[str, ...] = ()
-    """Warnings that the answer says already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
