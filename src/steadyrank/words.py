@@ -135,6 +135,17 @@ def chance(share: float) -> str:
     return f"{share:.1%}" if share >= 0.985 or share < 0.015 else f"{share:.0%}"
 
 
+def share_of(share: float, n: int) -> str:
+    """A share of n trials: none and all are said to be so.
+
+    >>> share_of(0.0, 100), share_of(0.943, 1000), share_of(1.0, 1000)
+    ('none of 100', '94% of 1,000', 'all 1,000')
+    """
+    if share in (0.0, 1.0):
+        return f"all {n:,}" if share else f"none of {n:,}"
+    return f"{chance(share)} of {n:,}"
+
+
 def pvalue_words(value: float) -> str:
     """A p-value in a sentence, with two digits.
 

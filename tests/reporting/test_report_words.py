@@ -212,7 +212,7 @@ def test_studies_that_are_missing_are_not_spoken_of():
     assert reversal_words(result, None, None) == ""
     assert settle_words(result, None) == ""
     only = reversal_words(result, simulated(1.0), None)
-    assert only == "B comes out above A in less than 0.1% of 1,000 simulated document collections."
+    assert only == "B comes out above A in none of 1,000 simulated document collections."
     scores = scores_of(0.9, 0.3)
     card = make_card({"evaluate": scores, "compare": (sr.compare(scores),)})
     assert card.verdict == "A is significantly better than B by mean AP."

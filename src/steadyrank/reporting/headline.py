@@ -23,7 +23,7 @@ from steadyrank.studies.simulate.section import documents_share
 from steadyrank.studies.simulate.study import SimulateResult
 from steadyrank.studies.topics.result import TopicsResult
 from steadyrank.studies.topics.sentences import needed_words
-from steadyrank.words import MOST_NAMES, chance, counted, listed, number_word, some
+from steadyrank.words import MOST_NAMES, chance, counted, listed, number_word, share_of, some
 
 NOTICEABLE = 0.05
 """Share of an interval's width by which a mean must be too high for a sentence to say so."""
@@ -259,8 +259,7 @@ def reversal_words(
         share = documents_share(simulated, a, b)
         if share is not None:
             parts.append(
-                f"in {chance(1.0 - share)} of {simulated.n_samples:,} simulated document "
-                "collections"
+                f"in {share_of(1.0 - share, simulated.n_samples)} simulated document collections"
             )
     if topics is not None and (share := topics_share(topics, a, b)) is not None:
         picked = "" if len(ranks.order) == 2 else ", allowing for how the two were picked"

@@ -25,7 +25,7 @@ from steadyrank.studies.judges.result import JudgesResult
 from steadyrank.studies.simulate.study import SimulateResult
 from steadyrank.studies.topics.result import TopicsResult
 from steadyrank.studies.topics.sentences import needed_figure
-from steadyrank.words import MISSING, chance, counted, figure, percent, pvalue_words, typeset
+from steadyrank.words import MISSING, counted, figure, percent, pvalue_words, share_of, typeset
 
 DECISIONS = {
     "better": "{a} is significantly better than {b} by mean {measure}",
@@ -212,8 +212,11 @@ def _add_documents(known: _Known, result: SimulateResult) -> None:
     kept = order_shares(result, known.order)[upper]
     known.add(
         f"In other documents (by {result.measure})",
-        f"{{a}} is above {{b}} in {{kept}} of {result.n_samples:,} simulated collections",
-        kept=[MISSING if math.isnan(share) else chance(share) for share in kept.tolist()],
+        "{a} is above {b} in {kept} simulated collections",
+        kept=[
+            MISSING if math.isnan(share) else share_of(share, result.n_samples)
+            for share in kept.tolist()
+        ],
     )
 
 

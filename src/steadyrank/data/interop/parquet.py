@@ -1,8 +1,8 @@
 """Parquet files as Arrow tables, by their bytes and no further than memory allows.
 
-A few bytes can stand for billions of rows, or for millions of copies of a long name. What a file
-says of its rows is looked at first, names that stand once are counted as often as they are used,
-and the rest is read in pieces.
+A few bytes can stand for billions of rows, or for millions of copies of a long name. The number of
+rows is looked at first, the file is read in pieces, and a name that stands once is counted as often
+as it is used before it is copied.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ from steadyrank.errors import FormatError
 PIECE = 1 << 15
 """Rows that are read at a time."""
 
-SHORTEST = 4
-"""Bytes of a name in a row; fewer per row, and a column refers to names that stand once."""
-
 
 def arrow_table(
     path: Path, stream: BinaryIO, choose: Callable[[list[str]], list[str]] = list
@@ -36,11 +33,12 @@ def arrow_table(
         source = stream if plain else pa.BufferReader(stream.read())
         file = pq.ParquetFile(source, page_checksum_verification=True)
         columns = choose(list(file.schema_arrow.names))
-        named = _check_rows(path, file, columns)
-        if named:
+        _check_rows(path, file, columns)
+        texts = _texts(file, columns)
+        if texts:
             source.seek(0)
-            file = pq.ParquetFile(source, page_checksum_verification=True, read_dictionary=named)
-        return _unfolded(path, _read(path, file, columns), named)
+            file = pq.ParquetFile(source, page_checksum_verification=True, read_dictionary=texts)
+        return _unfolded(path, _read(path, file, columns), texts)
     except FormatError:
         raise
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
@@ -61,37 +59,24 @@ def _too_large(path: Path, size: float) -> FormatError:
     )
 
 
-def _check_rows(path: Path, file: Any, columns: list[str]) -> list[str]:
-    """Refuse more rows than memory holds; the columns of text whose names stand once."""
+def _check_rows(path: Path, file: Any, columns: list[str]) -> None:
+    """Refuse more rows than memory holds, a number of 8 bytes in every cell."""
+    # Of single columns Arrow ends the process where their description is damaged.
+    size = 8 * file.metadata.num_rows * len(columns)
+    if size > largest_input():
+        raise _too_large(path, size)
+
+
+def _texts(file: Any, columns: list[str]) -> list[str]:
+    """The columns of text."""
     import pyarrow as pa
 
-    rows = file.metadata.num_rows
-    sizes = _sizes(file)
-    taken = sum(max(8 * rows, sizes.get(column, 0)) for column in columns)
-    if taken > largest_input():
-        raise _too_large(path, taken)
-    texts = [
+    return [
         field.name
         for field in file.schema_arrow
-        if pa.types.is_string(field.type) or pa.types.is_binary(field.type)
+        if field.name in columns
+        and (pa.types.is_string(field.type) or pa.types.is_binary(field.type))
     ]
-    return [
-        column
-        for column in columns
-        if column in texts and 0 < sizes.get(column, 0) < SHORTEST * rows
-    ]
-
-
-def _sizes(file: Any) -> dict[str, int]:
-    """Bytes of each column as the file says, unpacked."""
-    sizes: dict[str, int] = {}
-    metadata = file.metadata
-    for group in range(metadata.num_row_groups):
-        for place in range(metadata.num_columns):
-            column = metadata.row_group(group).column(place)
-            name = column.path_in_schema
-            sizes[name] = sizes.get(name, 0) + max(0, column.total_uncompressed_size)
-    return sizes
 
 
 def _read(path: Path, file: Any, columns: list[str]) -> Any:
@@ -106,12 +91,12 @@ def _read(path: Path, file: Any, columns: list[str]) -> Any:
     return pa.Table.from_batches(pieces) if pieces else file.read(columns=columns)
 
 
-def _unfolded(path: Path, table: Any, named: list[str]) -> Any:
+def _unfolded(path: Path, table: Any, texts: list[str]) -> Any:
     """The table with a name in every row, unless that is too much."""
     import pyarrow.compute as pc
 
     for place, column in enumerate(table.column_names):
-        if column not in named:
+        if column not in texts:
             continue
         cells = table.column(place)
         size = sum(

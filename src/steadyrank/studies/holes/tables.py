@@ -147,8 +147,10 @@ def _decided_sentence(result: HolesResult) -> str:
     n_open = len(result.pairs) - result.n_decided
     others = by_number(n_open, "the other pair", f"each of the other {n_open:,} pairs")
     if not result.n_decided:
-        said = "The order of no pair of runs is decided."
-        others = by_number(n_open, "the pair", "each of them")
+        said = by_number(
+            n_open, "The order of the two runs is open.", "The order of no pair of runs is decided."
+        )
+        others = by_number(n_open, "them", "each of them")
     else:
         said = (
             f"The order of {result.n_decided:,} of {counted(len(result.pairs), 'pair', form=',')} "
