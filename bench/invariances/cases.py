@@ -687,6 +687,7 @@ NO_STUDY = {
         ("builtin_collection", "builtin_instances", "builtin_runs"), "comes with the package"
     ),
     **dict.fromkeys(("parse_measure", "register_measure", "true_means"), "has no topics or runs"),
+    "max_input": "sets a limit of the process",
     "plan_instances": "from variance components alone",
     "plot": "draws a result",
     "planner_page": "shows a result of plan, or no data at all",

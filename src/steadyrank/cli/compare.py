@@ -178,7 +178,7 @@ def _check_pairs(scores: Scores, baseline: str | None, form: str) -> None:
     if form in ("csv", "json"):
         from steadyrank.compute.memory import check_memory
 
-        instead = "ask for a table, give a --baseline, or give fewer runs or measures"
+        instead = "take a table, give a --baseline, or give fewer runs or measures"
         check_memory(PAIR_BYTES * pairs, f"{pairs:,} pairs in {form.upper()}", instead)
 
 

@@ -290,7 +290,7 @@ def test_a_table_of_power():
         ({"difference": 0.02, "design": "nest"}, "did you mean 'nested'"),
         ({"difference": 0.02, "alpha": 1.0}, "alpha"),
         ({"difference": 0.02, "power": 0.0}, "power"),
-        ({"difference": 0.02, "n_topics": 1}, "topics must be 2"),
+        ({"difference": 0.02, "n_topics": 1}, "topics must be at least 2"),
         ({"difference": 0.02, "cost_per_topic": -1.0}, "costs"),
         ({"difference": 0.02, "cost_per_topic": 0.0, "cost_per_instance": 0.0}, "costs"),
     ],
@@ -305,5 +305,5 @@ def test_wrong_components_are_named():
         plan_instances({"instance": 1.0, "residual": 1.0}, difference=1.0)
     with pytest.raises(InputError, match="'residual' must be a number"):
         plan_instances({**PILOT, "residual": math.nan}, difference=1.0)
-    with pytest.raises(InputError, match="2 or more"):
+    with pytest.raises(InputError, match="at least 2"):
         plan_instances(PILOT, difference=0.03).table([1], [5])

@@ -53,6 +53,18 @@ def builtin_instances(*, depth: int = 1000) -> tuple[Run, ...]:
     ----------
     depth : int
         Documents per topic.
+
+    Returns
+    -------
+    tuple of Run
+        Eight runs, four of each system.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> instances = sr.builtin_instances(depth=10)
+    >>> len(instances), sorted({run.info["system"] for run in instances})
+    (8, ['okapi_s14', 'okapi_s8'])
     """
     ranker = next(system for system in systems() if system["run"] == RANKER)
     order = order_documents(builtin_counts().documents)
