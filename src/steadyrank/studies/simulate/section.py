@@ -63,7 +63,7 @@ def _cost(shape: Shape) -> Cost:
     cells = shape.n_compared * shape.n_topics
     return Cost(
         fixed=0.1 + shape.reading,
-        per_sample=4e-7 * cells + 8e-8 * shape.n_pairs,
+        per_sample=2.5e-7 * cells + 8e-8 * shape.n_pairs,
         least=100,
         most=min(20_000, max(100, MOST_ERRORS // max(1, shape.n_pairs))),
         noun="collections",
