@@ -189,10 +189,18 @@ def standard_grid(
 def plan_grid(
     result: PlanResult, *, steps: Sequence[tuple[int, int, int]] = STEPS, alone: bool = False
 ) -> Grid:
-    """What a plan rests on, and around it; `alone`: the plan's own family, and one comparison."""
+    """What a plan rests on, and around it.
+
+    `alone`: the plan's own family and one comparison, and of further measures no more than their
+    variance: a page has room for little.
+    """
     demands = result.demands
     families = tuple(_families(demands, () if alone else SYSTEMS))
-    spreads = tuple(spread for row in result.plans for spread in _planned(result, row.measure))
+    spreads = tuple(
+        spread
+        for place, row in enumerate(result.plans)
+        for spread in _planned(result, row.measure, with_ends=place == 0 or not alone)
+    )
     differences = tuple(_around(result))
     at_hand = [row.pilot.n_topics for row in result.plans if row.pilot]
     topics = topic_numbers(steps, [*at_hand, *(row.topics for row in result.plans)])
@@ -265,7 +273,7 @@ def _assumed(demands: Demands, deviation: float) -> Spread:
     )
 
 
-def _planned(result: PlanResult, measure: str) -> list[Spread]:
+def _planned(result: PlanResult, measure: str, *, with_ends: bool) -> list[Spread]:
     """The variance of a measure, and where pilot data give them the ends of its interval."""
     row = next(row for row in result.plans if row.measure == measure)
     paired = result.demands.paired
@@ -286,7 +294,7 @@ def _planned(result: PlanResult, measure: str) -> list[Spread]:
 
     spreads = [spread(variance, measure, source)]
     ends = row.pilot_interval
-    if ends is None or not all(0.0 < end < math.inf for end in ends):
+    if not with_ends or ends is None or not all(0.0 < end < math.inf for end in ends):
         return spreads
     confidence = f"{result.confidence:.0%}"
     for end, name in zip(ends, ("lower", "upper"), strict=True):

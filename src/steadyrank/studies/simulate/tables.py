@@ -69,7 +69,7 @@ def simulate_json(result: SimulateResult, *, top: int | None = None) -> dict[str
     return {
         **picked(
             result,
-            "model documents measure n_samples depth seed runs topics raw_mean simulated_mean",
+            "model measure n_samples depth seed documents runs topics raw_mean simulated_mean",
         ),
         "rank_correlation": picked(tau, "mean interval mean_error sd quantiles"),
         "error_rate": _bins(result),
