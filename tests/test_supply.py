@@ -47,8 +47,9 @@ FORBIDDEN = {
     },
     "other programs": {"subprocess", "pty", "ctypes", "multiprocessing"},
 }
-JUSTIFIED = {("numba_cache.py", "pickle")}
-"""For the name of the error that Numba's own files of machine code can give."""
+JUSTIFIED = {("numba_cache.py", "pickle"), ("ahead.py", "subprocess")}
+"""For the name of the error that Numba's own files of machine code can give, and for this very
+interpreter, a second time, to compile kernels while a first command reads."""
 
 CALLS = {
     "eval",
@@ -146,8 +147,8 @@ def watch(event, arguments):
         # the machine's name opens nothing.
         if event in ("pickle.find_class", "socket.gethostname"):
             return
-        if event == "subprocess.Popen" and arguments[0] == "uname":
-            return  # how Python finds out the processor's name, which doctor tells
+        if event == "subprocess.Popen" and arguments[0] in ("uname", sys.executable):
+            return  # how Python finds out the processor's name; compiling ahead (`compute.ahead`)
         raise SystemExit(f"FORBIDDEN {event} {arguments}")
 
 from steadyrank.cli import run

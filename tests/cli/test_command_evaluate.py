@@ -15,7 +15,7 @@ import pytest
 from commanding import call
 
 import steadyrank as sr
-from steadyrank.cli import COMMANDS
+from steadyrank.cli import COMMANDS, run
 
 QRELS = "1 0 d1 2\n1 0 d2 0\n2 0 d3 1\n"
 RUN_A = "1 Q0 d1 1 9 a\n1 Q0 d2 2 8 a\n2 Q0 d3 1 9 a\n"
@@ -234,3 +234,11 @@ def test_shell_completion_knows_measures():
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
     )
     assert "plain,nDCG" in done.stdout
+
+
+def test_a_limit_ends_with_a_command_that_never_begins(files):
+    from steadyrank.data.read.limits import largest_input
+
+    usual = largest_input()
+    assert run(["evaluate", *files, "--max-input", "1K", "--format", "nosuch"]) == 2
+    assert largest_input() == usual

@@ -39,7 +39,11 @@ class Command(click.Command):
         """Read the options; who writes those of other tools is answered with ours."""
         try:
             return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
+        except BaseException as error:
+            # What an option has set ends with the command, also if that never begins.
+            ctx.close()
+            if not isinstance(error, click.NoSuchOption):
+                raise
             meant = option_meant(error.option_name, self)
             if meant is None:
                 raise

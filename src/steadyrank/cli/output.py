@@ -198,14 +198,15 @@ def tell_if_compiling(
     `rehearsals` are what a second process is to compile, that of scoring unless given.
     """
     from steadyrank.compute.ahead import compile_ahead
-    from steadyrank.compute.numba_cache import is_kept
+    from steadyrank.compute.numba_cache import can_be_kept, is_kept
     from steadyrank.data.read.blocks import n_ranked
 
     if is_kept(kernel or n_ranked):
         return
     from steadyrank.measures.rehearsal import SCORING
 
-    compile_ahead([SCORING] if rehearsals is None else rehearsals)
+    if can_be_kept(kernel or n_ranked):
+        compile_ahead([SCORING] if rehearsals is None else rehearsals)
     if not quiet and sys.stderr.isatty():
         how_long = "up to a minute" if kernel else "some seconds"
         tell(f"compiling kernels, once; this takes {how_long}")

@@ -205,10 +205,18 @@ def _checksum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 
 
+def can_be_kept(dispatcher: Any) -> bool:
+    """Whether there is a place for a kernel's machine code."""
+    return _file_of(dispatcher) is not None
+
+
+def _file_of(dispatcher: Any) -> Any:
+    return getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
+
+
 def is_kept(dispatcher: Any) -> bool:
     """Whether a kernel's machine code is on disk, so that it need not be compiled."""
-    file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    load_index = getattr(file, "_load_index", dict)
+    load_index = getattr(_file_of(dispatcher), "_load_index", dict)
     with _harmless():
         return bool(load_index())
     return False
