@@ -212,7 +212,7 @@ def _add_documents(known: _Known, result: SimulateResult) -> None:
     kept = order_shares(result, known.order)[upper]
     known.add(
         f"In other documents (by {result.measure})",
-        "{a} is above {b} in {kept} simulated collections",
+        "{a} is above {b} in {kept} simulated collections (ties count half)",
         kept=[
             MISSING if math.isnan(share) else share_of(share, result.n_samples)
             for share in kept.tolist()

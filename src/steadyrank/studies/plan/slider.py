@@ -156,24 +156,23 @@ def _power(certainty: Certainty) -> Readout:
 
 
 def _smallest(demands: Demands, certainty: Certainty) -> Readout:
-    places, rows = distinct_rows(certainty.smallest_difference, digits=DIGITS)
-    return Readout(
-        key="smallest",
-        label="Minimum detectable difference",
-        note=f"found with power {1 - demands.beta:g}",
-        by=("family", "spread"),
-        places=places,
-        rows=rows,
-        digits=DIGITS,
-    )
+    note = f"found with power {1 - demands.beta:g}"
+    values = certainty.smallest_difference
+    return _in_scores("smallest", "Minimum detectable difference", note, values)
 
 
 def _width(demands: Demands, certainty: Certainty) -> Readout:
-    places, rows = distinct_rows(certainty.expected_width, digits=DIGITS)
+    note = f"expected, of intervals that all hold with probability {1 - demands.alpha:g}"
+    return _in_scores("width", "Width of intervals", note, certainty.expected_width)
+
+
+def _in_scores(key: str, label: str, note: str, values: np.ndarray) -> Readout:
+    """What is measured as scores are, [family, spread, topics], whatever the difference."""
+    places, rows = distinct_rows(values, digits=DIGITS)
     return Readout(
-        key="width",
-        label="Width of intervals",
-        note=f"expected, of intervals that all hold with probability {1 - demands.alpha:g}",
+        key=key,
+        label=label,
+        note=note,
         by=("family", "spread"),
         places=places,
         rows=rows,
