@@ -59,26 +59,59 @@ class SteadyrankWarning(UserWarning):
 
 
 def unknown_name(
-    kind: str, name: str, known: Iterable[str], guesses: Mapping[str, str] | None = None
+    kind: str,
+    name: str,
+    known: Iterable[str],
+    guesses: Mapping[str, str] | None = None,
+    *,
+    where: str = "",
 ) -> UnknownNameError:
     """An error for a name that is not among `known`, with the nearest spelling.
 
-    `guesses` has names of other tools, in small letters, and what they are here.
+    `guesses` has names of other tools, in small letters, and what they are here; `where` is where
+    the name is missing.
 
     >>> print(unknown_name("measure", "nDGC", ["nDCG", "AP"]))
     unknown measure 'nDGC': did you mean 'nDCG'?
+    >>> print(unknown_name("topic", "7", ["301", "302"], where="in the qrels"))
+    unknown topic '7' in the qrels: choose from 301, 302
     """
     names = list(known)
-    guessed = (guesses or {}).get(name.lower())
-    near = [guessed] if guessed else difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    if not near:
-        by_lower = {other.lower(): other for other in names}
-        near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
-        near = [by_lower[spelling] for spelling in near]
+    near = (guesses or {}).get(name.lower()) or _nearest(name, names)
+    choose = f"choose from {_some(names)}" if names else "there are none"
+    remedy = f"did you mean {near!r}?" if near else choose
+    return UnknownNameError(f"unknown {kind} {name!r}{f' {where}' if where else ''}: {remedy}")
+
+
+def unknown_column(
+    name: str, table: str, columns: Iterable[str], instead: Iterable[str] = ()
+) -> UnknownNameError:
+    """An error for a column that a table lacks: which it has, and the nearest of these.
+
+    `instead` has names that could be given in place of a column.
+
+    >>> print(unknown_column("orgin", "topic information", ["cluster", "origin"]))
+    there is no column 'orgin' in the topic information (cluster, origin): did you mean 'origin'?
+    """
+    names = list(columns)
+    near = _nearest(name, [*names, *instead])
+    question = f": did you mean {near!r}?" if near else ""
+    there = f"{table} ({_some(names) or 'none was given'})"
+    return UnknownNameError(f"there is no column {name!r} in the {there}{question}")
+
+
+def _nearest(name: str, names: list[str]) -> str | None:
+    """The name that is spelled most like another, in the same letters or in others."""
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     if near:
-        return UnknownNameError(f"unknown {kind} {name!r}: did you mean {near[0]!r}?")
-    some = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-    return UnknownNameError(f"unknown {kind} {name!r}: there are {some or 'none'}")
+        return near[0]
+    by_lower = {other.lower(): other for other in names}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[near[0]] if near else None
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
 
 
 def warn(message: str, *, stacklevel: int = 4) -> None:

@@ -252,7 +252,7 @@ def test_a_loss_that_unjudged_documents_could_make_good_is_a_hole_for_ap(folder,
         ),
         (
             ("-m", "RR=.1", "--by", "knd", "--topic-info", "topics.csv"),
-            "unknown column of the topics 'knd': did you mean 'kind'?",
+            "there is no column 'knd' in the topic information (kind): did you mean 'kind'?",
         ),
         (
             ("-m", "RR=.1", "--topic-info", "few.csv"),

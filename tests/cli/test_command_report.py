@@ -196,7 +196,7 @@ def test_what_is_planned_is_told_before_it_starts(capsys, scores, tmp_path):
         (("-m", "nDGC"), "unknown measure 'nDGC'"),
         (("qrels.txt", "a.run"), "either QRELS RUN... or scores"),
         (("--run-info", "nothing.csv"), "'--run-info'"),
-        (("--factors", "stemmer"), "unknown column of run information 'stemmer'"),
+        (("--factors", "stemmer"), "there is no column 'stemmer' in the run information"),
         (("--jobs", "0"), "'--jobs'"),
     ],
 )

@@ -273,7 +273,7 @@ def test_a_store_takes_up_where_it_stopped(capsys, files, tmp_path):
     assert blocks[0].stat().st_mtime_ns == kept
     code, out, err = call(capsys, "simulate", *files, *many, "--store", store, "--seed", 5)
     assert (code, out) == (2, "")
-    assert "was made with other settings (seed: 0 there, 5 here)" in err
+    assert "was made with different settings (seed: 0 there, 5 here)" in err
     assert len(err.splitlines()) == 1
 
 

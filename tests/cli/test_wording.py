@@ -30,7 +30,7 @@ def command_of(name):
 def test_two_runs_of_one_name_are_named_by_their_files(capsys, folder):
     code, out, err = call(capsys, "evaluate", "qrels.txt", "a.run", "b.run")
     assert code == 0
-    assert "2 runs share their names with others (first 'twin', of a.run and b.run)" in err
+    assert "2 runs have the same names as others (first 'twin', of a.run and b.run)" in err
     assert "a.run" in out
     code, out, err = call(capsys, "check", "qrels.txt", "a.run", "b.run")
     assert code == 0

@@ -70,7 +70,7 @@ def test_columns_of_the_wrong_length_are_refused():
         ("topic,kind\n7-a,x\n", r"2 topics have no row \(7-b and 10-a\): add them"),
         ("topic,kind\n1,x\n", "unknown topic in .*'7-a'"),
         ("query,kind\n7-a,x\n", "expected a column 'topic'"),
-        ("topic,kind\n7-a,x\n7-a,y\n", "topic '7-a' has a second row"),
+        ("topic,kind\n7-a,x\n7-a,y\n", "topic '7-a' has a second row: keep one"),
     ],
 )
 def test_incomplete_files_are_refused(tmp_path, text, complaint):
@@ -84,7 +84,9 @@ def test_what_is_needed_must_be_there():
     scores = evaluated()
     with pytest.raises(sr.InputError, match="nothing is known about the topics, but 'kind'"):
         topic_column(scores, "kind")
-    with pytest.raises(sr.InputError, match="unknown column of the topics 'knd'.*'kind'"):
+    with pytest.raises(
+        sr.InputError, match="there is no column 'knd' in the topic information .*'kind'"
+    ):
         topic_column(scores.with_topic_info(kind=["a", "b", "c"]), "knd")
     with pytest.raises(sr.InputError, match="topic '7-b' has no kind"):
         topic_column(scores.with_topic_info(kind=["a", "", "c"]), "kind")
@@ -101,7 +103,9 @@ def test_weights_are_numbers(wrong):
 
 
 def test_a_pattern_without_a_group():
-    with pytest.raises(sr.InputError, match="has no group: put the part to take in parentheses"):
+    with pytest.raises(
+        sr.InputError, match="has no group: put the part that you want in parentheses"
+    ):
         evaluated(cluster_from="^7")
 
 

@@ -44,7 +44,7 @@ def test_a_file_that_is_read_only_is_refused_before_the_work(scores, capfd):
     Path("result.json").chmod(0o444)
     assert run([*scores, "-o", "result.json"]) == 1
     assert capfd.readouterr().err == (
-        "steadyrank: result.json: the file is read-only: make it writable, or name another\n"
+        "steadyrank: result.json: the file is read-only: make it writable, or name another file\n"
     )
     assert Path("result.json").read_text() == "before"
     with pytest.raises(sr.MachineError, match="read-only"):

@@ -466,7 +466,7 @@ def test_too_little_to_compare_is_refused(scores, tmp_path):
 
 
 def test_the_place_is_checked_before_anything_is_read(tmp_path):
-    with pytest.raises(sr.InputError, match="does not exist: make it first"):
+    with pytest.raises(sr.InputError, match="does not exist: create it first"):
         sr.report("no runs", "no qrels", out=tmp_path / "no" / "r.html")
     with pytest.raises(sr.InputError, match="this is a folder"):
         sr.report("no runs", "no qrels", out=tmp_path)

@@ -212,7 +212,7 @@ def test_pairs_are_a_triangle_of_worse_and_better_runs(known, value):
         at = names(ax).index(worse), names(ax, "x").index(better)
         key = "pvalue_adjusted" if value == "pvalue" else "difference"
         assert cells[at] == pytest.approx(abs(row[key]), abs=1e-15)
-    with pytest.raises(sr.UnknownNameError, match="unknown value 'p': there are pvalue"):
+    with pytest.raises(sr.UnknownNameError, match="unknown value 'p': choose from pvalue"):
         sr.plot(result, kind="heatmap", value="p")
 
 

@@ -1,6 +1,6 @@
 """Plumbing that knows neither retrieval nor statistics: kernels, threads, files.
 
-What the environment tells Numba is settled here, before anything imports it.
+What the environment sets for Numba is settled here, before anything imports it.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""Tasks on a Dask cluster, and one error in place of all the ways in which Dask tells of its loss.
+"""Tasks on a Dask cluster, and one error in place of all the ways in which Dask reports its loss.
 
 Dask's own executor reads a task's state after it has fetched the result. A scheduler that leaves in
-between changes that state, and the result is taken for an error, or nobody is ever told.
+between changes that state, and the result is taken for an error, or never reported.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Cluster(Executor):
         """Run a task on the cluster; the future is settled whatever becomes of the cluster."""
         future: Future[Any] = Future()
         if self._client.status == "closed":
-            future.set_exception(self._lost("it went away"))
+            future.set_exception(self._lost("it stopped answering"))
         else:
             self._loop.add_callback(self._settle, future, function, args, options)
         return future
@@ -83,8 +83,8 @@ class Cluster(Executor):
 
     def _lost(self, how: str) -> MachineError:
         return MachineError(
-            f"the Dask cluster at {self._address} was lost ({how}): start it again and repeat the "
-            "command; what a store holds by now is kept"
+            f"the Dask cluster at {self._address} was lost ({how}): start it again and repeat "
+            "the command; blocks that are in a store are kept"
         )
 
 
@@ -138,9 +138,9 @@ def steadyrank_version() -> str:
 
 def _in_words(error: BaseException) -> str:
     if isinstance(error, CancelledError):
-        return "it went away"
+        return "it stopped answering"
     try:
-        return " ".join(str(error).split()) or "it went away"
+        return " ".join(str(error).split()) or "it stopped answering"
     except Exception:  # Some of Dask's errors need what is gone by now to describe themselves.
         return type(error).__name__
 
@@ -189,13 +189,13 @@ def _distributed() -> Any:
         return importlib.import_module("distributed")
     except ImportError:
         raise MachineError(
-            "a scheduler needs the package distributed: pip install 'steadyrank[dask]'"
+            "a scheduler requires the package distributed: pip install 'steadyrank[dask]'"
         ) from None
 
 
 @contextlib.contextmanager
 def _without_logs_of_dask() -> Iterator[None]:
-    """Keep what Dask logs of a loss out of stderr: one error tells it."""
+    """Keep what Dask logs about a loss out of stderr: one error reports it."""
     _distributed()  # sets the levels of its loggers when it is imported
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     levels = [logger.level for logger in loggers]

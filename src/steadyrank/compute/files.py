@@ -45,7 +45,7 @@ def whole_file(path: str | os.PathLike[str], *, new: bool = False) -> Iterator[P
         return
     target = Path(os.path.realpath(given))
     if not target.parent.is_dir():
-        raise InputError(f"{given}: the folder {given.parent} does not exist: make it first")
+        raise InputError(f"{given}: the folder {given.parent} does not exist: create it first")
     check_writable(given)
     with _told_of(given):
         handle, name = tempfile.mkstemp(
@@ -74,7 +74,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes | str, *, new: bool
 def check_writable(path: Path) -> None:
     """Refuse to replace a file that is read-only, be it for others alone: somebody meant it."""
     if path.is_file() and not (path.stat().st_mode & _WRITABLE and os.access(path, os.W_OK)):
-        raise MachineError(f"{path}: the file is read-only: make it writable, or name another")
+        raise MachineError(f"{path}: the file is read-only: make it writable, or name another file")
 
 
 def check_still_there(folder: str | os.PathLike[str]) -> None:

@@ -17,12 +17,12 @@ def cupy() -> Any:
         module = importlib.import_module("cupy")
     except ImportError:
         raise MachineError(
-            "device cuda needs the package CuPy: pip install 'steadyrank[gpu]'"
+            "device cuda requires the package CuPy: pip install 'steadyrank[gpu]'"
         ) from None
     try:
         count = module.cuda.runtime.getDeviceCount()
     except Exception as error:
-        raise MachineError(f"device cuda: no GPU can be used: {error}") from None
+        raise MachineError(f"device cuda: the GPU cannot be used: {error}") from None
     if count < 1:
         raise MachineError("device cuda: no GPU was found: use device cpu")
     return module

@@ -59,8 +59,8 @@ def check_address_space() -> None:
     for there in _of_process():
         if there < needed:
             raise MachineError(
-                f"ulimit -v leaves {in_bytes(there)} of address space, and about "
-                f"{in_bytes(needed)} are needed here: raise it"
+                f"ulimit -v leaves {in_bytes(there)} of address space, but about "
+                f"{in_bytes(needed)} are required: raise the limit"
             )
 
 
@@ -88,6 +88,6 @@ def check_memory(needed: float, what: str, instead: str) -> None:
     there = memory_limit()
     if needed > there * 2 / 3:
         raise InputError(
-            f"{what} take about {in_bytes(needed)} of memory, and there are {in_bytes(there)}: "
-            f"{instead}"
+            f"{what} require about {in_bytes(needed)} of memory, but {in_bytes(there)} are "
+            f"available: {instead}"
         )

@@ -1,4 +1,4 @@
-"""All that steadyrank takes from Numba's inside: where machine code is kept, and some options.
+"""All that steadyrank takes from Numba's internals: where machine code is kept, and some options.
 
 Numba's own cache writes a kernel's index before its code, under a number that earlier code may
 still have. A process that is killed in between, a full disk, or another process at the same time
@@ -81,7 +81,8 @@ def compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """A kernel that Numba compiles when it is first called, kept on disk where there is a place."""
     if getattr(numba.config, "DISABLE_JIT", 0):
         raise MachineError(
-            "the kernels need Numba's compiler, which NUMBA_DISABLE_JIT turns off: unset it"
+            "the kernels require Numba's compiler, which NUMBA_DISABLE_JIT turns off: unset "
+            "that variable"
         )
     try:
         dispatcher = numba.njit(cache=True, **options)(function)
@@ -152,7 +153,7 @@ class KeptCode(IndexDataCacheFile):
     """The machine code of one kernel, for all types of arguments that it was called with."""
 
     module = ""
-    """Where the kernel stands."""
+    """The file in which the kernel is defined."""
 
     def load(self, key: Any) -> Any:
         """The code for some types, if need be when the process that compiles ahead has left it."""
@@ -223,7 +224,7 @@ def is_kept(dispatcher: Any) -> bool:
 
 
 def _harmless() -> contextlib.AbstractContextManager[None]:
-    """Swallows what goes wrong when code cannot be kept, or was damaged: it is compiled anew."""
+    """Swallows what goes wrong when code cannot be kept, or was damaged: it is compiled again."""
     return contextlib.suppress(OSError, EOFError, pickle.UnpicklingError)
 
 

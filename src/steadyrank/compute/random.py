@@ -69,5 +69,5 @@ def blocks_of(n_samples: int, size: int = BLOCK) -> list[tuple[int, int, int]]:
     """
     starts = range(0, n_samples, size)
     if len(starts) > MOST_BLOCKS:
-        raise InputError(f"{n_samples:,} samples are too many: at most {MOST_BLOCKS * size:,}")
+        raise InputError(f"{n_samples:,} samples are too many: draw at most {MOST_BLOCKS * size:,}")
     return [(i, first, min(first + size, n_samples)) for i, first in enumerate(starts)]

@@ -58,8 +58,8 @@ class Store:
         data = content[_DIGEST:]
         if self._checksum(name, data) != content[:_DIGEST]:
             raise InputError(
-                f"{path}: its checksum does not match, the file was damaged, changed or made by "
-                "another study: delete it to have this block computed again"
+                f"{path}: its checksum does not match: the file was damaged, changed or "
+                "written by another study; delete it, and the block is computed again"
             )
         with np.load(io.BytesIO(data), allow_pickle=False) as block:
             return {key: block[key] for key in block.files}
@@ -80,7 +80,7 @@ def open_store(folder: str | os.PathLike[str], settings: Mapping[str, Any]) -> S
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise InputError(f"{path}: a store is a folder, and this is a file") from None
+        raise InputError(f"{path}: a store must be a folder, and this is a file") from None
     sweep(path)
     ours = {"format": FORMAT, **json.loads(json.dumps(dict(settings)))}
     text = json.dumps(ours, indent=1, sort_keys=True) + "\n"
@@ -92,7 +92,9 @@ def open_store(folder: str | os.PathLike[str], settings: Mapping[str, Any]) -> S
     try:
         theirs = json.loads(place.read_text("utf-8"))
     except (ValueError, RecursionError):  # not UTF-8, not JSON, or nested without end
-        raise InputError(f"{place}: is not a store's settings: name another folder") from None
+        raise InputError(
+            f"{place}: does not hold the settings of a store: name another folder"
+        ) from None
     _check_same(path, ours, theirs)
     return Store(path, hashlib.blake2b(text.encode(), digest_size=_DIGEST).digest())
 
@@ -101,17 +103,19 @@ def _check_empty(path: Path) -> None:
     """Refuse a folder in which something lies, unless it has just become a store."""
     others = [entry.name for entry in path.iterdir() if not is_unfinished(entry.name)]
     if others and not (path / SETTINGS).exists():
-        raise InputError(f"{path}: the folder is not empty and holds no store: name a new one")
+        raise InputError(f"{path}: the folder is neither empty nor a store: name a new one")
 
 
 def _check_same(path: Path, ours: dict[str, Any], theirs: Any) -> None:
     if not isinstance(theirs, dict) or theirs.get("format") != FORMAT:
-        raise InputError(f"{path}: is not a store of this version: name another folder")
+        raise InputError(
+            f"{path}: is not a store of this version of steadyrank: name another folder"
+        )
     for key in [*ours, *theirs]:
         if ours.get(key) != theirs.get(key):
             raise InputError(
-                f"{path}: was made with other settings ({key}: {_short(theirs.get(key))} there, "
-                f"{_short(ours.get(key))} here): name another folder"
+                f"{path}: was made with different settings ({key}: {_short(theirs.get(key))} "
+                f"there, {_short(ours.get(key))} here): name another folder"
             )
 
 

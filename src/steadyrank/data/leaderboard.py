@@ -86,7 +86,7 @@ class Leaderboard:
         """The same table with the type of each dataset, by name."""
         lacking = [name for name in self.datasets if name not in types]
         if len(lacking) == len(self.datasets) and lacking:
-            raise unknown_name("dataset in the types", lacking[0], types)
+            raise unknown_name("dataset", lacking[0], types, where="in the types")
         if lacking:
             raise InputError(f"no type is given for dataset {lacking[0]!r}: add its row")
         return Leaderboard(

@@ -192,7 +192,7 @@ class Qrels:
     def judgments(self, topic: str) -> dict[str, int]:
         """The judged documents of one topic with their grades."""
         if topic not in self.position:
-            raise unknown_name("topic in the qrels", topic, self.topics)
+            raise unknown_name("topic", topic, self.topics, where="in the qrels")
         t = self.position[topic]
         start, stop = int(self.blocks[t]), int(self.blocks[t + 1])
         names = self.documents.to_list(start, stop)

@@ -53,7 +53,7 @@ class Run:
     def ranking(self, topic: str) -> list[tuple[str, float]]:
         """The documents of one topic with their scores, best first."""
         if topic not in self.topics:
-            raise unknown_name(f"topic in run {self.name!r}", topic, self.topics)
+            raise unknown_name("topic", topic, self.topics, where=f"in run {self.name!r}")
         t = self.topics.index(topic)
         start, stop = int(self.blocks[t]), int(self.blocks[t + 1])
         names = self.documents.to_list(start, stop)

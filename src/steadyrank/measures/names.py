@@ -44,7 +44,7 @@ class Measure:
         merged = dict(self.parameters)
         for key, value in parameters.items():
             if key not in kind.parameters:
-                raise unknown_name(f"parameter of {self.name}", key, kind.parameters)
+                raise unknown_name("parameter", key, kind.parameters, where=f"of {self.name}")
             merged[key] = check_parameter(self.name, key, value)
         ordered = tuple((key, merged[key]) for key in kind.parameters if key in merged)
         return Measure(self.name, ordered, self.cutoff)

@@ -24,7 +24,7 @@ from steadyrank.data.read.score_files import read_scores
 from steadyrank.data.read.streams import digest_of, is_readable, size_of
 from steadyrank.data.runs import Runs
 from steadyrank.data.scores import Scores, check_scores
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, SteadyrankWarning, unknown_column
 from steadyrank.measures.check import check
 from steadyrank.measures.evaluate import DEFAULT_MEASURES, evaluate
 from steadyrank.reporting.topic_information import with_topic_information
@@ -62,7 +62,7 @@ def read_material(
     _check_size(material.scores)
     for column in (*settings.factors, *settings.instance_factors):
         if column not in material.scores.run_info:
-            raise unknown_name("column of run information", column, material.scores.run_info)
+            raise unknown_column(column, "run information", material.scores.run_info)
     return material
 
 

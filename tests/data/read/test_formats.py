@@ -169,7 +169,7 @@ BAD_JSON = [
     ('{"1": {"d": 1},\n"2": ["d"]}', r":2: expected {document: score}, got a list for topic '2'"),
     ('{"1": {"d": 1},\n"2": 5}', r":2: expected {document: score}, got 5.0 for topic '2'"),
     ('[{"1": {"d": 1}}]', r":1: expected one JSON object, .*, got a list"),
-    ('{"a": {"1": {"d": 1}}}', ":1: expected a number .* got an object: give one run per file"),
+    ('{"a": {"1": {"d": 1}}}', ":1: expected a number .* got an object: give a file for each run"),
     ('{"1": {"d": 1},\n"1": {"e": 1}}', ":2: topic '1' stands twice"),
     ('{"1": {"d": 1,\n"d": 2}}', r":2: document 'd' stands twice .*\(first on line 1\)"),
     ('{"1": {"": 1}}', ":1: expected a name as document"),

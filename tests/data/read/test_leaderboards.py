@@ -104,7 +104,7 @@ def test_rows_that_repeat_are_counted_and_rows_that_disagree_refused(tmp_path):
         ("model\na\n", "expected a column of runs and columns of datasets"),
         ("run,x,x\na,1,2\nb,1,2\n", "two datasets are named 'x'"),
         ("run,x,y\na,1,2\na,1,2\n", "two runs are named 'a'"),
-        ("run,x,y\na,,\nb,,\n", "the table has no scores"),
+        ("run,x,y\na,,\nb,,\n", "the table holds no scores"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(tmp_path, text, message):

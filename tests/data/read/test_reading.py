@@ -255,8 +255,8 @@ def test_runs_that_share_a_tag_are_named_by_their_files(write, tmp_path):
         runs = sr.read_runs(tmp_path / "one")
     (message,) = [str(warning.message) for warning in told]
     assert message == (
-        "2 runs share their names with others (first 'tag', of a.run and b.run): "
-        "they are named by their files"
+        "2 runs have the same names as others (first 'tag', of a.run and b.run): they are "
+        "named by their files"
     )
     assert [run.name for run in runs] == ["a.run", "b.run", "other"]
     assert [run.name for run in sr.read_runs(runs, name_from="file")] == ["a.run", "b.run", "c.run"]

@@ -62,8 +62,8 @@ def test_what_trec_eval_prints_is_read(write):
         (TREC_EVAL + "map\t\t1\n", "x.eval:7: expected the name of a topic, got none"),
         (TREC_EVAL + "map\t3\tinf\n", "x.eval:7: expected a score, got 'inf'"),
         ("map\t1\t0.5\nmap\t1\t0.5\n", "x.eval:2: a second value for map / x.eval / 1"),
-        ("map\tall\t0.5\n", "x.eval: holds summaries only: run trec_eval with -q"),
-        ("all\tAP\t0.5\n", "x.eval: holds summaries only: run ir_measures with --by_query"),
+        ("map\tall\t0.5\n", "x.eval: holds only summaries: run trec_eval with -q"),
+        ("all\tAP\t0.5\n", "x.eval: holds only summaries: run ir_measures with --by_query"),
         ("1\tAP\t0.5\n1\tAP\n", "x.eval:2: expected topic, measure and value, got 2 fields"),
     ],
 )

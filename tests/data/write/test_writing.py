@@ -158,7 +158,7 @@ def test_what_qrels_text_cannot_hold(judgments: Any, message: str) -> None:
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="does not exist: make it first"):
+    with pytest.raises(InputError, match="does not exist: create it first"):
         write_run(RUN, tmp_path / "nowhere" / "a.run")
 
 

@@ -459,7 +459,7 @@ def test_what_selective_search_shows():
         ({"sample_rate": []}, InputError, "at least one sample_rate"),
         ({"sample_rate": [0.1, 0.1]}, InputError, "each once"),
         ({"csi": 0}, InputError, "csi must be a whole number"),
-        ({"distance": "euclid"}, UnknownNameError, "there are cosine, kl"),
+        ({"distance": "euclid"}, UnknownNameError, "choose from cosine, kl"),
         ({"statistics": "globl"}, UnknownNameError, "did you mean 'global'"),
         ({"stop_list": "lucen"}, UnknownNameError, "did you mean 'lucene'"),
         ({"lexical": "portr"}, UnknownNameError, "did you mean 'porter'"),

@@ -81,7 +81,9 @@ def test_rows_by_run_and_system_stay_what_they_were():
     assert sr.compare(scores, by="system").row_word == "system"
     # Segments compare runs.
     assert sr.compare(scores, by="kind").row_word == "run"
-    with pytest.raises(sr.UnknownNameError, match="unknown kind of row or column of the topics"):
+    with pytest.raises(
+        sr.UnknownNameError, match="there is no column '[^']+' in the topic information"
+    ):
         sr.compare(scores, by="kinds-of")
     with pytest.raises(sr.UnknownNameError, match="did you mean 'kind'"):
         sr.compare(scores, by="kin")
@@ -170,7 +172,7 @@ def test_the_command_in_every_format(tmp_path, capsys):
         assert run([*base, "--format", form]) == 0
         assert word in capsys.readouterr().out
     assert run([*base[:-1], "nothing"]) == 2
-    assert "unknown kind of row or column of the topics 'nothing'" in capsys.readouterr().err
+    assert "there is no column 'nothing' in the topic information" in capsys.readouterr().err
     code = run(["compare", "--scores", str(path), "--plot-kind", "segments", "--plot", "x.svg"])
     assert (code, "name a column" in capsys.readouterr().err) == (2, True)
 

@@ -213,7 +213,10 @@ def test_systems_with_one_run_each_are_compared_by_the_paired_t_test():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"by": "systems"}, "unknown kind of row"),
+        (
+            {"by": "systems"},
+            "no column 'systems' in the topic information .* did you mean 'system'",
+        ),
         ({"test": "wilcoxon"}, "compared by a mixed model"),
         ({"correction": "maxt"}, "neither correction maxt"),
         ({"by": "run", "test": "mixed"}, "take test t"),

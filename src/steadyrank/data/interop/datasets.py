@@ -117,7 +117,7 @@ def load_dataset(dataset: str, part: str) -> Any:
     try:
         held = ir_datasets.load(name)
     except KeyError:
-        raise unknown_name("dataset of ir_datasets", name, ir_datasets.registry) from None
+        raise unknown_name("dataset", name, ir_datasets.registry, where="of ir_datasets") from None
     if not getattr(held, f"has_{part}")():
         what = {"qrels": "judgments", "queries": "topics", "docs": "documents"}[part]
         others = [other for other in ir_datasets.registry if other.startswith(f"{name}/")]

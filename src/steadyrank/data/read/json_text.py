@@ -31,7 +31,7 @@ def value_of(path: Path, content: bytes) -> Any:
     >>> value_of(Path("a.json"), b'{"q1": {"map": 0.5,\\n"map": 1}}')
     Traceback (most recent call last):
         ...
-    steadyrank.errors.FormatError: a.json:2: 'map' stands twice in one object: keep one
+    steadyrank.errors.FormatError: a.json:2: 'map' occurs twice in one object: keep one
     """
     text = as_text(content)
 
@@ -39,7 +39,7 @@ def value_of(path: Path, content: bytes) -> Any:
         made = dict(members)
         if len(made) < len(members):
             name, line = _first_repeated(text)
-            raise FormatError(path, f"{name!r} stands twice in one object: keep one", line)
+            raise FormatError(path, f"{name!r} occurs twice in one object: keep one", line)
         return made
 
     return _parsed(path, text, distinct)

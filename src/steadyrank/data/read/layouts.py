@@ -138,7 +138,7 @@ def scores_of_short_run(
         return values
     raise FormatError(
         path,
-        "the third column may hold ranks or scores: head it 'rank' or 'score' "
+        "the third column may hold ranks or scores: name it 'rank' or 'score' in a header "
         "(query-id, corpus-id, score), or write TREC's six columns",
         1,
     )

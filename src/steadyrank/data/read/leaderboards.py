@@ -80,7 +80,7 @@ def read_leaderboard(
     """
     table = _read(source, measure=measure, subsets=subsets)
     if not table.datasets or not table.runs:
-        raise InputError("the table has no scores")
+        raise InputError("the table holds no scores")
     if types is not None:
         named = types if isinstance(types, Mapping) else read_types(types)
         table = table.with_types({str(name): str(kind) for name, kind in named.items()})
@@ -113,7 +113,7 @@ def _read(source: Any, *, measure: str | None, subsets: Sequence[str]) -> Leader
 
 def _from_mapping(source: Mapping[Any, Any], measure: str | None) -> Leaderboard:
     if not all(isinstance(scores, Scores) for scores in source.values()):
-        raise InputError("a mapping gives the Scores of each collection by its name")
+        raise InputError("expected a mapping from the name of each collection to its Scores")
     return leaderboard_from_collections(source, measure=measure)
 
 
@@ -170,7 +170,7 @@ def _from_long(
     for line, row in zip(lines, rows, strict=True):
         for place, what in ((run, "run"), (dataset, "dataset")):
             if place is None or not row[place].strip():
-                raise FormatError(where, f"expected the name of a {what}, got none", line)
+                raise FormatError(where, f"expected the name of a {what}, got an empty cell", line)
         cells.append(
             (
                 row[run or 0].strip(),
@@ -236,7 +236,9 @@ def _types_of(where: str, cells: Cells, lines: Sequence[int]) -> dict[str, str]:
     for (_, dataset, kind, _, _), line in zip(cells, lines, strict=True):
         if kinds.setdefault(dataset, kind) != kind:
             raise FormatError(
-                where, f"dataset {dataset!r} has types {kinds[dataset]!r} and {kind!r}", line
+                where,
+                f"dataset {dataset!r} has two types, {kinds[dataset]!r} and {kind!r}: keep one",
+                line,
             )
     return kinds
 
@@ -246,16 +248,18 @@ def _from_wide(
 ) -> Leaderboard:
     """Runs down and datasets across; the other way round where the first heading says so."""
     if len(header) < 2:
-        raise FormatError(where, "expected a column of runs and columns of datasets, got one", 1)
+        raise FormatError(
+            where, "expected a column of runs and columns of datasets, got a single column", 1
+        )
     averages = [k for k in range(1, len(header)) if _AVERAGE.fullmatch(header[k])]
     if averages:
         names = some([header[k] for k in averages])
-        _warn(f"{where}: left out as averages or ranks of other columns: {names}")
+        _warn(f"{where}: columns that look like averages or ranks of others were omitted: {names}")
     columns = [k for k in range(1, len(header)) if k not in averages]
     down = [row[0].strip() for row in rows]
     for name, line in zip(down, lines, strict=True):
         if not name:
-            raise FormatError(where, "expected a name in the first column, got none", line)
+            raise FormatError(where, "expected a name in the first column, got an empty cell", line)
     values = np.array(
         [
             [_number(where, row[k], line, header[k]) for k in columns]
@@ -302,7 +306,7 @@ def read_types(path: PathLike) -> dict[str, str]:
             raise FormatError(where, f"expected {len(names)} columns, got {len(fields)}", line)
         name = fields[dataset].strip()
         if types.setdefault(name, fields[kind].strip()) != fields[kind].strip():
-            raise FormatError(where, f"dataset {name!r} has a second type", line)
+            raise FormatError(where, f"dataset {name!r} has a second type: keep one", line)
     return types
 
 
@@ -334,11 +338,11 @@ def _without_empty(table: Leaderboard) -> Leaderboard:
     present = ~np.isnan(table.values)
     rows, columns = present.any(axis=1), present.any(axis=0)
     if not rows.any():
-        raise InputError("the table has no scores")
+        raise InputError("the table holds no scores")
     for kept, names, what in ((rows, table.runs, "run"), (columns, table.datasets, "dataset")):
         empty = [name for name, has in zip(names, kept, strict=True) if not has]
         if empty:
-            _warn(f"left out, as without any score: {what}{'s' * (len(empty) > 1)} {some(empty)}")
+            _warn(f"omitted, as they hold no score: {what}{'s' * (len(empty) > 1)} {some(empty)}")
     if rows.all() and columns.all():
         return table
     return table.take(runs=np.flatnonzero(rows).tolist(), datasets=np.flatnonzero(columns).tolist())
@@ -354,8 +358,8 @@ def _warn_of_scales(table: Leaderboard) -> None:
     names = [name for name, odd in zip(table.datasets, few, strict=True) if odd]
     how = "at most 1" if few is shares else "above 10"
     _warn(
-        f"scores of {some(names)} are {how}, those of other datasets are not: a mean over both "
-        "scales is that of the larger one"
+        f"scores of {some(names)} are {how}, those of other datasets are not: in a mean over "
+        "both, the larger scale dominates"
     )
 
 

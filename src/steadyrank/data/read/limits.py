@@ -83,21 +83,23 @@ def check_taken(path: Path, taken: int) -> None:
     if (taken > ALWAYS_READ or _allowed) and taken > (limit := largest_input()):
         raise FormatError(
             path,
-            f"holds more than {in_bytes(limit)}, the most that is read into memory here: split it, "
-            "or raise max_input",
+            f"holds more than {in_bytes(limit)}, the limit of what is read into memory: split "
+            "it, or raise max_input",
         )
 
 
 def endless_line(path: Path) -> FormatError:
     """The error for a line that is none of text."""
-    message = f"a line of more than {LONGEST_LINE >> 20} MB: this is no text in lines"
+    message = f"a line of more than {LONGEST_LINE >> 20} MB: this is not a text of lines"
     return FormatError(path, message)
 
 
 def check_blank(path: Path, blank: int) -> None:
     """Refuse a flood of blank lines, of which so many have come in a row."""
     if blank > MOST_BLANK:
-        raise FormatError(path, f"more than {MOST_BLANK:,} blank lines in a row: this is no table")
+        raise FormatError(
+            path, f"more than {MOST_BLANK:,} blank lines in a row: this is not a table"
+        )
 
 
 class BoundedFile(io.BufferedReader):
@@ -196,8 +198,8 @@ class Unfolding(io.RawIOBase):
         if self.unfolded > self.largest:
             raise FormatError(
                 self.path,
-                f"unfolds to more than {in_bytes(self.largest)} from {in_bytes(self.packed)}: if "
-                "it is no bomb, raise max_input",
+                f"unfolds to more than {in_bytes(self.largest)} from {in_bytes(self.packed)}: "
+                "if you trust the file, raise max_input",
             )
         return got
 

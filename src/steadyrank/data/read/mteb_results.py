@@ -51,7 +51,7 @@ def read_mteb_results(folder: Path, *, subsets: Sequence[str] = ()) -> Leaderboa
         raise InputError(f"{folder}: no task has a subset {' or '.join(subsets)}")
     if len(named) < len(tasks):
         lacking = [task for task in tasks if columns[task] is None]
-        _warn(f"{folder}: left out, as without subsets that count: {some(lacking)}")
+        _warn(f"{folder}: omitted, as they have none of the subsets that count: {some(lacking)}")
     values = np.array([[(columns[task] or {}).get(m, np.nan) for task in named] for m in models])
     return Leaderboard(runs=tuple(models), datasets=tuple(named), values=values)
 
@@ -90,7 +90,7 @@ def _subsets_of(path: Path) -> Subsets:
             if entry.get("main_score") is not None
         }
     except (ValueError, KeyError, TypeError, AttributeError, StopIteration, RecursionError):
-        raise FormatError(path, "not an MTEB result: expected scores, main_score in them") from None
+        raise FormatError(path, "not an MTEB result: expected scores with a main_score") from None
 
 
 def _column(
@@ -104,7 +104,7 @@ def _column(
         shared = frozenset().union(*kinds) & set(named)
     elif len(kinds) > 1 and shared:
         _warn(
-            f"{task}: models have different subsets; those that all have count: "
+            f"{task}: models have different subsets; only those that all models have are used: "
             f"{some(sorted(shared))}"
         )
     if not shared:
@@ -112,7 +112,7 @@ def _column(
     complete = {model: s for model, s in scored.items() if shared <= set(s)}
     if len(complete) < len(scored):
         lacking = counted(len(scored) - len(complete), "model lacks", "models lack")
-        _warn(f"{task}: {lacking} a subset that counts, and so the task")
+        _warn(f"{task}: {lacking} a subset that is used, and therefore the task")
     return {
         model: float(np.mean([subsets[name] for name in sorted(shared)]))
         for model, subsets in complete.items()

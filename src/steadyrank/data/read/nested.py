@@ -98,7 +98,7 @@ def _check_rows(path: Path, text: str, rows: list[tuple[str, Any]], value: str) 
     for (document, number), line in zip(rows, lines, strict=False):
         check_name(path, "document", document, line)
         if isinstance(number, Members):
-            message = f"expected a number as {value}, got an object: give one run per file"
+            message = f"expected a number as {value}, got an object: give a file for each run"
             raise FormatError(path, message, line)
         problem = value_problem(number, value)
         if number != number and value == "score":
@@ -115,7 +115,7 @@ def _check_topics(path: Path, content: bytes, topics: list[str]) -> None:
         return
     place = next(k for k, topic in enumerate(topics) if topic in topics[:k])
     line = key_lines(as_text(content), TOPICS)[place]
-    raise FormatError(path, f"topic {topics[place]!r} stands twice: keep one", line)
+    raise FormatError(path, f"topic {topics[place]!r} occurs twice: keep one", line)
 
 
 def _check_grades(path: Path, content: bytes, grades: np.ndarray) -> None:

@@ -102,7 +102,7 @@ class _Zstd(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         if whence != io.SEEK_SET or offset not in (0, self.position):
-            raise io.UnsupportedOperation("a zstd stream goes back to its beginning only")
+            raise io.UnsupportedOperation("a zstd stream can only be rewound to its beginning")
         if offset != self.position:
             self._begin()
         return self.position

@@ -99,9 +99,9 @@ class _Search:
     def _count(self) -> None:
         self.seen += 1
         if self.seen == MANY:
-            warn(f"{self.pattern}: looked at {MANY:,} files and folders, and the search goes on")
+            warn(f"{self.pattern}: {MANY:,} files and folders searched so far; the search goes on")
         if self.seen > MOST_ENTRIES:
             raise InputError(
-                f"{self.pattern}: more than {MOST_ENTRIES:,} files and folders to look at: name a "
-                "folder that is nearer to the files"
+                f"{self.pattern}: more than {MOST_ENTRIES:,} files and folders to search: name "
+                "a folder closer to the files"
             )

@@ -78,7 +78,7 @@ def first_group(pattern: str, name: str) -> str:
     if match is None:
         return name
     if not match.groups():
-        raise InputError(f"{pattern!r} has no group: put the part to take in parentheses")
+        raise InputError(f"{pattern!r} has no group: put the part that you want in parentheses")
     return match.group(1) or name
 
 
@@ -88,7 +88,7 @@ def check_rows(path: PathLike | None, rows: InfoRows, names: Sequence[str]) -> N
     if path is None or not missing:
         return
     if len(missing) == len(names):
-        raise unknown_name(f"run in {Path(path)}", missing[0], rows)
+        raise unknown_name("run", missing[0], rows, where=f"in {Path(path)}")
     shown = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
     who = counted(len(missing), "run has", "runs have")
     warnings.warn(f"{Path(path)}: {who} no row ({shown})", SteadyrankWarning, stacklevel=4)
@@ -117,8 +117,8 @@ def read_rows(path: Path, axis: str) -> dict[str, dict[str, str]]:
         row = dict(zip(header, fields, strict=True))
         name = row.pop(axis)
         if not name:
-            raise FormatError(path, f"expected the name of a {axis}, got none", line)
+            raise FormatError(path, f"expected the name of a {axis}, got an empty cell", line)
         if name in rows:
-            raise FormatError(path, f"{axis} {name!r} has a second row", line)
+            raise FormatError(path, f"{axis} {name!r} has a second row: keep one", line)
         rows[name] = row
     return rows

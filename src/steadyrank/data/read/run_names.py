@@ -68,7 +68,7 @@ def _warn(shared: Sequence[Path], names: Mapping[Path, str], apart: Mapping[Path
     where = [apart[path] for path in shared if names[path] == first]
     who = counted(len(shared), "run")
     message = (
-        f"{who} share their names with others (first {first!r}, of {where[0]} and {where[1]}): "
+        f"{who} have the same names as others (first {first!r}, of {where[0]} and {where[1]}): "
         "they are named by their files"
     )
     warnings.warn(message, SteadyrankWarning, stacklevel=4)

@@ -107,7 +107,7 @@ def _joined(parts: Sequence[Scores]) -> Scores:
         return join_scores(*parts)
     except InputError as error:
         raise InputError(
-            f"{error}: if the files hold different measures, name the measure of each"
+            f"{error}: if the files hold different measures, give the measure of each"
         ) from None
 
 
@@ -122,8 +122,9 @@ def _named_apart(parts: Sequence[Scores]) -> Sequence[Scores]:
     if others:
         first = parts[others[0][0]].runs[0]
         warnings.warn(
-            f"{counted(len(named), 'file')} hold other runs of one name (first {first!r}, of "
-            f"{named[others[0][0]]} and {named[others[0][1]]}): they are named by their files",
+            f"{counted(len(named), 'file')} hold different runs of the same name (first "
+            f"{first!r}, of {named[others[0][0]]} and {named[others[0][1]]}): they are named "
+            "by their files",
             SteadyrankWarning,
             stacklevel=4,
         )
@@ -147,7 +148,7 @@ def _check_numbered(parts: Sequence[Scores], numbered: Sequence[str | None]) -> 
     sizes = [len(part.topics if what == "topics" else part.runs) for part in parts]
     if not all(numbered) or len(set(sizes)) > 1:
         raise InputError(
-            f"the files cannot be joined, as some have no column that names the {what}: give it "
+            f"the files cannot be joined, as some lack a column that names the {what}: add it "
             "to all of them"
         )
 
@@ -194,7 +195,7 @@ def _read_long(path: Path, columns: dict[str, int], rows: Numbered) -> Scores:
     for axis, column in zip(AXES, names, strict=True):
         if "" in column:
             line = rows[column.index("")][0]
-            raise FormatError(path, f"expected the name of a {axis}, got none", line)
+            raise FormatError(path, f"expected the name of a {axis}, got an empty cell", line)
     place = columns["value"]
     values = [number(path, fields[place], line) for line, fields in rows]
     measures, runs, topics = as_meant(names)
@@ -236,7 +237,7 @@ def _own_metadata(path: Path, table: Any, sizes: Mapping[str, int]) -> dict[str,
     except (ValueError, RecursionError, AttributeError):
         sound = False
     if not sound:
-        raise FormatError(path, "its steadyrank metadata are broken: write it again")
+        raise FormatError(path, "its steadyrank metadata are damaged: write the file again")
     return dict(own)
 
 
@@ -286,8 +287,8 @@ def wide_csv(scores: Scores) -> str:
     """One measure: a line a topic, a column a run."""
     if len(scores.measures) != 1:
         raise InputError(
-            f"a wide file holds one measure, not {', '.join(scores.measures)}: "
-            "choose one, or write the long form"
+            f"a wide file holds one measure, not {', '.join(scores.measures)}: choose one, or "
+            "write the long format"
         )
     columns = zip(scores.topics, scores.values[0].T.tolist(), strict=True)
     rows = (csv_line([topic, *map(_text, column)]) for topic, column in columns)
@@ -309,7 +310,7 @@ def _write_parquet(scores: Scores, path: Path) -> None:
         names = {axis: pa.array(frame[axis]).dictionary_encode() for axis in AXES}
     except UnicodeEncodeError:
         raise InputError(
-            f"{path}: Parquet holds names in UTF-8 alone, and one here is not: write CSV"
+            f"{path}: Parquet requires names in UTF-8, and one of these is not: write CSV instead"
         ) from None
     table = pa.table({**names, "value": pa.array(scores.values.ravel())})
     table = table.replace_schema_metadata({_METADATA: json.dumps(own).encode()})

@@ -97,7 +97,9 @@ def _inspect(path: Path, log: dict[str, Any]) -> Iterator[Cell]:
     """A topic per sample, a measure per scorer; epochs of a sample are averaged."""
     samples = log.get("samples")
     if not isinstance(samples, list) or not samples:
-        raise FormatError(path, "a log without samples: log them, or give the log that has them")
+        raise FormatError(
+            path, "a log without samples: log the samples, or give the log that holds them"
+        )
     model = log["eval"].get("model")
     values: dict[tuple[str, str], list[float]] = {}
     for number, sample in enumerate(samples, start=1):

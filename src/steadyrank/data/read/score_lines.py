@@ -56,7 +56,7 @@ def read_printed(path: Path, stream: BinaryIO, tool: Tool) -> Scores:
     cells = _cells(path, stream, tool)
     if not cells:
         option = "-q" if tool == "trec_eval" else "--by_query"
-        raise FormatError(path, f"holds summaries only: run {tool} with {option}")
+        raise FormatError(path, f"holds only summaries: run {tool} with {option}")
     return scores_of_cells(path, cells, run=base_name(path), tool=tool)
 
 
@@ -94,7 +94,7 @@ def _roles(path: Path, fields: list[str], line: int, tool: Tool) -> tuple[str, s
     found = dict(zip(roles, fields, strict=True))
     for role in roles[:2]:
         if not found[role]:
-            raise FormatError(path, f"expected the name of a {role}, got none", line)
+            raise FormatError(path, f"expected the name of a {role}, got an empty field", line)
     return found["measure"], found["topic"], found["value"]
 
 

@@ -64,7 +64,7 @@ def read_matrix(
         across = across[1:]
         if "" in down:
             line = rows[down.index("")][0]
-            raise FormatError(path, "expected a name in the first column, got none", line)
+            raise FormatError(path, "expected a name in the first column, got an empty cell", line)
     across, down = as_meant([across, down])
     runs, topics = (down, across) if runs_in_rows else (across, down)
     try:
@@ -86,7 +86,7 @@ def _check_shape(path: Path, header: list[str], rows: Numbered, runs_in_rows: bo
         raise FormatError(path, f"expected a header of {what}, got {got}", 1)
     if not all(header[1:]):
         column = header.index("", 1) + 1
-        raise FormatError(path, f"column {column} has no name: name it, or remove it", 1)
+        raise FormatError(path, f"column {column} has no name: name or remove it", 1)
     for line, fields in rows:
         if len(fields) != len(header):
             raise FormatError(path, f"expected {len(header)} columns, got {len(fields)}", line)
@@ -202,7 +202,7 @@ def _lie_among(values: np.ndarray, scores: np.ndarray) -> bool:
 def _numbered(path: Path, heading: str, names: Sequence[str], what: str) -> str:
     one = what[:-1]
     return (
-        f"{path}: the first column, {heading!r}, holds scores, so that no column names the {what}: "
+        f"{path}: the first column, {heading!r}, holds scores, so no column names the {what}: "
         f"they are numbered {names[0]} to {names[-1]}; if it holds {what}, name it {one!r}"
     )
 
@@ -218,8 +218,8 @@ def _unclear(heading: str, runs_in_rows: bool) -> str:
 def _no_header(runs_in_rows: bool) -> str:
     down, across = ("run", "topics") if runs_in_rows else ("topic", "runs")
     return (
-        f"the first line holds scores, not the names of {across}: put a header before it, or, if "
-        f"these are names, name the first column {down!r}"
+        f"the first line holds scores, not the names of {across}: add a header above it, or, "
+        f"if these are names, name the first column {down!r}"
     )
 
 

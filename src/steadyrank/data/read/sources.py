@@ -122,7 +122,7 @@ def open_bytes(path: Path, digest: Any = None, *, kept: bool = True) -> Iterator
         if packing is None or not is_broken(error):
             raise
         reason = " ".join(str(error).split())
-        message = f"broken {packing.name} data ({reason}): fetch the file again"
+        message = f"broken {packing.name} data ({reason}): download the file again"
         raise FormatError(path, message) from None
 
 

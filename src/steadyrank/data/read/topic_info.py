@@ -17,7 +17,7 @@ import numpy as np
 from steadyrank.data.read.run_info import first_group, info_columns, read_rows
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, unknown_name, warn
+from steadyrank.errors import InputError, unknown_column, unknown_name, warn
 from steadyrank.words import by_number, counted, some
 
 
@@ -37,7 +37,7 @@ def _columns_of_file(path: Path, topics: Sequence[str]) -> dict[str, tuple[str, 
     rows = read_rows(path, "topic")
     missing = [topic for topic in topics if topic not in rows]
     if missing and len(missing) == len(topics):
-        raise unknown_name(f"topic in {path}", missing[0], rows)
+        raise unknown_name("topic", missing[0], rows, where=f"in {path}")
     if missing:
         who = counted(len(missing), "topic has", "topics have")
         add = by_number(len(missing), "it", "them")
@@ -50,13 +50,13 @@ def topic_column(scores: Scores, name: str) -> tuple[str, ...]:
     if name not in scores.topic_info:
         if not scores.topic_info:
             raise InputError(
-                f"nothing is known about the topics, but {name!r} is needed: give a table with a "
-                "column topic (topic_info=)"
+                f"{name!r} requires information about the topics: give a table with a column topic "
+                "(topic_info=)"
             )
-        raise unknown_name("column of the topics", name, scores.topic_info)
+        raise unknown_column(name, "topic information", scores.topic_info)
     column = scores.topic_info[name]
     if "" in column:
-        raise InputError(f"topic {scores.topics[column.index('')]!r} has no {name}: give it one")
+        raise InputError(f"topic {scores.topics[column.index('')]!r} has no {name}: fill it in")
     return column
 
 
@@ -85,7 +85,7 @@ def topic_weights(scores: Scores) -> np.ndarray | None:
             "number of at least 0"
         )
     if not weights.any():
-        raise InputError("all topics have the weight 0: give some of them more")
+        raise InputError("all topics have the weight 0: give some of them a positive weight")
     return weights
 
 
@@ -95,7 +95,7 @@ def of_some_weight(scores: Scores) -> Scores:
     if weights is None or (weights > 0.0).all():
         return scores
     without = counted(int((weights == 0.0).sum()), "topic has", "topics have")
-    warn(f"{without} the weight 0 and no part in the comparisons", stacklevel=5)
+    warn(f"{without} weight 0 and take no part in the comparisons", stacklevel=5)
     kept = [topic for topic, weight in zip(scores.topics, weights, strict=True) if weight > 0.0]
     return scores.select(topics=kept)
 

@@ -224,7 +224,7 @@ def _defect(status: int, fields: int, layout: Layout) -> str:
     if status in (lines.SHORT_LINE, lines.LONG_LINE):
         return f"expected {layout.n_fields} fields ({layout.fields}), got {fields}"
     if status == lines.LONE_RETURN:
-        return "a carriage return inside a line: convert the file's line ends to newlines"
+        return "a carriage return inside a line: convert the file's line endings to newlines"
     return "a control character: this is not TREC text"
 
 

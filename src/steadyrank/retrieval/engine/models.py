@@ -115,7 +115,7 @@ def parse_model(text: str | Model) -> Model:
 def _parameter(model: Model, item: str) -> tuple[str, float]:
     key, _, value = map(str.strip, item.partition("="))
     if key not in model.parameters:
-        raise unknown_name(f"parameter of {model.name}", key, model.parameters)
+        raise unknown_name("parameter", key, model.parameters, where=f"of {model.name}")
     low, high = _RANGES[key]
     try:
         number = float(value)

@@ -17,7 +17,7 @@ import numpy as np
 
 from steadyrank.data.order import natural_key
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, SteadyrankWarning, unknown_column, unknown_name
 from steadyrank.words import counted
 
 Groups = dict[str, list[int]]
@@ -216,5 +216,5 @@ def warn_about_structure(
 
 def _column(scores: Scores, name: str) -> tuple[str, ...]:
     if name not in scores.run_info:
-        raise unknown_name("column of run information", name, scores.run_info)
+        raise unknown_column(name, "run information", scores.run_info)
     return scores.run_info[name]

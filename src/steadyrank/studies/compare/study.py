@@ -18,7 +18,7 @@ from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.read.topic_info import describe_topics, of_some_weight
 from steadyrank.data.scores import Scores, position
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, unknown_column, unknown_name
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.instances.pair_tests import has_instances
@@ -220,9 +220,7 @@ def _rows_and_segments(scores: Scores, by: str | None) -> tuple[str | None, str 
     if by in (None, *ROWS):
         return by, None
     if by not in scores.topic_info:
-        raise unknown_name(
-            "kind of row or column of the topics", str(by), (*ROWS, *scores.topic_info)
-        )
+        raise unknown_column(str(by), "topic information", scores.topic_info, instead=ROWS)
     return "run", by
 
 

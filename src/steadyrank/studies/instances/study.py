@@ -18,7 +18,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, SteadyrankWarning, unknown_column, unknown_name
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.instances.equivalence import check_alpha, check_delta
@@ -201,7 +201,7 @@ def _check(scores: Scores, measure: str | None, settings: Settings) -> str:
         raise unknown_name("mode", str(settings.mode), get_args(Mode))
     for factor in settings.factors:
         if factor not in scores.run_info:
-            raise unknown_name("column of run information", factor, scores.run_info)
+            raise unknown_column(factor, "run information", scores.run_info)
     if measure is None:
         scores.matrix()
         return scores.measures[0]
