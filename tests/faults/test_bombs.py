@@ -206,7 +206,7 @@ def test_patterns_that_walk_the_disk_are_bounded(forest, monkeypatch):
     monkeypatch.setattr(patterns, "MANY", 3)
     monkeypatch.setattr(patterns, "MOST_ENTRIES", 5)
     with (
-        pytest.warns(sr.SteadyrankWarning, match="looked at 3 files and folders"),
+        pytest.warns(sr.SteadyrankWarning, match="3 files and folders searched so far"),
         pytest.raises(sr.InputError, match="more than 5 files and folders to look at"),
     ):
         patterns.matching_files(forest / "**/**/**")
