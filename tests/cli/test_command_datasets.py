@@ -100,7 +100,7 @@ def test_the_page_of_a_leaderboard(capsys, table, tmp_path):
     text = page.read_text("utf-8")
     assert "dataset-leaderboard" in text
     assert "3 runs, 7 datasets" in text
-    assert "needs scores by topic; a table of scores by dataset was given" in text
+    assert "requires scores per topic; a table of scores per dataset was given" in text
     code, _, err = call(capsys, "report", "q.txt", "r.txt", "--datasets", table, "--out", page)
     assert code == 2
     assert "not both" in err

@@ -148,7 +148,7 @@ def test_a_kept_baseline(folder, capsys):
         stream.write("s0-0 0 d11 1\n")
     code, _, err = gate(capsys, "worse", baseline="baseline.parquet")
     assert code == 2
-    assert "the baseline was evaluated with other judgments (qrels, SHA-256" in err
+    assert "the baseline was evaluated with different judgments (qrels, SHA-256" in err
     assert err.count("\n") == 1
 
 
@@ -202,7 +202,7 @@ def test_a_run_of_other_documents_or_topics_is_refused(folder, capsys):
     (folder / "few").write_text("".join(text.splitlines(keepends=True)[:-10]))
     (folder / "topics").write_text(text.replace("s", "t"))
     complaints = {
-        "old": "the candidate is the baseline itself: name another run",
+        "old": "the candidate and the baseline are the same run: name another",
         "empty": "empty",
         "documents": "no document of the candidate is judged: do the document ids look like those",
         "few": "1 run lacks judged topics ('candidate' lacks 1 of 120): complete it, or choose "

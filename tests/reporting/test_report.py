@@ -461,7 +461,7 @@ def test_too_little_to_compare_is_refused(scores, tmp_path):
     nothing = sr.Scores(
         measures=["AP"], runs=["a", "b"], topics=[1, 2], values=np.full((1, 2, 2), np.nan)
     )
-    with pytest.raises(sr.InputError, match="fewer than two runs have any AP"):
+    with pytest.raises(sr.InputError, match="fewer than two runs have a score by AP"):
         sr.report(scores=nothing, out=tmp_path / "r.html")
 
 

@@ -164,7 +164,7 @@ def test_a_card_says_who_could_be_first_what_reverses_it_and_what_is_resolved():
     assert (
         f"finds a difference of {smallest:.3f} with power 0.8" in said["What these topics resolve"]
     )
-    assert said["What limits it most"].startswith("Topics, as far as is known: ")
+    assert said["What limits it most"].startswith("Topics, of what was examined: ")
     assert said["What limits it most"].endswith(
         "documents, judgments, instances and measures were not examined."
     )
@@ -204,7 +204,7 @@ def test_limits_are_the_studies_own_figures():
     gaps = [(first[a] - first[b]) * (second[a] - second[b]) for a in range(6) for b in range(a)]
     assert known["measures"] == pytest.approx(np.mean(np.array(gaps) < 0))
     assert limit_words(results).startswith(
-        "Documents: 90% of the pairs of runs come out the other way round in simulated document "
+        "Documents: 90% of the pairs of runs change their order in simulated document "
         "collections (by P@10), against "
     )
 

@@ -64,7 +64,7 @@ def test_other_reports_say_what_it_takes(tmp_path):
     scores = sr.Scores(measures=["AP"], runs="abc", topics=range(20), values=values)
     result = sr.report(scores=scores, out=tmp_path / "r.html", n_samples=2)
     assert result.left_out["datasets"] == (
-        "needs scores on several datasets: give a table of them with --datasets FILE"
+        "requires scores on several datasets: give a table of them with --datasets FILE"
     )
 
 

@@ -204,8 +204,8 @@ def test_names_may_be_those_of_files(tmp_path, drawn_nowhere):
     [
         ("A\n", r"names.tsv:1: expected two columns, .* got 1"),
         ("A\tx\ty\n", r"names.tsv:1: expected two columns"),
-        ("A\tx\nA\ty\n", r"names.tsv:2: 'A' is named twice"),
-        ("A\tx\nB\tx\n", "two runs would be shown as 'x'"),
+        ("A\tx\nA\ty\n", r"names.tsv:2: 'A' occurs twice: keep one"),
+        ("A\tx\nB\tx\n", "two runs would both be shown as 'x'"),
         ("X\tx\n", "run 'X'"),
         ("A\tB\n", "which is the name of another run"),
     ],

@@ -130,7 +130,7 @@ def test_a_number_of_samples_can_be_asked_for():
     plan = planned(TRACK, "1s", n_samples=700)
     assert plan.samples("simulate") == plan.samples("topics") == 700
     assert plan.samples("pools") == costs(TRACK)["pools"].most
-    assert "as asked for" in plan.lines()[0]
+    assert "with the given number of samples" in plan.lines()[0]
 
 
 def test_many_runs_are_not_all_compared_pair_by_pair():

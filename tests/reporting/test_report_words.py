@@ -336,7 +336,7 @@ def test_files_that_would_make_results_wrong_come_first():
     wrong = SimpleNamespace(level="wrong", where="r1", what="no topic of the qrels")
     assert files_words(None) == files_words(good) == ""
     assert files_words(SimpleNamespace(findings=(wrong,))) == (
-        "Look at the files first, results may be wrong: r1: no topic of the qrels."
+        "Check the files first, as results may be wrong: r1: no topic of the qrels."
     )
     assert "(and one more)" in files_words(SimpleNamespace(findings=(wrong, wrong)))
     scores = scores_of(0.9, 0.3)

@@ -50,7 +50,7 @@ class ReportPlan:
 
     budget: float
     given: bool
-    """Whether the number of samples was asked for, whatever the budget."""
+    """Whether the number of samples was given, whatever the budget."""
     studies: Mapping[str, StudyPlan]
 
     def runs(self, study: str) -> bool:
@@ -69,9 +69,13 @@ class ReportPlan:
             if not plan.why_not
         ]
         left_out = [name for name, plan in self.studies.items() if plan.why_not]
-        why = "as asked for" if self.given else f"for a budget of {duration(self.budget)}"
-        lines = [f"studies, {why}: {', '.join(run)}"]
-        return lines + ([f"left out, the page says why: {', '.join(left_out)}"] if left_out else [])
+        why = (
+            "with the given number of samples"
+            if self.given
+            else f"for a budget of {duration(self.budget)}"
+        )
+        lines = [f"studies ({why}): {', '.join(run)}"]
+        return lines + ([f"omitted (the page says why): {', '.join(left_out)}"] if left_out else [])
 
 
 def parse_budget(budget: Budget) -> float:
@@ -83,7 +87,8 @@ def parse_budget(budget: Budget) -> float:
     match = re.fullmatch(r"[ \t]*([0-9]+(?:\.[0-9]+)?|\.[0-9]+)[ \t]*([smh]?)[ \t]*", str(budget))
     if match is None or isinstance(budget, bool) or not float(match[1]) > 0.0:
         raise InputError(
-            f"budget {budget!r}: give seconds, or a number with s, m or h, such as 90s, 2m or 1h"
+            f"budget {budget!r}: give seconds, or a number followed by s, m or h, such as 90s, "
+            "2m or 1h"
         )
     return float(match[1]) * _UNITS[match[2]]
 
@@ -144,8 +149,8 @@ def make_plan(
         if not model[name].is_free and spent + least.seconds > budget:
             enough = step_up((spent + least.seconds) / SAFETY)
             planned[name] = StudyPlan(
-                why_not=f"would take longer than the budget of {duration(budget)} allows, by the "
-                f"model of costs: give more time, such as --budget {enough}"
+                why_not=f"is estimated to take longer than the budget of {duration(budget)} allows: "
+                f"give more time, such as --budget {enough}"
             )
         else:
             planned[name] = least

@@ -58,7 +58,7 @@ def demo(
         raise unknown_name("data", data, get_args(Data))
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: a file stands where the folder should be")
+        raise InputError(f"{folder}: this is a file, and a folder is needed")
     if data == "builtin":
         track = _write_builtin(folder, progress)
     else:

@@ -51,13 +51,18 @@ def _cache_place() -> str:
     from steadyrank.data.read.lines import parse_lines
 
     cache = getattr(parse_lines, "_cache", None)
-    return str(getattr(cache, "cache_path", None) or "none writable: kernels compile each time")
+    return str(
+        getattr(cache, "cache_path", None)
+        or "none is writable: kernels are compiled at every start"
+    )
 
 
 def _document_place() -> str:
     from steadyrank.retrieval.builtin.collection import cache_folder
 
-    return str(cache_folder() or "none: the built-in collection is read from sources each time")
+    return str(
+        cache_folder() or "none: the built-in collection is read from its sources every time"
+    )
 
 
 def self_test() -> None:

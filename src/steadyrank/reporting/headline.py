@@ -207,7 +207,7 @@ def first_words(result: CompareResult, most: int = 10) -> str:
     firsts = [result.runs[run] for run in result.order if result.could_be_first[run]]
     sure = f"With {1 - result.alpha:.0%} confidence" if result.is_familywise else "By these tests"
     if len(firsts) == len(result.runs):
-        return f"{sure} nothing more can be said of the best run: any could be first."
+        return f"{sure} no run can be ruled out as the best."
     if len(firsts) == 1:
         return f"{sure} {firsts[0]} is the best of these runs."
     return f"{sure} the best run is one of {number_word(len(firsts))}: {some(firsts, most)}."
@@ -262,7 +262,7 @@ def reversal_words(
                 f"in {share_of(1.0 - share, simulated.n_samples)} simulated document collections"
             )
     if topics is not None and (share := topics_share(topics, a, b)) is not None:
-        picked = "" if len(ranks.order) == 2 else ", allowing for how the two were picked"
+        picked = "" if len(ranks.order) == 2 else ", after correction for how the two were selected"
         parts.append(
             f"with probability {chance(1.0 - share)} in a second experiment on "
             f"{counted(topics.n_topics, 'other topic', form=',')}{picked}"
@@ -343,7 +343,7 @@ def files_words(result: CheckResult | None) -> str:
         return ""
     more = "" if len(wrong) == 1 else f" (and {number_word(len(wrong) - 1)} more)"
     return (
-        f"Look at the files first, results may be wrong: {wrong[0].where}: {wrong[0].what}{more}."
+        f"Check the files first, as results may be wrong: {wrong[0].where}: {wrong[0].what}{more}."
     )
 
 

@@ -46,9 +46,9 @@ def read_material(
     """Read all there is, evaluate and check it; refuse what no report can be about."""
     if datasets is not None:
         if not runs is qrels is scores is None:
-            raise InputError("give either a table of datasets or runs and qrels or scores")
+            raise InputError("give either a table of datasets, or runs and qrels, or scores")
         if not settings.topic_info is settings.cluster_from is settings.by is None:
-            raise InputError("a table of datasets has no topics to know anything about")
+            raise InputError("a table of datasets has no topics: topic information does not apply")
         return _from_leaderboard(datasets, settings)
     if scores is not None:
         if runs is not None or qrels is not None:
@@ -77,7 +77,7 @@ def _from_runs(
     # Four steps look at the runs; a file is read for the first of them.
     to_read = runs.keeping()
     if len(to_read) < 2:
-        raise InputError(f"a report compares runs: give at least two, got {len(to_read)}")
+        raise InputError(f"a report compares runs: at least two are required, got {len(to_read)}")
     with kept_warnings() as warned:
         is_file = isinstance(qrels, (str, os.PathLike))
         judged = judgments_of(qrels)
@@ -182,18 +182,22 @@ def _files_in(path: Path) -> list[Path]:
 
 def _check_size(scores: Scores) -> None:
     if len(scores.runs) < 2:
-        raise InputError(f"a report compares runs: give at least two, got {len(scores.runs)}")
+        raise InputError(
+            f"a report compares runs: at least two are required, got {len(scores.runs)}"
+        )
     if len(scores.topics) < 2:
         raise InputError(
-            f"a report asks what other topics would say: it needs at least two, "
-            f"got {len(scores.topics)}"
+            "a report generalises to other topics: at least two topics are required, got "
+            f"{len(scores.topics)}"
         )
     if not scores.measures:
-        raise InputError("there are no measures: name at least one")
+        raise InputError("no measure was given: name at least one")
     check_scores(scores.values)
     known = np.isfinite(scores.values[0]).any(axis=1)
     if known.sum() < 2:
-        raise InputError(f"fewer than two runs have any {scores.measures[0]}: look at the scores")
+        raise InputError(
+            f"fewer than two runs have a score by {scores.measures[0]}: check the scores"
+        )
 
 
 def _hashed(

@@ -56,11 +56,11 @@ def limit_words(results: Mapping[str, Any]) -> str:
     if not known:
         return ""
     first, *others = known
-    share = f"{percent(first.share)} of the pairs of runs come out the other way round {first.how}"
+    share = f"{percent(first.share)} of the pairs of runs change their order {first.how}"
     unknown = [what for what in ALL if what not in {limit.what for limit in known}]
     not_examined = f"; {listed(unknown)} were not examined" if unknown else ""
     if not others:
-        return f"{first.what.capitalize()}, as far as is known: {share}{not_examined}."
+        return f"{first.what.capitalize()}, of what was examined: {share}{not_examined}."
     beside = listed([f"{percent(limit.share)} {limit.how}" for limit in others])
     close = [limit.what for limit in known if limit.share >= ALIKE * first.share]
     start = listed(close).capitalize() + (", about equally" if len(close) > 1 else "")
@@ -98,7 +98,7 @@ def reversed_by_judgments(holes: HolesResult) -> np.ndarray:
 
 def _of_instances(results: Mapping[str, Any], measure: str) -> Limit | None:
     share = reversed_by_instances(results["evaluate"])
-    return _limit("instances", share, "for single instances of the systems")
+    return _limit("instances", share, "when single instances of the systems are compared")
 
 
 def reversed_by_instances(scores: Scores) -> float:
@@ -129,7 +129,7 @@ def _of_measures(results: Mapping[str, Any], measure: str) -> Limit | None:
     agree: AgreeResult = results["agree"]
     # Of pairs without ties, tau is the share in the same order less that in the other.
     tau = agree.likeness.tau[0, 1:]
-    return _limit("measures", _mean((1.0 - tau) / 2.0), "by another of the measures")
+    return _limit("measures", _mean((1.0 - tau) / 2.0), "under another of the measures")
 
 
 def _by(measure: str, ranking: str) -> str:

@@ -22,7 +22,7 @@ def read_names(names: Mapping[str, str] | str | os.PathLike[str]) -> dict[str, s
     twice = [name for name, count in Counter(chosen.values()).items() if count > 1]
     if twice:
         raise InputError(
-            f"{where}: two runs would be shown as {twice[0]!r}: give each its own name"
+            f"{where}: two runs would both be shown as {twice[0]!r}: give each its own name"
         )
     return chosen
 
@@ -42,11 +42,11 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
         columns = [column.strip() for column in _columns(line)]
         if len(columns) != 2 or not all(columns):
             raise InputError(
-                f"{path}:{place}: expected two columns, the name of a run or of its file and the "
-                f"name to show, got {len(columns)}"
+                f"{path}:{place}: expected two columns, the name of a run or of its file and "
+                f"the name to show, got {len(columns)} columns"
             )
         if columns[0] in met:
-            raise InputError(f"{path}:{place}: {columns[0]!r} is named twice")
+            raise InputError(f"{path}:{place}: {columns[0]!r} occurs twice: keep one")
         met.add(columns[0])
         yield columns[0], columns[1]
 

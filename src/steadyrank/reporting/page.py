@@ -29,29 +29,31 @@ from steadyrank.words import counted
 
 NOTES: Mapping[str, str] = {
     "max-t correction": (
-        "Compares every difference with the largest that chance alone shows among all pairs, by "
-        "flipping the signs of topics, so that the chance of any false claim stays below alpha."
+        "Compares every difference with the largest difference that chance alone produces "
+        "among all pairs, by flipping the signs of topics, so that the probability of any "
+        "false claim is at most alpha."
     ),
     "ranks": (
-        "A run's best possible rank is 1 + the number of runs significantly better than it, its "
-        "worst the number of runs less those that it is significantly better than."
+        "A run's best possible rank is 1 plus the number of runs that are significantly "
+        "better than it; its worst is the number of runs minus those that it is significantly "
+        "better than."
     ),
     "expected": (
-        "Empirical Bayes estimate of a run's mean on new topics, given how far all runs lie apart."
+        "Empirical Bayes estimate of a run's mean on new topics, given the spread of all runs."
     ),
     "predictive rate": (
-        "The chance that a second experiment on other topics reverses an observed difference."
+        "The probability that a second experiment on other topics reverses an observed difference."
     ),
     "simulated document collections": (
-        "Collections in which each run's relevant and other documents have been drawn anew from "
-        "its own scores."
+        "Collections whose documents have been resampled, topic by topic, from those that "
+        "were retrieved."
     ),
-    "omega squared": "Share of the variance that an effect explains, corrected for chance.",
-    "E rho²": "Generalizability coefficient: how well the order of systems is kept.",
-    "Phi": "Index of dependability: how well the scores themselves are kept.",
+    "omega squared": "Share of the variance that an effect explains, corrected for bias.",
+    "E rho²": "Generalizability coefficient: how reproducible the order of the systems is.",
+    "Phi": "Index of dependability: how reproducible the scores themselves are.",
     "tau": "Kendall's rank correlation: 1 for the same order, −1 for the reverse.",
-    "power": "The chance that a test finds a difference that is there.",
-    "HPD": "The shortest interval that holds a given share of the posterior probability.",
+    "power": "The probability that a test detects a true difference.",
+    "HPD": "The shortest interval that contains a given share of the posterior probability.",
 }
 """Terms of the page, explained."""
 
@@ -120,10 +122,10 @@ def _card(results: Mapping[str, Any]) -> Card:
     size = (CARD_WIDTH, rows_height(kept, least=1.4))
     who = f"the first {kept} of {len(main.runs):,} runs" if kept < len(main.runs) else "all runs"
     if isinstance(main, DatasetsResult) or main.baseline is None:
-        caption = f"The ranks that {who} may have."
+        caption = f"Possible ranks of {who}."
         drawn = figure("card-ranks", caption, main, "ranks", figsize=size, top=kept)
     else:
-        caption = f"Differences of {who} from the baseline, with intervals."
+        caption = f"Differences between {who} and the baseline, with intervals."
         order = main.order[:kept]
         drawn = figure("card-baseline", caption, main, "intervals", figsize=size, order=order)
     card = make_dataset_card(main) if isinstance(main, DatasetsResult) else make_card(results)

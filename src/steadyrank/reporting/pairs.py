@@ -33,7 +33,7 @@ DECISIONS = {
     "open": "{a} is not significantly different from {b} by mean {measure}",
     "equal": "{a} and {b} have the same mean {measure}",
     "unknown": "{a} and {b} share too few topics to be compared by mean {measure}",
-    "untested": "{a} and {b} were not compared with each other: both were compared with a baseline",
+    "untested": "{a} and {b} were not compared with each other: each was compared only with the baseline",
 }
 
 
@@ -196,7 +196,7 @@ def _add_topics(known: _Known, result: TopicsResult) -> None:
     known.add(
         "On other topics",
         "reversed with probability {reversed} in a second experiment on as many topics "
-        "({picked} allowing for how the two were picked among all runs)",
+        "({picked} after correction for how the two were selected among all runs)",
         reversed=_rates(_at(result.predictive, place)),
         picked=_rates(_at(result.expected_reversal, place)),
     )
@@ -254,7 +254,7 @@ def _add_holes(known: _Known, result: HolesResult) -> None:
     low, high = np.array(ends, float).reshape(-1, 2).T
     known.add(
         f"Missing judgments (by {result.measure})",
-        "difference between {least} and {most} over all completions: {turned}",
+        "the difference lies between {least} and {most} over all completions: {turned}",
         least=_signed(low),
         most=_signed(high),
         turned=[MISSING if pair is None else _turned_words(pair) for pair in chosen],
@@ -263,8 +263,12 @@ def _add_holes(known: _Known, result: HolesResult) -> None:
 
 def _turned_words(pair: HolesPair) -> str:
     if max(abs(pair.lowest), abs(pair.highest)) <= DECIDED:
-        return "no judgment can set the two apart"
-    return "no judgment can turn it" if pair.decided else "missing judgments could turn it"
+        return "no completion separates the two"
+    return (
+        "no completion changes the order"
+        if pair.decided
+        else "missing judgments could change the order"
+    )
 
 
 def _add_judges(known: _Known, result: JudgesResult) -> None:

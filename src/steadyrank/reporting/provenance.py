@@ -39,9 +39,7 @@ def provenance(plan: ReportPlan, findings: Findings) -> tuple[Table, ...]:
     ]
     if files:
         header = ["", "file", "bytes", "SHA-256"]
-        files_table = table(
-            "files-read", "Files that were read.", header, files, shown=_SHOWN_FILES
-        )
+        files_table = table("files-read", "Input files.", header, files, shown=_SHOWN_FILES)
         tables.insert(0, files_table)
     return tuple(tables)
 
@@ -52,15 +50,15 @@ def _samples_table(plan: ReportPlan, why_not: Mapping[str, str]) -> Table:
         [
             name(study),
             name(titles[study]),
-            name("left out" if study in why_not else planned.drawn or "nothing drawn"),
+            name("left out" if study in why_not else planned.drawn or "no sampling"),
         ]
         for study, planned in plan.studies.items()
     ]
     caption = (
-        "Samples as asked for."
+        "Numbers of samples as given."
         if plan.given
-        else f"Samples chosen for a budget of {duration(plan.budget)} by a model of costs, which "
-        "depends on the data and the budget alone."
+        else f"Numbers of samples chosen for a budget of {duration(plan.budget)} by a cost model, "
+        "which depends only on the data and the budget."
     )
     return table("samples", caption, ["study", "section", "samples"], rows)
 

@@ -334,9 +334,9 @@ def check_target(out: PathLike) -> Path:
     """Where the page goes; refused now rather than when it is finished."""
     target = Path(out)
     if target.is_dir():
-        raise InputError(f"{target}: this is a folder: name a file in it, such as report.html")
+        raise InputError(f"{target}: this is a folder: name a file, such as report.html")
     if not target.parent.is_dir():
-        raise InputError(f"{target}: the folder {target.parent} does not exist: make it first")
+        raise InputError(f"{target}: the folder {target.parent} does not exist: create it first")
     return target
 
 

@@ -49,8 +49,8 @@ def combined(results: Mapping[str, Any]) -> dict[str, Body]:
 def _first_drawing(compared: CompareResult) -> Drawing:
     """Ranks by the tests of all pairs; with a baseline, differences from it."""
     if compared.baseline is None:
-        return Drawing("ranks", "The ranks that each run may have.", compared, "ranks")
-    return Drawing("baseline", "Every run against the baseline.", compared, "intervals")
+        return Drawing("ranks", "Possible ranks of each run.", compared, "ranks")
+    return Drawing("baseline", "Every run compared with the baseline.", compared, "intervals")
 
 
 def _settle_table(compared: CompareResult, topics: TopicsResult) -> Table:

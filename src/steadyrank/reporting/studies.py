@@ -36,8 +36,8 @@ def why_not(material: Material) -> dict[str, str]:
 
 def _other_scores(works_on: str) -> str:
     if works_on == "topics":
-        return "needs scores by topic; a table of scores by dataset was given"
-    return "needs scores on several datasets: give a table of them with --datasets FILE"
+        return "requires scores per topic; a table of scores per dataset was given"
+    return "requires scores on several datasets: give a table of them with --datasets FILE"
 
 
 def shape_of(material: Material) -> Shape:

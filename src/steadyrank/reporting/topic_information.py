@@ -23,9 +23,9 @@ def with_topic_information(material: Material) -> Material:
     if codes is not None:
         clusters = counted(int(codes.max(initial=-1)) + 1, "cluster")
         notes.append(
-            f"The {counted(len(scores.topics), 'topic')} come in {clusters}: the sections on pairs "
-            "of runs, other topics and planning allow for it, all others take topics for "
-            "independent."
+            f"The {counted(len(scores.topics), 'topic')} come in {clusters}: the sections on "
+            "pairs of runs, other topics and planning account for them; all others treat "
+            "topics as independent."
         )
     return replace(material, scores=scores, warnings=(*material.warnings, *notes))
 
@@ -36,7 +36,7 @@ def _without_weights(scores: Scores) -> tuple[Scores, list[str]]:
         return scores, []
     kept = {key: column for key, column in scores.topic_info.items() if key != "weight"}
     note = (
-        "Topics have weights, which a report does not use: all its means are over topics that "
-        "count the same. compare, topics and gate give weighted ones."
+        "The topics have weights, which a report does not use: in its means all topics count "
+        "the same. compare, topics and gate compute weighted means."
     )
     return replace(scores, topic_info=kept), [note]

@@ -277,7 +277,7 @@ def test_a_kept_baseline_finds_its_ranking_again(tmp_path):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"measures": "AP"}, "no margin for AP: give the loss that is acceptable with margin="),
+        ({"measures": "AP"}, "no margin for AP: state the acceptable loss with margin="),
         ({"measures": "AP", "margin": -0.1}, "margin must be a number of at least 0, got -0.1"),
         ({"measures": {"AP": math.nan}}, "margin must be a number of at least 0, got nan for AP"),
         ({"measures": [], "margin": 0.1}, "no measures were named"),
@@ -304,7 +304,7 @@ def test_bad_pairs():
     with pytest.raises(sr.InputError, match="only one of the two has a score on topic 't3'"):
         sr.gate(old, gap, **COMMON)
     assert sr.gate(old, gap, missing="skip", **COMMON).measures[0].n_topics == 19
-    with pytest.raises(sr.InputError, match="hold 2 runs: give those of one"):
+    with pytest.raises(sr.InputError, match="hold 2 runs: give the scores of one run"):
         sr.gate(sr.join_scores(old, new), new, **COMMON)
     with pytest.raises(sr.InputError, match="runs need judgments"):
         sr.gate({"a": ranked("d0")}, {"b": ranked("d1")}, **COMMON)

@@ -78,7 +78,7 @@ def add_to_history(folder: PathLike, scores: Scores, result: GateResult) -> Gate
     try:
         place.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise InputError(f"{place}: this is a file: name a folder for the history") from None
+        raise InputError(f"{place}: this is a file: name a folder to hold the history") from None
     gates = _read_lines(place / LINES)
     if not (place / FIRST).exists():
         write_scores(_first_baseline(scores), place / FIRST)
@@ -114,7 +114,8 @@ def _check_first(first: Scores, scores: Scores, folder: Path) -> None:
     if changed or first.topics != scores.topics:
         what = "judgments" if changed else "topics"
         raise InputError(
-            f"{folder}: this history began with other {what}: name another folder for a new one"
+            f"{folder}: this history began with different {what}: name another folder to start "
+            "a new one"
         )
 
 
@@ -178,7 +179,9 @@ def _read_lines(path: Path) -> list[dict[str, Any]]:
             gate = json.loads(line)
             _check_line(gate)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise FormatError(path, "this is no line of a gate: remove it", number) from None
+            raise FormatError(
+                path, "this line is not an entry of a gate: remove it", number
+            ) from None
         gates.append(gate)
     return gates
 

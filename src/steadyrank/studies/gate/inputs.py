@@ -61,14 +61,14 @@ def read_pair(
 ) -> Pair:
     """Both on the same topics, or an error that says why they cannot be compared."""
     if _is_same(baseline, candidate):
-        raise InputError("the candidate is the baseline itself: name another run")
+        raise InputError("the candidate and the baseline are the same run: name another")
     given = [_scores_or_run(source, reading) for source in (baseline, candidate)]
     runs = [part for part in given if isinstance(part, Run)]
     evaluated: dict[str, Scores] = {}
     judged = None
     if runs:
         if qrels is None:
-            raise InputError("runs need judgments: give qrels=, or the scores of both")
+            raise InputError("runs require judgments: give qrels=, or the scores of both")
         judged = judgments_of(qrels)
         settings: Any = {"missing": missing, "no_relevant": no_relevant, "ties": ties}
         # Both may have the same tag; what they are to each other names them.
@@ -141,12 +141,12 @@ def _check_documents(run: Run, qrels: Qrels) -> None:
     common = set(run.topics) & qrels.position.keys()
     if not common:
         raise InputError(
-            f"the {run.name} has no topic of the qrels: do the topic ids look alike "
-            f"(qrels: {qrels.topics[0]!r})?"
+            f"the {run.name} has no topic of the qrels: do the topic ids match (qrels: "
+            f"{qrels.topics[0]!r})?"
         )
     if not len(find_judged_documents(run, qrels).ranks):
         raise InputError(
-            f"no document of the {run.name} is judged: do the document ids look like those of the "
+            f"no document of the {run.name} is judged: do the document ids match those of the "
             "qrels?"
         )
 
@@ -162,7 +162,8 @@ def _names(given: Sequence[Scores | Run]) -> list[str]:
 def _one_run(scores: Scores, role: str, measures: Sequence[str], name: str) -> Scores:
     if len(scores.runs) != 1:
         raise InputError(
-            f"the scores of the {role} hold {counted(len(scores.runs), 'run')}: give those of one"
+            f"the scores of the {role} hold {counted(len(scores.runs), 'run')}: give the "
+            "scores of one run"
         )
     wanted = [_label(measure, scores) for measure in measures]
     chosen = scores.select(measures=wanted)
@@ -182,13 +183,13 @@ def check_alike(baseline: Scores, candidate: Scores, *, missing: str) -> None:
         if key in old and key in new and old[key] != new[key]:
             raise InputError(
                 f'the baseline was evaluated with {key}="{old[key]}", the candidate with '
-                f'{key}="{new[key]}": evaluate both in the same way'
+                f'{key}="{new[key]}": evaluate both with the same settings'
             )
     before, now = (judgments_hash(scores) for scores in (baseline, candidate))
     if before is not None and now is not None and before != now:
         raise InputError(
-            f"the baseline was evaluated with other judgments ({baseline.meta['qrels']}, SHA-256 "
-            f"{before[:12]}…) than the candidate ({now[:12]}…): evaluate it again"
+            f"the baseline was evaluated with different judgments ({baseline.meta['qrels']}, "
+            f"SHA-256 {before[:12]}…) from the candidate ({now[:12]}…): evaluate it again"
         )
 
 

@@ -65,7 +65,7 @@ def _open_row(row: GateRow) -> str:
     doubt = (
         f"is beyond the margin of {row.margin:g} but not significantly worse than the baseline"
         if row.difference < -row.margin
-        else f"may hide a loss beyond the margin of {row.margin:g}"
+        else f"does not exclude a loss beyond the margin of {row.margin:g}"
     )
     truth = "0" if row.difference > 0.0 else "the one observed"
     settled = (
@@ -84,8 +84,8 @@ def _holes(result: GateResult, rows: list[GateRow]) -> str:
         for row in rows
     ]
     return (
-        f"documents that nobody judged could turn the verdict ({listed(parts)}): judge them, or "
-        "count them as not relevant"
+        f"unjudged documents could change the verdict ({listed(parts)}): judge them, or count "
+        "them as not relevant"
     )
 
 

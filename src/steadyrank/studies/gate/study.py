@@ -186,7 +186,7 @@ def _margins(measures: Any, margin: float | None) -> dict[str, float]:
     for name, own in measures.items():
         value = margin if own is None else own
         if value is None:
-            raise InputError(f"no margin for {name}: give the loss that is acceptable with margin=")
+            raise InputError(f"no margin for {name}: state the acceptable loss with margin=")
         if not 0.0 <= value < math.inf:
             raise InputError(f"margin must be a number of at least 0, got {value} for {name}")
         margins[str(name)] = float(value)

@@ -97,16 +97,16 @@ def gate_notes(result: GateResult) -> list[str]:
         notes.append(f"Weights: as many as {rows[0].effective_topics:,.1f} topics of equal weight.")
     if result.is_ranking_lost and result.unjudged == "bounded":
         notes.append(
-            "One of the two came as scores without its ranking: unjudged documents count as not "
-            "relevant, and whether they could turn the verdict is not known."
+            "One of the two came as scores without its ranking: unjudged documents count as "
+            "not relevant, and whether they could change the verdict is unknown."
         )
     open_rows = [row for row in result.measures if row.n_unjudged]
     if open_rows:
         counts = ", ".join(f"{row.n_unjudged:,} on {row.measure}" for row in open_rows)
         notes.append(
-            f"Unjudged documents above the cutoff of either run: {counts}; lowest and highest are "
-            "the differences that their grades could make"
-            + ("." if result.unjudged == "bounded" else ", and they count as not relevant here.")
+            f"Unjudged documents above the cutoff of either run: {counts}; lowest and highest "
+            "are the extreme differences that their grades could produce"
+            + ("." if result.unjudged == "bounded" else "; here they count as not relevant.")
         )
     return notes
 

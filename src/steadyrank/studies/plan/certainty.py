@@ -25,7 +25,7 @@ USUAL_TOPICS = 50
 DIFFERENCES = (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.1, 0.12, 0.15, 0.2)
 STANDARD_DEVIATIONS = tuple(round(0.05 * step, 2) for step in range(1, 11))
 FACTORS = (0.2, 0.4, 0.5, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0)
-"""By which a difference that was asked for is varied."""
+"""By which a difference that was requested is varied."""
 STEPS = ((5, 100, 1), (100, 250, 5), (250, 1000, 25))
 """Numbers of topics: from, to, in steps of."""
 COARSE_STEPS = ((5, 50, 5), (50, 250, 10), (250, 1000, 50))
@@ -304,7 +304,7 @@ def _planned(result: PlanResult, measure: str, *, with_ends: bool) -> list[Sprea
 
 
 def _around(result: PlanResult) -> list[float]:
-    """Differences around the one that was asked for, or that the topics show."""
+    """Differences around the one that was requested, or that the topics show."""
     known = result.demands.minimum_difference
     if known is None:
         known = float(f"{max(row.smallest_difference for row in result.plans):.1g}")

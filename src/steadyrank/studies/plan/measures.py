@@ -1,4 +1,4 @@
-"""What `plan` says of one measure, and its curves against what was asked for."""
+"""What `plan` says of one measure, and its curves against what was requested."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class MeasurePlan:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
 class PlanCurve(Exhibit):
-    """Numbers of topics, or the power of given ones, against something that was asked for."""
+    """Numbers of topics, or the power of given ones, against something that was requested."""
 
     against: Against
     values: np.ndarray

@@ -146,14 +146,14 @@ def planner_page(
 def _check_target(out: PathLike) -> Path:
     target = Path(out)
     if target.is_dir():
-        raise InputError(f"{target}: this is a folder: name a file in it, such as planner.html")
+        raise InputError(f"{target}: this is a folder: name a file, such as planner.html")
     return target
 
 
 def _assumed_grid(
     systems: int | None, n_topics: int | None, *, method: Method, **asked: Any
 ) -> Grid:
-    """The usual assumptions around what was asked for."""
+    """The usual assumptions around what was requested."""
     if systems is not None:
         check_whole("systems", systems)
     of_anova = (systems or USUAL_SYSTEMS) if method == "anova" else None
@@ -189,7 +189,7 @@ def _page(
 
 
 NOTES = {
-    "power": "The chance that a test finds a difference that is there.",
+    "power": "The probability that a test detects a true difference.",
     "reversals": (
         "How often two experiments, each on topics of its own, put two systems in opposite orders."
     ),

@@ -64,7 +64,7 @@ def draw_plan_curve(result: PlanResult, ax: Axes, *, against: Against | None = N
 
 
 def draw_curve(result: PlanCurve, ax: Axes) -> None:
-    """Topics, or with given topics the power, against what the curve was asked for."""
+    """Topics, or with given topics the power, against what the curve varies."""
     power = result.against == "topics"
     for place, measure in enumerate(result.measures):
         values = (result.power if power else result.topics)[place]

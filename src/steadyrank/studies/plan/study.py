@@ -96,7 +96,7 @@ class PlanResult(Framed):
     ) -> PlanCurve:
         """Topics against minimum differences, numbers of systems or widths; power against topics.
 
-        Without values: around what was asked for, systems from 2 to 100, topics up to twice those
+        Without values: around what was requested, systems from 2 to 100, topics up to twice those
         planned.
 
         >>> result = plan(variance=0.114, minimum_difference=0.15, systems=10)
