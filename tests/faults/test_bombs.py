@@ -234,8 +234,8 @@ def test_more_pairs_than_memory_holds_are_refused_beforehand(monkeypatch, tmp_pa
     arguments = ["compare", "--scores", str(tmp_path / "scores.csv"), "--quiet"]
     assert run([*arguments, "--format", "json"]) == 2
     assert capfd.readouterr().err == (
-        "steadyrank: 435 pairs in JSON require about 740 kB of memory, but 100 kB are available: take "
-        "a table, give a --baseline, or give fewer runs or measures\n"
+        "steadyrank: 435 pairs in JSON require about 740 kB of memory, but 100 kB are available: "
+        "take a table, give a --baseline, or give fewer runs or measures\n"
     )
     assert run([*arguments, "--format", "json", "--baseline", "r1"]) == 0
 

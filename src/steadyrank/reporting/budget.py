@@ -149,7 +149,7 @@ def make_plan(
         if not model[name].is_free and spent + least.seconds > budget:
             enough = step_up((spent + least.seconds) / SAFETY)
             planned[name] = StudyPlan(
-                why_not=f"is estimated to take longer than the budget of {duration(budget)} allows: "
+                why_not=f"is estimated to take longer than the budget of {duration(budget)}: "
                 f"give more time, such as --budget {enough}"
             )
         else:

@@ -33,7 +33,7 @@ DECISIONS = {
     "open": "{a} is not significantly different from {b} by mean {measure}",
     "equal": "{a} and {b} have the same mean {measure}",
     "unknown": "{a} and {b} share too few topics to be compared by mean {measure}",
-    "untested": "{a} and {b} were not compared with each other: each was compared only with the baseline",
+    "untested": "{a} and {b} were not compared with each other, only with the baseline",
 }
 
 

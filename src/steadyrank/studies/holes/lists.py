@@ -280,8 +280,8 @@ def _report(parts: Sequence[_RunPart], qrels: Qrels, missing: Missing) -> None:
     lacking = [i for i, count in enumerate(counts) if count]
     if all(count == n_topics for count in counts):
         raise InputError(
-            "no run has any topic of the qrels: do the topic ids look alike "
-            f"(qrels: {qrels.topics[0]!r})?"
+            "no run has any topic of the qrels: do the topic ids match (qrels: "
+            f"{qrels.topics[0]!r})?"
         )
     if lacking:
         who = counted(len(lacking), "run lacks", "runs lack")
@@ -296,7 +296,7 @@ def _report(parts: Sequence[_RunPart], qrels: Qrels, missing: Missing) -> None:
     unknown = [part.unknown for part in parts if part.unknown]
     if unknown:
         who = counted(len(unknown), "run has", "runs have")
-        _warn(f"{who} topics that nobody judged (up to {max(unknown)}): left out")
+        _warn(f"{who} topics that nobody judged (up to {max(unknown)}): these are ignored")
 
 
 def _warn(message: str) -> None:

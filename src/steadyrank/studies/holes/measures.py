@@ -120,13 +120,16 @@ def parse_holed(measure: str | Measure, max_grade: int) -> HoledMeasure:
     parsed = parse_measure(measure)
     if parsed.parameter("judged_only"):
         raise InputError(
-            f"{parsed}: holes scores judged documents alone beside the measure itself: leave "
-            "judged_only out"
+            f"{parsed}: holes computes scores over judged documents anyway: remove judged_only"
         )
     if parsed.name not in FAMILIES or parsed.parameter("relative"):
-        raise InputError(f"{parsed} has no bounds here: take one of {', '.join(FAMILIES)}")
+        raise InputError(
+            f"{parsed} has no bounds over missing judgments: choose from {', '.join(FAMILIES)}"
+        )
     if max_grade < 1:
-        raise InputError("no judged document is relevant: there is no grade to give to the others")
+        raise InputError(
+            "no judged document is relevant, so there is no grade to assign to unjudged ones"
+        )
     plain = parsed.name in ("Judged", "NumRelRet")
     condensed = parsed if plain else parsed(judged_only=True)
     return HoledMeasure(

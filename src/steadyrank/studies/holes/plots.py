@@ -113,9 +113,9 @@ def draw_decided(result: HolesResult, ax: Axes) -> None:
     handles = [
         mpl.patches.Patch(color=colour, label=words)
         for colour, words in (
-            (COLOURS[0], "row above column, whatever is judged"),
-            (COLOURS[4], "row below column"),
-            ("#eeeeee", "not decided"),
+            (COLOURS[0], "row above column in every completion"),
+            (COLOURS[4], "row below column in every completion"),
+            ("#eeeeee", "undecided"),
         )
     ]
     ax.grid(visible=False)
@@ -148,9 +148,10 @@ PLOTS = {
             draw_bars,
             _bars_size,
             lambda result: (
-                f"Mean {result.measure} of {len(result.runs)} runs: bars from the lowest to the "
-                "highest that complete judgments could give, with the score as usual, of judged "
-                "documents only, and imputed."
+                f"Mean {result.measure} of {len(result.runs)} runs: bars from the lowest to "
+                "the highest score over all completions of the judgments, with the score that "
+                "counts unjudged documents as not relevant, the score over judged documents "
+                "only, and the imputed score."
             ),
         ),
         "decided": Plot(

@@ -91,11 +91,13 @@ def check_prior(
     hidden, reach, by_run, by_pool = _predict_hidden(judged, lists, top_grade)
     y = judged.grade[hidden]
     if len(lists.runs) == 1:
-        return None, PriorCheck(n_hidden=0, failure="one run alone leaves nothing to check it on")
+        return None, PriorCheck(
+            n_hidden=0, failure="with a single run there is nothing to check it on"
+        )
     if len(hidden) < LEAST_HIDDEN or not 0 < (y > 0).sum() < len(y):
         failure = (
-            f"of the judged documents within the cutoff, {len(hidden)} are of one run alone "
-            f"({int((y > 0).sum())} relevant): too few to check the prior"
+            f"of the judged documents within the cutoff, {len(hidden)} were retrieved by "
+            f"a single run ({int((y > 0).sum())} relevant): too few to check the prior"
         )
         return None, PriorCheck(n_hidden=len(hidden), failure=failure)
     chance, relevant = reach[:, 0], y > 0
@@ -131,9 +133,9 @@ def _judge(check: PriorCheck, judged: Pool, holes: Pool) -> PriorCheck:
         return replace(
             check,
             failure=(
-                f"every judged document is within the top {deepest} of some run, and half of the "
-                f"others are below rank {np.median(holes.best_rank):.0f} in all: nothing judged is "
-                "like them"
+                f"every judged document is within the top {deepest} of some run, and half of "
+                f"the others are below rank {np.median(holes.best_rank):.0f} in all: no judged "
+                "document resembles them"
             ),
         )
     off = check.predicted - check.observed
@@ -141,8 +143,8 @@ def _judge(check: PriorCheck, judged: Pool, holes: Pool) -> PriorCheck:
         return replace(
             check,
             failure=(
-                f"it gives hidden documents a chance of {check.predicted:.2f} to be relevant, and "
-                f"{check.observed:.2f} of them are"
+                f"it predicts that a share of {check.predicted:.2f} of the hidden documents is "
+                f"relevant, and {check.observed:.2f} are"
             ),
         )
     simpler = min(check.log_loss_run, check.log_loss_pool)
@@ -150,8 +152,8 @@ def _judge(check: PriorCheck, judged: Pool, holes: Pool) -> PriorCheck:
         return replace(
             check,
             failure=(
-                f"its log loss on hidden documents is {check.log_loss:.3f}, that of a simpler "
-                f"prior {simpler:.3f}"
+                f"its log loss on hidden documents is {check.log_loss:.3f}; that of a simpler "
+                f"prior is {simpler:.3f}"
             ),
         )
     return check

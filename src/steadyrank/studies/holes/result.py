@@ -95,7 +95,7 @@ class HolesResult(Framed):
         )
         if not self.pairs:
             return f"{said}."
-        return f"{said}, {self.n_decided} of {counted(len(self.pairs), 'pair')} decided."
+        return f"{said}; {self.n_decided} of {counted(len(self.pairs), 'pair')} decided."
 
     @property
     def interval_warning(self) -> str:
@@ -106,15 +106,17 @@ class HolesResult(Framed):
             return ""
         n_pooled = sum(row.unjudged_share == 0.0 for row in self.runs)
         if n_pooled >= FEWEST_RUNS:
-            lacking = "what only some of the runs without unjudged documents found is too little"
+            lacking = (
+                "too few documents were found by only some of the runs without unjudged documents"
+            )
         else:
             lacking = (
-                f"{FEWEST_RUNS} runs without unjudged documents are required to rehearse on, and "
-                f"there {by_number(n_pooled, 'is', 'are')} {n_pooled or 'none'}"
+                f"{FEWEST_RUNS} runs without unjudged documents are required for the check, "
+                f"and there {by_number(n_pooled, 'is', 'are')} {n_pooled or 'none'}"
             )
         return (
-            f"the imputed intervals are not checked, as {lacking}: where that was so on known "
-            "data, 52% to 100% of such 95% intervals held the true score"
+            f"the imputed intervals are unchecked, as {lacking}: in such cases, 52% to 100% of "
+            "the 95% intervals contained the true score on known data"
         )
 
     @property

@@ -21,14 +21,14 @@ def _why_not(material: Material) -> str:
         return NO_RUNS
     if _measure(material) is None:
         return (
-            f"none of the measures ({', '.join(material.scores.measures)}) has bounds over missing "
-            "judgments: name nDCG@k, P@k, AP or RBP with -m"
+            f"none of the measures ({', '.join(material.scores.measures)}) has bounds over "
+            "missing judgments: choose nDCG@k, P@k, AP or RBP with -m"
         )
     measure = parse_holed(_measure(material) or "", material.qrels.max_grade)
     depth = min((d for d in DEPTHS if d >= measure.depth), default=DEPTHS[-1])
     looked_over = () if material.check is None else material.check.runs
     if looked_over and all(row.judged[DEPTHS.index(depth)] >= 1.0 for row in looked_over):
-        return f"every document in the top {depth} of every run was judged"
+        return f"every document in the top {depth} of every run is judged"
     return ""
 
 
@@ -83,7 +83,7 @@ def _body(result: HolesResult, findings: Findings) -> Body:
         figures=(
             Drawing(
                 "holes-bounds",
-                "Scores between the lowest and the highest that complete judgments could give.",
+                "Scores, with the lowest and the highest over all completions of the judgments.",
                 result,
                 "bounds",
             ),
@@ -98,22 +98,23 @@ def _map_of_pairs(result: HolesResult) -> list[Drawing]:
     """Which pairs are decided, unless there are none or too many to be pointed at."""
     if not result.pairs or len(result.runs) ** 2 > MOST_CELLS:
         return []
-    caption = "Pairs of runs whose order no completion of the judgments changes."
+    caption = "Pairs of runs whose order is the same in every completion of the judgments."
     return [Drawing("holes-decided", caption, result, "decided")]
 
 
 PART = Part(
-    title="Judgments that are missing",
+    title="Missing judgments",
     question="Would complete judgments change the table?",
     means=(
-        "Documents that nobody judged count as not relevant in the scores. Lowest and highest are "
-        "what a run would score if they were judged, at worst and at best; a document that two "
-        "runs share gets one grade in both. A pair is decided if no judgment could turn it."
+        "Unjudged documents count as not relevant in the scores. Lowest and highest are a "
+        "run's worst and best scores over all grades that these documents could have; a "
+        "document that two runs share has the same grade in both. A pair is decided if no "
+        "completion of the judgments changes its order."
     ),
     means_not=(
-        "Documents that no run retrieved are taken as not relevant, and topics without relevant "
-        "documents score 0 here. Imputed scores rest on a prior "
-        "that was checked on judged documents; documents that nobody found may be unlike them."
+        "Documents that no run retrieved are assumed to be not relevant, and topics without "
+        "relevant documents score 0. Imputed scores rest on a prior that was checked on "
+        "judged documents; documents that nobody retrieved may differ from these."
     ),
     body=_body,
     run=_run,

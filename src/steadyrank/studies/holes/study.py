@@ -153,7 +153,7 @@ def holes(
         drawn = replace(drawn, scale=rehearsal.scale)
     elif n_samples and lists.n_open:
         warnings.warn(
-            f"nothing is imputed: the prior is refused, as {check.failure}",
+            f"nothing is imputed: the prior was rejected, as {check.failure}",
             SteadyrankWarning,
             stacklevel=2,
         )
@@ -186,9 +186,9 @@ def _check(n_samples: int, ask: int, missing: str) -> None:
     for what, value in (("n_samples", n_samples), ("ask", ask)):
         whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
         if not whole or value < 0:
-            raise InputError(f"{what} must be a whole number from 0 on, got {value!r}")
+            raise InputError(f"{what} must be a whole number of at least 0, got {value!r}")
     if n_samples == 1:
-        raise InputError("n_samples must be 0, or 2 and more: one completion has no spread")
+        raise InputError("n_samples must be 0 or at least 2: a single completion has no spread")
     if missing not in ("zero", "error"):
         raise unknown_name("way to treat missing topics", missing, ("zero", "error"))
 
@@ -289,7 +289,7 @@ def _asked(
     prior_of: tuple[Pool, Pool, Prior | None],
     n: int,
 ) -> tuple[Ask, ...]:
-    """Documents to judge for the pairs that are not settled; if all are, for those not decided."""
+    """Documents to judge for the pairs that are not settled; if all are, for those undecided."""
     is_open = np.array([not pair.decided for pair in pairs], bool)
     share = np.array([0.5 if pair.sign_share is None else pair.sign_share for pair in pairs])
     unsettled = is_open & (share > 1.0 - SURE) & (share < SURE)

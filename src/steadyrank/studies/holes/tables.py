@@ -115,10 +115,10 @@ def answer_sentences(result: HolesResult) -> list[str]:
     if len(leaders) > 1:
         said.append(f"{counted(len(leaders), 'run')} share the best score.")
     elif result.n_holes and (rivals := _could_lead(result, leaders[0])):
-        by_bounds = "" if result.bounds == "exact" else ", as far as these bounds can tell"
+        by_bounds = "" if result.bounds == "exact" else ", according to these bounds"
         said.append(
-            f"{leaders[0]} has the best score; by complete judgments {counted(rivals, 'run')} "
-            f"could be above it or level with it{by_bounds}."
+            f"{leaders[0]} has the best score; under complete judgments "
+            f"{counted(rivals, 'run')} could score as high or higher{by_bounds}."
         )
     return said
 
@@ -126,13 +126,14 @@ def answer_sentences(result: HolesResult) -> list[str]:
 def _unjudged_sentence(result: HolesResult) -> str:
     """How many documents nobody judged, and who has most of them."""
     if not result.n_holes:
-        return f"Every document within the reach of {result.measure} was judged."
+        return f"Every document within the reach of {result.measure} is judged."
     most = max(result.runs, key=lambda row: row.unjudged_share)
     share = percent_words(most.unjudged_share)
     documents = counted(result.n_holes, "document", form=",")
     if not result.pairs:
         return (
-            f"Nobody judged {documents} within the reach of {result.measure}: {share} of those of "
+            f"{documents} within the reach of {result.measure} "
+            f"{by_number(result.n_holes, 'was', 'were')} not judged: {share} of those of "
             f"{most.run}."
         )
     return (
@@ -148,21 +149,24 @@ def _decided_sentence(result: HolesResult) -> str:
     others = by_number(n_open, "the other pair", f"each of the other {n_open:,} pairs")
     if not result.n_decided:
         said = by_number(
-            n_open, "The order of the two runs is open.", "The order of no pair of runs is decided."
+            n_open,
+            "The order of the two runs is undecided.",
+            "The order of no pair of runs is decided.",
         )
         others = by_number(n_open, "them", "each of them")
     else:
         said = (
-            f"The order of {result.n_decided:,} of {counted(len(result.pairs), 'pair', form=',')} "
-            "is decided: no completion of the judgments changes it."
+            f"The order of {result.n_decided:,} of "
+            f"{counted(len(result.pairs), 'pair', form=',')} is decided: it is the same in "
+            "every completion of the judgments."
         )
     if not n_open:
         return said
     if not result.n_holes:
-        return f"{said} The runs of {others} are level."
+        return f"{said} The runs of {others} are tied."
     if all(pair.bounds == "exact" for pair in open_pairs(result)):
-        return f"{said} Some completion turns or ties {others}."
-    return f"{said} The bounds leave {others} open."
+        return f"{said} Some completion reverses or ties {others}."
+    return f"{said} The bounds leave {others} undecided."
 
 
 def _could_lead(result: HolesResult, best: str) -> int:
@@ -173,34 +177,36 @@ def _could_lead(result: HolesResult, best: str) -> int:
 def holes_notes(result: HolesResult) -> list[str]:
     """What the figures rest on."""
     notes = [
-        f"{_bounds_sentence(result)} A completion gives a grade from 0 to {result.top_grade} to "
-        "every unjudged document that some run retrieves."
+        f"{_bounds_sentence(result)} A completion assigns a grade from 0 to {result.top_grade} "
+        "to every unjudged document that some run retrieved."
     ]
     check = result.prior
     if result.n_samples:
         notes.append(
-            f"Imputed from {counted(result.n_samples, 'completion', form=',')} drawn from a prior "
-            f"that gave {counted(check.n_hidden, 'hidden document', form=',')} a mean chance of "
-            f"{check.predicted:.3f} to be relevant ({check.observed:.3f} were), with log loss "
-            f"{check.log_loss:.3f} (run-based prior {check.log_loss_run:.3f}, pool-based "
-            f"{check.log_loss_pool:.3f})."
+            f"Imputed from {counted(result.n_samples, 'completion', form=',')} drawn from a "
+            f"prior that gave {counted(check.n_hidden, 'hidden document', form=',')} a mean "
+            f"probability of relevance of {check.predicted:.3f} ({check.observed:.3f} of them "
+            f"were relevant), with log loss {check.log_loss:.3f} (run-based prior "
+            f"{check.log_loss_run:.3f}, pool-based {check.log_loss_pool:.3f})."
         )
         notes += [*_found_notes(check), _interval_note(result)]
     elif check.failure and result.n_holes:
-        notes.append(f"Nothing is imputed: the prior is refused, as {check.failure}.")
+        notes.append(f"Nothing is imputed: the prior was rejected, as {check.failure}.")
     if result.pairs:
-        notes.append("The p-values are of paired t tests, not corrected for their number.")
+        notes.append(
+            "The p-values are those of paired t tests, uncorrected for multiple comparisons."
+        )
     return notes
 
 
 def _bounds_sentence(result: HolesResult) -> str:
     """Which bounds are attained, and which are only never passed."""
     n_exact, n = sum(pair.bounds == "exact" for pair in result.pairs), len(result.pairs)
-    never = "no completion passes them, and some may not be attained."
+    never = "no completion exceeds them, but some may not be attained."
     if result.bounds == "exact":
         return "Bounds are exact: some completion attains each."
     if result.run_bounds == "outer":
-        return f"Bounds are outer ones: {never}"
+        return f"Bounds are outer bounds: {never}"
     if not n_exact:
         attained = "Bounds of runs are exact: some completion attains each."
         return f"{attained} Those of pairs are outer: {never}"
@@ -216,10 +222,11 @@ def _found_notes(check: PriorCheck) -> list[str]:
     if check.found_share == 0.0:
         return []
     return [
-        f"Of the hidden documents, {percent_words(check.found_share)} are judged because somebody "
-        "else found them. That nobody found a document speaks against it; by how much no judgment "
-        "can say. In each completion it is between 0 and 1 times as likely to be relevant as one "
-        "that somebody found, at random."
+        f"Of the hidden documents, {percent_words(check.found_share)} were judged because "
+        "somebody else found them. That nobody else found a document makes it less likely to "
+        "be relevant; how much less, no judgment can show. In each completion such a document "
+        "is therefore U times as likely to be relevant as one that somebody else found, with "
+        "U drawn uniformly between 0 and 1."
     ]
 
 
@@ -229,13 +236,13 @@ def _interval_note(result: HolesResult) -> str:
     if result.interval_warning:
         return f"Warning: {result.interval_warning}."
     said = (
-        f"The intervals were checked on runs without unjudged documents, by hiding what some of "
-        f"them found: {percent_words(rehearsal.held)} of "
-        f"{counted(rehearsal.n_scores, 'interval', form=',')} held the known score"
+        "The intervals were checked on runs without unjudged documents, by hiding what some "
+        f"of them had found: {percent_words(rehearsal.held)} of "
+        f"{counted(rehearsal.n_scores, 'interval', form=',')} contained the known score"
     )
     if rehearsal.scale > 1.0:
-        said += f". All are widened by a factor of {rehearsal.scale:.2f}"
-    return f"{said}. The scores of a team of which no run was pooled can lie further off."
+        said += f". All intervals are widened by a factor of {rehearsal.scale:.2f}"
+    return f"{said}. The errors can be larger for a team none of whose runs was pooled."
 
 
 def runs_table(result: HolesResult, digits: int = 4) -> Table:
@@ -270,14 +277,14 @@ def runs_table(result: HolesResult, digits: int = 4) -> Table:
 
 
 def open_pairs(result: HolesResult) -> list[HolesPair]:
-    """Pairs that are not decided, largest difference first."""
+    """Pairs that are undecided, largest difference first."""
     return sorted(
         (pair for pair in result.pairs if not pair.decided), key=lambda pair: -abs(pair.difference)
     )
 
 
 def pair_tables(result: HolesResult, digits: int = 4, most: int = MOST_PAIRS) -> list[Table]:
-    """The pairs that are not decided, if any; of many, those with the largest differences."""
+    """The pairs that are undecided, if any; of many, those with the largest differences."""
     shown = f"+.{digits}f"
     undecided = open_pairs(result)
     rows = [
@@ -296,12 +303,12 @@ def pair_tables(result: HolesResult, digits: int = 4, most: int = MOST_PAIRS) ->
     ]
     if not rows:
         return []
-    header = ["a", "b", "a - b", "lowest", "highest", "p", "imputed", "p, imputed"]
+    header = ["a", "b", "a - b", "lowest", "highest", "p", "imputed", "p (imputed)"]
     if result.bounds != "exact":
         header.append("bounds")
-    caption = "Pairs whose order complete judgments could change, largest differences first"
+    caption = "Pairs whose order complete judgments could change, largest difference first"
     if len(undecided) > most:
-        caption += f"; the first {most} of {len(undecided):,}"
+        caption += f"; the first {most} of {len(undecided):,} pairs"
     return [Table(header=header, rows=rows, caption=f"{caption}.", id="holes-pairs", n_names=2)]
 
 
@@ -313,8 +320,8 @@ def _ask_tables(result: HolesResult) -> list[Table]:
         for asked in result.ask
     ]
     caption = (
-        "Documents to judge next: by how much, over all undecided pairs together, their judgment "
-        "is expected to move differences."
+        "Documents to judge next, by how much their judgment is expected to change "
+        "differences, summed over all undecided pairs."
     )
     header = ["topic", "document", "value"]
     return [Table(header=header, rows=rows, caption=caption, id="holes-ask", n_names=2)]

@@ -24,14 +24,14 @@ def documents_to_judge(
     depth documents, if no two systems return the same.
     """
     if documents_per_topic is not None and pool_depth is not None:
-        raise InputError("give either documents per topic or a pool depth, not both")
+        raise InputError("give either the documents per topic or a pool depth, not both")
     given, what, factor = documents_per_topic, "documents per topic", 1
     if pool_depth is not None:
         given, what, factor = pool_depth, "pool depth", systems
     if (given is None) != (minutes_per_document is None):
         raise InputError(
-            "a budget needs minutes per document and documents per topic (or a pool depth): "
-            "give both"
+            "a budget requires minutes per document and documents per topic (or a pool "
+            "depth): give both"
         )
     if given is None:
         return {}

@@ -39,7 +39,7 @@ from steadyrank.studies.plan.slider import plan_slider
 from steadyrank.studies.plan.study import PlanResult
 
 TITLE = "How many topics?"
-LEAD = "Move the topics and choose what you expect; what they can show and what they cost follows."
+LEAD = "Move the slider and state what you expect; power, precision and cost follow."
 ROWS = (10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 400, 500, 750, 1000)
 """Numbers of topics of the table below the slider."""
 
@@ -176,7 +176,7 @@ def _page(
             Section(
                 id="planner",
                 title="From topics to certainty",
-                question="What do more topics buy, and what do they cost?",
+                question="What do more topics gain, and what do they cost?",
                 sliders=(slider,),
                 tables=(_table(slider),),
                 means=_means(grid.demands),
@@ -191,7 +191,8 @@ def _page(
 NOTES = {
     "power": "The probability that a test detects a true difference.",
     "reversals": (
-        "How often two experiments, each on topics of its own, put two systems in opposite orders."
+        "The probability that two experiments, each on its own topics, order two systems "
+        "differently."
     ),
 }
 
@@ -226,40 +227,40 @@ def _table(slider: PageSlider) -> Table:
     chosen = ", ".join(
         f"{choice.label.lower()} {choice.options[choice.first]}" for choice in slider.choices
     )
-    caption = f"What topics buy with the choices that the page opens with: {chosen}."
+    caption = f"What topics gain under the choices with which the page opens: {chosen}."
     header = [slider.label.lower(), *(readout.label.lower() for readout in readouts)]
     return table("planner-topics", caption, header, rows)
 
 
 def _means(demands: Demands) -> str:
     compared = (
-        "ANOVA assumes the worst case: two systems at the ends, all others in the middle."
+        "ANOVA assumes the worst case: one system at each end, and all others in the middle."
         if demands.method == "anova"
-        else "Where several systems are compared together, alpha is kept over all their pairs by "
-        "Bonferroni's bound."
+        else "Where several systems are compared together, alpha is controlled over all their "
+        "pairs by Bonferroni's correction."
     )
     return (
-        "Power is exact, by noncentral distributions. The minimum detectable difference is the "
-        f"smallest true difference that so many topics show with power {1 - demands.beta:g}. "
-        f"{compared} Reversals are for two experiments with so many topics each, on which the "
-        "better system may come out second in one of them."
+        "Power is exact, by noncentral distributions. The minimum detectable difference is "
+        "the smallest true difference that this number of topics detects with power "
+        f"{1 - demands.beta:g}. {compared} Reversals are for two experiments with this number "
+        "of topics each, in one of which the better system may score lower."
     )
 
 
 def _means_not(demands: Demands, plan: PlanResult | None) -> str:
     has_pilot = plan is not None and plan.plans[0].pilot is not None
     source = (
-        "The pilot's variance is an estimate: choose the upper end of its interval, too."
+        "The pilot's variance is an estimate: look at the upper end of its interval as well."
         if has_pilot
-        else "Nothing here says how much scores will vary: take that from a pilot or from a "
-        "collection like yours."
+        else "Nothing here says how much the scores will vary: estimate that from a pilot or from "
+        "a similar collection."
     )
     alone = (
-        " Reversals are computed as if two systems had nothing in common, the worst case."
+        " Reversals are computed as if the scores of two systems were uncorrelated."
         if demands.method == "anova" and not has_pilot
         else ""
     )
     return (
-        f"It is a forecast for normal scores and independent topics. {source}{alone} A difference "
-        "of one size is not as large on every measure."
+        "This is a forecast for normally distributed scores and independent topics. "
+        f"{source}{alone} The same difference does not mean the same on every measure."
     )

@@ -85,16 +85,15 @@ PLOTS = {
             draw_plan_curves,
             lambda result: (3.6 * len(result.curves) + 1, 3.6),
             lambda result: (
-                f"Topics that {len(result.plans)} measures need against what is asked for, and "
-                "their power against topics, with the plan marked on each curve."
+                f"Topics that {len(result.plans)} measures require, and their power, with the "
+                "plan marked on each curve."
             ),
         ),
         "curve": Plot(
             draw_plan_curve,
             fixed(5.6, 4.0),
             lambda result: (
-                f"One curve of the plan for each of {len(result.plans)} measures, with the plan "
-                "marked on it."
+                f"One curve for each of {len(result.plans)} measures, with the plan marked on it."
             ),
         ),
     },
@@ -104,7 +103,7 @@ PLOTS = {
             fixed(5.6, 4.0),
             lambda result: (
                 f"{'Power' if result.against == 'topics' else 'Number of topics'} against "
-                f"{result.against.replace('_', ' ')}, a curve for each measure."
+                f"{result.against.replace('_', ' ')}, one curve per measure."
             ),
         )
     },

@@ -48,10 +48,10 @@ def _plan_words(result: PlanResult) -> str:
     level = level_words(demands.alpha, demands.comparisons)
     low, high = first.topics_interval or (first.topics, first.topics)
     return (
-        f"To find a difference of {demands.minimum_difference:g} mean {first.measure} between two "
-        f"runs with power {1 - demands.beta:g} at {level} requires "
-        f"{counted(first.topics, 'topic', form=',')} "
-        f"({result.confidence:.0%} interval {low:,} to {high:,})."
+        f"Detecting a difference of {demands.minimum_difference:g} in mean {first.measure} "
+        f"between two runs with power {1 - demands.beta:g} at {level} requires "
+        f"{counted(first.topics, 'topic', form=',')} ({result.confidence:.0%} interval {low:,} "
+        f"to {high:,})."
     )
 
 
@@ -69,13 +69,13 @@ def _plan_table(result: PlanResult) -> Table:
                 f"{result.confidence:.0%} interval": span(row.topics_interval, ",.0f"),
                 "power": number(row.power, ".3f"),
                 "topics at hand": whole(n or None),
-                "shown by these": number(smallest),
+                "detectable with these": number(smallest),
             }
         )
     caption = (
-        f"{result.caption()} Variance: of the differences of two runs, mean over pairs. Shown by "
-        f"these: the smallest difference that the topics at hand show with power "
-        f"{1 - result.demands.beta:g}."
+        f"{result.caption()} Variance: that of the differences between two runs, averaged over "
+        "pairs. Detectable with these: the smallest difference that the topics at hand detect "
+        f"with power {1 - result.demands.beta:g}."
     )
     return table("plan-measures", caption, *titled(rows))
 
@@ -84,14 +84,14 @@ PART = Part(
     title="Topics to build",
     question="How many topics would settle it?",
     means=(
-        "Topics with which a paired t test of two runs finds the given difference with "
-        "probability 0.8, if differences vary as they do here; and the smallest difference "
-        "that the topics at hand show with that probability."
+        "The number of topics with which a paired t test of two runs detects the given "
+        "difference with probability 0.8, if differences vary as they do here, and the "
+        "smallest difference that the topics at hand detect with that probability."
     ),
     means_not=(
-        "It is a forecast: if the true differences are smaller than the observed ones, as is "
-        "usual for winners, more topics are needed. A difference of one size is not as large "
-        "on every measure."
+        "This is a forecast: if the true differences are smaller than the observed ones, as "
+        "is usual for the best runs, more topics are required. The same difference does not "
+        "mean the same on every measure."
     ),
     body=_body,
     run=_run,

@@ -96,8 +96,8 @@ def _shares_topics(demands: Demands) -> bool:
 
 def _difference_label(demands: Demands) -> str:
     if demands.method == "anova":
-        return "Difference of best and worst"
-    return "True difference of two systems"
+        return "Difference between best and worst"
+    return "True difference between two systems"
 
 
 def _spread_label(grid: Grid) -> str:
@@ -118,9 +118,9 @@ def _caption(grid: Grid) -> str:
 def _sentence(demands: Demands) -> str:
     topics = "{value} topics" if _shares_topics(demands) else "{value} topics for each system"
     effect = (
-        "finds that systems differ, where best and worst are truly {difference} apart,"
+        "detects that systems differ, where best and worst truly differ by {difference},"
         if demands.method == "anova"
-        else "finds a true difference of {difference}"
+        else "detects a true difference of {difference}"
     )
     return (
         f"With {topics}, {{family}} {effect} with probability {{power}}, if {{spread}}. "
@@ -146,7 +146,7 @@ def _power(certainty: Certainty) -> Readout:
     return Readout(
         key="power",
         label="Power",
-        note="chance that the test finds the difference",
+        note="probability that the test detects the difference",
         by=("family", "spread", "difference"),
         places=places,
         rows=rows,
@@ -156,13 +156,13 @@ def _power(certainty: Certainty) -> Readout:
 
 
 def _smallest(demands: Demands, certainty: Certainty) -> Readout:
-    note = f"found with power {1 - demands.beta:g}"
+    note = f"detected with power {1 - demands.beta:g}"
     values = certainty.smallest_difference
     return _in_scores("smallest", "Minimum detectable difference", note, values)
 
 
 def _width(demands: Demands, certainty: Certainty) -> Readout:
-    note = f"expected, of intervals that all hold with probability {1 - demands.alpha:g}"
+    note = f"expected, of intervals that are all correct with probability {1 - demands.alpha:g}"
     return _in_scores("width", "Width of intervals", note, certainty.expected_width)
 
 
@@ -185,7 +185,8 @@ def _reversal(certainty: Certainty) -> Readout:
     return Readout(
         key="reversal",
         label="Reversals",
-        note="chance that two such experiments order two systems, truly so far apart, differently",
+        note="probability that two such experiments order two systems differently that truly "
+        "differ by this much",
         by=("spread", "difference"),
         places=places,
         rows=rows,
@@ -226,7 +227,7 @@ def _judging(demands: Demands, documents: float | None, minutes: float | None) -
                 step=0.1,
             ),
         ),
-        counted="judgments" if _shares_topics(demands) else "judgments of each system's topics",
+        counted="judgments" if _shares_topics(demands) else "to judge each system's topics",
     )
 
 

@@ -81,8 +81,8 @@ class PlanResult(Framed):
         demands = self.demands
         rates = f"power {1 - demands.beta:g} at {level_words(demands.alpha, demands.comparisons)}"
         if self.given_topics is not None:
-            asked = f"What {counted(self.given_topics, 'topic')} buy"
-            smallest = f"the smallest difference shown with {rates}"
+            asked = f"What {counted(self.given_topics, 'topic')} can detect"
+            smallest = f"the smallest difference detected with {rates}"
             if demands.minimum_difference is None:
                 return f"{asked}: {smallest}"
             return f"{asked}: power for a difference of {demands.minimum_difference:g}, {smallest}"
@@ -289,12 +289,14 @@ def _check_sources(
         raise InputError("give either a variance or pilot data to estimate it from, not both")
     if difference_variance is not None and not demands.paired:
         raise InputError(
-            "a variance of differences is for paired designs: give the variance of scores, or "
-            "method ttest"
+            "a variance of differences belongs to a paired design: give the variance of "
+            "scores, or method ttest"
         )
     if difference_variance == "pilot":
         if scores is None:
-            raise InputError("difference variance 'pilot' needs pilot data: QRELS RUN... or scores")
+            raise InputError(
+                "difference variance 'pilot' requires pilot data: QRELS RUN... or scores"
+            )
     elif difference_variance not in (None, "twice"):
         check_positive("difference variance", difference_variance)
     elif scores is None and variance is None:
@@ -327,8 +329,8 @@ def _plan_pilot(
         pilot = pilot_variance(scores.matrix(name), name, confidence=confidence)
         if difference_variance == "pilot" and not pilot.difference_variance > 0.0:
             raise InputError(
-                f"{name}: no two runs of the pilot differ by varying amounts on shared topics: "
-                "give the variance of differences"
+                f"{name}: no two runs of the pilot have differences that vary over shared "
+                "topics: give the variance of differences"
             )
         differences = _of_differences(pilot.variance, difference_variance, pilot)
         row = _plan_measure(demands, name, pilot.variance, differences, pilot, n_topics)

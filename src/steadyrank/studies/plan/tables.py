@@ -87,25 +87,27 @@ def plan_notes(result: PlanResult, digits: int = 4) -> list[str]:
     """What the figures assume, what the pilot leaves open, and what is cheapest."""
     demands, notes = result.demands, []
     if demands.method != "anova" and not demands.paired:
-        notes.append("Topics are for each of the two systems, which share none.")
+        notes.append("The number of topics is per system: the two systems share none.")
     if demands.formula == "nagata":
         notes.append(
-            "The approximation may miss the exact number by a few topics: the power, or the "
-            "expected width, beside it is exact."
+            "The approximation may differ from the exact number by a few topics; the power or "
+            "the expected width beside it is exact."
         )
     pilots = [(plan, plan.pilot) for plan in result.plans if plan.pilot]
     if pilots:
         notes += _pilot_notes(pilots, digits)
     if any(plan.design_effect is not None for plan in result.plans):
         notes.append(
-            "Topics and power are for independent topics. The design effect is by how much the "
-            "pilot's clusters raise the variance of a mean (of differences, in a paired design): "
-            "so many times the topics are needed if they come in such clusters."
+            "Topics and power are for independent topics. The design effect is the factor by "
+            "which the pilot's clusters raise the variance of a mean (of differences, in a "
+            "paired design): topics that come in such clusters must be that many times as "
+            "numerous."
         )
     if demands.paired and result.plans[0].difference_variance == 2.0 * result.plans[0].variance:
         notes.append(
-            "The variance of differences is taken as twice the variance, as if two systems did not "
-            "find the same topics hard: on the safe side where they do."
+            "The variance of differences is taken to be twice the variance, as if the scores "
+            "of two systems were uncorrelated over topics: conservative where they find the "
+            "same topics hard."
         )
     return notes + _budget_notes(result)
 
@@ -115,23 +117,24 @@ def _pilot_notes(pilots: Sequence[tuple[MeasurePlan, Pilot]], digits: int) -> li
     missing = f", {pilot.n_missing} cells missing" if pilot.n_missing else ""
     notes = [
         f"Pilot: {counted(pilot.n_runs, 'run')} × {counted(pilot.n_topics, 'topic')}{missing}. "
-        "The variance (V_E) pools each run's spread over topics, so it holds the topics' own "
+        "The variance (V_E) pools each run's variance over topics, so it includes the topics' "
         "differences in difficulty."
     ]
     if not math.isnan(pilot.residual_variance):
         text = (
-            f"For {plan.measure} the two-way layout gives {pilot.topic_variance:.{digits}f} to "
-            f"topics and {pilot.residual_variance:.{digits}f} to the residual"
+            f"For {plan.measure} the two-way layout attributes "
+            f"{pilot.topic_variance:.{digits}f} to topics and "
+            f"{pilot.residual_variance:.{digits}f} to the residual"
         )
         if plan.topics_two_way is not None:
             text += (
-                "; an analysis that takes topics out, as paired tests do, needs only the two-way "
-                "topics for the same difference"
+                "; an analysis that removes topic effects, as paired tests do, requires only "
+                "the two-way topics for the same difference"
             )
         notes.append(text + ".")
     notes.append(_interval_note(plan, pilot))
     if any(own.n_topics < STEADY_PILOT for _, own in pilots):
-        notes.append(f"A pilot of fewer than {STEADY_PILOT} topics knows its variance badly.")
+        notes.append(f"A pilot of fewer than {STEADY_PILOT} topics estimates its variance poorly.")
     return notes
 
 
@@ -140,9 +143,9 @@ def _interval_note(plan: MeasurePlan, pilot: Pilot) -> str:
     of = "the variance of differences" if plan.is_by_differences else "the variance"
     nominal = "" if plan.is_by_differences else f" (not {pilot.df:,}, as runs share their topics)"
     return (
-        f"Intervals: chi-square with {plan.pilot_df:,.0f} effective degrees of freedom of {of} of "
-        f"{plan.measure}{nominal}; they take topics for independent draws and say nothing about "
-        "other runs."
+        f"Intervals: chi-square with {plan.pilot_df:,.0f} effective degrees of freedom of {of} "
+        f"of {plan.measure}{nominal}; they treat topics as independent draws and say nothing "
+        "about other runs."
     )
 
 
@@ -150,18 +153,18 @@ def _budget_notes(result: PlanResult) -> list[str]:
     if result.minutes_per_document is None:
         return []
     bound = (
-        ", at most: systems × pool depth, as if no two systems returned the same document"
+        ": at most systems × pool depth, as if no two systems returned the same document"
         if result.documents_are_bounds
         else ""
     )
     notes = [
         f"Assessors' hours: topics × documents × {result.minutes_per_document:g} minutes; "
-        f"documents of a topic{bound or ' as given'}."
+        f"documents per topic{bound or ' as given'}."
     ]
     cheapest = [plan.measure for plan in result.plans if plan.cheapest]
     if cheapest and len(result.plans) > 1:
         notes.append(
-            f"Cheapest: {', '.join(cheapest)}. A difference of one size is not as large on every "
-            "measure."
+            f"Cheapest: {', '.join(cheapest)}. The same difference does not mean the same on "
+            "every measure."
         )
     return notes
