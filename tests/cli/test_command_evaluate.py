@@ -152,7 +152,7 @@ def test_a_bug_is_one_line_and_where_the_details_are(capsys, files, monkeypatch)
     ("error", "code", "told"),
     [
         (KeyboardInterrupt(), 130, "interrupted; the same command starts again"),
-        (MemoryError(), 1, "out of memory: give fewer runs at a time, or a smaller --jobs"),
+        (MemoryError(), 1, "out of memory: give fewer runs at a time, or fewer --jobs"),
         (OSError(28, "No space left on device", "out.csv"), 1, "out.csv: No space left on device"),
     ],
 )

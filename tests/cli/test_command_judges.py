@@ -185,7 +185,7 @@ def test_a_figure_is_drawn(capsys, files, tmp_path):
 
 
 BAD = {
-    "no judge": (("{p}", "{r}"), "there is no judge: give --judge NAME=QRELS"),
+    "no judge": (("{p}", "{r}"), "no judge was given: give --judge NAME=QRELS"),
     "no name": (("{p}", "{r}", "--judge", "model.qrels"), "write NAME=FILE"),
     "twice": (("{p}", "{r}", "--judge", "m={m}", "--judge", "m={m}"), "two judges are named 'm'"),
     "grades": (

@@ -210,7 +210,7 @@ def test_two_inputs_from_standard_input_are_refused(data, monkeypatch, capfd, ar
     monkeypatch.chdir(data)
     assert run([*arguments]) == 2
     assert capfd.readouterr().err == (
-        "steadyrank: two inputs are to come from stdin: save one of them to a file\n"
+        "steadyrank: two inputs cannot both come from stdin: save one of them to a file\n"
     )
 
 

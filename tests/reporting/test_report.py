@@ -271,7 +271,7 @@ def test_scores_alone_give_what_they_can_and_say_why_not(scores, tmp_path, drawn
     assert set(result.results) == {"evaluate", "compare", "stability", "plan", "topics", "agree"}
     why = {study: section(result, study).why_not for study in result.left_out}
     assert why == dict(result.left_out)
-    assert why["simulate"] == "needs runs with scores; a table of scores was given"
+    assert why["simulate"] == "requires runs; a table of scores was given"
     assert "there are no files" in why["check"]
     assert why["pools"] == "needs the runs and the judgments; a table of scores was given"
     assert "--system-from" in why["instances"]

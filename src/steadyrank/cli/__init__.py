@@ -108,7 +108,7 @@ def run(arguments: list[str] | None = None) -> int:
         where = f"{error.filename}: " if error.filename else ""
         return _fail(f"{where}{error.strerror or error}", 1)
     except MemoryError:
-        return _fail("out of memory: give fewer runs at a time, or a smaller --jobs", 1)
+        return _fail("out of memory: give fewer runs at a time, or fewer --jobs", 1)
     except Exception:
         return _fail(f"an error in steadyrank itself: {_keep_traceback()}", 1)
 

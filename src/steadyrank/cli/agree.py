@@ -47,7 +47,7 @@ study_options = together(
     choice_option(
         "--reference",
         ["both", "first", "second"],
-        "Average both directions of tau_AP, or take this measure of a pair as the reference.",
+        "Average both directions of tau_AP, or use this measure of each pair as the reference.",
         default="both",
     ),
     choice_option(
@@ -114,12 +114,11 @@ def command(
     tau_ap_ties: str,
     **options: Any,
 ) -> None:
-    """Correlate measures on samples of topics and systems, and see what drives it.
+    """Correlate measures on samples of topics and systems, and show what drives the correlation.
 
-    Takes QRELS RUN... or scores, and at least two measures (the paper's eight, unless given).
-    Says which measures rank these systems alike, and how far that depends on the measures,
-    the number of topics and the number of systems: effect sizes, with intervals over other
-    topics and systems.
+    Takes QRELS RUN... or scores, and at least two measures (by default the paper's eight). Shows
+    which measures rank these systems alike, and how far that depends on the measures, the number of
+    topics and the number of systems: effect sizes, with intervals over other topics and systems.
     """
     machine: Any = {"jobs": jobs, "scheduler": scheduler}
     from steadyrank.data.scores import position

@@ -27,8 +27,8 @@ def command(
 ) -> None:
     """Check runs and judgments before computing with them.
 
-    Shows, for each run, topics it lacks or nobody judged, its depth, the share of
-    judged documents at 10 and 100, and tied scores; then what is wrong or odd. Exit
+    Shows, for each run, the topics that it lacks and those that nobody judged, its depth, the share
+    of judged documents at 10 and 100, and tied scores; then lists what is wrong or odd. Exits with
     code 2 if something would make results wrong.
     """
     # What reading warns about is among the results.

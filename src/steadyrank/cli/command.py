@@ -71,7 +71,7 @@ class Command(click.Command):
             for text in _texts(ctx.params.get(parameter.name or ""))
         ]
         if sum(map(_is_standard_input, values)) > 1:
-            raise InputError("two inputs are to come from stdin: save one of them to a file")
+            raise InputError("two inputs cannot both come from stdin: save one of them to a file")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, section by section."""

@@ -140,12 +140,12 @@ def command(
     digits: int,
     **options: Any,
 ) -> None:
-    """Compare runs by paired tests, corrected for their number.
+    """Compare runs by paired tests, corrected for multiple comparisons.
 
-    Takes QRELS RUN... or --scores FILE, and one measure or several: the table has runs
-    down and measures across, with marks of significance. The tests are about other topics,
-    not other documents or judgments; about other instances only with one row per system.
-    Clusters of topics are resampled as a whole, and weights make means weighted.
+    Takes QRELS RUN... or --scores FILE, and one measure or several: the table has runs down and
+    measures across, with marks of significance. The tests generalise to other topics, not to other
+    documents or judgments; to other instances only with one row per system. Clusters of topics are
+    resampled as a whole, and topic weights make the means weighted ones.
     """
     check_level("--alpha", options["alpha"])
     in_segments = options["by"] not in (None, "run", "system")
@@ -194,7 +194,7 @@ def _other_answer(
     for name in OWN_OPTIONS:
         if options[name] not in (None, "measure"):
             option = name.replace("_", "-")
-            raise InputError(f"{question} compares all pairs of runs by itself: drop --{option}")
+            raise InputError(f"{question} always compares all pairs of runs: omit --{option}")
     if audit:
         result = audit_tests(scores, alpha=options["alpha"], rng=options["rng"])
         draw(result, output)

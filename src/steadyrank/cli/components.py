@@ -32,12 +32,12 @@ study_options = together(
         "Include interactions of at most K factors [default: all].",
         type=click.IntRange(min=1),
     ),
-    mode_option("Choose the default of --strata: topic, or none as published."),
+    mode_option("Choose the default of --strata: topic (sound), or none as published (paper)."),
     choice_option(
         "--strata",
         ["none", "topic"],
         "Test against one residual, as published, or against interactions with topics "
-        "[default: topic; none in mode paper or an unbalanced grid].",
+        "[default: topic; none in mode paper or for an unbalanced grid].",
     ),
     choice_option(
         "--unbalanced",
@@ -67,11 +67,11 @@ def command(
     confidence: float,
     **options: Any,
 ) -> None:
-    """Analyse the variance of a grid of runs by their components, with topics as blocks.
+    """Analyse the variance of a grid of runs by component, with topics as blocks.
 
-    Takes QRELS RUN... or scores, and --run-info FILE, whose columns say of which components
-    each run is made. Every combination must be there equally often, unless --unbalanced type3
-    is given. CSV holds the ANOVA table.
+    Takes QRELS RUN... or scores, and --run-info FILE, whose columns give the components of each
+    run. Every combination must occur equally often, unless --unbalanced type3 is given. CSV holds
+    the ANOVA table.
     """
     check_level("--level", confidence)
     scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)

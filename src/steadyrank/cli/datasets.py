@@ -83,17 +83,18 @@ study_options = together(
     choice_option(
         "--gaps",
         ["complete", "pairwise", "zero"],
-        "Take the datasets that every run has, compare pairs on those that both have, or count an "
-        "absent score as nothing.",
+        "Use the datasets that every run has, compare pairs on those that both have, or count "
+        "a missing score as 0.",
         default="complete",
     ),
-    click.option("--a", metavar="RUN", help="Look at this run in depth [default: the best]."),
+    click.option("--a", metavar="RUN", help="Examine this run in depth [default: the best]."),
     click.option("--b", metavar="RUN", help="Compare it with this one [default: the second]."),
     click.option(
         "--rope",
         type=float,
         metavar="X",
-        help="Count differences up to X as practically none [default: 0.01, or 1 in percent].",
+        help="Treat differences up to X as practically equivalent [default: 0.01, or 1 for scores "
+        "in percent].",
     ),
     alpha_option(type=STRICTLY_BETWEEN_0_AND_1),
     count_option("--samples", "n_samples", 10_000, "Draw this many sign patterns."),
@@ -118,12 +119,11 @@ def command(
     alpha: float,
     **options: Any,
 ) -> None:
-    """Say how far a leaderboard over several datasets can be trusted.
+    """Show how far a leaderboard over several datasets can be trusted.
 
-    Takes tables of scores (long: run or model, dataset or task, value or score, and where
-    there are any type and topic; wide: first column the runs), a folder of MTEB results, or
-    collections. The ranks hold for all runs at once, and say what other datasets of this
-    kind would be likely to show.
+    Takes tables of scores (long: run or model, dataset or task, value or score, and where there are
+    any type and topic; wide: first column the runs), a folder of MTEB results, or collections. The
+    rank intervals hold for all runs simultaneously, and are about other datasets of the same kind.
     """
     check_level("--alpha", alpha)
     tell_if_compiling(output.quiet)
@@ -167,7 +167,7 @@ def _evaluated(
 ) -> Any:
     """The scores of every collection by one measure."""
     if len(measures) > 1:
-        raise InputError(f"datasets ranks runs by one measure, got {', '.join(measures)}")
+        raise InputError(f"datasets ranks runs by a single measure, got {', '.join(measures)}")
     from steadyrank.measures.evaluate import evaluate
 
     scores = {}

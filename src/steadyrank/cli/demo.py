@@ -23,15 +23,15 @@ MOST = 3
 @choice_option(
     "--data",
     ["builtin", "simulated"],
-    "Take real text, or a simulated track whose truth is known.",
+    "Use real text, or a simulated track whose truth is known.",
     default="builtin",
 )
-@click.option("--data-only", is_flag=True, help="Write the track without a report.")
+@click.option("--data-only", is_flag=True, help="Write only the track, without a report.")
 @click.option(
     "--budget",
     metavar="TIME",
     default="45s",
-    help="Plan for this much time, such as 45s or 2m; more time, more samples.",
+    help="Plan for this much time, such as 45s or 2m; more time means more samples.",
 )
 @measures_option
 @output_options
@@ -46,7 +46,7 @@ def command(
     jobs: int | None,
     **unused: Any,
 ) -> None:
-    """Write a track as files and a report on it, and print what it found.
+    """Write a track as files, with a report on it, and print the main findings.
 
     The track is eighteen runs of six teams and eight instances of selective search on the
     built-in collection: docstrings of Python's libraries, sixty topics, and judgments by two

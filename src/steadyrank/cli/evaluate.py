@@ -34,8 +34,8 @@ from steadyrank.errors import InputError
     "--per-topic",
     "-q",
     is_flag=True,
-    help="Show every topic instead of means in tables, LaTeX and Markdown, and before the "
-    "summary in trec_eval's format.",
+    help="Show every topic instead of means in tables, LaTeX and Markdown; in trec_eval's format, "
+    "show them before the summary.",
 )
 @output_option(
     "--wide", is_flag=True, help="Write CSV of one measure with topics down and runs across."
@@ -66,16 +66,15 @@ def command(
     seed: int,
     **options: Any,
 ) -> None:
-    """Score runs against judgments, with trec_eval's order and ties.
+    """Score runs against judgments, with trec_eval's ordering and tie breaking.
 
-    QRELS is a file of judgments; each RUN a run, a glob or a folder of them (TREC
-    text, three columns, JSON, JSON lines or Parquet; packed or not). A table shows
-    means, best first; CSV and JSON hold every topic; -o FILE.parquet keeps the files'
-    hashes and settings too. --format trec_eval [-q] prints what trec_eval -c prints,
-    with --missing skip what it prints without -c.
+    QRELS is a file of judgments; each RUN a run, a glob or a folder of them (TREC text, three
+    columns, JSON, JSON lines or Parquet; packed or not). A table shows means, best first; CSV and
+    JSON hold every topic; -o FILE.parquet also keeps the files' hashes and the settings. --format
+    trec_eval [-q] prints what trec_eval -c prints, with --missing skip what it prints without -c.
     """
     if output.format == "trec_eval" and options["no_relevant"] == "skip":
-        raise InputError("trec_eval skips no judged topics: leave --no-relevant skip out")
+        raise InputError("trec_eval skips no judged topics: omit --no-relevant skip")
     with progress_bar("runs", output.quiet) as progress:
         from steadyrank.measures.evaluate import evaluate
 

@@ -66,8 +66,8 @@ def choose_format(
         )
     if form and by_name and suffix != TEXT and form != by_name:
         raise InputError(
-            f"-o {output}: the name says {by_name}, --format says {form}: leave out --format, or "
-            "name another file"
+            f"-o {output}: the name says {by_name}, but --format says {form}: omit --format, "
+            "or name another file"
         )
     return form or by_name or "table"
 

@@ -59,11 +59,14 @@ DEFAULT_MEASURES = ("nDCG@10",)
 @choice_option(
     "--unjudged",
     ["bounded", "not-relevant"],
-    "Say holes where unjudged documents could turn the verdict, or count them as not relevant.",
+    "Report holes where unjudged documents could change the verdict, or count them as not "
+    "relevant.",
     default="bounded",
 )
 @choice_option(
-    "--unsure", ["pass", "fail"], "Exit as if the gate passed or failed where it cannot tell."
+    "--unsure",
+    ["pass", "fail"],
+    "Exit as if the gate had passed or failed where the verdict is undecided.",
 )
 @output_option(
     "--summary",
@@ -78,7 +81,7 @@ DEFAULT_MEASURES = ("nDCG@10",)
     help="Write a JUnit test report to FILE, for continuous integration.",
 )
 @folder_option(
-    "--history", help="Keep this gate in DIR, and draw how the differences there add up."
+    "--history", help="Record this gate in DIR, and show how the differences recorded there add up."
 )
 @reading_option(
     "--scores",
@@ -111,7 +114,7 @@ def command(
 ) -> None:
     """Decide whether a candidate may replace a baseline: pass, fail, or cannot tell.
 
-    BASELINE and CANDIDATE are runs, or scores that `evaluate -o FILE.parquet` kept. The
+    BASELINE and CANDIDATE are runs, or scores written by `evaluate -o FILE.parquet`. The
     candidate passes if it is worse by less than the margin on every measure (-m nDCG@10=.01
     gives each its own). Exit code: 0 pass, 3 fail, 4 cannot tell or holes in the judgments.
     """
@@ -159,7 +162,7 @@ def _sides(files: tuple[str, ...], scores_file: str | None) -> tuple[Any, Any, A
 
     scores: Scores = read_scores(scores_file)
     if files[0] == files[1]:
-        raise InputError("the candidate is the baseline itself: name another run")
+        raise InputError("the candidate and the baseline are the same run: name another")
     baseline_scores, candidate_scores = (scores.select(runs=name) for name in files)
     return baseline_scores, candidate_scores, None
 

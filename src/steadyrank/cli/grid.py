@@ -50,7 +50,7 @@ COMPONENTS = ("stop_list", "lexical", "model")
 @digits_option
 @output_options
 def command(top: int, digits: int, seed: int, **options: Any) -> None:
-    """Make a run of every combination of stop list, lexical unit and model.
+    """Make a run for every combination of stop list, lexical unit and model.
 
     CORPUS is a file of JSON lines (id, title, text) or of TREC's <DOC>, a folder of
     them or of text files, a folder with docs.jsonl, topics.tsv and qrels.txt,

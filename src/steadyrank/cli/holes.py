@@ -30,7 +30,7 @@ from steadyrank.cli.output import (
 )
 
 NO_SCORES = (
-    "holes looks for documents that nobody judged, so it needs the runs and the judgments "
+    "holes looks for unjudged documents, so it requires the runs and the judgments "
     "themselves: give QRELS RUN... instead of scores"
 )
 
@@ -41,24 +41,24 @@ study_options = together(
         "--more",
         metavar="QRELS2",
         type=input_file,
-        help="Add the judgments of a second file, such as those that --ask led to.",
+        help="Add the judgments of a second file, such as those made of the documents of --ask.",
     ),
     number_option(
         "--ask",
         "N",
-        "Write the N documents whose judgment would settle most to the file of -o, or print them.",
+        "Print, or write to the file of -o, the N documents whose judgment would settle most.",
         default=0,
     ),
     click.option(
         "--topics",
         metavar="FILE",
         type=click.Path(),
-        help="Read the topics' texts from FILE, to stand beside the documents to judge.",
+        help="Read the texts of the topics from FILE, to show them beside the documents to judge.",
     ),
     number_option(
         "--samples",
         "N",
-        "Draw N completions from the prior; 0 leaves imputation out.",
+        "Draw N completions from the prior; 0 omits imputation.",
         "n_samples",
         default=1000,
     ),
@@ -84,12 +84,13 @@ def command(
     seed: int,
     **options: Any,
 ) -> None:
-    """Bound and impute what documents that nobody judged could change.
+    """Bound and impute the effect of unjudged documents.
 
-    Per run: the score as usual, the lowest and the highest that complete judgments could give,
-    the score of judged documents only, and an imputed one. Per pair: whether any completion
-    could turn it. Write the documents to judge with --ask N -o judge-me.tsv, and repeat the study
-    with their judgments in --more. CSV holds one row per run, JSON everything.
+    Per run: the score that counts unjudged documents as not relevant, the lowest and the highest
+    over all completions of the judgments, the score over judged documents only, and an imputed
+    score. Per pair: whether any completion could change its order. Write the documents to judge
+    with --ask N -o judge-me.tsv, and repeat the study with their judgments in --more. CSV holds one
+    row per run, JSON everything.
     """
     tell_if_compiling(output.quiet)
     from steadyrank.data.interop.datasets import read_topics

@@ -55,7 +55,7 @@ sampling_options = together(
     click.option(
         "--posterior/--no-posterior",
         default=True,
-        help="Sample the posterior; takes seconds where instances lack topics.",
+        help="Sample from the posterior; takes seconds where instances lack topics.",
     ),
     count_option("--draws", "n_draws", 4000, "Draw this often from the posterior.", least=100),
     count_option(
@@ -89,7 +89,7 @@ plan_options = together(
     choice_option(
         "--claim",
         ["equivalent", "non_inferior", "different"],
-        "Plan to show this [default: equivalent, at delta].",
+        "Plan to show this [default: equivalence within delta].",
     ),
     click.option(
         "--difference",
@@ -148,12 +148,12 @@ def command(
     scheduler: str | None,
     **study: Any,
 ) -> None:
-    """Compare systems whose runs are instances: seeds, samples, approximations.
+    """Compare systems whose runs are instances, such as seeds, samples or approximations.
 
-    Takes QRELS RUN... or --scores FILE; --run-info or --system-from say which runs are
-    instances of which system. With --a and --b that pair, else a table of all systems
-    against --b, or of all pairs, corrected by Holm's method. It is about other topics and
-    other instances. CSV holds one row per comparison, JSON everything.
+    Takes QRELS RUN... or --scores FILE; --run-info or --system-from say which runs are instances of
+    which system. With --a and --b, compares that pair; otherwise all systems with --b, or all
+    pairs, corrected by Holm's method. The results are about other topics and other instances. CSV
+    holds one row per comparison, JSON everything.
     """
     asked = {name: value for name in PLAN if (value := study.pop(name)) is not None}
     _check_plan(plan, output.plot, study, asked)
@@ -189,9 +189,9 @@ def _check_plan(plan: bool, plot: str | None, study: dict[str, Any], asked: dict
             raise InputError(f"{option} belongs to --plan: give that as well")
         return
     if study["a"] is None or study["b"] is None or study["sweep"] is not None:
-        raise InputError("--plan goes by the variances of one pair: name it with --a and --b")
+        raise InputError("--plan is based on the variances of one pair: name it with --a and --b")
     if plot is not None:
-        raise InputError("--plan has no plot: leave --plot out")
+        raise InputError("--plan has no plot: omit --plot")
     study |= {"posterior": False, "n_samples": 1, "samples_per_instance": 1}
 
 

@@ -85,7 +85,9 @@ grades_option = click.option(
 )
 
 study_options = together(
-    judge_option("Correct and audit the judge of this name and these judgments; repeat for more."),
+    judge_option(
+        "Correct and audit the judge with this name and these judgments; repeat for more."
+    ),
     click.option(
         "--judge-scores",
         "judge_scores",
@@ -100,7 +102,7 @@ study_options = together(
     click.option(
         "--kin-near",
         is_flag=True,
-        help="Compare kin only with runs whose mean lies within the range of the kin's.",
+        help="Compare kin only with runs whose mean lies within the range of theirs.",
     ),
     click.option("--top", type=int, metavar="N", help="Also show tau of the best N runs."),
     click.option(
@@ -141,12 +143,12 @@ def command(
     seed: int,
     **options: Any,
 ) -> None:
-    """Correct judgments of language models, or of anybody, by people's.
+    """Correct judgments by language models, or by any other judge, by means of people's.
 
-    Takes QRELS of people and RUN..., and a judge who judged the same topics and more, or
-    scores of both; and one measure [default: nDCG@10]. People's topics must be a random sample
-    of all. Shows the ranking after correction, beside those of people alone and of the judge
-    alone, and how far the judge agrees with people. CSV holds the runs, JSON everything.
+    Takes QRELS by people and RUN..., and a judge who judged the same topics and more, or the scores
+    by both; and one measure [default: nDCG@10]. People's topics must be a random sample of all.
+    Shows the corrected ranking beside those by people alone and by the judge alone, and how well
+    the judge agrees with people. CSV holds the runs, JSON everything.
     """
     check_level("--alpha", alpha)
     tell_if_compiling(output.quiet)
@@ -171,7 +173,7 @@ def _from_runs(
     from steadyrank.studies.judges.study import judges
 
     if not judge_files:
-        raise InputError("there is no judge: give --judge NAME=QRELS")
+        raise InputError("no judge was given: give --judge NAME=QRELS")
     if len(inputs.measures) > 1:
         raise InputError("judges takes one measure: give -m once")
     qrels, runs = qrels_and_runs(inputs.files, "two RUNs")

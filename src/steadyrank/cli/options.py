@@ -111,8 +111,8 @@ def plot_option(what: str = "a figure") -> Decorator:
             "--figure-width",
             metavar="WIDTH",
             callback=_inches,
-            help="Make the figure this wide, as 3.3in, 84mm, 8.4cm or 240pt [default: what it "
-            "needs].",
+            help="Make the figure this wide, such as 3.3in, 84mm, 8.4cm or 240pt [default: as wide "
+            "as necessary].",
         ),
     )
 
@@ -130,7 +130,9 @@ def _inches(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
         return None
     match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(in|cm|mm|pt)\s*", value)
     if match is None:
-        raise InputError(f"--figure-width {value}: give a number and in, cm, mm or pt, as 3.3in")
+        raise InputError(
+            f"--figure-width {value}: give a number and in, cm, mm or pt, such as 3.3in"
+        )
     width = float(match[1]) * INCHES[match[2]]
     if not WIDTHS[0] <= width <= WIDTHS[1]:
         raise InputError(
@@ -205,8 +207,8 @@ def output_options_with(*formats: str) -> Decorator:
             metavar="SIZE",
             expose_value=False,
             callback=_allow_input,
-            help="Read files of up to SIZE, unfolded, as 20GB [default: an eighth of the memory, "
-            "and 100 times the size of a packed file].",
+            help="Read files of up to SIZE when unpacked, such as 20GB [default: an eighth of the "
+            "memory, and 100 times the size of a packed file].",
         ),
         output_option("--quiet", is_flag=True, help="Hide progress and warnings, but not errors."),
         click.version_option(__version__, prog_name="steadyrank", cls=OutputOption),
@@ -241,7 +243,7 @@ def info_option(axis: str, columns: str) -> Decorator:
         cls=ReadingOption,
         metavar="FILE",
         type=input_file,
-        help=f"Read what is known of the {axis}s from a CSV with a column {axis} and any of "
+        help=f"Read information about the {axis}s from a CSV with a column {axis} and any of "
         f"{columns}.",
     )
 
@@ -352,7 +354,7 @@ planning_options = together(
     ),
     number_option("--width", "W", "Plan an interval of this expected full width.", type=float),
     alpha_option(),
-    beta_option("Plan for this chance to miss the minimum difference: 1 - power."),
+    beta_option("Plan for this probability of missing the minimum difference: 1 - power."),
     confidence_option("Compute intervals of pilot data at this level of confidence."),
 )
 """Of the commands that plan topics: what is to be shown, by which test, how surely."""

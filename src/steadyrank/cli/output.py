@@ -209,7 +209,7 @@ def tell_if_compiling(
         compile_ahead([SCORING] if rehearsals is None else rehearsals)
     if not quiet and sys.stderr.isatty():
         how_long = "up to a minute" if kernel else "some seconds"
-        tell(f"compiling kernels, once; this takes {how_long}")
+        tell(f"compiling kernels, which happens once and takes {how_long}")
 
 
 @contextlib.contextmanager

@@ -31,21 +31,24 @@ design_options = together(
         "variances",
         multiple=True,
         metavar="[M=]V",
-        help="Give the variance of a system's scores over topics instead of pilot data; NAME=V "
-        "once for each of several measures.",
+        help="Give the variance of a system's scores over topics instead of pilot data; for "
+        "several measures, give NAME=V once for each.",
     ),
     planning_options,
     click.option(
         "--difference-variance",
         metavar="V|pilot|twice",
-        help="Take this variance of paired differences by topic; pilot: the mean over the pilot's "
+        help="Use this variance of paired differences per topic; pilot: the mean over the pilot's "
         "pairs of runs; twice: two times the variance [default: pilot where it has pairs].",
     ),
     number_option(
-        "--comparisons", "K", "Keep alpha over K comparisons by ttest or interval.", default=1
+        "--comparisons", "K", "Control alpha over K comparisons by ttest or interval.", default=1
     ),
     number_option(
-        "--topics", "N", "Show the power and the smallest difference that N topics buy.", "n_topics"
+        "--topics",
+        "N",
+        "Show the power and the smallest detectable difference with N topics.",
+        "n_topics",
     ),
 )
 
@@ -81,7 +84,7 @@ budget_options = together(
     "--page",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="Write a page with a slider from topics to certainty to FILE (.html); without data, for "
+    help="Write a page to FILE (.html) with a slider from topics to certainty; without data, for "
     "paired t tests and any variance.",
 )
 @digits_option
@@ -102,12 +105,12 @@ def command(
     scheduler: str | None,
     **demands: Any,
 ) -> None:
-    """Find how many topics a collection needs.
+    """Compute how many topics a collection requires.
 
-    From a --variance, or from pilot data: QRELS RUN... or --scores FILE, any number of
-    measures. Pilot data also give the interval of the variance and the topics at its ends.
-    The variance is that of one-way ANOVA and contains the topics' difficulty; an analysis
-    that pairs by topic needs fewer topics, which the table shows beside it.
+    From a --variance, or from pilot data: QRELS RUN... or --scores FILE, any number of measures.
+    Pilot data also give an interval for the variance, and the topics at its ends. The variance is
+    that of one-way ANOVA and includes differences in difficulty between topics; an analysis that
+    pairs by topic requires fewer topics, which the table shows as well.
     """
     demands |= {
         "variance": _named_variances(variances, inputs.measures),

@@ -33,20 +33,20 @@ from steadyrank.cli.output import (
 from steadyrank.errors import InputError
 
 NO_SCORES = (
-    "pools takes judgments away and scores the runs again, so it needs the runs and the judgments "
-    "themselves: give QRELS RUN... instead of scores"
+    "pools removes judgments and scores the runs again, so it requires the runs and the "
+    "judgments themselves: give QRELS RUN... instead of scores"
 )
 
 
 study_options = together(
     pool_depth_option,
     number_option(
-        "--trials", "N", "Leave N random sets of teams out, for each k.", "n_trials", default=10
+        "--trials", "N", "Leave out N random sets of teams for each k.", "n_trials", default=10
     ),
     numbers_option(
         "--ks",
         metavar="K,K,…",
-        help="Leave this many teams out [default: 1 to all but one, at most 15].",
+        help="Leave out this many teams [default: 1 to all but one, at most 15].",
     ),
     mode_option("Report ranges of the trials, or also the paper's interval of their mean."),
     numbers_option(
@@ -82,12 +82,12 @@ def command(
     seed: int,
     **options: Any,
 ) -> None:
-    """Leave teams and topics out, and see what the pilot would have said.
+    """Leave out teams and topics, and show what the pilot would have said.
 
-    Takes the unique documents of k teams out of the judgments, scores the other runs again,
-    and estimates the variance that plan builds on; with --minimum-difference and --systems,
-    the topics that it requires. Also what each run owes to documents of its own team, and how
-    alike measures rank runs. CSV holds the variances, JSON everything.
+    Removes the unique documents of k teams from the judgments, scores the other runs again, and
+    estimates the variance on which plan is based; with --minimum-difference and --systems, also the
+    topics that it requires. Also shows what each run owes to documents that only its own team
+    found, and how similarly measures rank the runs. CSV holds the variances, JSON everything.
     """
     if names_files(measures):
         raise InputError(NO_SCORES)

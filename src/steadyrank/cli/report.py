@@ -49,7 +49,7 @@ report_options = together(
         "--budget",
         metavar="TIME",
         default="2m",
-        help="Plan for this much time, such as 90s, 2m or 1h; more time, more samples.",
+        help="Plan for this much time, such as 90s, 2m or 1h; more time means more samples.",
     ),
     samples_option("Draw N samples in every study, whatever the budget.", "n_samples"),
     click.option("--title", metavar="TEXT", help="Give the page this title."),
@@ -57,7 +57,8 @@ report_options = together(
         "--names",
         metavar="FILE",
         type=click.Path(exists=True, dir_okay=False),
-        help="Call runs by the names in FILE: two columns, run or file name and name to show.",
+        help="Show runs under the names in FILE, which has two columns: the name of the run or its "
+        "file, and the name to show.",
     ),
     number_option("--top", "N", "Show this many rows of each table at first.", default=25),
     store_option,
@@ -71,7 +72,10 @@ study_options = together(
         "--correction", CORRECTIONS, "Correct for multiple comparisons [default: as in compare]."
     ),
     click.option("--baseline", metavar="RUN", help="Compare every run with this one only."),
-    alpha_option(type=STRICTLY_BETWEEN_0_AND_1, help="Compute tests and intervals at this level."),
+    alpha_option(
+        type=STRICTLY_BETWEEN_0_AND_1,
+        help="Test and compute intervals at this level of significance.",
+    ),
     number_option(
         "--delta",
         None,
@@ -81,7 +85,7 @@ study_options = together(
     ),
     minimum_difference_option("Plan topics to show this difference.", default=0.05),
     pool_depth_option,
-    judge_option("Correct and audit another judge, of this name and these judgments."),
+    judge_option("Correct and audit another judge, with this name and these judgments."),
     columns_option(
         "--factors",
         "Take the components from these run-info columns [default: those that make a full grid].",
@@ -112,9 +116,9 @@ def command(
 ) -> None:
     """Run every study that the data support, and write one page about all of them.
 
-    Takes QRELS RUN... or scores, or --datasets TABLE for a leaderboard. The first measure
-    ranks the runs. The page needs no network and says of every study that it leaves out what
-    would make it possible. What was found is also printed, the most interesting first.
+    Takes QRELS RUN... or scores, or --datasets TABLE for a leaderboard. The first measure ranks the
+    runs. The page requires no network, and for every study that it omits it says what would make
+    that study possible. The findings are also printed, the most interesting first.
     """
     out, path = _places(out, output)
     check_folders(out)

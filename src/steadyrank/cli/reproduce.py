@@ -40,8 +40,10 @@ budget_options = together(
     folder_option(
         "--out", help="Write index.html, tables (CSV, LaTeX), figures (SVG) and claims.json to DIR."
     ),
-    choice_option("--budget", ["small", "full"], "Take a quick look, or do all.", default="full"),
-    samples_option("Take N samples, trials or splits instead of the budget's.", "n_samples"),
+    choice_option(
+        "--budget", ["small", "full"], "Take a quick look, or run everything.", default="full"
+    ),
+    samples_option("Draw N samples, trials or splits instead of the budget's number.", "n_samples"),
 )
 
 
@@ -59,11 +61,11 @@ def command(
     scheduler: str | None,
     **options: Any,
 ) -> None:
-    """Make a paper's tables and figures again, beside the published ones.
+    """Reproduce a paper's tables and figures, beside the published ones.
 
-    PAPER is yang2018, lin2005, ferro2018, jayasinghe2015 or sakai2016. On built-in data, or on
-    QRELS RUN... or scores of your own. Prints what must agree with the paper and whether it does;
-    a claim that does not hold on other data is a finding. Open DIR/index.html for the rest.
+    PAPER is yang2018, lin2005, ferro2018, jayasinghe2015 or sakai2016. Uses built-in data, or QRELS
+    RUN... or scores of your own. Prints the claims that must agree with the paper and whether they
+    do; a claim that does not hold on other data is a finding. Open DIR/index.html for the rest.
     """
     hush_matplotlib(output.quiet)
     data = _data(inputs, {"quiet": output.quiet, "jobs": jobs, "scheduler": scheduler})

@@ -108,10 +108,10 @@ design_options = together(
 def command(digits: int, seed: int, **options: Any) -> None:
     """Make instances of selective search, and exhaustive search beside them.
 
-    CORPUS is a file of JSON lines (id, title, text) or of TREC's <DOC>, a folder of
-    them or of text files, a folder with docs.jsonl, topics.tsv and qrels.txt,
-    irds:NAME, or builtin. Documents are clustered into shards; ReDDE picks those that are searched
-    for a topic. S × P × C instances per rate; `steadyrank instances` compares them.
+    CORPUS is a file of JSON lines (id, title, text) or of TREC's <DOC>, a folder of them or of text
+    files, a folder with docs.jsonl, topics.tsv and qrels.txt, irds:NAME, or builtin. Documents are
+    clustered into shards, and ReDDE selects those that are searched for a topic. There are S × P ×
+    C instances per rate, which `steadyrank instances` compares.
     """
     make_and_show(_maker, (partial(_summary, digits=digits), _written), rng=seed, **options)
 

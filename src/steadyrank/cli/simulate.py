@@ -34,8 +34,8 @@ from steadyrank.cli.output import (
 )
 
 NO_SCORES = (
-    "simulate draws other documents, so it needs the runs and the judgments themselves: "
-    "give QRELS RUN... instead of scores"
+    "simulate resamples documents, so it requires the runs and the judgments themselves: give "
+    "QRELS RUN... instead of scores"
 )
 
 
@@ -63,12 +63,13 @@ study_options = together(
         "AP",
         NO_SCORES,
         "Simulate AP (default), nDCG, P@k, R@k, Rprec, RR, RBP, ERR, nERR, Q or Success@k; "
-        "relevant from grade 2 on: AP(rel=2).",
+        "AP(rel=2) counts grades of at least 2 as relevant.",
     ),
     choice_option(
         "--documents",
         ["shared", "independent"],
-        "Draw one new collection that all runs rank, or each run's scores apart, as the paper.",
+        "Resample one collection that all runs rank, or the scores of each run separately, as "
+        "in the paper.",
         show_default="shared; independent with --mode paper, --model kde or --denominator",
     ),
     mode_option("Use sound defaults, or the paper's."),
@@ -102,15 +103,15 @@ study_options = together(
     choice_option(
         "--score-source",
         ["score", "rank"],
-        "Break ties of scores at random, or take ranks for scores.",
+        "Use scores, with ties broken at random, or ranks in place of scores.",
         default="score",
     ),
     alpha_option(type=STRICTLY_BETWEEN_0_AND_1),
     choice_option(
         "--device",
         ["cpu", "cuda"],
-        "Sample on this device: the same shared documents on either; of independent ones, CPU and "
-        "GPU use different random streams.",
+        "Sample on this device; both draw the same shared documents, but use different random "
+        "streams for independent ones.",
         default="cpu",
     ),
     store_option,
@@ -121,7 +122,7 @@ showing_options = together(
         "--top",
         type=click.IntRange(min=1),
         metavar="K",
-        help="Show how likely each run is among the top K [default: 3].",
+        help="Show how often each run is among the top K [default: 3].",
     ),
     plot_option("error rates"),
     digits_option,
@@ -147,11 +148,11 @@ def command(
 ) -> None:
     """Simulate other document collections and see whether the ranking survives.
 
-    Resamples the documents of each topic, the same for all runs and with their grades,
-    and compares means, ranks and t tests with the real ones. With --documents
-    independent each run's scores are drawn apart and have no grades: of nDCG the binary
-    version is simulated, and called so. Speaks of other documents, not of other topics
-    or judgments. CSV holds one row per run, JSON everything.
+    Resamples the documents of each topic with their grades, the same for all runs, and compares
+    means, ranks and t tests with the observed ones. With --documents independent the scores of each
+    run are sampled separately and have no grades: for nDCG, its binary version is simulated and
+    named as such. The results are about other documents, not about other topics or judgments. CSV
+    holds one row per run, JSON everything.
     """
     _check_top(runs, top)
     from steadyrank.studies.simulate.list_kernels import outline

@@ -65,13 +65,13 @@ def command(
     scheduler: str | None,
     **options: Any,
 ) -> None:
-    """Split the variance of scores into systems, topics and the rest.
+    """Decompose the variance of scores into systems, topics and the rest.
 
-    Takes QRELS RUN... or --scores FILE. E rho² says how well the topics order systems like
-    these, Phi how well they measure them; both for other numbers of topics, and the topics
-    that levels of either need. Where --run-info or --system-from say that runs are instances
-    of systems, these are a third facet, and both depend on their number too. CSV holds the
-    coefficients by number of topics and instances.
+    Takes QRELS RUN... or --scores FILE. E rho² says how reliably the topics order systems like
+    these, and Phi how reliably they measure them; both are shown for other numbers of topics, with
+    the topics required for given levels. Where --run-info or --system-from say that runs are
+    instances of systems, instances are a third facet, and both coefficients depend on their number
+    as well. CSV holds the coefficients by number of topics and instances.
     """
     scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
     from steadyrank.studies.stability.study import StabilityTable, stability

@@ -74,18 +74,20 @@ study_options = together(
         help="Count the pairs that are reversed more often than this.",
     ),
     alpha_option(help="Test at this level of significance over all comparisons together."),
-    beta_option("Require topics for this chance to miss a difference: 1 - power."),
+    beta_option(
+        "Compute the topics required for this probability of missing a difference: 1 - power."
+    ),
     click.option(
         "--comparisons",
         type=click.IntRange(min=1),
         metavar="K",
-        help="Keep alpha over K comparisons [default: all pairs shown].",
+        help="Control alpha over K comparisons [default: all pairs shown].",
     ),
     click.option("--baseline", metavar="RUN", help="Show every run against this one only."),
     choice_option(
         "--binning",
         ["first", "both"],
-        "Take the level of a pair in a split from the first set, or from each in turn.",
+        "Take the difference level of a pair in a split from the first set, or from each in turn.",
         default="first",
     ),
 )
@@ -116,13 +118,12 @@ def command(
     scheduler: str | None,
     **options: Any,
 ) -> None:
-    """See how often other topics would put two runs the other way round.
+    """Estimate how often other topics would reverse the order of two runs.
 
-    Takes QRELS RUN... or --scores FILE, and one measure. Says for every pair of runs how
-    often a second experiment would reverse its difference, and how many topics a paired t
-    test requires to show it; and, by the size of the difference, how often disjoint sets of
-    these topics contradict each other. It is about other topics, not other documents
-    or judgments.
+    Takes QRELS RUN... or --scores FILE, and one measure. Shows for every pair of runs how often a
+    second experiment would reverse its difference, how many topics a paired t test requires to
+    detect it, and how often disjoint sets of these topics contradict each other, by the size of the
+    difference. The results are about other topics, not about other documents or judgments.
     """
     scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
     from steadyrank.studies.topics.study import topics

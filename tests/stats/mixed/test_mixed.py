@@ -512,7 +512,7 @@ def test_equal_terms_are_told():
 
 @pytest.mark.parametrize("seed", range(12))
 def test_degrees_of_freedom_of_the_residual(seed):
-    """Rows less the rank of all effects; terms that leave nothing are not told apart from it."""
+    """Rows less the rank of all effects; terms that leave nothing are not significant from it."""
     rng = np.random.default_rng(seed)
     values = simulated((2, 3, 4), (1, 0.5, 0.4, 0.3, 0.6, 1), seed)
     names = [name for name in TERMS if rng.random() < 0.7]

@@ -237,7 +237,7 @@ def test_runs_of_the_same_documents_in_the_same_order_never_differ():
 
 
 def test_only_the_order_of_a_run_enters():
-    """Scores that are ranks in disguise serve as well as any."""
+    """Scores that are merely ranks serve as well as any."""
     runs, grades = odd_topics()
     ranks = {
         topic: {doc: -float(place) for place, (doc, _) in enumerate(own)}

@@ -125,16 +125,19 @@ def make_single():
 def test_the_answer_comes_first_and_in_words():
     lines = simulate_text(make_result(), "table").splitlines()
     assert lines[0] == (
-        "In 4 simulated collections the ranking by AP keeps a Kendall correlation of 0.92 "
-        "[0.83, 1.00] with the real one."
+        "In 4 simulated collections the ranking by AP has a mean Kendall correlation of 0.92 "
+        "[0.83, 1.00] with the observed one."
     )
-    assert lines[1] == "The better of two runs there is the worse one here in 54.2% of comparisons."
+    assert lines[1] == (
+        "The better of two runs in a simulated collection is the worse one in the observed "
+        "collection in 54.2% of comparisons."
+    )
     # Significant here: 3 of 6 pairs; they agree with 0.25, 1 and 1 of the samples, the others
     # with 1, 0.5 and 0.96: 4.71 of 6.
     assert lines[2] == (
-        "The t test tells 50.0% of the pairs apart here; 33.3% are reliably significant (in at "
-        "least 95% of the simulated collections), 33.3% rarely (in fewer than 5%). "
-        "It decides there as here in 78.5% of comparisons."
+        "By the t test, 50.0% of the pairs differ significantly in the observed collection; 33.3% "
+        "are reliably significant (in at least 95% of the simulated collections), 33.3% rarely (in "
+        "fewer than 5%). Simulated and observed decisions agree in 78.5% of comparisons."
     )
 
 
@@ -146,16 +149,16 @@ NAME = "binary nDCG@10 (grade ≥ 1)"
     [
         # The real means are .3, .6, .1, .2: in the same order, one pair turned, and two of which
         # one is of the first two.
-        ([0.2, 0.9, 0.1, 0.15], ", which orders the runs in the same way."),
+        ([0.2, 0.9, 0.1, 0.15], ", which ranks the runs in the same order."),
         (
             [0.1, 0.9, 0.05, 0.2],
-            ", which orders 1 of 6 pairs of runs the other way round (Kendall "
-            "correlation 0.67); good is first by both.",
+            ", which orders 1 of 6 pairs of runs differently (Kendall's tau 0.67); good is "
+            "first by both.",
         ),
         (
             [0.95, 0.9, 0.2, 0.1],
-            ", which orders 2 of 6 pairs of runs the other way round (Kendall "
-            "correlation 0.33); first is good, by nDCG@10 50%_of.",
+            ", which orders 2 of 6 pairs of runs differently (Kendall's tau 0.33); first is "
+            "good, by nDCG@10 50%_of.",
         ),
     ],
 )
@@ -211,15 +214,15 @@ def test_error_rates_leave_empty_bins_out_and_show_no_spread_where_it_says_nothi
         "| 0.00–0.01 | 10 | 10 | 1.0000 |",
         "| 0.01–0.02 | 6 | 3 | 0.5000 ± 0.1250 |",
         r"| 0.19–0.20 | 20000 | 1 | \< 0.0001 |",
-        "| 0.20 and above | 8 | 0 | 0.0000 |",
+        "| 0.20 or more | 8 | 0 | 0.0000 |",
     ]
 
 
 def test_what_the_data_did_is_counted():
     odd = make_result(none_relevant=2, plain=3, truncated=5)
     text = simulate_text(odd, "table")
-    assert "2 of 8 rankings hold no relevant document: they score 0 in every sample." in text
-    assert "5 draws had more relevant documents than their ranking holds." in text
+    assert "2 of 8 rankings contain no relevant document: they score 0 in every sample." in text
+    assert "5 samples had more relevant documents than their ranking has places." in text
     assert "too few different scores" not in text
     assert "3 of 8 rankings have too few different scores" in simulate_text(
         replace(odd, model="kde"), "table"

@@ -232,6 +232,7 @@ def _reserve(file: int, size: int) -> None:
         os.posix_fallocate(file, 0, size)
     except OSError as error:
         raise MachineError(
-            f"{tempfile.gettempdir()}: {size / 1e9:.1f} GB for temporary data cannot be had here "
-            f"({error.strerror}): name another folder in TMPDIR, or take fewer samples"
+            f"{tempfile.gettempdir()}: {size / 1e9:.1f} GB of temporary space are not "
+            f"available here ({error.strerror}): set TMPDIR to another folder, or draw fewer "
+            "samples"
         ) from None

@@ -130,7 +130,7 @@ class DeviceSamples:
         except cp.cuda.memory.OutOfMemoryError:
             raise MachineError(
                 f"{self.n_pairs} pairs of runs times {n_samples} samples do not fit on the "
-                "GPU: use fewer samples or device cpu"
+                "GPU: draw fewer samples, or use device cpu"
             ) from None
         self.raw = cp.asarray(raw)
 

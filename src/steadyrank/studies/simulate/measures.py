@@ -81,14 +81,14 @@ def parse_shared(measure: str | Measure, rel: int | None = None) -> Measure:
         raise InputError(f"{measure} and rel={rel} contradict each other: give one of them")
     if parsed.name not in SHARED_MEASURES:
         raise InputError(
-            f"{parsed} cannot be simulated: it needs more than the ranks of relevant documents; "
-            f"try {', '.join(SHARED_MEASURES[:-1])} or {SHARED_MEASURES[-1]}"
+            f"{parsed} cannot be simulated: it depends on more than the ranks of relevant "
+            f"documents; try {', '.join(SHARED_MEASURES[:-1])} or {SHARED_MEASURES[-1]}"
         )
     for key in ("judged_only", "residual"):
         if parsed.parameter(key):
             raise InputError(
-                f"{parsed} cannot be simulated: which documents are unjudged does not enter; "
-                f"write {parsed.name} without {key}"
+                f"{parsed} cannot be simulated: unjudged documents play no part in the "
+                f"simulation; write {parsed.name} without {key}"
             )
     if level is None:
         return parsed
@@ -135,8 +135,8 @@ def check_simulated_measure(measure: Measure) -> None:
         raise InputError(f"{measure} cannot be simulated: write AP without a cutoff")
     if measure.parameter("gains") is not None or measure.parameter("graded"):
         raise InputError(
-            f"{measure} cannot be simulated: simulated documents are relevant or not, "
-            f"so its gains are 0 and 1; write {measure.name} without gains"
+            f"{measure} cannot be simulated: simulated documents are either relevant or not, "
+            f"so the gains are 0 and 1; write {measure.name} without gains"
         )
 
 
@@ -145,7 +145,7 @@ def _lacking(name: str) -> str:
     if name in ("Bpref", "infAP", "Judged"):
         return "simulated documents are all judged"
     if name in ("NumRet", "SetP", "SetR", "SetF", "SetAP", "NumRel", "NumRelRet", "IPrec", "Rprec"):
-        return "it is not a sum over relevant documents of what each rank is worth"
+        return "it is not a sum over relevant documents of a weight for each rank"
     return "simulated documents have no grades"
 
 

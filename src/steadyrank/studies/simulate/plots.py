@@ -1,7 +1,7 @@
 """What `simulate` found, drawn: would another document collection change the table?
 
 Figures 1 and 2 of Yang, Zhang & Song (SIGIR 2018), ranks and means of the runs, and what the
-paper's Table 1 sums up: rank correlations, and how often pairs are told apart.
+paper's Table 1 sums up: rank correlations, and how often pairs are significant.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def draw_error_rate(result: SimulateResult, ax: Axes) -> None:
     below = np.minimum(bins.rate_error, bins.rate)
     columns = bins.low, bins.high, bins.errors, bins.count, bins.rate
     texts = [
-        f"difference {low:.2f} to {high:.2f}: {wrong:,} of {count:,} pairs in the wrong order, "
+        f"difference {low:.2f} to {high:.2f}: {wrong:,} of {count:,} pairs in reverse order, "
         f"rate {rate:.4f}"
         for low, high, wrong, count, rate in zip(*columns, strict=True)
     ]
@@ -66,7 +66,7 @@ def draw_error_rate(result: SimulateResult, ax: Axes) -> None:
     )
     ax.set_xlim(0, bins.low[-1] + 1.5 * width)
     ax.set_ylim(bottom=0, auto=True)  # a second result may reach higher
-    label(ax, x=f"difference of two runs' mean {result.measure} in a simulated collection")
+    label(ax, x=f"difference in mean {result.measure} between two runs in a simulated collection")
     label(ax, y="error rate")
     ax.legend(frameon=False)
 
@@ -128,7 +128,7 @@ def draw_means(result: SimulateResult, ax: Axes) -> None:
     ]
     style = {"linestyle": "none", "elinewidth": 1.5, "label": "simulated, ± sd", **look(0)}
     error_bars(ax, mean, place, texts, xerr=np.nan_to_num(sd), **style)
-    ticks = {"marker": "|", "color": COLOURS[-1], "markersize": 9, "label": "as it is"}
+    ticks = {"marker": "|", "color": COLOURS[-1], "markersize": 9, "label": "observed"}
     dots(ax, raw, place, texts, **ticks)
     name_rows(ax, [row["run"] for row in rows])
     label(ax, x=f"mean {result.measure}")
@@ -158,7 +158,7 @@ def draw_tau(result: SimulateResult, ax: Axes) -> None:
     ax.axvline(correlation.mean, color=style, linewidth=1.5)
     for end in correlation.interval:
         ax.axvline(end, color=style, linewidth=1.0, linestyle="--")
-    label(ax, x=f"tau of a simulated ranking by {result.measure} with the real one")
+    label(ax, x=f"tau between a simulated ranking by {result.measure} and the observed one")
     label(ax, y="share of simulated collections")
     legend(ax, loc="upper left")
 
@@ -176,19 +176,19 @@ def draw_significance(result: SimulateResult, ax: Axes) -> None:
     for k, (decided, words) in enumerate(((True, "significant"), (False, "not significant"))):
         chosen = np.flatnonzero(raw[order] == decided)
         texts = [
-            f"{names[p]}: told apart in {rates.rate[p]:.1%} of collections, "
-            f"p {result.raw_pvalue[p]:.3g} as they are"
+            f"{names[p]}: significant in {rates.rate[p]:.1%} of collections, p "
+            f"{result.raw_pvalue[p]:.3g} as observed"
             for p in order[chosen]
         ]
-        style = {"markersize": 3, "label": f"{words} as they are", **look(k)}
+        style = {"markersize": 3, "label": f"{words} as observed", **look(k)}
         dots(ax, place[chosen], rates.rate[order[chosen]], texts, **style)
     line: dict[str, Any] = {"color": QUIET, "linewidth": 1.0}
     rarely = f"rarely: {rates.rarely_share:.1%} of the pairs below"
     ax.axhline(RARELY, linestyle=":", label=rarely, **line)
-    reliably = f"reliably: {rates.reliably_share:.1%} from here up"
+    reliably = f"reliably: {rates.reliably_share:.1%} of the pairs above"
     ax.axhline(RELIABLY, linestyle="--", label=reliably, **line)
     ax.set_ylim(-0.03, 1.03)
-    label(ax, x="pairs of runs, most often told apart first")
+    label(ax, x="pairs of runs, most often significant first")
     label(ax, y=f"collections with p < {rates.alpha:g} by {result.measure}")
     legend(ax)
 
@@ -203,8 +203,8 @@ PLOTS = {
             draw_error_rate,
             fixed(6.4, 4.0),
             lambda result: (
-                f"Error rate of two runs' order in {result.n_samples:,} simulated collections "
-                f"against the difference of their mean {result.measure}, falling from "
+                f"Error rate of the order of two runs in {result.n_samples:,} simulated "
+                f"collections against their difference in mean {result.measure}, falling from "
                 f"{result.error_rate.rate[0]:.2f} for the smallest differences."
             ),
         ),
@@ -212,41 +212,41 @@ PLOTS = {
             draw_ranks,
             _rows_size,
             lambda result: (
-                f"Ranks of {len(result.runs)} runs by {result.measure} with intervals over "
-                "simulated collections, best first."
+                f"Ranks of {len(result.runs)} runs by {result.measure}, best first, with 95% "
+                "intervals over simulated collections."
             ),
         ),
         "topics": Plot(
             draw_topics,
             fixed(4.9, 4.8),
             lambda result: (
-                f"Simulated {result.measure} of one run on {len(result.topics)} topics, mean and "
-                "standard deviation, against the real one, with a diagonal."
+                f"Simulated {result.measure} of one run on {len(result.topics)} topics, mean "
+                "and standard deviation, against the observed one, with a diagonal."
             ),
         ),
         "means": Plot(
             draw_means,
             _rows_size,
             lambda result: (
-                f"Real mean {result.measure} of {len(result.runs)} runs, and mean and deviation "
-                "over simulated collections."
+                f"Observed mean {result.measure} of {len(result.runs)} runs, with mean and "
+                "standard deviation over simulated collections."
             ),
         ),
         "tau": Plot(
             draw_tau,
             fixed(6.0, 3.8),
             lambda result: (
-                "Histogram of the rank correlation between simulated and real rankings, with mean "
-                f"{result.rank_correlation.mean:.3f}."
+                "Histogram of the rank correlation between simulated and observed rankings, "
+                f"with mean {result.rank_correlation.mean:.3f}."
             ),
         ),
         "significance": Plot(
             draw_significance,
             fixed(6.4, 4.2),
             lambda result: (
-                "How often each pair of runs differs significantly in simulated collections, pairs "
-                f"sorted: {result.significance.reliably_share:.0%} of them reliably, "
-                f"{result.significance.rarely_share:.0%} rarely."
+                "Share of simulated collections in which each pair of runs differs "
+                f"significantly, pairs sorted: {result.significance.reliably_share:.0%} of "
+                f"them reliably, {result.significance.rarely_share:.0%} rarely."
             ),
         ),
     }

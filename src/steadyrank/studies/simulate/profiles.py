@@ -187,8 +187,8 @@ def _joined(
     starts = np.concatenate([[0], *ends])
     if len(starts) > 1 and int(np.diff(starts).max()) > MOST_BINS:
         raise InputError(
-            f"a topic has more than {MOST_BINS} relevant documents at different scores: "
-            "cut the runs to fewer documents"
+            f"a topic has more than {MOST_BINS} relevant documents with different scores: cut "
+            "the runs to fewer documents"
         )
     cells = Cells(
         starts=starts,
@@ -224,11 +224,11 @@ def check_drawing(model: str, depth: str | int, bandwidth: str | float, score_so
     if isinstance(bandwidth, str):
         check_choice("bandwidth", bandwidth, get_args(Bandwidth))
     elif not (np.isfinite(bandwidth) and bandwidth >= 0):
-        raise InputError(f"a bandwidth must be a number from 0 on, got {bandwidth}")
+        raise InputError(f"a bandwidth must be a number of at least 0, got {bandwidth}")
     whole = isinstance(depth, int) and not isinstance(depth, bool)
     if depth != "retrieved" and not (whole and 1 <= int(depth) <= LARGEST_DEPTH):
         raise InputError(
-            f"depth must be 'retrieved' or a number from 1 to {LARGEST_DEPTH}, got {depth!r}"
+            f"depth must be 'retrieved' or a whole number from 1 to {LARGEST_DEPTH}, got {depth!r}"
         )
 
 

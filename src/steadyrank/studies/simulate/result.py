@@ -163,7 +163,9 @@ class SimulateResult(Framed):
     def top_probability(self, k: int) -> np.ndarray:
         """[run]: share of the samples in which a run is among the top k."""
         if not 1 <= k <= len(self.runs):
-            raise InputError(f"k must be from 1 to {len(self.runs)}, the number of runs, got {k}")
+            raise InputError(
+                f"k must lie between 1 and {len(self.runs)}, the number of runs, got {k}"
+            )
         return np.asarray(self.rank_share[:, :k].sum(axis=1))
 
     def caption(self) -> str:
@@ -211,21 +213,21 @@ def grades_words(result: SimulateResult) -> str:
     if order is None:
         return ""
     said = (
-        f"simulated documents have no grades: all figures are of {result.measure}, not of "
+        f"simulated documents have no grades: all figures are for {result.measure}, not for "
         f"{order.measure}"
     )
     if not order.n_pairs:
         return said
     if not order.n_reversed:
-        return f"{said}, which orders the runs in the same way"
+        return f"{said}, which ranks the runs in the same order"
     first = (
         f"{order.leader} is first by both"
         if order.is_same_leader
         else f"first is {order.binary_leader}, by {order.measure} {order.leader}"
     )
     return (
-        f"{said}, which orders {order.n_reversed} of {counted(order.n_pairs, 'pair')} of runs the "
-        f"other way round (Kendall correlation {order.tau:.2f}); {first}"
+        f"{said}, which orders {order.n_reversed} of {counted(order.n_pairs, 'pair')} of runs "
+        f"differently (Kendall's tau {order.tau:.2f}); {first}"
     )
 
 

@@ -27,14 +27,14 @@ MOST_PAIRS = 200
 
 def _why_not(material: Material) -> str:
     if material.runs is None:
-        return "needs runs with scores; a table of scores was given"
+        return "requires runs; a table of scores was given"
     if simulated_measure(material) is None:
         return (
-            f"none of the measures ({', '.join(material.scores.measures)}) can be simulated: name "
-            "AP, nDCG@10, P@10, RR, RBP or another that depends on the ranks of relevant documents "
-            "alone with -m"
+            f"none of the measures ({', '.join(material.scores.measures)}) can be simulated: "
+            "with -m, name AP, nDCG@10, P@10, RR, RBP or another measure that depends only on "
+            "the ranks of relevant documents"
         )
-    return "" if len(material.compared.runs) > 1 else "needs two runs to compare"
+    return "" if len(material.compared.runs) > 1 else "requires two runs to compare"
 
 
 def simulated_measure(material: Material) -> str | None:
@@ -89,16 +89,26 @@ def _run(job: Job) -> SimulateResult:
 
 
 def _body(result: SimulateResult, findings: Findings) -> Body:
-    wrong_order = "How often a simulated difference is the wrong way round, by its size."
+    wrong_order = (
+        "How often a simulated difference has the opposite sign to the observed one, by its size."
+    )
     return Body(
         answer=tuple(_answer(result, findings.material.measure)),
         figures=(
             Drawing("document-ranks", "Ranks in simulated collections.", result, "ranks"),
             Drawing("document-errors", wrong_order, result, "error_rate"),
             Drawing(
-                "document-tau", "How alike simulated collections rank the runs.", result, "tau"
+                "document-tau",
+                "Rank correlation between simulated and observed rankings.",
+                result,
+                "tau",
             ),
-            Drawing("document-topics", "The best run on each topic, simulated.", result, "topics"),
+            Drawing(
+                "document-topics",
+                "Simulated scores of the best run on each topic.",
+                result,
+                "topics",
+            ),
         ),
         tables=(_simulated_table(result), _kept_table(result)),
     )
@@ -125,12 +135,12 @@ def _simulated_table(result: SimulateResult) -> Table:
             "simulated mean": number(row["simulated_mean"]),
             "simulated sd": number(row["simulated_sd"]),
             "rank interval": Cell(f"{row['rank_low']} to {row['rank_high']}"),
-            "chance of first": percent(row["top_1"]),
+            "probability of rank 1": percent(row["top_1"]),
             "of the top three": percent(row["top_3"]),
         }
         for row in result.rows()
     ]
-    caption = f"{result.caption()} Rank interval: in 95% of the simulated collections."
+    caption = f"{result.caption()} Rank interval: the middle 95% of the simulated collections."
     return table("simulated", caption, *titled(rows))
 
 
@@ -147,13 +157,14 @@ def _kept_table(result: SimulateResult) -> Table:
                 "better": name(result.runs[a]),
                 "next": name(result.runs[b]),
                 "difference": number(float(result.raw_mean[a] - result.raw_mean[b])),
-                "order kept": percent(math.nan if share is None else share),
-                "told apart": percent(float(result.significance.rate[p])),
+                "same order": percent(math.nan if share is None else share),
+                "significant": percent(float(result.significance.rate[p])),
             }
         )
     caption = (
-        f"Neighbours in the real ranking by {result.measure}: share of the simulated collections "
-        "that keep their order (ties count half), and in which a paired t test tells them apart."
+        f"Neighbours in the observed ranking by {result.measure}: share of the simulated "
+        "collections in which they have the same order (ties count half), and in which they "
+        "differ significantly by a paired t test."
     )
     return table("documents-neighbours", caption, *titled(rows), most=MOST_PAIRS)
 
@@ -170,17 +181,17 @@ PART = Part(
     title="Other documents",
     question="Would another document collection change the table?",
     means=(
-        "The documents of each topic are resampled, the same new collection for all runs, with "
-        "the grades that they were given. The share of simulated collections in which a run keeps "
-        "its place says how far the table depends on the documents that happened to be in the "
-        "collection. The t tests here are not corrected for their number."
+        "The documents of each topic are resampled with their grades, and all runs rank the "
+        "same new collection. How often a run keeps its place over simulated collections "
+        "shows how far the table depends on the documents that happened to be in the "
+        "collection. The t tests in this section are not corrected for multiple comparisons."
     ),
     means_not=(
-        "It says nothing about other topics or other judges. Simulated collections vary about the "
-        "one at hand, which is itself a sample: a really new one would differ from it by about √2 "
-        "as much. Documents that were not judged are "
-        "not relevant in the simulated collections either, and a topic whose relevant documents "
-        "are all missing from one scores 0 there for every run."
+        "This section says nothing about other topics or other judges. Simulated collections "
+        "vary around the one at hand, which is itself a sample: the difference between two "
+        "independent collections would vary about √2 times as much. Unjudged documents count "
+        "as not relevant in the simulated collections, too, and a topic that has lost all its "
+        "relevant documents in a simulated collection scores 0 there for every run."
     ),
     body=_body,
     run=_run,

@@ -23,7 +23,7 @@ from steadyrank.stats.pairs.tests import in_threads, slices
 from steadyrank.stats.ranks.correlation import taus_against
 
 RARELY, RELIABLY = 0.05, 0.95
-"""Rates below and above which a pair is told apart rarely and reliably."""
+"""Rates below and above which a pair is significant rarely and reliably."""
 
 PAIRS_A_TASK = 64
 DIFFERENCE_LEVELS = (0.5, 0.75, 0.9, 0.95, 0.99)

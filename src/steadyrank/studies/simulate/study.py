@@ -87,7 +87,7 @@ def simulate(
     rng: Rng = 0,
     **reading_options: Unpack[ReadingOptions],
 ) -> SimulateResult:
-    """Simulate other document collections and compare their tables with the real one.
+    """Simulate other document collections and compare their tables with the observed one.
 
     In a simulated collection every document that a run retrieved or a judge found relevant occurs
     Poisson(1) times, the same number for all runs. A run's ranking there is its own, with each
@@ -289,13 +289,13 @@ def _documents(
         return documents
     if model == "kde":
         raise InputError(
-            "kernel densities smooth the scores of one run: shared documents have no such form; "
-            'take model="bootstrap" or documents="independent"'
+            "kernel densities smooth the scores of a single run, which shared documents do not "
+            'allow: choose model="bootstrap" or documents="independent"'
         )
     if denominator is not None:
         raise InputError(
-            "shared documents carry their own recall base, the relevant documents of each "
-            'collection: leave denominator out, or take documents="independent"'
+            "with shared documents the recall base is the relevant documents of each collection: "
+            'omit denominator, or choose documents="independent"'
         )
     return documents
 
@@ -304,7 +304,7 @@ def _check(
     n_samples: int, alpha: float, missing: str, no_relevant: str, device: str, mode: str
 ) -> None:
     if not isinstance(n_samples, (int, np.integer)) or not 1 <= n_samples < 2**31:
-        raise InputError(f"n_samples must be a whole number from 1 on, got {n_samples!r}")
+        raise InputError(f"n_samples must be a whole number of at least 1, got {n_samples!r}")
     check_open_unit("alpha", alpha)
     check_choice("way to treat missing topics", missing, get_args(Missing))
     check_choice(
@@ -334,8 +334,7 @@ def _report(setup: Setup, topics: Sequence[str], missing: Missing) -> None:
     n_topics = len(topics)
     if (setup.missing == n_topics).all():
         raise InputError(
-            "no run has any topic of the qrels: do the topic ids look alike "
-            f"(qrels: {topics[0]!r})?"
+            f"no run has any topic of the qrels: do the topic ids match (qrels: {topics[0]!r})?"
         )
     names = (run.name for run in setup.runs)
     lacking = zip(names, setup.missing.tolist(), strict=True)
@@ -343,15 +342,15 @@ def _report(setup: Setup, topics: Sequence[str], missing: Missing) -> None:
     if setup.constant:
         warn(
             f"{counted(len(setup.constant), 'run gives', 'runs give')} all documents of a topic "
-            f"one score, first {setup.constant[0]!r}: their order is random here; "
-            'take ranks for scores with score_source="rank"'
+            f"the same score (first {setup.constant[0]!r}): their order is random here; "
+            'use ranks in place of scores with score_source="rank"'
         )
     if setup.rank_like:
         have = counted(len(setup.rank_like), "run has", "runs have")
         warn(
-            f"{have} scores that are ranks in disguise ({_some(setup.rank_like)}), which say in "
-            "what order documents stand and nothing else: take ranks for scores with "
-            'score_source="rank", or leave these runs out'
+            f"{have} scores that are merely ranks ({_some(setup.rank_like)}), which carry the "
+            "order of documents and nothing else: use ranks in place of scores with "
+            'score_source="rank", or omit these runs'
         )
 
 

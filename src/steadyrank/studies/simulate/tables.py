@@ -25,9 +25,9 @@ TOP = 3
 """The K of "probability of top K", where there are more runs than that."""
 
 NAMING = (
-    "A pair's rate is the share of simulated collections in which the t test rejects. Rarely "
-    "significant pairs are what the paper's PCT counts, though its text reads PCT as the share "
-    "of pairs that differ."
+    "A pair's rate is the share of simulated collections in which the t test rejects. The "
+    "paper's PCT counts rarely significant pairs, although its text describes PCT as the "
+    "share of pairs that differ."
 )
 
 
@@ -57,7 +57,7 @@ def top_columns(top: int | None, n_runs: int) -> list[int]:
     if top is None:
         return [1, TOP] if n_runs > TOP else [1]
     if not 1 <= top <= n_runs:
-        raise InputError(f"top must be from 1 to {n_runs}, the number of runs, got {top}")
+        raise InputError(f"top must lie between 1 and {n_runs}, the number of runs, got {top}")
     return sorted({1, top})
 
 
@@ -148,21 +148,22 @@ def answer_sentences(result: SimulateResult, digits: int = 4) -> list[str]:
         )
         return [
             *grades_sentences(result),
-            f"{start} the mean {result.measure} is {mean}, give or take {spread}; "
-            "with one run there is nothing to rank.",
+            f"{start} the mean {result.measure} is {mean} ± {spread}; with one run there is "
+            "nothing to rank.",
         ]
     low, high = tau.interval
     kept = (
-        f"{start} all runs score the same here or there, so there is no ranking to keep."
+        f"{start} all runs score the same, or did so in the observed collection, so there is "
+        "no ranking to compare."
         if np.isnan(tau.mean)
-        else f"{start} the ranking by {result.measure} keeps a Kendall correlation of "
-        f"{tau.mean:.2f} [{low:.2f}, {high:.2f}] with the real one."
+        else f"{start} the ranking by {result.measure} has a mean Kendall correlation of "
+        f"{tau.mean:.2f} [{low:.2f}, {high:.2f}] with the observed one."
     )
     return [
         kept,
         *grades_sentences(result),
-        "The better of two runs there is the worse one here in "
-        f"{_share(result.error_rate.overall)} comparisons.",
+        "The better of two runs in a simulated collection is the worse one in the observed "
+        f"collection in {_share(result.error_rate.overall)} comparisons.",
         _significance_sentence(result),
     ]
 
@@ -177,14 +178,15 @@ def _significance_sentence(result: SimulateResult) -> str:
     if len(result.runs) == 2:
         differ = "differ" if result.raw_significant_share else "do not differ"
         return (
-            f"By the t test the two runs {differ} significantly here; it decides so in "
-            f"{agreement} of the simulated collections."
+            f"By the t test the two runs {differ} significantly in the observed collection; it "
+            f"comes to the same decision in {agreement} of the simulated ones."
         )
     return (
-        f"The t test tells {result.raw_significant_share:.1%} of the pairs apart here; "
-        f"{rates.reliably_share:.1%} are reliably significant (in at least 95% of the "
-        f"simulated collections), {rates.rarely_share:.1%} rarely (in fewer than 5%). "
-        f"It decides there as here in {agreement} of comparisons."
+        f"By the t test, {result.raw_significant_share:.1%} of the pairs differ significantly "
+        f"in the observed collection; {rates.reliably_share:.1%} are reliably significant (in "
+        f"at least 95% of the simulated collections), {rates.rarely_share:.1%} rarely (in "
+        f"fewer than 5%). Simulated and observed decisions agree in {agreement} of "
+        "comparisons."
     )
 
 
@@ -201,29 +203,30 @@ def _notes(result: SimulateResult, digits: int) -> list[str]:
         notes = [
             NAMING,
             f"Estimated difference: {rates.estimated_difference:.{digits}f} as printed in the "
-            "paper, about the largest gap between any two means; "
+            "paper, which is about the largest gap between any two means; "
             f"{rates.estimated_difference_recentred:.{digits}f} recentred.",
         ]
     n_cells = result.raw.size
     if result.none_relevant:
         notes.append(
-            f"{result.none_relevant} of {n_cells} rankings hold no relevant document: "
-            "they score 0 in every sample."
+            f"{result.none_relevant} of {n_cells} rankings contain no relevant document: they "
+            "score 0 in every sample."
         )
     if result.without_relevant:
         topics = result.n_samples * len(result.topics)
         notes.append(
-            f"{result.without_relevant / topics:.1%} of the simulated topics hold no relevant "
-            "document: all runs score 0 there."
+            f"{result.without_relevant / topics:.1%} of the simulated topics have no relevant "
+            "document: all runs score 0 on them."
         )
     if result.model == "kde" and result.plain:
         notes.append(
-            f"{result.plain} of {n_cells} rankings have too few different scores to smooth: "
-            "they were bootstrapped."
+            f"{result.plain} of {n_cells} rankings have too few distinct scores to be "
+            "smoothed: they were bootstrapped."
         )
     if result.truncated:
         notes.append(
-            f"{result.truncated:,} draws had more relevant documents than their ranking holds."
+            f"{result.truncated:,} samples had more relevant documents than their ranking has "
+            "places."
         )
     return notes
 
@@ -254,7 +257,7 @@ def _error_table(result: SimulateResult) -> Table:
             "difference": name(
                 f"{row['low']:.2f}–{row['high']:.2f}"
                 if np.isfinite(row["high"])
-                else "0.20 and above"
+                else "0.20 or more"
             ),
             "comparisons": number(row["count"], "d"),
             "errors": number(row["errors"], "d"),
@@ -264,8 +267,9 @@ def _error_table(result: SimulateResult) -> Table:
         if row["count"]
     )
     caption = (
-        "Error rate: how often the better run of a simulated collection is the worse one of the "
-        "real one, by the size of the simulated difference, ± its Monte Carlo error."
+        "Error rate: how often the better run in a simulated collection is the worse one in "
+        "the observed collection, by the size of the simulated difference, ± Monte Carlo "
+        "error."
     )
     return Table(header=header, rows=rows, caption=caption)
 
