@@ -419,7 +419,7 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "How do topics fall as the difference grows?", OWN, 'sr.plot(planned, kind="curve")'
     ),
     ("PlanCurve", "curve"): Entry(
-        "What power do topics buy?", OWN, 'sr.plot(planned.curve("topics"))'
+        "What power do topics give?", OWN, 'sr.plot(planned.curve("topics"))'
     ),
     ("StabilityResult", "coefficients"): Entry(
         "How stable is this collection, and with how many topics is it stable enough?",

@@ -70,7 +70,7 @@ def is_nested(path: Path) -> bool:
 
 
 def plain_nested(path: Path) -> list[tuple[bytes, bytes, float]]:
-    """The rows of nested JSON by Python's own means, names that stand twice among them."""
+    """The rows of nested JSON by Python's own means, names that occur twice among them."""
     text = unpacked(path).decode("utf-8", "surrogateescape")
     topics = json.loads(text, object_pairs_hook=list, parse_int=float)
     return [(raw(t), raw(d), float(s)) for t, documents in topics for d, s in documents]

@@ -123,7 +123,7 @@ def test_what_topics_buy(capsys):
     _, out, _ = call(capsys, "plan", *options)
     assert json.loads(out)["plans"][0]["power"] is None
     _, out, _ = call(capsys, "plan", *options[:-2])
-    assert "What 160 topics buy" in out
+    assert "What 160 topics can detect" in out
     assert "0.1497" in out
 
 

@@ -238,5 +238,5 @@ def test_other_settings_of_a_store_are_refused(capsys, track, tmp_path):
     assert (tmp_path / "store" / "simulate" / "settings.json").exists()
     (tmp_path / "r.html").unlink()
     code, _, err = call(capsys, *given, "--seed", 5)
-    assert (code, "was made with other settings" in err) == (2, True)
+    assert (code, "was made with different settings" in err) == (2, True)
     assert not (tmp_path / "r.html").exists()

@@ -203,9 +203,9 @@ def test_a_binary_measure_has_a_name_of_its_own_in_every_format(capsys, files, w
         out = call(capsys, "simulate", *files, *QUICK, *independent, "--format", form)[1]
         # Wherever the measure is named it is the binary one, but for the sentence that says so.
         written_name = name.replace("≥", r"$\geq$") if form == "latex" else name
-        assert f"all figures are of {written_name}, not of nDCG@10" in out
+        assert f"all figures are for {written_name}, not for nDCG@10" in out
         assert out.count("nDCG@10") - 1 - out.count("by nDCG@10 ") == out.count(written_name)
-        assert f"the ranking by {written_name} keeps a Kendall correlation" in out
+        assert f"the ranking by {written_name} has a mean Kendall correlation" in out
 
 
 def test_shared_documents_keep_their_grades(capsys, files):
@@ -224,8 +224,10 @@ def test_shared_documents_keep_their_grades(capsys, files):
 def test_the_table_says_the_answer_first(capsys, files):
     code, out, err = call(capsys, "simulate", *files, *QUICK, "--top", 2)
     assert (code, err) == (0, "")
-    assert out.startswith(f"In {SAMPLES} simulated collections the ranking by AP keeps a Kendall")
-    assert "The better of two runs there is the worse one here in" in out
+    assert out.startswith(
+        f"In {SAMPLES} simulated collections the ranking by AP has a mean Kendall"
+    )
+    assert "The better of two runs in a simulated collection is the worse one" in out
     assert "P(top 2)" in out
     assert "significance level" not in out
     best = max(result_of(capsys, *files)["raw_mean"])
@@ -324,8 +326,8 @@ def test_a_document_twice_is_an_error_or_settled_by_an_option(capsys, files, tmp
     ("arguments", "told"),
     [
         (["-m", "AP", "-m", "P@10"], "simulate takes one measure at a time, got AP, P@10"),
-        (["-m", "AP=ap.csv"], "so it needs the runs and the judgments themselves"),
-        (["--scores", "ap.csv"], "so it needs the runs and the judgments themselves"),
+        (["-m", "AP=ap.csv"], "so it requires the runs and the judgments themselves"),
+        (["--scores", "ap.csv"], "so it requires the runs and the judgments themselves"),
         (
             ["-m", "ERR@20", "--documents", "independent"],
             "ERR@20 cannot be simulated: simulated documents have no grades",
@@ -338,10 +340,13 @@ def test_a_document_twice_is_an_error_or_settled_by_an_option(capsys, files, tmp
             ["-m", "num_ret", "--model", "kde"],
             "NumRet cannot be simulated: it is not a sum over relevant documents",
         ),
-        (["-m", "Bpref"], "Bpref cannot be simulated: it needs more than the ranks of relevant"),
+        (
+            ["-m", "Bpref"],
+            "Bpref cannot be simulated: it depends on more than the ranks of relevant",
+        ),
         (["-m", "nDCG(rel=2)@10"], "--documents independent simulates its binary version"),
         (["--documents", "shared", "--model", "kde"], "or --documents independent"),
-        (["--documents", "shared", "--denominator", "judged"], "or take --documents independent"),
+        (["--documents", "shared", "--denominator", "judged"], "or choose --documents independent"),
         (["-m", "AP(judged_only=True)"], "write AP without judged_only"),
         (["-m", "RBP(residual=True)"], "write RBP without residual"),
         (["-m", "nDGC"], "'nDGC': did you mean 'nDCG'?"),
@@ -355,7 +360,7 @@ def test_a_document_twice_is_an_error_or_settled_by_an_option(capsys, files, tmp
         (["--alpha", "1"], "1.0 is not in the range"),
         (["--missing", "skip"], "'skip' is not one of"),
         (["--device", "tpu"], "'tpu' is not one of"),
-        (["--top", "6"], "top must be from 1 to 5, the number of runs, got 6"),
+        (["--top", "6"], "top must lie between 1 and 5, the number of runs, got 6"),
         (["--plot", "figure.jpeg"], "a figure's name ends in .svg, .png or .pdf"),
         (["--plot", "nowhere/figure.svg"], "the folder nowhere does not exist"),
         (["-o", "nowhere/result.json"], "the folder nowhere does not exist"),
@@ -466,7 +471,7 @@ def test_whoever_watches_is_told_of_compiling(capsys, monkeypatch):
     tell_if_compiling(True, object())
     assert capsys.readouterr().err == ""
     tell_if_compiling(False, object())
-    assert "compiling kernels, once" in capsys.readouterr().err
+    assert "compiling kernels, which happens once" in capsys.readouterr().err
 
 
 def test_the_documentation_names_every_option():

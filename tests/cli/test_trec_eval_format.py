@@ -71,7 +71,7 @@ def test_topics_that_a_run_lacks_count_as_with_trec_evals_option_c(capsys, files
     ]
     code, _, err = call(capsys, "evaluate", *words, "--no-relevant", "skip")
     assert code == 2
-    assert "leave --no-relevant skip out" in err
+    assert "omit --no-relevant skip" in err
 
 
 def test_the_official_measures_begin_with_the_run_and_the_number_of_topics(capsys, files):

@@ -142,5 +142,5 @@ def test_files_get_the_permissions_that_other_programs_would_give(tmp_path):
 
 
 def test_more_blocks_than_memory_can_hold_are_refused_at_once():
-    with pytest.raises(sr.InputError, match="9,999,999,999 samples are too many: at most"):
+    with pytest.raises(sr.InputError, match="9,999,999,999 samples are too many: draw at most"):
         blocks_of(9_999_999_999)

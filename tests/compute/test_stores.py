@@ -47,7 +47,7 @@ def test_damage_is_noticed(tmp_path):
 
 def test_foreign_folders_are_left_alone(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match="not empty"):
+    with pytest.raises(InputError, match="neither empty nor a store"):
         open_store(tmp_path, {})
     with pytest.raises(InputError, match="folder"):
         open_store(tmp_path / "notes.txt", {})

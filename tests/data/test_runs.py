@@ -162,7 +162,7 @@ def test_what_is_said_later_takes_precedence(paths):
 def test_duplicates(tmp_path):
     path = tmp_path / "twice.run"
     path.write_text("1 Q0 d1 1 1.0 r\n1 Q0 d1 2 2.0 r\n")
-    with pytest.raises(sr.FormatError, match=r"twice.run:2: document 'd1' stands twice"):
+    with pytest.raises(sr.FormatError, match=r"twice.run:2: document 'd1' occurs twice"):
         list(sr.read_runs(path))
     for kept, score in (("first", 1.0), ("best", 2.0)):
         with pytest.warns(sr.SteadyrankWarning, match="1 repeated document dropped"):
@@ -190,7 +190,7 @@ def test_run_information_that_lacks_runs(paths, tmp_path):
     with pytest.warns(sr.SteadyrankWarning, match=r"1 run has no row \(x_b\)"):
         runs = list(sr.read_runs(paths[:2], run_info=info))
     assert [run.info for run in runs] == [{"team": "T1"}, {}]
-    with pytest.raises(sr.UnknownNameError, match="run in .*info.csv"):
+    with pytest.raises(sr.UnknownNameError, match="unknown run .* in .*info.csv"):
         list(sr.read_runs(paths[1:2], run_info=info))
 
 

@@ -47,7 +47,7 @@ def test_what_unfolds_without_end_is_refused_by_name_and_size(
     assert run(["evaluate", str(tmp_path / "qrels.txt"), str(bomb)]) == 2
     [message] = capfd.readouterr().err.splitlines()
     assert message.startswith(f"steadyrank: {bomb}: unfolds to more than ")
-    assert message.endswith("if it is no bomb, raise --max-input")
+    assert message.endswith("if you trust the file, raise --max-input")
 
 
 def test_the_limit_can_be_raised(small_machine, tmp_path, capfd):
@@ -88,7 +88,7 @@ def test_sizes_have_units(size, number):
 )
 def test_files_that_would_fill_the_memory_are_refused(small_machine, tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(sr.InputError, match=r"holds more than 262 kB, the most that is read"):
+    with pytest.raises(sr.InputError, match=r"holds more than 262 kB, the limit of what is read"):
         sr.read_scores(tmp_path / name)
 
 
@@ -97,7 +97,7 @@ def test_lines_end(small_machine, monkeypatch, tmp_path, name):
     monkeypatch.setattr("steadyrank.data.read.csv_cells.LONGEST_LINE", 1 << 16)
     head = {"scores.jsonl": b'{"a": "', "scores.csv": b"measure,run,topic,value\nAP,"}[name]
     (tmp_path / name).write_bytes(head + b"x" * (1 << 17))
-    with pytest.raises(sr.InputError, match="this is no text in lines"):
+    with pytest.raises(sr.InputError, match="this is not a text of lines"):
         sr.read_scores(tmp_path / name)
 
 
@@ -207,7 +207,7 @@ def test_patterns_that_walk_the_disk_are_bounded(forest, monkeypatch):
     monkeypatch.setattr(patterns, "MOST_ENTRIES", 5)
     with (
         pytest.warns(sr.SteadyrankWarning, match="3 files and folders searched so far"),
-        pytest.raises(sr.InputError, match="more than 5 files and folders to look at"),
+        pytest.raises(sr.InputError, match="more than 5 files and folders to search"),
     ):
         patterns.matching_files(forest / "**/**/**")
 

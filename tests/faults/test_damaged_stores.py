@@ -80,7 +80,7 @@ def test_a_block_of_another_study_is_refused(capsys, data, kept, tmp_path):
     shutil.copy(kept / "samples-000000.block", other)
     capsys.readouterr()
     assert simulate(data, other, "--seed", 1) == 2
-    assert "made by another study" in capsys.readouterr().err
+    assert "written by another study" in capsys.readouterr().err
     # Nor does it help to say that these settings made it.
     shutil.copy(kept / SETTINGS, other)
     (other / "samples-000000.block").unlink()
@@ -91,8 +91,8 @@ def test_a_block_of_another_study_is_refused(capsys, data, kept, tmp_path):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda text: text[: len(text) // 2], "is not a store's settings"),
-        (lambda text: "", "is not a store's settings"),
+        (lambda text: text[: len(text) // 2], "does not hold the settings of a store"),
+        (lambda text: "", "does not hold the settings of a store"),
         (lambda text: text.replace("store 2", "store 1"), "is not a store of this version"),
         (lambda text: json.dumps({**json.loads(text), "version": "0.0.1"}), 'version: "0.0.1"'),
         (lambda text: json.dumps({**json.loads(text), "seed": 9}), "seed: 9 there, 0 here"),
@@ -115,7 +115,7 @@ def test_other_studies_stores_are_refused(capsys, data, kept):
     names = ["--stop-lists", "none", "--lexical", "none", "--models", "BM25", "--quiet"]
     for option in ("--out", "--store", "--cache"):
         assert run(["grid", collection, *names, "-m", "AP", option, str(kept)]) == 2
-        assert "was made with other settings" in capsys.readouterr().err
+        assert "was made with different settings" in capsys.readouterr().err
     assert simulate(data, kept, "-m", "P@10") == 2
     assert "measure" in capsys.readouterr().err
 

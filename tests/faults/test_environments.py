@@ -48,7 +48,7 @@ def test_kernels_say_that_they_need_a_compiler(data):
     called = call(data, "evaluate", "qrels.txt", "runs", NUMBA_DISABLE_JIT="1")
     assert called.returncode == 1
     [line] = called.stderr.decode().splitlines()
-    assert line.endswith("which NUMBA_DISABLE_JIT turns off: unset it")
+    assert line.endswith("which NUMBA_DISABLE_JIT turns off: unset that variable")
 
 
 @pytest.mark.parametrize("number", ["0", "00", "-1"])

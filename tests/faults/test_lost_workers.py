@@ -241,7 +241,7 @@ def test_a_command_whose_cluster_is_killed_says_so_in_one_line(data, tmp_path, h
     assert (running.returncode, out) == (1, "")
     (line,) = err.splitlines()
     assert line.startswith(f"steadyrank: the Dask cluster at {address} was lost (")
-    assert line.endswith("repeat the command; what a store holds by now is kept")
+    assert line.endswith("repeat the command; blocks that are in a store are kept")
     assert list(store.glob("*.block"))
 
 

@@ -86,10 +86,10 @@ def test_files_that_cannot_be_read_do_not_stop_the_others(write):
         write("rising.run", rising),
         write("same.run", "1 Q0 d1 1 9 good\n2 Q0 d2 1 4 good\n"),
     ]
-    with pytest.warns(sr.SteadyrankWarning, match="2 runs share their names"):
+    with pytest.warns(sr.SteadyrankWarning, match="2 runs have the same names"):
         found, result = findings(paths)
     assert "1: expected 6 fields" in found["wrong", str(paths[1])]
-    assert "stands twice" in found["wrong", str(paths[2])]
+    assert "occurs twice" in found["wrong", str(paths[2])]
     assert "larger is better" in found["wrong", "distances"]
     assert "(good.run and same.run)" in found["odd", "all runs"]
     assert [row.run for row in result.runs] == ["good.run", "distances", "same.run"]

@@ -49,7 +49,7 @@ def test_the_measure_that_ranks_the_runs_is_simulated_with_its_grades(track, tmp
     simulated, shown = result.results["simulate"], section_of(result)
     assert (simulated.measure, simulated.documents) == ("nDCG@10", "shared")
     assert simulated.measure == result.results["compare"][0].measure
-    assert "the ranking by nDCG@10 keeps a Kendall correlation" in shown.answer[0]
+    assert "the ranking by nDCG@10 has a mean Kendall correlation" in shown.answer[0]
     ranks, neighbours = shown.tables
     assert ranks.header[2] == "nDCG@10"
     assert "documents shared by all runs" in ranks.caption

@@ -82,7 +82,7 @@ def test_every_number_of_topics_for_a_difference_that_matters_is_the_same(tmp_pa
     (cells,) = embedded(result.path)["plan-measures"]
     assert (cells[2], cells[3]) == (f"{plan.topics:,}", f"{low:,} to {high:,}")
     section = next(section for section in result.page.sections if section.id == "plan")
-    (said,) = [line for line in section.answer if line.startswith("To find a difference of")]
+    (said,) = [line for line in section.answer if line.startswith("Detecting a difference of")]
     assert f"requires {plan.topics:,} topics (95% interval {low:,} to {high:,})" in said
     assert "alpha 0.05 over 153 comparisons" in said
 

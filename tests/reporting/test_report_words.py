@@ -126,7 +126,7 @@ def test_who_could_be_first():
     assert first_words(compared(0.700, 0.701, 0.702, 0.3)) == (
         "With 95% confidence the best run is one of three: C, B and A."
     )
-    assert first_words(compared(0.500, 0.501)).endswith("any could be first.")
+    assert first_words(compared(0.500, 0.501)).endswith("no run can be ruled out as the best.")
     uncorrected = sr.compare(scores_of(0.3, 0.9, 0.5), correction="none")
     assert first_words(uncorrected) == "By these tests B is the best of these runs."
 
@@ -347,7 +347,7 @@ def test_files_that_would_make_results_wrong_come_first():
             "check": SimpleNamespace(findings=(wrong,)),
         }
     )
-    assert card.sentences[0].startswith("Look at the files first")
+    assert card.sentences[0].startswith("Check the files first")
 
 
 def test_numbers_are_rounded_to_what_they_are_known_to():

@@ -43,7 +43,7 @@ def test_the_default_is_the_error_rate_by_bins(result):
     expected = (result.error_rate.rate + result.error_rate.rate_error)[filled]
     np.testing.assert_allclose(tops, expected)
     assert ax.get_ylim()[0] == 0
-    assert ax.get_xlabel() == "difference of two runs' mean AP in a simulated collection"
+    assert ax.get_xlabel() == "difference in mean AP between two runs in a simulated collection"
     assert ax.get_ylabel() == "error rate"
     assert [tick.get_text() for tick in ax.get_xticklabels()][-1] == "≥ 0.20"
 

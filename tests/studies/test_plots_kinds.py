@@ -281,7 +281,7 @@ def test_significance_is_coloured_by_the_real_decision(known):
     np.testing.assert_array_equal(untold.get_ydata(), np.sort(rate[~raw])[::-1])
     assert sorted([*told.get_xdata(), *untold.get_xdata()]) == list(range(1, len(rate) + 1))
     assert f"rarely: {result.significance.rarely_share:.1%} of the pairs below" in words(ax)
-    assert f"reliably: {result.significance.reliably_share:.1%} from here up" in words(ax)
+    assert f"reliably: {result.significance.reliably_share:.1%} of the pairs above" in words(ax)
 
 
 def test_two_models_of_one_run_have_a_legend(known):

@@ -71,7 +71,7 @@ class Run:
 
 
 class DuplicateDocument(InputError):
-    """A document stands twice in a topic; the reader turns it into a file's line."""
+    """A document occurs twice in a topic; the reader turns it into a file's line."""
 
     def __init__(self, run: str, topic: str, document: str, first: int, second: int):
         self.topic, self.document, self.first, self.second = topic, document, first, second
@@ -81,7 +81,7 @@ class DuplicateDocument(InputError):
 def duplicate_message(topic: str, document: str, where: str = "") -> str:
     """What to tell about a document that a topic's ranking names twice."""
     return (
-        f"document {document!r} stands twice in topic {topic!r}{where}: "
+        f"document {document!r} occurs twice in topic {topic!r}{where}: "
         'remove one, or keep the first (duplicates="first") or the best (duplicates="best")'
     )
 

@@ -88,7 +88,7 @@ def test_a_dataset_without_judgments_names_its_parts(
 
 
 def test_an_unknown_dataset_suggests() -> None:
-    with pytest.raises(UnknownNameError, match="'vaswanni': did you mean 'vaswani'"):
+    with pytest.raises(UnknownNameError, match="'vaswanni' of ir_datasets: did you mean 'vaswani'"):
         load_qrels("irds:vaswanni")
 
 
@@ -190,11 +190,11 @@ def test_trec_topics(write: Write, text: str, topics: dict[str, str]) -> None:
         ("1\tone\n2 two\n", "topics:2: expected id<TAB>text, got '2 two'"),
         ("1\tone\n\ttwo\n", "topics:2: expected id<TAB>text"),
         ("1\t \n", "topics:1: expected id<TAB>text"),
-        ("1\tone\n2\ttwo\n1\tuno\n", r"topics:3: topic '1' stands twice \(first on line 1\)"),
+        ("1\tone\n2\ttwo\n1\tuno\n", r"topics:3: topic '1' occurs twice \(first on line 1\)"),
         (MICROBLOG + "\n<top>\n<title> a\n</top>\n", "topics:6: expected a topic with <num>.*none"),
         ("\n<top>\n<num> Number: 3 4\n<title> a\n", "topics:2: .* number, got '3 4'"),
         ("<top>\n<num> 3\n<title>\n<narr> n\n</top>", "topics:1: topic '3' has no <title> and no"),
-        (TREC_4 + TREC_4, r"topics:9: topic '202' stands twice \(first on line 1\)"),
+        (TREC_4 + TREC_4, r"topics:9: topic '202' occurs twice \(first on line 1\)"),
     ],
 )
 def test_topics_that_are_wrong(write: Write, text: str, message: str) -> None:

@@ -277,7 +277,7 @@ def test_a_run_is_not_taken_for_judgments(run: Run) -> None:
 
 def test_documents_that_repeat() -> None:
     frame = pd.DataFrame({"qid": 1, "docno": ["a", "b", "a"], "score": [1.0, 2.0, 3.0]})
-    with pytest.raises(InputError, match="'a' stands twice in topic '1'"):
+    with pytest.raises(InputError, match="'a' occurs twice in topic '1'"):
         as_run(frame)
     with pytest.warns(SteadyrankWarning, match="pandas DataFrame: 1 repeated document dropped"):
         assert as_run(frame, duplicates="first").ranking("1") == [("b", 2.0), ("a", 1.0)]

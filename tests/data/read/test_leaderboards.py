@@ -96,11 +96,11 @@ def test_rows_that_repeat_are_counted_and_rows_that_disagree_refused(tmp_path):
         ("run,dataset,value\na,x,high\n", "t.csv:2: expected a score, got 'high'"),
         ("run,size,x\na,7B,.1\n", "t.csv:2: expected a score in column 'size', got '7B'"),
         ("run,dataset,value\na,x,inf\n", "expected a score, got 'inf'"),
-        ("run,dataset,value\n,x,1\n", "expected the name of a run, got none"),
+        ("run,dataset,value\n,x,1\n", "expected the name of a run, got an empty cell"),
         ("run,dataset,value\na,x\n", "t.csv:2: expected 3 columns, got 2"),
         ("run,dataset,value\n", "empty: no scores"),
         ("run,dataset,value,score\na,x,1,2\na,y,1,z\n", None),
-        ("run,dataset,type,value\na,x,R,1\nb,x,S,1\n", "has types 'R' and 'S'"),
+        ("run,dataset,type,value\na,x,R,1\nb,x,S,1\n", "has two types, 'R' and 'S'"),
         ("model\na\n", "expected a column of runs and columns of datasets"),
         ("run,x,x\na,1,2\nb,1,2\n", "two datasets are named 'x'"),
         ("run,x,y\na,1,2\na,1,2\n", "two runs are named 'a'"),
@@ -123,7 +123,7 @@ def test_percent_is_a_scale_and_two_scales_are_warned_of(tmp_path):
 
 
 def test_runs_and_datasets_without_any_score_are_left_out(tmp_path):
-    with pytest.warns(sr.SteadyrankWarning, match="without any score"):
+    with pytest.warns(sr.SteadyrankWarning, match="omitted for lack of any score"):
         table = read(tmp_path, "run,x,y,z\na,.5,,.1\nb,.4,-,.2\nc,,n/a,\n")
     assert (table.runs, table.datasets) == (("a", "b"), ("x", "z"))
 

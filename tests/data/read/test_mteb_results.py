@@ -42,11 +42,11 @@ def test_scores_are_those_of_the_test_split_by_the_first_revision(folder):
 
 
 def test_subsets_can_be_named(folder):
-    with pytest.warns(sr.SteadyrankWarning, match="1 model lacks a subset that counts"):
+    with pytest.warns(sr.SteadyrankWarning, match="1 model lacks a subset that is used"):
         table = sr.read_leaderboard(folder, subsets=["default", "en", "de"])
     assert table.values[0].tolist() == pytest.approx([0.3, 0.5, 0.6])
     assert np.isnan(table.values[1, 2])
-    with pytest.warns(sr.SteadyrankWarning, match="left out, as without subsets.*FiQA and NQ"):
+    with pytest.warns(sr.SteadyrankWarning, match="omitted for lack of the subsets.*FiQA and NQ"):
         assert sr.read_leaderboard(folder, subsets=["en"]).datasets == ("STS",)
     with pytest.raises(sr.InputError, match="no task has a subset fr"):
         sr.read_leaderboard(folder, subsets=["fr"])

@@ -130,7 +130,7 @@ def test_random_numbers_are_exact(write):
         (RUN + "302 Q0 d3 3 0x10 tag\n", "bad.run:4: expected a number"),
         (RUN + "302 Q0 d3 3 1e tag\n", "bad.run:4: expected a number"),
         (RUN + "302 Q0 d3 3 nan tag\n", "bad.run:4: the score is NaN"),
-        (RUN + "301 Q0 d1 3 1 tag\n", r"bad.run:4: document 'd1' stands twice .*first on line 1"),
+        (RUN + "301 Q0 d1 3 1 tag\n", r"bad.run:4: document 'd1' occurs twice .*first on line 1"),
         (RUN.encode() + b"302 Q0 d\x003 3 1 tag\n", "bad.run:4: a control character"),
         (RUN.encode() + b"\x00" * 100, "bad.run:4: a control character"),
         (bytes(range(256)) * 4, "bad.run:1: "),
@@ -264,7 +264,7 @@ def test_runs_that_share_a_tag_are_named_by_their_files(write, tmp_path):
 
 def test_files_of_one_name_are_told_apart_by_their_folders(write, tmp_path):
     paths = [write(name, RUN) for name in ("x/1/a.run", "y/1/a.run", "y/2/b.run")]
-    with pytest.warns(sr.SteadyrankWarning, match="3 runs share"):
+    with pytest.warns(sr.SteadyrankWarning, match="3 runs have the same names"):
         assert [run.name for run in sr.read_runs(paths)] == ["x/1/a.run", "y/1/a.run", "b.run"]
     named = sr.read_runs(paths[:2], name_from="file")
     assert [run.name for run in named] == ["x/1/a.run", "y/1/a.run"]

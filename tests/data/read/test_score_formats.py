@@ -59,7 +59,7 @@ def test_what_trec_eval_prints_is_read(write):
     [
         (TREC_EVAL + "map\t3\n", "x.eval:7: expected measure, topic and value, got 2 fields"),
         (TREC_EVAL + "map\t3\tx\n", "x.eval:7: expected a score, got 'x'"),
-        (TREC_EVAL + "map\t\t1\n", "x.eval:7: expected the name of a topic, got none"),
+        (TREC_EVAL + "map\t\t1\n", "x.eval:7: expected the name of a topic, got an empty field"),
         (TREC_EVAL + "map\t3\tinf\n", "x.eval:7: expected a score, got 'inf'"),
         ("map\t1\t0.5\nmap\t1\t0.5\n", "x.eval:2: a second value for map / x.eval / 1"),
         ("map\tall\t0.5\n", "x.eval: holds only summaries: run trec_eval with -q"),
@@ -122,8 +122,8 @@ def test_any_dictionary_of_scores_reads_back(tmp_path_factory, table):
 
 
 BAD_JSON = [
-    ('{"1": {"map": 0.5,\n"map": 1}}', ":2: 'map' stands twice in one object"),
-    ('{"1": {"map": 0.5},\n"1": {"map": 1}}', ":2: '1' stands twice in one object"),
+    ('{"1": {"map": 0.5,\n"map": 1}}', ":2: 'map' occurs twice in one object"),
+    ('{"1": {"map": 0.5},\n"1": {"map": 1}}', ":2: '1' occurs twice in one object"),
     ('{"1": {"map": 0.5,\n"P": "x"}}', ":2: expected a score, got 'x'"),
     ('{"1": {"map": [0.5]}}', ":1: expected a score, got a list"),
     ('{"1": {"map": Infinity}}', ":1: expected a score, got inf"),
@@ -219,7 +219,9 @@ def test_files_of_one_run_are_joined_and_other_runs_of_its_name_kept_apart(write
     more = write("b.eval", TREC_EVAL.replace("map", "bpref"))
     assert sr.read_scores([first, more]).runs == ("bm25",)
     other = write("c.eval", TREC_EVAL.replace("0.5000", "0.7500"))
-    with pytest.warns(sr.SteadyrankWarning, match="2 files hold other runs of one name") as told:
+    with pytest.warns(
+        sr.SteadyrankWarning, match="2 files hold different runs of the same name"
+    ) as told:
         scores = sr.read_scores([first, other])
     assert len(told) == 1
     assert scores.runs == ("a.eval", "c.eval")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import steadyrank as sr
 
-NUMBERED = r"holds scores, so that no column names the topics: they are numbered 1 to {}; "
+NUMBERED = r"holds scores, so no column names the topics: they are numbered 1 to {}; "
 
 
 def matrix(n_topics=20, n_runs=4, seed=0, digits=4):
@@ -186,7 +186,7 @@ def test_what_may_be_either_is_refused_with_the_remedy(read, first, values):
 def test_runs_in_rows_without_a_run_column_are_numbered(read):
     values = matrix(5, 30)
     topics = list(range(301, 331))
-    message = "'301', holds scores, so that no column names the runs: .* run1 to run5; .* 'run'"
+    message = "'301', holds scores, so no column names the runs: .* run1 to run5; .* 'run'"
     with pytest.warns(sr.SteadyrankWarning, match=message):
         scores = read(text_of(values, map(str, topics)), runs_in_rows=True)
     assert scores.runs == ("run1", "run2", "run3", "run4", "run5")
@@ -272,5 +272,5 @@ def test_numbered_topics_match_only_as_many_numbered_ones(write):
     other = write("other.csv", text_of(matrix(seed=3)))
     assert len(sr.read_scores({"AP": bare, "RR": other}).topics) == 20
     for wrong in (more, named):
-        with pytest.raises(sr.InputError, match="some have no column that names the topics"):
+        with pytest.raises(sr.InputError, match="some lack a column that names the topics"):
             sr.read_scores({"AP": bare, "RR": wrong})

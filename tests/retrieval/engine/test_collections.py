@@ -105,7 +105,7 @@ def test_a_dictionary():
             "docs:1: expected a field 'text' or 'title', got fields 'id', 'abstract'",
         ),
         ('{"id": "d1", "text": ["x"]}', "docs:1: expected title and text as strings"),
-        (LINES + LINES, "docs:3: the document 'd1' stands twice: remove one"),
+        (LINES + LINES, "docs:3: the document 'd1' occurs twice: remove one"),
         ('{"id": "d 1", "text": "x"}', "docs:1: expected a document id without blanks, got 'd 1'"),
         ('{"id": "", "text": "x"}', "docs:1: expected a document id without blanks, got ''"),
         ("plain text", "docs:1: expected JSON lines .id, title, text., TREC's <DOC>, or a folder"),
@@ -113,7 +113,7 @@ def test_a_dictionary():
         (SGML + "stray\n", "docs:8: expected <DOC>, got 'stray'"),
         (SGML + "<DOC>\n<DOCNO>d3</DOCNO>\n", "docs:9: this <DOC> has no </DOC>: the file was cut"),
         (SGML + "\n<DOC>\nx\n</DOC>\n", "docs:10: this <DOC> has no <DOCNO>"),
-        (SGML + SGML, "docs:9: the document 'd1' stands twice"),
+        (SGML + SGML, "docs:9: the document 'd1' occurs twice"),
         ("<DOC><DOCNO>a b</DOCNO></DOC>", "docs:1: expected a document id without blanks"),
     ],
 )

@@ -82,7 +82,9 @@ def test_kept_counts_are_the_same_and_come_without_reading(write, tmp_path, monk
 
 def test_kept_counts_of_another_collection_are_refused(write, tmp_path):
     count_words({"d1": "one"}, cache=tmp_path / "kept")
-    with pytest.raises(InputError, match="was made with other settings .digest: .*another folder"):
+    with pytest.raises(
+        InputError, match="was made with different settings .digest: .*another folder"
+    ):
         count_words({"d1": "two"}, cache=tmp_path / "kept")
 
 

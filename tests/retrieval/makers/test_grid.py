@@ -227,11 +227,11 @@ def test_scores_are_kept_in_a_store(tmp_path, corpus, topics, qrels, monkeypatch
 def test_a_folder_of_other_settings_is_refused(tmp_path, corpus, topics, change, named):
     sr.write_grid(corpus, topics, out=tmp_path, **SMALL)
     before = contents(tmp_path)
-    with pytest.raises(InputError, match=f"made with other settings .{named}"):
+    with pytest.raises(InputError, match=f"made with different settings .{named}"):
         sr.write_grid(corpus, topics, out=tmp_path, **{**SMALL, **change})
-    with pytest.raises(InputError, match="made with other settings .data"):
+    with pytest.raises(InputError, match="made with different settings .data"):
         sr.write_grid({**corpus, "new": "document"}, topics, out=tmp_path, **SMALL)
-    with pytest.raises(InputError, match="made with other settings .data"):
+    with pytest.raises(InputError, match="made with different settings .data"):
         sr.write_grid(corpus, {**topics, "1": "banks"}, out=tmp_path, **SMALL)
     assert contents(tmp_path) == before
 
@@ -309,7 +309,7 @@ def test_bad_judgments_are_refused(tmp_path, corpus, topics, qrels):
 
 def test_other_files_are_not_touched(tmp_path, corpus, topics):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(InputError, match="not empty and holds no store"):
+    with pytest.raises(InputError, match="neither empty nor a store"):
         sr.write_grid(corpus, topics, out=tmp_path, **SMALL)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 

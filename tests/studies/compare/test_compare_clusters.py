@@ -146,7 +146,7 @@ def test_very_few_clusters_break_nothing(n_clusters):
 def test_topics_of_weight_zero_have_no_part():
     scores = cluster_scores()
     weight = [0.0, *[1.0] * (len(scores.topics) - 1)]
-    with pytest.warns(sr.SteadyrankWarning, match="1 topic has the weight 0 and no part"):
+    with pytest.warns(sr.SteadyrankWarning, match="1 topic has weight 0 and takes no part"):
         result = sr.compare(scores.with_topic_info(weight=weight))
     assert result.n_topics == len(scores.topics) - 1
 

@@ -215,7 +215,7 @@ def test_unjudged_documents_may_turn_the_verdict():
     assert (result.verdict, result.exit_code(), row.verdict) == ("holes", 4, "holes")
     assert (row.difference, row.lowest, row.highest) == (-0.5, -0.5, 0.0)
     assert (row.bounds, row.n_unjudged) == ("exact", 60)
-    assert "documents that nobody judged could turn the verdict" in verdict_sentence(result)
+    assert "unjudged documents could change the verdict" in verdict_sentence(result)
     taken = sr.gate(
         {"a": baseline},
         {"b": candidate},
@@ -271,7 +271,7 @@ def test_a_kept_baseline_finds_its_ranking_again(tmp_path):
     old.write_text(old.read_text().replace("new", "other"))
     lost = sr.gate(kept, new, qrels, **options)
     assert (lost.is_ranking_lost, lost.measures[0].lowest) == (True, None)
-    assert "whether they could turn the verdict is not known" in str(lost)
+    assert "whether they could change the verdict is unknown" in str(lost)
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_a_kept_baseline_finds_its_ranking_again(tmp_path):
         ({"measures": [], "margin": 0.1}, "no measures were named"),
         ({"measures": "RR", "margin": 0.1}, "unknown measure 'RR'"),
         ({**COMMON, "alpha": 0.5}, "alpha must lie between 0 and 0.5"),
-        ({**COMMON, "by": "kind"}, "nothing is known about the topics, but 'kind' is needed"),
+        ({**COMMON, "by": "kind"}, "'kind' requires information about the topics"),
         ({**COMMON, "unjudged": "maybe"}, "unknown way to treat unjudged documents 'maybe'"),
     ],
 )
@@ -294,7 +294,7 @@ def test_bad_arguments(options, complaint):
 
 def test_bad_pairs():
     old, new = pair(spread(20))
-    with pytest.raises(sr.InputError, match="the candidate is the baseline itself"):
+    with pytest.raises(sr.InputError, match="the candidate and the baseline are the same run"):
         sr.gate(old, old, **COMMON)
     with pytest.raises(sr.InputError, match="the candidate lacks 1 topic of the other .*'t19'"):
         sr.gate(old, new.select(topics=new.topics[:-1]), **COMMON)
@@ -306,7 +306,7 @@ def test_bad_pairs():
     assert sr.gate(old, gap, missing="skip", **COMMON).measures[0].n_topics == 19
     with pytest.raises(sr.InputError, match="hold 2 runs: give the scores of one run"):
         sr.gate(sr.join_scores(old, new), new, **COMMON)
-    with pytest.raises(sr.InputError, match="runs need judgments"):
+    with pytest.raises(sr.InputError, match="runs require judgments"):
         sr.gate({"a": ranked("d0")}, {"b": ranked("d1")}, **COMMON)
     with pytest.raises(sr.InputError, match="no document of the candidate is judged"):
         sr.gate({"a": ranked("d0")}, {"b": ranked("x0")}, QRELS, **COMMON)
@@ -363,11 +363,13 @@ def test_steps_add_up_in_the_history(tmp_path, monkeypatch):
 
 def test_a_history_of_other_topics_or_with_broken_lines_is_refused(tmp_path):
     sr.gate(*pair(spread(40)), history=tmp_path, **COMMON)
-    with pytest.raises(sr.InputError, match="this history began with other topics"):
+    with pytest.raises(sr.InputError, match="this history began with different topics"):
         sr.gate(*pair(spread(20)), history=tmp_path, **COMMON)
     with open(tmp_path / "history.jsonl", "a") as stream:
         stream.write('{"date": 1}\n')
-    with pytest.raises(sr.FormatError, match=r"history.jsonl:2: this is no line of a gate"):
+    with pytest.raises(
+        sr.FormatError, match=r"history.jsonl:2: this line is not an entry of a gate"
+    ):
         sr.gate(*pair(spread(40)), history=tmp_path, **COMMON)
     (tmp_path / "file").write_text("")
     with pytest.raises(sr.InputError, match="this is a file: name a folder"):

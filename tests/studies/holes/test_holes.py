@@ -20,7 +20,7 @@ from steadyrank.studies.holes.lists import read_lists
 from steadyrank.studies.holes.prior_check import check_prior
 from steadyrank.studies.holes.tables import ask_text, holes_json, holes_text
 
-UNCHECKED = pytest.mark.filterwarnings("ignore:the imputed intervals are not checked")
+UNCHECKED = pytest.mark.filterwarnings("ignore:the imputed intervals are unchecked")
 """Few of the runs were pooled, and intervals are not what the test is about."""
 
 
@@ -171,7 +171,7 @@ def test_a_prior_that_cannot_be_checked_is_refused():
         "x": {t: {"a": 2.0, "new": 1.0} for t in qrels},
         "y": {t: {"b": 2.0, "a": 1.0} for t in qrels},
     }
-    with pytest.warns(sr.SteadyrankWarning, match="the prior is refused, as of the judged"):
+    with pytest.warns(sr.SteadyrankWarning, match="the prior was rejected, as of the judged"):
         found = sr.holes(runs, qrels, measure="P@2")
     assert found.runs[0].imputed is None
     assert found.pairs[0].pvalue_imputed is None
@@ -303,7 +303,10 @@ def test_tables_say_it(result):
 
 @pytest.mark.parametrize(
     ("measure", "message"),
-    [("Bpref", "Bpref has no bounds here"), ("nDCG(judged_only=True)@10", "leave judged_only out")],
+    [
+        ("Bpref", "Bpref has no bounds over missing judgments"),
+        ("nDCG(judged_only=True)@10", "remove judged_only"),
+    ],
 )
 def test_measures_without_bounds(track, measure, message):
     with pytest.raises(sr.InputError, match=message):

@@ -134,7 +134,7 @@ def test_threads_and_the_order_of_runs_change_nothing(track):
 def test_where_nothing_can_be_rehearsed_it_is_said(track):
     """Beside the interval: as a warning, in the tables and in the JSON."""
     runs = [run for run in track.runs if run.name not in track.pooled]
-    with pytest.warns(sr.SteadyrankWarning, match="the imputed intervals are not checked"):
+    with pytest.warns(sr.SteadyrankWarning, match="the imputed intervals are unchecked"):
         result = sr.holes(runs, track.qrels, measure="P@10", n_samples=50)
     assert f"{FEWEST_RUNS} runs without unjudged documents are required" in result.interval_warning
     assert "and there are none" in result.interval_warning

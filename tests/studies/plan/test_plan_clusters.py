@@ -61,7 +61,7 @@ def test_topics_and_clusters_follow():
     assert given.design_effect == row.design_effect
     text = str(sr.plan(pilot(0.5), **DEMANDS))
     assert "clustered topics" in text
-    assert "so many times the topics are needed" in text
+    assert "must be that many times as numerous" in text
 
 
 def test_clusters_by_chance_save_no_topics():

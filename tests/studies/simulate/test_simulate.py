@@ -158,7 +158,7 @@ def test_relevant_from_a_grade_on(track):
     with pytest.raises(InputError, match="rel takes a grade of at least 1, got 0"):
         study(track, measure="nDCG(rel=0)@10")
     # Elsewhere nDCG has no rel: it is not a binary measure.
-    with pytest.raises(InputError, match="parameter of nDCG"):
+    with pytest.raises(InputError, match="parameter .rel. of nDCG"):
         sr.parse_measure("nDCG(rel=2)@10")
 
 
@@ -180,7 +180,7 @@ def test_another_order_of_the_runs_is_told():
     with pytest.warns(SteadyrankWarning) as told:
         found = sr.simulate(runs, qrels, measure="nDCG@10", documents="independent", n_samples=20)
     assert [str(warning.message) for warning in told] == [
-        "simulated documents have no grades: all figures are of binary nDCG@10 (grade ≥ 1), "
+        "simulated documents have no grades: all figures are for binary nDCG@10 (grade ≥ 1), "
         "not of nDCG@10, which orders 1 of 3 pairs of runs differently (Kendall's tau 0.33); "
         "first is many, by nDCG@10 high"
     ]

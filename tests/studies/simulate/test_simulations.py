@@ -166,9 +166,11 @@ def test_a_binary_measure_says_that_it_is_another_one(graded, said):
     made = make_result(measure=NAME, graded_measure="nDCG@10", graded_mean=np.array(graded))
     lines = simulate_text(made, "table").splitlines()
     assert lines[1] == (
-        f"Simulated documents have no grades: all figures are of {NAME}, not of nDCG@10{said}"
+        f"Simulated documents have no grades: all figures are for {NAME}, not for nDCG@10{said}"
     )
-    assert lines[0].startswith(f"In 4 simulated collections the ranking by {NAME} keeps a Kendall")
+    assert lines[0].startswith(
+        f"In 4 simulated collections the ranking by {NAME} has a mean Kendall"
+    )
     assert made.caption().startswith(NAME)
     told = simulate_json(made)
     assert told["measure"] == NAME
@@ -223,8 +225,8 @@ def test_what_the_data_did_is_counted():
     text = simulate_text(odd, "table")
     assert "2 of 8 rankings contain no relevant document: they score 0 in every sample." in text
     assert "5 samples had more relevant documents than their ranking has places." in text
-    assert "too few different scores" not in text
-    assert "3 of 8 rankings have too few different scores" in simulate_text(
+    assert "too few distinct scores" not in text
+    assert "3 of 8 rankings have too few distinct scores" in simulate_text(
         replace(odd, model="kde"), "table"
     )
 
@@ -281,7 +283,7 @@ def test_csv_has_the_columns_asked_for():
 def test_one_run_is_not_ranked():
     for form in ("table", "markdown", "latex"):
         text = simulate_text(make_single(), form)
-        assert "is 0.6000, give or take 0.0163; with one run there is nothing to rank." in text
+        assert "is 0.6000 ± 0.0163; with one run there is nothing to rank." in text
         assert "nan" not in text
         assert "Error rate" not in text
 
@@ -289,12 +291,14 @@ def test_one_run_is_not_ranked():
 def test_runs_that_all_score_the_same_have_no_ranking_to_keep():
     tau = replace(make_result().rank_correlation, mean=NAN, interval=(NAN, NAN))
     text = simulate_text(make_result(rank_correlation=tau), "table")
-    assert "so there is no ranking to keep" in text
+    assert "so there is no ranking to compare" in text
     assert "nan" not in text
 
 
 def test_top_k_is_among_the_runs():
-    with pytest.raises(sr.InputError, match="top must be from 1 to 4, the number of runs, got 5"):
+    with pytest.raises(
+        sr.InputError, match="top must lie between 1 and 4, the number of runs, got 5"
+    ):
         top_columns(5, 4)
     assert top_columns(1, 4) == [1]
     assert "P(top 3)" not in simulate_text(make_result(), "table", top=1)

@@ -97,7 +97,7 @@ def read_topics(source: PathLike) -> dict[str, str]:
     lines: dict[str, int] = {}
     for line, name, title in _trec_topics(path, text) if is_trec else _tab_topics(path, text):
         if name in topics:
-            message = f"topic {name!r} stands twice (first on line {lines[name]}): remove one"
+            message = f"topic {name!r} occurs twice (first on line {lines[name]}): remove one"
             raise FormatError(path, message, line)
         topics[name], lines[name] = title, line
     if not topics:

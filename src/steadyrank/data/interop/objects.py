@@ -89,7 +89,7 @@ def as_run(source: Any, *, name: str | None = None, duplicates: Duplicates = "er
     name : str, optional
         The run's; else what the object calls it, else "run".
     duplicates : str
-        A document that stands twice in a topic is an "error", or the "first" line or the "best"
+        A document that occurs twice in a topic is an "error", or the "first" line or the "best"
         score is kept.
 
     Returns

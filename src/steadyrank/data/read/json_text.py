@@ -17,7 +17,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"(?P<key>\s*:)?|[{}\[\]]|\n', re.DOTALL)
 
 
 class Members(list[tuple[str, Any]]):
-    """A JSON object as its members in order, so that a name that stands twice is seen."""
+    """A JSON object as its members in order, so that a name that occurs twice is seen."""
 
 
 def members_of(path: Path, content: bytes) -> Any:
@@ -26,7 +26,7 @@ def members_of(path: Path, content: bytes) -> Any:
 
 
 def value_of(path: Path, content: bytes) -> Any:
-    """The value of a JSON file, its objects as dictionaries; a name that stands twice is refused.
+    """The value of a JSON file, its objects as dictionaries; a name that occurs twice is refused.
 
     >>> value_of(Path("a.json"), b'{"q1": {"map": 0.5,\\n"map": 1}}')
     Traceback (most recent call last):
@@ -95,7 +95,7 @@ def key_lines(text: str, depth: int) -> list[int]:
 
 
 def _first_repeated(text: str) -> tuple[str, int | None]:
-    """The first name that stands twice in one object, and its line there."""
+    """The first name that occurs twice in one object, and its line there."""
     seen: set[tuple[int, str]] = set()
     for key in _keys(text):
         name = (key.inside[-1], json.loads(key.written))

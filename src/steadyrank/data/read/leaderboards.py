@@ -342,7 +342,7 @@ def _without_empty(table: Leaderboard) -> Leaderboard:
     for kept, names, what in ((rows, table.runs, "run"), (columns, table.datasets, "dataset")):
         empty = [name for name, has in zip(names, kept, strict=True) if not has]
         if empty:
-            _warn(f"omitted, as they hold no score: {what}{'s' * (len(empty) > 1)} {some(empty)}")
+            _warn(f"omitted for lack of any score: {what}{'s' * (len(empty) > 1)} {some(empty)}")
     if rows.all() and columns.all():
         return table
     return table.take(runs=np.flatnonzero(rows).tolist(), datasets=np.flatnonzero(columns).tolist())

@@ -51,7 +51,7 @@ def read_mteb_results(folder: Path, *, subsets: Sequence[str] = ()) -> Leaderboa
         raise InputError(f"{folder}: no task has a subset {' or '.join(subsets)}")
     if len(named) < len(tasks):
         lacking = [task for task in tasks if columns[task] is None]
-        _warn(f"{folder}: omitted, as they have none of the subsets that count: {some(lacking)}")
+        _warn(f"{folder}: omitted for lack of the subsets that are used: {some(lacking)}")
     values = np.array([[(columns[task] or {}).get(m, np.nan) for task in named] for m in models])
     return Leaderboard(runs=tuple(models), datasets=tuple(named), values=values)
 

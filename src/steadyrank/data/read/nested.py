@@ -108,7 +108,7 @@ def _check_rows(path: Path, text: str, rows: list[tuple[str, Any]], value: str) 
 
 
 def _check_topics(path: Path, content: bytes, topics: list[str]) -> None:
-    """Refuse a topic that stands twice: which of the two was meant, nobody can say."""
+    """Refuse a topic that occurs twice: which of the two was meant, nobody can say."""
     if not topics:
         raise FormatError(path, "empty: no topics")
     if len(set(topics)) == len(topics):

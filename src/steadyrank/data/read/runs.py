@@ -42,7 +42,7 @@ def read_run(
     name_from : str
         The run's name is its "tag" column, or the "file"'s name without `.gz`.
     duplicates : str
-        A document that stands twice in a topic is an "error", or the "first" line or the "best"
+        A document that occurs twice in a topic is an "error", or the "first" line or the "best"
         score is kept.
 
     Returns
@@ -92,7 +92,7 @@ def read_runs(
         "tag" (unless said otherwise) names a run by its tag column, "file" by its file's name
         without `.gz`. Files whose runs share a tag are named by their files, with a warning.
     duplicates
-        A document that stands twice in a topic is an "error" (unless said otherwise), or the
+        A document that occurs twice in a topic is an "error" (unless said otherwise), or the
         "first" line or the "best" score is kept.
     run_info
         A CSV file about the runs: a column `run`, and any of `team`, `system` and factors.

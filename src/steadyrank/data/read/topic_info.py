@@ -94,8 +94,9 @@ def of_some_weight(scores: Scores) -> Scores:
     weights = topic_weights(scores)
     if weights is None or (weights > 0.0).all():
         return scores
-    without = counted(int((weights == 0.0).sum()), "topic has", "topics have")
-    warn(f"{without} weight 0 and take no part in the comparisons", stacklevel=5)
+    has, have = "topic has weight 0 and takes", "topics have weight 0 and take"
+    without = counted(int((weights == 0.0).sum()), has, have)
+    warn(f"{without} no part in the comparisons", stacklevel=5)
     kept = [topic for topic, weight in zip(scores.topics, weights, strict=True) if weight > 0.0]
     return scores.select(topics=kept)
 

@@ -142,7 +142,7 @@ def _is_usable(name: str) -> bool:
 
 def _defect(document: _SourceDocument, name: str, seen: set[str]) -> InputError:
     if name in seen:
-        message = f"the document {name!r} stands twice: remove one"
+        message = f"the document {name!r} occurs twice: remove one"
     elif not isinstance(document.text, str):
         message = f"expected text for the document {name!r}, got {document.text!r:.40}"
     else:
