@@ -1,6 +1,6 @@
 """Which model of other documents is nearer to the truth? Fresh collections of the simulated track.
 
-    python -m bench.documents                     # the table of docs/simulate.md
+    python -m bench.documents                     # the table of docs/forecasts.md
     python -m bench.documents --trials 4          # fewer tracks
 
 A track is drawn, then fresh collections for the same systems and topics: other documents, a

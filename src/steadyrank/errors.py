@@ -18,15 +18,41 @@ from collections.abc import Collection, Iterable, Mapping
 
 
 class SteadyrankError(Exception):
-    """Base of every error that steadyrank raises on purpose."""
+    """Base of every error that steadyrank raises on purpose.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> try:
+    ...     sr.parse_measure("nDGC@10")
+    ... except sr.SteadyrankError as error:
+    ...     print(error)
+    unknown measure 'nDGC': did you mean 'nDCG'?
+    """
 
 
 class InputError(SteadyrankError):
-    """Something the caller gave is wrong, and the message says what to do."""
+    """Something the caller gave is wrong, and the message says what to do.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> sr.plan(variance=0.1, minimum_difference=-1, systems=10)
+    Traceback (most recent call last):
+        ...
+    steadyrank.errors.InputError: ...
+    """
 
 
 class FormatError(InputError):
-    """A file does not hold what it should; printed as ``file:line: what, got, remedy``."""
+    """A file does not hold what it should; printed as ``file:line: what, got, remedy``.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> print(sr.FormatError("a.run", "expected 6 fields, got 5", line=7))
+    a.run:7: expected 6 fields, got 5
+    """
 
     def __init__(self, path: str | os.PathLike[str], message: str, line: int | None = None):
         self.path = os.fspath(path)
@@ -47,15 +73,40 @@ def _restore_format_error(path: str, text: str, line: int | None) -> FormatError
 
 
 class UnknownNameError(InputError):
-    """A name that is not among those that exist; suggests the nearest."""
+    """A name that is not among those that exist; suggests the nearest.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> sr.parse_measure("nDGC@10")
+    Traceback (most recent call last):
+        ...
+    steadyrank.errors.UnknownNameError: unknown measure 'nDGC': did you mean 'nDCG'?
+    """
 
 
 class MachineError(SteadyrankError):
-    """The machine failed us: disk, memory, or a package that is not installed."""
+    """The machine failed: disk, memory, or a package that is not installed.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> issubclass(sr.MachineError, sr.SteadyrankError), issubclass(sr.MachineError, sr.InputError)
+    (True, False)
+    """
 
 
 class SteadyrankWarning(UserWarning):
-    """Something odd was counted; results stand, but read the line."""
+    """Something odd was counted; the results are valid, but read the message.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import steadyrank as sr
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", sr.SteadyrankWarning)
+    ...     runs = sr.run_from_dict({"1": {"d1": 1.0}}, name="a")
+    """
 
 
 def unknown_name(

@@ -1,4 +1,4 @@
-"""Docstrings of public functions have the sections of numpydoc, in their order."""
+"""Docstrings of public names have the sections of numpydoc, in their order, and examples that run."""
 
 from __future__ import annotations
 
@@ -11,38 +11,51 @@ import steadyrank as sr
 from steadyrank import papers
 
 SECTIONS = ["Parameters", "Returns", "Notes", "References", "Examples"]
-FUNCTIONS = {
+PUBLIC = {
     f"{room.__name__}.{name}": getattr(room, name)
     for room in (sr, papers)
     for name in room.__all__
-    if inspect.isfunction(getattr(room, name))
+    if callable(getattr(room, name))
 }
+FUNCTIONS = [name for name, value in PUBLIC.items() if inspect.isfunction(value)]
 
-YET_TO_EDIT = {"steadyrank.gate", "steadyrank.holes", "steadyrank.report"}
-"""Functions whose docstrings lack what they return: take one out once it has it."""
+CITATION = re.compile(r"doi:10\.\d{4,}/\S|arXiv:\d{4}\.\d{5}")
+
+METHODS = ["agree", "cohen_kappa", "compare", "components", "correlations", "datasets"]
+METHODS += ["discriminative_power", "evaluate", "gate", "grid", "holes", "instances", "judges"]
+METHODS += ["kendall_tau", "plan", "plan_instances", "pools", "rbo", "shard", "simulate"]
+METHODS += ["stability", "symmetric_tau_ap", "tau_ap", "topics"]
+"""Functions of `steadyrank` whose methods come from papers; those of `papers` all do."""
 
 
-def sections(function) -> list[str]:
-    return re.findall(r"^(\w+)\n-{3,}$", inspect.getdoc(function), re.MULTILINE)
+def sections(value) -> dict[str, str]:
+    """The sections of a docstring by their titles."""
+    parts = re.split(r"^(\w+)\n-{3,}\n", inspect.getdoc(value), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_names_have_examples_in_sections_of_numpydoc(name):
+    own = sections(PUBLIC[name])
+    assert list(own) == [title for title in SECTIONS if title in own]
+    assert ">>> " in own["Examples"]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_public_functions_say_what_they_take_and_return(name):
-    function = FUNCTIONS[name]
+    function = PUBLIC[name]
     own = sections(function)
-    assert own == [title for title in SECTIONS if title in own]
-    assert own[0] == "Parameters"
-    assert own[-1] == "Examples"
+    assert "Parameters" in own
     returns = inspect.signature(function).return_annotation not in (None, "None")
-    assert ("Returns" in own) == returns or name in YET_TO_EDIT
+    assert ("Returns" in own) == returns
 
 
-STUDIES = ["agree", "compare", "components", "datasets", "instances", "judges", "simulate"]
-STUDIES += ["stability", "topics"]
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_studies_name_their_papers(name):
-    own = inspect.getdoc(getattr(sr, name)).partition("\nReferences\n----------\n")[2]
-    assert own.startswith("- ")
-    assert re.search(r"doi:10\.\d{4,}/|arXiv:\d{4}\.\d{5}", own)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_papers_are_cited_under_references(name):
+    own = sections(PUBLIC[name])
+    cited = CITATION.search(inspect.getdoc(PUBLIC[name]))
+    assert bool(cited) == ("References" in own)
+    assert cited is None or CITATION.search(own["References"])
+    assert re.match(r"- \w", own.get("References", "- A"))
+    room, _, own_name = name.rpartition(".")
+    assert cited or (room == "steadyrank" and own_name not in METHODS)

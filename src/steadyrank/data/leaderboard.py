@@ -27,6 +27,14 @@ class Leaderboard:
     topic_scores : mapping, optional
         Of datasets whose topics are known, the scores [run, topic] behind the column, NaN where
         missing.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> values = [[0.5, 0.1], [0.4, 0.2]]
+    >>> table = sr.Leaderboard(runs=["a", "b"], datasets=["x", "y"], values=values)
+    >>> table.values.mean(axis=1).round(2).tolist(), table.has_topics
+    ([0.3, 0.3], False)
     """
 
     runs: tuple[str, ...]

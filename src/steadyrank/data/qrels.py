@@ -124,7 +124,15 @@ def find_judged(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Qrels:
-    """Judgments: topic `topics[t]` owns rows `blocks[t]` to `blocks[t + 1]`."""
+    """Judgments: topic `topics[t]` owns rows `blocks[t]` to `blocks[t + 1]`.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> qrels = sr.qrels_from_dict({"301": {"d1": 1, "d2": 0}, "302": {"d1": 2}})
+    >>> qrels.topics, qrels.judgments("302")
+    (('301', '302'), [('d1', 2)])
+    """
 
     topics: tuple[str, ...]
     blocks: np.ndarray

@@ -26,9 +26,16 @@ Duplicates = Literal["error", "first", "best"]
 class Run:
     """A run: for each topic one contiguous block of documents, best first.
 
-    Topic `topics[t]` owns rows `blocks[t]` to `blocks[t + 1]` of `documents` and
-    `scores`. Documents are ordered by score descending, then by id descending as
-    bytes, whatever the file's rank column said.
+    Topic `topics[t]` owns rows `blocks[t]` to `blocks[t + 1]` of `documents` and `scores`.
+    Documents are ordered by score descending, then by id descending as bytes, whatever the file's
+    rank column said.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> run = sr.run_from_dict({"301": {"d1": 2.0, "d2": 3.0}}, name="mine")
+    >>> run.name, run.ranking("301")
+    ('mine', [('d2', 3.0), ('d1', 2.0)])
     """
 
     name: str

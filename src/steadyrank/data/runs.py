@@ -171,10 +171,17 @@ class Source:
 class Runs:
     """Runs that are not yet read, with how to read them; made by `read_runs`.
 
-    Iterating reads them one after the other, a few ahead in parallel, and yields `Run`
-    objects in the order given. Two runs of one name are an error, unless files can name them;
-    what was odd about files is warned of when all have been read. `len` counts the runs, an index
-    reads one of them, a slice is `Runs` again, and `list` holds all in memory.
+    Iterating reads them one after the other, a few ahead in parallel, and yields `Run` objects in
+    the order given. Two runs of the same name are an error, unless files can name them; oddities of
+    the files are warned of when all have been read. `len` counts the runs, an index reads one of
+    them, a slice is `Runs` again, and `list` holds all in memory.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> runs = sr.read_runs({"a": {"1": {"d1": 2.0}}, "b": {"1": {"d2": 1.0}}})
+    >>> len(runs), runs[1].name, [run.name for run in runs]
+    (2, 'b', ['a', 'b'])
     """
 
     sources: tuple[Source, ...]

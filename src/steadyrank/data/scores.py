@@ -39,6 +39,14 @@ class Scores(Exhibit):
     a grid's factors. `topic_info` holds those about the topics, one entry per topic: `cluster`
     (variations of one need, turns of one session), `weight` (traffic), and columns that cut the
     topics into segments. `meta` says where the scores come from.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> values = [[[0.5], [0.4]]]
+    >>> scores = sr.Scores(measures=["AP"], runs=["a", "b"], topics=["301"], values=values)
+    >>> scores.mean().tolist(), scores.matrix("AP").shape
+    ([[0.5, 0.4]], (2, 1))
     """
 
     measures: tuple[str, ...]

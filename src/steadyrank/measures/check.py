@@ -65,7 +65,16 @@ class RunCheck:
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.check.tables:check_text")
 class CheckResult(Exhibit):
-    """What `check` found."""
+    """What `check` found: a row per run, and findings that are wrong or odd.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> qrels = sr.qrels_from_dict({"1": {"d1": 1}})
+    >>> result = sr.check(sr.run_from_dict({"1": {"d1": 2.0, "d2": 1.0}}, name="a"), qrels)
+    >>> result.is_sound, len(result.runs)
+    (True, 1)
+    """
 
     n_topics: int
     n_judgments: int

@@ -23,7 +23,14 @@ _BY_LOWER = {name.lower(): name for name in KINDS}
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One measure: `Measure("nDCG") @ 10`, `Measure("AP")(rel=2)`."""
+    """One measure: `Measure("nDCG") @ 10`, `Measure("AP")(rel=2)`.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> str(sr.Measure("nDCG") @ 10), str(sr.Measure("AP")(rel=2))
+    ('nDCG@10', 'AP(rel=2)')
+    """
 
     name: str
     parameters: tuple[tuple[str, Value], ...] = ()

@@ -84,7 +84,15 @@ class Exhibit:
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("papers.output:reproduction_text")
 class Reproduction(Framed):
-    """All exhibits of one paper."""
+    """All exhibits of one paper, with the claims that must hold.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> made = sr.reproduce("lin2005", budget="small")
+    >>> len(made.exhibits), all(claim.holds for claim in made.exhibits[0].claims)
+    (4, True)
+    """
 
     paper: str
     reference: str

@@ -46,7 +46,19 @@ TITLE = "How far can you trust this leaderboard?"
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 @shown_by("reporting.run:report_text")
 class ReportResult(Framed):
-    """A report: the page as it was written, and the results that it shows."""
+    """A report: the page as it was written, and the results that it shows.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
+    >>> scores = sr.evaluate(track.runs, track.complete, "AP")
+    >>> page = os.path.join(tempfile.mkdtemp(), "report.html")
+    >>> result = sr.report(scores=scores, out=page, budget="1s")
+    >>> os.path.exists(result.path), "compare" in result.results, "pools" in result.left_out
+    (True, True, True)
+    """
 
     page: Page
     path: Path
@@ -120,11 +132,11 @@ def report(
 ) -> ReportResult:
     """Run every study that the data support and write one page about them.
 
-    What the data do not support is on the page with the reason: several measures are needed for
-    `agree`, a column `system` in `run_info` (or `system_from`) for `instances`, columns of a full
-    grid for `components`, three teams for `pools`, another judge for `judges`. The page is
-    written whole or not at all. What studies warn about stands in their sections; warnings are
-    given of what was odd about the data.
+    What the data do not support is listed on the page with the reason: `agree` requires several
+    measures, `instances` a column `system` in `run_info` (or `system_from`), `components` columns
+    of a full grid, `pools` three teams, and `judges` another judge. The page is written whole or
+    not at all. Warnings of a study appear in its section; what was odd about the data is also
+    warned of here.
 
     Parameters
     ----------
@@ -143,33 +155,33 @@ def report(
         Other judges, `{name: judgments}`, who judged the same topics and more; with `scores`, the
         `Scores` of each: as in `judges`.
     budget : str or float
-        A time such as "90s", "2m" or "1h": studies that draw samples draw as many as a model of
-        their costs affords, which depends on the data and the budget alone, never on how fast this
-        machine happens to be. So it is a plan and no limit: a slow machine takes longer. Kernels
-        that compile on first use are not counted.
+        A time such as "90s", "2m" or "1h": studies that draw samples draw as many as a cost model
+        allows, which depends only on the data and the budget, never on the speed of this machine.
+        It is therefore a plan and not a limit: a slow machine takes longer. Compiling kernels on
+        first use is not counted.
     n_samples : int, optional
-        Instead of the budget's.
+        Number of samples of every study, whatever the budget.
     title : str, optional
-        Of the page.
+        Title of the page.
     names : mapping or path, optional
         What the page calls runs: `{run: name}`, or a file of two columns, the name of a run or of
-        its file and the name to show. No number depends on it. Without it, what the names of all
-        runs have in common is left out.
+        its file and the name to show. No number depends on it. By default, what the names of all
+        runs have in common is omitted.
     top : int
         Rows of each table that are shown at first.
     test, correction, baseline : str, optional
         How pairs of runs are compared, as in `compare`. All marks, letters, ranks and intervals of
-        the page follow; with a baseline, every run is compared with it alone.
+        the page follow; with a baseline, every run is compared only with it.
     alpha : float
-        Of tests and intervals.
+        Level of tests and intervals.
     delta : float
-        Margin of equivalence of `instances`.
+        Margin of equivalence in `instances`.
     minimum_difference : float
-        What `plan` is to find.
+        Difference that `plan` is to detect.
     pool_depth : int
         As in `pools`.
     factors, instance_factors : str or sequence of str
-        As in `components`, where all columns that make a full grid are taken unless given, and in
+        As in `components`, where by default all columns that make a full grid are used, and as in
         `instances`.
     topic_info, cluster_from : optional
         As in `evaluate`. Clusters of topics widen intervals in `compare`, `topics` and `plan`.
@@ -180,7 +192,7 @@ def report(
     runs_in_rows : bool
         As in `read_scores`.
     command : str
-        What the page gives as the way to make it again; this call unless given.
+        What the page gives as the way to make it again; by default this call.
     store : path, optional
         Folder that keeps finished samples: the same call again takes up where it stopped.
     jobs, scheduler : optional
@@ -193,6 +205,12 @@ def report(
         Seed.
     **reading_options : optional
         `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
+
+    Returns
+    -------
+    ReportResult
+        Where the page is, its findings in words, the results of all studies by name (`results`),
+        and why the others were omitted (`left_out`).
 
     Examples
     --------

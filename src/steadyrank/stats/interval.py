@@ -8,6 +8,8 @@ from typing import NamedTuple
 class Interval(NamedTuple):
     """The lower and the upper limit of a figure; unpacks, and is `[low, high]` in JSON.
 
+    Examples
+    --------
     >>> interval = Interval(0.1, 0.3)
     >>> low, high = interval
     >>> interval.high == high

@@ -49,6 +49,13 @@ class TrackModel:
     its variance, by the runs of a team to `team_noise`; `instance_noise` is an
     instance's own and the rest is the system's. The number of relevant documents is
     log-normal. With `team=0` and `system=0` all systems are equally good.
+
+    Examples
+    --------
+    >>> from steadyrank import TrackModel
+    >>> model = TrackModel(system=0.0, team=0.0)
+    >>> model.system, TrackModel().deterministic
+    (0.0, True)
     """
 
     signal: float = -1.2
@@ -308,7 +315,16 @@ def threshold(n_relevant: int, n_candidates: int) -> float:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
 class TrueMeans(Exhibit):
-    """The expected average precision of each system, by simulation over fresh topics."""
+    """The expected average precision of each system, by simulation over fresh topics.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> truth = sr.simulated_track(n_teams=2, runs_per_team=1, n_topics=2, n_candidates=1000).truth
+    >>> means = sr.true_means(truth, n_topics=100)
+    >>> means.to_frame().columns.tolist()
+    ['system', 'mean', 'standard_error']
+    """
 
     systems: tuple[str, ...]
     values: np.ndarray

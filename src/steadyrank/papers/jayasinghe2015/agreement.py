@@ -49,7 +49,15 @@ class Agreement:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
 class MethodPvalues(Exhibit):
-    """Figures 4, 10 and 11: the p-values of several tests on many comparisons."""
+    """Figures 4, 10 and 11: the p-values of several tests on many comparisons.
+
+    Examples
+    --------
+    >>> from steadyrank import papers
+    >>> tested = papers.method_pvalues(papers.paper_comparisons(5, n_instances=10), n_samples=200)
+    >>> tested.pvalues.shape == (len(tested.methods), 5)
+    True
+    """
 
     methods: tuple[str, ...]
     pvalues: np.ndarray
@@ -98,7 +106,17 @@ class MethodPvalues(Exhibit):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
 class PoolPvalues(Exhibit):
-    """Figure 9: how p-values scatter with the number of instances."""
+    """Figure 9: how p-values scatter with the number of instances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from steadyrank import papers
+    >>> scores = np.random.default_rng(0).normal(0, 0.1, (20, 30))
+    >>> pools = papers.pool_pvalues(scores, np.zeros(30), sizes=[2, 20], n_pools=20, n_samples=200)
+    >>> pools.spread().shape[1]
+    2
+    """
 
     sizes: tuple[int, ...]
     methods: tuple[str, ...]
@@ -160,6 +178,11 @@ def paper_comparisons(
     iterator of (array, array)
         Scores of the instances [instance, topic], and of the single run [topic].
 
+    References
+    ----------
+    - Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015). Statistical comparisons of non-
+      deterministic IR systems using two dimensional variance. IP&M. doi:10.1016/j.ipm.2015.06.005
+
     Examples
     --------
     >>> from steadyrank import papers
@@ -217,6 +240,11 @@ def method_pvalues(
     "mixed_paper" is eq. (9) with crossed instances on the number of observations less one: in this
     layout its statistic is t of the topics' mean differences. Both bootstraps are in the paper's
     mode.
+
+    References
+    ----------
+    - Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015). Statistical comparisons of non-
+      deterministic IR systems using two dimensional variance. IP&M. doi:10.1016/j.ipm.2015.06.005
 
     Examples
     --------
@@ -277,6 +305,11 @@ def pool_pvalues(
     -----
     Topics that any instance lacks are left out. A pool repeats instances, so that its p-values
     scatter somewhat more than those of as many different ones.
+
+    References
+    ----------
+    - Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015). Statistical comparisons of non-
+      deterministic IR systems using two dimensional variance. IP&M. doi:10.1016/j.ipm.2015.06.005
 
     Examples
     --------

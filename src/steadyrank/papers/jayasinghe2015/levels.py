@@ -51,7 +51,16 @@ BATCH = 50
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
 class ErrorRates(Exhibit):
-    """How often each test rejects: its level without a difference, its power with one."""
+    """How often each test rejects: its level without a difference, its power with one.
+
+    Examples
+    --------
+    >>> from steadyrank import papers
+    >>> pilot = {"instance": 0.02**2, "system_topic": 0.08**2, "residual": 0.06**2}
+    >>> rates = papers.error_rates(3, 50, components=pilot, tests=["mixed"], n_replications=200)
+    >>> rates.tests, rates.rate.shape
+    (('mixed',), (1,))
+    """
 
     tests: tuple[str, ...]
     rate: np.ndarray
@@ -144,6 +153,11 @@ def error_rates(
     ErrorRates
         Per test the share of comparisons that it calls significant, and the exact one where it is
         known.
+
+    References
+    ----------
+    - Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015). Statistical comparisons of non-
+      deterministic IR systems using two dimensional variance. IP&M. doi:10.1016/j.ipm.2015.06.005
 
     Examples
     --------

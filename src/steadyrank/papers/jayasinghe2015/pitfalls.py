@@ -34,7 +34,15 @@ GRID = tuple(np.round(np.arange(21) * 0.05, 2).tolist())
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
 class SingleInstanceShares(Exhibit):
-    """Figure 2: how many instances differ significantly from the same baseline."""
+    """Figure 2: how many instances differ significantly from the same baseline.
+
+    Examples
+    --------
+    >>> from steadyrank import papers
+    >>> shares = papers.single_instance_shares(means=[0.95], spreads=[0.0], n_trials=20)
+    >>> shares.share.tolist()
+    [[1.0]]
+    """
 
     means: np.ndarray
     spreads: np.ndarray
@@ -75,7 +83,14 @@ class SingleInstanceShares(Exhibit):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
 class EquivalenceIntervals(Exhibit):
-    """Figure 3: intervals of a difference that is 0, against the number of topics."""
+    """Figure 3: intervals of a difference that is 0, against the number of topics.
+
+    Examples
+    --------
+    >>> from steadyrank import papers
+    >>> papers.equivalence_intervals([20, 2000]).inside.tolist()
+    [False, True]
+    """
 
     sizes: np.ndarray
     low: np.ndarray
@@ -105,7 +120,17 @@ class EquivalenceIntervals(Exhibit):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
 class Contradictions(Exhibit):
-    """Figure 7: instances that differ significantly from a baseline, by direction."""
+    """Figure 7: instances that differ significantly from a baseline, by direction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from steadyrank import papers
+    >>> baseline = np.array([0.2, 0.3, 0.5, 0.4])
+    >>> counts = papers.contradictions({"sampled": baseline[None] + [[0.1, 0.12, 0.1, 0.1]]}, baseline)
+    >>> counts.systems, counts.better.tolist()
+    (('sampled',), [[1, 1]])
+    """
 
     systems: tuple[str, ...]
     alphas: tuple[float, ...]
@@ -149,7 +174,16 @@ class Contradictions(Exhibit):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
 class InstanceSpread(Exhibit):
-    """Figures 6 and 8: how instances' means, and each topic's scores, vary between instances."""
+    """Figures 6 and 8: how instances' means, and each topic's scores, vary between instances.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from steadyrank import papers
+    >>> spread = papers.instance_spread({"sampled": np.array([[0.2, 0.4], [0.3, 0.8]])})
+    >>> spread.systems, spread.means[0].round(2).tolist()
+    (('sampled',), [0.3, 0.55])
+    """
 
     systems: tuple[str, ...]
     means: tuple[np.ndarray, ...]
@@ -239,6 +273,11 @@ def single_instance_shares(
     SingleInstanceShares
         Shares by mean and spread of the instances.
 
+    References
+    ----------
+    - Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015). Statistical comparisons of non-
+      deterministic IR systems using two dimensional variance. IP&M. doi:10.1016/j.ipm.2015.06.005
+
     Examples
     --------
     >>> shares = single_instance_shares(means=[0.45, 0.95], spreads=[0.0, 0.3], n_trials=20)
@@ -308,6 +347,11 @@ def equivalence_intervals(
     EquivalenceIntervals
         Intervals by number of topics, and whether each lies within the margin.
 
+    References
+    ----------
+    - Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015). Statistical comparisons of non-
+      deterministic IR systems using two dimensional variance. IP&M. doi:10.1016/j.ipm.2015.06.005
+
     Examples
     --------
     >>> intervals = equivalence_intervals([20, 2000])
@@ -359,6 +403,11 @@ def contradictions(
         How many instances are significantly better and worse than the baseline, per system and
         level.
 
+    References
+    ----------
+    - Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015). Statistical comparisons of non-
+      deterministic IR systems using two dimensional variance. IP&M. doi:10.1016/j.ipm.2015.06.005
+
     Examples
     --------
     >>> baseline = np.array([0.2, 0.3, 0.5, 0.4])
@@ -401,6 +450,11 @@ def instance_spread(systems: Mapping[str, np.ndarray]) -> InstanceSpread:
     -------
     InstanceSpread
         Per system, the spread of its instances on every topic.
+
+    References
+    ----------
+    - Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015). Statistical comparisons of non-
+      deterministic IR systems using two dimensional variance. IP&M. doi:10.1016/j.ipm.2015.06.005
 
     Examples
     --------

@@ -66,7 +66,15 @@ class Need:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BuiltinCollection:
-    """Documents, topics and judgments that come with steadyrank."""
+    """Documents, topics and judgments that come with steadyrank.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> collection = sr.builtin_collection()
+    >>> len(collection.topics), type(collection.qrels).__name__
+    (60, 'Qrels')
+    """
 
     documents: Mapping[str, str]
     """Each name with its text: name and signature, then the docstring."""

@@ -56,7 +56,19 @@ class GridOptions(MakingOptions, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class GridResult(WrittenRuns):
-    """The runs that `write_grid` made."""
+    """The runs that `write_grid` made.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import steadyrank as sr
+    >>> result = sr.write_grid(
+    ...     {"d1": "river banks", "d2": "old banks"}, {"1": "banks"}, out=tempfile.mkdtemp(),
+    ...     stop_lists=["none"], lexical=["none"], models=["BM25", "PL2"],
+    ... )
+    >>> result.runs, result.n_topics, result.written
+    (('none_none_BM25', 'none_none_PL2'), 1, 2)
+    """
 
     stop_lists: tuple[str, ...]
     lexical: tuple[str, ...]
@@ -114,6 +126,11 @@ def grid(
     -------
     Scores
         With the components of each run in `run_info`.
+
+    References
+    ----------
+    - Ferro & Silvello (2016). The CLEF monolingual grid of points. CLEF.
+      doi:10.1007/978-3-319-44564-9_2
 
     Examples
     --------

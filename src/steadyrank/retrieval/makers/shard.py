@@ -138,7 +138,20 @@ def _make(plan: _Plan, task: Task) -> Made:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ShardResult(WrittenRuns):
-    """The runs that `write_shards` made: one of exhaustive search, and one an instance."""
+    """The runs that `write_shards` made: one of exhaustive search, and one per instance.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import steadyrank as sr
+    >>> result = sr.write_shards(
+    ...     {f"d{i}": f"river banks {i}" for i in range(40)}, {"1": "banks"}, out=tempfile.mkdtemp(),
+    ...     shards=2, top_shards=1, cluster_share=0.5, sample_rate=[0.5], cluster_samples=1,
+    ...     partitions=1, csi=1,
+    ... )
+    >>> result.runs, result.n_documents
+    (('exhaustive', 'topical_r0.5_s1_p1_c1'), 40)
+    """
 
     design: ShardDesign
     model: str
@@ -192,9 +205,16 @@ def shard(
 
     Notes
     -----
-    What is random in an instance depends on `rng` and its numbers (sample, partition, csi) alone:
+    What is random in an instance depends only on `rng` and its numbers (sample, partition, csi):
     other rates, `jobs`, or a `scheduler` change nothing. A topic for which the central sample has
     no document gets none.
+
+    References
+    ----------
+    - Kulkarni & Callan (2010). Document allocation policies for selective searching of distributed
+      indexes. CIKM. doi:10.1145/1871437.1871497
+    - Si & Callan (2003). Relevant document distribution estimation method for resource selection.
+      SIGIR. doi:10.1145/860435.860490
 
     Examples
     --------

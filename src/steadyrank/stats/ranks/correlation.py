@@ -42,7 +42,15 @@ class PairCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankCorrelation:
-    """How far two rankings agree; `float(result)` is the value."""
+    """How far two rankings agree; `float(result)` is the value.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> tau = sr.kendall_tau([0.3, 0.2, 0.1], [0.3, 0.1, 0.2])
+    >>> round(float(tau), 4), tau.n
+    (0.3333, 3)
+    """
 
     value: float
     n: int
@@ -97,7 +105,10 @@ def kendall_tau(a: ArrayLike, b: ArrayLike, *, variant: str = "b") -> RankCorrel
     -----
     NaN with a flag for n < 2 and, in variant "b", where all scores of a ranking are equal.
 
-    Reference: Kendall 1945, doi:10.1093/biomet/33.3.239.
+    References
+    ----------
+    - Kendall (1945). The treatment of ties in ranking problems. Biometrika.
+      doi:10.1093/biomet/33.3.239
 
     Examples
     --------
@@ -186,8 +197,12 @@ def tau_ap(estimate: ArrayLike, reference: ArrayLike, *, ties: str = "a") -> Ran
     -----
     NaN with a flag for n < 2 and, with "b", where all systems tie in the estimate.
 
-    Reference: Yilmaz, Aslam and Robertson 2008, doi:10.1145/1390334.1390435; ties: Urbano and
-    Marrero 2017, doi:10.1145/3121050.3121106.
+    References
+    ----------
+    - Yilmaz, Aslam & Robertson (2008). A new rank correlation coefficient for information
+      retrieval. SIGIR. doi:10.1145/1390334.1390435
+    - Urbano & Marrero (2017). The treatment of ties in AP correlation. ICTIR.
+      doi:10.1145/3121050.3121106
 
     Examples
     --------
@@ -207,12 +222,17 @@ def symmetric_tau_ap(a: ArrayLike, b: ArrayLike, *, ties: str = "a") -> RankCorr
     a, b : array_like
         Scores of the same systems.
     ties : str
-        As in `tau_ap`, which has the formula and the references.
+        As in `tau_ap`, which has the formula.
 
     Returns
     -------
     RankCorrelation
         The mean of both directions.
+
+    References
+    ----------
+    - Yilmaz, Aslam & Robertson (2008). A new rank correlation coefficient for information
+      retrieval. SIGIR. doi:10.1145/1390334.1390435
 
     Examples
     --------
@@ -237,12 +257,19 @@ def correlations(scores: ArrayLike, *, coefficient: str = "tau", ties: str = "a"
     Returns
     -------
     numpy.ndarray
-        One coefficient per ranking.
+        [measure, measure]: one coefficient per pair of measures.
 
     Notes
     -----
-    NaN where `kendall_tau` or `tau_ap` have NaN. The diagonal, too, is computed: with "tau_ap" and
+    NaN where `kendall_tau` or `tau_ap` is NaN. The diagonal is computed as well: with "tau_ap" and
     ties "a" it is below 1 for a measure with ties.
+
+    References
+    ----------
+    - Kendall (1945). The treatment of ties in ranking problems. Biometrika.
+      doi:10.1093/biomet/33.3.239
+    - Yilmaz, Aslam & Robertson (2008). A new rank correlation coefficient for information
+      retrieval. SIGIR. doi:10.1145/1390334.1390435
 
     Examples
     --------

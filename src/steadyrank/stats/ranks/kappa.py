@@ -38,7 +38,16 @@ def cohen_kappa(first: Any, second: Any, *, weights: Weights = "none") -> float:
 
     Notes
     -----
-    Cohen (1960), doi:10.1177/001316446002000104; weighted: Cohen (1968), doi:10.1037/h0026256.
+    kappa = (p_o - p_e) / (1 - p_e), where p_o is the observed share of agreement and p_e that of
+    two judges who grade independently of each other, each with their own distribution of grades;
+    with weights, disagreements count by the distance between the two grades.
+
+    References
+    ----------
+    - Cohen (1960). A coefficient of agreement for nominal scales. Educational and Psychological
+      Measurement. doi:10.1177/001316446002000104
+    - Cohen (1968). Weighted kappa: nominal scale agreement with provision for scaled disagreement
+      or partial credit. Psychological Bulletin. doi:10.1037/h0026256
 
     Examples
     --------

@@ -49,8 +49,11 @@ def rbo(a: ArrayLike, b: ArrayLike, *, p: float = 0.9, ties: str = "a") -> RankC
     ties there, "a" is no longer exactly a mean over orders. NaN with a flag where a ranking is
     empty.
 
-    Reference: Webber, Moffat and Zobel 2010, doi:10.1145/1852102.1852106; ties: Corsi and Urbano
-    2024, arXiv:2406.07121.
+    References
+    ----------
+    - Webber, Moffat & Zobel (2010). A similarity measure for indefinite rankings. ACM TOIS.
+      doi:10.1145/1852102.1852106
+    - Corsi & Urbano (2024). The treatment of ties in rank-biased overlap. SIGIR. arXiv:2406.07121
 
     Examples
     --------

@@ -30,7 +30,17 @@ COEFFICIENTS: Mapping[str, str] = {"tau": "Kendall's tau", "tau_ap": "AP correla
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.agree.tables:agree_text")
 class AgreeResult(Exhibit):
-    """What `agree` found: correlations on samples, and what drives them."""
+    """What `agree` found: correlations on samples, and what drives them.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=10, runs_per_team=2, n_topics=30, depth=100)
+    >>> scores = sr.evaluate(track.runs, track.complete, ["AP", "P@10"])
+    >>> result = sr.agree(scores, topic_sizes=[5, 20], system_sizes=[5, 15], n_samples=20)
+    >>> result.measures, result.tau.shape
+    (('AP', 'P@10'), (1, 2, 2, 20))
+    """
 
     coefficient: Coefficient
     measures: tuple[str, ...]

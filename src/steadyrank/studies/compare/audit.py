@@ -54,7 +54,18 @@ class TestAudit:
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.compare.tables:audit_text")
 class AuditResult(Exhibit):
-    """What `audit_tests` found."""
+    """What `audit_tests` found: how often each test rejects where nothing, or something, differs.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
+    >>> scores = sr.evaluate(track.runs, track.complete, "AP", no_relevant="skip")
+    >>> result = sr.audit_tests(scores, n_trials=20)
+    >>> rate, error = result.tests[0].exchangeable
+    >>> result.tests[0].test, 0.0 <= rate <= 1.0
+    ('t', True)
+    """
 
     measure: str
     alpha: float

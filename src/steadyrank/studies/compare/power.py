@@ -26,7 +26,17 @@ DEFAULT_TEST: Test = "randomized-tukey"
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.compare.tables:power_text", listed=True)
 class DiscriminativePower(Exhibit):
-    """How well a measure tells the runs apart: Sakai's curve of sorted p-values."""
+    """How many pairs of runs a measure separates: Sakai's curve of sorted p-values.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
+    >>> scores = sr.evaluate(track.runs, track.complete, "AP", no_relevant="skip")
+    >>> power, = sr.discriminative_power(scores, test="t")
+    >>> power.measure, len(power.pvalues)
+    ('AP', 3)
+    """
 
     measure: str
     share: float
@@ -94,10 +104,10 @@ def discriminative_power(
     list of DiscriminativePower
         One per measure: the share of pairs that differ significantly, and the sorted p-values.
 
-    Notes
-    -----
-    Sakai, "Evaluating evaluation metrics based on the bootstrap", SIGIR 2006,
-    doi:10.1145/1148170.1148261.
+    References
+    ----------
+    - Sakai (2006). Evaluating evaluation metrics based on the bootstrap. SIGIR.
+      doi:10.1145/1148170.1148261
 
     Examples
     --------

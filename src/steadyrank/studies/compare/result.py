@@ -66,7 +66,18 @@ DRAWN_TESTS = {
 class CompareResult(Framed):
     """What `compare` found on one measure: arrays with one entry per pair, and per run.
 
-    `significant`, `rank_set`, `letters` and `interval` tell one and the same family of decisions.
+    `significant`, `rank_set`, `letters` and `interval` express one and the same family of decisions.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
+    >>> scores = sr.evaluate(track.runs, track.complete, "AP", no_relevant="skip")
+    >>> result = sr.compare(scores)
+    >>> result.pairs.tolist(), result.significant.tolist()
+    ([[0, 1], [0, 2], [1, 2]], [True, True, False])
+    >>> result.to_frame().shape[0]
+    3
     """
 
     measure: str
@@ -376,7 +387,17 @@ class CompareResult(Framed):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.compare.tables:compare_text")
 class CompareTable(Framed):
-    """What `compare` found on several measures, with the same test of the same runs."""
+    """What `compare` found on several measures, with the same test of the same runs.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
+    >>> scores = sr.evaluate(track.runs, track.complete, ["AP", "P@10"], no_relevant="skip")
+    >>> table = sr.compare(scores)
+    >>> table.measures, table["P@10"].test
+    (('AP', 'P@10'), 't')
+    """
 
     results: tuple[CompareResult, ...]
     """One per measure."""

@@ -140,16 +140,6 @@ def compare(
     the same for all runs, after centring each run, and compares every |t| with the distribution of
     the largest one, stepdown.
 
-    References
-    ----------
-    - Carterette (2012). Multiple testing in statistical analysis of systems-based information
-      retrieval experiments. ACM TOIS. doi:10.1145/2094072.2094076
-    - Romano & Wolf (2005). Exact and approximate stepdown methods for multiple hypothesis testing.
-      JASA. doi:10.1198/016214504000000539
-    - Mogstad, Romano, Shaikh & Wilhelm (2024). Inference for ranks with applications to mobility
-      across neighbourhoods and academic achievement across countries. Review of Economic Studies.
-      doi:10.1093/restud/rdad006
-
     Where topics have clusters (variations of one need, turns of one session), these are what was
     drawn: variances are cluster-robust (CR1, or CR2 with Bell and McCaffrey's degrees of freedom
     where clusters are few or unequal), and sign flips and bootstrap draw whole clusters. Where
@@ -159,6 +149,16 @@ def compare(
     With segments, the result's `segments` has the comparisons in each of them, which are corrected
     together, all pairs in all segments as one family (by Holm unless another correction than
     "maxt" is named), and the test whether the runs' leads depend on the segment.
+
+    References
+    ----------
+    - Carterette (2012). Multiple testing in statistical analysis of systems-based information
+      retrieval experiments. ACM TOIS. doi:10.1145/2094072.2094076
+    - Romano & Wolf (2005). Exact and approximate stepdown methods for multiple hypothesis testing.
+      JASA. doi:10.1198/016214504000000539
+    - Mogstad, Romano, Shaikh & Wilhelm (2024). Inference for ranks with applications to mobility
+      across neighbourhoods and academic achievement across countries. Review of Economic Studies.
+      doi:10.1093/restud/rdad006
 
     Examples
     --------

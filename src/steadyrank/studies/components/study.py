@@ -43,7 +43,18 @@ BLOCK = "topic"
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.components.tables:components_text", listed=True)
 class ComponentsResult(Framed):
-    """What `components` found on one measure."""
+    """What `components` found on one measure: the ANOVA table, and the means of all levels.
+
+    Examples
+    --------
+    >>> import numpy as np, steadyrank as sr
+    >>> scores = sr.Scores(measures=["AP"], runs=["a", "b"], topics=["1", "2", "3"],
+    ...     values=np.random.default_rng(0).random((1, 2, 3)),
+    ...     run_info={"stemmer": ["none", "porter"]})
+    >>> result = sr.components(scores, factors="stemmer")
+    >>> result.factors, [line.df for line in result.anova.sources]
+    (('stemmer',), [2, 1, 2, 5])
+    """
 
     measure: str
     factors: tuple[str, ...]

@@ -41,8 +41,16 @@ DRAWN = {
 class DatasetsResult(Framed):
     """What `datasets` found: arrays with one entry per run, and per pair.
 
-    `significant` and `rank_set` tell one and the same family of decisions; `rank` is the rank by
-    value, and `pair` what was found of two runs in depth.
+    `significant` and `rank_set` express one and the same family of decisions; `rank` is the rank by
+    value, and `pair` holds what was found about two runs in depth.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, steadyrank as sr
+    >>> values = np.random.default_rng(1).normal(size=(3, 12)) + [[0], [0], [3]]
+    >>> result = sr.datasets(pd.DataFrame(values, index=list("xyz"), columns=map(str, range(12))))
+    >>> result.first_names(), result.rank.tolist()
+    (['z'], [2, 3, 1])
     """
 
     aggregate: Aggregate

@@ -40,7 +40,20 @@ LINES, FIRST = "history.jsonl", "first.parquet"
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by()
 class GateHistory(Framed):
-    """All gates of a folder, the oldest first."""
+    """All gates of a folder, the oldest first.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import steadyrank as sr
+    >>> old, new = (
+    ...     sr.Scores(measures=["AP"], runs=[name], topics=["1", "2", "3"], values=[[values]])
+    ...     for name, values in (("old", [0.1, 0.2, 0.4]), ("new", [0.2, 0.3, 0.4]))
+    ... )
+    >>> result = sr.gate(old, new, measures="AP", margin=0.05, history=tempfile.mkdtemp())
+    >>> len(result.history.gates), result.history.drifted()
+    (1, [])
+    """
 
     folder: str
     gates: tuple[dict[str, Any], ...]

@@ -66,7 +66,19 @@ class GateRow:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.gate.tables:gate_text")
 class GateResult(Framed):
-    """May this change ship? The verdict, and what it rests on."""
+    """May this change ship? The verdict, and what it rests on.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> old, new = (
+    ...     sr.Scores(measures=["AP"], runs=[name], topics=["1", "2", "3"], values=[[values]])
+    ...     for name, values in (("old", [0.1, 0.2, 0.4]), ("new", [0.2, 0.3, 0.4]))
+    ... )
+    >>> result = sr.gate(old, new, measures="AP", margin=0.05)
+    >>> result.verdict, round(result.measures[0].difference, 3)
+    ('cannot tell', 0.067)
+    """
 
     verdict: Verdict
     alpha: float

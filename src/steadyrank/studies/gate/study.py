@@ -74,9 +74,10 @@ def gate(
 ) -> GateResult:
     """Decide whether a candidate is no worse than a baseline by more than a margin.
 
-    Pass: the lower limit of candidate - baseline is above -margin on every measure. Fail: on some
-    measure, or in some segment, the candidate is significantly worse and its difference is beyond
-    the margin. Holes: unjudged documents could turn the verdict. Otherwise the data cannot tell.
+    The verdict is "pass" if the lower limit of candidate - baseline is above -margin on every
+    measure; "fail" if on some measure, or in some segment, the candidate is significantly worse
+    and its difference is beyond the margin; "holes" if unjudged documents could change the
+    verdict; and otherwise "cannot tell".
 
     Parameters
     ----------
@@ -93,33 +94,50 @@ def gate(
     by : str, optional
         A column of the topics' information: segments that must not fail either.
     alpha : float
-        Chance to pass a candidate that is worse by the margin, and to fail one that is not worse.
+        Probability of passing a candidate that is worse by the margin, and of failing one that is
+        not worse.
     unjudged : str
-        "bounded": a verdict that some grades of unjudged documents would turn is "holes".
+        "bounded": a verdict that some grades of unjudged documents would change is "holes".
         "not-relevant": unjudged documents count as not relevant, as the measures have it.
     history : path, optional
-        A folder that keeps a line per gate, and the difference from its first baseline.
+        A folder that keeps one line per gate, and the difference from its first baseline.
     topic_info, cluster_from : optional
         As in `evaluate`. Clusters widen intervals, weights make means weighted.
     missing, no_relevant, ties : str
-        As in `evaluate`, but that a run that lacks topics is an error unless said otherwise.
+        As in `evaluate`, except that by default a run that lacks topics is an error.
     jobs : int, optional
         Threads.
     **reading_options : optional
         `name_from`, `duplicates`, as in `read_runs`.
 
+    Returns
+    -------
+    GateResult
+        The verdict, and per measure and segment the difference with its limits; `exit_code()` is
+        what the command exits with.
+
     Notes
     -----
-    Limits are one-sided, each at level alpha: of Student's law with cluster-robust variances, or of
-    Hall's correction for skewness where that is more cautious. Every measure must pass, which needs
-    no correction (intersection-union). Failing on any of several measures and segments does: these
-    tests are corrected together by Holm, and so are the segments' passes. A segment that cannot
-    tell does not hold up the candidate.
+    Limits are one-sided, each at level alpha: mean ± t s with Student's t and cluster-robust
+    standard errors s, or with Hall's correction for skewness where that is more conservative.
+    That every measure must pass requires no correction (an intersection-union test). Failing on
+    any of several measures and segments does: these tests are corrected together by Holm's
+    method, and so are the passes of the segments. A segment that cannot tell does not hold up the
+    candidate.
 
-    `topics_needed` takes the observed difference for the true one, and a candidate that came out
-    better for equal; topics are clustered and weighted as they are here.
+    `topics_needed` takes the observed difference to be the true one, or 0 where the candidate came
+    out better; topics are clustered and weighted as they are here.
 
-    The verdict speaks of other topics of the same population, not of other documents.
+    The verdict is about other topics of the same population, not about other documents.
+
+    References
+    ----------
+    - Berger (1982). Multiparameter hypothesis testing and acceptance sampling. Technometrics.
+      doi:10.1080/00401706.1982.10487790
+    - Hall (1992). On the removal of skewness by transformation. JRSS B.
+      doi:10.1111/j.2517-6161.1992.tb01876.x
+    - Pustejovsky & Tipton (2018). Small-sample methods for cluster-robust variance estimation and
+      hypothesis testing in fixed effects models. JBES. doi:10.1080/07350015.2016.1247004
 
     Examples
     --------

@@ -63,7 +63,17 @@ class HolesPair:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.holes.tables:holes_text")
 class HolesResult(Framed):
-    """What `holes` found."""
+    """What `holes` found: bounds and estimates per run, and which pairs are decided.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> qrels = sr.qrels_from_dict({"301": {"d1": 1, "d2": 0}})
+    >>> runs = {"old": {"301": {"d1": 2.0, "d2": 1.0}}, "new": {"301": {"d3": 2.0, "d1": 1.0}}}
+    >>> result = sr.holes(runs, qrels, measure="P@2", n_samples=0)
+    >>> result.n_holes, result.n_decided, len(result.pairs)
+    (1, 0, 1)
+    """
 
     measure: str
     bounds: Literal["exact", "outer"]

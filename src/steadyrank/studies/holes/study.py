@@ -64,7 +64,7 @@ def holes(
     rng: Rng = 0,
     **reading_options: Unpack[ReadingOptions],
 ) -> HolesResult:
-    """Bound and impute what unjudged documents could do to scores and differences.
+    """Bound and impute the effect of unjudged documents on scores and differences.
 
     Parameters
     ----------
@@ -77,13 +77,13 @@ def holes(
         Further judgments, as `qrels`, that are added to them; a document that both judge must have
         one grade.
     n_samples : int
-        Completions that are drawn from the prior; 0 leaves imputation out.
+        Completions that are drawn from the prior; 0 omits imputation.
     confidence : float
         Level of the imputed intervals.
     ask : int
         How many documents to name whose judgment would settle most.
     topic_texts : mapping, optional
-        Text of each topic, as `read_topics` reads it, to stand beside the documents to judge.
+        Text of each topic, as `read_topics` reads it, to show beside the documents to judge.
     missing : str
         A judged topic that a run lacks scores 0 ("zero"), or is an "error".
     jobs, scheduler, executor : optional
@@ -95,11 +95,30 @@ def holes(
     **reading_options : optional
         `name_from`, `duplicates`, `run_info`, `team_from` and `system_from`, as in `read_runs`.
 
+    Returns
+    -------
+    HolesResult
+        Per run the score, its lowest and highest values over all completions, the score over judged
+        documents only and the imputed one; per pair whether its order is decided; and the documents
+        to judge next.
+
     Notes
     -----
-    A completion gives a grade, from 0 to the largest of the judgments, to every unjudged document
+    A completion assigns a grade, from 0 to the largest of the judgments, to every unjudged document
     that some run retrieves for a judged topic; documents that no run retrieves are not relevant.
-    Topics without relevant documents score 0. Imputation draws the documents within the cutoff.
+    The bounds are the smallest and the largest mean score, or difference, over all completions.
+    Topics without relevant documents score 0. Imputation draws grades for the documents within the
+    cutoff from a prior that is first checked on judged documents, and pools the completions by
+    Rubin's rules.
+
+    References
+    ----------
+    - Moffat & Zobel (2008). Rank-biased precision for measurement of retrieval effectiveness. ACM
+      TOIS. doi:10.1145/1416950.1416952
+    - Barnard & Rubin (1999). Small-sample degrees of freedom with multiple imputation. Biometrika.
+      doi:10.1093/biomet/86.4.948
+    - Carterette, Allan & Sitaraman (2006). Minimal test collections for retrieval evaluation.
+      SIGIR. doi:10.1145/1148170.1148219
 
     Examples
     --------

@@ -58,7 +58,16 @@ class PowerTable(Exhibit):
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.instances.tables:one_plan_text")
 class InstancePlan(Framed):
-    """The cheapest numbers of topics and instances for a power, or why there are none."""
+    """The cheapest numbers of topics and instances for a power, or why there are none.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> pilot = {"instance": 0.02**2, "system_topic": 0.08**2, "residual": 0.06**2}
+    >>> plan = sr.plan_instances(pilot, difference=0.03, cost_per_instance=5)
+    >>> plan.topics, plan.instances, plan.reached
+    (91, 11, True)
+    """
 
     test: InstanceTest
     """The claim, at which true difference, and the variances."""

@@ -46,8 +46,19 @@ class FamilyMember:
 class InstancesResult(Framed):
     """What `instances` found about two systems; the difference is a - b.
 
-    In a table of several comparisons, what it decides is corrected for their number, and its
-    intervals hold for all of them at once.
+    In a table of several comparisons, its decision is corrected for multiple comparisons, and its
+    intervals are simultaneous.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(
+    ...     n_teams=2, runs_per_team=1, n_instances=5, n_topics=20, depth=50, pool_depth=25
+    ... )
+    >>> scores = sr.evaluate(track.runs, track.complete, "AP", no_relevant="skip")
+    >>> result = sr.instances(scores, a="team1-s1", b="team2-s1", posterior=False)
+    >>> result.a, result.b, result.n_topics == len(scores.topics)
+    ('team1-s1', 'team2-s1', True)
     """
 
     measure: str
@@ -292,7 +303,19 @@ class InstancesResult(Framed):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 @shown_by("studies.instances.tables:instances_text", listed=True)
 class InstancesTable(Framed):
-    """What `instances` found about several pairs of systems, or the settings of a sweep."""
+    """What `instances` found about several pairs of systems, or the settings of a sweep.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(
+    ...     n_teams=2, runs_per_team=1, n_instances=5, n_topics=20, depth=50, pool_depth=25
+    ... )
+    >>> scores = sr.evaluate(track.runs, track.complete, "AP", no_relevant="skip")
+    >>> table = sr.instances(scores, b="team2-s1", posterior=False)
+    >>> [(row.a, row.b) for row in table.results]
+    [('team1-s1', 'team2-s1')]
+    """
 
     measure: str
     baseline: str | None

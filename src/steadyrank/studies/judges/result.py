@@ -126,7 +126,18 @@ class JudgeResult:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.judges.tables:judges_text")
 class JudgesResult(Framed):
-    """What `judges` found. Runs stand by name; pairs are all pairs of them, in that order."""
+    """What `judges` found. Runs are sorted by name; pairs are all pairs of them, in that order.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=4, runs_per_team=1, n_topics=40, depth=50, pool_depth=25)
+    >>> scores = sr.evaluate(track.runs, track.complete, "AP")
+    >>> people = scores.select(topics=scores.topics[::4])
+    >>> result = sr.judges(people, {"copy": scores}, n_samples=500)
+    >>> len(result.runs), len(result.pairs), result.of("copy").judge
+    (4, 6, 'copy')
+    """
 
     measure: str
     alpha: float

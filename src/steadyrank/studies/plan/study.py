@@ -51,7 +51,15 @@ NO_MEASURE = "score"
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.plan.tables:plan_text")
 class PlanResult(Framed):
-    """What `plan` found: one plan a measure."""
+    """What `plan` found: one plan per measure.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> result = sr.plan(variance={"AP": 0.05, "nDCG@10": 0.1}, minimum_difference=0.15, systems=10)
+    >>> [(plan.measure, plan.topics) for plan in result.plans]
+    [('AP', 71), ('nDCG@10', 141)]
+    """
 
     demands: Demands
     given_topics: int | None
@@ -177,7 +185,7 @@ def plan(
     documents_per_topic: float | Mapping[str, float] | None = None,
     pool_depth: float | Mapping[str, float] | None = None,
 ) -> PlanResult:
-    """How many topics a new collection needs, for each measure; or what a number of them buys.
+    """Compute how many topics a collection requires, per measure, or what given topics detect.
 
     Parameters
     ----------
@@ -189,35 +197,36 @@ def plan(
     qrels : object, optional
         Judgments, where runs are given.
     variance : float or mapping, optional
-        Instead of pilot data: of a system's scores over topics, for all or for each measure.
+        Instead of pilot data, the variance of a system's scores over topics, for all measures or
+        for each.
     difference_variance : float or str, optional
-        Of differences, which a paired design needs: a number; "pilot", the mean over the pilot's
-        pairs of runs, which knows that systems find the same topics hard (the default with two or
-        more runs); or "twice" the variance, as published, which does not.
+        Variance of differences, which a paired design requires: a number; "pilot", the mean over
+        the pilot's pairs of runs, which accounts for topics that are hard for all systems (the
+        default with two or more runs); or "twice" the variance, as published, which does not.
     minimum_difference : float, optional
-        To show, between the best and the worst system or between two.
+        Difference to detect, between the best and the worst system or between two.
     systems : int, optional
-        Systems that ANOVA will compare.
+        Number of systems that ANOVA will compare.
     method : str
-        "anova": one-way ANOVA of `systems` systems rejects with chance 1 - beta when best and worst
-        are `minimum_difference` apart; "ttest", the same for two systems; "interval": the 1 - alpha
-        interval of a difference has the expected `width`.
+        "anova": one-way ANOVA of `systems` systems rejects with probability 1 - beta when best and
+        worst are `minimum_difference` apart; "ttest", the same for two systems; "interval": the
+        1 - alpha interval of a difference has the expected `width`.
     formula : str
         "exact" noncentral distributions, or the published approximations ("nagata").
     paired : bool, optional
-        Whether both systems of a t test or interval have the same topics: yes unless given.
+        Whether both systems of a t test or interval have the same topics; by default they do.
     width : float, optional
         Expected full width of an interval.
     alpha, beta : float
-        Level, and chance to miss the minimum difference: 1 - power.
+        Level, and probability of missing the minimum difference: 1 - power.
     comparisons : int
-        t tests or intervals over which alpha is kept, by Bonferroni's bound.
+        Number of t tests or intervals over which alpha is controlled, by Bonferroni's correction.
     n_topics : int, optional
-        Instead of topics, the power and the smallest difference that so many buy.
+        Compute the power and the smallest detectable difference with this many topics instead.
     measures : sequence of str, optional
-        Of the pilot data; all of the scores, or AP of runs, unless given.
+        Measures of the pilot data; by default all of the scores, or AP of runs.
     confidence : float
-        Of the intervals that pilot data give.
+        Level of the intervals that pilot data give.
     minutes_per_document, documents_per_topic, pool_depth : optional
         The budget: an assessor's time, with documents per topic, or with a pool depth, where a
         topic has at most systems × depth of them; one number, or one for each measure.
@@ -229,8 +238,16 @@ def plan(
 
     Notes
     -----
-    Assumes normal scores of one variance in all systems, and that the pilot's topics and systems
-    are like the future ones. Sakai 2016, doi:10.1007/s10791-015-9273-z.
+    One-way ANOVA of m systems on n topics each has power P(F' > F(m - 1, m (n - 1); alpha)), where
+    F' is noncentral F with noncentrality n D² / (2 variance) and D the minimum difference: the
+    worst case, in which all other systems lie in the middle. Assumes normally distributed scores
+    with the same variance in all systems, and that the pilot's topics and systems are like the
+    future ones.
+
+    References
+    ----------
+    - Sakai (2016). Topic set size design. Information Retrieval Journal.
+      doi:10.1007/s10791-015-9273-z
 
     Examples
     --------

@@ -138,7 +138,16 @@ class RankSimilarity:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.pools.tables:pools_text")
 class PoolsResult(Framed):
-    """What `pools` found."""
+    """What `pools` found: variances without k teams, pool bias and similarity of rankings.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=3, runs_per_team=2, n_topics=20, depth=50, pool_depth=10)
+    >>> result = sr.pools(track.runs, track.qrels, measures="nDCG@10")
+    >>> result.ks, result.cell("nDCG@10", 1).is_exhaustive
+    ((1, 2), True)
+    """
 
     measures: tuple[str, ...]
     teams: tuple[str, ...]

@@ -139,8 +139,13 @@ def pools(
     -----
     Trials over sets of the same teams are not independent samples, least of all where all sets are
     taken, so each k has the range of its trials and their quantiles. All runs are taken to have
-    been pooled. Says nothing about teams unlike these. Sakai and Shang 2016; unique contributions:
-    Zobel 1998, doi:10.1145/290941.291014.
+    been pooled. The study says nothing about teams unlike these.
+
+    References
+    ----------
+    - Sakai & Shang (2016). On estimating variances for topic set size design. EVIA.
+    - Zobel (1998). How reliable are the results of large-scale information retrieval experiments?
+      SIGIR. doi:10.1145/290941.291014
 
     Examples
     --------

@@ -50,8 +50,15 @@ class GradedOrder:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.simulate.tables:simulate_text")
 class SimulateResult(Framed):
-    """What `simulate` found. A sample is one simulated collection, in which every run and topic
-    has been resampled.
+    """What `simulate` found; a sample is one simulated collection, with every run and topic.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
+    >>> result = sr.simulate(track.runs, track.qrels, no_relevant="skip", n_samples=500)
+    >>> result.measure, result.simulated.shape, result.top_probability(3).tolist()
+    ('AP', (500, 3), [1.0, 1.0, 1.0])
     """
 
     measure: str

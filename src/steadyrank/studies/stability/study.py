@@ -80,7 +80,17 @@ class TopicsNeeded(_Both):
 @dataclass(frozen=True, slots=True, kw_only=True)
 @shown_by("studies.stability.tables:stability_text", listed=True)
 class StabilityResult(Framed):
-    """What `stability` found on one measure."""
+    """What `stability` found on one measure: variance components, E rho² and Phi.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
+    >>> scores = sr.evaluate(track.runs, track.complete, "AP", no_relevant="skip")
+    >>> result = sr.stability(scores)
+    >>> 0.0 <= result.phi <= result.e_rho2 <= 1.0
+    True
+    """
 
     measure: str
     components: Components
@@ -238,6 +248,7 @@ def stability(
     ----------
     - Brennan (2001). Generalizability theory. Springer. doi:10.1007/978-1-4757-3456-0
     - Urbano, Marrero & Martín (2013). On the measurement of test collection reliability. SIGIR.
+      doi:10.1145/2484028.2484038
 
     Examples
     --------

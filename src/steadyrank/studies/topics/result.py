@@ -33,7 +33,17 @@ _RATES = (
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 @shown_by("studies.topics.tables:topics_text")
 class TopicsResult(Exhibit):
-    """What `topics` found: arrays with one entry per pair, and levels of the difference."""
+    """What `topics` found: arrays with one entry per pair, and levels of the difference.
+
+    Examples
+    --------
+    >>> import steadyrank as sr
+    >>> track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=20, depth=50, pool_depth=25)
+    >>> scores = sr.evaluate(track.runs, track.complete, "AP")
+    >>> result = sr.topics(scores, n_trials=100)
+    >>> result.pairs.tolist(), result.n_topics
+    ([[0, 1], [0, 2], [1, 2]], 20)
+    """
 
     measure: str
     runs: tuple[str, ...]

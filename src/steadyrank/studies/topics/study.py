@@ -132,6 +132,7 @@ def topics(
     References
     ----------
     - Lin & Hauptmann (2005). Revisiting the effect of topic set size on retrieval error. SIGIR.
+      doi:10.1145/1076034.1076166
     - Voorhees & Buckley (2002). The effect of topic set size on retrieval experiment error. SIGIR.
       doi:10.1145/564376.564432
 
