@@ -1,4 +1,4 @@
-"""Docstrings of public names have the sections of numpydoc, in their order, and examples that run."""
+"""Docstrings of public names have the sections of numpydoc, in order, and examples that run."""
 
 from __future__ import annotations
 

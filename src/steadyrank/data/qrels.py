@@ -131,7 +131,7 @@ class Qrels:
     >>> import steadyrank as sr
     >>> qrels = sr.qrels_from_dict({"301": {"d1": 1, "d2": 0}, "302": {"d1": 2}})
     >>> qrels.topics, qrels.judgments("302")
-    (('301', '302'), [('d1', 2)])
+    (('301', '302'), {'d1': 2})
     """
 
     topics: tuple[str, ...]

@@ -127,7 +127,8 @@ class Contradictions(Exhibit):
     >>> import numpy as np
     >>> from steadyrank import papers
     >>> baseline = np.array([0.2, 0.3, 0.5, 0.4])
-    >>> counts = papers.contradictions({"sampled": baseline[None] + [[0.1, 0.12, 0.1, 0.1]]}, baseline)
+    >>> sampled = baseline[None] + [[0.1, 0.12, 0.1, 0.1]]
+    >>> counts = papers.contradictions({"sampled": sampled}, baseline)
     >>> counts.systems, counts.better.tolist()
     (('sampled',), [[1, 1]])
     """

@@ -66,7 +66,7 @@ DRAWN_TESTS = {
 class CompareResult(Framed):
     """What `compare` found on one measure: arrays with one entry per pair, and per run.
 
-    `significant`, `rank_set`, `letters` and `interval` express one and the same family of decisions.
+    `significant`, `rank_set`, `letters` and `interval` express the same family of decisions.
 
     Examples
     --------

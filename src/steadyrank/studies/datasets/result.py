@@ -41,7 +41,7 @@ DRAWN = {
 class DatasetsResult(Framed):
     """What `datasets` found: arrays with one entry per run, and per pair.
 
-    `significant` and `rank_set` express one and the same family of decisions; `rank` is the rank by
+    `significant` and `rank_set` express the same family of decisions; `rank` is the rank by
     value, and `pair` holds what was found about two runs in depth.
 
     Examples

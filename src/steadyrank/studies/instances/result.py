@@ -313,7 +313,7 @@ class InstancesTable(Framed):
     ... )
     >>> scores = sr.evaluate(track.runs, track.complete, "AP", no_relevant="skip")
     >>> table = sr.instances(scores, b="team2-s1", posterior=False)
-    >>> [(row.a, row.b) for row in table.results]
+    >>> [(pair.a, pair.b) for pair in table.comparisons]
     [('team1-s1', 'team2-s1')]
     """
 

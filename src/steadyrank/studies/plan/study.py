@@ -58,7 +58,7 @@ class PlanResult(Framed):
     >>> import steadyrank as sr
     >>> result = sr.plan(variance={"AP": 0.05, "nDCG@10": 0.1}, minimum_difference=0.15, systems=10)
     >>> [(plan.measure, plan.topics) for plan in result.plans]
-    [('AP', 71), ('nDCG@10', 141)]
+    [('AP', 71), ('nDCG@10', 140)]
     """
 
     demands: Demands
