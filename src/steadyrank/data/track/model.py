@@ -54,8 +54,8 @@ class TrackModel:
     --------
     >>> from steadyrank import TrackModel
     >>> model = TrackModel(system=0.0, team=0.0)
-    >>> model.system, TrackModel().deterministic
-    (0.0, True)
+    >>> model.system, model.deterministic().instance
+    (0.0, 0.0)
     """
 
     signal: float = -1.2

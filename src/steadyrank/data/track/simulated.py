@@ -69,7 +69,7 @@ class SimulatedTrack:
     >>> import steadyrank as sr
     >>> track = sr.simulated_track(n_teams=3, runs_per_team=2, n_topics=5, depth=50, pool_depth=10)
     >>> len(track.runs), track.teams[:2], len(track.qrels.topics)
-    (6, ('team1', 'team1'), 5)
+    (6, ('team1', 'team2'), 5)
     """
 
     runs: tuple[Run, ...]

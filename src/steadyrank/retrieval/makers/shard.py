@@ -146,8 +146,8 @@ class ShardResult(WrittenRuns):
     >>> import steadyrank as sr
     >>> result = sr.write_shards(
     ...     {f"d{i}": f"river banks {i}" for i in range(40)}, {"1": "banks"},
-    ...     out=tempfile.mkdtemp(), shards=2, top_shards=1, cluster_share=0.5, sample_rate=[0.5], cluster_samples=1,
-    ...     partitions=1, csi=1,
+    ...     out=tempfile.mkdtemp(), shards=2, top_shards=1, cluster_share=0.5, sample_rate=[0.5],
+    ...     cluster_samples=1, partitions=1, csi=1,
     ... )
     >>> result.runs, result.n_documents
     (('exhaustive', 'topical_r0.5_s1_p1_c1'), 40)
