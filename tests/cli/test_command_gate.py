@@ -209,7 +209,7 @@ def test_a_run_of_other_documents_or_topics_is_refused(folder, capsys):
         "documents": "no document of the candidate is judged: do the document ids match those",
         "few": "1 run lacks judged topics ('candidate' lacks 1 of 120): complete it, or choose "
         "--missing zero or --missing skip",
-        "topics": "the candidate has no topic of the qrels: do the topic ids look alike",
+        "topics": "the candidate has no topic of the qrels: do the topic ids match",
         "gone": "gone",
     }
     before = sorted(path.name for path in folder.iterdir())
@@ -234,7 +234,7 @@ def test_a_loss_that_unjudged_documents_could_make_good_is_a_hole_for_ap(folder,
     options = ("gate", "qrels", "old", "fresh", "-m", "AP=.02")
     code, out, _ = call(capsys, *options)
     assert (code, out.startswith("HOLES")) == (4, True)
-    assert "could turn the verdict" in out
+    assert "could change the verdict" in out
     assert call(capsys, *options, "--unjudged", "not-relevant")[0] == 3
     # Unjudged documents that could only help leave the verdict.
     (folder / "help").write_text((folder / "old").read_text().replace(" d1 ", " x1 "))
@@ -251,7 +251,7 @@ def test_a_loss_that_unjudged_documents_could_make_good_is_a_hole_for_ap(folder,
         (("-m", "RR=.1", "--by", "kind"), "'kind' requires information about the topics"),
         (
             ("-m", "RR=.1", "--by", "knd", "--topic-info", "topics.csv"),
-            "there is no column 'knd' in the topic information (kind): did you mean 'kind'?",
+            "there is no column 'knd' in the topic information (kind, weight): did you mean 'kind'?",
         ),
         (
             ("-m", "RR=.1", "--topic-info", "few.csv"),

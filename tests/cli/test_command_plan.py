@@ -144,7 +144,7 @@ def test_budgets(capsys):
     budget = ("--minutes-per-document", "2", "--pool-depth", "10")
     _, out, _ = call(capsys, "plan", *named, *ASKED, *budget)
     assert "Cheapest: AP" in out
-    assert "at most: systems × pool depth" in out
+    assert "at most systems × pool depth" in out
 
 
 def test_a_small_pilot_is_told_on_stderr_unless_quiet(capsys, pilot, write):

@@ -291,7 +291,7 @@ def test_numbers_do_not_depend_on_threads_or_the_order_of_runs(track):
 def test_tables_say_it(result):
     shown = str(result)
     assert "Bounds are exact" in shown
-    assert "not corrected for their number" in shown
+    assert "uncorrected for multiple comparisons" in shown
     assert "lowest" in shown
     assert "judged only" in shown
     lines = ask_text(result).splitlines()

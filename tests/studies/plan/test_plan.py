@@ -381,6 +381,6 @@ def test_text_says_what_was_planned_and_what_to_mind():
     assert float(cells["variance"]) == result.plans[0].variance
     assert int(cells["topics_interval_high"]) == result.plans[0].topics_interval[1]
     unpaired = sr.plan(variance=0.1, minimum_difference=0.1, method="ttest", paired=False)
-    assert "for each of the two systems" in plan_text(unpaired, "table")
+    assert "is per system" in plan_text(unpaired, "table")
     assert result.to_frame()["topics"].tolist() == [row.topics for row in result.plans]
     assert "<table" in result._repr_html_()
