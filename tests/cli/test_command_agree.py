@@ -218,7 +218,7 @@ def test_defaults_are_cut_with_a_warning(capsys, long):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--topic-sizes", "10,20"), "topic size 20 is larger than the data, which have 15 topics"),
+        (("--topic-sizes", "10,20"), "topic size 20 exceeds the 15 topics of the data"),
         (("--system-sizes", "10,x"), "--system-sizes 10,x: give whole numbers with commas between"),
         (("--samples", "1"), "'--samples'"),
         (("-m", "AP"), "at least two measures, got AP"),
@@ -227,7 +227,7 @@ def test_defaults_are_cut_with_a_warning(capsys, long):
         (("--plot", "nowhere/figure.svg"), "the folder nowhere does not exist"),
         (("--plot", "x.svg", "-o", "x.svg"), "the figure would overwrite the result"),
         (("--coefficient", "rho"), "'--coefficient'"),
-        (("--power", "omega"), "which --mode sound does not give: take --mode paper"),
+        (("--power", "omega"), "which --mode sound does not give: use --mode paper"),
         (("--resamples", "7"), "--resamples must be a whole number of at least 20, or 0"),
     ],
 )

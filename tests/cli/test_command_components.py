@@ -163,7 +163,7 @@ def test_an_unbalanced_grid_is_taken_on_request(capsys, files, tmp_path):
     code, _, err = call(capsys, *asked)
     assert (code, "interactions of fewer factors" in err) == (2, True)
     code, _, err = call(capsys, *asked, "--interactions", "2", "--strata", "topic")
-    assert (code, "strata topic need a balanced grid" in err) == (2, True)
+    assert (code, "strata topic require a balanced grid" in err) == (2, True)
     code, out, err = call(capsys, *asked, "--interactions", "2", "--format", "json")
     assert (code, err) == (0, "")
     shown = json.loads(out)

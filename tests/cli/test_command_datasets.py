@@ -79,7 +79,7 @@ def test_collections_are_evaluated(capsys, track):
         ((), "give either TABLE... or --collection"),
         (("--collection", "x"), "--collection x: write NAME=QRELS,RUNS"),
         (("missing.csv",), "missing.csv"),
-        (("{table}", "--drawn", "topics"), "--drawn topics needs the scores of topics"),
+        (("{table}", "--drawn", "topics"), "--drawn topics requires scores per topic"),
         (("{table}", "--drawn", "types"), "give --datasets FILE"),
         (("{table}", "--a", "m0"), "name both --a RUN and --b RUN"),
     ],

@@ -251,7 +251,7 @@ def test_a_loss_that_unjudged_documents_could_make_good_is_a_hole_for_ap(folder,
         (("-m", "RR=.1", "--by", "kind"), "'kind' requires information about the topics"),
         (
             ("-m", "RR=.1", "--by", "knd", "--topic-info", "topics.csv"),
-            "there is no column 'knd' in the topic information (kind, weight): did you mean 'kind'?",
+            "no column 'knd' in the topic information (kind, weight): did you mean 'kind'?",
         ),
         (
             ("-m", "RR=.1", "--topic-info", "few.csv"),

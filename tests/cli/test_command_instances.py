@@ -237,7 +237,7 @@ def test_structure_is_warned_about_or_used(capsys, write, systems, scores):
 def test_paper_mode_warns_unless_quiet(called):
     code, out, err = called(*PAIR, "--mode", "paper", "--no-posterior")
     assert code == 0
-    assert "mode paper leaves the variance between instances out" in err
+    assert "mode paper omits the variance between instances" in err
     assert "95% interval" in err
     _, again, err = called(*PAIR, "--mode", "paper", "--no-posterior", "--quiet")
     assert (again, err) == (out, "")

@@ -199,7 +199,7 @@ def test_runs_without_teams_say_how_to_give_them(capsys, folder):
     one = ("--team-from", "^(team)")
     code, _, err = call(capsys, "pools", folder / "qrels.txt", folder / "runs", *one, "--quiet")
     assert code == 2
-    assert "all runs are of one team, 'team': leaving teams out needs at least two" in err
+    assert "all runs are of one team, 'team': leaving teams out requires at least two" in err
 
 
 def test_nothing_is_written_where_something_is_wrong(capsys, files, tmp_path):

@@ -143,7 +143,9 @@ def test_parquet_whose_rows_would_fill_the_memory_as_objects(monkeypatch, tmp_pa
     monkeypatch.setattr(memory, "memory_limit", lambda: 100_000)
     columns = {"query_id": ["1"] * 500, "doc_id": [f"d{row}" for row in range(500)]}
     path = write_parquet(tmp_path / "run.parquet", pa.table({**columns, "score": np.zeros(500)}))
-    with pytest.raises(sr.InputError, match=r"run.parquet: 500 rows take about 200 kB of memory"):
+    with pytest.raises(
+        sr.InputError, match=r"run.parquet: 500 rows require about 200 kB of memory"
+    ):
         sr.read_run(path)
 
 
@@ -245,5 +247,7 @@ def test_more_splits_than_memory_holds_are_refused_beforehand(monkeypatch):
     values = np.random.default_rng(1).random((1, 2, 100))
     names = tuple(map(str, range(100)))
     scores = sr.Scores(measures=("AP",), runs=("a", "b"), topics=names, values=values)
-    with pytest.raises(sr.InputError, match=r"^1,000 splits at 10 sizes take about .* fewer sizes"):
+    with pytest.raises(
+        sr.InputError, match=r"^1,000 splits at 10 sizes require about .* fewer sizes"
+    ):
         sr.topics(scores, n_trials=1000)

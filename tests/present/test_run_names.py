@@ -27,7 +27,7 @@ def test_what_all_names_share_is_left_out_and_said():
     assert names.shown[TRACK[0]] == "idst_1"
     assert names.legend() == (
         "Names of runs are shown without “input.dl19_passage_” at the start and "
-        "“_reranked_bert_large.trec.gz” at the end; hover over a name for the whole of it."
+        "“_reranked_bert_large.trec.gz” at the end; hover over a name to see it in full."
     )
     long = names.shown[TRACK[3]]
     assert len(long) == LONGEST

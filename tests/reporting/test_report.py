@@ -273,7 +273,7 @@ def test_scores_alone_give_what_they_can_and_say_why_not(scores, tmp_path, drawn
     assert why == dict(result.left_out)
     assert why["simulate"] == "requires runs; a table of scores was given"
     assert "there are no files" in why["check"]
-    assert why["pools"] == "needs the runs and the judgments; a table of scores was given"
+    assert why["pools"] == "requires the runs and the judgments; a table of scores was given"
     assert "--system-from" in why["instances"]
     assert "--run-info" in why["components"]
     text = plain((tmp_path / "r.html").read_text("utf-8"))
@@ -295,7 +295,7 @@ def test_scores_alone_give_what_they_can_and_say_why_not(scores, tmp_path, drawn
             "the columns stemmer, model do not make a full grid",
         ),
         ({}, {"stemmer": list("aaaabb")}, "components", "the columns stemmer do not make"),
-        ({}, {"stemmer": [*"aaabb", ""]}, "components", "nothing says of which components"),
+        ({}, {"stemmer": [*"aaabb", ""]}, "components", "the components of the runs are not known"),
     ],
 )
 def test_what_data_lack_is_said(scores, tmp_path, drawn_nowhere, select, info, study, reason):
@@ -325,7 +325,7 @@ def test_runs_that_cannot_be_simulated_or_pooled_say_so(folder, tmp_path, drawn_
             team_from=r"^(team)",
             n_samples=5,
         )
-    assert "1 team only: leaving teams out needs at least 3" in result.left_out["pools"]
+    assert "1 team only: leaving teams out requires at least 3" in result.left_out["pools"]
 
 
 def test_a_study_that_fails_on_the_data_is_left_out_with_its_reason(tmp_path, drawn_nowhere):
@@ -505,7 +505,7 @@ def test_many_runs_and_topics_make_no_heavy_page(tmp_path):
     assert "pairs-map" not in [each.id for each in pairs.figures]
     listed = pairs.tables[0]
     assert len(listed.rows) == 45 + 80
-    assert "3,880 pairs are left out" in listed.caption
+    assert "lists the 3,880 pairs omitted here" in listed.caption
     (topics,) = hardest.tables
     assert len(topics.drilldown.names) == 90
     page = Page(title="t", subtitle="", lead=(), sections=tuple(sections))

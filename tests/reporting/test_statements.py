@@ -216,18 +216,18 @@ def assert_topics_are_counted_once(page: WrittenPage) -> None:
 
 
 def assert_chances_agree(page: WrittenPage, board) -> None:
-    """The headline's chance is the table's, as picked, and of the ranking measure."""
+    """The headline's chance is the table's, as selected, and of the ranking measure."""
     stated = re.search(
         r"(\S+), the second, comes out above \S+ with probability ([\d.]+)%", page.lead
     )
     row = page.tables["topic-neighbours"][0]
     if stated is not None:
         assert stated[1] == row["next"] == board[1]["run"]
-        kept = 1 - float(row["as picked"])
+        kept = 1 - float(row["as selected"])
         if float(row["lead"]) < 0:
             kept = 1 - kept
         assert float(stated[2]) / 100 == pytest.approx(1 - kept, abs=0.0051)
-    assert float(row["as picked"]) >= float(row["reversed"]) - 0.08
+    assert float(row["as selected"]) >= float(row["reversed"]) - 0.08
     if "cannot be simulated" in page.sections.get("simulate", ""):
         for mention in re.finditer("simulated document collections", page.lead):
             assert page.lead[mention.end() :].startswith(" (by ")

@@ -71,7 +71,7 @@ def test_means_have_t_intervals_over_topics(known):
         assert high == pytest.approx(alone.high + max(shift, 0.0))
     assert names(ax) == [scores.runs[r] for r in order]
     assert ax.get_xlabel() == (
-        "mean P@10 with 90% interval over topics,\nfor one run at a time, as picked"
+        "mean P@10 with 90% interval over topics,\nfor one run at a time, as selected"
     )
     assert "mean AP" in only(sr.plot(scores)).get_xlabel()
     with pytest.raises(sr.UnknownNameError, match="unknown measure 'ap'"):

@@ -57,7 +57,7 @@ class RunCheck:
     judged: tuple[float, ...]
     """Share of judged documents at each of DEPTHS, mean over its judged topics."""
     tied: float
-    """Share of documents whose score another document of the topic has too."""
+    """Share of documents that share their score with another document of the topic."""
     rank_like: bool = False
     """Whether its scores are ranks in disguise."""
 
@@ -274,7 +274,7 @@ def _odd_scores(run: Run, row: RunCheck) -> Iterator[Found]:
     if row.tied > 0.25:
         yield "odd", f"{row.tied:.0%} of the documents tie with another: their ids decide"
     if row.rank_like:
-        yield "odd", "scores are ranks in disguise: fine for evaluating, not for simulating scores"
+        yield "odd", "scores are merely ranks: sufficient for evaluation, not for simulating scores"
 
 
 def is_rank_like(run: Run) -> bool:
@@ -303,8 +303,8 @@ def _odd_lines(run: Run) -> Iterator[Found]:
     if rising > 10 and rising > 9 * falling:
         yield (
             "wrong",
-            "scores rise from line to line, but larger is better: "
-            "are they distances or ranks? then negate them",
+            "scores rise from line to line, but larger is better: if they are distances or "
+            "ranks, negate them",
         )
 
 

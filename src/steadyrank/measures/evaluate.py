@@ -269,8 +269,8 @@ def _report(outcomes: Sequence[_Outcome], job: _Job, missing: Missing) -> None:
     report_missing([(o.run.name, o.lacking) for o in outcomes], n_topics, missing)
     if all(o.lacking == n_topics for o in outcomes):
         raise InputError(
-            "no run has any topic of the qrels: do the topic ids look alike "
-            f"(qrels: {job.qrels.topics[0]!r})?"
+            "no run has any topic of the qrels: do the topic ids match (qrels: "
+            f"{job.qrels.topics[0]!r})?"
         )
     report_unknown([o.unknown for o in outcomes])
     for level in sorted({recipe.level for recipe in job.recipes} - {ANY_GRADE}):
@@ -301,7 +301,7 @@ def report_missing(
             f"choose {remedies}"
         )
     zero = by_number(len(short), "it scores", "they score") + " 0 there"
-    done = zero if missing == "zero" else "these cells are left out"
+    done = zero if missing == "zero" else "these cells are omitted"
     warn(f"{who} judged topics ({first}): {done}", stacklevel=5)
 
 
@@ -310,4 +310,7 @@ def report_unknown(counts: Iterable[int]) -> None:
     unknown = [count for count in counts if count]
     if unknown:
         who = counted(len(unknown), "run has", "runs have")
-        warn(f"{who} topics that nobody judged (up to {max(unknown)}): left out", stacklevel=5)
+        warn(
+            f"{who} topics that nobody judged (up to {max(unknown)}): these are ignored",
+            stacklevel=5,
+        )

@@ -33,5 +33,5 @@ def foreign_text(measure: Any) -> str:
 def _gains(gains: dict[int, float], measure: Any) -> tuple[float, ...]:
     """Gains by grade as one gain per grade from 0 on; a grade that is not named is worth itself."""
     if min(gains, default=0) < 0:
-        raise InputError(f"{measure!r}: negative grades are worth 0: leave them out of gains")
+        raise InputError(f"{measure!r}: negative grades are worth 0: omit them from gains")
     return tuple(gains.get(grade, grade) for grade in range(max(gains, default=0) + 1))

@@ -132,10 +132,10 @@ OTHER_NAMES = {
 """Names of other tools, in small letters."""
 
 _PER_SUBTOPIC = (
-    "it needs judgments per subtopic, which qrels of four columns lack; compute it elsewhere and "
-    "give its scores"
+    "it requires judgments per subtopic, which qrels of four columns lack; compute it "
+    "elsewhere and give its scores"
 )
-_WHOLE_TRACK = "it is a figure of all topics together, and a study needs one score per topic"
+_WHOLE_TRACK = "it is a figure over all topics together, and a study requires one score per topic"
 _FAMILY = "of its family there are RBP, ERR and nDCG; compute it elsewhere and give its scores"
 
 NOT_COMPUTED = {
@@ -156,9 +156,9 @@ NOT_COMPUTED = {
     ),
     **dict.fromkeys(("gm_map", "gmap", "gm_bpref", "num_q", "numq"), _WHOLE_TRACK),
     **dict.fromkeys(("inst", "insq", "bpm", "sdcg", "nerr8", "nerr9", "nerr10", "nerr11"), _FAMILY),
-    "11pt_avg": "trec_eval calls it obsolete; take AP, or IPrec@0.1 and so on",
+    "11pt_avg": "trec_eval calls it obsolete; use AP, or IPrec@0.1 and so on",
     "hits": "some tools count relevant documents (NumRelRet), others check for any (Success@k)",
-    "accuracy": "take Success@1, or register a function of your own",
+    "accuracy": "use Success@1, or register a function of your own",
 }
 """Measures that users of other tools know and that steadyrank leaves out, with the reason."""
 

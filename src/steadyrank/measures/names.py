@@ -65,9 +65,11 @@ class Measure:
             raise InputError(f"{self.name} takes no cutoff: write {self.name} without @{cutoff}")
         rank = _plain(cutoff)
         if not is_whole(rank) or not 1 <= rank < 2**31:
-            raise InputError(f"{self.name}: a cutoff is a whole number of at least 1, got {rank!r}")
+            raise InputError(
+                f"{self.name}: a cutoff must be a whole number of at least 1, got {rank!r}"
+            )
         if rule == "one" and rank != 1:
-            raise InputError(f"{self.name} is defined at rank 1 alone: write {self.name}@1")
+            raise InputError(f"{self.name} is defined only at rank 1: write {self.name}@1")
         return Measure(self.name, self.parameters, rank)
 
     def __repr__(self) -> str:

@@ -197,7 +197,7 @@ def inside(ax: Axes, rows: int, columns: int, **options: Any) -> GridSpecFromSub
     """A grid of places for panels where the axes are, which themselves become invisible."""
     place = ax.get_subplotspec()
     if place is None:
-        raise InputError("this plot has several panels: leave ax out, or give one of a grid")
+        raise InputError("this plot has several panels: omit ax, or give one of a grid")
     ax.set_axis_off()
     return place.subgridspec(rows, columns, **options)
 

@@ -92,9 +92,12 @@ class RunNames:
         ]
         if left_out:
             without = f"Names of runs are shown without {' and '.join(left_out)}"
-            return f"{without}; hover over a name for the whole of it."
+            return f"{without}; hover over a name to see it in full."
         if any("…" in short for short in self.shown.values()):
-            return "Long names of runs are shown without their middle; hover for the whole name."
+            return (
+                "Long names of runs are shortened in the middle; hover over a name to see it in "
+                "full."
+            )
         return ""
 
 

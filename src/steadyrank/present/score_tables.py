@@ -99,9 +99,9 @@ def ties_sentence(scores: Scores, *, digits: int = 4) -> str:
         return ""
     _, measure, run, low, high = max(spans)
     if round(high - low, digits) == 0:
-        return f"Ties could move no mean by {10.0**-digits:.{digits}f}."
+        return f"Ties could change no mean by {10.0**-digits:.{digits}f}."
     return (
-        f"The order of tied documents could move means; most of all {measure} of {run}: "
+        f"The order of tied documents could change means, most of all {measure} of {run}: "
         f"{low:.{digits}f} to {high:.{digits}f}."
     )
 

@@ -24,7 +24,7 @@ from steadyrank.stats.run_means import adjusted_means, best_first
 MOST_COMPARED = 300
 """Runs that are compared pair by pair; of more, the best."""
 
-NO_RUNS = "needs the runs and the judgments; a table of scores was given"
+NO_RUNS = "requires the runs and the judgments; a table of scores was given"
 
 Told = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is finished, and of how much."""

@@ -77,7 +77,7 @@ STUDIES: tuple[Study, ...] = (
     Study("gate", "may this change ship? a candidate against a baseline", section=""),
     Study(
         "hardest",
-        "which topics are hard, and which set the runs apart?",
+        "which topics are hard, and which separate the runs?",
         place=1,
         folder="steadyrank.studies.evaluate",
         section="hardest",

@@ -537,10 +537,10 @@ def test_a_measure_agrees_perfectly_with_a_copy_of_itself(scores):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"topic_sizes": [10, 31]}, "topic size 31 is larger than the data, which have 30 topics"),
-        ({"system_sizes": [50]}, "system size 50 is larger than the data, which have 24 systems"),
-        ({"system_sizes": [1]}, "system sizes are whole numbers of at least 2, got 1"),
-        ({"topic_sizes": [2.5]}, "topic sizes are whole numbers of at least 1, got 2.5"),
+        ({"topic_sizes": [10, 31]}, "topic size 31 exceeds the 30 topics of the data"),
+        ({"system_sizes": [50]}, "system size 50 exceeds the 24 systems of the data"),
+        ({"system_sizes": [1]}, "system sizes must be whole numbers of at least 2, got 1"),
+        ({"topic_sizes": [2.5]}, "topic sizes must be whole numbers of at least 1, got 2.5"),
         ({"topic_sizes": [5, 5]}, "each once, got 5, 5"),
         ({"topic_sizes": []}, "at least one topic size"),
         ({"n_samples": 1}, "n_samples must be a whole number of at least 2"),
@@ -579,7 +579,7 @@ def test_pairs_are_found_in_either_order(result):
     assert result.pair_name(2) == "AP – odd"
     with pytest.raises(sr.UnknownNameError, match="unknown measure 'ap'"):
         result.pair("ap", "odd")
-    with pytest.raises(sr.InputError, match="needs two measures, got 'AP' twice"):
+    with pytest.raises(sr.InputError, match="requires two measures, got 'AP' twice"):
         result.pair("AP", "AP")
 
 

@@ -124,7 +124,7 @@ def test_levels_have_hsd_intervals(grid):
 def test_panels_go_into_a_place_of_a_grid_only(agreement):
     figure = Figure()
     free = figure.add_axes((0.1, 0.1, 0.8, 0.8))
-    with pytest.raises(sr.InputError, match="several panels: leave ax out"):
+    with pytest.raises(sr.InputError, match="several panels: omit ax"):
         sr.plot(agreement, ax=free)
     assert sr.plot(agreement, ax=figure.add_subplot(1, 2, 1)) is figure
 

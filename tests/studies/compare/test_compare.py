@@ -183,7 +183,7 @@ def test_five_topics_are_too_few_and_it_is_said():
 
 
 def test_maxt_is_for_t_tests():
-    with pytest.raises(sr.InputError, match="take test t, or correction holm with test sign"):
+    with pytest.raises(sr.InputError, match="use test t, or correction holm with test sign"):
         sr.compare(make_scores(), test="sign", correction="maxt")
     assert sr.compare(make_scores(), baseline="run0", correction="maxt").correction == "maxt"
     assert sr.compare(make_scores(2)).correction == "holm"
@@ -228,7 +228,7 @@ def test_too_few_samples_for_the_correction_are_told():
     [
         ({"test": "tt"}, "unknown test 'tt'"),
         ({"correction": "hollm"}, "did you mean 'holm'"),
-        ({"alpha": 1.5}, "alpha is a number between 0 and 1"),
+        ({"alpha": 1.5}, "alpha must be a number between 0 and 1"),
         ({"baseline": "run9"}, "unknown run 'run9'"),
         ({"measure": "ap"}, "did you mean 'AP'"),
         ({"n_samples": 0}, "n_samples must be at least 1"),

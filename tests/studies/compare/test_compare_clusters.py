@@ -112,7 +112,7 @@ def test_missing_scores_leave_the_t_test_pair_by_pair():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"test": "wilcoxon"}, "test wilcoxon has no clustered or weighted topics: take one of t,"),
+        ({"test": "wilcoxon"}, "test wilcoxon has no clustered or weighted topics: choose from t,"),
         ({"test": "tukey"}, "test tukey has no clustered"),
         ({"test": "bootstrap", "mode": "paper"}, "mode paper resamples single topics"),
         ({"interval": "bca"}, "interval bca resamples single topics"),

@@ -219,7 +219,7 @@ def test_systems_with_one_run_each_are_compared_by_the_paired_t_test():
         ),
         ({"test": "wilcoxon"}, "compared by a mixed model"),
         ({"correction": "maxt"}, "neither correction maxt"),
-        ({"by": "run", "test": "mixed"}, "take test t"),
+        ({"by": "run", "test": "mixed"}, "use test t"),
         ({"by": "run", "family": "everything"}, "unknown family"),
         ({"by": "run", "family": "all", "test": "tukey"}, "simultaneous for the pairs of one"),
         ({"measure": "AP", "measures": ["AP"]}, "either measure"),
@@ -483,7 +483,7 @@ def test_a_notebook_shows_the_table_of_the_paper():
     assert "<caption" in table._repr_html_()
     one = sr.compare(scores(), measure="AP", baseline="bm25")
     assert one._repr_html_().count("<tr>") == 6
-    with pytest.raises(sr.InputError, match="about differences to a baseline"):
+    with pytest.raises(sr.InputError, match="shows differences from a baseline"):
         sr.compare(scores()).to_latex(show=["p"])
     with pytest.raises(sr.InputError, match="figure to show"):
         table.to_latex(show=["sds"])

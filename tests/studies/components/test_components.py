@@ -79,8 +79,8 @@ def test_an_unbalanced_grid_is_tested_against_the_one_residual_it_has(scores):
     gap = scores.select(runs=scores.runs[1:])
     found = sr.components(gap, factors=["stop_list", "stemmer"], unbalanced="type3")
     assert (found.type_three, found.strata) == (True, "none")
-    assert "take strata topic" not in components_notes(found)[0]
-    with pytest.raises(sr.InputError, match="strata topic need a balanced grid"):
+    assert "use strata topic" not in components_notes(found)[0]
+    with pytest.raises(sr.InputError, match="strata topic require a balanced grid"):
         sr.components(gap, factors=["stop_list", "stemmer"], unbalanced="type3", strata="topic")
 
 

@@ -129,7 +129,7 @@ def test_topics_of_these_datasets():
     assert result.pair.effects is not None
     with pytest.raises(sr.InputError, match="points by borda are ranks of means"):
         sr.datasets(table, drawn="topics", aggregate="borda")
-    with pytest.raises(sr.InputError, match="needs the scores of topics"):
+    with pytest.raises(sr.InputError, match="requires scores per topic"):
         sr.datasets(frame(), drawn="topics")
 
 
@@ -192,7 +192,7 @@ def test_pairs_are_compared_on_what_both_have():
         result.pvalue_adjusted, max_t(table.to_numpy(), all_pairs(6)).pvalue
     )
     assert result.friedman is None
-    with pytest.raises(sr.InputError, match="each weighing the same"):
+    with pytest.raises(sr.InputError, match="with equal weights"):
         sr.datasets(table, gaps="pairwise", drawn="types", types=TYPES)
 
 

@@ -135,7 +135,7 @@ def test_an_interval_beside_a_decision_does_not_contradict_it():
             assert ("interval" in words) == excludes
             assert "over 5 comparisons" in words
             further += found.significant and not excludes
-        assert "may decide what an interval leaves open" in table.caption()
+        assert "may decide what an interval leaves undecided" in table.caption()
     assert further > 3
 
 
@@ -174,7 +174,7 @@ def test_the_family_is_named():
         "margin_interval": "bonferroni",
     }
     assert "adjusted by Holm's method, as are equivalence and non-inferiority" in table.caption()
-    assert "95% intervals hold for all comparisons at once" in table.caption()
+    assert "95% intervals are simultaneous for all comparisons" in table.caption()
     level = 1 - 2 * 0.05 / 3
     for found in table.comparisons:
         limits = t_limits(found.difference, found.standard_error, found.df, level)

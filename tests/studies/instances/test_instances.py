@@ -396,7 +396,7 @@ def test_variances_in_words():
     text = next(text for text in sentences(result) if text.startswith("The differences vary"))
     assert f"system × topic {shares['system_topic']:.0%}" in text
     assert f"residual {shares['residual']:.0%}" in text
-    assert "3 instances hardly say how much instances vary" in text
+    assert "3 instances give little information on how much instances vary" in text
 
 
 VARIANCES = {"instance": 1e-6, "system_topic": 2e-4, "residual": 0.02}

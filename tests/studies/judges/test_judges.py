@@ -228,7 +228,7 @@ def _refused(track, people):
     few = cut(people, topics[:4])
     return {
         "lacks 2 of the 12 topics": (people, cut(people, topics[2:]), {}),
-        "people judged 4 topics: a correction needs at least 5": (few, track.qrels, {}),
+        "people judged 4 topics: a correction requires at least 5": (few, track.qrels, {}),
         "judge j gave all documents the grade 1": (people, sr.qrels_from_dict(flat), {}),
         "people gave all documents the grade 1": (sr.qrels_from_dict(flat), track.qrels, {}),
         "judged no document in common": (people, sr.qrels_from_dict(other), {}),
@@ -286,7 +286,7 @@ def test_missing_scores_leave_topics_out_for_all_and_a_broken_run_is_named():
     assert (len(found.topics), found.n_dropped) == (10, 2)
     assert found.of().n_judge_topics == 20
     holes[1] = np.nan
-    with pytest.raises(sr.InputError, match="r1 lacks the most; leave it out"):
+    with pytest.raises(sr.InputError, match="r1 lacks the most; omit it"):
         sr.judges(scores_of(holes, range(12)), {"j": judge}, n_samples=99)
 
 
@@ -296,7 +296,7 @@ def test_scores_need_scores_of_the_same_runs():
         sr.judges(human, {"j": human.select(runs=["r0", "r1"])})
     with pytest.raises(sr.InputError, match="give a mapping of names"):
         sr.judges(human, human)
-    with pytest.raises(sr.InputError, match="there is no judge"):
+    with pytest.raises(sr.InputError, match="no judge was given"):
         sr.judges([], "qrels.txt")
 
 

@@ -181,7 +181,7 @@ def test_another_order_of_the_runs_is_told():
         found = sr.simulate(runs, qrels, measure="nDCG@10", documents="independent", n_samples=20)
     assert [str(warning.message) for warning in told] == [
         "simulated documents have no grades: all figures are for binary nDCG@10 (grade ≥ 1), "
-        "not of nDCG@10, which orders 1 of 3 pairs of runs differently (Kendall's tau 0.33); "
+        "not for nDCG@10, which orders 1 of 3 pairs of runs differently (Kendall's tau 0.33); "
         "first is many, by nDCG@10 high"
     ]
     order = found.graded_order

@@ -277,7 +277,7 @@ def check_expectations(recipes: Sequence[Recipe]) -> None:
         if not has_expectation(recipe.measure):
             raise InputError(
                 f"{recipe.measure} has no known expectation over the orders of tied documents: "
-                'leave it out, or use ties="trec_eval"'
+                'omit it, or use ties="trec_eval"'
             )
 
 

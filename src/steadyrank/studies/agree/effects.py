@@ -36,8 +36,8 @@ STRATA: Mapping[str, Sequence[str]] = {
 DEFAULT_STRATA: Mapping[Mode, Strata] = {"sound": "subject", "paper": "none"}
 
 RESAMPLES_NOTE = (
-    "All samples are drawn from the same topics and systems, and more samples say no more about "
-    "others: F and p would measure the number of samples and are not given. "
+    "All samples are drawn from the same topics and systems, and more samples say no more "
+    "about others: F and p would only reflect the number of samples and are not reported. "
 )
 
 PAPER_NOTE = (

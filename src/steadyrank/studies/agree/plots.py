@@ -172,8 +172,8 @@ def draw_effects(result: AgreeResult, ax: Axes) -> None:
     tables = {SYMBOLS[key]: table for key, table in result.anovas.items() if table is not None}
     if not tables:
         raise InputError(
-            "there is no analysis of variance to draw: some correlation does not exist, or there "
-            "is one pair of measures and one combination of sizes only"
+            "there is no analysis of variance to draw: some correlation does not exist, or "
+            "there is only one pair of measures and one combination of sizes"
         )
     limits = {SYMBOLS[key]: ends for key, ends in result.omega_squared_intervals.items()}
     draw_omegas(ax, tables, limits)

@@ -127,7 +127,7 @@ class AgreeResult(Exhibit):
                 raise unknown_name("measure", name, self.measures)
         wanted = sorted(self.measures.index(name) for name in (measure_a, measure_b))
         if wanted[0] == wanted[1]:
-            raise InputError(f"a pair needs two measures, got {measure_a!r} twice")
+            raise InputError(f"a pair requires two measures, got {measure_a!r} twice")
         return int(np.flatnonzero((self.pairs == wanted).all(axis=1))[0])
 
     def pair_name(self, pair: int) -> str:

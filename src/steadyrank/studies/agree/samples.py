@@ -213,11 +213,12 @@ def fitting_sizes(
 def _check_sizes(what: str, sizes: Sequence[int], n: int, least: int) -> tuple[int, ...]:
     for size in sizes:
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < least:
-            raise InputError(f"{what} sizes are whole numbers of at least {least}, got {size!r}")
+            raise InputError(
+                f"{what} sizes must be whole numbers of at least {least}, got {size!r}"
+            )
         if size > n:
             raise InputError(
-                f"{what} size {size} is larger than the data, which have {n} {what}s: "
-                f"take sizes up to {n}"
+                f"{what} size {size} exceeds the {n} {what}s of the data: choose sizes up to {n}"
             )
     if not sizes or len(set(sizes)) < len(sizes):
         given = ", ".join(map(str, sizes)) or "none"

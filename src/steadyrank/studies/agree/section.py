@@ -28,8 +28,8 @@ def _why_not(material: Material) -> str:
         return "one measure only: name a second with -m"
     if len(scores.runs) < LEAST_RANKED:
         return (
-            f"{len(scores.runs)} runs only: rankings of fewer than {LEAST_RANKED} hardly say "
-            "whether two measures agree"
+            f"{len(scores.runs)} runs only: rankings of fewer than {LEAST_RANKED} runs hardly "
+            "show whether two measures agree"
         )
     return ""
 
@@ -69,7 +69,9 @@ def _sizes(usual: tuple[int, ...], n: int, least: int) -> list[int]:
 def _body(result: AgreeResult, findings: Findings) -> Body:
     by_size = "Agreement of the first pair of measures by numbers of topics and runs."
     figures = [
-        Drawing("measure-likeness", "How alike the measures rank the runs.", result, "measures"),
+        Drawing(
+            "measure-likeness", "How similarly the measures rank the runs.", result, "measures"
+        ),
         Drawing("measure-sizes", by_size, result, "sizes"),
     ]
     tables = [_likeness_table(result), _ranking_table(result)]
@@ -98,8 +100,9 @@ def _likeness_table(result: AgreeResult) -> Table:
     ]
     caption = (
         f"Kendall's tau between rankings of all {result.n_systems:,} runs on "
-        f"{counted(result.n_topics, 'topic', form=',')}; pairs of runs that differ by Tukey's HSD "
-        f"at {like.alpha:g}, and the difference that this takes."
+        f"{counted(result.n_topics, 'topic', form=',')}; share of the pairs of runs that "
+        f"differ by Tukey's HSD at alpha {like.alpha:g}, and the difference that this "
+        "requires."
     )
     header = ["measure", *result.measures, "pairs that differ", "difference needed"]
     return table("measure-tau", caption, header, rows)
@@ -143,14 +146,14 @@ PART = Part(
     question="Do the measures agree about the ranking?",
     means=(
         "Kendall's tau compares two rankings: 1 is the same order, 0 no relation. Samples of "
-        "topics and runs of several sizes show from how many on the measures agree as much as "
-        "they ever do. Intervals of omega squared say how far its values could differ with "
-        "other topics and runs."
+        "topics and runs of several sizes show how many are required before agreement stops "
+        "growing. Intervals of omega squared show how far it could differ with other topics "
+        "and runs."
     ),
     means_not=(
         "Measures that agree may both miss what users care about; measures that differ may "
         "both be right about different things. All samples are drawn from the same topics and "
-        "runs, and drawing more of them says no more about others: there are no p-values."
+        "runs, and drawing more of them says no more about others, so there are no p-values."
     ),
     body=_body,
     run=_run,

@@ -226,7 +226,7 @@ def _check_choices(coefficient: Any, reference: Any, mode: Any, strata: Any, pow
     check_choice("mode", mode, get_args(Mode))
     check_choice("kind of strata", strata or "none", get_args(Strata))
     if mode == "sound" and power is not None:
-        raise InputError('power restates p, which mode="sound" does not give: take mode="paper"')
+        raise InputError('power restates p, which mode="sound" does not give: use mode="paper"')
     if mode == "sound" and strata not in (None, DEFAULT_STRATA[mode]):
         warn(f"strata {strata} choose among the F tests of mode paper; mode sound makes no tests")
 
@@ -235,10 +235,10 @@ def _complete(scores: Scores) -> tuple[np.ndarray, int]:
     """Scores of topics that every system has on every measure, and how many were dropped."""
     if len(scores.measures) < 2:
         raise InputError(
-            f"agreement needs at least two measures, got {', '.join(scores.measures) or 'none'}"
+            f"agreement requires at least two measures, got {', '.join(scores.measures) or 'none'}"
         )
     if len(scores.runs) < 2:
-        raise InputError(f"agreement needs at least two systems, got {len(scores.runs)}")
+        raise InputError(f"agreement requires at least two systems, got {len(scores.runs)}")
     there = ~np.isnan(scores.values).any(axis=(0, 1))
     dropped = int((~there).sum())
     if dropped == len(there):
@@ -260,7 +260,8 @@ def _warn_undefined(
         return
     by_measure = np.bincount(pairs.ravel(), np.repeat(lost.sum(axis=(1, 2, 3)), 2))
     warn(
-        f"{int(lost.sum())} of {lost.size} correlations {coefficient} do not exist, as a measure "
-        f"(most often {measures[int(np.argmax(by_measure))]}) gives all systems drawn one mean; "
-        "means leave them out and there is no ANOVA: take larger sizes, or leave the measure out"
+        f"{int(lost.sum())} of {lost.size} correlations {coefficient} do not exist, as a "
+        f"measure (most often {measures[int(np.argmax(by_measure))]}) gives all sampled "
+        "systems the same mean; means ignore them and there is no ANOVA: choose larger sizes, "
+        "or omit the measure"
     )

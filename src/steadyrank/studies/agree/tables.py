@@ -141,7 +141,10 @@ def _nearest_sentence(result: AgreeResult) -> str:
     systems = f"these {result.n_systems:,} systems"
     if tau[best] >= ALMOST_ALIKE:
         return f"{a} and {b} rank {systems} almost alike, {tau[best]:.2f}."
-    return f"No two measures rank {systems} almost alike; nearest are {a} and {b}, {tau[best]:.2f}."
+    return (
+        f"No two measures rank {systems} almost alike; the closest are {a} and {b}, "
+        f"{tau[best]:.2f}."
+    )
 
 
 def _odd_sentence(result: AgreeResult) -> list[str]:
@@ -156,7 +159,7 @@ def _odd_sentence(result: AgreeResult) -> list[str]:
         return [
             f"Even {name}, the odd one out, ranks them much as {other} does, {nearest[odd]:.2f}."
         ]
-    return [f"{name} says something else: nearest to it is {other}, {nearest[odd]:.2f}."]
+    return [f"{name} ranks differently: the closest to it is {other}, {nearest[odd]:.2f}."]
 
 
 def _tau_of_others(result: AgreeResult) -> np.ndarray:

@@ -44,8 +44,8 @@ def _runs_table(result: CheckResult) -> Table:
     ]
     caption = (
         f"{result.n_judgments:,} judgments of {counted(result.n_topics, 'topic', form=',')}. "
-        "Judged: share of judged documents among the first. Tied: share of documents whose score "
-        "another document of the topic has too."
+        "Judged: share of judged documents among the first. Tied: share of documents that "
+        "share their score with another document of the topic."
     )
     return table("runs-checked", caption, *titled(rows), shown=10)
 
@@ -54,12 +54,12 @@ PART = Part(
     title="The files",
     question="What is wrong or odd with these files?",
     means=(
-        "What is marked wrong would make results wrong; what is odd is worth a look before "
-        "anything is concluded."
+        "Findings marked wrong would make results wrong; odd ones deserve a look before "
+        "conclusions are drawn."
     ),
     means_not="That nothing was found does not make judgments complete or runs comparable.",
     body=_body,
     why_not=lambda material: (
-        "" if material.runs is not None else f"{NO_RUNS}: there are no files of runs to look at"
+        "" if material.runs is not None else f"{NO_RUNS}: there are no files of runs to check"
     ),
 )

@@ -155,10 +155,10 @@ def audit_tests(
     matrix = scores_in_order(scores, runs=True).matrix(measure)
     complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
     if len(complete) < 2 or complete.shape[1] < 2:
-        raise InputError("an audit needs at least two runs and two topics that all runs have")
+        raise InputError("an audit requires at least two runs and two topics that all runs have")
     size = complete.shape[1] if n_topics is None else n_topics
     if size < 2 or n_trials < 1:
-        raise InputError(f"an audit needs two topics and a trial, got {size} and {n_trials}")
+        raise InputError(f"an audit requires two topics and one trial, got {size} and {n_trials}")
     stream = block_stream(seed, "audit", 0)
     differences = _draw(complete, size, n_trials, stream)
     flips = stream.integers(0, 2, differences.shape) * 2 - 1

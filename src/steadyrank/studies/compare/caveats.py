@@ -76,9 +76,9 @@ def warn_if_unlinked(matrix: np.ndarray, names: Sequence[str]) -> None:
     if len(groups) > 1:
         smallest = min(groups, key=len)
         warnings.warn(
-            f"{names[smallest[0]]} shares no topic with {names[max(groups, key=len)[0]]}, not even "
-            f"through other runs: the order of such runs is that of different topics, and nothing "
-            "is claimed about them",
+            f"{names[smallest[0]]} shares no topic with {names[max(groups, key=len)[0]]}, not "
+            "even through other runs: the order of such runs reflects different topics, and "
+            "nothing is claimed about them",
             SteadyrankWarning,
             stacklevel=5,
         )

@@ -47,14 +47,14 @@ def check_clustered(settings: Settings, *, is_by_system: bool, has_gaps: bool) -
             'compare run by run with by="run"'
         )
     if settings.test not in TESTS:
-        raise InputError(f"test {settings.test} has no {what}: take one of {', '.join(TESTS)}")
+        raise InputError(f"test {settings.test} has no {what}: choose from {', '.join(TESTS)}")
     if settings.mode == "paper" or settings.interval is not None:
         which = "mode paper" if settings.mode == "paper" else f"interval {settings.interval}"
-        raise InputError(f"{which} resamples single topics and has no {what}: leave it out")
+        raise InputError(f"{which} resamples single topics and does not support {what}: omit it")
     if has_gaps and (settings.test != "t" or settings.correction == "maxt"):
         which = "correction maxt" if settings.test == "t" else f"test {settings.test}"
         raise InputError(
-            f"{which} of {what} needs a score of every run on every topic: take test t with "
+            f"{which} of {what} requires a score of every run on every topic: use test t with "
             'correction holm, or missing="zero"'
         )
 
@@ -83,8 +83,8 @@ def clustered_max_t(
     units = [own for own, _ in family if own is not None and len(own.share) > 1]
     if len(units) < len(family):
         raise InputError(
-            "correction maxt flips the signs of whole clusters: it needs at least two, and a score "
-            "of every run on every topic; take correction holm"
+            "correction maxt flips the signs of whole clusters: it requires at least two, and "
+            "a score of every run on every topic; use correction holm"
         )
     errors = [tests.standard_error for _, tests in family if tests.standard_error is not None]
     stacked = replace(units[0], sums=np.concatenate([own.sums for own in units]))

@@ -160,8 +160,8 @@ def _together(correction: str, n_comparisons: int) -> str:
 def _warn_if_too_short(kind: str, n_topics: int) -> None:
     if kind in ("percentile", "bca") and n_topics < FEW_TOPICS:
         warnings.warn(
-            f"{kind} bootstrap intervals are too short with {n_topics} topics: take studentized or "
-            f"t below {FEW_TOPICS}",
+            f"{kind} bootstrap intervals are too short with {n_topics} topics: use studentized "
+            f"or t below {FEW_TOPICS}",
             SteadyrankWarning,
             stacklevel=4,
         )

@@ -87,7 +87,7 @@ def _checked(show: Sequence[str], first: CompareResult) -> tuple[str, ...]:
         if item not in get_args(Show):
             raise unknown_name("figure to show", str(item), get_args(Show))
         if item in ("p", "d") and first.baseline is None:
-            raise InputError(f"show {item} is about differences to a baseline: name one")
+            raise InputError(f"show {item} shows differences from a baseline: name one")
     return tuple(item for item in get_args(Show) if item in show)
 
 

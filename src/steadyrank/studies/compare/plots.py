@@ -226,7 +226,7 @@ def draw_ranks(result: CompareResult, ax: Axes, *, top: int | None = None) -> No
     # One clause per line: a label wider than its axes would be cut off.
     clauses = [
         f"rank by mean {result.measure} (dot),",
-        "and ranks the run may have (line),",
+        "and possible ranks (line),",
         result.rank_words(),
         *(["runs that share a letter are indistinguishable"] if result.letters else []),
     ]

@@ -102,7 +102,7 @@ def resolution_words(result: CompareResult) -> str:
         return ""
     return (
         f"With these {counted(result.n_topics, 'topic', form=',')} and "
-        f"{counted(total, 'comparison', form=',')} a t test finds a difference of "
+        f"{counted(total, 'comparison', form=',')} a t test detects a difference of "
         f"{smallest:.3f} with power 0.8 (median over pairs)."
     )
 
@@ -125,8 +125,8 @@ def _pairs_table(result: CompareResult) -> Table:
     rows = [_pair_row(result, int(p), rank) for p in listed[:MOST_PAIRS]]
     left = len(low) - len(rows)
     cut = (
-        f" Listed are the pairs of the best {TOP} runs and those of the best with others; "
-        f"{left:,} pairs are left out, which steadyrank compare lists."
+        f" Listed are the pairs among the best {TOP} runs and those of the best run with all "
+        f"others; steadyrank compare lists the {left:,} pairs omitted here."
         if left
         else ""
     )
@@ -192,8 +192,8 @@ def _power_table(results: Sequence[CompareResult]) -> Table:
         )
     caption = (
         "Discriminative power: share of the pairs that differ significantly by each measure, "
-        "corrected for their number (one family per measure) and uncorrected, and the largest "
-        "mean difference that was not significant."
+        "corrected for multiple comparisons (one family per measure) and uncorrected, and the "
+        "largest mean difference that was not significant."
     )
     header = ["measure", "significant pairs", "uncorrected", "largest difference missed"]
     return table("discriminative-power", caption, header, rows)
@@ -209,13 +209,14 @@ PART = Part(
     question="Who beats whom, how surely, by how much?",
     means=(
         "A significant difference would be unusual if two runs were equally good on topics "
-        "like these. The corrected p-value allows for the number of pairs looked at. The "
-        "effect size is the mean difference in standard deviations of the topics' differences."
+        "like these. The corrected p-value accounts for the number of pairs compared. The "
+        "effect size is the mean difference in standard deviations of the topics' "
+        "differences."
     ),
     means_not=(
         "It says nothing about other documents, other judgments or other random instances of "
-        "the runs, and a small p-value does not make a difference large. A measure that separates "
-        "more pairs apart is more sensitive, not more right."
+        "the runs, and a small p-value does not make a difference large. A measure by which "
+        "more pairs differ significantly is more sensitive, not more valid."
     ),
     body=_body,
     run=_run,

@@ -123,8 +123,8 @@ def _overview(result: CompareResult, segments: Segments, digits: int) -> Table:
     header = [segments.by, "topics", "highest mean", result.measure]
     header += ["could be first", "significant pairs"]
     caption = (
-        f"{segments_caption(result, segments)} Could be first: runs that none is significantly "
-        f"better than. CSV and JSON list all {total:,} comparisons."
+        f"{segments_caption(result, segments)} Could be first: runs than which none is "
+        f"significantly better. CSV and JSON list all {total:,} comparisons."
     )
     return Table(header=header, rows=rows, caption=caption, label="tab:segments")
 

@@ -58,8 +58,8 @@ def check_segments(settings: Settings) -> None:
     """Refuse tests that hold for the pairs of one segment only."""
     if settings.test in SIMULTANEOUS:
         raise InputError(
-            f"test {settings.test} is simultaneous for the pairs of one segment: for a family of "
-            "all segments take test t or randomization"
+            f"test {settings.test} is simultaneous for the pairs of one segment: for a family "
+            "of all segments use test t or randomization"
         )
 
 

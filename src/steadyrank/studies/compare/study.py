@@ -202,7 +202,7 @@ def compare_each(
         remedy = "then use instances, which takes them as instance factors"
         warn_about_structure(scores, groups, remedy=remedy)
     elif settings.test == "mixed":
-        raise InputError("test mixed compares systems with several runs, not runs: take test t")
+        raise InputError("test mixed compares systems with several runs, not runs: use test t")
     _check(scores, tuple(scores.runs if groups is None else groups), settings)
     if not topic_design(scores).is_plain:
         has_gaps = bool(np.isnan(scores.values).any())
@@ -254,12 +254,12 @@ def _check(scores: Scores, names: tuple[str, ...], settings: Settings) -> None:
         if value not in choices:
             raise unknown_name(what, str(value), [choice for choice in choices if choice])
     if not 0 < settings.alpha < 1:
-        raise InputError(f"alpha is a number between 0 and 1, got {settings.alpha!r}")
+        raise InputError(f"alpha must be a number between 0 and 1, got {settings.alpha!r}")
     if settings.n_samples < 1:
         raise InputError(f"n_samples must be at least 1, got {settings.n_samples!r}")
     _check_test(settings, several=len(scores.measures) > 1)
     if len(names) < 2:
-        raise InputError("comparing needs at least two runs")
+        raise InputError("a comparison requires at least two runs")
     if settings.baseline is not None:
         position(settings.baseline, names, "run")
 
@@ -269,13 +269,13 @@ def _check_test(settings: Settings, *, several: bool) -> None:
     test = settings.test
     if settings.correction == "maxt" and test not in ("t", "mixed"):
         raise InputError(
-            f"correction maxt flips the signs of paired t statistics: take test t, or correction "
-            f"holm with test {test}"
+            "correction maxt flips the signs of paired t statistics: use test t, or "
+            f"correction holm with test {test}"
         )
     if settings.family == "all" and several and test in SIMULTANEOUS:
         raise InputError(
             f"test {test} is simultaneous for the pairs of one measure: for a family of all "
-            "measures take test t or randomization"
+            "measures use test t or randomization"
         )
     if settings.alternative != "two-sided" and (
         settings.alternative != "greater" or test != "bootstrap"

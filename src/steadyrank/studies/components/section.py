@@ -32,11 +32,11 @@ def _why_not(material: Material) -> str:
     candidates = [name for name in scores.run_info if _is_component(scores, name)]
     if candidates:
         return (
-            f"the columns {', '.join(candidates)} do not make a full grid: every combination must "
-            "be there equally often"
+            f"the columns {', '.join(candidates)} do not make a full grid: every combination "
+            "must occur equally often"
         )
     return (
-        "nothing says of which components the runs are made: give --run-info with columns such as "
+        "the components of the runs are not known: give --run-info with columns such as "
         "stemmer and model"
     )
 
@@ -148,11 +148,11 @@ PART = Part(
     question="Which component of the systems matters?",
     means=(
         "Omega squared is the share of the variance that a component explains when all others "
-        "are taken out: 0.14 is called large, 0.06 medium, 0.01 small."
+        "are removed: by convention 0.14 is large, 0.06 medium and 0.01 small."
     ),
     means_not=(
-        "Where components act together, no choice is best by itself. Components that were not "
-        "varied are not judged."
+        "Where components interact, no single choice is best on its own. Nothing is said "
+        "about components that were not varied."
     ),
     body=_body,
     run=_run,

@@ -228,8 +228,8 @@ def _check_factors(
         raise InputError(f"give at least one factor, each once, got {', '.join(names) or 'none'}")
     if not scores.run_info:
         raise InputError(
-            "nothing is known about the runs: give a table of their components with run_info=, or "
-            "add columns with scores.with_run_info"
+            "there is no information about the runs: give a table of their components with "
+            "run_info=, or add columns with scores.with_run_info"
         )
     for name in names:
         if name not in scores.run_info:
@@ -238,7 +238,7 @@ def _check_factors(
             raise InputError(f"a factor cannot be named {BLOCK!r}, which is the block: rename it")
         if "" in scores.run_info[name]:
             run = scores.runs[scores.run_info[name].index("")]
-            raise InputError(f"run {run!r} has no {name}: fill it in, or leave the run out")
+            raise InputError(f"run {run!r} has no {name}: fill it in, or omit the run")
     if interactions is not None and interactions < 1:
         raise InputError(f"interactions must be at least 1 (main effects only), got {interactions}")
     return names
@@ -248,8 +248,8 @@ def _tell_dropped(there: np.ndarray) -> int:
     dropped = int((~there).sum())
     if len(there) - dropped < 2:
         raise InputError(
-            f"an analysis needs at least 2 topics that every run has, got {len(there) - dropped} "
-            f"of {len(there)}"
+            "an analysis requires at least 2 topics that every run has, got "
+            f"{len(there) - dropped} of {len(there)}"
         )
     if dropped:
         warn(
@@ -306,7 +306,7 @@ def _analysed(
         }
     if strata != "none":
         raise InputError(
-            f'strata {strata} need a balanced grid: take strata="none" with unbalanced="type3"'
+            f'strata {strata} require a balanced grid: use strata="none" with unbalanced="type3"'
         )
     n_runs, n_topics = matrix.shape
     cells: dict[str, Any] = {name: np.repeat(own, n_topics) for name, own in columns.items()}

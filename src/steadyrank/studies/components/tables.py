@@ -92,7 +92,7 @@ def components_sentences(result: ComponentsResult) -> list[str]:
         if ":" in line.source and line.df and line.omega_squared >= 0.01
     ]
     if words:
-        sentences.append(f"Components act together: {listed(words)}.")
+        sentences.append(f"Components interact: {listed(words)}.")
     return sentences + [_best_sentence(result, line.source) for line in lines]
 
 
@@ -110,13 +110,13 @@ def _best_sentence(result: ComponentsResult, factor: str) -> str:
 
 def components_notes(result: ComponentsResult) -> list[str]:
     """What a reader of the tables must know."""
-    remedy = "" if result.type_three else " For other topics take strata topic."
+    remedy = "" if result.type_three else " For other topics use strata topic."
     tested = (
         "Effects are tested against one residual, as published: that is about these topics."
         f"{remedy}"
         if result.strata == "none"
         else "Each effect is tested against its interaction with topics: that is about other "
-        "topics. Effect sizes rest on all errors together."
+        "topics. Effect sizes are based on all errors together."
     )
     return [tested, *power_note(result.anova)]
 

@@ -60,7 +60,7 @@ def complete_datasets(table: Leaderboard) -> Leaderboard:
         names = [row.run for row in rows[: rows.index(best) + 1]]
         raise InputError(
             f"{counted(int(whole.sum()), 'dataset has', 'datasets have')} a score of every run, of "
-            f'{len(table.datasets)}: give gaps="pairwise" or gaps="zero", or leave out '
+            f'{len(table.datasets)}: give gaps="pairwise" or gaps="zero", or omit '
             f"{some(names)}, without which {best.kept_without} would remain"
         )
     return table.take(datasets=np.flatnonzero(whole).tolist())

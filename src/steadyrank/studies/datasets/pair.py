@@ -136,7 +136,7 @@ def pair_in_depth(
     gap = table.values[first] - table.values[second]
     shared = np.flatnonzero(~np.isnan(gap))
     if len(shared) < 2:
-        raise InputError(f"{a} and {b} share fewer than two datasets")
+        raise InputError(f"{a} and {b} have fewer than two datasets in common")
     names = tuple(table.datasets[k] for k in shared)
     d, error = gap[shared], _topic_errors(table, names, first, second)
     level = comparison_alpha or alpha / n_pairs

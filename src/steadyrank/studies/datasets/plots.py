@@ -54,8 +54,8 @@ def draw_ranks(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
     low, high = result.rank_set[rows].T
     clauses = [
         f"rank by {AGGREGATES[result.aggregate]} (dot),",
-        f"and ranks the run may have (line), of {len(result.runs):,},",
-        f"all at once with {1 - result.alpha:.0%} confidence",
+        f"and possible ranks (line), of {len(result.runs):,},",
+        f"simultaneous with {1 - result.alpha:.0%} confidence",
         *_rest_words(result, rows),
     ]
     names = [result.runs[i] for i in rows]
@@ -113,7 +113,7 @@ def draw_critical_difference(result: DatasetsResult, ax: Axes, *, top: int = TOP
     """Average ranks with Nemenyi's critical difference: two runs differ if lines do not touch."""
     ranks = result.friedman
     if ranks is None:
-        raise InputError("average ranks need complete scores: take gaps='complete'")
+        raise InputError("average ranks require complete scores: use gaps='complete'")
     order = np.argsort(ranks.average_rank, kind="stable")
     rows = order if len(order) <= max(top, FEW if top == TOP else top) else order[:top]
     average = ranks.average_rank[rows]
@@ -153,7 +153,7 @@ def draw_critical_difference(result: DatasetsResult, ax: Axes, *, top: int = TOP
 def draw_influence(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
     """Kendall's tau between the rankings with and without each dataset, the lowest first."""
     if not result.influence:
-        raise InputError("leaving out one dataset needs at least three")
+        raise InputError("leaving out one dataset requires at least three")
     rows = list(result.influence)
     rows = rows if len(rows) <= max(top, FEW if top == TOP else top) else rows[:top]
     leader = result.runs[result.order[0]]
@@ -210,7 +210,7 @@ PLOTS = {
             draw_ranks,
             _runs_size,
             lambda result: (
-                f"Ranks that {len(result.runs):,} runs may have by {AGGREGATES[result.aggregate]} "
+                f"Possible ranks of {len(result.runs):,} runs by {AGGREGATES[result.aggregate]} "
                 f"over {len(result.datasets)} datasets; {int(result.could_be_first.sum()):,} could "
                 f"be first, {_leader(result)} leads."
             ),

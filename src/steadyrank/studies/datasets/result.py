@@ -148,7 +148,7 @@ class DatasetsResult(Framed):
     def first_words(self) -> str:
         """How many runs could be first, in a sentence."""
         names, total = self.first_names(), len(self.runs)
-        sure = f"With {1 - self.alpha:.0%} confidence for all ranks at once"
+        sure = f"With {1 - self.alpha:.0%} confidence for all ranks simultaneously"
         if len(names) == 1:
             return f"{sure}, {names[0]} is first."
         if len(names) == total:

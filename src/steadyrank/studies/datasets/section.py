@@ -33,7 +33,7 @@ def _why_not(material: Material) -> str:
 
 
 def _body(result: DatasetsResult, findings: Findings) -> Body:
-    figures = [Drawing("dataset-ranks", "Ranks that each run may have.", result, "ranks")]
+    figures = [Drawing("dataset-ranks", "Possible ranks of each run.", result, "ranks")]
     tables = [_leaderboard(result)]
     if result.gap_rows:
         tables.append(_paged("dataset-gaps", gaps_table(result)))
@@ -81,9 +81,9 @@ def _leaderboard(result: DatasetsResult) -> Table:
             ]
         )
     caption = (
-        f"{result.caption()} Intervals are for one run at a time. Ranks: those that the run may "
-        f"have, all at once with {1 - result.alpha:.0%} confidence. Differs from: how many of the "
-        "other runs differ significantly."
+        f"{result.caption()} Intervals are for one run at a time. Ranks: those that the run "
+        f"may have, simultaneous with {1 - result.alpha:.0%} confidence. Differs from: how "
+        "many of the other runs differ significantly."
     )
     if completed is not None:
         caption += (
@@ -116,15 +116,16 @@ PART = Part(
     title="Other datasets",
     question="Would other datasets change it?",
     means=(
-        "Every two runs are compared over the datasets, corrected for all pairs together; ranks, "
-        "the runs that could be first and significant differences all follow these same decisions. "
-        "They say what other datasets of this kind would be likely to show. A run could be first "
-        "if no run is significantly better."
+        "Every two runs are compared over the datasets, corrected for all pairs together; "
+        "ranks, the runs that could be first and significant differences all follow these "
+        "same decisions. They are about other datasets of this kind. A run could be first if "
+        "no run is significantly better."
     ),
     means_not=(
-        "Datasets that were chosen are not a random sample, and datasets of one type resemble each "
-        "other: resampling whole types is the more cautious reading. It says nothing about other "
-        "measures or training data, and a run that could be first need not be as good as the first."
+        "Datasets that were chosen are not a random sample, and datasets of the same type "
+        "resemble each other: resampling whole types is the more conservative reading. The "
+        "section says nothing about other measures or training data, and a run that could be "
+        "first need not be as good as the first."
     ),
     body=_body,
     run=_run,

@@ -30,13 +30,13 @@ def gap_words(result: DatasetsResult) -> str:
     total = len(result.datasets) + len(result.left_out)
     start = lacking_words(result.gap_rows, len(result.runs), total)
     if result.gaps == "zero":
-        return f"{start}; an absent score counts as nothing."
+        return f"{start}; a missing score counts as 0."
     if result.gaps == "pairwise":
         return (
             f"{start}; every two runs are compared on the datasets that both have, and ranked by "
             "least-squares means."
         )
-    return f"{start}; compared are the {len(result.datasets)} that every run has."
+    return f"{start}; runs are compared on the {len(result.datasets)} that every run has."
 
 
 def few_words(result: DatasetsResult) -> str:
@@ -67,9 +67,9 @@ def alike_words(result: DatasetsResult) -> str:
     if result.drawn not in ("datasets", "both") or not result.type_correlation > NOTICEABLE:
         return ""
     return (
-        f"Datasets of one type resemble each other (intraclass correlation "
-        f"{result.type_correlation:.2f}): where other types might have been chosen, too, these "
-        "decisions are too sure, and those that resample whole types are not."
+        "Datasets of one type resemble each other (intraclass correlation "
+        f"{result.type_correlation:.2f}): if other types could have been chosen as well, these "
+        "decisions are overconfident; those that resample whole types are not."
     )
 
 
@@ -105,7 +105,9 @@ def needed_words(pair: DatasetPair) -> str:
     if math.isnan(low) or math.isinf(low):
         return "no number of datasets would settle it"
     if math.isinf(high):
-        return f"it requires at least {low:,.0f} datasets like these, and there may be no number"
+        return (
+            f"it requires at least {low:,.0f} datasets like these, and perhaps no number suffices"
+        )
     about = f"it requires about {pair.datasets_needed:,.0f} datasets like these"
     return f"{about} ({low:,.0f} to {high:,.0f})"
 
@@ -120,7 +122,7 @@ def influence_words(result: DatasetsResult) -> str:
     changed = (
         f"another run than {leader} leads without any one of {some(others)}"
         if others
-        else f"{leader} leads without any one of them, too"
+        else f"{leader} still leads without any one of them"
     )
     return (
         f"The dataset that carries the ranking most is {first.dataset} (tau without it "

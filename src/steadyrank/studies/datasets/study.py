@@ -156,7 +156,9 @@ def datasets(
     _check(aggregate, drawn, gaps, alpha, n_samples, a, b)
     given = read_leaderboard(table, types=types, measure=measure, subsets=subsets).in_order()
     if len(given.runs) < 2:
-        raise InputError(f"a leaderboard compares runs: give at least two, got {len(given.runs)}")
+        raise InputError(
+            f"a leaderboard compares runs: at least two are required, got {len(given.runs)}"
+        )
     used = _used(given, gaps, aggregate, drawn)
     pairs = all_pairs(len(used.runs))
     columns = _columns(used, aggregate, gaps)
@@ -235,7 +237,7 @@ def _used(given: Leaderboard, gaps: Gaps, aggregate: Aggregate, drawn: Drawn) ->
         type_weights(used.types, len(used.datasets))
     if drawn in ("topics", "both") and not used.has_topics:
         raise InputError(
-            f'drawn="{drawn}" needs the scores of topics: give a column topic, or collections'
+            f'drawn="{drawn}" requires scores per topic: give a column topic, or collections'
         )
     if drawn == "topics" and aggregate in ("borda", "wins"):
         raise InputError(
@@ -252,8 +254,8 @@ def _used(given: Leaderboard, gaps: Gaps, aggregate: Aggregate, drawn: Drawn) ->
         and (drawn in ("types", "topics") or aggregate == "mean-of-types")
     ):
         raise InputError(
-            'gaps="pairwise" compares every two runs on the datasets that both have, each weighing '
-            'the same: take gaps="complete" or gaps="zero" for types or topics'
+            'gaps="pairwise" compares every two runs on the datasets that both have, with '
+            'equal weights: use gaps="complete" or gaps="zero" for types or topics'
         )
     if used is not given:
         _warn_of_left_out(given, used)
@@ -264,7 +266,7 @@ def _warn_of_left_out(given: Leaderboard, used: Leaderboard) -> None:
     who = lacking_words(gap_rows(given), len(given.runs), len(given.datasets))
     left = len(given.datasets) - len(used.datasets)
     warnings.warn(
-        f"{who}; left out: {counted(left, 'dataset')} that some run lacks",
+        f"{who}; omitted: {counted(left, 'dataset')} that some run lacks",
         SteadyrankWarning,
         stacklevel=4,
     )

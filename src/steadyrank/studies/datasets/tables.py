@@ -106,7 +106,7 @@ def leaderboard_table(result: DatasetsResult, digits: int) -> Table:
             ]
         )
     caption = (
-        f"{result.caption()} Ranks in brackets: those that a run may have, all at once with "
+        f"{result.caption()} Ranks in brackets: those that a run may have, simultaneous with "
         f"{1 - result.alpha:.0%} confidence. Intervals are for one run at a time."
     )
     if completed:
@@ -140,8 +140,8 @@ def gaps_table(result: DatasetsResult) -> Table:
         for row in result.gap_rows
     ]
     caption = (
-        "Runs that lack datasets. Kept: how many datasets all other runs have once this run and "
-        "those above it are left out."
+        "Runs that lack datasets. Kept: how many datasets all other runs have once this run "
+        "and those above it are omitted."
     )
     return Table(header=["run", "lacks", "kept without"], rows=rows, caption=caption)
 

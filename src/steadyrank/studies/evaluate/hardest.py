@@ -30,7 +30,7 @@ def _body(result: None, findings: Findings) -> Body:
     if len(order) < matrix.shape[1]:
         caption += f" The {len(order):,} hardest of {matrix.shape[1]:,} topics."
     if hidden:
-        caption += f" Of the runs, the best {len(behind.names):,}; {hidden:,} are left out."
+        caption += f" Of the runs, the best {len(behind.names):,}; {hidden:,} are omitted."
     header = ["topic", "mean", "sd over runs", "lowest", "highest", "best run", "runs at 0"]
     return Body(
         answer=tuple(_answer(scores, matrix)),
@@ -77,7 +77,7 @@ def _answer(scores: Scores, matrix: np.ndarray) -> list[str]:
 
 PART = Part(
     title="Topic by topic",
-    question="Which topics are hard, and which set the runs apart?",
+    question="Which topics are hard, and which separate the runs?",
     means=(
         "A topic with a low mean is hard for all runs; one with a large spread decides the "
         "order. Open a row to see every run on the topic."

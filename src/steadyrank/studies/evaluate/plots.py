@@ -61,7 +61,8 @@ def draw_means(
     kind = "least-squares mean" if np.isnan(matrix).any() else "mean"
     label(
         ax,
-        x=f"{kind} {name} with {level:.0%} interval over topics,\nfor one run at a time, as picked",
+        x=f"{kind} {name} with {level:.0%} interval over topics,\nfor one run at a time, "
+        "not corrected for selection",
     )
 
 

@@ -77,10 +77,10 @@ def _leaderboard_table(scores: Scores, result: Comparison) -> Table:
     first = [*who, measure, sure, "expected", "ranks", against]
     header = [*first, *groups, *scores.measures[1:]]
     caption = (
-        f"Runs by mean {measure} over {counted(matrix.shape[1], 'topic', form=',')}. The interval "
-        "is for one run at a time. Expected: the mean to expect on new topics, since the best of "
-        "many runs is partly the luckiest; the interval allows for that. Ranks: those that the run "
-        f"may have, {result.rank_words()}. {_against_words(result)} "
+        f"Runs by mean {measure} over {counted(matrix.shape[1], 'topic', form=',')}. The "
+        "interval is for one run at a time. Expected: the mean to expect on new topics, since "
+        "the best of many runs is partly the luckiest; the interval is corrected for that. "
+        f"Ranks: those that the run may have, {result.rank_words()}. {_against_words(result)} "
     )
     if with_letters:
         caption += "Group: runs that share a letter are statistically indistinguishable."
@@ -132,9 +132,9 @@ PART = Part(
     means_not=(
         "Intervals of two means that overlap do not make two runs equal: topics are hard or "
         "easy for all runs together, which the paired tests take into account and the "
-        "intervals do not. Sharing a letter does not prove equality. The leader was picked by "
-        "the very scores that its mean is taken from, which is why less is expected of it on "
-        "new topics."
+        "intervals do not. Sharing a letter does not prove equality. The leader was selected "
+        "by the very scores from which its mean is computed, so less is expected of it "
+        "on new topics."
     ),
     body=_body,
 )

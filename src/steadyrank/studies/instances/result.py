@@ -191,12 +191,14 @@ class InstancesResult(Framed):
 
         if self.inflation is None:
             raise InputError(
-                f"{self.a} and {self.b} have one run each: how many instances are needed depends "
-                "on how much they vary, which takes two or more"
+                f"{self.a} and {self.b} have one run each: how many instances are needed "
+                "depends on how much they vary, which requires two or more to estimate"
             )
         largest = {"instance": self.variance_interval.get("instance", (0.0, np.nan))[1]}
         if cautious and not np.isfinite(largest["instance"]):
-            raise InputError("the variance between instances has no upper limit: take more of them")
+            raise InputError(
+                "the variance between instances has no upper limit: use more instances"
+            )
         return plan_instances(
             self.variance | largest if cautious else self.variance,
             claim=claim,
@@ -379,9 +381,9 @@ class InstancesTable(Framed):
             "none": ", the margin of each setting by itself",
         }[self.margin_correction]
         return (
-            f", adjusted by Holm's method{margin}; {1 - self.alpha:.0%} intervals hold for all "
-            "comparisons at once (Bonferroni), so Holm's steps may decide what an interval leaves "
-            "open"
+            f", adjusted by Holm's method{margin}; {1 - self.alpha:.0%} intervals are "
+            "simultaneous for all comparisons (Bonferroni), so Holm's steps may decide what "
+            "an interval leaves undecided"
         )
 
     def rows(self) -> list[dict[str, Any]]:

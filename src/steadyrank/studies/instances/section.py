@@ -26,13 +26,13 @@ def _why_not(material: Material) -> str:
     systems = named_systems(scores)
     if not systems:
         return (
-            "nothing says which runs are instances of one system, such as seeds of a reranker: "
-            "give --run-info with a column system, or --system-from"
+            "it is not known which runs are instances of the same system, such as seeds of a "
+            "reranker: give --run-info with a column system, or --system-from"
         )
     if all(len(places) == 1 for places in systems.values()):
         return "every system has one run: instances are several runs of one system"
     if len(compared_systems(scores)) < 2:
-        return "all runs are instances of one system: a comparison needs two systems"
+        return "all runs are instances of one system: a comparison requires two systems"
     return ""
 
 
@@ -91,7 +91,7 @@ def _run(job: Job) -> InstancesTable:
         **job.common,
     )
     if not isinstance(result, InstancesTable):
-        raise InputError("a comparison of systems needs two of them")
+        raise InputError("a comparison of systems requires two of them")
     return result
 
 
@@ -174,8 +174,8 @@ def _instances_table(result: InstancesTable) -> Table:
         f"margin {result.delta:g}",
     ]
     caption = (
-        f"{result.caption()} * significant after correction. p, two-way bootstrap and HPD are of "
-        "each comparison alone."
+        f"{result.caption()} * significant after correction. p, two-way bootstrap and HPD are "
+        "for each comparison on its own."
     )
     return table("instance-pairs", caption, header, rows)
 
@@ -198,13 +198,13 @@ PART = Part(
     title="Other instances",
     question="Would other random instances of the systems change it?",
     means=(
-        "Runs of one system are instances of it, such as seeds. The mixed model takes topics "
+        "Runs of one system are instances of it, such as seeds. The mixed model treats topics "
         "and instances as random, so its p-values are about other topics and instances. "
-        "Within the margin means: shown to be equal up to the margin."
+        "Within the margin means that the difference was shown to be smaller than the margin."
     ),
     means_not=(
-        "A difference that was not shown is not shown to be absent: see the margin. Nothing "
-        "is said about other documents or judgments."
+        "That no difference was shown does not show that there is none: see the margin. This "
+        "section says nothing about other documents or judgments."
     ),
     body=_body,
     run=_run,

@@ -56,8 +56,8 @@ def difference_words(result: InstancesResult, digits: int = 4) -> str:
     if result.equivalence.equivalent:
         return f"{not_shown}."
     return (
-        f"{not_shown}, but that does not make them equal: these data agree with any difference "
-        f"from {low} to {high}."
+        f"{not_shown}, but that does not make them equal: these data are compatible with any "
+        f"difference from {low} to {high}."
     )
 
 
@@ -161,8 +161,8 @@ def variance_words(result: InstancesResult) -> str:
     fewest = min(size for size in result.n_instances.values() if size > 1)
     if fewest < FEW_INSTANCES and span is not None:
         text += (
-            f" {fewest} instances hardly say how much instances vary: their standard deviation is "
-            f"between {_sd(span[0])} and {_sd(span[1])}."
+            f" {fewest} instances give little information on how much instances vary: their "
+            f"standard deviation is between {_sd(span[0])} and {_sd(span[1])}."
         )
     return text
 
@@ -224,8 +224,8 @@ def table_sentences(table: InstancesTable) -> list[str]:
     said = [_decided_words(int(table.significant.sum()), int(equal.sum()), table)]
     if not (table.significant | equal).all():
         said.append(
-            "The remaining comparisons are inconclusive: no difference shown is not the same as "
-            "none."
+            "The remaining comparisons are inconclusive: that no difference was shown does "
+            "not mean that there is none."
         )
     if table.settings is not None:
         said.append(sweep_words(table))

@@ -218,7 +218,7 @@ def _pairs(systems: Groups, a: str | None, b: str | None) -> list[tuple[Named, N
         raise InputError(f"a and b are both {a!r}: name two systems")
     if len(systems) < 2:
         raise InputError(
-            f"there is only one system, {next(iter(systems))!r}: a comparison needs two"
+            f"there is only one system, {next(iter(systems))!r}: a comparison requires two"
         )
     if a is not None and b is not None:
         names: Iterable[tuple[str, str]] = [(a, b)]
@@ -236,7 +236,9 @@ def _swept(
 ) -> tuple[list[tuple[Named, Named]], tuple[str, ...]]:
     """Each setting of a column against the baseline, a system or one of the settings."""
     if b is None:
-        raise InputError(f"a sweep over {factor} needs a baseline: name a system or setting as b")
+        raise InputError(
+            f"a sweep over {factor} requires a baseline: name a system or setting as b"
+        )
     among = range(len(scores.runs)) if a is None else group_named(a, systems)
     outside = set(systems[b]) if b in systems else set()
     of_value = settings_of(scores, factor, among=[run for run in among if run not in outside])
@@ -264,7 +266,7 @@ def _warn_about_paper(results: Sequence[InstancesResult], settings: Settings) ->
         return
     worst = max(known, key=lambda result: result.inflation.factor if result.inflation else 0.0)
     warnings.warn(
-        f"mode paper leaves the variance between instances out of the standard error: "
+        "mode paper omits the variance between instances from the standard error: "
         f"{inflation_words(worst)}; mode sound does not",
         SteadyrankWarning,
         stacklevel=3,

@@ -225,7 +225,7 @@ def _many_caption(result: InstancesTable, digits: int) -> str:
         corrected = " after correction" if len(result.comparisons) > 1 else ""
         said.append(f"* significant{corrected}.")
     if len(result.comparisons) > 1:
-        said.append("p and HPD are of each comparison alone.")
+        said.append("p and HPD are for each comparison on its own.")
     return " ".join(said)
 
 

@@ -108,8 +108,8 @@ def kin_of(scores: JudgedScores, runs: tuple[str, ...], settings: AuditSettings)
         others &= (means >= means[kin].min()) & (means <= means[kin].max())
         if not others.any():
             raise InputError(
-                f"no other run has a mean within the range of those that match kin {pattern!r}: "
-                "leave kin_near out"
+                "no other run has a mean within the range of those that match kin "
+                f"{pattern!r}: omit kin_near"
             )
     return Kin(
         pattern=pattern,

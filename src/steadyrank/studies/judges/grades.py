@@ -26,8 +26,8 @@ def confusion_of(
     same_scale = people.max_grade == judged.max_grade
     if not same_scale:
         warnings.warn(
-            f"judge {judge} grades up to {judged.max_grade}, people up to {people.max_grade}: the "
-            "scales differ, so coefficients of grades are left out; map its grades with "
+            f"judge {judge} grades up to {judged.max_grade}, people up to {people.max_grade}: "
+            "the scales differ, so coefficients of grades are omitted; map its grades with "
             "judge_grades=",
             SteadyrankWarning,
             stacklevel=4,

@@ -154,7 +154,7 @@ def check_judgments(judge: str, people: Qrels, judged: Qrels) -> None:
         topic = people.topics[0]
         mine, theirs = (next(iter(q.judgments(topic)), "none") for q in (people, judged))
         raise InputError(
-            f"judge {judge} and people judged no document in common: do the ids look alike "
+            f"judge {judge} and people judged no document in common: do the ids match "
             f"({mine!r} and {theirs!r} in topic {topic!r})?"
         )
 
@@ -163,7 +163,7 @@ def check_topics(judge: str, human: tuple[str, ...], judged: tuple[str, ...]) ->
     """Refuse too few topics of people, and a judge that lacks some of them."""
     if len(human) < FEWEST:
         raise InputError(
-            f"people judged {counted(len(human), 'topic')}: a correction needs at least {FEWEST}"
+            f"people judged {counted(len(human), 'topic')}: a correction requires at least {FEWEST}"
         )
     known = set(judged)
     lacking = [topic for topic in human if topic not in known]
@@ -200,10 +200,11 @@ def scores_of_judges(
 def check_runs(human: Scores, judges: list[JudgeInput], settings: AuditSettings) -> None:
     """Refuse what no audit can be about."""
     if not judges:
-        raise InputError("there is no judge: name at least one")
+        raise InputError("no judge was given: name at least one")
     if len(human.runs) < 2:
         raise InputError(
-            f"judges are compared by how they rank runs: give at least two, got {len(human.runs)}"
+            "judges are compared by how they rank runs: at least two runs are required, got "
+            f"{len(human.runs)}"
         )
     top = settings.top
     if top is not None and not 2 <= top <= len(human.runs):
@@ -221,8 +222,8 @@ def complete_topics(human: Scores, judges: list[JudgeInput]) -> tuple[tuple[str,
         missing = np.isnan(human.values[0]).sum(axis=1)
         worst = human.runs[int(missing.argmax())]
         raise InputError(
-            f"only {len(kept)} of the topics that people judged have scores of every run, and a "
-            f"correction needs at least {FEWEST}: {worst} lacks the most; leave it out"
+            f"only {len(kept)} of the topics that people judged have scores of every run, and "
+            f"a correction requires at least {FEWEST}: {worst} lacks the most; omit it"
         )
     return kept, len(topics) - len(kept)
 

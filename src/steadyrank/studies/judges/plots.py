@@ -48,7 +48,7 @@ def draw_ranks(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
     rankings = {
         f"people alone, {counted(len(result.topics), 'topic')}": result.human,
         f"{shortened(one.judge)}, corrected by people": one.corrected,
-        f"{shortened(one.judge)} alone, taken for people": one.alone,
+        f"{shortened(one.judge)} alone, as if by people": one.alone,
     }
     for place, (words, ranking) in enumerate(rankings.items()):
         _rank_lines(result, ax, ranking, order, place, words)
@@ -58,9 +58,9 @@ def draw_ranks(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
     label(
         ax,
         # One clause per line: a label wider than its axes would be cut off.
-        x=f"rank by mean {result.measure} (dot),\nand ranks the run may have (line),\n"
-        f"all at once with {1 - result.alpha:.0%} confidence; of the judge\n"
-        "alone only if it judges as people do",
+        x=f"rank by mean {result.measure} (dot),\nand possible ranks (line),\nsimultaneous with "
+        f"{1 - result.alpha:.0%} confidence; of the judge\nalone only if it judges as people "
+        "do",
     )
     legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=1, borderaxespad=0.2)
 
@@ -219,7 +219,7 @@ def draw_topics(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> 
     kinds = {
         "people alone": 0.0,
         f"with {shortened(one.judge)}, {n_judged:,} topics": n_judged,
-        "had it judged any number": math.inf,
+        "had it judged infinitely many": math.inf,
     }
     for place, (words, judged) in enumerate(kinds.items()):
         widths = np.array([_width(one, int(n), judged, 1.0 - result.alpha) for n in sizes])
@@ -269,7 +269,7 @@ PLOTS = {
             draw_ranks,
             _ranks_size,
             lambda result: (
-                f"The ranks that {len(result.runs)} runs may have by people alone, by a judge "
+                f"Possible ranks of {len(result.runs)} runs by people alone, by a judge "
                 "corrected by people, and by the judge alone."
             ),
         ),

@@ -93,9 +93,9 @@ PART = Part(
     question="Would other judges change it?",
     means=(
         "A corrected mean follows the judge's differences as far as they agree with people's "
-        "(lambda), and takes out what they are off by where both have judged. Its intervals and "
-        "decisions hold whatever the judge's errors are; a better judge only makes them narrower. "
-        "What the judge says alone carries no such guarantee."
+        "(lambda), and removes the error observed where both have judged. Its intervals and "
+        "decisions are valid whatever the judge's errors are; a better judge only makes the "
+        "intervals narrower. The judge alone carries no such guarantee."
     ),
     means_not=f"{PEOPLE_NEEDED} {RANDOM_SAMPLE} {NO_REPAIR}",
     body=_body,

@@ -13,11 +13,11 @@ from steadyrank.studies.judges.result import JudgeResult, JudgesResult, names_of
 from steadyrank.words import by_number, counted, interval, pvalue_words, some
 
 PEOPLE_NEEDED = (
-    "The correction needs people: it makes their judgments go further and does not replace them."
+    "The correction requires people: it makes their judgments go further and does not replace them."
 )
 RANDOM_SAMPLE = (
-    "It holds if the topics that people judged are a random sample of all topics; if they were "
-    "chosen otherwise, by difficulty or by what the judge was unsure of, it does not."
+    "It is valid if the topics that people judged are a random sample of all topics, and not "
+    "if they were chosen by difficulty or by the judge's uncertainty."
 )
 NO_REPAIR = (
     "It does not repair the measure, nor does it say anything about documents that nobody judged."

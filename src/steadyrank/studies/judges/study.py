@@ -245,7 +245,7 @@ def _check(
 
 def _check_named(judges: Mapping[str, Any] | None) -> None:
     if not isinstance(judges, Mapping) or not judges:
-        raise InputError('there is no judge: give judges={"name": judgments}')
+        raise InputError('no judge was given: give judges={"name": judgments}')
 
 
 def _plain_ranking(scores: np.ndarray, **options: Any) -> Ranking:

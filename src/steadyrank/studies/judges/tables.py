@@ -204,10 +204,10 @@ def ranking_caption(result: JudgesResult, judge: JudgeResult) -> str:
         else ""
     )
     return (
-        f"{result.caption()} {judge.judge} judged {counted(judge.n_judge_topics, 'topic')} more "
-        f"({paid}). Intervals are of one mean at a time. Ranks in brackets: the ranks that a run "
-        f"may have, all at once with {1 - result.alpha:.0%} confidence; those of {judge.judge} "
-        f"alone would hold only if it judged as people do.{letters}"
+        f"{result.caption()} {judge.judge} judged {counted(judge.n_judge_topics, 'topic')} "
+        f"more ({paid}). Intervals are of one mean at a time. Ranks in brackets: the ranks "
+        f"that a run may have, simultaneous with {1 - result.alpha:.0%} confidence; those of "
+        f"{judge.judge} alone would hold only if it judged as people do.{letters}"
     )
 
 
@@ -367,10 +367,10 @@ def plan_table(result: JudgesResult) -> Table:
             cells = [whole(n) for n in (topics.alone, topics.with_judge, topics.with_endless)]
             rows.append([name(judge.judge), name(goal), *cells])
     caption = (
-        f"Topics that people have to judge, for one comparison at alpha {result.alpha:g} of two "
-        "runs whose differences vary as those of all pairs do on average: without the judge, with "
-        "the topics that it has judged (people's are drawn from these), and had it judged any "
-        "number. No correction for several comparisons."
+        f"Topics that people have to judge, for one comparison at alpha {result.alpha:g} of "
+        "two runs whose differences vary as those of all pairs do on average: without the "
+        "judge, with the topics that it has judged (people's are drawn from these), and had "
+        "it judged infinitely many. No correction for several comparisons."
     )
-    header = ["judge", "aim", "people alone", "with the judge", "with endless topics"]
+    header = ["judge", "aim", "people alone", "with the judge", "with unlimited topics"]
     return Table(header=header, rows=rows, n_names=2, caption=caption)

@@ -272,7 +272,7 @@ def _teams(names: Sequence[str], known: Sequence[str]) -> tuple[tuple[str, ...],
     places = {team: i for i, team in enumerate(sorted(set(own), key=natural_key))}
     if len(places) == 1:
         raise InputError(
-            f"all runs are of one team, {own[0]!r}: leaving teams out needs at least two"
+            f"all runs are of one team, {own[0]!r}: leaving teams out requires at least two"
         )
     return tuple(places), np.array([places[team] for team in own], np.int64)
 
@@ -293,8 +293,8 @@ def _report(parts: Sequence[_RunPart], qrels: Qrels, missing: Missing) -> None:
     lacking = [(part.run.name, int((part.lengths < 0).sum())) for part in parts]
     if all(count == n_topics for _, count in lacking):
         raise InputError(
-            "no run has any topic of the qrels: do the topic ids look alike "
-            f"(qrels: {qrels.topics[0]!r})?"
+            "no run has any topic of the qrels: do the topic ids match (qrels: "
+            f"{qrels.topics[0]!r})?"
         )
     report_missing(lacking, n_topics, missing)
     report_unknown(part.unknown for part in parts)
@@ -305,8 +305,8 @@ def _report_pool(pool: Pool) -> None:
     orphans = float(pool.orphans.mean())
     if orphans > 0.5:
         warn(
-            f"{orphans:.0%} of the judged documents are within the top {pool.depth} of no run, and "
-            "stay whoever is left out: is the pool depth right?"
+            f"{orphans:.0%} of the judged documents are within the top {pool.depth} of no run, "
+            "and stay whichever team is left out: is the pool depth right?"
         )
     if pool.unjudged > 0.5:
         warn(

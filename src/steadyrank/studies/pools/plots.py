@@ -59,7 +59,7 @@ def draw_topics(result: PoolsResult, ax: Axes, *, measure: str | None = None) ->
     """Topics needed by the mean variance and by single trials (range); dashed, by all data."""
     if result.demands is None:
         raise InputError(
-            "no topics were asked for: give pools a minimum difference or a width to plan for"
+            "no topics were planned: give pools a minimum difference or a width to plan for"
         )
     none = (None, None)
     _draw_lines(

@@ -23,12 +23,12 @@ def _why_not(material: Material) -> str:
     teams = teams_of(material.scores)
     if not teams:
         return (
-            "nothing says which runs are of one team: give --run-info with a column team, or "
-            "--team-from"
+            "it is not known which runs are of the same team: give --run-info with a column "
+            "team, or --team-from"
         )
     if len(teams) < LEAST_TEAMS:
         few = counted(len(teams), "team")
-        return f"{few} only: leaving teams out needs at least {LEAST_TEAMS}"
+        return f"{few} only: leaving teams out requires at least {LEAST_TEAMS}"
     return ""
 
 
@@ -127,12 +127,12 @@ PART = Part(
     question="Would the judgments and the plan be the same without some teams?",
     means=(
         "Teams are left out together with the judged documents that only they brought in, and "
-        "the variance that plans rest on is estimated again. Pool bias is what a run's score "
-        "owes to documents of its own team."
+        "the variance on which plans are based is estimated again. Pool bias is what a run's "
+        "score owes to documents of its own team."
     ),
     means_not=(
-        "It takes all runs as pooled to the given depth, which may not be how the judgments "
-        "were made. Nothing is said about teams unlike these."
+        "All runs are assumed to have been pooled to the given depth, which may not be how "
+        "the judgments were made. The section says nothing about teams unlike these."
     ),
     body=_body,
     run=_run,

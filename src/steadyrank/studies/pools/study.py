@@ -257,7 +257,7 @@ def _ks(ks: Sequence[int] | None, n_teams: int) -> tuple[int, ...]:
 
 def _sizes(pilot_topics: Sequence[int] | None, n_topics: int) -> tuple[int, ...]:
     if n_topics < 2:
-        raise InputError("a variance over topics needs at least two, and the qrels hold one")
+        raise InputError("a variance over topics requires at least two, and the qrels hold one")
     if pilot_topics is None:
         return (n_topics,)
     checked = check_counts("numbers of pilot topics", pilot_topics, lowest=2)

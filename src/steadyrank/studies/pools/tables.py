@@ -33,9 +33,9 @@ INTERVALS = (
 )
 
 TAU = (
-    "The published interval takes its standard error from unrelated rankings, so it may exceed 1, "
-    "and reaching 1 does not make two rankings equivalent; the other one asks what other topics "
-    "would have given."
+    "The published interval takes its standard error from unrelated rankings, so it may "
+    "exceed 1, and reaching 1 does not make two rankings equivalent; the other interval is "
+    "about other topics."
 )
 
 

@@ -42,7 +42,8 @@ def study_components(scores: Scores, measure: str, facet: str) -> Components:
     if len(groups) < 2:
         raise InputError(
             f"all {len(scores.runs)} runs are of one system, {next(iter(groups))}: stability "
-            "compares systems; mend the column system, or take every run for a system (facet none)"
+            "compares systems; correct the column system, or treat every run as a system "
+            "(facet none)"
         )
     if facet == "auto":
         return nested_components(matrix, _system_codes(groups))
@@ -81,8 +82,8 @@ def _check_single_runs(groups: Groups, levels: Sequence[str], facet: str) -> Non
         value, count = Counter(levels[place] for place in places).most_common(1)[0]
         if count > 1:
             raise InputError(
-                f"facet {facet}: system {system} has {count} runs with {facet} {value}; leave all "
-                "but one of them out, or name a column that distinguishes them"
+                f"facet {facet}: system {system} has {count} runs with {facet} {value}; omit "
+                "all but one of them, or name a column that distinguishes them"
             )
 
 
@@ -97,9 +98,9 @@ def _crossing(scores: Scores, groups: Groups, levels: Sequence[str], facet: str)
     row, column = next(iter(np.argwhere(table < 0)), (-1, -1))
     if row >= 0:
         raise InputError(
-            f"facet {facet}: system {list(groups)[row]} has no run with {facet} {values[column]}, "
-            "which another system has: leave incomplete systems or values out, or, if the same "
-            f"{facet} means nothing in another system, let its runs be its own instances (facet "
-            "auto)"
+            f"facet {facet}: system {list(groups)[row]} has no run with {facet} "
+            f"{values[column]}, which another system has: omit incomplete systems or values, "
+            f"or, if the same {facet} means nothing in another system, treat its runs as its "
+            "own instances (facet auto)"
         )
     return table

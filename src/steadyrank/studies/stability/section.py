@@ -103,12 +103,13 @@ PART = Part(
     title="Stability of the collection",
     question="How well do these topics rank and measure systems like these?",
     means=(
-        "E rho² is how well the order of systems would be kept by other topics, Phi how well "
-        "their scores would be: 1 is perfect. Below: how many topics reach a level."
+        "E rho² says how reliably other topics would reproduce the order of the systems, Phi "
+        "how reliably they would reproduce the scores: 1 is perfect. The table shows how many "
+        "topics reach a given level."
     ),
     means_not=(
-        "Systems count as a sample too: with systems that are close to each other the "
-        "coefficients are low although every score is known well."
+        "Systems count as a sample, too: for systems that are close to each other the "
+        "coefficients are low even if every score is precise."
     ),
     body=_body,
     run=_run,

@@ -301,8 +301,8 @@ def _warn_of_negative(measure: str, g: Components) -> None:
     below = [f"{name} ({value:.3g})" for name, value in g.raw.items() if value < 0.0]
     if below:
         warn(
-            f"{measure}: negative estimates count as 0: {', '.join(below)}; such components are "
-            "too small to be seen here"
+            f"{measure}: negative estimates count as 0: {', '.join(below)}; such components "
+            "are too small to be estimated here"
         )
 
 
@@ -312,8 +312,8 @@ def _numbers(g: Components, asked: Sequence[int] | None) -> list[Any]:
         return list(dict.fromkeys([g.n_instances, *(INSTANCES if asked is None else asked)]))
     if asked:
         raise InputError(
-            "numbers of instances need systems with several runs each: give run information with a "
-            "column system (run_info=), or system_from="
+            "numbers of instances require systems with several runs each: give run "
+            "information with a column system (run_info=), or system_from="
         )
     return [None]
 

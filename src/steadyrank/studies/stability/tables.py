@@ -77,8 +77,8 @@ def stability_notes(result: StabilityResult) -> list[str]:
     if isinstance(g, FacetComponents) and g.variance["system"] > 0.0:
         notes += _facet_notes(g)
     notes += [
-        f"The {part} component came out as {value:.3g} and counts as 0: it is too small to be seen "
-        "here."
+        f"The {part} component came out as {value:.3g} and counts as 0: it is too small to be "
+        "estimated here."
         for part, value in g.raw.items()
         if value < 0.0
     ]

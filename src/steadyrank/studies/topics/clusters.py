@@ -53,7 +53,7 @@ def drawn_topics(scores: Scores, measure: str) -> DrawnTopics:
     matrix, design = matrix[:, kept], design.of(kept)
     if matrix.shape[1] < 2 or (design.n_clusters or 2) < 2:
         raise InputError(
-            "clustered or weighted topics need two clusters that all runs have scores of"
+            "clustered or weighted topics require two clusters on which all runs have scores"
         )
     drawn = linearised(cluster_sums(matrix, design))
     if design.weights is not None:

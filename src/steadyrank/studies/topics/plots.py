@@ -191,9 +191,9 @@ PLOTS = {
             draw_pairs,
             fixed(6.0, 4.2),
             lambda result: (
-                f"Chance that as many other topics reverse each of {len(result.pairs):,} pairs of "
-                f"runs against their difference in mean {result.measure}, with the target "
-                f"{result.target:g}."
+                f"Probability that as many other topics reverse each of {len(result.pairs):,} "
+                f"pairs of runs against their difference in mean {result.measure}, with the "
+                f"target {result.target:g}."
             ),
         ),
         "variances": Plot(

@@ -72,7 +72,7 @@ class TopicsResult(Exhibit):
     approximation: np.ndarray
     predictive: np.ndarray
     predictive_limit: np.ndarray
-    """The predictive rate of a second experiment with endless topics: none has a smaller one."""
+    """The predictive rate of a second experiment with unlimited topics: none has a smaller one."""
     expected_reversal: np.ndarray
     """The chance of a reversal, allowing for how the two were picked: by empirical Bayes over
     all runs (`steadyrank.stats.selection`); the predictive rate where there are two runs."""
@@ -132,7 +132,7 @@ class TopicsResult(Exhibit):
 
     def caption(self) -> str:
         """What a table of this result must say."""
-        dropped = f" ({self.n_dropped} left out of the splits)" if self.n_dropped else ""
+        dropped = f" ({self.n_dropped} omitted from the splits)" if self.n_dropped else ""
         return (
             f"{self.measure}, {counted(self.n_topics, 'topic')}{dropped}{self.design_words()}, "
             f"{counted(self.n_trials, 'split')}, seed "

@@ -46,8 +46,8 @@ def _run(job: Job) -> TopicsResult:
 
 def _body(result: TopicsResult, findings: Findings) -> Body:
     reversals = "Reversals against the number of topics, by the size of the difference."
-    every_pair = "Every pair: its difference, and how likely other topics reverse it."
-    variances = "Variance of differences, paired and as if runs had topics of their own."
+    every_pair = "Every pair: its difference, and the probability that other topics reverse it."
+    variances = "Variance of differences, paired and as if each run had its own topics."
     figures = [Drawing("topic-errors", reversals, result, "error_rate")]
     if len(result.pairs) <= MOST_DOTS:
         figures.append(Drawing("topic-pairs", every_pair, result, "pairs"))
@@ -67,20 +67,19 @@ def _neighbours_table(result: TopicsResult) -> Table:
             "next": name(result.runs[b]),
             "lead": number(lead),
             "reversed": percent(row["predictive"]),
-            "as picked": percent(row["expected_reversal"]),
-            "by endless topics": percent(row["predictive_limit"]),
+            "as selected": percent(row["expected_reversal"]),
+            "infinitely many topics": percent(row["predictive_limit"]),
             "error rate": percent(row["error_rate"]),
             "topics needed": needed_cell(row),
         }
         for place, (a, b, lead, row) in enumerate(neighbours(result), start=1)
     ]
     caption = (
-        f"{result.caption()} {REVERSED} As picked: the same, allowing for the two having been "
-        "picked among all runs by these scores, by empirical Bayes. By endless topics: the first "
-        "rate if the second experiment had any number of topics; no number brings it lower. Error "
-        "rate: how often two experiments "
-        "contradict each other if the observed difference were the true one. "
-        f"{needed_caption(result)}"
+        f"{result.caption()} {REVERSED} As selected: the same, corrected by empirical Bayes "
+        "for the two having been selected among all runs by these scores. Infinitely many "
+        "topics: the limit of the first rate for ever more topics in the second experiment. "
+        "Error rate: how often two experiments contradict each other if the observed "
+        f"difference were the true one. {needed_caption(result)}"
     )
     return table("topic-neighbours", caption, *titled(rows))
 
@@ -116,12 +115,12 @@ PART = Part(
     title="Other topics",
     question="Would other topics change the table?",
     means=(
-        "The predictive rate is the chance that a second experiment, on as many other topics "
-        "from the same population, puts two runs the other way round, given the difference "
+        "The predictive rate is the probability that a second experiment, on as many other "
+        "topics from the same population, reverses the order of two runs, given the difference "
         "that was observed. For the two best of many runs it is too small, since they were "
-        "picked because they came out on top: the rate as picked allows for that."
+        "selected because they came out on top: the rate as selected is corrected for that."
     ),
-    means_not="It says nothing about other documents or judgments.",
+    means_not="This section says nothing about other documents or judgments.",
     body=_body,
     run=_run,
     cost=_cost,

@@ -44,7 +44,7 @@ def _picked(row: Mapping[str, Any]) -> str:
     expected = percent(row["expected_reversal"])
     if expected == percent(row["predictive"]):
         return ""
-    return f" ({expected} allowing for how the two were picked among all runs)"
+    return f" ({expected} after correction for how the two were selected among all runs)"
 
 
 def needed_words(row: Mapping[str, Any]) -> str:

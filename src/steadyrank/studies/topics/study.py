@@ -153,7 +153,9 @@ def topics(
     name = _check(scores, measure, n_trials, baseline, binning)
     check_rates(check_number("alpha", alpha), check_number("beta", beta))
     if not 0.0 < check_number("target", target) < 0.5:
-        raise InputError(f"target lies strictly between 0 and 0.5 (a coin's rate), got {target}")
+        raise InputError(
+            f"target must lie strictly between 0 and 0.5 (the rate of a coin), got {target}"
+        )
     scores = scores_in_order(scores)
     drawn = drawn_topics(scores, name)
     matrix, clusters = drawn.matrix, drawn.design.clusters
@@ -248,9 +250,9 @@ def _check(scores: Scores, measure: Any, n_trials: Any, baseline: str | None, bi
         raise InputError(f"trials must be a whole number of at least 1, got {n_trials!r}")
     check_choice("binning", binning, get_args(Binning))
     if len(scores.runs) < 2:
-        raise InputError("topics compares runs: give at least two")
+        raise InputError("topics compares runs: at least two are required")
     if len(scores.topics) < 2:
-        raise InputError("one topic has no spread to learn from: give scores on at least two")
+        raise InputError("a single topic has no spread: give scores on at least two")
     if baseline is not None:
         position(baseline, scores.runs, "run")
     return measure_of(scores, measure)
@@ -275,7 +277,7 @@ def _warn_of_dropped(n_topics: int, n_complete: int) -> None:
         dropped = n_topics - n_complete
         lack, them = by_number(dropped, "lacks", "lack"), by_number(dropped, "it", "them")
         message = (
-            f"{dropped} of {n_topics} topics {lack} scores of some run: the splits leave {them} out"
+            f"{dropped} of {n_topics} topics {lack} scores of some run: the splits omit {them}"
         )
     else:
         return

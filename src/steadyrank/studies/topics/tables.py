@@ -21,8 +21,8 @@ MOST_PAIRS = 45
 """Pairs that a terminal, LaTeX or Markdown table lists."""
 
 REVERSED = (
-    "Reversed: how often a second experiment, on as many other topics, puts the two the other way "
-    "round, given the difference that was observed (the predictive rate)."
+    "Reversed: how often a second experiment, on as many other topics, reverses the order of "
+    "the two, given the difference that was observed (the predictive rate)."
 )
 NEEDED = (
     "Topics needed: for {test}, by the pair's own paired variance and observed difference, with "
@@ -96,19 +96,20 @@ def _notes(result: TopicsResult) -> list[str]:
     notes = []
     if any(level.fit for level in result.levels):
         notes.append(
-            "Fit: b1 exp(-b2 n) through the empirical rates. Beyond the sizes of the splits it is "
-            "an extrapolation, usually too low, and no interval of it is known to hold."
+            "Fit: b1 exp(-b2 n) through the empirical rates. Beyond the sizes of the splits "
+            "it is an extrapolation, usually too low, and no valid interval for it is known."
         )
     if result.n_clusters is not None:
         notes.append(
-            "Variances are cluster-robust, and splits keep clusters whole. Numbers of topics are "
-            "those of so many clusters of the present mean size."
+            "Variances are cluster-robust, and splits keep clusters whole. Numbers of topics "
+            "refer to clusters of the present mean size."
         )
     if result.n_dropped:
         notes.append(
             f"{result.n_dropped} of {result.n_topics} topics "
-            f"{by_number(result.n_dropped, 'lacks', 'lack')} scores of some run: left out of "
-            f"the splits, and of each pair that lacks {by_number(result.n_dropped, 'it', 'them')}."
+            f"{by_number(result.n_dropped, 'lacks', 'lack')} scores of some run: omitted from "
+            "the splits, and from each pair that lacks "
+            f"{by_number(result.n_dropped, 'it', 'them')}."
         )
     return notes
 
