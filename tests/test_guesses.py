@@ -67,7 +67,7 @@ def test_a_command_of_another_tool_is_answered(guess, meant, capsys):
         ("compare", "--n-permutations", "did you mean --samples?"),
         ("evaluate", "--json", "did you mean --format?"),
         ("evaluate", "--per-query", "did you mean --per-topic?"),
-        ("compare", "--qrels", "QRELS and RUN... stand without options"),
+        ("compare", "--qrels", "QRELS and RUN... are given without options"),
         ("evaluate", "--relevance-level", "-m 'AP(rel=2)'"),
         ("evaluate", "-J", "-m 'AP(judged_only=True)'"),
         ("evaluate", "-c", "--missing zero"),
@@ -138,7 +138,7 @@ def test_a_name_in_python_of_another_tool_is_answered(guess, meant):
 
 
 def test_an_experiment_is_a_module_of_its_own():
-    with pytest.raises(AttributeError, match="it needs `import steadyrank.pyterrier`"):
+    with pytest.raises(AttributeError, match="it requires `import steadyrank.pyterrier`"):
         _ = sr.Experiment
 
 

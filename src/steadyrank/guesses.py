@@ -55,7 +55,7 @@ OPTIONS = {
 
 WITHOUT_OPTION = {
     **dict.fromkeys(
-        ("--qrels", "--qrel", "--run", "--runs"), "QRELS and RUN... stand without options"
+        ("--qrels", "--qrel", "--run", "--runs"), "QRELS and RUN... are given without options"
     ),
     **dict.fromkeys(("--cutoff", "-k", "--depth-cutoff"), "a cutoff is part of a name: -m nDCG@10"),
     **dict.fromkeys(
@@ -119,6 +119,6 @@ def name_meant(name: str, known: list[str]) -> str:
     import difflib
 
     if name in MODULES:
-        return f": it needs `import {MODULES[name]}`"
+        return f": it requires `import {MODULES[name]}`"
     near = [NAMES[name]] if name in NAMES else difflib.get_close_matches(name, known, n=1)
     return f": did you mean `sr.{near[0]}`?" if near else ""

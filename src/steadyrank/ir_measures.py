@@ -24,7 +24,7 @@ try:
     from ir_measures import providers
 except ImportError as error:
     raise MachineError(
-        "steadyrank.ir_measures needs the package ir_measures: pip install ir-measures"
+        "steadyrank.ir_measures requires the package ir_measures: pip install ir-measures"
     ) from error
 
 

@@ -360,7 +360,7 @@ def test_the_margin_figure_shows_the_numbers(systems):
             (*PAIR, "--instance-factors", "sample"),
             "there is no column 'sample' in the run information",
         ),
-        (("--sweep", "rate"), "a sweep over rate needs a baseline"),
+        (("--sweep", "rate"), "a sweep over rate requires a baseline"),
         ((*PAIR, "--power", ".9"), "--power belongs to --plan"),
         (("--plan", "--b", "bm25"), "name it with --a and --b"),
         ((*PAIR, "--plan", "--plot", "x.svg"), "--plan has no plot"),

@@ -149,7 +149,7 @@ def test_plots(capsys, instances, tmp_path, measures):
     ("arguments", "message"),
     [
         (("--facet", "asessor"), "unknown facet 'asessor'"),
-        (("--facet", "assessor"), "nothing says which runs are instances"),
+        (("--facet", "assessor"), "it is not known which runs are instances"),
         (("--instances", "two"), "--instances two: give whole numbers with commas between"),
         (("--instances", "2"), "need systems with several runs each"),
         (("--system-from", "(s)"), "all 12 runs are of one system, s"),

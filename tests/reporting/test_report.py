@@ -453,8 +453,8 @@ def test_bad_input_is_refused_and_nothing_is_written(scores, tmp_path, options, 
 
 def test_too_little_to_compare_is_refused(scores, tmp_path):
     for part, message in (
-        (scores.select(runs="r0"), "at least two, got 1"),
-        (scores.select(topics="t0"), "needs at least two, got 1"),
+        (scores.select(runs="r0"), "at least two are required, got 1"),
+        (scores.select(topics="t0"), "at least two topics are required, got 1"),
     ):
         with pytest.raises(sr.InputError, match=message):
             sr.report(scores=part, out=tmp_path / "r.html")

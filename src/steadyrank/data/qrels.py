@@ -241,7 +241,9 @@ def build_qrels(
     """Judgments from rows in file order: segment k holds topics[k] from first_rows[k] on."""
     bad = np.flatnonzero((grades != np.floor(grades)) | (np.abs(grades) > LARGEST_GRADE))
     if len(bad):
-        raise InputError(f"a grade is whole and at most {LARGEST_GRADE}, got {grades[bad[0]]}")
+        raise InputError(
+            f"a grade must be a whole number of at most {LARGEST_GRADE}, got {grades[bad[0]]}"
+        )
     odd = {key: count for key, count in (oddities or {}).items() if count}
     names, blocks, order = group_by_topic(topics, first_rows, len(grades))
     rows = np.arange(len(grades)) if order is None else order

@@ -168,7 +168,7 @@ class Scores(Exhibit):
         try:
             import xarray as xr
         except ImportError:
-            raise MachineError("to_xarray needs xarray: pip install 'steadyrank[ir]'") from None
+            raise MachineError("to_xarray requires xarray: pip install 'steadyrank[ir]'") from None
         info = {key: ("run", list(column)) for key, column in self.run_info.items()}
         info |= {key: ("topic", list(column)) for key, column in self.topic_info.items()}
         coords = dict(zip(AXES, map(list, self.labels), strict=True))

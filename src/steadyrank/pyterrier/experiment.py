@@ -121,9 +121,9 @@ def Experiment(
         raise InputError("save_dir is not supported here: save runs with sr.write_run")
     pipelines, labels, place = systems_of(retr_systems, names, baseline)
     if place is not None and perquery:
-        raise InputError("a baseline compares means: leave perquery or baseline out")
+        raise InputError("a baseline compares means: omit perquery or baseline")
     if correction is not None and place is None:
-        raise InputError("a correction needs a baseline: give baseline=0")
+        raise InputError("a correction requires a baseline: give baseline=0")
     topics, qrels = filtered(
         topics_frame(topics), qrels_frame(qrels), filter_by_qrels, filter_by_topics
     )

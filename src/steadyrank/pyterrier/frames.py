@@ -134,7 +134,7 @@ def _corrected(pvalues: np.ndarray, correction: str, alpha: float) -> np.ndarray
         from statsmodels.stats.multitest import multipletests
     except ImportError as error:
         raise MachineError(
-            f"correction {correction} needs the package statsmodels; without it there are "
+            f"correction {correction} requires the package statsmodels; without it there are "
             f"{', '.join(CORRECTIONS)}"
         ) from error
     return np.asarray(multipletests(pvalues, alpha=alpha, method=correction)[1])
@@ -197,7 +197,7 @@ def highlighted(frame: pd.DataFrame, outcome: Outcome, highlight: str | None) ->
     looks = {"bold": "font-weight: bold"}
     looks |= dict.fromkeys(("color", "colour"), "background-color: lightgreen")
     if highlight not in looks:
-        raise UnknownNameError(f"unknown highlight {highlight!r}: there are bold and color")
+        raise UnknownNameError(f"unknown highlight {highlight!r}: choose from bold and color")
     labels = outcome.scores.measures
     most: list[Any] = [
         column for column in frame if column in {*labels, *(f"{m} +" for m in labels)}

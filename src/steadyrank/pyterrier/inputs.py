@@ -47,7 +47,7 @@ def topics_frame(topics: Any) -> pd.DataFrame:
         texts = topics if isinstance(topics, Mapping) else read_topics(topics)
         topics = pd.DataFrame({"qid": list(texts), "query": list(texts.values())})
     if "qid" not in topics:
-        raise InputError(f"topics need a column qid, got {', '.join(map(str, topics.columns))}")
+        raise InputError(f"topics require a column qid, got {', '.join(map(str, topics.columns))}")
     frame: pd.DataFrame = topics.assign(qid=topics["qid"].astype(str))
     return frame
 
@@ -58,7 +58,7 @@ def qrels_frame(qrels: Any) -> pd.DataFrame:
         qrels = judgments_of(qrels).to_frame(columns="pyterrier")
     lacking = [column for column in ("qid", "docno", "label") if column not in qrels]
     if lacking:
-        raise InputError(f"qrels need a column {lacking[0]}, got {', '.join(map(str, qrels))}")
+        raise InputError(f"qrels require a column {lacking[0]}, got {', '.join(map(str, qrels))}")
     frame: pd.DataFrame = qrels.assign(qid=qrels["qid"].astype(str))
     return frame
 
@@ -72,7 +72,7 @@ def filtered(
     if by_topics:
         qrels = qrels[qrels["qid"].isin(set(topics["qid"]))]
     if len(topics) == 0 or len(qrels) == 0:
-        raise InputError("topics and qrels have no qid in common: do their ids look alike?")
+        raise InputError("topics and qrels have no qid in common: do their ids match?")
     return topics, qrels
 
 

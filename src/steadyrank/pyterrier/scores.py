@@ -80,7 +80,7 @@ def _by_ir_measures(
     try:
         import ir_measures
     except ImportError as error:
-        raise MachineError(f"{label} needs the package ir_measures") from error
+        raise MachineError(f"{label} requires the package ir_measures") from error
     names = {"qid": "query_id", "docno": "doc_id", "label": "relevance"}
     judgments = qrels.rename(columns=names)
     topics = tuple(dict.fromkeys(judgments["query_id"]))

@@ -140,9 +140,7 @@ def test_krovetz_stays_with_words_of_its_dictionary():
 
 def test_without_its_package_krovetz_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "krovetzstemmer", None)
-    with pytest.raises(
-        MachineError, match="pip install 'steadyrank\\[krovetz\\]', or leave it out"
-    ):
+    with pytest.raises(MachineError, match="pip install 'steadyrank\\[krovetz\\]', or omit it"):
         stem_words(["words"], "krovetz")
 
 

@@ -251,7 +251,7 @@ def test_by_default_everything_is_combined(corpus, topics, qrels, monkeypatch):
         scores = sr.grid(corpus, topics, qrels=qrels, measures="AP", models="DPH", lexical=["none"])
     assert scores.run_info["stop_list"] == STOP_LISTS
     monkeypatch.setattr(grid_module.importlib.util, "find_spec", lambda name: None)
-    with pytest.warns(SteadyrankWarning, match="krovetz is left out"):
+    with pytest.warns(SteadyrankWarning, match="krovetz is omitted"):
         units = grid_module._units(None)
     assert units == tuple(unit for unit in UNITS if unit != "krovetz")
     assert len(STOP_LISTS) * len(UNITS) * len(MODELS) == 1326

@@ -546,7 +546,7 @@ def test_wrong_input_is_explained():
         MixedModel(y, random={"topic": y})
     with pytest.raises(InputError, match="'topic' must hold"):
         MixedModel(y, random={"topic": [1, 2]})
-    with pytest.raises(InputError, match="needs axes"):
+    with pytest.raises(InputError, match="requires axes"):
         MixedModel(y.reshape(2, 3), random={})
     with pytest.raises(InputError, match="did you mean 'topic'"):
         MixedModel(y.reshape(2, 3), axes=("system", "topic"), random={"t": "topics"})

@@ -246,7 +246,7 @@ def test_sizes_from_two_topics_to_a_million_millions(least_seconds):
     ],
 )
 def test_absurd_sizes_are_refused(size):
-    with pytest.raises(InputError, match="more than 1e\\+15 topics would be needed: plan for"):
+    with pytest.raises(InputError, match="more than 1e\\+15 topics would be required: plan for"):
         size()
 
 

@@ -148,9 +148,9 @@ def test_degenerate_arguments():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: error_rate(0.1, -1, 5), "a variance is at least 0, got -1"),
-        (lambda: error_rate(0.1, 1, 0), "a number of topics is above 0, got 0"),
-        (lambda: predictive_rate(0.1, 1, 5, -2), "a number of topics is above 0, got -2"),
+        (lambda: error_rate(0.1, -1, 5), "a variance must be at least 0, got -1"),
+        (lambda: error_rate(0.1, 1, 0), "a number of topics must be above 0, got 0"),
+        (lambda: predictive_rate(0.1, 1, 5, -2), "a number of topics must be above 0, got -2"),
         (lambda: topics_for_error_rate(0.1, 1, 0.5), "strictly between 0 and 0.5"),
         (lambda: topics_for_error_rate(0.1, 1, 0.0), "strictly between 0 and 0.5"),
     ],

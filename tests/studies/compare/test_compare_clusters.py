@@ -105,7 +105,7 @@ def test_missing_scores_leave_the_t_test_pair_by_pair():
     fit = mean_difference(z, clusters=np.array(scores.topic_info["cluster"]))
     assert result.difference[0] == pytest.approx(fit.mean)
     for options in ({"test": "bootstrap"}, {"correction": "maxt"}):
-        with pytest.raises(sr.InputError, match="needs a score of every run on every topic"):
+        with pytest.raises(sr.InputError, match="requires a score of every run on every topic"):
             sr.compare(gaps, **options)
 
 

@@ -780,7 +780,7 @@ def test_rows_have_the_promised_keys():
             {"instance_factors": ["smple"]},
             "there is no column 'smple' in the run information .*: did you mean 'sample'",
         ),
-        ({"sweep": "rate"}, "a sweep over rate needs a baseline"),
+        ({"sweep": "rate"}, "a sweep over rate requires a baseline"),
         ({"sweep": "rate", "b": "s1"}, "there is no column 'rate' in the run information"),
         ({"sweep": "kind", "b": "s1"}, "'low' is not a number, and without an order"),
         ({"sweep": "size", "b": "s9"}, "unknown system or size 's9'"),

@@ -312,7 +312,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:10 systems are not used")
+@pytest.mark.filterwarnings("ignore:10 systems are ignored")
 @pytest.mark.parametrize(("options", "message"), REFUSED)
 def test_nonsense_is_refused_with_a_remedy(options, message):
     with pytest.raises(sr.InputError, match=message):
@@ -323,10 +323,10 @@ def test_pilots_without_a_variance_are_refused():
     flat = sr.Scores(
         measures=("AP",), runs=("a", "b"), topics=("1", "2", "3"), values=[[[0.5] * 3, [0.2] * 3]]
     )
-    with pytest.raises(sr.InputError, match="AP: the variance is 0, every run scores the same"):
+    with pytest.raises(sr.InputError, match="AP: the variance is 0, as every run scores the same"):
         sr.plan(flat, minimum_difference=0.1, systems=2)
     with pytest.raises(
-        sr.InputError, match="AP: a variance needs .* two topics: a pilot needs more"
+        sr.InputError, match="AP: a variance requires .* two topics: a pilot requires more"
     ):
         sr.plan(flat.select(topics="1"), minimum_difference=0.1, systems=2)
     with pytest.raises(sr.InputError, match="not both"):
@@ -344,7 +344,7 @@ def test_pilots_without_a_variance_are_refused():
 
 
 def test_systems_of_a_t_test_are_two():
-    with pytest.warns(sr.SteadyrankWarning, match="10 systems are not used: ttest is for two"):
+    with pytest.warns(sr.SteadyrankWarning, match="10 systems are ignored: ttest is for two"):
         result = sr.plan(variance=0.1, minimum_difference=0.1, method="ttest", systems=10)
     assert result.demands.systems == 2
 

@@ -651,7 +651,7 @@ def test_a_measure_without_variance_is_refused():
     runs, qrels = judged_track(rankings, {t: {"a": 1} for t in "12"})
     with pytest.raises(sr.InputError, match="RR: the variance is 0"):
         sr.pools(runs, qrels, measures="RR")
-    with pytest.raises(sr.InputError, match="needs at least two, and the qrels hold one"):
+    with pytest.raises(sr.InputError, match="requires at least two, and the qrels hold one"):
         sr.pools(runs, sr.qrels_from_dict({"1": {"a": 1}}), measures="RR")
     with pytest.raises(sr.InputError, match="no run has any topic of the qrels"):
         sr.pools(runs, sr.qrels_from_dict({"7": {"a": 1}, "8": {"a": 1}}))

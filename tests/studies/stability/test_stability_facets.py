@@ -116,7 +116,7 @@ def test_a_column_of_each_systems_own_values_is_nested(nested):
     [
         ({"system": SYSTEMS}, "asessor", "unknown facet 'asessor'"),
         ({"system": SYSTEMS}, "system", "facet 'system': that is the name of another component"),
-        ({"assessor": ASSESSORS}, "assessor", "nothing says which runs are instances"),
+        ({"assessor": ASSESSORS}, "assessor", "it is not known which runs are instances"),
         (
             {"system": SYSTEMS, "assessor": ["judge0", *ASSESSORS[:-1]]},
             "assessor",

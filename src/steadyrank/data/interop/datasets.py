@@ -157,7 +157,7 @@ def _tab_topics(path: Path, text: str) -> Iterator[tuple[int, str, str]]:
         if not content.strip() or content.startswith("#"):
             continue
         if "\r" in content:
-            message = "a carriage return inside a line: convert the file's line ends to newlines"
+            message = "a carriage return inside a line: convert the file's line endings to newlines"
             raise FormatError(path, message, line)
         name, _, title = map(str.strip, content.partition("\t"))
         if line == 1 and name.lower() in TOPIC_NAMES and title.lower() in _HEADER_TEXTS:

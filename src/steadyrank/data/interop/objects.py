@@ -440,5 +440,5 @@ def _renamed(scores: Scores, name: str | None) -> Scores:
     if name is None:
         return scores
     if len(scores.runs) > 1:
-        raise InputError(f"one name, {name!r}, for {len(scores.runs)} runs: leave it out")
+        raise InputError(f"one name, {name!r}, for {len(scores.runs)} runs: omit it")
     return replace(scores, runs=(name,))

@@ -55,7 +55,7 @@ def _too_large(path: Path, size: float) -> FormatError:
     return FormatError(
         path,
         f"unfolds to {in_bytes(size)}, and at most {in_bytes(largest_input())} are read into "
-        "memory here: split it, or raise max_input",
+        "memory: split it, or raise max_input",
     )
 
 

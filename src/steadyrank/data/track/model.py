@@ -398,7 +398,7 @@ def true_means(truth: TrackTruth, *, n_topics: int = 2000, rng: Rng = 0) -> True
 def track_stream(seed: int) -> np.random.Generator:
     """The generator of a seed; numpy's own takes none below 0."""
     if seed < 0:
-        raise InputError(f"rng must be a seed from 0 on for a simulated track, got {seed}")
+        raise InputError(f"rng must be a seed of at least 0 for a simulated track, got {seed}")
     return np.random.default_rng(seed)
 
 

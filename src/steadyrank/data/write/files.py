@@ -131,7 +131,7 @@ def _make_run_folder(folder: Path, names: set[str]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise InputError(f"{folder}: a file stands where a folder should be") from None
+        raise InputError(f"{folder}: this is a file, and a folder is needed") from None
     sweep(folder)
     found = (path.name for path in folder.iterdir())
     others = sorted(name for name in found if name not in names and not is_unfinished(name))

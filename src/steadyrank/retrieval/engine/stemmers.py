@@ -47,8 +47,8 @@ def _krovetz(words: list[str]) -> list[str]:
         from krovetzstemmer import Stemmer
     except ImportError:
         raise MachineError(
-            "the Krovetz stemmer needs the package KrovetzStemmer and a C++ compiler to build it: "
-            "pip install 'steadyrank[krovetz]', or leave it out"
+            "the Krovetz stemmer needs the package KrovetzStemmer and a C++ compiler to build "
+            "it: pip install 'steadyrank[krovetz]', or omit it"
         ) from None
     stem = Stemmer().stem
     return [stem(word) if _KROVETZ.fullmatch(word) else word for word in words]

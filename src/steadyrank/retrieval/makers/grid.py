@@ -255,7 +255,7 @@ def _units(lexical: Names | None) -> tuple[str, ...]:
         return units
     if importlib.util.find_spec("krovetzstemmer") is not None:
         return UNITS
-    message = "krovetz is left out, as it is not installed: pip install 'steadyrank[krovetz]'"
+    message = "krovetz is omitted, as it is not installed: pip install 'steadyrank[krovetz]'"
     warnings.warn(message, SteadyrankWarning, stacklevel=4)
     return tuple(unit for unit in UNITS if unit != "krovetz")
 

@@ -151,8 +151,8 @@ def make_evaluation(
     names = set(topics)
     if not names & qrels.position.keys():
         raise InputError(
-            "none of the topics is in the qrels: do their ids look alike "
-            f"(topics: {min(names)!r}, qrels: {qrels.topics[0]!r})?"
+            f"none of the topics is in the qrels: do their ids match (topics: {min(names)!r}, "
+            f"qrels: {qrels.topics[0]!r})?"
         )
     recipes = [prepare(measure, qrels.max_grade) for measure in parsed]
     _warn_of_topics_without_relevant(qrels, recipes, no_relevant)

@@ -109,8 +109,8 @@ class Made:
         """Write a run, here or, from another machine, there."""
         if not len(run):
             raise InputError(
-                f"{run.name} finds nothing for any topic: no unit of the topics is in the "
-                "collection"
+                f"{run.name} retrieves nothing for any topic: no unit of the topics occurs in "
+                "the collection"
             )
         if task.folder is None:
             self.texts[run.name] = run_text(run)

@@ -264,9 +264,9 @@ def _warn_of_lacking_topics(
     if evaluation.missing == "error":
         raise InputError(
             f'{who} nothing for judged topics ({first}): choose missing="zero" or '
-            'missing="skip", or leave these topics out of the qrels'
+            'missing="skip", or remove these topics from the qrels'
         )
     zero = by_number(len(places), "it scores", "they score") + " 0 there"
-    done = zero if evaluation.missing == "zero" else "these cells are left out"
+    done = zero if evaluation.missing == "zero" else "these cells are omitted"
     message = f"{who} nothing for judged topics ({first}): {done}"
     warnings.warn(message, SteadyrankWarning, stacklevel=4)

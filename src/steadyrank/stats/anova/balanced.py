@@ -165,8 +165,8 @@ def anova(
     split = split_total(parts, terms, layers, array.shape, rounding)
     if split.error.df < 1:
         raise InputError(
-            f"no degrees of freedom are left for the error beside {', '.join(terms)}: leave an "
-            "effect out, or give replicates"
+            f"no degrees of freedom are left for the error beside {', '.join(terms)}: omit an "
+            "effect, or give replicates"
         )
     return Anova(
         sources=table_lines(split, block, power),
@@ -249,8 +249,9 @@ def check_observations(values: ArrayLike, factors: Sequence[str | None]) -> np.n
         first = np.argwhere(wrong)[0].tolist()
         cell = ", ".join(f"{n or 'replicate'} {i}" for n, i in zip(factors, first, strict=True))
         raise InputError(
-            f"unbalanced: {int(wrong.sum())} of {array.size} observations have no number (first: "
-            f"{cell}, counted from 0); {DEPENDS}: leave out the levels that lack observations"
+            f"unbalanced: {int(wrong.sum())} of {array.size} observations have no number "
+            f"(first: {cell}, counted from 0); {DEPENDS}: omit the levels that lack "
+            "observations"
         )
     return array
 

@@ -72,10 +72,10 @@ def _check_balance(levels: Mapping[str, tuple[str, ...]], counts: Counter[Any]) 
     odd = next(cell for cell in product(*levels.values()) if counts[cell] < most)
     named = ", ".join(f"{name}={level}" for name, level in zip(levels, odd, strict=True))
     raise InputError(
-        f"unbalanced: {short} of {n_cells} combinations of {', '.join(levels)} are there less "
-        f"often than others (first: {named}, {counts[odd]} instead of {most}); {DEPENDS}: leave "
-        "out levels until every combination is there equally often, or use type III sums of "
-        'squares, which do not (unbalanced="type3")'
+        f"unbalanced: {short} of {n_cells} combinations of {', '.join(levels)} occur less often "
+        f"than others (first: {named}, {counts[odd]} instead of {most}); {DEPENDS}: omit levels "
+        "until every combination occurs equally often, or use type III sums of squares, which do "
+        'not (unbalanced="type3")'
     )
 
 

@@ -97,7 +97,7 @@ def _fit(
         from statsmodels.formula.api import ols
     except ImportError:
         raise MachineError(
-            "unbalanced data need the package statsmodels: pip install 'steadyrank[unbalanced]'"
+            "unbalanced data require the package statsmodels: pip install 'steadyrank[unbalanced]'"
         ) from None
     array = np.asarray(values, dtype=np.float64)
     lengths = {name: len(column) for name, column in columns.items()}
@@ -121,7 +121,7 @@ def _fit(
 def _codes(name: str, column: Sequence[Any]) -> np.ndarray:
     place = {level: i for i, level in enumerate(dict.fromkeys(map(str, column)))}
     if len(place) < 2:
-        raise InputError(f"every observation has the same {name}: leave the factor out")
+        raise InputError(f"every observation has the same {name}: omit the factor")
     return np.array([place[str(level)] for level in column])
 
 
@@ -139,13 +139,13 @@ def _check_estimable(design: np.ndarray, terms: Mapping[str, Axes]) -> None:
     n, width = design.shape
     if np.linalg.matrix_rank(design) < width:
         raise InputError(
-            f"not all of {', '.join(terms)} can be estimated: combinations of levels are missing "
-            "that they need; include interactions of fewer factors only, or leave out levels"
+            f"not all of {', '.join(terms)} can be estimated: required combinations of levels "
+            "are missing; include only interactions of fewer factors, or omit levels"
         )
     if n <= width:
         raise InputError(
-            f"no degrees of freedom are left for the error beside {', '.join(terms)}: leave an "
-            "effect out, or give replicates"
+            f"no degrees of freedom are left for the error beside {', '.join(terms)}: omit an "
+            "effect, or give replicates"
         )
 
 

@@ -64,7 +64,7 @@ def type_weights(types: Sequence[str], n_datasets: int) -> np.ndarray:
     """
     if len(types) != n_datasets:
         raise InputError(
-            "a mean of types needs the type of every dataset: add a column type, or give types="
+            "a mean of types requires the type of every dataset: add a column type, or give types="
         )
     _, code, size = np.unique(list(types), return_inverse=True, return_counts=True)
     return np.asarray(1.0 / (len(size) * size[code]))

@@ -162,7 +162,7 @@ def flipped(
 ) -> MaxT:
     """Stepdown over the pairs whose runs differ at all; `critical` is in units of `error`."""
     if n_signs < 2:
-        raise InputError("at least two units are needed to resample them, got one")
+        raise InputError("resampling requires at least two units, got one")
     least = smallest_error(difference)
     constant = error <= least
     tested = np.flatnonzero(~(constant & (np.abs(difference) <= least)))

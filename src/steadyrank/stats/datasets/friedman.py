@@ -48,7 +48,7 @@ def friedman(scores: np.ndarray, *, alpha: float = 0.05) -> Friedman:
     """
     check_open_unit("alpha", alpha)
     if scores.ndim != 2 or len(scores) < 2 or scores.shape[1] < 1 or np.isnan(scores).any():
-        raise InputError("Friedman's test needs complete scores of two runs or more")
+        raise InputError("Friedman's test requires complete scores of two runs or more")
     n_runs, n_datasets = scores.shape
     ranks = stats.rankdata(-scores, axis=0)
     average = ranks.mean(axis=1)

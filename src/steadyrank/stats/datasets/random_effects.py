@@ -80,7 +80,7 @@ def random_effects(
     check_open_unit("confidence", confidence)
     d, s = (np.asarray(part, np.float64) for part in (difference, error))
     if d.ndim != 1 or d.shape != s.shape or len(d) < 2:
-        raise InputError("random effects need two or more differences, each with its error")
+        raise InputError("random effects require two or more differences, each with its error")
     if not np.isfinite(d).all() or not np.isfinite(s).all() or (s < 0.0).any():
         raise InputError("differences and errors must be finite numbers, errors not negative")
     v = _variances(d, s)

@@ -63,7 +63,7 @@ def bayesian_signed_rank(
     check_samples(n_samples)
     d = np.asarray(difference, np.float64)
     if d.ndim != 1 or not len(d) or not np.isfinite(d).all():
-        raise InputError("the signed-rank test needs one or more finite differences")
+        raise InputError("the signed-rank test requires one or more finite differences")
     if not (np.isfinite(rope) and rope >= 0.0):
         raise InputError(f"rope must be a number of at least 0, got {rope!r}")
     with_prior = np.append(0.0, d)

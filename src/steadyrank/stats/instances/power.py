@@ -158,7 +158,7 @@ class InstanceTest:
 
 def _check_margin(claim: str, difference: float, delta: float | None) -> None:
     if delta is None or not 0.0 < delta < math.inf:
-        raise InputError(f"the claim {claim!r} needs a margin delta above 0, got {delta}")
+        raise InputError(f"the claim {claim!r} requires a margin delta above 0, got {delta}")
     outside = abs(difference) >= delta if claim == "equivalent" else difference <= -delta
     if outside:
         raise InputError(

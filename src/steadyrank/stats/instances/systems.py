@@ -89,8 +89,8 @@ def systems_of(scores: Scores) -> Groups:
     """The systems and their runs, these by name; a run without a system is its own."""
     if "system" not in scores.run_info:
         raise InputError(
-            "nothing says which runs are instances of which system: give run information with a "
-            "column system (run_info=), or a pattern that finds it in the runs' names "
+            "it is not known which runs are instances of which system: give run information "
+            "with a column system (run_info=), or a pattern that finds it in the runs' names "
             "(system_from=)"
         )
     groups: Groups = {}
@@ -164,7 +164,7 @@ def pair_of(
     if shared.sum() < 2:
         raise InputError(
             f"{a[0]} and {b[0]} share {counted(int(shared.sum()), 'topic')} with a {measure}: "
-            "a comparison needs at least two"
+            "a comparison requires at least two"
         )
     columns = {factor: _column(scores, factor) for factor in factors}
     systems = []

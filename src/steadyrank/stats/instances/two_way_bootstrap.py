@@ -69,8 +69,8 @@ def two_way_bootstrap(
     first, second = _system("a", a), _system("b", b)
     if first.shape[1] != second.shape[1]:
         raise InputError(
-            f"both systems need the same topics, got {first.shape[1]} and {second.shape[1]}: "
-            "mark missing scores as NaN"
+            f"both systems require the same topics, got {first.shape[1]} and "
+            f"{second.shape[1]}: mark missing scores as NaN"
         )
     check_samples(n_samples)
     check_open_unit("confidence", confidence)

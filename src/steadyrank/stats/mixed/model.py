@@ -176,7 +176,7 @@ def _rows_of(model: MixedModel) -> Rows:
     first: np.ndarray | None
     if model.axes is None:
         if model.response.ndim != 1:
-            raise InputError("a response of several dimensions needs axes that name them")
+            raise InputError("a response of several dimensions requires axes that name them")
         columns = [_labels(name, term, len(present)) for name, term in model.random.items()]
         first = _first(model.fixed, len(present))
     else:
@@ -193,7 +193,7 @@ def _rows_of(model: MixedModel) -> Rows:
     if first is not None:
         first = first[present]
         if first.all() or not first.any():
-            raise InputError("both systems need a response that is not missing")
+            raise InputError("both systems require a response that is not missing")
     compact = [_compact(labels[present]) for labels in columns]
     return Rows(
         response=response,

@@ -32,7 +32,7 @@ def hpd_interval(draws: ArrayLike, *, confidence: float = 0.95) -> Interval:
     ordered = np.sort(np.asarray(draws, dtype=np.float64).reshape(-1))
     n = len(ordered)
     if n < 2:
-        raise InputError(f"an interval needs two draws or more, got {n}")
+        raise InputError(f"an interval requires two draws or more, got {n}")
     if np.isnan(ordered[-1]):
         return Interval(float("nan"), float("nan"))
     gap = max(1, min(n - 1, round(n * confidence)))

@@ -118,8 +118,8 @@ def nested_difference(
     a, b = _complete("first", first), _complete("second", second)
     if a.shape != b.shape:
         raise InputError(
-            f"both systems need as many instances and topics, got {a.shape} and {b.shape};"
-            " fit a mixed model instead"
+            f"both systems require the same numbers of instances and topics, got {a.shape} and "
+            f"{b.shape}; fit a mixed model instead"
         )
     both = np.stack([a, b])
     m, n = a.shape

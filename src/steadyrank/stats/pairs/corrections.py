@@ -41,7 +41,7 @@ def adjust(pvalues: ArrayLike, method: str = "holm") -> np.ndarray:
     family = values[present]
     if np.any((family < 0.0) | (family > 1.0)):
         wrong = family[(family < 0.0) | (family > 1.0)][0]
-        raise InputError(f"a p-value lies between 0 and 1, got {wrong}")
+        raise InputError(f"a p-value must lie between 0 and 1, got {wrong}")
     if family.size:
         values[present] = METHODS[method](family)
     return values

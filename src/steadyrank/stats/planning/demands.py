@@ -125,7 +125,9 @@ class Demands:
 
 def _wanted(value: float | None) -> float:
     if value is None:
-        raise InputError("a number of topics needs a minimum difference, or a width for intervals")
+        raise InputError(
+            "a number of topics requires a minimum difference, or a width for intervals"
+        )
     return value
 
 
@@ -180,13 +182,13 @@ def _check_aim(method: str, minimum_difference: Any, width: Any, topics: Any) ->
         return
     if method == "interval" and width is None:
         raise InputError(
-            "give the width that intervals may have, such as 0.1, or the number of topics to see "
-            "how wide theirs are"
+            "give the width that intervals may have, such as 0.1, or the number of topics to "
+            "see how wide their intervals are"
         )
     if method != "interval" and minimum_difference is None:
         raise InputError(
-            "give the minimum difference that topics must show, such as 0.05, or the number of "
-            "topics to see what they buy"
+            "give the minimum difference that topics must show, such as 0.05, or the number "
+            "of topics to see what they can detect"
         )
 
 
@@ -215,7 +217,7 @@ def _check_systems(method: str, systems: Any) -> int:
         return check_whole("systems", systems)
     if systems not in (None, 2):
         warnings.warn(
-            f"{systems} systems are not used: {method} is for two; take anova for more",
+            f"{systems} systems are ignored: {method} is for two; use anova for more",
             SteadyrankWarning,
             stacklevel=4,
         )

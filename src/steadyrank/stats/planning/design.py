@@ -209,8 +209,8 @@ def _smallest_size(enough: Callable[[int], bool], guess: float) -> int:
     while not enough(high):
         if high >= MOST_TOPICS:
             raise InputError(
-                f"more than {MOST_TOPICS:.0e} topics would be needed: "
-                "plan for a larger difference or width, or check the variance"
+                f"more than {MOST_TOPICS:.0e} topics would be required: plan for a larger "
+                "difference or width, or check the variance"
             )
         low, high, step = high, min(high + step, MOST_TOPICS), 2 * step
     while low >= high:
@@ -240,7 +240,7 @@ def nagata_noncentrality(systems: int, *, alpha: float = 0.05, beta: float = 0.2
     pairs = ", ".join(f"{a:g}/{b:g}" for a, b in NAGATA)
     raise InputError(
         f"nagata has no published coefficients for alpha {alpha:g} and beta {beta:g} "
-        f'(there are {pairs}): take formula="exact", which holds for any'
+        f'(only for {pairs}): use formula="exact", which holds for any'
     )
 
 
@@ -327,8 +327,8 @@ def _whole(size: float) -> int:
     """Rounded up, at least 2; a size that only rounding put above a whole number is that number."""
     if size > MOST_TOPICS:
         raise InputError(
-            f"more than {MOST_TOPICS:.0e} topics would be needed: "
-            "plan for a larger difference or width, or check the variance"
+            f"more than {MOST_TOPICS:.0e} topics would be required: plan for a larger "
+            "difference or width, or check the variance"
         )
     return max(2, math.ceil(size * (1.0 - 1e-12)))
 

@@ -60,11 +60,11 @@ def pilot_variance(matrix: np.ndarray, measure: str, *, confidence: float = 0.95
     try:
         pooled = pooled_variance(matrix)
     except InputError as error:
-        raise InputError(f"{measure}: {error}: a pilot needs more topics") from None
+        raise InputError(f"{measure}: {error}: a pilot requires more topics") from None
     if pooled.value == 0.0:
         raise InputError(
-            f"{measure}: the variance is 0, every run scores the same on all its topics: "
-            "leave the measure out, or give a variance"
+            f"{measure}: the variance is 0, as every run scores the same on all its topics: "
+            "omit the measure, or give a variance"
         )
     components = _components(matrix, confidence)
     return Pilot(
@@ -116,9 +116,9 @@ def warn_if_few_topics(
     low, high = ends
     then = f", and the topics needed from {topics[0]} to {topics[1]}" if topics else ""
     warnings.warn(
-        f"the pilot has only {pilot.n_topics} topics: the variance of {measure} may be anything "
-        f"from {low:.4g} to {high:.4g} ({confidence:.0%} interval){then}; "
-        f"pilots of {STEADY_PILOT} topics or more are steadier",
+        f"the pilot has only {pilot.n_topics} topics: the variance of {measure} may be "
+        f"anything from {low:.4g} to {high:.4g} ({confidence:.0%} interval){then}; pilots of "
+        f"{STEADY_PILOT} topics or more are more reliable",
         SteadyrankWarning,
         stacklevel=3,
     )

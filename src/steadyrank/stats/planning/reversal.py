@@ -93,7 +93,8 @@ def topics_for_error_rate(
     """
     if not 0.0 < rate < 0.5:
         raise InputError(
-            f"an error rate to reach lies strictly between 0 and 0.5 (a coin's), got {rate}"
+            "an error rate to reach must lie strictly between 0 and 0.5 (the rate of a coin), "
+            f"got {rate}"
         )
     quantile = float(ndtri(rate / (1.0 + np.sqrt(1.0 - 2.0 * rate))))
     with np.errstate(divide="ignore"):
@@ -155,7 +156,7 @@ def _standardised(difference: ArrayLike, variance: ArrayLike, n: ArrayLike) -> n
     """|difference| in standard errors; infinite without variance, 0 without difference."""
     spread, size = np.asarray(variance, np.float64), np.asarray(n, np.float64)
     if (spread < 0.0).any():
-        raise InputError(f"a variance is at least 0, got {spread.min()}")
+        raise InputError(f"a variance must be at least 0, got {spread.min()}")
     _check_sizes(size)
     distance = np.abs(np.asarray(difference, np.float64))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -166,4 +167,4 @@ def _standardised(difference: ArrayLike, variance: ArrayLike, n: ArrayLike) -> n
 def _check_sizes(*sizes: np.ndarray) -> None:
     for size in sizes:
         if (size <= 0.0).any():
-            raise InputError(f"a number of topics is above 0, got {size.min():g}")
+            raise InputError(f"a number of topics must be above 0, got {size.min():g}")

@@ -72,7 +72,7 @@ def pooled_variance(scores: ArrayLike) -> PooledVariance:
     centred, present = _centred_runs(matrix)
     df = int((present.sum(axis=1) - 1).sum())
     if df < 1:
-        raise InputError("a variance needs a run with scores on at least two topics")
+        raise InputError("a variance requires a run with scores on at least two topics")
     total = not_rounding(float((centred * centred).sum()), df, matrix)
     return PooledVariance(
         value=total / df,
@@ -235,8 +235,8 @@ def variance_components(scores: ArrayLike) -> VarianceComponents:
     m, n = x.shape
     if m < 2 or n < 2:
         raise InputError(
-            f"variance components need at least 2 runs and 2 topics that all runs have, got {m} "
-            f"and {n}: leave out runs that lack topics, or score missing topics as 0"
+            "variance components require at least 2 runs and 2 topics that all runs have, got "
+            f"{m} and {n}: omit runs that lack topics, or score missing topics as 0"
         )
     x = x - x.mean()
     by_system, by_topic = x.mean(axis=1), x.mean(axis=0)

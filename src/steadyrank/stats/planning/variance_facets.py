@@ -317,8 +317,8 @@ def _complete_topics(matrix: np.ndarray) -> tuple[np.ndarray, int]:
 def _check_sizes(n_systems: int, n_topics: int, has_instances: bool, instances: str) -> None:
     if n_systems < 2 or n_topics < 2 or not has_instances:
         raise InputError(
-            "variance components need at least 2 systems, 2 topics that all runs have, and "
-            f"{instances}; got {n_systems} systems and {n_topics} topics: leave out runs that lack "
+            "variance components require at least 2 systems, 2 topics that all runs have, and "
+            f"{instances}; got {n_systems} systems and {n_topics} topics: omit runs that lack "
             "topics, or score missing topics as 0"
         )
 

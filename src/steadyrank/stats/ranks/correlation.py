@@ -347,7 +347,7 @@ def _check_complete(name: str, values: ArrayLike, ndim: int) -> np.ndarray:
     missing = np.isnan(array)
     if missing.any():
         place = np.argwhere(missing)[0].tolist()
-        raise InputError(f"{name}: no score at {place}; leave systems without a score out")
+        raise InputError(f"{name}: no score at {place}; omit systems without a score")
     return array
 
 

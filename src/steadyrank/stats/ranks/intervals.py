@@ -55,7 +55,7 @@ def kendall_interval(tau: float, n: int, *, confidence: float = 0.95) -> TauInte
     """
     check_open_unit("confidence", confidence)
     if n < 2:
-        raise InputError(f"an interval for tau needs at least 2 systems, got n = {n}")
+        raise InputError(f"an interval for tau requires at least 2 systems, got n = {n}")
     if not -1.0 <= tau <= 1.0:
         raise InputError(f"tau must lie between -1 and 1, got {tau}")
     half_width = float(ndtri(0.5 + 0.5 * confidence) * np.sqrt(2 * (2 * n + 5) / (9 * n * (n - 1))))

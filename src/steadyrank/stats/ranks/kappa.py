@@ -56,7 +56,7 @@ def cohen_kappa(first: Any, second: Any, *, weights: Weights = "none") -> float:
     """
     grades = np.asarray(first), np.asarray(second)
     if grades[0].ndim != 1 or grades[0].shape != grades[1].shape or not len(grades[0]):
-        raise InputError("two lists of grades of the same documents are needed, of one length")
+        raise InputError("expected two lists of grades of the same documents, of equal length")
     check_choice("weights", weights, _POWER)
     return float(kappa_of_counts(confusion_counts(*grades), weights))
 
