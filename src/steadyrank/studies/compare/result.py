@@ -294,7 +294,7 @@ class CompareResult(Framed):
     def rank_words(self) -> str:
         """What the rank sets mean, given how decisions were corrected."""
         if self.is_familywise:
-            return f"simultaneous with {1 - self.alpha:.0%} confidence"
+            return f"simultaneously with {1 - self.alpha:.0%} confidence"
         if self.correction == "bh":
             return "by decisions of which at most a share of alpha is expected to be wrong"
         return "by uncorrected decisions, hence too narrow"

@@ -55,7 +55,7 @@ def draw_ranks(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
     clauses = [
         f"rank by {AGGREGATES[result.aggregate]} (dot),",
         f"and possible ranks (line), of {len(result.runs):,},",
-        f"simultaneous with {1 - result.alpha:.0%} confidence",
+        f"simultaneously with {1 - result.alpha:.0%} confidence",
         *_rest_words(result, rows),
     ]
     names = [result.runs[i] for i in rows]

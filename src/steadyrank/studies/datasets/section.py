@@ -82,7 +82,7 @@ def _leaderboard(result: DatasetsResult) -> Table:
         )
     caption = (
         f"{result.caption()} Intervals are for one run at a time. Ranks: those that the run "
-        f"may have, simultaneous with {1 - result.alpha:.0%} confidence. Differs from: how "
+        f"may have, simultaneously with {1 - result.alpha:.0%} confidence. Differs from: how "
         "many of the other runs differ significantly."
     )
     if completed is not None:

@@ -206,7 +206,7 @@ def ranking_caption(result: JudgesResult, judge: JudgeResult) -> str:
     return (
         f"{result.caption()} {judge.judge} judged {counted(judge.n_judge_topics, 'topic')} "
         f"more ({paid}). Intervals are of one mean at a time. Ranks in brackets: the ranks "
-        f"that a run may have, simultaneous with {1 - result.alpha:.0%} confidence; those of "
+        f"that a run may have, simultaneously with {1 - result.alpha:.0%} confidence; those of "
         f"{judge.judge} alone would hold only if it judged as people do.{letters}"
     )
 
