@@ -6,24 +6,11 @@ from typing import Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.again import same_command
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, qrels_and_runs, scores_options
-from steadyrank.cli.options import (
-    choice_option,
-    folder_option,
-    output_options,
-    samples_option,
-    together,
-)
-from steadyrank.cli.output import (
-    Output,
-    emit,
-    hush_matplotlib,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-)
+from steadyrank.cli.output import Output, hush_matplotlib, progress_bar, tell_if_compiling
 from steadyrank.errors import InputError, unknown_name
 
 NAMES = ("yang2018", "lin2005", "ferro2018", "jayasinghe2015", "sakai2016")
@@ -36,12 +23,14 @@ def _paper(ctx: click.Context, param: click.Parameter, value: str) -> str:
     return value
 
 
-budget_options = together(
-    folder_option(
+budget_options = opt.together(
+    opt.folder_option(
         "--out", help="Write index.html, tables (CSV, LaTeX), figures (SVG) and claims.json to DIR."
     ),
-    choice_option("--budget", ["small", "full"], "Take a quick look, or do all.", default="full"),
-    samples_option("Take N samples, trials or splits instead of the budget's.", "n_samples"),
+    opt.choice_option(
+        "--budget", ["small", "full"], "Take a quick look, or do all.", default="full"
+    ),
+    opt.samples_option("Take N samples, trials or splits instead of the budget's.", "n_samples"),
 )
 
 
@@ -49,7 +38,7 @@ budget_options = together(
 @click.argument("paper", metavar="PAPER", callback=_paper)
 @scores_options
 @budget_options
-@output_options
+@opt.output_options
 def command(
     paper: str,
     inputs: Inputs,
@@ -81,8 +70,7 @@ def command(
             **options,
             **data,
         )
-    text = reproduction_text(made, output.format, **terminal_looks(output))
-    emit(text, output.path)
+    output.show(reproduction_text, made)
 
 
 def _data(inputs: Inputs, loading: dict[str, Any]) -> dict[str, Any]:

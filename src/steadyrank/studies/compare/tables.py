@@ -28,23 +28,13 @@ MOST_PAIRS = 45
 def compare_json(result: CompareResult) -> dict[str, Any]:
     """The promised keys, and what else there is."""
     return {
-        "measure": result.measure,
-        "test": result.test,
-        "correction": result.correction,
-        "alpha": result.alpha,
-        "n_topics": result.n_topics,
-        "significant_share": result.significant_share,
+        **picked(result, "measure test correction alpha n_topics significant_share"),
         "pairs": result.rows(),
-        "mode": result.mode,
-        "baseline": result.baseline,
-        "family": result.family,
-        "method": result.method,
-        "interval_kind": result.interval_kind,
-        "n_dropped": result.n_dropped,
-        "n_samples": result.n_samples,
-        "seed": result.seed,
-        "comparison_alpha": result.comparison_alpha,
-        "n_missing": result.n_missing,
+        **picked(
+            result,
+            "mode baseline family method interval_kind n_dropped n_samples seed "
+            "comparison_alpha n_missing",
+        ),
         **picked(result, "n_clusters design_effect effective_topics"),
         "runs": result.run_rows(),
         **segments_json(result),
@@ -57,11 +47,7 @@ def table_json(table: CompareTable) -> dict[str, Any]:
     return {
         "measures": [compare_json(result) for result in table.results],
         "family": table.family,
-        "n_comparisons": first.n_comparisons,
-        "test": first.test,
-        "correction": first.correction,
-        "alpha": first.alpha,
-        "baseline": first.baseline,
+        **picked(first, "n_comparisons test correction alpha baseline"),
         "caption": paper_caption(table.results),
     }
 
