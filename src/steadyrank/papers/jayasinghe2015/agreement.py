@@ -202,10 +202,8 @@ def method_pvalues(
         instance lacks are left out.
     n_samples : int
         Resamples of each instance, by Algorithm 2.
-    jobs : int, optional
-        Threads.
-    rng : int, Generator or None
-        Seed.
+    jobs, rng : optional
+        Threads; a seed, a `Generator` or None.
 
     Returns
     -------
@@ -263,10 +261,8 @@ def pool_pvalues(
         Pools of each size.
     n_samples : int
         Resamples of each instance, by Algorithm 2.
-    jobs : int, optional
-        Threads.
-    rng : int, Generator or None
-        Seed.
+    jobs, rng : optional
+        Threads; a seed, a `Generator` or None.
 
     Returns
     -------

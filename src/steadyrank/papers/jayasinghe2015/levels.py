@@ -134,10 +134,8 @@ def error_rates(
         mode, where p is at least 1 / (samples + 1): take enough for alpha.
     alpha : float
         Level of the tests.
-    jobs : int, optional
-        Threads.
-    rng : int, Generator or None
-        Seed.
+    jobs, rng : optional
+        Threads; a seed, a `Generator` or None.
 
     Returns
     -------

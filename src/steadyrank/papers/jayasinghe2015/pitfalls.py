@@ -229,10 +229,8 @@ def single_instance_shares(
         Level of the tests.
     effects : str
         One effect for each "instance", or for each of its topics ("cell").
-    jobs : int, optional
-        Threads.
-    rng : int, Generator or None
-        Seed.
+    jobs, rng : optional
+        Threads; a seed, a `Generator` or None.
 
     Returns
     -------

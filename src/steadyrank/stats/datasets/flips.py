@@ -125,11 +125,6 @@ def weighted_max_t(
     )
 
 
-def pair_errors(units: Units, pairs: np.ndarray) -> np.ndarray:
-    """Standard errors of the differences of all pairs."""
-    return np.sqrt(units.factor * _squares(units.residual, pairs))
-
-
 def _squares(residual: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     """Sums of squares of the pairs' residuals, from the differences: products would cancel."""
     squares = np.empty(len(pairs))

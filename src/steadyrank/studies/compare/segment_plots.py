@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steadyrank.present.plot_style import (
-    QUIET,
-    label,
-    legend,
-    longest_name,
-    look,
-    name_rows,
-    rows_height,
-    shortened,
-)
+from steadyrank.present import plot_style as style
 from steadyrank.present.svg import tell
 from steadyrank.studies.compare.pair_rows import better_first
 from steadyrank.studies.compare.segment_tables import interaction_sentence
@@ -51,18 +42,18 @@ def draw_segments(result: CompareResult, ax: Axes) -> None:
             markersize=4,
             elinewidth=1.5,
             label=words,
-            **look(k),
+            **style.look(k),
         )
         tell(bars, [_text(rows[place]) for place in places])
-    ax.axvline(0.0, color=QUIET, linewidth=0.8)
-    name_rows(ax, _names(rows, longest_name(ax)))
-    label(ax, x=_axis(result, rows, longest_name(ax)))
-    legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+    ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
+    style.name_rows(ax, _names(rows, style.longest_name(ax)))
+    style.label(ax, x=_axis(result, rows, style.longest_name(ax)))
+    style.legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
 
 
 def segments_size(result: CompareResult) -> tuple[float, float]:
     """Inches."""
-    return 6.4, rows_height(len(_rows(result)), least=1.5)
+    return 6.4, style.rows_height(len(_rows(result)), least=1.5)
 
 
 def segments_words(result: CompareResult) -> str:
@@ -100,13 +91,16 @@ def _names(rows: list[dict[str, Any]], longest: int) -> list[str]:
         return [row["segment"] for row in rows]
     half = max(6, longest // 2 - 1)
     other = "b" if len({row["a"] for row in rows}) == 1 else "a"
-    return [f"{shortened(row['segment'], half)}: {shortened(row[other], half)}" for row in rows]
+    return [
+        f"{style.shortened(row['segment'], half)}: {style.shortened(row[other], half)}"
+        for row in rows
+    ]
 
 
 def _axis(result: CompareResult, rows: list[dict[str, Any]], longest: int) -> str:
     names = {side: {row[side] for row in rows} for side in ("a", "b")}
     a, b = (
-        shortened(next(iter(names[side])), longest) if len(names[side]) == 1 else "the run"
+        style.shortened(next(iter(names[side])), longest) if len(names[side]) == 1 else "the run"
         for side in ("a", "b")
     )
     return (

@@ -115,10 +115,8 @@ def components(
 
     Parameters
     ----------
-    scores : Scores, or runs
-        Scores, or runs as `evaluate` takes them, with `qrels`.
-    qrels : object, optional
-        Judgments, where runs are given.
+    scores, qrels : Scores, or runs and judgments
+        Runs and judgments as `evaluate` takes them.
     factors : str or sequence of str
         Columns that name the components; runs that agree in all of them are replicates.
     measure : str, optional

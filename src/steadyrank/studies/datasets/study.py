@@ -115,10 +115,8 @@ def datasets(
         Error rate of the whole family.
     n_samples : int
         Sign patterns that are drawn; all are enumerated where there are no more.
-    jobs : int, optional
-        Threads.
-    rng : int, Generator or None
-        Seed.
+    jobs, rng : optional
+        Threads; a seed, a `Generator` or None.
 
     Returns
     -------

@@ -71,10 +71,8 @@ def instances(
 
     Parameters
     ----------
-    scores : Scores, or runs
-        Scores, or runs as `evaluate` takes them, with `qrels`.
-    qrels : object, optional
-        Judgments, where runs are given.
+    scores, qrels : Scores, or runs and judgments
+        Runs and judgments as `evaluate` takes them.
     a, b : str, optional
         Compare this pair; with one of them it and every other system; with neither all pairs.
     sweep : str, optional
@@ -102,10 +100,8 @@ def instances(
         Draws of the posterior.
     progress : callable, optional
         Is given (finished, total) comparisons.
-    jobs : int, optional
-        Threads.
-    rng : int, Generator or None
-        Seed.
+    jobs, rng : optional
+        Threads; a seed, a `Generator` or None.
 
     Returns
     -------
