@@ -17,8 +17,12 @@ from steadyrank.present.figures import Plot
 from steadyrank.present.svg import tell
 from steadyrank.stats.run_means import best_first
 from steadyrank.studies.compare.forest_plots import draw_intervals, draw_topics
-from steadyrank.studies.compare.panel_plots import table_plot
-from steadyrank.studies.compare.segment_plots import draw_segments, segments_size, segments_words
+from steadyrank.studies.compare.segment_plots import (
+    draw_segments,
+    segments_size,
+    segments_words,
+    table_plot,
+)
 from steadyrank.words import counted
 
 if TYPE_CHECKING:

@@ -66,7 +66,7 @@ def instances_text(results: Sequence[Result], form: str, *, digits: int = 4, **l
     if form == "json":
         return to_json(instances_json(results))
     if form == "csv":
-        return _csv(results)
+        return render(exact_table([row for result in results for row in result.rows()]), "csv")
     parts = []
     for result in results:
         if isinstance(result, InstancesResult):
@@ -77,10 +77,6 @@ def instances_text(results: Sequence[Result], form: str, *, digits: int = 4, **l
         shown = [table for table in tables if table is not None]
         parts.append(with_words([], shown, words, form, **looks))
     return "\n".join(parts)
-
-
-def _csv(results: Sequence[Result]) -> str:
-    return render(exact_table([row for result in results for row in result.rows()]), "csv")
 
 
 def _figures_table(result: InstancesResult, digits: int) -> Table:
