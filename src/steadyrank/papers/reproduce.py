@@ -19,7 +19,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, SteadyrankWarning, unknown_name, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.papers.builtin import Kind, builtin_data
 from steadyrank.papers.data import PaperData, paper_data, with_measures
@@ -150,7 +150,7 @@ def _warned_once() -> Iterator[None]:
         warnings.simplefilter("always", SteadyrankWarning)
         yield
     for message in dict.fromkeys(str(warning.message) for warning in raised):
-        warnings.warn(message, SteadyrankWarning, stacklevel=4)
+        warn(message, stacklevel=5)
 
 
 def _check(n_samples: Any, budget: Any) -> None:

@@ -11,7 +11,6 @@ distribution, which are computed once for each number of topics.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, get_args
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special
 
-from steadyrank.errors import InputError, SteadyrankWarning, check_choice
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.planning import design
 
@@ -220,10 +219,9 @@ def _check_systems(method: str, systems: Any) -> int:
             raise InputError("give the number of systems that ANOVA will compare, such as 10")
         return check_whole("systems", systems)
     if systems not in (None, 2):
-        warnings.warn(
+        warn(
             f"{systems} systems are not used: {method} is for two; take anova for more",
-            SteadyrankWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return 2
 

@@ -13,7 +13,6 @@ order, tests the margin from the largest setting down.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -25,7 +24,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, unknown_name, warn
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.instances.equivalence import check_alpha, check_delta
@@ -266,11 +265,9 @@ def _warn_about_paper(results: Sequence[InstancesResult], settings: Settings) ->
     if settings.mode != "paper" or not known:
         return
     worst = max(known, key=lambda result: result.inflation.factor if result.inflation else 0.0)
-    warnings.warn(
+    warn(
         f"mode paper leaves the variance between instances out of the standard error: "
-        f"{inflation_words(worst)}; mode sound does not",
-        SteadyrankWarning,
-        stacklevel=3,
+        f"{inflation_words(worst)}; mode sound does not"
     )
 
 

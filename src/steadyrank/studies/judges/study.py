@@ -7,7 +7,6 @@ of the model itself. Two groups of people are judges of each other in the same w
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, Unpack
 
@@ -19,7 +18,7 @@ from steadyrank.data.order import order_by_name
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.errors import InputError, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.judges.agreement import COEFFICIENTS, Agreement, agreement_over_topics
@@ -299,12 +298,11 @@ def confusion_of(
     relevant = np.stack([confusion_counts(both[0], both[1], binary) for both in is_relevant])
     same_scale = people.max_grade == judged.max_grade
     if not same_scale:
-        warnings.warn(
+        warn(
             f"judge {judge} grades up to {judged.max_grade}, people up to {people.max_grade}: the "
             "scales differ, so coefficients of grades are left out; map its grades with "
             "judge_grades=",
-            SteadyrankWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     coefficients: dict[str, Agreement | None] = {
         name: agreement_over_topics(counts, coefficient, confidence=confidence)
