@@ -11,15 +11,14 @@ from steadyrank.cli.again import same_command
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, qrels_and_runs, scores_options
 from steadyrank.cli.output import Output, hush_matplotlib, progress_bar, tell_if_compiling
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice
 
 NAMES = ("yang2018", "lin2005", "ferro2018", "jayasinghe2015", "sakai2016")
 """As in `steadyrank.papers.reproduce.PAPERS`, which is heavy to import."""
 
 
 def _paper(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    if value not in NAMES:
-        raise unknown_name("paper", value, NAMES)
+    check_choice("paper", value, NAMES)
     return value
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice
 from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.papers.jayasinghe2015.pitfalls import Effects, paper_scores
 from steadyrank.stats.inputs import check_open_unit, check_samples
@@ -73,8 +73,7 @@ class MethodPvalues(Exhibit):
 
     def of(self, method: str) -> np.ndarray:
         """The p-values of one test."""
-        if method not in self.methods:
-            raise unknown_name("method", method, self.methods)
+        check_choice("method", method, self.methods)
         values: np.ndarray = self.pvalues[self.methods.index(method)]
         return values
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steadyrank.errors import unknown_name
+from steadyrank.errors import check_choice, unknown_name
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
 from steadyrank.present.svg import tell
@@ -233,8 +233,7 @@ def draw_spread_means(result: InstanceSpread, ax: Axes) -> None:
 def draw_spread_topics(result: InstanceSpread, ax: Axes, *, system: str | None = None) -> None:
     """One system's scores on each topic over its instances: Figure 8."""
     name = result.systems[0] if system is None else system
-    if name not in result.systems:
-        raise unknown_name("system", name, result.systems)
+    check_choice("system", name, result.systems)
     spread = result.topics[result.systems.index(name)].T
     draw_spread(ax, spread, [str(t + 1) for t in range(spread.shape[1])])
     style.label(ax, x=f"topics by the median of {name}", y="score of an instance")

@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from steadyrank.errors import MachineError, unknown_name
+from steadyrank.errors import MachineError, check_choice
 from steadyrank.retrieval.engine.lovins import lovins
 
 _KROVETZ = re.compile("[a-z]{3,22}")  # of longer words the library would overrun its buffer
@@ -33,8 +33,7 @@ def stem_words(words: Iterable[str], stemmer: str) -> list[str]:
     >>> stem_words(words, "english"), stem_words(words, "lovins")
     (['general', 'run', 'poni'], ['general', 'run', 'pon'])
     """
-    if stemmer not in STEMMERS:
-        raise unknown_name("stemmer", stemmer, STEMMERS)
+    check_choice("stemmer", stemmer, STEMMERS)
     words = list(words)
     stems = STEMMERS[stemmer](words)
     return [stem or word for stem, word in zip(stems, words, strict=True)]
@@ -151,8 +150,7 @@ def units_of(words: Sequence[str], unit: str) -> list[Sequence[str]]:
 
 def gram_size(unit: str) -> int | None:
     """The n of n-grams, None for stems; an error if there is no such unit."""
-    if unit not in UNITS:
-        raise unknown_name("lexical unit", unit, UNITS)
+    check_choice("lexical unit", unit, UNITS)
     grams = _GRAMS.fullmatch(unit)
     return None if grams is None else int(grams[1])
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Unpack
 
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, unknown_name, warn
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.evaluate import DEFAULT_MEASURES
 from steadyrank.measures.names import Measure
 from steadyrank.retrieval.engine.index import build_index
@@ -232,8 +232,7 @@ def _units(lexical: Names | None) -> tuple[str, ...]:
     if lexical is not None:
         units = _listed(lexical)
         for unit in units:
-            if unit not in UNITS:
-                raise unknown_name("lexical unit", unit, UNITS)
+            check_choice("lexical unit", unit, UNITS)
         return units
     if importlib.util.find_spec("krovetzstemmer") is not None:
         return UNITS

@@ -20,7 +20,7 @@ from steadyrank.data.interop.datasets import is_dataset
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.sources import PathLike, find_files
-from steadyrank.errors import InputError, unknown_name, warn
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.measures.scoring import ANY_GRADE, JudgedRun, Recipe, prepare, score_topics
 from steadyrank.retrieval.builtin.collection import builtin_qrels, is_builtin
@@ -144,8 +144,7 @@ def make_evaluation(
         ("way to treat missing topics", missing, get_args(Missing)),
         ("way to treat topics without relevant documents", no_relevant, get_args(NoRelevant)),
     ):
-        if value not in choices:
-            raise unknown_name(what, value, choices)
+        check_choice(what, value, choices)
     parsed = tuple(parse_measures(measures))
     names = set(topics)
     if not names & qrels.position.keys():

@@ -16,7 +16,7 @@ import numpy as np
 
 from steadyrank.data.order import natural_key
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.errors import InputError, unknown_name, warn
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.words import counted
 
 Groups = dict[str, list[int]]
@@ -143,8 +143,7 @@ def setting_number(factor: str, value: str) -> float:
 
 def group_named(name: str, groups: Groups) -> list[int]:
     """The runs of a system; an error that suggests if there is none of that name."""
-    if name not in groups:
-        raise unknown_name("system", name, groups)
+    check_choice("system", name, groups)
     return groups[name]
 
 
@@ -213,6 +212,5 @@ def warn_about_structure(
 
 
 def _column(scores: Scores, name: str) -> tuple[str, ...]:
-    if name not in scores.run_info:
-        raise unknown_name("column of run information", name, scores.run_info)
+    check_choice("column of run information", name, scores.run_info)
     return scores.run_info[name]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from steadyrank.errors import unknown_name
+from steadyrank.errors import check_choice
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
 from steadyrank.present.svg import tell
@@ -146,8 +146,7 @@ def draw_pairs(
     result: CompareResult, ax: Axes, *, value: Literal["pvalue", "difference"] = "pvalue"
 ) -> None:
     """All pairs as a heat map of p-values, or of differences; runs from the best down."""
-    if value not in ("pvalue", "difference"):
-        raise unknown_name("value", str(value), ("pvalue", "difference"))
+    check_choice("value", value, ("pvalue", "difference"))
     cells, texts, rows, columns = _cells(result, value)
     n_rows, n_columns = cells.shape
     if value == "pvalue":

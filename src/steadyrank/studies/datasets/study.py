@@ -19,7 +19,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.read.leaderboards import read_leaderboard
 from steadyrank.data.read.sources import PathLike
-from steadyrank.errors import InputError, unknown_name, warn
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.stats.datasets.aggregates import Aggregate, Columns, columns_of, type_weights
 from steadyrank.stats.datasets.alikeness import type_correlation
 from steadyrank.stats.datasets.completions import completion_ranks
@@ -216,8 +216,7 @@ def _check(
         ("resampling", drawn, get_args(Drawn)),
         ("treatment of gaps", gaps, get_args(Gaps)),
     ):
-        if value not in choices:
-            raise unknown_name(what, str(value), choices)
+        check_choice(what, value, choices)
     check_open_unit("alpha", alpha)
     check_samples(n_samples)
     if (a is None) != (b is None):

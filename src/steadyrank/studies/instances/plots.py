@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from steadyrank.errors import unknown_name
+from steadyrank.errors import check_choice
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
 from steadyrank.present.svg import tell
@@ -140,8 +140,7 @@ def draw_topic_spread(result: Result, ax: Axes, *, system: str | None = None) ->
     systems = _systems(result)
     if system is None:
         system = max(systems, key=lambda name: len(systems[name].runs))
-    if system not in systems:
-        raise unknown_name("system", system, systems)
+    check_choice("system", system, systems)
     scores = systems[system].scores
     known = np.flatnonzero(~np.isnan(scores).all(axis=0))
     spread = np.nanquantile(scores[:, known], QUARTERS, axis=0)

@@ -24,7 +24,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
-from steadyrank.errors import InputError, unknown_name, warn
+from steadyrank.errors import InputError, check_choice, unknown_name, warn
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.instances.equivalence import check_alpha, check_delta
@@ -199,11 +199,9 @@ def _check(scores: Scores, measure: str | None, settings: Settings) -> str:
     check_alpha(settings.alpha)
     check_samples(settings.n_samples)
     check_samples(settings.samples_per_instance)
-    if settings.mode not in get_args(Mode):
-        raise unknown_name("mode", str(settings.mode), get_args(Mode))
+    check_choice("mode", settings.mode, get_args(Mode))
     for factor in settings.factors:
-        if factor not in scores.run_info:
-            raise unknown_name("column of run information", factor, scores.run_info)
+        check_choice("column of run information", factor, scores.run_info)
     if measure is None:
         scores.matrix()
         return scores.measures[0]

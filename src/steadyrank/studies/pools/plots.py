@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice, unknown_name
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
 from steadyrank.present.shared_plots import draw_taus
@@ -120,8 +120,7 @@ def _beside(ax: Axes, count: int) -> list[Axes]:
 def draw_bias(result: PoolsResult, ax: Axes, *, measure: str | None = None) -> None:
     """What each run's mean loses without the documents that only its team found."""
     name = measure or result.measures[0]
-    if name not in result.measures:
-        raise unknown_name("measure", name, result.measures)
+    check_choice("measure", name, result.measures)
     rows = sorted((row for row in result.bias if row.measure == name), key=lambda r: -r.score)
     place = np.arange(len(rows))
     ax.hlines(
