@@ -352,7 +352,6 @@ CASES: dict[str, Case] = {
             cuts={
                 **PAIRS,
                 "stats.pairs.max_t.VALUES_AT_ONCE": 50,
-                "stats.datasets.flips.VALUES_AT_ONCE": 50,
                 "stats.datasets.flips.PAIRS_AT_ONCE": 3,
             },
             call=functools.partial(
@@ -559,7 +558,7 @@ CASES: dict[str, Case] = {
             rng=3,
             **options,
         ),
-        cuts={"stats.judges.flips.VALUES_AT_ONCE": 50, "stats.pairs.max_t.VALUES_AT_ONCE": 50},
+        cuts={"stats.pairs.max_t.VALUES_AT_ONCE": 50},
     ),
     "judges, scores": Case(
         study="judges",
@@ -573,7 +572,7 @@ CASES: dict[str, Case] = {
             rng=3,
             **options,
         ),
-        cuts={"stats.judges.flips.VALUES_AT_ONCE": 50, "stats.pairs.max_t.VALUES_AT_ONCE": 50},
+        cuts={"stats.pairs.max_t.VALUES_AT_ONCE": 50},
     ),
     "instances": Case(
         study="instances",

@@ -6,93 +6,82 @@ from typing import Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options
-from steadyrank.cli.options import (
-    choice_option,
-    count_option,
-    digits_option,
-    level_option,
-    mode_option,
-    numbers_option,
-    output_option,
-    output_options,
-    plot_option,
-    power_option,
-    together,
-)
-from steadyrank.cli.output import Output, draw, emit, progress_bar, terminal_looks
+from steadyrank.cli.output import Output, progress_bar
 
-"""The paper's."""
-
-
-study_options = together(
-    numbers_option(
+study_options = opt.together(
+    opt.numbers_option(
         "--topic-sizes",
         metavar="10,20,…",
         help="Sample this many topics [default: 10,20,…,70, as far as there are topics].",
     ),
-    numbers_option(
+    opt.numbers_option(
         "--system-sizes",
         metavar="10,20,…",
         help="Sample this many systems [default: 10,20,50,75,…,500, as far as there are systems].",
     ),
-    count_option("--samples", "n_samples", 100, "Draw this many samples of every size.", least=2),
-    choice_option(
+    opt.count_option(
+        "--samples", "n_samples", 100, "Draw this many samples of every size.", least=2
+    ),
+    opt.choice_option(
         "--coefficient",
         ["tau", "tau_ap"],
         "Show this rank correlation in tables; both are computed.",
         default="tau",
     ),
-    choice_option(
+    opt.choice_option(
         "--reference",
         ["both", "first", "second"],
         "Average both directions of tau_AP, or use this measure of each pair as the reference.",
         default="both",
     ),
-    choice_option(
+    opt.choice_option(
         "--tau-ap-ties",
         ["a", "b"],
         "Treat ties in tau_AP as unknown orders (a), or as equal ranks (b).",
         default="a",
     ),
-    mode_option("Report effect sizes with intervals and no tests, or the published F and p."),
-    count_option(
+    opt.mode_option("Report effect sizes with intervals and no tests, or the published F and p."),
+    opt.count_option(
         "--resamples",
         "n_interval_samples",
         100,
         "Resample topics and systems this often for these intervals; 0 for none.",
         least=0,
     ),
-    choice_option(
+    opt.choice_option(
         "--strata",
         ["none", "sample", "subject"],
         "Take F against these errors in mode paper [default: none, as published; subject in mode "
         "sound, which has no F].",
     ),
-    power_option("Add observed power in mode paper: lambda = df F, or df (F - 1) [default: none]."),
-    level_option("Compute intervals at this level of confidence.", "confidence"),
+    opt.power_option(
+        "Add observed power in mode paper: lambda = df F, or df (F - 1) [default: none]."
+    ),
+    opt.level_option("Compute intervals at this level of confidence.", "confidence"),
 )
 
-showing_options = together(
-    output_option(
+showing_options = opt.together(
+    opt.output_option(
         "--rows",
         type=click.Choice(["anova", "cells", "ranking"]),
         default="anova",
         help="Write these rows as CSV.",
     ),
-    plot_option(),
-    output_option(
+    opt.plot_option(),
+    opt.output_option(
         "--figure",
         "drawing",
         type=click.Choice(["sizes", "pairs", "measures"]),
         default="sizes",
         help="Draw one pair by sizes, all pairs, or the measures by their similarity.",
     ),
-    output_option(
+    opt.output_option(
         "--pair", nargs=2, metavar="M M", help="Draw this pair of measures [default: the first]."
     ),
-    digits_option,
+    opt.digits_option,
 )
 
 
@@ -100,7 +89,7 @@ showing_options = together(
 @scores_options
 @study_options
 @showing_options
-@output_options
+@opt.output_options
 def command(
     inputs: Inputs,
     output: Output,
@@ -130,7 +119,6 @@ def command(
         position(name, scores.measures, "measure")
     with progress_bar("blocks of samples", output.quiet) as progress:
         result = agree(scores, ties=tau_ap_ties, progress=progress, rng=seed, **machine, **options)
-    looks = terminal_looks(output)
-    emit(agree_text(result, output.format, rows=rows, digits=digits, **looks), output.path)
+    output.show(agree_text, result, rows=rows, digits=digits)
     chosen = {"pair": pair} if drawing == "sizes" and pair else {}
-    draw(result, output, kind=drawing, **chosen)
+    output.draw(result, kind=drawing, **chosen)

@@ -9,7 +9,7 @@ import click
 
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.options import name_option, output_options, qrels_argument, runs_argument
-from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling, terminal_looks
+from steadyrank.cli.output import Output, progress_bar, tell_if_compiling
 
 
 @subcommand("check")
@@ -40,6 +40,6 @@ def command(
         result = check(list(runs), qrels, name_from=name_from, jobs=jobs, progress=progress)
     from steadyrank.studies.check.tables import check_text
 
-    emit(check_text(result, output.format, **terminal_looks(output)), output.path)
+    output.show(check_text, result)
     if not result.is_sound:
         click.get_current_context().exit(2)

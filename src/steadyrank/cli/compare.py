@@ -6,23 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options
-from steadyrank.cli.options import (
-    STRICTLY_BETWEEN_0_AND_1,
-    alpha_option,
-    check_level,
-    choice_option,
-    count_option,
-    digits_option,
-    mode_option,
-    output_option,
-    output_options,
-    plot_option,
-    together,
-    topic_options,
-)
-from steadyrank.cli.output import Output, draw, emit, terminal_looks
+from steadyrank.cli.output import Output
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,26 +21,26 @@ CORRECTIONS = ["none", "holm", "bh", "bonferroni", "maxt"]
 PAIR_BYTES = 1700
 """Of memory for a pair in CSV or JSON, about: nine million of them took 15 GB."""
 
-test_options = together(
-    choice_option(
+test_options = opt.together(
+    opt.choice_option(
         "--test",
         TESTS,
         "Compare each pair of runs by this test [default: t; randomized-tukey for "
         "--discriminative-power; systems with several runs have a mixed model].",
     ),
-    choice_option(
+    opt.choice_option(
         "--correction",
         CORRECTIONS,
         "Correct for multiple comparisons [default: maxt for t tests of all pairs of three or more "
         "runs; none for the Tukey tests; otherwise holm].",
     ),
-    choice_option(
+    opt.choice_option(
         "--family",
         ["measure", "all"],
         "Correct the comparisons of each measure together, or those of all measures.",
         default="measure",
     ),
-    alpha_option(type=STRICTLY_BETWEEN_0_AND_1),
+    opt.alpha_option(type=opt.STRICTLY_BETWEEN_0_AND_1),
     click.option("--baseline", metavar="RUN", help="Compare every run with this one only."),
     click.option(
         "--by",
@@ -62,18 +49,18 @@ test_options = together(
         "where --system-from or --run-info name a system with several runs]; or compare the runs "
         "in the segments by this column of --topic-info, too.",
     ),
-    choice_option(
+    opt.choice_option(
         "--interval",
         ["t", "percentile", "bca", "studentized"],
         "Compute intervals of the differences this way [default: the test's own, simultaneous].",
     ),
-    count_option(
+    opt.count_option(
         "--samples", "n_samples", 10_000, "Draw this many samples in resampling tests and in maxt."
     ),
-    mode_option(
+    opt.mode_option(
         "Compute resampling p-values as (1 + count) / (1 + B), or as the papers' count / B."
     ),
-    choice_option(
+    opt.choice_option(
         "--alternative",
         ["two-sided", "greater"],
         "Test this alternative; one-sided for the bootstrap test only.",
@@ -81,7 +68,7 @@ test_options = together(
     ),
 )
 
-other_questions = together(
+other_questions = opt.together(
     click.option(
         "--discriminative-power",
         is_flag=True,
@@ -92,19 +79,19 @@ other_questions = together(
     ),
 )
 
-showing_options = together(
-    output_option(
+showing_options = opt.together(
+    opt.output_option(
         "--show",
         multiple=True,
         type=click.Choice(["interval", "sd", "p", "d"]),
         help="Show intervals, standard deviations, p-values or effect sizes beside the means; "
         "repeat for more.",
     ),
-    output_option(
+    opt.output_option(
         "--underline-second", is_flag=True, help="Underline the second highest mean in the table."
     ),
-    plot_option("the differences, or what --plot-kind names,"),
-    output_option(
+    opt.plot_option("the differences, or what --plot-kind names,"),
+    opt.output_option(
         "--plot-kind",
         type=click.Choice(
             ["intervals", "topics", "heatmap", "differences", "ranks", "asl", "segments"]
@@ -113,7 +100,7 @@ showing_options = together(
         "p-values against differences, ranks, sorted p-values, or differences in segments "
         "[default: intervals; segments with --by COLUMN].",
     ),
-    digits_option,
+    opt.digits_option,
 )
 
 OWN_OPTIONS = ("correction", "family", "baseline", "by", "interval", "topic_info", "cluster_from")
@@ -122,10 +109,10 @@ OWN_OPTIONS = ("correction", "family", "baseline", "by", "interval", "topic_info
 @subcommand("compare")
 @scores_options
 @test_options
-@topic_options
+@opt.topic_options
 @other_questions
 @showing_options
-@output_options
+@opt.output_options
 def command(
     inputs: Inputs,
     output: Output,
@@ -147,18 +134,16 @@ def command(
     documents or judgments; to other instances only with one row per system. Clusters of topics are
     resampled as a whole, and topic weights make the means weighted ones.
     """
-    check_level("--alpha", options["alpha"])
+    opt.check_level("--alpha", options["alpha"])
     in_segments = options["by"] not in (None, "run", "system")
     if plot_kind == "segments" and not in_segments:
         raise InputError("--plot-kind segments draws those of --by COLUMN: name a column")
     scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
     options |= {"jobs": jobs, "rng": seed}
-    looks = terminal_looks(output)
     if audit or discriminative_power:
         if plot_kind is not None or show or underline_second:
             raise InputError("--plot-kind, --show and --underline-second belong to comparisons")
-        text = _other_answer(scores, audit, output, options, looks)
-        emit(text, output.path)
+        _other_answer(scores, audit, output, options)
         return
     from steadyrank.studies.compare.study import compare
     from steadyrank.studies.compare.tables import compare_text
@@ -167,8 +152,8 @@ def command(
     _check_pairs(scores, options["baseline"], output.format)
     result = compare(scores, **options)
     about: Any = {"show": show, "underline_second": underline_second, "digits": digits}
-    emit(compare_text(result, output.format, **about, **looks), output.path)
-    draw(result, output, kind=plot_kind or ("segments" if in_segments else None))
+    output.show(compare_text, result, **about)
+    output.draw(result, kind=plot_kind or ("segments" if in_segments else None))
 
 
 def _check_pairs(scores: Scores, baseline: str | None, form: str) -> None:
@@ -182,9 +167,7 @@ def _check_pairs(scores: Scores, baseline: str | None, form: str) -> None:
         check_memory(PAIR_BYTES * pairs, f"{pairs:,} pairs in {form.upper()}", instead)
 
 
-def _other_answer(
-    scores: Scores, audit: bool, output: Output, options: dict[str, Any], looks: dict[str, Any]
-) -> str:
+def _other_answer(scores: Scores, audit: bool, output: Output, options: dict[str, Any]) -> None:
     """Which measures tell runs apart, or which tests hold their level."""
     from steadyrank.studies.compare.audit import audit_tests
     from steadyrank.studies.compare.power import DEFAULT_TEST, discriminative_power
@@ -197,9 +180,10 @@ def _other_answer(
             raise InputError(f"{question} always compares all pairs of runs: omit --{option}")
     if audit:
         result = audit_tests(scores, alpha=options["alpha"], rng=options["rng"])
-        draw(result, output)
-        return audit_text(result, output.format, **looks)
+        output.draw(result)
+        output.show(audit_text, result)
+        return
     taken = {name: options[name] for name in ("alpha", "n_samples", "jobs", "rng")}
     powers = discriminative_power(scores, test=options["test"] or DEFAULT_TEST, **taken)
-    draw(powers, output)
-    return power_text(powers, output.format, **looks)
+    output.draw(powers)
+    output.show(power_text, powers)

@@ -6,57 +6,49 @@ from typing import Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options
-from steadyrank.cli.options import (
-    check_level,
-    choice_option,
-    columns_option,
-    digits_option,
-    level_option,
-    mode_option,
-    number_option,
-    output_options,
-    plot_option,
-    power_option,
-    together,
-)
-from steadyrank.cli.output import Output, draw, emit, terminal_looks
+from steadyrank.cli.output import Output
 from steadyrank.errors import InputError
 
-study_options = together(
-    columns_option("--factors", "Take the components from these run-info columns.", required=True),
-    number_option(
+study_options = opt.together(
+    opt.columns_option(
+        "--factors", "Take the components from these run-info columns.", required=True
+    ),
+    opt.number_option(
         "--interactions",
         "K",
         "Include interactions of at most K factors [default: all].",
         type=click.IntRange(min=1),
     ),
-    mode_option("Choose the default of --strata: topic (sound), or none as published (paper)."),
-    choice_option(
+    opt.mode_option("Choose the default of --strata: topic (sound), or none as published (paper)."),
+    opt.choice_option(
         "--strata",
         ["none", "topic"],
         "Test against one residual, as published, or against interactions with topics "
         "[default: topic; none in mode paper or for an unbalanced grid].",
     ),
-    choice_option(
+    opt.choice_option(
         "--unbalanced",
         ["refuse", "type3"],
         "Refuse a grid with gaps, or compute type III sums of squares.",
         default="refuse",
     ),
-    power_option("Add observed power: lambda = df F, or df (F - 1) [default: none]."),
-    level_option("Compute Tukey's tests and intervals at this level of confidence.", "confidence"),
+    opt.power_option("Add observed power: lambda = df F, or df (F - 1) [default: none]."),
+    opt.level_option(
+        "Compute Tukey's tests and intervals at this level of confidence.", "confidence"
+    ),
 )
 
-showing_options = together(plot_option("means with HSD intervals"), digits_option)
+showing_options = opt.together(opt.plot_option("means with HSD intervals"), opt.digits_option)
 
 
 @subcommand("components")
 @scores_options
 @study_options
 @showing_options
-@output_options
+@opt.output_options
 def command(
     inputs: Inputs,
     output: Output,
@@ -73,7 +65,7 @@ def command(
     run. Every combination must occur equally often, unless --unbalanced type3 is given. CSV holds
     the ANOVA table.
     """
-    check_level("--level", confidence)
+    opt.check_level("--level", confidence)
     scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
     if output.plot is not None and len(scores.measures) > 1:
         raise InputError(f"{output.plot}: a figure shows one measure: name it with -m")
@@ -82,6 +74,5 @@ def command(
 
     asked: Any = {"confidence": confidence, **options}
     results = [components(scores, measure=name, **asked) for name in scores.measures]
-    looks = terminal_looks(output)
-    emit(components_text(results, output.format, digits=digits, **looks), output.path)
-    draw(results[0], output)
+    output.show(components_text, results, digits=digits)
+    output.draw(results[0])

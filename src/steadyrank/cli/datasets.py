@@ -6,54 +6,30 @@ from typing import Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import ReadingOption, subcommand
 from steadyrank.cli.inputs import READING, split_assignment
-from steadyrank.cli.options import (
-    STRICTLY_BETWEEN_0_AND_1,
-    alpha_option,
-    check_level,
-    choice_option,
-    count_option,
-    digits_option,
-    input_file,
-    measures_option,
-    missing_options,
-    once,
-    output_options,
-    plot_option,
-    reading_option,
-    run_options,
-    ties_option,
-    together,
-)
-from steadyrank.cli.output import (
-    Output,
-    draw,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-)
+from steadyrank.cli.output import Output, progress_bar, tell_if_compiling
 from steadyrank.errors import InputError
 
-table_options = together(
+table_options = opt.together(
     click.argument("tables", type=click.Path(), nargs=-1, metavar="[TABLE... | MTEB_FOLDER]"),
-    reading_option(
+    opt.reading_option(
         "--collection",
         "collections",
         metavar="NAME=QRELS,RUNS",
         multiple=True,
         help="Evaluate the runs of a collection, systems matched by name; repeat for each.",
     ),
-    once(
+    opt.once(
         "--datasets",
         "types",
         cls=ReadingOption,
         metavar="FILE",
-        type=input_file,
+        type=opt.input_file,
         help="Read the types of datasets from a CSV with columns dataset and type.",
     ),
-    reading_option(
+    opt.reading_option(
         "--subset",
         "subsets",
         metavar="NAME",
@@ -61,26 +37,26 @@ table_options = together(
         help="Take this subset of an MTEB task; repeat for more [default: those that all models "
         "have].",
     ),
-    missing_options,
-    ties_option,
-    run_options,
-    measures_option,
+    opt.missing_options,
+    opt.ties_option,
+    opt.run_options,
+    opt.measures_option,
 )
 
-study_options = together(
-    choice_option(
+study_options = opt.together(
+    opt.choice_option(
         "--aggregate",
         ["mean", "mean-of-types", "borda", "wins"],
         "Rank runs by this aggregate over datasets.",
         default="mean",
     ),
-    choice_option(
+    opt.choice_option(
         "--drawn",
         ["datasets", "types", "topics", "both"],
         "Resample datasets, whole types of them, topics, or datasets and topics.",
         default="datasets",
     ),
-    choice_option(
+    opt.choice_option(
         "--gaps",
         ["complete", "pairwise", "zero"],
         "Use the datasets that every run has, compare pairs on those that both have, or count "
@@ -96,17 +72,17 @@ study_options = together(
         help="Treat differences up to X as practically equivalent [default: 0.01, or 1 for scores "
         "in percent].",
     ),
-    alpha_option(type=STRICTLY_BETWEEN_0_AND_1),
-    count_option("--samples", "n_samples", 10_000, "Draw this many sign patterns."),
+    opt.alpha_option(type=opt.STRICTLY_BETWEEN_0_AND_1),
+    opt.count_option("--samples", "n_samples", 10_000, "Draw this many sign patterns."),
 )
 
 
 @subcommand("datasets")
 @table_options
 @study_options
-@plot_option("the ranks")
-@digits_option
-@output_options
+@opt.plot_option("the ranks")
+@opt.digits_option
+@opt.output_options
 def command(
     tables: tuple[str, ...],
     collections: tuple[str, ...],
@@ -125,7 +101,7 @@ def command(
     any type and topic; wide: first column the runs), a folder of MTEB results, or collections. The
     rank intervals hold for all runs simultaneously, and are about other datasets of the same kind.
     """
-    check_level("--alpha", alpha)
+    opt.check_level("--alpha", alpha)
     tell_if_compiling(output.quiet)
     reading = {name: options.pop(name) for name in READING}
     from steadyrank.studies.datasets.study import datasets
@@ -135,8 +111,8 @@ def command(
     if collections:
         source = _evaluated(source, measures, reading, output.quiet, jobs, scheduler)
     result = datasets(source, alpha=alpha, jobs=jobs, rng=seed, **options)
-    emit(datasets_text(result, output.format, digits=digits, **terminal_looks(output)), output.path)
-    draw(result, output)
+    output.show(datasets_text, result, digits=digits)
+    output.draw(result)
 
 
 def _sources(tables: tuple[str, ...], collections: tuple[str, ...]) -> Any:

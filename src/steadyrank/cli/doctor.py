@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.options import output_options
-from steadyrank.cli.output import Output, emit, terminal_looks
+from steadyrank.cli.output import Output, emit
 
 
 @subcommand("doctor")
@@ -24,5 +24,4 @@ def command(output: Output, **unused: object) -> None:
         rows=text_rows([key, str(value)] for key, value in report.items()),
         n_names=2,
     )
-    text = render(table, output.format, **terminal_looks(output))
-    emit(text, output.path)
+    output.show(render, table)

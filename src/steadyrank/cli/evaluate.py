@@ -8,51 +8,40 @@ from typing import Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.formats import also_writes
-from steadyrank.cli.options import (
-    digits_option,
-    measures_option,
-    missing_options,
-    output_option,
-    output_options_with,
-    qrels_argument,
-    run_options,
-    runs_argument,
-    ties_option,
-    topic_options,
-)
-from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling, terminal_looks
+from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling
 from steadyrank.errors import InputError
 
 
 @subcommand("evaluate")
-@qrels_argument
-@runs_argument
-@measures_option
-@output_option(
+@opt.qrels_argument
+@opt.runs_argument
+@opt.measures_option
+@opt.output_option(
     "--per-topic",
     "-q",
     is_flag=True,
     help="Show every topic instead of means in tables, LaTeX and Markdown; in trec_eval's format, "
     "show them before the summary.",
 )
-@output_option(
+@opt.output_option(
     "--wide", is_flag=True, help="Write CSV of one measure with topics down and runs across."
 )
-@output_option(
+@opt.output_option(
     "--by",
     type=click.Choice(["run", "system"]),
     default="run",
     help="Show one row per run, or per system: means over its runs, which --run-info or "
     "--system-from name.",
 )
-@digits_option
-@ties_option
-@missing_options
-@run_options
-@topic_options
-@output_options_with("trec_eval")
+@opt.digits_option
+@opt.ties_option
+@opt.missing_options
+@opt.run_options
+@opt.topic_options
+@opt.output_options_with("trec_eval")
 @also_writes(".parquet")
 def command(
     qrels: str,
@@ -103,8 +92,7 @@ def command(
 
         emit(trec_eval_text(scores, per_topic=per_topic, official=not measures), output.path)
         return
-    looks = terminal_looks(output)
-    emit(_text(scores, output.format, per_topic, wide, digits, looks), output.path)
+    output.show(_text, scores, per_topic=per_topic, wide=wide, digits=digits)
 
 
 def _default_measures(form: str) -> Sequence[str]:
@@ -114,9 +102,7 @@ def _default_measures(form: str) -> Sequence[str]:
     return OFFICIAL_MEASURES if form == "trec_eval" else DEFAULT_MEASURES
 
 
-def _text(
-    scores: Any, form: str, per_topic: bool, wide: bool, digits: int, looks: dict[str, Any]
-) -> str:
+def _text(scores: Any, form: str, *, wide: bool, **looks: Any) -> str:
     from steadyrank.data.read.score_files import long_csv, wide_csv
     from steadyrank.present.json import scores_json, to_json
     from steadyrank.present.score_tables import scores_text
@@ -125,4 +111,4 @@ def _text(
         return to_json(scores_json(scores))
     if form == "csv":
         return wide_csv(scores) if wide else long_csv(scores)
-    return scores_text(scores, form, per_topic=per_topic, digits=digits, **looks)
+    return scores_text(scores, form, **looks)

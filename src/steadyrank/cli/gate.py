@@ -7,34 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import split_assignment
-from steadyrank.cli.options import (
-    STRICTLY_BETWEEN_0_AND_1,
-    alpha_option,
-    choice_option,
-    digits_option,
-    folder_option,
-    measures_option,
-    missing_option,
-    no_relevant_option,
-    output_option,
-    output_options,
-    plot_option,
-    reading_option,
-    reading_options,
-    ties_option,
-    topic_options,
-)
-from steadyrank.cli.output import (
-    Output,
-    check_folders,
-    draw,
-    emit,
-    hush_matplotlib,
-    tell_if_compiling,
-    terminal_looks,
-)
+from steadyrank.cli.output import Output, check_folders, emit, hush_matplotlib, tell_if_compiling
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,56 +24,56 @@ DEFAULT_MEASURES = ("nDCG@10",)
 @click.argument(
     "files", type=click.Path(), nargs=-1, required=True, metavar="QRELS BASELINE CANDIDATE"
 )
-@measures_option
+@opt.measures_option
 @click.option(
     "--margin", type=float, help="Accept a loss of this much on measures without -m M=MARGIN."
 )
 @click.option(
     "--by", metavar="COLUMN", help="Check the segments by this column of --topic-info, too."
 )
-@alpha_option(type=STRICTLY_BETWEEN_0_AND_1)
-@choice_option(
+@opt.alpha_option(type=opt.STRICTLY_BETWEEN_0_AND_1)
+@opt.choice_option(
     "--unjudged",
     ["bounded", "not-relevant"],
     "Report holes where unjudged documents could change the verdict, or count them as not "
     "relevant.",
     default="bounded",
 )
-@choice_option(
+@opt.choice_option(
     "--unsure",
     ["pass", "fail"],
     "Exit as if the gate had passed or failed where the verdict is undecided.",
 )
-@output_option(
+@opt.output_option(
     "--summary",
     metavar="FILE",
     type=click.Path(dir_okay=False),
     help="Write a Markdown summary to FILE, for a pull request.",
 )
-@output_option(
+@opt.output_option(
     "--junit",
     metavar="FILE",
     type=click.Path(dir_okay=False),
     help="Write a JUnit test report to FILE, for continuous integration.",
 )
-@folder_option(
+@opt.folder_option(
     "--history", help="Record this gate in DIR, and show how the differences recorded there add up."
 )
-@reading_option(
+@opt.reading_option(
     "--scores",
     "scores_file",
     metavar="FILE",
     type=click.Path(),
     help="Read scores instead of runs; the arguments are then the names BASELINE CANDIDATE.",
 )
-@plot_option("differences and margins")
-@digits_option
-@ties_option
-@missing_option("error", "zero", "skip")
-@no_relevant_option()
-@reading_options
-@topic_options
-@output_options
+@opt.plot_option("differences and margins")
+@opt.digits_option
+@opt.ties_option
+@opt.missing_option("error", "zero", "skip")
+@opt.no_relevant_option()
+@opt.reading_options
+@opt.topic_options
+@opt.output_options
 def command(
     files: tuple[str, ...],
     measures: tuple[str, ...],
@@ -131,8 +107,8 @@ def command(
     if junit is not None:
         emit(junit_xml(result, unsure), junit)
     _draw_history(result, output.quiet)
-    draw(result, output)
-    emit(gate_text(result, output.format, digits=digits, **terminal_looks(output)), output.path)
+    output.draw(result)
+    output.show(gate_text, result, digits=digits)
     click.get_current_context().exit(result.exit_code(unsure))
 
 

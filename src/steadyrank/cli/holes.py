@@ -6,28 +6,11 @@ from typing import Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.formats import also_writes
 from steadyrank.cli.inputs import one_measure_option, runs_only_options
-from steadyrank.cli.options import (
-    confidence_option,
-    digits_option,
-    input_file,
-    missing_option,
-    number_option,
-    output_options,
-    plot_option,
-    reading_options,
-    together,
-)
-from steadyrank.cli.output import (
-    Output,
-    draw,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-)
+from steadyrank.cli.output import Output, emit, progress_bar, tell_if_compiling
 
 NO_SCORES = (
     "holes looks for unjudged documents, so it requires the runs and the judgments "
@@ -35,15 +18,15 @@ NO_SCORES = (
 )
 
 
-study_options = together(
+study_options = opt.together(
     one_measure_option("holes", "nDCG@10", NO_SCORES, "Bound this measure [default: nDCG@10]."),
     click.option(
         "--more",
         metavar="QRELS2",
-        type=input_file,
+        type=opt.input_file,
         help="Add the judgments of a second file, such as those made of the documents of --ask.",
     ),
-    number_option(
+    opt.number_option(
         "--ask",
         "N",
         "Print, or write to the file of -o, the N documents whose judgment would settle most.",
@@ -55,25 +38,25 @@ study_options = together(
         type=click.Path(),
         help="Read the texts of the topics from FILE, to show them beside the documents to judge.",
     ),
-    number_option(
+    opt.number_option(
         "--samples",
         "N",
         "Draw N completions from the prior; 0 omits imputation.",
         "n_samples",
         default=1000,
     ),
-    confidence_option("Compute imputed intervals at this level of confidence."),
+    opt.confidence_option("Compute imputed intervals at this level of confidence."),
 )
 
 
 @subcommand("holes")
 @runs_only_options(NO_SCORES)
 @study_options
-@plot_option("bounds and estimates of the scores")
-@digits_option
-@missing_option("zero", "error")
-@reading_options
-@output_options
+@opt.plot_option("bounds and estimates of the scores")
+@opt.digits_option
+@opt.missing_option("zero", "error")
+@opt.reading_options
+@opt.output_options
 @also_writes(".tsv")
 def command(
     qrels: str,
@@ -110,9 +93,8 @@ def command(
             rng=seed,
             **options,
         )
-    looks = terminal_looks(output)
     if options["ask"] and output.path is not None and output.format in ("table", "tsv"):
         emit(ask_text(result), output.path)
     else:
-        emit(holes_text(result, output.format, digits=digits, **looks), output.path)
-    draw(result, output)
+        output.show(holes_text, result, digits=digits)
+    output.draw(result)

@@ -9,18 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steadyrank.cli.options import (
-    Decorator,
-    complete_measure,
-    measures_option,
-    missing_options,
-    qrels_argument,
-    reading_option,
-    run_options,
-    runs_argument,
-    ties_option,
-    together,
-)
+from steadyrank.cli import options as opt
 from steadyrank.cli.output import progress_bar, tell_if_compiling
 from steadyrank.errors import InputError
 
@@ -69,9 +58,9 @@ READING = (
     "system_from",
 )
 
-scores_options = together(
+scores_options = opt.together(
     click.argument("files", type=click.Path(), nargs=-1, metavar="[QRELS RUN...]"),
-    reading_option(
+    opt.reading_option(
         "--scores",
         "scores_files",
         metavar="FILE",
@@ -80,32 +69,32 @@ scores_options = together(
         help="Read scores instead of runs: long or wide CSV, Parquet, trec_eval -q, or another "
         "tool's output; repeat to join.",
     ),
-    reading_option(
+    opt.reading_option(
         "--runs-in-rows", is_flag=True, help="Read a wide CSV with runs down and topics across."
     ),
-    missing_options,
-    ties_option,
-    run_options,
-    measures_option,
+    opt.missing_options,
+    opt.ties_option,
+    opt.run_options,
+    opt.measures_option,
     gathered_inputs,
 )
 
 
-def runs_only_options(refusal: str) -> Decorator:
+def runs_only_options(refusal: str) -> opt.Decorator:
     """QRELS RUN... of a command that answers --scores with a refusal."""
 
     def refuse(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
         if value is not None:
             raise InputError(refusal)
 
-    return together(
-        qrels_argument,
-        runs_argument,
+    return opt.together(
+        opt.qrels_argument,
+        opt.runs_argument,
         click.option("--scores", hidden=True, expose_value=False, callback=refuse),
     )
 
 
-def one_measure_option(command: str, default: str, refusal: str, text: str) -> Decorator:
+def one_measure_option(command: str, default: str, refusal: str, text: str) -> opt.Decorator:
     """-m of a command that takes one measure, and answers NAME=FILE with a refusal."""
 
     def choose(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> str:
@@ -124,7 +113,7 @@ def one_measure_option(command: str, default: str, refusal: str, text: str) -> D
         multiple=True,
         callback=choose,
         metavar="M",
-        shell_complete=complete_measure,
+        shell_complete=opt.complete_measure,
         help=text,
     )
 

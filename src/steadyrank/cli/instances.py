@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options
-from steadyrank.cli.options import (
-    alpha_option,
-    choice_option,
-    columns_option,
-    count_option,
-    digits_option,
-    mode_option,
-    output_option,
-    output_options,
-    plot_option,
-    together,
-)
-from steadyrank.cli.output import Output, draw, emit, progress_bar, terminal_looks
+from steadyrank.cli.output import Output, progress_bar
 from steadyrank.errors import InputError
 
-if TYPE_CHECKING:
-    from steadyrank.compute.executors import Progress
-    from steadyrank.data.scores import Scores
-
-pair_options = together(
+pair_options = opt.together(
     click.option(
         "--a", metavar="SYSTEM", help="Compare this system, whose runs are its instances."
     ),
@@ -38,30 +23,30 @@ pair_options = together(
     click.option(
         "--delta", type=float, default=0.01, help="Set the smallest difference that matters."
     ),
-    alpha_option(),
+    opt.alpha_option(),
     click.option(
         "--sweep",
         metavar="FACTOR",
         help="Compare each setting of a run-info column with b, and find the smallest that is not "
         "worse by delta.",
     ),
-    columns_option(
+    opt.columns_option(
         "--instance-factors", "Nest instances in these run-info columns, largest first."
     ),
-    mode_option("Decide by the sound mixed model, or by that of Jayasinghe et al. 2015."),
+    opt.mode_option("Decide by the sound mixed model, or by that of Jayasinghe et al. 2015."),
 )
 
-sampling_options = together(
+sampling_options = opt.together(
     click.option(
         "--posterior/--no-posterior",
         default=True,
         help="Sample from the posterior; takes seconds where instances lack topics.",
     ),
-    count_option("--draws", "n_draws", 4000, "Draw this often from the posterior.", least=100),
-    count_option(
+    opt.count_option("--draws", "n_draws", 4000, "Draw this often from the posterior.", least=100),
+    opt.count_option(
         "--samples", "n_samples", 10_000, "Draw this many samples in the two-way bootstrap."
     ),
-    count_option(
+    opt.count_option(
         "--samples-per-instance",
         "samples_per_instance",
         1000,
@@ -69,24 +54,24 @@ sampling_options = together(
     ),
 )
 
-showing_options = together(
-    plot_option(),
-    output_option(
+showing_options = opt.together(
+    opt.plot_option(),
+    opt.output_option(
         "--plot-kind",
         type=click.Choice(["margin", "means", "topics"]),
         default="margin",
         help="Draw differences and margin, means of instances, or spread by topic.",
     ),
-    digits_option,
+    opt.digits_option,
 )
 
-plan_options = together(
+plan_options = opt.together(
     click.option(
         "--plan",
         is_flag=True,
         help="Plan how many topics and instances are required, by the variances of a and b.",
     ),
-    choice_option(
+    opt.choice_option(
         "--claim",
         ["equivalent", "non_inferior", "different"],
         "Plan to show this [default: equivalence within delta].",
@@ -136,7 +121,7 @@ PLAN = (
 @sampling_options
 @plan_options
 @showing_options
-@output_options
+@opt.output_options
 def command(
     inputs: Inputs,
     output: Output,
@@ -161,24 +146,18 @@ def command(
     scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
     if len(scores.measures) > 1 and (plan or output.plot is not None):
         raise InputError("--plan and --plot take one measure: name it with -m")
-    with progress_bar("comparisons", output.quiet) as progress:
-        results = _studied(scores, study, progress)
-    looks = terminal_looks(output)
-    if plan:
-        text = _planned(results[0], asked, output.format, looks)
-    else:
-        from steadyrank.studies.instances.tables import instances_text
-
-        text = instances_text(results, output.format, digits=digits, **looks)
-    emit(text, output.path)
-    draw(results[0], output, kind=plot_kind)
-
-
-def _studied(scores: Scores, study: dict[str, Any], progress: Progress | None) -> list[Any]:
-    """One result per measure."""
     from steadyrank.studies.instances.study import instances
 
-    return [instances(scores, measure=name, progress=progress, **study) for name in scores.measures]
+    with progress_bar("comparisons", output.quiet) as progress:
+        study["progress"] = progress
+        results = [instances(scores, measure=name, **study) for name in scores.measures]
+    from steadyrank.studies.instances.tables import instance_plan_text, instances_text
+
+    if plan:
+        output.show(instance_plan_text, results[0], plans=_plans(results[0], asked))
+    else:
+        output.show(instances_text, results, digits=digits)
+    output.draw(results[0], kind=plot_kind)
 
 
 def _check_plan(plan: bool, plot: str | None, study: dict[str, Any], asked: dict[str, Any]) -> None:
@@ -195,12 +174,10 @@ def _check_plan(plan: bool, plot: str | None, study: dict[str, Any], asked: dict
     study |= {"posterior": False, "n_samples": 1, "samples_per_instance": 1}
 
 
-def _planned(result: Any, asked: dict[str, Any], kind: str, looks: dict[str, Any]) -> str:
+def _plans(result: Any, asked: dict[str, Any]) -> list[Any]:
     """The plan by the variances found, and by the largest variance of instances if it has one."""
-    from steadyrank.studies.instances.tables import instance_plan_text
-
     plans = [result.plan(**asked)]
     span = result.variance_interval.get("instance")
     if span is not None and math.isfinite(span[1]):
         plans.append(result.plan(cautious=True, **asked))
-    return instance_plan_text(result, plans, kind, **looks)
+    return plans

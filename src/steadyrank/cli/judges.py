@@ -8,27 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, qrels_and_runs, score_files, scores_options
-from steadyrank.cli.options import (
-    STRICTLY_BETWEEN_0_AND_1,
-    Decorator,
-    alpha_option,
-    check_level,
-    count_option,
-    digits_option,
-    output_options,
-    plot_option,
-    together,
-)
-from steadyrank.cli.output import (
-    Output,
-    draw,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-)
+from steadyrank.cli.output import Output, progress_bar, tell_if_compiling
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
@@ -72,7 +55,7 @@ def parse_grades(values: Sequence[str]) -> dict[Any, Any]:
     return grades
 
 
-def judge_option(help: str) -> Decorator:
+def judge_option(help: str) -> opt.Decorator:
     """--judge NAME=QRELS, as often as there are judges."""
     return click.option("--judge", "judge_files", multiple=True, metavar="NAME=QRELS", help=help)
 
@@ -84,7 +67,7 @@ grades_option = click.option(
     help="Map the judges' grades, or those of one judge, to people's, such as 0=0,1=2.",
 )
 
-study_options = together(
+study_options = opt.together(
     judge_option(
         "Correct and audit the judge with this name and these judgments; repeat for more."
     ),
@@ -119,19 +102,22 @@ study_options = together(
         help="Plan topics to find this difference.",
     ),
     click.option(
-        "--power", type=STRICTLY_BETWEEN_0_AND_1, default=0.8, help="Plan topics for this power."
+        "--power",
+        type=opt.STRICTLY_BETWEEN_0_AND_1,
+        default=0.8,
+        help="Plan topics for this power.",
     ),
-    alpha_option(type=STRICTLY_BETWEEN_0_AND_1),
-    count_option("--samples", "n_samples", 10_000, "Draw this many sign flips."),
+    opt.alpha_option(type=opt.STRICTLY_BETWEEN_0_AND_1),
+    opt.count_option("--samples", "n_samples", 10_000, "Draw this many sign flips."),
 )
 
 
 @subcommand("judges")
 @scores_options
 @study_options
-@plot_option("the three rankings of the first judge")
-@digits_option
-@output_options
+@opt.plot_option("the three rankings of the first judge")
+@opt.digits_option
+@opt.output_options
 def command(
     inputs: Inputs,
     output: Output,
@@ -150,7 +136,7 @@ def command(
     Shows the corrected ranking beside those by people alone and by the judge alone, and how well
     the judge agrees with people. CSV holds the runs, JSON everything.
     """
-    check_level("--alpha", alpha)
+    opt.check_level("--alpha", alpha)
     tell_if_compiling(output.quiet)
     options |= {"alpha": alpha, "rng": seed}
     if inputs.has_scores:
@@ -160,11 +146,10 @@ def command(
             raise InputError("--judge-scores goes with --scores FILE: give --judge NAME=QRELS")
         options["judge_grades"] = parse_grades(judge_grades)
         result = _from_runs(inputs, judge_files, output, options)
-    looks = terminal_looks(output)
     from steadyrank.studies.judges.tables import judges_text
 
-    emit(judges_text(result, output.format, digits=digits, **looks), output.path)
-    draw(result, output)
+    output.show(judges_text, result, digits=digits)
+    output.draw(result)
 
 
 def _from_runs(

@@ -8,22 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from steadyrank.cli.options import (
-    count_option,
-    folder_option,
-    measures_option,
-    missing_options,
-    once,
-    together,
-)
-from steadyrank.cli.output import (
-    Output,
-    check_folders,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-)
+from steadyrank.cli import options as opt
+from steadyrank.cli.output import Output, check_folders, progress_bar, tell_if_compiling
 from steadyrank.errors import InputError
 from steadyrank.words import counted
 
@@ -59,25 +45,25 @@ def names_option(flag: str, help: str) -> Any:
     return click.option(flag, multiple=True, callback=collect, metavar="A,B,…", help=help)
 
 
-source_options = together(
+source_options = opt.together(
     click.argument("corpus", type=click.Path(), metavar="CORPUS"),
-    folder_option(
+    opt.folder_option(
         "--out", help="Write runs/NAME.run and run-info.csv to DIR, keeping runs that are there."
     ),
-    once(
+    opt.once(
         "--topics",
         metavar="FILE",
         type=click.Path(),
         help="Read topics as id<TAB>text or in TREC's format [default: topics.tsv in CORPUS].",
     ),
-    once(
+    opt.once(
         "--qrels",
         metavar="FILE",
         type=click.Path(),
         help="Score the runs by these judgments [default: qrels.txt in CORPUS].",
     ),
-    measures_option,
-    once(
+    opt.measures_option,
+    opt.once(
         "--scores",
         "scores_file",
         metavar="FILE",
@@ -86,11 +72,13 @@ source_options = together(
     ),
 )
 
-keeping_options = together(
-    count_option("--depth", "depth", 1000, "Rank this many documents for each topic."),
-    missing_options,
-    folder_option("--store", help="Keep finished scores in DIR and resume from them."),
-    folder_option("--cache", help="Keep the collection's word counts in DIR for the next time."),
+keeping_options = opt.together(
+    opt.count_option("--depth", "depth", 1000, "Rank this many documents for each topic."),
+    opt.missing_options,
+    opt.folder_option("--store", help="Keep finished scores in DIR and resume from them."),
+    opt.folder_option(
+        "--cache", help="Keep the collection's word counts in DIR for the next time."
+    ),
 )
 
 
@@ -150,8 +138,7 @@ def make_and_show(
         else:
             result = maker.write(corpus, topics, out=str(out), **given)
             rows, table = result.rows(), tables[1](result)
-    looks = terminal_looks(output)
-    emit(_text_of_rows(rows, table, output.format, out, looks), output.path)
+    output.show(_text_of_rows, rows, table=table, out=out)
 
 
 def written_caption(result: WrittenRuns) -> str:
@@ -220,7 +207,7 @@ def _rows_of(scores: Scores) -> list[dict[str, Any]]:
 
 
 def _text_of_rows(
-    rows: list[dict[str, Any]], table: Table, form: str, out: str | None, looks: dict[str, Any]
+    rows: list[dict[str, Any]], form: str, *, table: Table, out: str | None, **looks: Any
 ) -> str:
     """The result: a table for people, all runs for programs."""
     from steadyrank.data.read.csv_cells import csv_line

@@ -42,6 +42,29 @@ class Output:
     figure_width: float | None = None
     """Inches."""
 
+    def show(self, text_of: Callable[..., str], result: Any, **how: Any) -> None:
+        """Emit the text of a result in the format that was chosen."""
+        emit(text_of(result, self.format, **how, **self._looks()), self.path)
+
+    def _looks(self) -> dict[str, Any]:
+        """Width and colour for a table: plain unless a person is looking."""
+        if self.path is not None or sys.stdout is None or not sys.stdout.isatty():
+            return {"width": None, "colour": False}
+        return {"width": shutil.get_terminal_size().columns, "colour": True}
+
+    def draw(self, result: Any, **options: Any) -> None:
+        """Draw a result into a file, if there is to be one."""
+        if self.plot is None:
+            return
+        from steadyrank.compute.files import check_still_there
+        from steadyrank.present.figures import own_style, save_figure
+        from steadyrank.studies.plotting import plot
+
+        check_still_there(Path(self.plot).parent)
+        hush_matplotlib(self.quiet)
+        with own_style():
+            save_figure(plot(result, figsize=self.figure_width, **options), self.plot)
+
 
 def gathered_output(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command its output options as one `Output`, after they were checked."""
@@ -147,31 +170,10 @@ def tell(line: str) -> None:
         print(f"steadyrank: {one_line(line)}", file=sys.stderr, flush=True)
 
 
-def draw(result: Any, output: Output, **options: Any) -> None:
-    """Draw a result into a file, if there is to be one."""
-    if output.plot is None:
-        return
-    from steadyrank.compute.files import check_still_there
-    from steadyrank.present.figures import own_style, save_figure
-    from steadyrank.studies.plotting import plot
-
-    check_still_there(Path(output.plot).parent)
-    hush_matplotlib(output.quiet)
-    with own_style():
-        save_figure(plot(result, figsize=output.figure_width, **options), output.plot)
-
-
 def hush_matplotlib(quiet: bool) -> None:
     """Hide what matplotlib has to say about its caches: it goes through logging, not warnings."""
     if quiet:
         logging.getLogger("matplotlib").setLevel(logging.ERROR)
-
-
-def terminal_looks(output: Output) -> dict[str, Any]:
-    """Width and colour for a table: plain unless a person is looking."""
-    if output.path is not None or sys.stdout is None or not sys.stdout.isatty():
-        return {"width": None, "colour": False}
-    return {"width": shutil.get_terminal_size().columns, "colour": True}
 
 
 @contextlib.contextmanager

@@ -7,25 +7,16 @@ from typing import Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.again import same_command
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options, split_assignment
-from steadyrank.cli.options import (
-    digits_option,
-    number_option,
-    output_option,
-    output_options,
-    planning_options,
-    plot_option,
-    together,
-    topic_options,
-)
-from steadyrank.cli.output import Output, check_folders, draw, emit, terminal_looks
+from steadyrank.cli.output import Output, check_folders, emit
 from steadyrank.errors import InputError
 
 PAGE = "planner.html"
 
-design_options = together(
+design_options = opt.together(
     click.option(
         "--variance",
         "variances",
@@ -34,17 +25,17 @@ design_options = together(
         help="Give the variance of a system's scores over topics instead of pilot data; for "
         "several measures, give NAME=V once for each.",
     ),
-    planning_options,
+    opt.planning_options,
     click.option(
         "--difference-variance",
         metavar="V|pilot|twice",
         help="Use this variance of paired differences per topic; pilot: the mean over the pilot's "
         "pairs of runs; twice: two times the variance [default: pilot where it has pairs].",
     ),
-    number_option(
+    opt.number_option(
         "--comparisons", "K", "Control alpha over K comparisons by ttest or interval.", default=1
     ),
-    number_option(
+    opt.number_option(
         "--topics",
         "N",
         "Show the power and the smallest detectable difference with N topics.",
@@ -52,8 +43,8 @@ design_options = together(
     ),
 )
 
-budget_options = together(
-    number_option(
+budget_options = opt.together(
+    opt.number_option(
         "--minutes-per-document",
         "T",
         "Compute assessors' hours and the cheapest measure, at T minutes per document.",
@@ -78,17 +69,17 @@ budget_options = together(
 @scores_options
 @design_options
 @budget_options
-@topic_options
-@plot_option("topics by difference and systems, and power by topics,")
-@output_option(
+@opt.topic_options
+@opt.plot_option("topics by difference and systems, and power by topics,")
+@opt.output_option(
     "--page",
     metavar="FILE",
     type=click.Path(dir_okay=False),
     help="Write a page to FILE (.html) with a slider from topics to certainty; without data, for "
     "paired t tests and any variance.",
 )
-@digits_option
-@output_options
+@opt.digits_option
+@opt.output_options
 def command(
     inputs: Inputs,
     output: Output,
@@ -133,9 +124,8 @@ def command(
     from steadyrank.studies.plan.tables import plan_text
 
     result = plan(pilot, **demands)
-    looks = terminal_looks(output)
-    emit(plan_text(result, output.format, digits=digits, **looks), output.path)
-    draw(result, output)
+    output.show(plan_text, result, digits=digits)
+    output.draw(result)
     if page is not None:
         from steadyrank.studies.plan.planner_page import planner_page
 

@@ -4,32 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import names_files, runs_only_options
-from steadyrank.cli.options import (
-    digits_option,
-    measures_option,
-    missing_option,
-    mode_option,
-    no_relevant_option,
-    number_option,
-    numbers_option,
-    output_options,
-    planning_options,
-    plot_option,
-    pool_depth_option,
-    reading_options,
-    team_options,
-    together,
-)
-from steadyrank.cli.output import (
-    Output,
-    draw,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-)
+from steadyrank.cli.output import Output, progress_bar, tell_if_compiling
 from steadyrank.errors import InputError
 
 NO_SCORES = (
@@ -38,41 +16,41 @@ NO_SCORES = (
 )
 
 
-study_options = together(
-    pool_depth_option,
-    number_option(
+study_options = opt.together(
+    opt.pool_depth_option,
+    opt.number_option(
         "--trials", "N", "Leave out N random sets of teams for each k.", "n_trials", default=10
     ),
-    numbers_option(
+    opt.numbers_option(
         "--ks",
         metavar="K,K,…",
         help="Leave out this many teams [default: 1 to all but one, at most 15].",
     ),
-    mode_option("Report ranges of the trials, or also the paper's interval of their mean."),
-    numbers_option(
+    opt.mode_option("Report ranges of the trials, or also the paper's interval of their mean."),
+    opt.numbers_option(
         "--pilot-topics",
         metavar="N,N,…",
         help="Cut the pilot to this many topics, such as 50,25,10 [default: all].",
     ),
-    planning_options,
+    opt.planning_options,
 )
 
-reading = together(
-    missing_option("zero", "skip", "error"),
-    no_relevant_option(", in pool bias"),
-    reading_options,
-    team_options,
+reading = opt.together(
+    opt.missing_option("zero", "skip", "error"),
+    opt.no_relevant_option(", in pool bias"),
+    opt.reading_options,
+    opt.team_options,
 )
-showing_options = together(plot_option("variances against k"), digits_option)
+showing_options = opt.together(opt.plot_option("variances against k"), opt.digits_option)
 
 
 @subcommand("pools")
 @runs_only_options(NO_SCORES)
-@measures_option
+@opt.measures_option
 @study_options
 @showing_options
 @reading
-@output_options
+@opt.output_options
 def command(
     qrels: str,
     runs: tuple[str, ...],
@@ -108,6 +86,5 @@ def command(
             rng=seed,
             **options,
         )
-    looks = terminal_looks(output)
-    emit(pools_text(result, output.format, digits=digits, **looks), output.path)
-    draw(result, output)
+    output.show(pools_text, result, digits=digits)
+    output.draw(result)

@@ -6,33 +6,19 @@ from typing import Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.again import same_command
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.compare import CORRECTIONS, TESTS
 from steadyrank.cli.inputs import Inputs, qrels_and_runs, score_files, scores_options
 from steadyrank.cli.judges import judge_option, named_files
-from steadyrank.cli.options import (
-    STRICTLY_BETWEEN_0_AND_1,
-    alpha_option,
-    choice_option,
-    columns_option,
-    minimum_difference_option,
-    number_option,
-    output_options,
-    pool_depth_option,
-    reading_option,
-    samples_option,
-    store_option,
-    together,
-    topic_options,
-)
 from steadyrank.cli.output import Output, bars, check_folders, emit, tell, tell_if_compiling
 from steadyrank.errors import InputError
 
 PAGE = "report.html"
 
-report_options = together(
-    reading_option(
+report_options = opt.together(
+    opt.reading_option(
         "--datasets",
         metavar="TABLE",
         type=click.Path(exists=True, allow_dash=True),
@@ -51,7 +37,7 @@ report_options = together(
         default="2m",
         help="Plan for this much time, such as 90s, 2m or 1h; more time means more samples.",
     ),
-    samples_option("Draw N samples in every study, whatever the budget.", "n_samples"),
+    opt.samples_option("Draw N samples in every study, whatever the budget.", "n_samples"),
     click.option("--title", metavar="TEXT", help="Give the page this title."),
     click.option(
         "--names",
@@ -60,40 +46,40 @@ report_options = together(
         help="Show runs under the names in FILE, which has two columns: the name of the run or its "
         "file, and the name to show.",
     ),
-    number_option("--top", "N", "Show this many rows of each table at first.", default=25),
-    store_option,
+    opt.number_option("--top", "N", "Show this many rows of each table at first.", default=25),
+    opt.store_option,
 )
 
-study_options = together(
-    choice_option(
+study_options = opt.together(
+    opt.choice_option(
         "--test", TESTS, "Compare each pair of runs by this test.", default="t", show_default=True
     ),
-    choice_option(
+    opt.choice_option(
         "--correction", CORRECTIONS, "Correct for multiple comparisons [default: as in compare]."
     ),
     click.option("--baseline", metavar="RUN", help="Compare every run with this one only."),
-    alpha_option(
-        type=STRICTLY_BETWEEN_0_AND_1,
+    opt.alpha_option(
+        type=opt.STRICTLY_BETWEEN_0_AND_1,
         help="Test and compute intervals at this level of significance.",
     ),
-    number_option(
+    opt.number_option(
         "--delta",
         None,
         "Set the margin of equivalence for systems with instances.",
         type=float,
         default=0.01,
     ),
-    minimum_difference_option("Plan topics to show this difference.", default=0.05),
-    pool_depth_option,
+    opt.minimum_difference_option("Plan topics to show this difference.", default=0.05),
+    opt.pool_depth_option,
     judge_option("Correct and audit another judge, with this name and these judgments."),
-    columns_option(
+    opt.columns_option(
         "--factors",
         "Take the components from these run-info columns [default: those that make a full grid].",
     ),
-    columns_option(
+    opt.columns_option(
         "--instance-factors", "Nest instances in these run-info columns, largest first."
     ),
-    topic_options,
+    opt.topic_options,
     click.option(
         "--by", metavar="COLUMN", help="Show the segments by this column of --topic-info, too."
     ),
@@ -104,7 +90,7 @@ study_options = together(
 @scores_options
 @report_options
 @study_options
-@output_options
+@opt.output_options
 def command(
     inputs: Inputs,
     output: Output,

@@ -6,44 +6,32 @@ from typing import Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.again import same_command
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, qrels_and_runs, scores_options
-from steadyrank.cli.options import (
-    choice_option,
-    folder_option,
-    output_options,
-    samples_option,
-    together,
-)
-from steadyrank.cli.output import (
-    Output,
-    emit,
-    hush_matplotlib,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-)
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.cli.output import Output, hush_matplotlib, progress_bar, tell_if_compiling
+from steadyrank.errors import InputError, check_choice
 
 NAMES = ("yang2018", "lin2005", "ferro2018", "jayasinghe2015", "sakai2016")
 """As in `steadyrank.papers.reproduce.PAPERS`, which is heavy to import."""
 
 
 def _paper(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    if value not in NAMES:
-        raise unknown_name("paper", value, NAMES)
+    check_choice("paper", value, NAMES)
     return value
 
 
-budget_options = together(
-    folder_option(
+budget_options = opt.together(
+    opt.folder_option(
         "--out", help="Write index.html, tables (CSV, LaTeX), figures (SVG) and claims.json to DIR."
     ),
-    choice_option(
+    opt.choice_option(
         "--budget", ["small", "full"], "Take a quick look, or run everything.", default="full"
     ),
-    samples_option("Draw N samples, trials or splits instead of the budget's number.", "n_samples"),
+    opt.samples_option(
+        "Draw N samples, trials or splits instead of the budget's number.", "n_samples"
+    ),
 )
 
 
@@ -51,7 +39,7 @@ budget_options = together(
 @click.argument("paper", metavar="PAPER", callback=_paper)
 @scores_options
 @budget_options
-@output_options
+@opt.output_options
 def command(
     paper: str,
     inputs: Inputs,
@@ -83,8 +71,7 @@ def command(
             **options,
             **data,
         )
-    text = reproduction_text(made, output.format, **terminal_looks(output))
-    emit(text, output.path)
+    output.show(reproduction_text, made)
 
 
 def _data(inputs: Inputs, loading: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.make_runs import (
     Maker,
@@ -14,13 +15,6 @@ from steadyrank.cli.make_runs import (
     make_and_show,
     source_options,
     written_caption,
-)
-from steadyrank.cli.options import (
-    choice_option,
-    digits_option,
-    number_option,
-    output_options,
-    together,
 )
 from steadyrank.words import counted
 
@@ -51,8 +45,8 @@ def _rates(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
         raise click.BadParameter(message, ctx, param) from None
 
 
-design_options = together(
-    number_option("--shards", "K", "Split the collection into K shards.", default=50),
+design_options = opt.together(
+    opt.number_option("--shards", "K", "Split the collection into K shards.", default=50),
     click.option(
         "--sample-rate",
         multiple=True,
@@ -61,11 +55,11 @@ design_options = together(
         metavar="R,…",
         help="Put this share of each shard into a central sample.",
     ),
-    number_option("--cluster-samples", "S", "Cluster S samples of the documents.", default=2),
-    number_option(
+    opt.number_option("--cluster-samples", "S", "Cluster S samples of the documents.", default=2),
+    opt.number_option(
         "--partitions", "P", "Partition the collection P times by each of these samples.", default=5
     ),
-    number_option("--csi", "C", "Draw C central samples per partition and rate.", default=10),
+    opt.number_option("--csi", "C", "Draw C central samples per partition and rate.", default=10),
     click.option(
         "--sample",
         "cluster_share",
@@ -74,11 +68,11 @@ design_options = together(
         metavar="SHARE",
         help="Cluster this share of the documents in a sample.",
     ),
-    number_option("--top-shards", "T", "Search at most T shards for a topic.", default=5),
-    number_option(
+    opt.number_option("--top-shards", "T", "Search at most T shards for a topic.", default=5),
+    opt.number_option(
         "--csi-depth", "N", "Select shards by the best N documents of a central sample.", default=50
     ),
-    choice_option(
+    opt.choice_option(
         "--distance",
         ["cosine", "kl"],
         "Cluster by this distance between documents and centres.",
@@ -87,7 +81,7 @@ design_options = together(
     click.option(
         "--random-shards", is_flag=True, help="Assign documents to shards at random, for contrast."
     ),
-    choice_option(
+    opt.choice_option(
         "--statistics",
         ["global", "shard"],
         "Take term statistics from the whole collection, or from each shard.",
@@ -103,8 +97,8 @@ design_options = together(
 @source_options
 @design_options
 @keeping_options
-@digits_option
-@output_options
+@opt.digits_option
+@opt.output_options
 def command(digits: int, seed: int, **options: Any) -> None:
     """Make instances of selective search, and exhaustive search beside them.
 

@@ -6,32 +6,10 @@ from typing import Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import one_measure_option, runs_only_options
-from steadyrank.cli.options import (
-    STRICTLY_BETWEEN_0_AND_1,
-    alpha_option,
-    choice_option,
-    count_option,
-    digits_option,
-    missing_option,
-    mode_option,
-    no_relevant_option,
-    output_option,
-    output_options,
-    plot_option,
-    reading_options,
-    store_option,
-    together,
-)
-from steadyrank.cli.output import (
-    Output,
-    draw,
-    emit,
-    progress_bar,
-    tell_if_compiling,
-    terminal_looks,
-)
+from steadyrank.cli.output import Output, progress_bar, tell_if_compiling
 
 NO_SCORES = (
     "simulate resamples documents, so it requires the runs and the judgments themselves: give "
@@ -57,7 +35,7 @@ def _word_or(number: type[int] | type[float], *words: str) -> Any:
     return convert
 
 
-study_options = together(
+study_options = opt.together(
     one_measure_option(
         "simulate",
         "AP",
@@ -65,21 +43,21 @@ study_options = together(
         "Simulate AP (default), nDCG, P@k, R@k, Rprec, RR, RBP, ERR, nERR, Q or Success@k; "
         "AP(rel=2) counts grades of at least 2 as relevant.",
     ),
-    choice_option(
+    opt.choice_option(
         "--documents",
         ["shared", "independent"],
         "Resample one collection that all runs rank, or the scores of each run separately, as "
         "in the paper.",
         show_default="shared; independent with --mode paper, --model kde or --denominator",
     ),
-    mode_option("Use sound defaults, or the paper's."),
-    choice_option(
+    opt.mode_option("Use sound defaults, or the paper's."),
+    opt.choice_option(
         "--model",
         ["bootstrap", "kde"],
         "Resample documents, or sample scores from kernel densities of each run.",
         default="bootstrap",
     ),
-    count_option("--samples", "n_samples", 10_000, "Simulate this many collections."),
+    opt.count_option("--samples", "n_samples", 10_000, "Simulate this many collections."),
     click.option(
         "--depth",
         metavar="retrieved|N",
@@ -94,38 +72,38 @@ study_options = together(
         default="scott",
         help="Set the kernel bandwidth.",
     ),
-    choice_option(
+    opt.choice_option(
         "--denominator",
         ["judged", "sampled", "poisson"],
         "Divide AP, R@k and nDCG of independent runs by this number of relevant documents.",
         show_default="poisson; judged with --mode paper",
     ),
-    choice_option(
+    opt.choice_option(
         "--score-source",
         ["score", "rank"],
         "Use scores, with ties broken at random, or ranks in place of scores.",
         default="score",
     ),
-    alpha_option(type=STRICTLY_BETWEEN_0_AND_1),
-    choice_option(
+    opt.alpha_option(type=opt.STRICTLY_BETWEEN_0_AND_1),
+    opt.choice_option(
         "--device",
         ["cpu", "cuda"],
         "Sample on this device; both draw the same shared documents, but use different random "
         "streams for independent ones.",
         default="cpu",
     ),
-    store_option,
+    opt.store_option,
 )
 
-showing_options = together(
-    output_option(
+showing_options = opt.together(
+    opt.output_option(
         "--top",
         type=click.IntRange(min=1),
         metavar="K",
         help="Show how often each run is among the top K [default: 3].",
     ),
-    plot_option("error rates"),
-    digits_option,
+    opt.plot_option("error rates"),
+    opt.digits_option,
 )
 
 
@@ -133,10 +111,10 @@ showing_options = together(
 @runs_only_options(NO_SCORES)
 @study_options
 @showing_options
-@missing_option("zero", "error")
-@no_relevant_option()
-@reading_options
-@output_options
+@opt.missing_option("zero", "error")
+@opt.no_relevant_option()
+@opt.reading_options
+@opt.output_options
 def command(
     qrels: str,
     runs: tuple[str, ...],
@@ -168,9 +146,8 @@ def command(
         result = simulate(
             list(runs), qrels, reading=reading, progress=progress, rng=seed, **options
         )
-    looks = terminal_looks(output)
-    emit(simulate_text(result, output.format, top=top, digits=digits, **looks), output.path)
-    draw(result, output)
+    output.show(simulate_text, result, top=top, digits=digits)
+    output.draw(result)
 
 
 def _check_top(runs: tuple[str, ...], top: int | None) -> None:

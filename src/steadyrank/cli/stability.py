@@ -6,26 +6,19 @@ from typing import Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options
-from steadyrank.cli.options import (
-    confidence_option,
-    digits_option,
-    numbers_option,
-    output_options,
-    plot_option,
-    together,
-)
-from steadyrank.cli.output import Output, draw, emit, terminal_looks
+from steadyrank.cli.output import Output
 
-study_options = together(
-    numbers_option(
+study_options = opt.together(
+    opt.numbers_option(
         "--topics",
         "n_topics",
         metavar="N,N,…",
         help="Estimate stability for these numbers of topics.",
     ),
-    numbers_option(
+    opt.numbers_option(
         "--levels",
         metavar="L,L,…",
         number=float,
@@ -39,22 +32,22 @@ study_options = together(
         help="Add a third facet: a run-info column whose values all systems have, such as "
         "assessor; auto: the runs of a system are its instances; none.",
     ),
-    numbers_option(
+    opt.numbers_option(
         "--instances",
         "n_instances",
         metavar="K,K,…",
         help="Estimate stability for these numbers of instances [default: 1,2,5,10].",
     ),
-    confidence_option("Compute intervals at this level of confidence."),
+    opt.confidence_option("Compute intervals at this level of confidence."),
 )
 
 
 @subcommand("stability")
 @scores_options
 @study_options
-@plot_option("coefficients against topics")
-@digits_option
-@output_options
+@opt.plot_option("coefficients against topics")
+@opt.digits_option
+@opt.output_options
 def command(
     inputs: Inputs,
     output: Output,
@@ -81,6 +74,5 @@ def command(
         stability(scores, measure=name, n_topics=n_topics or [], rng=seed, **options)
         for name in scores.measures
     )
-    looks = terminal_looks(output)
-    emit(stability_text(results, output.format, digits=digits, **looks), output.path)
-    draw(results[0] if len(results) == 1 else StabilityTable(results=results), output)
+    output.show(stability_text, results, digits=digits)
+    output.draw(results[0] if len(results) == 1 else StabilityTable(results=results))

@@ -6,21 +6,10 @@ from typing import Any
 
 import click
 
+from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options
-from steadyrank.cli.options import (
-    alpha_option,
-    beta_option,
-    choice_option,
-    count_option,
-    digits_option,
-    output_option,
-    output_options,
-    plot_option,
-    together,
-    topic_options,
-)
-from steadyrank.cli.output import Output, draw, emit, progress_bar, terminal_looks
+from steadyrank.cli.output import Output, progress_bar
 from steadyrank.errors import InputError
 
 ELLIPSES = ("…", "...")
@@ -62,19 +51,19 @@ def _number(word: str) -> int:
         ) from None
 
 
-study_options = together(
+study_options = opt.together(
     click.option(
         "--sizes", metavar="5,10,…", help="Split off this many topics [default: 5,10,… to half]."
     ),
-    count_option("--trials", "n_trials", 1000, "Split the topics at random this often."),
+    opt.count_option("--trials", "n_trials", 1000, "Split the topics at random this often."),
     click.option(
         "--target",
         type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
         default=0.05,
         help="Count the pairs that are reversed more often than this.",
     ),
-    alpha_option(help="Test at this level of significance over all comparisons together."),
-    beta_option(
+    opt.alpha_option(help="Test at this level of significance over all comparisons together."),
+    opt.beta_option(
         "Compute the topics required for this probability of missing a difference: 1 - power."
     ),
     click.option(
@@ -84,7 +73,7 @@ study_options = together(
         help="Control alpha over K comparisons [default: all pairs shown].",
     ),
     click.option("--baseline", metavar="RUN", help="Show every run against this one only."),
-    choice_option(
+    opt.choice_option(
         "--binning",
         ["first", "both"],
         "Take the difference level of a pair in a split from the first set, or from each in turn.",
@@ -92,21 +81,21 @@ study_options = together(
     ),
 )
 
-showing_options = together(
-    output_option(
+showing_options = opt.together(
+    opt.output_option(
         "--levels", is_flag=True, help="Write CSV of rates by level and size instead of pairs."
     ),
-    plot_option("error rates against topics"),
-    digits_option,
+    opt.plot_option("error rates against topics"),
+    opt.digits_option,
 )
 
 
 @subcommand("topics")
 @scores_options
 @study_options
-@topic_options
+@opt.topic_options
 @showing_options
-@output_options
+@opt.output_options
 def command(
     inputs: Inputs,
     output: Output,
@@ -132,6 +121,5 @@ def command(
     chosen = parse_sizes(sizes, len(scores.topics) // 2) if sizes is not None else None
     with progress_bar("blocks of splits", output.quiet) as progress:
         result = topics(scores, sizes=chosen, jobs=jobs, progress=progress, rng=seed, **options)
-    looks = terminal_looks(output)
-    emit(topics_text(result, output.format, levels=levels, digits=digits, **looks), output.path)
-    draw(result, output)
+    output.show(topics_text, result, levels=levels, digits=digits)
+    output.draw(result)

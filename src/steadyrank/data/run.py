@@ -12,7 +12,7 @@ import numpy as np
 from steadyrank.data.ids import Ids, make_ids
 from steadyrank.data.oddities import REPEATED_DOCUMENTS
 from steadyrank.data.read.blocks import group_by_topic, rank_blocks, repeated_rows
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,8 +96,7 @@ def duplicate_message(topic: str, document: str, where: str = "") -> str:
 def check_duplicates(duplicates: str) -> None:
     """Refuse an unknown way to treat duplicates."""
     choices = get_args(Duplicates)
-    if duplicates not in choices:
-        raise unknown_name("way to treat duplicates", duplicates, choices)
+    check_choice("way to treat duplicates", duplicates, choices)
 
 
 def build_run(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -35,7 +34,7 @@ from steadyrank.data.read.run_info import check_rows, describe_run, describe_run
 from steadyrank.data.read.streams import digest_of, is_stream
 from steadyrank.data.read.trec import Table, spare_table
 from steadyrank.data.run import Run
-from steadyrank.errors import InputError, MachineError, SteadyrankWarning
+from steadyrank.errors import InputError, MachineError, warn
 
 Answer = TypeVar("Answer")
 
@@ -329,4 +328,4 @@ def warn_oddities(runs: Sequence[Run]) -> None:
         first = str(odd[0].source or f"run {odd[0].name!r}")
         where = first if len(odd) == 1 else f"{len(odd)} runs, first {first}"
         message = f"{where}: {oddity_warning(what, count)}"
-        warnings.warn(message, SteadyrankWarning, stacklevel=4)
+        warn(message, stacklevel=5)

@@ -28,7 +28,7 @@ from steadyrank.data.read.topic_info import describe_topics
 from steadyrank.data.run import Run
 from steadyrank.data.runs import Runs, header_of
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.errors import InputError, unknown_name, warn
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.measures.scoring import (
     ANY_GRADE,
@@ -210,8 +210,7 @@ def _check_order(runs: Any, qrels: Any) -> None:
 
 
 def _check_choice(what: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise unknown_name(what, value, choices)
+    check_choice(what, value, choices)
 
 
 def _evaluate_run(run: Run, job: _Job) -> _Outcome:

@@ -17,7 +17,7 @@ from steadyrank.compute.executors import Progress
 from steadyrank.data.scores import Scores, join_scores
 from steadyrank.data.track.model import TrackModel
 from steadyrank.data.track.simulated import simulated_track
-from steadyrank.errors import SteadyrankWarning, unknown_name
+from steadyrank.errors import SteadyrankWarning, check_choice
 from steadyrank.measures.evaluate import evaluate
 from steadyrank.papers.data import GRID_MEASURES, PaperData
 
@@ -49,8 +49,7 @@ def builtin_data(
     >>> len(data.runs), data.runs[0].info["team"]
     (18, 'team1')
     """
-    if kind not in get_args(Kind):
-        raise unknown_name("kind of built-in data", str(kind), get_args(Kind))
+    check_choice("kind of built-in data", kind, get_args(Kind))
     if budget == "small":
         data = _SIMULATED[kind]()
         return replace(data, words=f"simulated data for a quick look, {data.words}")

@@ -19,7 +19,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, SteadyrankWarning, check_choice, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.papers.builtin import Kind, builtin_data
 from steadyrank.papers.data import PaperData, paper_data, with_measures
@@ -105,8 +105,7 @@ def reproduce(
     True
     """
     seed = seed_from(rng)
-    if paper not in PAPERS:
-        raise unknown_name("paper", str(paper), PAPERS)
+    check_choice("paper", paper, PAPERS)
     _check(n_samples, budget)
     if out is not None:
         from steadyrank.papers.output import check_folder
@@ -150,12 +149,11 @@ def _warned_once() -> Iterator[None]:
         warnings.simplefilter("always", SteadyrankWarning)
         yield
     for message in dict.fromkeys(str(warning.message) for warning in raised):
-        warnings.warn(message, SteadyrankWarning, stacklevel=4)
+        warn(message, stacklevel=5)
 
 
 def _check(n_samples: Any, budget: Any) -> None:
-    if budget not in ("small", "full"):
-        raise unknown_name("budget", str(budget), ("small", "full"))
+    check_choice("budget", budget, ("small", "full"))
     whole = isinstance(n_samples, int) and not isinstance(n_samples, bool)
     if n_samples is not None and not (whole and n_samples >= 2):
         raise InputError(f"samples must be a whole number of at least 2, got {n_samples!r}")

@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from steadyrank.present import plot_style as style
 from steadyrank.present.anova import source_words
-from steadyrank.present.plot_style import (
-    COLOURS,
-    DARK,
-    heat,
-    label,
-    legend,
-    name_columns,
-    name_rows,
-)
 from steadyrank.present.svg import tell
 
 if TYPE_CHECKING:
@@ -35,13 +27,13 @@ def draw_taus(ax: Axes, tau: np.ndarray, names: Sequence[str]) -> None:
     texts = [
         f"{a} – {b}: tau {tau[i, j]:.4f}" for i, a in enumerate(names) for j, b in enumerate(names)
     ]
-    heat(ax, tau, low=low, high=1.0, texts=texts)
+    style.heat(ax, tau, low=low, high=1.0, texts=texts)
     for (i, j), value in np.ndenumerate(tau):
         if not math.isnan(value):
-            shade = DARK if value - low > BRIGHT * (1.0 - low) else "white"
+            shade = style.DARK if value - low > BRIGHT * (1.0 - low) else "white"
             ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize="x-small", color=shade)
-    name_columns(ax, names)
-    name_rows(ax, names)
+    style.name_columns(ax, names)
+    style.name_rows(ax, names)
 
 
 def draw_omegas(
@@ -61,14 +53,14 @@ def draw_omegas(
             [line.omega_squared for line in lines],
             height,
             label=words,
-            color=COLOURS[k],
+            color=style.COLOURS[k],
             hatch="//" if k else "",
             edgecolor="white",
         )
         ends = (limits or {}).get(words, {})
         for y, line in zip(place, lines, strict=True):
             if line.source in ends:
-                ax.plot(ends[line.source], [y, y], color=DARK, linewidth=1.0)
+                ax.plot(ends[line.source], [y, y], color=style.DARK, linewidth=1.0)
         tell(
             bars,
             [
@@ -76,10 +68,10 @@ def draw_omegas(
                 for line in lines
             ],
         )
-    name_rows(ax, [source_words(name) for name in names])
+    style.name_rows(ax, [source_words(name) for name in names])
     ax.set_xlim(left=0)
-    label(ax, x="share of variance explained (partial omega squared)")
-    legend(ax, loc="lower right")
+    style.label(ax, x="share of variance explained (partial omega squared)")
+    style.legend(ax, loc="lower right")
 
 
 def _omega(line: AnovaSource, limits: tuple[float, float] | None) -> str:

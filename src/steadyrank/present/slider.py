@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.errors import InputError
+from steadyrank.present.json import picked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,16 +183,7 @@ def slider_data(slider: PageSlider) -> dict[str, Any]:
 
 
 def _readout_data(readout: Readout) -> dict[str, Any]:
-    return {
-        "key": readout.key,
-        "label": readout.label,
-        "by": readout.by,
-        "places": readout.places,
-        "rows": readout.rows,
-        "digits": readout.digits,
-        "unit": readout.unit,
-        "beyond": readout.beyond,
-    }
+    return picked(readout, "key label by places rows digits unit beyond")
 
 
 def check_slider(slider: PageSlider) -> None:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from steadyrank.errors import InputError
+import numpy as np
+import pandas as pd
+
+from steadyrank.data.interop.datasets import read_topics
+from steadyrank.data.read.qrels import judgments_of
+from steadyrank.data.scores import Scores, join_scores
+from steadyrank.errors import InputError, MachineError, UnknownNameError
+from steadyrank.measures.evaluate import evaluate
+from steadyrank.measures.foreign import is_foreign
+from steadyrank.measures.names import Measure, parse_measure, parse_measures
 from steadyrank.pyterrier.frames import (
     Outcome,
     Test,
@@ -14,15 +24,6 @@ from steadyrank.pyterrier.frames import (
     means_by_name,
     per_topic,
 )
-from steadyrank.pyterrier.inputs import (
-    filtered,
-    is_time,
-    qrels_frame,
-    run_systems,
-    systems_of,
-    topics_frame,
-)
-from steadyrank.pyterrier.scores import scored
 
 
 class Tables(NamedTuple):
@@ -147,3 +148,180 @@ def Experiment(
     else:
         means = means_by_name(outcome, with_time)
     return Tables(means, every_topic) if perquery == "both" else means
+
+
+def systems_of(
+    given: Sequence[Any] | Mapping[str, Any],
+    names: Sequence[str] | None,
+    baseline: int | str | None,
+) -> tuple[list[Any], list[str], int | None]:
+    """Systems, their names, and the place of the baseline."""
+    if isinstance(given, Mapping):
+        names, systems = [str(name) for name in given], list(given.values())
+    elif isinstance(given, (list, tuple)):
+        systems = list(given)
+    else:
+        raise InputError(f"expected a list or a dictionary of systems, got {type(given).__name__}")
+    labels = [_name_of(system) for system in systems] if names is None else list(names)
+    if not systems or len(labels) != len(systems):
+        raise InputError(f"{len(systems)} systems and {len(labels)} names: give one name each")
+    if isinstance(baseline, str):
+        if baseline not in labels:
+            raise InputError(f"baseline {baseline!r}: the systems are {', '.join(labels)}")
+        return systems, labels, labels.index(baseline)
+    if baseline is not None and not 0 <= baseline < len(systems):
+        raise InputError(f"baseline {baseline}: systems have places 0 to {len(systems) - 1}")
+    return systems, labels, baseline
+
+
+def _name_of(system: Any) -> str:
+    return f"frame of {len(system)} rows" if isinstance(system, pd.DataFrame) else str(system)
+
+
+def topics_frame(topics: Any) -> pd.DataFrame:
+    """Topics as a frame with ids that are text."""
+    if not isinstance(topics, pd.DataFrame):
+        texts = topics if isinstance(topics, Mapping) else read_topics(topics)
+        topics = pd.DataFrame({"qid": list(texts), "query": list(texts.values())})
+    if "qid" not in topics:
+        raise InputError(f"topics require a column qid, got {', '.join(map(str, topics.columns))}")
+    frame: pd.DataFrame = topics.assign(qid=topics["qid"].astype(str))
+    return frame
+
+
+def qrels_frame(qrels: Any) -> pd.DataFrame:
+    """Judgments as a frame with topics' ids that are text."""
+    if not isinstance(qrels, pd.DataFrame):
+        qrels = judgments_of(qrels).to_frame(columns="pyterrier")
+    lacking = [column for column in ("qid", "docno", "label") if column not in qrels]
+    if lacking:
+        raise InputError(f"qrels require a column {lacking[0]}, got {', '.join(map(str, qrels))}")
+    frame: pd.DataFrame = qrels.assign(qid=qrels["qid"].astype(str))
+    return frame
+
+
+def filtered(
+    topics: pd.DataFrame, qrels: pd.DataFrame, by_qrels: bool, by_topics: bool
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Topics that were judged, and judgments of these topics."""
+    if by_qrels:
+        topics = topics[topics["qid"].isin(set(qrels["qid"]))]
+    if by_topics:
+        qrels = qrels[qrels["qid"].isin(set(topics["qid"]))]
+    if len(topics) == 0 or len(qrels) == 0:
+        raise InputError("topics and qrels have no qid in common: do their ids match?")
+    return topics, qrels
+
+
+def is_time(metric: Any) -> bool:
+    """Whether the mean response time is asked for, which is no measure."""
+    return isinstance(metric, str) and metric == "mrt"
+
+
+def run_systems(
+    systems: Iterable[Any], topics: pd.DataFrame, batch_size: int | None
+) -> tuple[list[pd.DataFrame], list[float]]:
+    """Result frames, and milliseconds per topic."""
+    frames, times = [], []
+    for number, system in enumerate(systems):
+        start = time.perf_counter()
+        frame = system if isinstance(system, pd.DataFrame) else _results(system, topics, batch_size)
+        spent = 0.0 if frame is system else time.perf_counter() - start
+        if len(frame) == 0:
+            raise InputError(f"system {number} returned nothing for {len(topics)} topics")
+        frames.append(frame)
+        times.append(1000.0 * spent / len(topics))
+    return frames, times
+
+
+def _results(system: Any, topics: pd.DataFrame, batch_size: int | None) -> pd.DataFrame:
+    run = getattr(system, "transform", system)
+    if not callable(run):
+        raise InputError(
+            f"a system is a frame, a transformer or a function of topics, got {system!r}"
+        )
+    size = batch_size or len(topics)
+    parts: list[pd.DataFrame] = [
+        run(topics.iloc[start : start + size]) for start in range(0, len(topics), size)
+    ]
+    return pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
+
+
+_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+FAMILIES: Mapping[str, Sequence[float]] = {
+    **dict.fromkeys(("P", "recall", "ndcg_cut", "map_cut"), _CUTOFFS),
+    "success": (1, 5, 10),
+    "iprec_at_recall": tuple(tenth / 10 for tenth in range(11)),
+}
+"""trec_eval's names that stand for several measures."""
+
+
+def scored(results: Sequence[pd.DataFrame], qrels: pd.DataFrame, metrics: Sequence[Any]) -> Scores:
+    """One measure per column of the frame: under the name that it was asked for by."""
+    runs = {f"system {number}": frame for number, frame in enumerate(results)}
+    labels, ours, theirs = _parsed(metrics)
+    parts = []
+    if ours:
+        # Ties as those of pytrec_eval, which PyTerrier uses.
+        scores = evaluate(runs, qrels, list(dict.fromkeys(ours.values())), ties="float32")
+        rows = [scores.measures.index(str(measure)) for measure in ours.values()]
+        parts.append(_labelled(scores, tuple(ours), scores.values[rows]))
+    for label, measure in theirs.items():
+        parts.append(_by_ir_measures(label, measure, runs, qrels))
+    joined = join_scores(*parts) if len(parts) > 1 else parts[0]
+    rows = [joined.measures.index(label) for label in labels]
+    return _labelled(joined, tuple(labels), joined.values[rows])
+
+
+def _labelled(scores: Scores, labels: tuple[str, ...], values: np.ndarray) -> Scores:
+    return Scores(measures=labels, runs=scores.runs, topics=scores.topics, values=values)
+
+
+def _parsed(metrics: Sequence[Any]) -> tuple[list[str], dict[str, Measure], dict[str, Any]]:
+    """Labels in order; measures of ours by label; measures that ir_measures alone has."""
+    labels: list[str] = []
+    ours: dict[str, Measure] = {}
+    theirs: dict[str, Any] = {}
+    for metric in metrics:
+        try:
+            ours |= (found := _measures_of(metric))
+            labels += found
+        except UnknownNameError:
+            if not is_foreign(metric):
+                raise
+            theirs[str(metric)] = metric
+            labels.append(str(metric))
+    if not labels:
+        raise InputError("no measure was named: try map or nDCG@10")
+    return list(dict.fromkeys(labels)), ours, theirs
+
+
+def _measures_of(metric: Any) -> dict[str, Measure]:
+    if isinstance(metric, str) and metric in FAMILIES:
+        measures = [parse_measure(f"{metric}_{at}") for at in FAMILIES[metric]]
+    else:
+        measures = parse_measures(metric)
+    if len(measures) > 1:
+        return {str(measure): measure for measure in measures}
+    return {str(metric): measures[0]}
+
+
+def _by_ir_measures(
+    label: str, measure: Any, runs: Mapping[str, pd.DataFrame], qrels: pd.DataFrame
+) -> Scores:
+    """A measure that steadyrank lacks, by ir_measures' providers."""
+    try:
+        import ir_measures
+    except ImportError as error:
+        raise MachineError(f"{label} requires the package ir_measures") from error
+    names = {"qid": "query_id", "docno": "doc_id", "label": "relevance"}
+    judgments = qrels.rename(columns=names)
+    topics = tuple(dict.fromkeys(judgments["query_id"]))
+    values = np.full((1, len(runs), len(topics)), np.nan)
+    places = {topic: t for t, topic in enumerate(topics)}
+    for r, frame in enumerate(runs.values()):
+        run = frame.rename(columns=names).astype({"query_id": str})
+        for metric in ir_measures.iter_calc([measure], judgments, run):
+            if metric.query_id in places:
+                values[0, r, places[metric.query_id]] = metric.value
+    return Scores(measures=(label,), runs=tuple(runs), topics=topics, values=values)

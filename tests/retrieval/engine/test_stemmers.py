@@ -10,8 +10,8 @@ from golden_cases import golden
 
 from steadyrank.errors import MachineError, UnknownNameError
 from steadyrank.retrieval.engine import lovins as rules
+from steadyrank.retrieval.engine.lexical import STEMMERS, stem_words, weak_porter
 from steadyrank.retrieval.engine.lovins import lovins
-from steadyrank.retrieval.engine.stemmers import STEMMERS, stem_words, weak_porter
 
 GOLDEN = golden("stems")
 WORDS = [word for word, _, _ in GOLDEN["expected"]]

@@ -9,7 +9,7 @@ import pytest
 import statsmodels.api as sm
 
 from steadyrank import InputError
-from steadyrank.stats.datasets.flips import intervals_of, pair_errors, units_of, weighted_max_t
+from steadyrank.stats.datasets.flips import intervals_of, units_of, weighted_max_t
 from steadyrank.stats.datasets.topic_flips import (
     pair_topic_errors,
     strata_of,
@@ -85,7 +85,8 @@ def test_the_standard_error_of_clusters_is_statsmodels():
     fit = sm.OLS(scores[0] - scores[2], np.ones(13)).fit(
         cov_type="cluster", cov_kwds={"groups": code}
     )
-    assert pair_errors(units, np.array([[0, 2]]))[0] == pytest.approx(fit.bse[0])
+    squares = np.square(units.residual[:, 0] - units.residual[:, 2]).sum()
+    assert np.sqrt(units.factor * squares) == pytest.approx(fit.bse[0])
 
 
 def test_a_constant_difference_is_found_and_identical_runs_are_not():

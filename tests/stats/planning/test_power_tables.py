@@ -10,8 +10,7 @@ from scipy import stats
 
 from steadyrank.errors import InputError
 from steadyrank.stats.planning import design
-from steadyrank.stats.planning.demands import check_demands
-from steadyrank.stats.planning.power_tables import f_powers, noncentrality_for_power
+from steadyrank.stats.planning.demands import check_demands, f_powers, noncentrality_for_power
 
 EFFECTS = np.array([0.0, 0.01, 0.2, 1.0, 3.0, 30.0, 400.0, 1e5])
 

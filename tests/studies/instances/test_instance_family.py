@@ -11,8 +11,8 @@ from test_instances import QUICK, drawn, scores_of, swept
 import steadyrank as sr
 from steadyrank.stats.instances.equivalence import t_limits
 from steadyrank.stats.pairs.corrections import adjust
-from steadyrank.studies.instances.family import adjusted_in_sequence
 from steadyrank.studies.instances.sentences import sentences, table_sentences
+from steadyrank.studies.instances.study import adjusted_in_sequence
 from steadyrank.studies.instances.tables import instances_json, instances_text, margin
 
 FAST = {"n_samples": 1, "samples_per_instance": 1, "posterior": False}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,7 +32,7 @@ from steadyrank.data.read.tables import (
 )
 from steadyrank.data.run import Duplicates, Run, build_run, check_duplicates
 from steadyrank.data.scores import Scores, scores_from_cells
-from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.errors import InputError, warn
 
 DEFAULT_NAME = "run"
 """The name of a run that neither the caller nor the object names."""
@@ -376,7 +375,7 @@ def _rows_of_lists(
 def _warn(kind: str, oddities: Mapping[str, int]) -> None:
     for what, count in oddities.items():
         message = f"{kind}: {oddity_warning(what, count)}"
-        warnings.warn(message, SteadyrankWarning, stacklevel=3)
+        warn(message)
 
 
 def _scores_of_table(table: Table, name: str | None) -> Scores:

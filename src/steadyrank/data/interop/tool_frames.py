@@ -13,7 +13,7 @@ import numpy as np
 from steadyrank.data.ids import Ids, make_ids
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.run import Run
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,8 +99,7 @@ def qrels_frame(qrels: Qrels, *, columns: Tool = "steadyrank") -> pd.DataFrame:
 
 
 def _check_tool(columns: str) -> None:
-    if columns not in get_args(Tool):
-        raise unknown_name("set of columns", columns, get_args(Tool))
+    check_choice("set of columns", columns, get_args(Tool))
 
 
 def _frame(columns: dict[str, Any]) -> pd.DataFrame:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -22,7 +21,7 @@ from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
 from steadyrank.data.write.kernels import LONGEST_FLOAT, SPARE, put_lines
-from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.errors import InputError, warn
 from steadyrank.words import counted
 
 _SPACE = 32
@@ -68,7 +67,7 @@ def write_run(run: Run, path: PathLike) -> None:
     if empty:
         what = counted(empty, "topic without documents leaves", "topics without documents leave")
         message = f"run {run.name!r}: {what} no line"
-        warnings.warn(message, SteadyrankWarning, stacklevel=2)
+        warn(message, stacklevel=3)
     _write(path, content)
 
 

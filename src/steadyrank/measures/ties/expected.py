@@ -120,21 +120,6 @@ def _tie_groups(blocks, ranks, lengths, starts, scores):
 
 
 @kernel
-def _count_tied(scores, blocks):
-    documents = 0
-    topics = 0
-    for t in range(len(blocks) - 1):
-        before = documents
-        low, high = blocks[t], blocks[t + 1]
-        for i in range(low, high):
-            same_above = i > low and scores[i] == scores[i - 1]
-            same_below = i + 1 < high and scores[i] == scores[i + 1]
-            documents += same_above or same_below
-        topics += documents > before
-    return documents, topics
-
-
-@kernel
 def _condensed_groups(blocks, heads, grades, lengths):
     """Tie groups and lengths of rankings without unjudged documents; a negative grade is none.
 
@@ -188,17 +173,6 @@ def has_expectation(measure: Measure) -> bool:
     (True, False)
     """
     return measure.name in _EXPECTATIONS
-
-
-def n_tied(run: Run) -> tuple[int, int]:
-    """How many documents share their score with another of their topic, in how many topics.
-
-    >>> from steadyrank.data.run import run_from_dict
-    >>> n_tied(run_from_dict({"301": {"d1": 2.0, "d2": 2.0, "d3": 1.0}}, name="mine"))
-    (2, 1)
-    """
-    documents, topics = _count_tied(run.scores, run.blocks)
-    return int(documents), int(topics)
 
 
 def _has_ties(run: Run) -> bool:

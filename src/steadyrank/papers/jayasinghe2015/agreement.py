@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice
 from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.papers.jayasinghe2015.pitfalls import Effects, paper_scores
 from steadyrank.stats.inputs import check_open_unit, check_samples
@@ -81,8 +81,7 @@ class MethodPvalues(Exhibit):
 
     def of(self, method: str) -> np.ndarray:
         """The p-values of one test."""
-        if method not in self.methods:
-            raise unknown_name("method", method, self.methods)
+        check_choice("method", method, self.methods)
         values: np.ndarray = self.pvalues[self.methods.index(method)]
         return values
 
@@ -225,10 +224,8 @@ def method_pvalues(
         instance lacks are left out.
     n_samples : int
         Resamples of each instance, by Algorithm 2.
-    jobs : int, optional
-        Threads.
-    rng : int, Generator or None
-        Seed.
+    jobs, rng : optional
+        Threads; a seed, a `Generator` or None.
 
     Returns
     -------
@@ -291,10 +288,8 @@ def pool_pvalues(
         Pools of each size.
     n_samples : int
         Resamples of each instance, by Algorithm 2.
-    jobs : int, optional
-        Threads.
-    rng : int, Generator or None
-        Seed.
+    jobs, rng : optional
+        Threads; a seed, a `Generator` or None.
 
     Returns
     -------

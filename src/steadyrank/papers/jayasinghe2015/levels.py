@@ -17,7 +17,7 @@ import numpy as np
 from scipy import special
 
 from steadyrank.compute.random import Rng, block_stream, blocks_of, seed_from
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice
 from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.instances.batches import (
@@ -83,8 +83,7 @@ class ErrorRates(Exhibit):
 
     def of(self, test: str) -> float:
         """The simulated rate of one test."""
-        if test not in self.tests:
-            raise unknown_name("test", test, self.tests)
+        check_choice("test", test, self.tests)
         return float(self.rate[self.tests.index(test)])
 
     def caption(self) -> str:
@@ -143,10 +142,8 @@ def error_rates(
         mode, where p is at least 1 / (samples + 1): take enough for alpha.
     alpha : float
         Level of the tests.
-    jobs : int, optional
-        Threads.
-    rng : int, Generator or None
-        Seed.
+    jobs, rng : optional
+        Threads; a seed, a `Generator` or None.
 
     Returns
     -------
@@ -169,12 +166,10 @@ def error_rates(
     seed = seed_from(rng)
     variances = InstanceVariances.of(components)
     test = InstanceTest(variances=variances, design=design, difference=difference, alpha=alpha)
-    if effects not in get_args(Effects):
-        raise unknown_name("effects", str(effects), get_args(Effects))
+    check_choice("effects", effects, get_args(Effects))
     chosen = TESTS[design] if tests is None else tuple(tests)
     for name in chosen:
-        if name not in TESTS[design]:
-            raise unknown_name("test", name, TESTS[design])
+        check_choice("test", name, TESTS[design])
     for number in (n_replications, n_samples, n_two_way_samples):
         check_samples(number)
     if min(n_instances, n_topics) < 2:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice
 from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.instances.batches import means_and_errors
@@ -228,8 +228,7 @@ def paper_scores(
     topics ("cell"): the text allows both. The mean score at a mean effect of .5 is not .5, as the
     paper has it, but .5229 without spread; it is .5 at .4543.
     """
-    if effects not in get_args(Effects):
-        raise unknown_name("effects", str(effects), get_args(Effects))
+    check_choice("effects", effects, get_args(Effects))
     topics = stream.random((*size[:-2], 1, size[-1]))
     shape = size if effects == "cell" else (*size[:-1], 1)
     instances = np.clip(stream.normal(mean, spread, shape), 0.0, 1.0)
@@ -264,10 +263,8 @@ def single_instance_shares(
         Level of the tests.
     effects : str
         One effect for each "instance", or for each of its topics ("cell").
-    jobs : int, optional
-        Threads.
-    rng : int, Generator or None
-        Seed.
+    jobs, rng : optional
+        Threads; a seed, a `Generator` or None.
 
     Returns
     -------

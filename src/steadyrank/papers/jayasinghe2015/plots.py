@@ -10,19 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steadyrank.errors import unknown_name
+from steadyrank.errors import check_choice, unknown_name
+from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.present.plot_style import (
-    COLOURS,
-    QUIET,
-    SHADES,
-    fixed,
-    label,
-    legend,
-    look,
-    name_rows,
-    rows_height,
-)
 from steadyrank.present.svg import tell
 from steadyrank.studies.instances.plots import boxes_size, draw_boxes, draw_spread, topics_size
 
@@ -47,7 +37,7 @@ def draw_shares(result: SingleInstanceShares, ax: Axes) -> None:
         result.spreads,
         result.means,
         result.share,
-        cmap=mpl.colormaps["cividis"].resampled(SHADES),
+        cmap=mpl.colormaps["cividis"].resampled(style.SHADES),
         vmin=0,
         vmax=1,
         shading="nearest",
@@ -64,18 +54,18 @@ def draw_shares(result: SingleInstanceShares, ax: Axes) -> None:
     )
     ax.grid(visible=False)
     ax.figure.colorbar(grid, ax=ax, label=f"instances significant at {result.alpha:g}")
-    label(ax, x="standard deviation of the instance effect", y="mean of the instance effect")
+    style.label(ax, x="standard deviation of the instance effect", y="mean of the instance effect")
 
 
 def draw_intervals(result: EquivalenceIntervals, ax: Axes) -> None:
     """Intervals of a difference that is 0 against topics, with the margin: Figure 3."""
-    ax.fill_between(result.sizes, result.low, result.high, color=COLOURS[0], alpha=0.3, lw=0)
+    ax.fill_between(result.sizes, result.low, result.high, color=style.COLOURS[0], alpha=0.3, lw=0)
     for margin in (-result.delta, result.delta):
         words = f"margin ±{result.delta:g}" if margin > 0 else None
-        ax.axhline(margin, color=COLOURS[1], linestyle="--", lw=1, label=words)
-    ax.axhline(0, color=QUIET, lw=0.8)
-    label(ax, x="topics", y=f"{100 * result.confidence:g}% interval of the difference")
-    legend(ax)
+        ax.axhline(margin, color=style.COLOURS[1], linestyle="--", lw=1, label=words)
+    ax.axhline(0, color=style.QUIET, lw=0.8)
+    style.label(ax, x="topics", y=f"{100 * result.confidence:g}% interval of the difference")
+    style.legend(ax)
 
 
 def draw_agreement(
@@ -86,8 +76,10 @@ def draw_agreement(
     Of the paper's two tests of all instances unless others are named.
     """
     x, y = first or _method(result, "mixed_paper", 0), second or _method(result, "bootstrap", 1)
-    ax.plot([0, 1], [0, 1], color=QUIET, lw=0.8)
-    (dots,) = ax.plot(result.of(x), result.of(y), ".", markersize=3, color=COLOURS[0], alpha=0.5)
+    ax.plot([0, 1], [0, 1], color=style.QUIET, lw=0.8)
+    (dots,) = ax.plot(
+        result.of(x), result.of(y), ".", markersize=3, color=style.COLOURS[0], alpha=0.5
+    )
     tell(
         dots,
         [
@@ -95,7 +87,7 @@ def draw_agreement(
             for i, (p, q) in enumerate(zip(result.of(x), result.of(y), strict=True))
         ],
     )
-    label(ax, x=f"p, {x.replace('_', ' ')}", y=f"p, {y.replace('_', ' ')}")
+    style.label(ax, x=f"p, {x.replace('_', ' ')}", y=f"p, {y.replace('_', ' ')}")
 
 
 def _method(result: MethodPvalues, wanted: str, otherwise: int) -> str:
@@ -112,13 +104,13 @@ def draw_descending(result: MethodPvalues, ax: Axes) -> None:
             values,
             label=words,
             linewidth=1.3,
-            color=COLOURS[place % len(COLOURS)],
+            color=style.COLOURS[place % len(style.COLOURS)],
             linestyle=styles[place % len(styles)],
         )
         tell(line, [words])
     ax.set_ylim(0, 1)
-    label(ax, x="comparisons, by p", y="p")
-    legend(ax)
+    style.label(ax, x="comparisons, by p", y="p")
+    style.legend(ax)
 
 
 def draw_contradictions(result: Contradictions, ax: Axes, *, level: float | None = None) -> None:
@@ -133,8 +125,8 @@ def draw_contradictions(result: Contradictions, ax: Axes, *, level: float | None
     for shade, k in enumerate(chosen):
         alpha = (shade + 1) / len(chosen)
         for sign, counts, colour, words in (
-            (1, result.better, COLOURS[0], "better"),
-            (-1, result.worse, COLOURS[1], "worse"),
+            (1, result.better, style.COLOURS[0], "better"),
+            (-1, result.worse, style.COLOURS[1], "worse"),
         ):
             bars = ax.barh(
                 rows,
@@ -155,11 +147,11 @@ def draw_contradictions(result: Contradictions, ax: Axes, *, level: float | None
                     )
                 ],
             )
-    ax.axvline(0, color=QUIET, lw=0.8)
-    name_rows(ax, result.systems)
+    ax.axvline(0, color=style.QUIET, lw=0.8)
+    style.name_rows(ax, result.systems)
     ax.xaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
-    label(ax, x="instances significantly worse (left) and better (right)")
-    legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    style.label(ax, x="instances significantly worse (left) and better (right)")
+    style.legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 
 def draw_pools(result: PoolPvalues, ax: Axes, *, method: str | None = None) -> None:
@@ -172,15 +164,15 @@ def draw_pools(result: PoolPvalues, ax: Axes, *, method: str | None = None) -> N
         values,
         tick_labels=[str(size) for size in result.sizes],
         flierprops={"markersize": 3},
-        medianprops={"color": COLOURS[0]},
+        medianprops={"color": style.COLOURS[0]},
     )
     if not np.isnan(result.whole[place]):
         ax.axhline(
-            result.whole[place], color=COLOURS[1], linestyle="--", lw=1, label="all instances"
+            result.whole[place], color=style.COLOURS[1], linestyle="--", lw=1, label="all instances"
         )
-        legend(ax)
+        style.legend(ax)
     ax.set_ylim(0, 1)
-    label(ax, x="instances in a pool", y=f"p, {result.methods[place].replace('_', ' ')}")
+    style.label(ax, x="instances in a pool", y=f"p, {result.methods[place].replace('_', ' ')}")
 
 
 def draw_levels(result: ErrorRates, ax: Axes) -> None:
@@ -195,7 +187,7 @@ def draw_levels(result: ErrorRates, ax: Axes) -> None:
         capsize=2,
         elinewidth=1.0,
         label="simulated, ± 2 errors",
-        **look(0),
+        **style.look(0),
     )
     tell(
         bars,
@@ -205,23 +197,27 @@ def draw_levels(result: ErrorRates, ax: Axes) -> None:
         ],
     )
     if not np.isnan(result.exact).all():
-        ax.plot(result.exact, place, "|", color=COLOURS[-1], markersize=10, label="exact")
+        ax.plot(result.exact, place, "|", color=style.COLOURS[-1], markersize=10, label="exact")
     ax.axvline(
-        result.alpha, color=QUIET, linewidth=1.0, linestyle="--", label=f"alpha {result.alpha:g}"
+        result.alpha,
+        color=style.QUIET,
+        linewidth=1.0,
+        linestyle="--",
+        label=f"alpha {result.alpha:g}",
     )
-    name_rows(ax, [test.replace("_", " ") for test in result.tests])
+    style.name_rows(ax, [test.replace("_", " ") for test in result.tests])
     ax.set_xlim(left=0)
     kind = "no difference" if result.difference == 0 else f"a difference of {result.difference:g}"
-    label(
+    style.label(
         ax,
         x=f"share of rejections with {kind}\n"
         f"({result.n_instances} instances, {result.n_topics} topics)",
     )
-    legend(ax)
+    style.legend(ax)
 
 
 def _rows_size(n: int) -> tuple[float, float]:
-    return 6.0, rows_height(n, least=1.6, each=0.32)
+    return 6.0, style.rows_height(n, least=1.6, each=0.32)
 
 
 def draw_spread_means(result: InstanceSpread, ax: Axes) -> None:
@@ -231,24 +227,23 @@ def draw_spread_means(result: InstanceSpread, ax: Axes) -> None:
         for name, means in zip(result.systems, result.means, strict=True)
     ]
     draw_boxes(ax, result.systems, result.means, texts)
-    label(ax, x="system or setting", y="mean score of an instance")
+    style.label(ax, x="system or setting", y="mean score of an instance")
 
 
 def draw_spread_topics(result: InstanceSpread, ax: Axes, *, system: str | None = None) -> None:
     """One system's scores on each topic over its instances: Figure 8."""
     name = result.systems[0] if system is None else system
-    if name not in result.systems:
-        raise unknown_name("system", name, result.systems)
+    check_choice("system", name, result.systems)
     spread = result.topics[result.systems.index(name)].T
     draw_spread(ax, spread, [str(t + 1) for t in range(spread.shape[1])])
-    label(ax, x=f"topics by the median of {name}", y="score of an instance")
+    style.label(ax, x=f"topics by the median of {name}", y="score of an instance")
 
 
 PLOTS = {
     "SingleInstanceShares": {
         "shares": Plot(
             draw_shares,
-            fixed(5.6, 4.4),
+            style.fixed(5.6, 4.4),
             lambda result: (
                 "Heat map of the share of instances that differ significantly from a baseline, "
                 "over mean and deviation of the instance effect, from "
@@ -259,7 +254,7 @@ PLOTS = {
     "EquivalenceIntervals": {
         "intervals": Plot(
             draw_intervals,
-            fixed(5.6, 3.6),
+            style.fixed(5.6, 3.6),
             lambda result: (
                 "Intervals of a difference that is zero against the number of topics, narrowing "
                 f"towards the margin {result.delta:g}: {float(result.inside.mean()):.0%} lie "
@@ -270,7 +265,7 @@ PLOTS = {
     "MethodPvalues": {
         "agreement": Plot(
             draw_agreement,
-            fixed(4.6, 4.4),
+            style.fixed(4.6, 4.4),
             lambda result: (
                 f"The p-values of two tests on {result.pvalues.shape[1]:,} comparisons against "
                 "each other, with a diagonal."
@@ -278,7 +273,7 @@ PLOTS = {
         ),
         "descending": Plot(
             draw_descending,
-            fixed(5.6, 4.0),
+            style.fixed(5.6, 4.0),
             lambda result: (
                 f"The p-values of {len(result.methods)} tests on {result.pvalues.shape[1]:,} "
                 "comparisons, each from the largest down."
@@ -316,7 +311,7 @@ PLOTS = {
     "PoolPvalues": {
         "pools": Plot(
             draw_pools,
-            fixed(5.6, 4.0),
+            style.fixed(5.6, 4.0),
             lambda result: (
                 f"Boxes of p-values of {result.pvalues.shape[2]} resampled pools against the "
                 "number of instances in a pool: the more instances, the less they scatter."

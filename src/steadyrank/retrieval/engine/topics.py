@@ -10,7 +10,7 @@ from typing import Any
 
 from steadyrank.data.interop import datasets
 from steadyrank.data.read.sources import PathLike, open_bytes
-from steadyrank.errors import FormatError, InputError, unknown_name
+from steadyrank.errors import FormatError, InputError, check_choice
 from steadyrank.retrieval.builtin.collection import builtin_topics, is_builtin
 from steadyrank.retrieval.engine.tokens import decoded
 
@@ -43,8 +43,7 @@ def read_topics(
         return {str(name): text for name, text in source.items()}
     fields = tuple(fields)
     for field in fields:
-        if field not in TOPIC_FIELDS:
-            raise unknown_name("topic field", field, TOPIC_FIELDS)
+        check_choice("topic field", field, TOPIC_FIELDS)
     if not fields:
         raise InputError(f"name at least one topic field of {', '.join(TOPIC_FIELDS)}")
     if is_builtin(source):

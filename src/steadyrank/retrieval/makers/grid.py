@@ -9,7 +9,6 @@ postings serves eight models.
 from __future__ import annotations
 
 import importlib.util
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +18,7 @@ from typing import Any, NamedTuple, Unpack
 
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.evaluate import DEFAULT_MEASURES
 from steadyrank.measures.names import Measure
 from steadyrank.retrieval.engine.index import build_index
@@ -250,13 +249,12 @@ def _units(lexical: Names | None) -> tuple[str, ...]:
     if lexical is not None:
         units = _listed(lexical)
         for unit in units:
-            if unit not in UNITS:
-                raise unknown_name("lexical unit", unit, UNITS)
+            check_choice("lexical unit", unit, UNITS)
         return units
     if importlib.util.find_spec("krovetzstemmer") is not None:
         return UNITS
     message = "krovetz is omitted, as it is not installed: pip install 'steadyrank[krovetz]'"
-    warnings.warn(message, SteadyrankWarning, stacklevel=4)
+    warn(message, stacklevel=5)
     return tuple(unit for unit in UNITS if unit != "krovetz")
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ from steadyrank.data.interop.datasets import is_dataset
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.sources import PathLike, find_files
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.measures.scoring import ANY_GRADE, JudgedRun, Recipe, prepare, score_topics
 from steadyrank.retrieval.builtin.collection import builtin_qrels, is_builtin
@@ -145,8 +144,7 @@ def make_evaluation(
         ("way to treat missing topics", missing, get_args(Missing)),
         ("way to treat topics without relevant documents", no_relevant, get_args(NoRelevant)),
     ):
-        if value not in choices:
-            raise unknown_name(what, value, choices)
+        check_choice(what, value, choices)
     parsed = tuple(parse_measures(measures))
     names = set(topics)
     if not names & qrels.position.keys():
@@ -167,12 +165,11 @@ def _warn_of_topics_without_relevant(qrels: Qrels, recipes: list[Recipe], no_rel
         if lacking:
             of_grade = "" if level == 1 else f" of grade {level}"
             done = "0" if no_relevant == "zero" else "NaN"
-            warnings.warn(
+            warn(
                 f"{lacking} of {counted(len(qrels.topics), 'topic')} "
                 f"{by_number(lacking, 'has', 'have')} no relevant document{of_grade}: "
                 f"{by_number(lacking, 'it scores', 'they score')} {done}",
-                SteadyrankWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
 

@@ -6,7 +6,6 @@ written into a folder, scored without being written, or both.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from steadyrank.compute.stores import open_store
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.errors import InputError, warn
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import JudgedRun
 from steadyrank.notebook import Framed, shown_by
@@ -269,4 +268,4 @@ def _warn_of_lacking_topics(
     zero = by_number(len(places), "it scores", "they score") + " 0 there"
     done = zero if evaluation.missing == "zero" else "these cells are omitted"
     message = f"{who} nothing for judged topics ({first}): {done}"
-    warnings.warn(message, SteadyrankWarning, stacklevel=4)
+    warn(message, stacklevel=5)

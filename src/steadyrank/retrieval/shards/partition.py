@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from steadyrank.compute.random import block_stream
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice
 from steadyrank.retrieval.engine.word_counts import WordCounts
 from steadyrank.retrieval.shards import kernels
 from steadyrank.words import counted
@@ -62,10 +62,8 @@ class ShardDesign:
                 f"cannot search {self.top_shards} of {self.shards} shards: lower top_shards"
             )
         self._check_shares()
-        if self.statistics not in get_args(Statistics):
-            raise unknown_name("kind of statistics", self.statistics, get_args(Statistics))
-        if self.distance not in get_args(Distance):
-            raise unknown_name("distance", self.distance, get_args(Distance))
+        check_choice("kind of statistics", self.statistics, get_args(Statistics))
+        check_choice("distance", self.distance, get_args(Distance))
 
     def _check_shares(self) -> None:
         rates = self.sample_rate
@@ -119,8 +117,7 @@ def make_vectors(
     counts: WordCounts, *, distance: Distance = "cosine", without: Collection[str] = ()
 ) -> Vectors:
     """The documents as vectors of their words but those of a stop list."""
-    if distance not in get_args(Distance):
-        raise unknown_name("distance", distance, get_args(Distance))
+    check_choice("distance", distance, get_args(Distance))
     kept = ~np.isin(np.array(counts.words, object), list(without))[counts.word]
     starts = np.concatenate([[0], np.cumsum(kept)])[counts.starts]
     word, count = counts.word[kept], counts.count[kept]

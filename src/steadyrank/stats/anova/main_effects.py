@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steadyrank.errors import unknown_name
+from steadyrank.errors import check_choice
 from steadyrank.stats.anova.balanced import NAN, ROUNDING, Anova
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs import studentized_range
@@ -64,8 +64,7 @@ def tukey_main_effect(table: Anova, factor: str, *, confidence: float = 0.95) ->
     """
     check_open_unit("confidence", confidence)
     mains = {name: means for name, means in table.means.items() if ":" not in name}
-    if factor not in mains:
-        raise unknown_name("main effect", factor, mains)
+    check_choice("main effect", factor, mains)
     means = mains[factor]
     n, against = table.n // means.size, table.source(factor).tested_against
     if not against:

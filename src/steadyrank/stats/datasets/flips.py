@@ -10,25 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import stdtrit
 
-from steadyrank.compute.random import blocks_of
 from steadyrank.errors import InputError
 from steadyrank.stats.datasets import kernels
-from steadyrank.stats.pairs import kernels as pair_kernels
-from steadyrank.stats.pairs.max_t import (
-    VALUES_AT_ONCE,
-    MaxT,
-    enumerates_all,
-    order_statistic,
-    signs_of_block,
-)
-from steadyrank.stats.pairs.resampled import Block
+from steadyrank.stats.pairs.max_t import MaxT, stepdown
 from steadyrank.stats.pairs.result import CONSTANT
-from steadyrank.stats.pairs.tests import in_threads, slices
+from steadyrank.stats.pairs.tests import slices
 
 PAIRS_AT_ONCE = 1 << 14
 """Pairs whose differences are held at a time."""
@@ -116,18 +107,7 @@ def weighted_max_t(
         jobs=jobs,
     )
     # Statistics lack the factor of the variance, which is the same for all.
-    critical = together.critical / math.sqrt(units.factor)
-    return MaxT(
-        pvalue=together.pvalue,
-        critical=critical,
-        n_patterns=together.n_patterns,
-        exact=together.exact,
-    )
-
-
-def pair_errors(units: Units, pairs: np.ndarray) -> np.ndarray:
-    """Standard errors of the differences of all pairs."""
-    return np.sqrt(units.factor * _squares(units.residual, pairs))
+    return replace(together, critical=together.critical / math.sqrt(units.factor))
 
 
 def _squares(residual: np.ndarray, pairs: np.ndarray) -> np.ndarray:
@@ -172,28 +152,16 @@ def flipped(
     rows, observed = tested[order], observed[order] * (1.0 - CONSTANT)
     turned = (difference[rows] < 0.0)[:, None]
     better = np.ascontiguousarray(np.where(turned, pairs[rows][:, ::-1], pairs[rows]))
-    exact = enumerates_all(n_signs, n_samples)
-    n_patterns = 2**n_signs if exact else n_samples
-
-    def count(block: Block) -> tuple[np.ndarray, np.ndarray]:
-        signs = signs_of_block(seed, block, n_signs, exact)
-        counts, largest = np.zeros(len(rows), np.int64), np.empty(len(signs))
-        for part in slices(len(signs), max(1, VALUES_AT_ONCE // max(1, len(rows)))):
-            values = statistics(signs[part], better, rows)
-            pair_kernels.step_counts(values, observed, counts, largest[part])
-        return counts, largest
-
-    answers = in_threads(count, blocks_of(n_patterns), jobs=jobs)
-    halves = 2 if exact else 1
-    counts = np.sum([part for part, _ in answers], axis=0) / halves
-    pvalue = np.ones(len(pairs))
-    stepped = np.maximum.accumulate((1.0 + counts) / (1.0 + n_patterns // halves))
-    pvalue[rows] = np.minimum(1.0, stepped)
-    largest = np.concatenate([part for _, part in answers])
-    limit = order_statistic(largest, alpha, n_patterns // halves)
-    return MaxT(
-        pvalue=pvalue,
-        critical=np.full(len(pairs), limit),
-        n_patterns=n_patterns // halves,
-        exact=exact,
+    steps = stepdown(
+        observed,
+        n_signs,
+        lambda signs: (signs,),
+        lambda signs: statistics(signs, better, rows),
+        alpha=alpha,
+        n_samples=n_samples,
+        seed=seed,
+        jobs=jobs,
     )
+    pvalue, critical = np.ones(len(pairs)), np.full(len(pairs), steps.limit)
+    pvalue[rows] = steps.pvalue
+    return MaxT(pvalue=pvalue, critical=critical, n_patterns=steps.n_patterns, exact=steps.exact)

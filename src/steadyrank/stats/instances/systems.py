@@ -8,7 +8,6 @@ draws (a sample, a partition of it, …) that run information names.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -17,7 +16,7 @@ import numpy as np
 
 from steadyrank.data.order import natural_key
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_column, unknown_name
+from steadyrank.errors import InputError, check_choice, unknown_column, warn
 from steadyrank.words import counted
 
 Groups = dict[str, list[int]]
@@ -144,8 +143,7 @@ def setting_number(factor: str, value: str) -> float:
 
 def group_named(name: str, groups: Groups) -> list[int]:
     """The runs of a system; an error that suggests if there is none of that name."""
-    if name not in groups:
-        raise unknown_name("system", name, groups)
+    check_choice("system", name, groups)
     return groups[name]
 
 
@@ -205,11 +203,10 @@ def warn_about_structure(
         shared = [column for column, size in split.items() if 1 < size < len(places)]
         if shared:
             columns = ", ".join(f"{column} ({split[column]} values)" for column in shared)
-            warnings.warn(
+            warn(
                 f"the {len(places)} instances of {name} share values of {columns}: if these are "
                 f"draws that nest, the effective number of instances is far smaller; {remedy}",
-                SteadyrankWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
             return
 

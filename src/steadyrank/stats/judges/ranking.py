@@ -2,6 +2,10 @@
 
 People's judgments alone, a judge's alone, and the judge's corrected by people's each give one; all
 three are made in the same way, each from one family of decisions about all pairs.
+
+The topics of people and those of the judge alone are independent samples. Under the hypothesis of
+no difference the signs of either may be flipped, so the largest t of all pairs has the same null
+distribution by flips as with one sample (`steadyrank.stats.pairs.max_t`).
 """
 
 from __future__ import annotations
@@ -12,17 +16,18 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr
 
+from steadyrank.stats.judges import kernels
 from steadyrank.stats.judges.corrected import (
     CorrectedParts,
     Uncertainty,
     difference_uncertainty,
     mean_uncertainty,
 )
-from steadyrank.stats.judges.flips import two_part_max_t
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.letters import compact_letters
-from steadyrank.stats.pairs.max_t import MaxT, max_t
+from steadyrank.stats.pairs.max_t import MaxT, max_t, stepdown
 from steadyrank.stats.pairs.result import CONSTANT, all_pairs
+from steadyrank.stats.pairs.tests import moments
 from steadyrank.stats.run_means import best_first, ranks_of
 
 
@@ -114,7 +119,7 @@ def rank_runs(
         error=spread.error,
         half_width=spread.half_width(1.0 - alpha),
         interval=_intervals(difference, spread, together, constant, claimed),
-        pvalue=_pvalues(statistic, spread.df),
+        pvalue=np.where(np.isnan(statistic), 1.0, 2.0 * stdtr(spread.df, -np.abs(statistic))),
         pvalue_adjusted=adjusted,
         significant=claimed != 0,
         n_patterns=together.n_patterns,
@@ -130,10 +135,6 @@ def _statistic(
     return np.where(constant & same, np.nan, t)
 
 
-def _pvalues(statistic: np.ndarray, df: np.ndarray) -> np.ndarray:
-    return np.where(np.isnan(statistic), 1.0, 2.0 * stdtr(df, -np.abs(statistic)))
-
-
 def _intervals(
     difference: np.ndarray,
     spread: Uncertainty,
@@ -145,3 +146,89 @@ def _intervals(
         half = np.where(constant, 0.0, together.critical * spread.error)
     limits = np.stack([difference - half, difference + half], axis=1)
     return decisions.agreeing_intervals(limits, claimed)
+
+
+def two_part_max_t(
+    parts: CorrectedParts,
+    pairs: np.ndarray,
+    statistic: np.ndarray,
+    *,
+    places: np.ndarray,
+    alpha: float,
+    n_samples: int,
+    seed: int,
+    jobs: int | None = None,
+) -> MaxT:
+    """Adjusted p-values and critical values of the observed `statistic` of each pair.
+
+    `places` says which columns of a pattern of signs are the topics of the first part, then of the
+    second: random numbers meet topics by their names. Infinite statistics (differences without
+    spread) are rejected, and NaN (no difference at all) never.
+    """
+    family = _family(parts, pairs, statistic)
+    own, further = (_centred_columns(part) for part in (parts.residual, parts.followed))
+
+    def sums(signs: np.ndarray) -> tuple[np.ndarray, ...]:
+        signs = signs[:, places]
+        return signs[:, : len(own)] @ own, signs[:, len(own) :] @ further
+
+    steps = stepdown(
+        family.observed,
+        len(places),
+        sums,
+        family.statistics,
+        alpha=alpha,
+        n_samples=n_samples,
+        seed=seed,
+        jobs=jobs,
+    )
+    pvalue, critical = np.ones(len(pairs)), np.full(len(pairs), steps.limit)
+    pvalue[family.place] = steps.pvalue
+    return MaxT(pvalue=pvalue, critical=critical, n_patterns=steps.n_patterns, exact=steps.exact)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Family:
+    """The tested pairs from the largest statistic down, the better run first."""
+
+    place: np.ndarray
+    """Which pair each is."""
+    pairs: np.ndarray
+    observed: np.ndarray
+    sizes: tuple[float, float]
+    """Topics of both parts."""
+    squares: tuple[np.ndarray, np.ndarray]
+    """Sums of squared centred differences of both parts."""
+    tiny: np.ndarray
+    """Variances up to here are rounding."""
+
+    def statistics(self, own: np.ndarray, further: np.ndarray) -> np.ndarray:
+        """The statistics [pattern, pair] of sums of signed scores [pattern, run]."""
+        values = np.empty((len(own), len(self.place)))
+        kernels.two_part_t(own, further, self.pairs, *self.squares, *self.sizes, self.tiny, values)
+        return values
+
+
+def _family(parts: CorrectedParts, pairs: np.ndarray, statistic: np.ndarray) -> _Family:
+    tested = np.flatnonzero(~np.isnan(statistic))
+    size = np.abs(statistic[tested])
+    order = np.lexsort((tested, -size))
+    place = tested[order]
+    better = np.where((statistic < 0.0)[:, None], pairs[:, ::-1], pairs)[place]
+    n, n_more = float(parts.residual.shape[1]), float(parts.followed.shape[1])
+    own = moments(parts.residual, better).sd ** 2 * (n - 1.0)
+    further = moments(parts.followed, better).sd ** 2 * (n_more - 1.0)
+    spread = own / n**2 + further / n_more**2
+    return _Family(
+        place=place,
+        pairs=np.ascontiguousarray(better),
+        observed=size[order] * (1.0 - CONSTANT),
+        sizes=(n, n_more),
+        squares=(own, further),
+        tiny=np.maximum(CONSTANT * spread, CONSTANT**2),
+    )
+
+
+def _centred_columns(part: np.ndarray) -> np.ndarray:
+    """[topic, run]"""
+    return np.ascontiguousarray((part - part.mean(axis=1, keepdims=True)).T)

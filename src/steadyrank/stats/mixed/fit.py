@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, special
 
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.mixed.balanced import Strata, best_of_strata
@@ -103,8 +103,7 @@ def fit(model: MixedModel, *, reml: bool = True, df_method: DfMethod = "satterth
 
 
 def _check_df_method(df_method: DfMethod, reml: bool) -> None:
-    if df_method not in METHOD_WORDS:
-        raise unknown_name("df_method", str(df_method), METHOD_WORDS)
+    check_choice("df_method", df_method, METHOD_WORDS)
     if df_method == "kenward-roger" and not reml:
         raise InputError("Kenward and Roger's adjustment is of REML estimates: fit with reml=True")
 

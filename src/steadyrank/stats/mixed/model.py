@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.mixed.balanced import Strata, strata_of_array, strata_of_rows
 from steadyrank.stats.mixed.general import Rows, Tables, tables_of
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
@@ -164,8 +164,7 @@ def _axes_of(model: MixedModel, term: Term) -> tuple[int, ...]:
     if not isinstance(names, tuple):
         raise InputError("with axes, a random term must be the name of an axis or a tuple of them")
     for name in names:
-        if name not in axes:
-            raise unknown_name("axis", str(name), axes)
+        check_choice("axis", name, axes)
     return tuple(axes.index(str(name)) for name in names)
 
 

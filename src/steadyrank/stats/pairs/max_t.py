@@ -9,8 +9,10 @@ Mogstad, Romano, Shaikh & Wilhelm 2024, doi:10.1093/restud/rdad006).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
@@ -21,7 +23,7 @@ from steadyrank.stats.inputs import check_open_unit, check_samples, checked
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.resampled import Block, sign_patterns
 from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW, ZERO_VARIANCE
-from steadyrank.stats.pairs.tests import Moments, differences, in_threads, moments
+from steadyrank.stats.pairs.tests import Moments, differences, in_threads, moments, slices
 
 VALUES_AT_ONCE = 1 << 18
 """Statistics of one thread that are held at a time: they stay in the processor's cache."""
@@ -82,19 +84,21 @@ def max_t(
     check_open_unit("alpha", alpha)
     differences = moments(scores, pairs)
     family = _family(scores, pairs, differences)
-    counts, largest, n_patterns, exact = _count(
-        scores, family, n_samples=n_samples, seed=seed, jobs=jobs
+    centred = np.nan_to_num(scores - mean_of_present(scores)[:, None]).T
+    steps = stepdown(
+        family.observed,
+        scores.shape[1],
+        lambda signs: (signs @ centred, signs),
+        partial(_statistics, family),
+        alpha=alpha,
+        n_samples=n_samples,
+        seed=seed,
+        jobs=jobs,
     )
     pvalue = np.where(differences.flag == TOO_FEW, np.nan, 1.0)
-    stepped = np.maximum.accumulate((1.0 + counts) / (1.0 + n_patterns))
-    pvalue[family.place] = np.minimum(1.0, stepped)
-    limit = order_statistic(largest, alpha, n_patterns)
-    return MaxT(
-        pvalue=pvalue,
-        critical=family.scale.to_t(limit, differences.n),
-        n_patterns=n_patterns,
-        exact=exact,
-    )
+    pvalue[family.place] = steps.pvalue
+    critical = family.scale.to_t(steps.limit, differences.n)
+    return MaxT(pvalue=pvalue, critical=critical, n_patterns=steps.n_patterns, exact=steps.exact)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -187,37 +191,56 @@ def _scale(n: np.ndarray, n_topics: int) -> _Scale:
     return _Scale(sizes=sizes, table=np.asarray(-ndtri(stdtr(df, -t))), n=0)
 
 
-def _count(
-    scores: np.ndarray, family: _Family, *, n_samples: int, seed: int, jobs: int | None
-) -> tuple[np.ndarray, np.ndarray, int, bool]:
-    """Patterns whose largest statistic reaches each pair's, and the largest of each pattern."""
-    n_topics = scores.shape[1]
-    # Statistics of one-sided hypotheses change with a flip of all signs: both count, by half.
-    exact = enumerates_all(n_topics, n_samples)
-    n_signs = 2**n_topics if exact else n_samples
-    blocks = blocks_of(n_signs)
-    centred = np.nan_to_num(scores - mean_of_present(scores)[:, None]).T
+class Stepdown(NamedTuple):
+    """What the flips say about statistics that descend."""
+
+    pvalue: np.ndarray
+    limit: float
+    """What the first step has to exceed."""
+    n_patterns: int
+    exact: bool
+
+
+def stepdown(
+    observed: np.ndarray,
+    n_signs: int,
+    sums: Callable[[np.ndarray], tuple[np.ndarray, ...]],
+    statistics: Callable[..., np.ndarray],
+    *,
+    alpha: float,
+    n_samples: int,
+    seed: int,
+    jobs: int | None,
+) -> Stepdown:
+    """Hold each `observed` statistic against the largest of it and those below, for all patterns.
+
+    `sums` makes arrays of the signs [pattern, unit] of a block, `statistics` the values
+    [pattern, pair] of some rows of these.
+    """
+    exact = enumerates_all(n_signs, n_samples)
+    n_drawn = 2**n_signs if exact else n_samples
 
     def count(block: Block) -> tuple[np.ndarray, np.ndarray]:
-        signs = signs_of_block(seed, block, n_topics, exact)
-        counts, largest = np.zeros(len(family.place), np.int64), np.empty(len(signs))
-        sums = signs @ centred
-        at_once = max(1, VALUES_AT_ONCE // max(1, len(family.place)))
-        for first in range(0, len(signs), at_once):
-            part = slice(first, first + at_once)
-            values = _statistics(sums[part], family, signs[part])
-            kernels.step_counts(values, family.observed, counts, largest[part])
+        signs = signs_of_block(seed, block, n_signs, exact)
+        arrays = sums(signs)
+        counts, largest = np.zeros(len(observed), np.int64), np.empty(len(signs))
+        for part in slices(len(signs), max(1, VALUES_AT_ONCE // max(1, len(observed)))):
+            values = statistics(*(array[part] for array in arrays))
+            kernels.step_counts(values, observed, counts, largest[part])
         return counts, largest
 
-    answers: Sequence[tuple[np.ndarray, np.ndarray]] = in_threads(count, blocks, jobs=jobs)
-    counts = np.sum([counts for counts, _ in answers], axis=0)
+    answers = in_threads(count, blocks_of(n_drawn), jobs=jobs)
+    # Statistics of one-sided hypotheses change with a flip of all signs: both count, by half.
+    halves = 2 if exact else 1
+    n_patterns = n_drawn // halves
+    counts = np.sum([counts for counts, _ in answers], axis=0) / halves
+    stepped = np.maximum.accumulate((1.0 + counts) / (1.0 + n_patterns))
     largest = np.concatenate([largest for _, largest in answers])
-    if exact:
-        return counts / 2.0, largest, n_signs // 2, True
-    return counts, largest, n_signs, False
+    limit = order_statistic(largest, alpha, n_patterns)
+    return Stepdown(np.minimum(1.0, stepped), limit, n_patterns, exact)
 
 
-def _statistics(sums: np.ndarray, family: _Family, signs: np.ndarray) -> np.ndarray:
+def _statistics(family: _Family, sums: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """The comparable statistics of all pairs under each pattern, [pattern, pair]."""
     values = np.empty((len(signs), len(family.place)))
     kernels.signed_differences(sums, family.pairs, family.weight, values)

@@ -7,14 +7,13 @@ interval, the part of it that is topics' difficulty, and warnings about pilots t
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.errors import InputError, warn
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.variance import pooled_variance, variance_components
 
@@ -115,20 +114,14 @@ def warn_if_few_topics(
         return
     low, high = ends
     then = f", and the topics needed from {topics[0]} to {topics[1]}" if topics else ""
-    warnings.warn(
+    warn(
         f"the pilot has only {pilot.n_topics} topics: the variance of {measure} may be "
         f"anything from {low:.4g} to {high:.4g} ({confidence:.0%} interval){then}; pilots of "
-        f"{STEADY_PILOT} topics or more are more reliable",
-        SteadyrankWarning,
-        stacklevel=3,
+        f"{STEADY_PILOT} topics or more are more reliable"
     )
 
 
 def warn_if_one_team(scores: Scores) -> None:
     """One team's runs are alike, whatever the number of topics."""
     if len(set(scores.run_info.get("team", ()))) == 1 and len(scores.runs) > 1:
-        warnings.warn(
-            "all runs of the pilot are of one team: other teams' runs may vary quite differently",
-            SteadyrankWarning,
-            stacklevel=3,
-        )
+        warn("all runs of the pilot are of one team: other teams' runs may vary quite differently")

@@ -14,22 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steadyrank.errors import InputError
+from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.present.plot_style import (
-    COLOURS,
-    QUIET,
-    dots,
-    error_bars,
-    fixed,
-    inside,
-    label,
-    legend,
-    look,
-    name_rows,
-    panels,
-    rows_height,
-    shown,
-)
 from steadyrank.present.shared_plots import draw_omegas, draw_taus
 from steadyrank.present.svg import tell
 
@@ -65,7 +51,7 @@ def _draw_sizes(
     chosen = 0 if pair is None else result.pair(*pair)
     sizes = {"topics": result.topic_sizes, "systems": result.system_sizes}
     over, along = ("systems", "topics") if swapped else ("topics", "systems")
-    made = panels(ax, len(sizes[over]), across=ACROSS)
+    made = style.panels(ax, len(sizes[over]), across=ACROSS)
     order = np.argsort(sizes[along])
     x = np.array(sizes[along])[order]
     low = 0.0
@@ -85,10 +71,10 @@ def _draw_sizes(
         panel.set_xlim(0, 1.05 * x[-1])
         panel.xaxis.set_major_locator(MaxNLocator(4, integer=True))
         if t + ACROSS >= len(made):
-            label(panel, x=along)
+            style.label(panel, x=along)
         if t % ACROSS == 0:
-            label(panel, y=pair_name)
-    legend(made[0], loc="lower right")
+            style.label(panel, y=pair_name)
+    style.legend(made[0], loc="lower right")
 
 
 def _draw_curve(
@@ -104,13 +90,19 @@ def _draw_curve(
     """Means with intervals, and the band of the middle 95 % of the samples."""
     whole = ~np.isnan(samples).any(axis=1)
     band = np.quantile(samples[whole], [0.025, 0.975], axis=1)
-    ax.fill_between(x[whole], *band, color=COLOURS[place], alpha=0.15, linewidth=0)
+    ax.fill_between(x[whole], *band, color=style.COLOURS[place], alpha=0.15, linewidth=0)
     texts = [
         f"{name}, {size} {along}: {value:.4f} [{first:.4f}, {last:.4f}]"
         for size, value, (first, last) in zip(x, mean, limits, strict=True)
     ]
-    style = {"markersize": 3, "linewidth": 1.0, "elinewidth": 0.8, "capsize": 1.5, **look(place)}
-    error_bars(ax, x, mean, texts, yerr=np.abs(limits - mean[:, None]).T, label=name, **style)
+    looks = {
+        "markersize": 3,
+        "linewidth": 1.0,
+        "elinewidth": 0.8,
+        "capsize": 1.5,
+        **style.look(place),
+    }
+    style.error_bars(ax, x, mean, texts, yerr=np.abs(limits - mean[:, None]).T, label=name, **looks)
 
 
 def draw_pairs(result: AgreeResult, ax: Axes) -> None:
@@ -124,12 +116,14 @@ def draw_pairs(result: AgreeResult, ax: Axes) -> None:
             f"{_pair(row)}: {SYMBOLS[key]} {row[key]:.4f}, rank {row[f'rank_{key}']}"
             for row in rows
         ]
-        style = {"linestyle": "-", "linewidth": 1.0, "label": words, **look(k)}
-        dots(ax, means - means.mean(), place, texts, **style)
-    ax.axvline(0.0, color=QUIET, linewidth=0.8)
-    name_rows(ax, [f"{_pair(row)}  ({row['rank_tau']} / {row['rank_tau_ap']})" for row in rows])
-    label(ax, x=f"mean correlation over all sizes, centred; RMSE {result.rmse:.4f}")
-    legend(ax)
+        looks = {"linestyle": "-", "linewidth": 1.0, "label": words, **style.look(k)}
+        style.dots(ax, means - means.mean(), place, texts, **looks)
+    ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
+    style.name_rows(
+        ax, [f"{_pair(row)}  ({row['rank_tau']} / {row['rank_tau_ap']})" for row in rows]
+    )
+    style.label(ax, x=f"mean correlation over all sizes, centred; RMSE {result.rmse:.4f}")
+    style.legend(ax)
 
 
 def _pair(row: Mapping[str, Any]) -> str:
@@ -146,15 +140,15 @@ def draw_ranks(result: AgreeResult, ax: Axes) -> None:
             f"{_pair(row)}: rank {row['rank_tau']} by tau ({row['tau']:.4f})",
             f"{_pair(row)}: rank {row['rank_tau_ap']} by tau_AP ({row['tau_ap']:.4f})",
         ]
-        style = {"color": COLOURS[int(crossing)], "linewidth": 1.6 if crossing else 1.0}
+        looks = {"color": style.COLOURS[int(crossing)], "linewidth": 1.6 if crossing else 1.0}
         ranks = row["rank_tau"], row["rank_tau_ap"]
-        dots(ax, [0, 1], ranks, texts, linestyle="-", marker="o", **style)
+        style.dots(ax, [0, 1], ranks, texts, linestyle="-", marker="o", **looks)
     n = len(rows)
-    names = [shown(f"{_pair(row)}  {row['rank_tau']}") for row in rows]
+    names = [style.shown(f"{_pair(row)}  {row['rank_tau']}") for row in rows]
     ax.set_yticks(range(1, n + 1), labels=names, parse_math=False)
     other = ax.secondary_yaxis("right")
     by_other = sorted(rows, key=lambda row: row["rank_tau_ap"])
-    names = [shown(f"{row['rank_tau_ap']}  {_pair(row)}") for row in by_other]
+    names = [style.shown(f"{row['rank_tau_ap']}  {_pair(row)}") for row in by_other]
     other.set_yticks(range(1, n + 1), labels=names, parse_math=False)
     for axis in (ax.spines, other.spines):
         axis[:].set_visible(False)
@@ -164,7 +158,7 @@ def draw_ranks(result: AgreeResult, ax: Axes) -> None:
     ax.set_ylim(n + 0.5, 0.5)
     ax.set_xlim(-0.05, 1.05)
     ax.set_xticks([0, 1], labels=["tau", "tau_AP"])
-    label(ax, x=f"rank by mean correlation; {len(result.swaps)} swaps in colour")
+    style.label(ax, x=f"rank by mean correlation; {len(result.swaps)} swaps in colour")
 
 
 def draw_effects(result: AgreeResult, ax: Axes) -> None:
@@ -183,14 +177,14 @@ def draw_measures(result: AgreeResult, ax: Axes) -> None:
     """Measures by tau on all the data: heat map, dendrogram above, discriminative power beside."""
     like, order = result.likeness, result.likeness.order
     names = [result.measures[i] for i in order]
-    grid = inside(ax, 2, 2, height_ratios=[1, 4], width_ratios=[4, 1])
+    grid = style.inside(ax, 2, 2, height_ratios=[1, 4], width_ratios=[4, 1])
     figure: Any = ax.get_figure()
     tree, cells, bars = (figure.add_subplot(cell) for cell in (grid[0, 0], grid[1, 0], grid[1, 1]))
     _draw_tree(tree, like.linkage, len(names))
     draw_taus(cells, like.tau[np.ix_(order, order)], names)
-    label(cells, x=f"tau on {result.n_systems} systems, {result.n_topics} topics")
+    style.label(cells, x=f"tau on {result.n_systems} systems, {result.n_topics} topics")
     power = 100.0 * np.nan_to_num(like.discriminative_power[order])
-    shapes = bars.barh(np.arange(len(names)), power, color=COLOURS[0])
+    shapes = bars.barh(np.arange(len(names)), power, color=style.COLOURS[0])
     tell(shapes, [f"{name}: {share:.1f}%" for name, share in zip(names, power, strict=True)])
     bars.set_yticks([])
     bars.set_ylim(len(names) - 0.5, -0.5)
@@ -205,7 +199,7 @@ def _draw_tree(ax: Axes, linkage: np.ndarray, n: int) -> None:
     tree = dendrogram(linkage, no_plot=True)
     for x, y in zip(tree["icoord"], tree["dcoord"], strict=True):
         # SciPy puts leaf i at 10 i + 5.
-        ax.plot((np.array(x) - 5.0) / 10.0, y, color=QUIET, linewidth=1.0)
+        ax.plot((np.array(x) - 5.0) / 10.0, y, color=style.QUIET, linewidth=1.0)
     ax.set_xlim(-0.5, n - 0.5)
     ax.set_ylim(bottom=0.0)
     ax.set_xticks([])
@@ -218,7 +212,7 @@ def _panels_size(n: int) -> tuple[float, float]:
 
 
 def _rows_size(result: AgreeResult) -> tuple[float, float]:
-    return 6.8, rows_height(len(result.pairs), least=1.4)
+    return 6.8, style.rows_height(len(result.pairs), least=1.4)
 
 
 PLOTS = {
@@ -265,7 +259,7 @@ PLOTS = {
         ),
         "effects": Plot(
             draw_effects,
-            fixed(6.4, rows_height(7, each=0.34)),
+            style.fixed(6.4, style.rows_height(7, each=0.34)),
             lambda result: (
                 "Bars of the share of variance in tau and tau_AP that measure pair, topic size, "
                 "system size and their interplay explain."

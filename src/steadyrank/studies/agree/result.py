@@ -11,7 +11,7 @@ from scipy import special
 
 from steadyrank._version import __version__
 from steadyrank.data.scores import mean_of_present
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice
 from steadyrank.notebook import Exhibit, frame_of, shown_by
 from steadyrank.stats.anova.balanced import Anova
 from steadyrank.stats.interval import Interval
@@ -123,8 +123,7 @@ class AgreeResult(Exhibit):
     def pair(self, measure_a: str, measure_b: str) -> int:
         """The position of a pair of measures, in either order."""
         for name in (measure_a, measure_b):
-            if name not in self.measures:
-                raise unknown_name("measure", name, self.measures)
+            check_choice("measure", name, self.measures)
         wanted = sorted(self.measures.index(name) for name in (measure_a, measure_b))
         if wanted[0] == wanted[1]:
             raise InputError(f"a pair requires two measures, got {measure_a!r} twice")

@@ -75,10 +75,8 @@ def agree(
 
     Parameters
     ----------
-    scores : Scores, or runs
-        Scores, or runs as `evaluate` takes them, with `qrels`.
-    qrels : object, optional
-        Judgments, where runs are given.
+    scores, qrels : Scores, or runs and judgments
+        Runs and judgments as `evaluate` takes them.
     topic_sizes, system_sizes : sequence of int, optional
         Those of the paper, cut to what the data have, unless given.
     n_samples : int

@@ -113,10 +113,8 @@ def audit_tests(
 
     Parameters
     ----------
-    scores : Scores, or runs
-        Scores, or runs as `evaluate` takes them, with `qrels`.
-    qrels : object, optional
-        Judgments, where runs are given.
+    scores, qrels : Scores, or runs and judgments
+        Runs and judgments as `evaluate` takes them.
     measure : str, optional
         Needed where the scores have several; AP of runs unless given.
     n_topics : int, optional

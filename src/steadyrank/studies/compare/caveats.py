@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steadyrank.errors import SteadyrankWarning
+from steadyrank.errors import warn
 from steadyrank.stats.pairs.max_t import MaxT
 from steadyrank.stats.pairs.result import PairTests
 from steadyrank.stats.run_means import connected_runs
@@ -48,23 +47,21 @@ def _warn_if_too_few_samples(
         if settings.mode == "sound"
         else "give p-values of 0, which pass any correction, or none that are small enough,"
     )
-    warnings.warn(
+    warn(
         f"{n_samples} samples {problem} for {correction} over {size} comparisons: take more than "
         f"{math.ceil(size / settings.alpha)} samples, correction bh, or randomized-tukey",
-        SteadyrankWarning,
-        stacklevel=6,
+        stacklevel=7,
     )
 
 
 def _warn_if_too_few_topics(together: MaxT, drawn: str, alpha: float) -> None:
     """`drawn`: how many topics, or clusters of topics, there are to flip."""
     if 1.0 / (1.0 + together.n_patterns) > alpha:
-        warnings.warn(
+        warn(
             f"{drawn} have only {together.n_patterns} sign patterns: no difference can "
             f"be significant at alpha {alpha:g}; correction holm has no such limit, but assumes "
             "normal differences",
-            SteadyrankWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
 
 
@@ -75,10 +72,9 @@ def warn_if_unlinked(matrix: np.ndarray, names: Sequence[str]) -> None:
     groups = connected_runs(matrix)
     if len(groups) > 1:
         smallest = min(groups, key=len)
-        warnings.warn(
+        warn(
             f"{names[smallest[0]]} shares no topic with {names[max(groups, key=len)[0]]}, not "
             "even through other runs: the order of such runs reflects different topics, and "
             "nothing is claimed about them",
-            SteadyrankWarning,
-            stacklevel=5,
+            stacklevel=6,
         )

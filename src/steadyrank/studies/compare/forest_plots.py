@@ -10,17 +10,7 @@ import numpy as np
 
 from steadyrank.data.scores import position
 from steadyrank.errors import InputError
-from steadyrank.present.plot_style import (
-    COLOURS,
-    QUIET,
-    TALL,
-    label,
-    legend,
-    longest_name,
-    look,
-    name_rows,
-    shortened,
-)
+from steadyrank.present import plot_style as style
 from steadyrank.present.svg import tell
 from steadyrank.stats.run_means import best_first
 
@@ -85,7 +75,7 @@ def draw_intervals(
             markersize=4,
             elinewidth=1.5,
             label=words,
-            **look(k),
+            **style.look(k),
         )
         tell(
             bars,
@@ -95,11 +85,12 @@ def draw_intervals(
                 for i in rows
             ],
         )
-    ax.axvline(0.0, color=QUIET, linewidth=0.8)
-    name_rows(ax, [result.runs[r] for r in others])
-    label(
+    ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
+    style.name_rows(ax, [result.runs[r] for r in others])
+    name = style.shortened(reference, style.longest_name(ax))
+    style.label(
         ax,
-        x=f"mean {result.measure} less that of {shortened(reference, longest_name(ax))},\n"
+        x=f"mean {result.measure} less that of {name},\n"
         f"{1 - result.alpha:.0%} intervals ({result.interval_kind})",
     )
     _legend_above(ax)
@@ -131,7 +122,7 @@ def draw_topics(
             markersize=2.2,
             markeredgewidth=0.0,
             alpha=0.55,
-            color=COLOURS[int(result.significant[against.pairs[row]])],
+            color=style.COLOURS[int(result.significant[against.pairs[row]])],
         )
     significant = result.significant[against.pairs]
     for k, (decided, words) in enumerate(((False, "not significant"), (True, "significant"))):
@@ -144,14 +135,14 @@ def draw_topics(
                 marker="|",
                 markersize=9,
                 markeredgewidth=1.8,
-                color=COLOURS[k],
+                color=style.COLOURS[k],
                 label=f"mean, {words}",
             )
             tell(lines, [_mean_text(result, against, int(row)) for row in rows])
-    ax.axvline(0.0, color=QUIET, linewidth=0.8)
-    name_rows(ax, [result.runs[r] for r in against.others])
-    than = shortened(reference, longest_name(ax))
-    label(ax, x=f"{result.measure} less that of {than},\ntopic by topic")
+    ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
+    style.name_rows(ax, [result.runs[r] for r in against.others])
+    than = style.shortened(reference, style.longest_name(ax))
+    style.label(ax, x=f"{result.measure} less that of {than},\ntopic by topic")
     _legend_above(ax)
 
 
@@ -169,21 +160,23 @@ def _draw_bars(result: CompareResult, against: _Against, ax: Axes) -> None:
     gaps = result.scores[against.others[0]] - result.scores[against.reference]
     shared = np.flatnonzero(~np.isnan(gaps))
     order = shared[np.argsort(-gaps[shared], kind="stable")]
-    colours = [COLOURS[0] if gaps[topic] >= 0 else COLOURS[1] for topic in order]
+    colours = [style.COLOURS[0] if gaps[topic] >= 0 else style.COLOURS[1] for topic in order]
     bars = ax.bar(np.arange(len(order)), gaps[order], width=0.9, color=colours)
     tell(bars, [f"topic {result.topics[topic]}: {gaps[topic]:+.4f}" for topic in order])
     mean = float(against.sign[0] * result.difference[against.pairs[0]])
-    ax.axhline(mean, color=QUIET, linewidth=1.0, linestyle="--", label=f"mean {mean:+.4f}")
-    ax.axhline(0.0, color=QUIET, linewidth=0.8)
+    ax.axhline(mean, color=style.QUIET, linewidth=1.0, linestyle="--", label=f"mean {mean:+.4f}")
+    ax.axhline(0.0, color=style.QUIET, linewidth=0.8)
     other, reference = (
-        shortened(result.runs[place], longest_name(ax))
+        style.shortened(result.runs[place], style.longest_name(ax))
         for place in (against.others[0], against.reference)
     )
-    label(ax, x="topics, largest gain first", y=f"{result.measure}: {other}\nless {reference}")
-    legend(ax)
+    style.label(
+        ax, x="topics, largest gain first", y=f"{result.measure}: {other}\nless {reference}"
+    )
+    style.legend(ax)
 
 
 def _legend_above(ax: Axes) -> None:
     """Where it hides no row, nor the axis that a tall figure has at its top."""
-    room = 0.2 if len(ax.get_yticks()) <= TALL else 2.5
-    legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=room)
+    room = 0.2 if len(ax.get_yticks()) <= style.TALL else 2.5
+    style.legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=room)

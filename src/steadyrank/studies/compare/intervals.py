@@ -5,14 +5,13 @@ Each test has its own, at the level that the correction leaves to a single compa
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 from scipy.special import stdtrit
 
-from steadyrank.errors import SteadyrankWarning
+from steadyrank.errors import warn
 from steadyrank.stats.pairs import inverted
 from steadyrank.stats.pairs.cluster_resampling import cluster_bootstrap_limits, cluster_flip_limits
 from steadyrank.stats.pairs.intervals import bootstrap_intervals, t_intervals
@@ -159,9 +158,8 @@ def _together(correction: str, n_comparisons: int) -> str:
 
 def _warn_if_too_short(kind: str, n_topics: int) -> None:
     if kind in ("percentile", "bca") and n_topics < FEW_TOPICS:
-        warnings.warn(
+        warn(
             f"{kind} bootstrap intervals are too short with {n_topics} topics: use studentized "
             f"or t below {FEW_TOPICS}",
-            SteadyrankWarning,
-            stacklevel=4,
+            stacklevel=5,
         )

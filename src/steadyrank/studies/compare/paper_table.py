@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from steadyrank._version import __version__
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice
 from steadyrank.present.cells import name, pvalue, signed, signed_interval
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.pairs.letters import ALPHABET
@@ -84,8 +84,7 @@ def paper_table(
 def _checked(show: Sequence[str], first: CompareResult) -> tuple[str, ...]:
     """What has columns of its own, in their order."""
     for item in show:
-        if item not in get_args(Show):
-            raise unknown_name("figure to show", str(item), get_args(Show))
+        check_choice("figure to show", item, get_args(Show))
         if item in ("p", "d") and first.baseline is None:
             raise InputError(f"show {item} shows differences from a baseline: name one")
     return tuple(item for item in get_args(Show) if item in show)

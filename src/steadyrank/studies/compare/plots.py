@@ -11,29 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from steadyrank.errors import unknown_name
+from steadyrank.errors import check_choice
+from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.present.plot_style import (
-    LONGEST_NAME,
-    MOST_NAMES,
-    QUIET,
-    draw_rank_rows,
-    fixed,
-    heat,
-    height_of_rows,
-    label,
-    legend,
-    look,
-    name_columns,
-    name_rows,
-    pvalue_axis,
-    rows_height,
-)
 from steadyrank.present.svg import tell
 from steadyrank.stats.run_means import best_first
 from steadyrank.studies.compare.forest_plots import draw_intervals, draw_topics
-from steadyrank.studies.compare.panel_plots import table_plot
-from steadyrank.studies.compare.segment_plots import draw_segments, segments_size, segments_words
+from steadyrank.studies.compare.segment_plots import (
+    draw_segments,
+    segments_size,
+    segments_words,
+    table_plot,
+)
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
@@ -63,20 +52,24 @@ def draw_differences(result: CompareResult, ax: Axes) -> None:
             alpha=0.7,
             clip_on=False,
             label=f"{words}: {len(chosen):,}",
-            **look(k),
+            **style.look(k),
         )
         tell(dots, [_pair_text(result, p) for p in chosen])
-    ax.axhline(result.alpha, color=QUIET, linewidth=1.0, linestyle="--")
+    ax.axhline(result.alpha, color=style.QUIET, linewidth=1.0, linestyle="--")
     known = result.smallest_difference[~np.isnan(result.smallest_difference)]
     typical = float(np.median(known)) if len(known) else math.nan
     if np.isfinite(typical):
         ax.axvline(
-            typical, color=QUIET, linewidth=1.0, linestyle=":", label="detected with power 0.8"
+            typical,
+            color=style.QUIET,
+            linewidth=1.0,
+            linestyle=":",
+            label="detected with power 0.8",
         )
-    pvalue_axis(ax)
+    style.pvalue_axis(ax)
     ax.set_xlim(left=0)
-    label(ax, x=f"difference of mean {result.measure}", y=f"p ({_corrected(result)})")
-    legend(ax)
+    style.label(ax, x=f"difference of mean {result.measure}", y=f"p ({_corrected(result)})")
+    style.legend(ax)
 
 
 def _corrected(result: CompareResult) -> str:
@@ -100,7 +93,7 @@ def draw_asl(result: CompareResult, ax: Axes) -> None:
     order = np.argsort(-np.nan_to_num(result.pvalue, nan=1.0), kind="stable")
     texts = [f"{_pair_text(result, p)} ({result.pvalue[p]:.3g} uncorrected)" for p in order]
     words = f"{result.measure}, {result.test} test"
-    style = _descending(ax, result.pvalue[order], words, texts)
+    looks = _descending(ax, result.pvalue[order], words, texts)
     if result.correction != "none":
         adjusted = -np.sort(-result.pvalue_adjusted)
         ax.plot(
@@ -108,7 +101,7 @@ def draw_asl(result: CompareResult, ax: Axes) -> None:
             adjusted,
             linewidth=1.2,
             linestyle="--",
-            color=style["color"],
+            color=looks["color"],
             label=f"corrected ({result.correction})",
         )
     _finish_asl(ax, result.alpha)
@@ -124,7 +117,7 @@ def draw_power(result: DiscriminativePower, ax: Axes) -> None:
 def _descending(
     ax: Axes, values: np.ndarray, words: str, texts: list[str] | None
 ) -> dict[str, Any]:
-    style = look(len([line for line in ax.lines if line.get_linestyle() == "-"]))
+    looks = style.look(len([line for line in ax.lines if line.get_linestyle() == "-"]))
     few = texts is not None and len(values) <= FEW_POINTS
     (line,) = ax.plot(
         np.arange(1, len(values) + 1),
@@ -133,34 +126,33 @@ def _descending(
         markersize=3,
         label=words,
         clip_on=False,
-        color=style["color"],
-        marker=style["marker"] if few else "",
+        color=looks["color"],
+        marker=looks["marker"] if few else "",
     )
     tell(line, texts if texts is not None and few else [words])
-    return style
+    return looks
 
 
 def _finish_asl(ax: Axes, alpha: float | None) -> None:
     if alpha is not None:
-        ax.axhline(alpha, color=QUIET, linewidth=1.0, linestyle=":", label=f"alpha {alpha:g}")
-    pvalue_axis(ax)
+        ax.axhline(alpha, color=style.QUIET, linewidth=1.0, linestyle=":", label=f"alpha {alpha:g}")
+    style.pvalue_axis(ax)
     ax.set_xlim(left=0)
-    label(ax, x="pairs of runs, largest p first", y="achieved significance level (p)")
-    legend(ax)
+    style.label(ax, x="pairs of runs, largest p first", y="achieved significance level (p)")
+    style.legend(ax)
 
 
 def draw_pairs(
     result: CompareResult, ax: Axes, *, value: Literal["pvalue", "difference"] = "pvalue"
 ) -> None:
     """All pairs as a heat map of p-values, or of differences; runs from the best down."""
-    if value not in ("pvalue", "difference"):
-        raise unknown_name("value", str(value), ("pvalue", "difference"))
+    check_choice("value", value, ("pvalue", "difference"))
     cells, texts, rows, columns = _cells(result, value)
     n_rows, n_columns = cells.shape
     if value == "pvalue":
         from matplotlib.colors import BoundaryNorm
 
-        heat(
+        style.heat(
             ax,
             cells,
             low=0.0,
@@ -174,7 +166,7 @@ def draw_pairs(
             format="{x:g}",
         )
     else:
-        heat(
+        style.heat(
             ax,
             cells,
             low=0.0,
@@ -182,11 +174,11 @@ def draw_pairs(
             texts=texts,
             bar=f"difference of mean {result.measure}",
         )
-    name_rows(ax, rows, in_panel=True)
-    name_columns(ax, columns)
+    style.name_rows(ax, rows, in_panel=True)
+    style.name_columns(ax, columns)
     ax.set_xlim(-0.5, n_columns - 0.5)
     ax.set_ylim(n_rows - 0.5, -0.5)
-    label(ax, x="the better run" if result.baseline is None else "the baseline")
+    style.label(ax, x="the better run" if result.baseline is None else "the baseline")
 
 
 def _cells(result: CompareResult, value: str) -> tuple[np.ndarray, list[str], list[str], list[str]]:
@@ -230,7 +222,7 @@ def draw_ranks(result: CompareResult, ax: Axes, *, top: int | None = None) -> No
         result.rank_words(),
         *(["runs that share a letter are indistinguishable"] if result.letters else []),
     ]
-    draw_rank_rows(
+    style.draw_rank_rows(
         ax, names, result.rank[order], low, high, place=len(ax.containers), what="\n".join(clauses)
     )
 
@@ -254,7 +246,7 @@ def draw_audit(result: AuditResult, ax: Axes) -> None:
             capsize=2,
             elinewidth=1.0,
             label=words,
-            **look(k),
+            **style.look(k),
         )
         tell(
             bars,
@@ -264,20 +256,24 @@ def draw_audit(result: AuditResult, ax: Axes) -> None:
             ],
         )
     ax.axvline(
-        result.alpha, color=QUIET, linewidth=1.0, linestyle="--", label=f"alpha {result.alpha:g}"
+        result.alpha,
+        color=style.QUIET,
+        linewidth=1.0,
+        linestyle="--",
+        label=f"alpha {result.alpha:g}",
     )
-    name_rows(ax, [test.test for test in result.tests])
+    style.name_rows(ax, [test.test for test in result.tests])
     ax.set_xlim(left=0)
-    label(
+    style.label(
         ax,
         x=f"share of {result.n_trials:,} trials that a test rejects, ± 2 errors\n"
         f"({result.measure}, {result.n_topics} topics)",
     )
-    legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    style.legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 
 def _rows_size(result: CompareResult) -> tuple[float, float]:
-    return 6.4, rows_height(len(result.runs), least=1.5)
+    return 6.4, style.rows_height(len(result.runs), least=1.5)
 
 
 def _topics_size(result: CompareResult) -> tuple[float, float]:
@@ -285,10 +281,10 @@ def _topics_size(result: CompareResult) -> tuple[float, float]:
 
 
 def _pairs_size(result: CompareResult) -> tuple[float, float]:
-    n = min(len(result.runs), MOST_NAMES)
+    n = min(len(result.runs), style.MOST_NAMES)
     columns = n if result.baseline is None else 1
     # Names stand at the left and, upright, below: long ones take room from the cells.
-    longest = min(LONGEST_NAME, max(map(len, result.runs)))
+    longest = min(style.LONGEST_NAME, max(map(len, result.runs)))
     names = 0.07 * max(0, longest - 12)
     return 3.4 + 0.17 * columns + names, max(3.2, 2.0 + 0.17 * n) + names
 
@@ -308,7 +304,7 @@ PLOTS = {
                 f"{result.baseline or _best(result)} with intervals, significant ones in another "
                 "colour and shape."
             ),
-            height_of_rows(_rows_size),
+            style.height_of_rows(_rows_size),
         ),
         "topics": Plot(
             draw_topics,
@@ -319,11 +315,11 @@ PLOTS = {
                 f"{counted(len(result.runs) - 1, 'run')} and "
                 f"{result.baseline or _best(result)}, with their means."
             ),
-            height_of_rows(_topics_size),
+            style.height_of_rows(_topics_size),
         ),
         "differences": Plot(
             draw_differences,
-            fixed(6.0, 4.2),
+            style.fixed(6.0, 4.2),
             lambda result: (
                 f"The p-values of {len(result.pairs):,} pairs of runs against their difference in "
                 f"mean {result.measure}; {result.significant_share:.0%} are significant."
@@ -331,7 +327,7 @@ PLOTS = {
         ),
         "asl": Plot(
             draw_asl,
-            fixed(6.0, 4.2),
+            style.fixed(6.0, 4.2),
             lambda result: (
                 f"The p-values of {len(result.pairs):,} pairs of runs by {result.measure} from the "
                 f"largest down, with and without correction, and the level {result.alpha:g}."
@@ -352,16 +348,16 @@ PLOTS = {
                 f"Ranks of {len(result.runs)} runs by mean {result.measure}, and the ranks that "
                 f"the tests of all pairs leave to each; {_best(result)} is first."
             ),
-            height_of_rows(_rows_size),
+            style.height_of_rows(_rows_size),
         ),
         "segments": Plot(
-            draw_segments, segments_size, segments_words, height_of_rows(segments_size)
+            draw_segments, segments_size, segments_words, style.height_of_rows(segments_size)
         ),
     },
     "DiscriminativePower": {
         "asl": Plot(
             draw_power,
-            fixed(6.0, 4.2),
+            style.fixed(6.0, 4.2),
             lambda result: (
                 f"The p-values of {len(result.pvalues):,} pairs of runs by {result.measure} from "
                 f"the largest down; {result.share:.0%} of the pairs differ significantly."
@@ -371,7 +367,7 @@ PLOTS = {
     "AuditResult": {
         "rates": Plot(
             draw_audit,
-            fixed(6.4, 4.0),
+            style.fixed(6.4, 4.0),
             lambda result: (
                 f"How often {len(result.tests)} tests reject without a difference, where "
                 f"{result.alpha:g} is promised, and how often with the differences that there are."

@@ -82,10 +82,8 @@ def discriminative_power(
 
     Parameters
     ----------
-    scores : Scores, or runs
-        Scores, or runs as `evaluate` takes them, with `qrels`.
-    qrels : object, optional
-        Judgments, where runs are given.
+    scores, qrels : Scores, or runs and judgments
+        Runs and judgments as `evaluate` takes them.
     measures : sequence of str, optional
         All of the scores, or AP of runs, unless given.
     test : str
@@ -94,10 +92,8 @@ def discriminative_power(
         Level of the tests.
     n_samples : int
         Of the resampling tests.
-    jobs : int, optional
-        Threads.
-    rng : int, Generator or None
-        Seed.
+    jobs, rng : optional
+        Threads; a seed, a `Generator` or None.
 
     Returns
     -------

@@ -1,21 +1,19 @@
-"""Segments of the topics, drawn: differences with their intervals in each."""
+"""Panels beside one another: the segments of the topics with their intervals, or several measures.
+
+What holds for all panels is said once.
+"""
 
 from __future__ import annotations
 
+import math
+import textwrap
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steadyrank.present.plot_style import (
-    QUIET,
-    label,
-    legend,
-    longest_name,
-    look,
-    name_rows,
-    rows_height,
-    shortened,
-)
+from steadyrank.present import plot_style as style
+from steadyrank.present.figures import Plot
 from steadyrank.present.svg import tell
 from steadyrank.studies.compare.pair_rows import better_first
 from steadyrank.studies.compare.segment_tables import interaction_sentence
@@ -23,7 +21,7 @@ from steadyrank.studies.compare.segment_tables import interaction_sentence
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from steadyrank.studies.compare.result import CompareResult
+    from steadyrank.studies.compare.result import CompareResult, CompareTable
 
 MOST_ROWS = 40
 """Rows of a figure; of more, only the first pair of the leaderboard is drawn."""
@@ -51,18 +49,18 @@ def draw_segments(result: CompareResult, ax: Axes) -> None:
             markersize=4,
             elinewidth=1.5,
             label=words,
-            **look(k),
+            **style.look(k),
         )
         tell(bars, [_text(rows[place]) for place in places])
-    ax.axvline(0.0, color=QUIET, linewidth=0.8)
-    name_rows(ax, _names(rows, longest_name(ax)))
-    label(ax, x=_axis(result, rows, longest_name(ax)))
-    legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+    ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
+    style.name_rows(ax, _names(rows, style.longest_name(ax)))
+    style.label(ax, x=_axis(result, rows, style.longest_name(ax)))
+    style.legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
 
 
 def segments_size(result: CompareResult) -> tuple[float, float]:
     """Inches."""
-    return 6.4, rows_height(len(_rows(result)), least=1.5)
+    return 6.4, style.rows_height(len(_rows(result)), least=1.5)
 
 
 def segments_words(result: CompareResult) -> str:
@@ -100,13 +98,16 @@ def _names(rows: list[dict[str, Any]], longest: int) -> list[str]:
         return [row["segment"] for row in rows]
     half = max(6, longest // 2 - 1)
     other = "b" if len({row["a"] for row in rows}) == 1 else "a"
-    return [f"{shortened(row['segment'], half)}: {shortened(row[other], half)}" for row in rows]
+    return [
+        f"{style.shortened(row['segment'], half)}: {style.shortened(row[other], half)}"
+        for row in rows
+    ]
 
 
 def _axis(result: CompareResult, rows: list[dict[str, Any]], longest: int) -> str:
     names = {side: {row[side] for row in rows} for side in ("a", "b")}
     a, b = (
-        shortened(next(iter(names[side])), longest) if len(names[side]) == 1 else "the run"
+        style.shortened(next(iter(names[side])), longest) if len(names[side]) == 1 else "the run"
         for side in ("a", "b")
     )
     return (
@@ -120,4 +121,109 @@ def _text(row: dict[str, Any]) -> str:
     return (
         f"{row['segment']}: {row['a']} − {row['b']} {row['difference']:+.4f} "
         f"[{low:+.4f}, {high:+.4f}], p {row['pvalue_adjusted']:.3g}"
+    )
+
+
+NAMES_WIDTH, PANEL_WIDTH, NARROW_PANEL = 1.2, 1.35, 2.6
+"""Inches that names need beside panels, that a panel with rows needs, and that any other does."""
+
+LOWEST_PANEL = 0.65
+"""Share of its height that a panel keeps when it is narrow."""
+
+LETTERS_PER_INCH = 11.0
+"""Of the words below all panels."""
+
+PAD = 14
+"""Points between a panel's title and its axes, where a legend may stand."""
+
+
+def _draw_panels(table: CompareTable, ax: Axes, draw: Callable[..., None], **options: Any) -> None:
+    """One panel per measure, with the runs in the same rows: by the first measure.
+
+    Words that hold for all panels stand once, below and above them.
+    """
+    order = table.results[0].order
+    reference = options.pop("run", None) or _reference(table)
+    figure: Any = ax.get_figure()
+    n, across = len(table.results), _across(len(table.results), figure.get_figwidth())
+    several = style.panels(ax, n, across=across)
+    for panel, result in zip(several, table.results, strict=True):
+        draw(result, panel, run=reference, order=order, **options)
+        panel.locator_params(axis="x", nbins=5)
+        explained = panel.get_legend()
+        if explained is not None:
+            explained.remove()
+    words = several[0].get_xlabel().replace(table.results[0].measure, "score")
+    words = textwrap.fill(words, int(LETTERS_PER_INCH * figure.get_figwidth()))
+    for panel, result in zip(several, table.results, strict=True):
+        style.label(panel, x=result.measure)
+    figure.supxlabel(words, fontsize="medium", parse_math=False)
+    _figure_legend(figure, several)
+
+
+def _figure_legend(figure: Any, several: Sequence[Axes]) -> None:
+    """What colours mean, once for all panels, whichever has them."""
+    known: dict[str, Any] = {}
+    for panel in several:
+        handles, labels = panel.get_legend_handles_labels()
+        known |= dict(zip(labels, handles, strict=True))
+    figure.legend(
+        known.values(),
+        known.keys(),
+        loc="outside upper right",
+        ncols=2,
+        frameon=False,
+        fontsize="small",
+    )
+
+
+def _across(n: int, width: float) -> int:
+    """How many panels stand beside each other: in a column of a paper, below each other."""
+    return min(n, max(1, int((width - NAMES_WIDTH) / PANEL_WIDTH)))
+
+
+def _reference(table: CompareTable) -> str:
+    first = table.results[0]
+    return first.baseline or first.runs[first.order[0]]
+
+
+def _draw_beside(table: CompareTable, ax: Axes, draw: Callable[..., None], **options: Any) -> None:
+    """One panel per measure, each with its own axes."""
+    figure: Any = ax.get_figure()
+    across = 2 if figure.get_figwidth() >= 2 * NARROW_PANEL else 1
+    several = style.panels(ax, len(table.results), across=across, sharey=False)
+    for panel, result in zip(several, table.results, strict=True):
+        draw(result, panel, **options)
+        panel.set_title(result.measure, fontsize="medium", parse_math=False, pad=PAD)
+
+
+def table_plot(one: Plot, name: str) -> Plot:
+    """A kind of plot of one measure, for several."""
+    in_rows = name in ("intervals", "topics")
+    draw = _draw_panels if in_rows else _draw_beside
+
+    def size(table: CompareTable) -> tuple[float, float]:
+        width, height = one.size(table.results[0])
+        n = len(table.results)
+        if in_rows:
+            return 1.6 + 2.3 * n, height + 0.5
+        return width * min(n, 2), (height + 0.3) * math.ceil(n / 2)
+
+    def height(table: CompareTable, width: float) -> float:
+        first, n = table.results[0], len(table.results)
+        if in_rows:
+            rows = one.height(first, width) if one.height is not None else one.size(first)[1]
+            return rows * math.ceil(n / _across(n, width))
+        wide, high = one.size(first)
+        across = 2 if width >= 2 * NARROW_PANEL else 1
+        one_width = width / across
+        scaled = high * max(one_width / wide, LOWEST_PANEL)
+        rows = one.height(first, one_width) if one.height else scaled
+        return (rows + 0.3) * math.ceil(n / across)
+
+    return Plot(
+        lambda table, ax, **options: draw(table, ax, one.draw, **options),
+        size,
+        lambda table: " ".join(one.words(result) for result in table.results),
+        height,
     )

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from steadyrank.present.cells import name, number, percent, pvalue, signed, signed_interval, whole
+from steadyrank.present.json import picked
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.segments import FEWEST
@@ -35,13 +36,10 @@ def segments_json(result: CompareResult) -> dict[str, Any]:
         "by": segments.by,
         "segments": [
             {
-                "segment": own.segment,
-                "n_topics": own.n_topics,
-                "n_clusters": own.n_clusters,
-                "correction": own.correction,
-                "family": own.family,
-                "interval_kind": own.interval_kind,
-                "significant_share": own.significant_share,
+                **picked(
+                    own,
+                    "segment n_topics n_clusters correction family interval_kind significant_share",
+                ),
                 "pairs": own.rows(),
                 "runs": own.run_rows(),
             }

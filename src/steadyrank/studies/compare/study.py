@@ -71,10 +71,8 @@ def compare(
 
     Parameters
     ----------
-    scores : Scores, or runs
-        Scores, or runs as `evaluate` takes them, with `qrels`.
-    qrels : object, optional
-        Judgments, where runs are given.
+    scores, qrels : Scores, or runs and judgments
+        Runs and judgments as `evaluate` takes them.
     measure : str, optional
         Compare on this measure alone.
     measures : str, Measure or iterable of them, optional
@@ -116,10 +114,8 @@ def compare(
         its means; "sound" as (1 + count) / (1 + B) and by the sample mean.
     n_samples : int
         Of the resampling tests and of the max-t correction.
-    jobs : int, optional
-        Threads.
-    rng : int, Generator or None
-        Seed.
+    jobs, rng : optional
+        Threads; a seed, a `Generator` or None.
 
     Returns
     -------

@@ -11,14 +11,20 @@ import numpy as np
 from steadyrank.present.cells import name, number, percent, pvalue, signed, signed_interval
 from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Cell, Table, render
+from steadyrank.stats.pairs.binary import BinaryPairs
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.studies.compare.audit import AuditResult
 from steadyrank.studies.compare.pair_rows import better_first
 from steadyrank.studies.compare.paper_table import BETTER, LABEL, WORSE, paper_caption, paper_table
 from steadyrank.studies.compare.power import DiscriminativePower
-from steadyrank.studies.compare.result import SIMULTANEOUS, TESTS, CompareResult, CompareTable
+from steadyrank.studies.compare.result import (
+    CORRECTIONS,
+    SIMULTANEOUS,
+    TESTS,
+    CompareResult,
+    CompareTable,
+)
 from steadyrank.studies.compare.segment_tables import segment_tables, segments_json
-from steadyrank.studies.compare.share_tables import share_tables
 from steadyrank.words import counted, figure
 
 MOST_PAIRS = 45
@@ -28,23 +34,13 @@ MOST_PAIRS = 45
 def compare_json(result: CompareResult) -> dict[str, Any]:
     """The promised keys, and what else there is."""
     return {
-        "measure": result.measure,
-        "test": result.test,
-        "correction": result.correction,
-        "alpha": result.alpha,
-        "n_topics": result.n_topics,
-        "significant_share": result.significant_share,
+        **picked(result, "measure test correction alpha n_topics significant_share"),
         "pairs": result.rows(),
-        "mode": result.mode,
-        "baseline": result.baseline,
-        "family": result.family,
-        "method": result.method,
-        "interval_kind": result.interval_kind,
-        "n_dropped": result.n_dropped,
-        "n_samples": result.n_samples,
-        "seed": result.seed,
-        "comparison_alpha": result.comparison_alpha,
-        "n_missing": result.n_missing,
+        **picked(
+            result,
+            "mode baseline family method interval_kind n_dropped n_samples seed "
+            "comparison_alpha n_missing",
+        ),
         **picked(result, "n_clusters design_effect effective_topics"),
         "runs": result.run_rows(),
         **segments_json(result),
@@ -57,11 +53,7 @@ def table_json(table: CompareTable) -> dict[str, Any]:
     return {
         "measures": [compare_json(result) for result in table.results],
         "family": table.family,
-        "n_comparisons": first.n_comparisons,
-        "test": first.test,
-        "correction": first.correction,
-        "alpha": first.alpha,
-        "baseline": first.baseline,
+        **picked(first, "n_comparisons test correction alpha baseline"),
         "caption": paper_caption(table.results),
     }
 
@@ -301,3 +293,68 @@ def audit_text(result: AuditResult, form: str, **looks: Any) -> str:
     )
     header = ["test", "type I, exchangeable", "type I, equal means", "observed power"]
     return render(Table(header=header, rows=rows, caption=caption), form, **looks)
+
+
+def share_tables(result: CompareResult, digits: int) -> list[Table]:
+    """One row per run and one per pair; nothing where some score is neither 0 nor 1."""
+    if result.binary is None:
+        return []
+    return [_run_table(result, result.binary, digits), _pair_table(result, result.binary, digits)]
+
+
+def _run_table(result: CompareResult, binary: BinaryPairs, digits: int) -> Table:
+    rows = [
+        [
+            name(result.runs[i]),
+            Cell(f"{result.mean[i]:.{digits}f}", float(result.mean[i])),
+            _interval(binary.run_interval[i].tolist(), f".{digits}f"),
+        ]
+        for i in result.order
+    ]
+    header = ["run", result.measure, f"{_level(result)} interval"]
+    caption = (
+        f"All scores of {result.measure} are 0 or 1: means are shares of topics. Intervals: "
+        "Wilson's, for one run at a time."
+    )
+    return Table(header=header, rows=rows, caption=caption)
+
+
+def _pair_table(result: CompareResult, binary: BinaryPairs, digits: int) -> Table:
+    rows = [
+        [
+            name(result.runs[a]),
+            name(result.runs[b]),
+            Cell(str(binary.only_first[p]), int(binary.only_first[p])),
+            Cell(str(binary.only_second[p]), int(binary.only_second[p])),
+            Cell(f"{result.difference[p]:+.{digits}f}", float(result.difference[p])),
+            _interval(binary.score_interval[p].tolist(), f"+.{digits}f"),
+            pvalue(float(binary.pvalue[p])),
+            *([pvalue(float(binary.pvalue_adjusted[p]))] if len(result.pairs) > 1 else []),
+        ]
+        for p, (a, b) in enumerate(result.pairs.tolist())
+    ]
+    header = ["a", "b", "a alone", "b alone", "a − b", f"{_level(result)} interval", "McNemar p"]
+    header += ["p adjusted"][: len(result.pairs) - 1]
+    return Table(header=header, rows=rows, n_names=2, caption=_caption(result, binary))
+
+
+def _caption(result: CompareResult, binary: BinaryPairs) -> str:
+    corrected = (
+        f", with {CORRECTIONS[binary.correction]} over {result.family}"
+        if len(result.pairs) > 1
+        else ""
+    )
+    return (
+        "McNemar's exact test of the topics on which one run alone scores 1, two-sided"
+        f"{corrected}, beside the {result.test} test above, whose decisions it does not change. "
+        "Intervals of differences: Tango's score intervals, for one pair at a time."
+    )
+
+
+def _interval(limits: list[float], form: str) -> Cell:
+    low, high = limits
+    return Cell(f"[{low:{form}}, {high:{form}}]")
+
+
+def _level(result: CompareResult) -> str:
+    return f"{1 - result.alpha:.0%}"

@@ -7,17 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steadyrank.errors import unknown_name
+from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.present.plot_style import (
-    COLOURS,
-    error_bars,
-    label,
-    look,
-    name_rows,
-    panels,
-    rows_height,
-    shown,
-)
 from steadyrank.present.shared_plots import draw_omegas
 
 if TYPE_CHECKING:
@@ -34,18 +25,20 @@ def draw_levels(result: ComponentsResult, ax: Axes, *, factor: str | None = None
     if factor is not None and factor not in result.factors:
         raise unknown_name("factor", factor, result.factors)
     chosen = result.factors if factor is None else (factor,)
-    made = panels(ax, len(chosen), across=len(chosen), sharey=False)
+    made = style.panels(ax, len(chosen), across=len(chosen), sharey=False)
     for panel, name in zip(made, chosen, strict=True):
         rows, half = result.ordered_levels(name), result.main_effects[name].half_width
         means = np.array([mean for _, mean in rows])
         texts = [f"{name} {level}: {mean:.4f} ± {half:.4f}" for level, mean in rows]
-        style = {"linestyle": "none", "capsize": 2, "elinewidth": 1.2, **look(0)}
-        error_bars(panel, means, np.arange(len(rows)), texts, xerr=half, **style)
+        looks = {"linestyle": "none", "capsize": 2, "elinewidth": 1.2, **style.look(0)}
+        style.error_bars(panel, means, np.arange(len(rows)), texts, xerr=half, **looks)
         # What does not reach this band differs from the best.
-        panel.axvspan(means[0] - half, means[0] + half, color=COLOURS[0], alpha=0.12, linewidth=0)
-        name_rows(panel, [level for level, _ in rows])
-        panel.set_title(shown(name), fontsize="medium", parse_math=False)
-        label(panel, x=f"mean {result.measure} and {result.confidence:.0%} HSD interval")
+        panel.axvspan(
+            means[0] - half, means[0] + half, color=style.COLOURS[0], alpha=0.12, linewidth=0
+        )
+        style.name_rows(panel, [level for level, _ in rows])
+        panel.set_title(style.shown(name), fontsize="medium", parse_math=False)
+        style.label(panel, x=f"mean {result.measure} and {result.confidence:.0%} HSD interval")
 
 
 def draw_effects(result: ComponentsResult, ax: Axes) -> None:
@@ -55,7 +48,7 @@ def draw_effects(result: ComponentsResult, ax: Axes) -> None:
 
 def _levels_size(result: ComponentsResult) -> tuple[float, float]:
     longest = max(len(levels) for levels in result.levels.values())
-    return 1.0 + 3.0 * len(result.factors), rows_height(longest, least=1.4)
+    return 1.0 + 3.0 * len(result.factors), style.rows_height(longest, least=1.4)
 
 
 def _effects_words(result: ComponentsResult) -> str:
@@ -78,7 +71,7 @@ PLOTS = {
         ),
         "effects": Plot(
             draw_effects,
-            lambda result: (6.4, rows_height(len(result.anova.sources), each=0.3)),
+            lambda result: (6.4, style.rows_height(len(result.anova.sources), each=0.3)),
             _effects_words,
         ),
     }

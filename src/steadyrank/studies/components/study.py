@@ -20,7 +20,7 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, measure_of
-from steadyrank.errors import InputError, check_choice, unknown_name, warn
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.anova.balanced import Anova, Power, anova, crossed_strata
@@ -77,8 +77,7 @@ class ComponentsResult(Framed):
 
     def ordered_levels(self, factor: str) -> list[tuple[str, float]]:
         """Levels of a factor and their means, the best first."""
-        if factor not in self.factors:
-            raise unknown_name("factor", factor, self.factors)
+        check_choice("factor", factor, self.factors)
         means = self.main_effects[factor].means
         order = np.argsort(-means, kind="stable")
         return [(self.levels[factor][i], float(means[i])) for i in order]
@@ -126,10 +125,8 @@ def components(
 
     Parameters
     ----------
-    scores : Scores, or runs
-        Scores, or runs as `evaluate` takes them, with `qrels`.
-    qrels : object, optional
-        Judgments, where runs are given.
+    scores, qrels : Scores, or runs and judgments
+        Runs and judgments as `evaluate` takes them.
     factors : str or sequence of str
         Columns that name the components; runs that agree in all of them are replicates.
     measure : str, optional
@@ -232,8 +229,7 @@ def _check_factors(
             "run_info=, or add columns with scores.with_run_info"
         )
     for name in names:
-        if name not in scores.run_info:
-            raise unknown_name("factor", name, scores.run_info)
+        check_choice("factor", name, scores.run_info)
         if name == BLOCK:
             raise InputError(f"a factor cannot be named {BLOCK!r}, which is the block: rename it")
         if "" in scores.run_info[name]:

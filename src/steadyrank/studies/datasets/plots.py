@@ -8,17 +8,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steadyrank.errors import InputError
+from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.present.plot_style import (
-    QUIET,
-    draw_rank_rows,
-    label,
-    legend,
-    look,
-    name_rows,
-    rows_height,
-    shortened,
-)
 from steadyrank.present.svg import tell
 from steadyrank.studies.datasets.result import AGGREGATES, DatasetsResult
 
@@ -59,9 +50,9 @@ def draw_ranks(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
         *_rest_words(result, rows),
     ]
     names = [result.runs[i] for i in rows]
-    draw_rank_rows(ax, names, result.rank[rows], low, high, what="\n".join(clauses))
+    style.draw_rank_rows(ax, names, result.rank[rows], low, high, what="\n".join(clauses))
     ax.set_xlim(0.0, max(float(high.max()), len(rows)) + 1.0)
-    ax.axvline(1.0, color=QUIET, linewidth=0.8, linestyle=":")
+    ax.axvline(1.0, color=style.QUIET, linewidth=0.8, linestyle=":")
 
 
 def _pair_of(result: DatasetsResult) -> DatasetPair:
@@ -78,7 +69,7 @@ def draw_forest(result: DatasetsResult, ax: Axes) -> None:
     half = stdtrit(np.inf, 1 - pair.alpha / 2) * np.nan_to_num(pair.error[order])
     rows = np.arange(len(gap))
     bars = ax.errorbar(
-        gap, rows, xerr=half, linestyle="none", markersize=4, elinewidth=1.2, **look(0)
+        gap, rows, xerr=half, linestyle="none", markersize=4, elinewidth=1.2, **style.look(0)
     )
     tell(bars, [f"{name}: {d:+.4f} ± {h:.4f}" for name, d, h in zip(names, gap, half, strict=True)])
     for k, (words, ends) in enumerate(
@@ -94,17 +85,17 @@ def draw_forest(result: DatasetsResult, ax: Axes) -> None:
             linestyle="none",
             markersize=6,
             elinewidth=3.0,
-            **look(k),
+            **style.look(k),
         )
         tell(total, [f"{words}: {pair.difference:+.4f} [{low:+.4f}, {high:+.4f}]"])
         names.append(words)
-    ax.axvline(0.0, color=QUIET, linewidth=0.8)
-    ax.axhline(len(gap) - 0.5, color=QUIET, linewidth=0.8)
-    name_rows(ax, names)
+    ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
+    ax.axhline(len(gap) - 0.5, color=style.QUIET, linewidth=0.8)
+    style.name_rows(ax, names)
     known = "lines on datasets: over topics; " if pair.effects is not None else ""
-    label(
+    style.label(
         ax,
-        x=f"{shortened(pair.a)}\nless {shortened(pair.b)}\n"
+        x=f"{style.shortened(pair.a)}\nless {style.shortened(pair.b)}\n"
         f"({known}{1 - pair.alpha:.0%} intervals, for this pair alone)",
     )
 
@@ -125,19 +116,19 @@ def draw_critical_difference(result: DatasetsResult, ax: Axes, *, top: int = TOP
         markersize=4,
         elinewidth=1.5,
         label=f"average rank ± half of the critical difference {ranks.critical_difference:.2f}",
-        **look(0),
+        **style.look(0),
     )
     tell(bars, [f"{result.runs[i]}: average rank {ranks.average_rank[i]:.2f}" for i in rows])
     ends = average[0] + ranks.critical_difference
     ax.axvline(
         ends,
-        color=QUIET,
+        color=style.QUIET,
         linewidth=1.0,
         linestyle="--",
         label="one critical difference from the best",
     )
     ax.set_xlim(left=0.0)
-    name_rows(ax, [result.runs[i] for i in rows])
+    style.name_rows(ax, [result.runs[i] for i in rows])
     rest = len(order) - len(rows)
     more = [f"{rest:,} more runs below"] if rest else []
     clauses = [
@@ -146,8 +137,8 @@ def draw_critical_difference(result: DatasetsResult, ax: Axes, *, top: int = TOP
         "if their lines do not overlap",
         *more,
     ]
-    label(ax, x="\n".join(clauses))
-    legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
+    style.label(ax, x="\n".join(clauses))
+    style.legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
 
 
 def draw_influence(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
@@ -169,7 +160,7 @@ def draw_influence(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
             linestyle="none",
             markersize=5,
             label=words,
-            **look(k),
+            **style.look(k),
         )
         tell(
             dots,
@@ -179,25 +170,25 @@ def draw_influence(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
                 for place in places
             ],
         )
-    name_rows(ax, [row.dataset for row in rows])
+    style.name_rows(ax, [row.dataset for row in rows])
     rest = len(result.influence) - len(rows)
     more = f"\n{rest} more datasets change it less" if rest else ""
-    label(ax, x=f"tau between the ranking with and without a dataset{more}")
-    legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
+    style.label(ax, x=f"tau between the ranking with and without a dataset{more}")
+    style.legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
 
 
 def _runs_size(result: DatasetsResult) -> tuple[float, float]:
-    return 6.8, rows_height(len(_shown(result, TOP)), least=1.8)
+    return 6.8, style.rows_height(len(_shown(result, TOP)), least=1.8)
 
 
 def _forest_size(result: DatasetsResult) -> tuple[float, float]:
     n = 0 if result.pair is None else len(result.pair.datasets)
-    return 6.8, rows_height(n + 2, least=1.5)
+    return 6.8, style.rows_height(n + 2, least=1.5)
 
 
 def _influence_size(result: DatasetsResult) -> tuple[float, float]:
     n = len(result.datasets)
-    return 6.8, rows_height(n if n <= FEW else TOP, least=1.5)
+    return 6.8, style.rows_height(n if n <= FEW else TOP, least=1.5)
 
 
 def _leader(result: DatasetsResult) -> str:

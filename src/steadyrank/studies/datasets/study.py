@@ -8,7 +8,6 @@ be first; and two systems in depth.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -20,7 +19,7 @@ from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.read.leaderboards import read_leaderboard
 from steadyrank.data.read.sources import PathLike
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.stats.datasets.aggregates import Aggregate, Columns, columns_of, type_weights
 from steadyrank.stats.datasets.alikeness import type_correlation
 from steadyrank.stats.datasets.completions import completion_ranks
@@ -115,10 +114,8 @@ def datasets(
         Error rate of the whole family.
     n_samples : int
         Sign patterns that are drawn; all are enumerated where there are no more.
-    jobs : int, optional
-        Threads.
-    rng : int, Generator or None
-        Seed.
+    jobs, rng : optional
+        Threads; a seed, a `Generator` or None.
 
     Returns
     -------
@@ -221,8 +218,7 @@ def _check(
         ("resampling", drawn, get_args(Drawn)),
         ("treatment of gaps", gaps, get_args(Gaps)),
     ):
-        if value not in choices:
-            raise unknown_name(what, str(value), choices)
+        check_choice(what, value, choices)
     check_open_unit("alpha", alpha)
     check_samples(n_samples)
     if (a is None) != (b is None):
@@ -265,11 +261,7 @@ def _used(given: Leaderboard, gaps: Gaps, aggregate: Aggregate, drawn: Drawn) ->
 def _warn_of_left_out(given: Leaderboard, used: Leaderboard) -> None:
     who = lacking_words(gap_rows(given), len(given.runs), len(given.datasets))
     left = len(given.datasets) - len(used.datasets)
-    warnings.warn(
-        f"{who}; omitted: {counted(left, 'dataset')} that some run lacks",
-        SteadyrankWarning,
-        stacklevel=4,
-    )
+    warn(f"{who}; omitted: {counted(left, 'dataset')} that some run lacks", stacklevel=5)
 
 
 def _columns(used: Leaderboard, aggregate: Aggregate, gaps: Gaps) -> Columns:
@@ -360,11 +352,9 @@ def _warn_if_too_few(together: MaxT, used: Leaderboard, drawn: Drawn, alpha: flo
         return
     n = len(set(used.types)) if drawn == "types" else len(used.datasets)
     what = "types of datasets" if drawn == "types" else "datasets"
-    warnings.warn(
+    warn(
         f"{n} {what} have only {counted(together.n_patterns, 'sign pattern')}: no difference can "
-        f"be significant at alpha {alpha:g}, so that any run could be first",
-        SteadyrankWarning,
-        stacklevel=3,
+        f"be significant at alpha {alpha:g}, so that any run could be first"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from steadyrank.present.cells import interval, name, number
-from steadyrank.present.json import to_json
+from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Cell, Table, exact_table, render, with_words
 from steadyrank.studies.datasets.pair import DatasetPair
 from steadyrank.studies.datasets.result import AGGREGATES, DatasetsResult
@@ -51,11 +51,7 @@ def datasets_json(result: DatasetsResult) -> dict[str, Any]:
             "critical_difference": ranks.critical_difference,
             "average_rank": {result.runs[i]: float(ranks.average_rank[i]) for i in result.order},
         },
-        "type_correlation": result.type_correlation,
-        "comparison_alpha": result.comparison_alpha,
-        "n_patterns": result.n_patterns,
-        "exact": result.exact,
-        "seed": result.seed,
+        **picked(result, "type_correlation comparison_alpha n_patterns exact seed"),
     }
 
 

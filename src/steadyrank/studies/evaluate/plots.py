@@ -7,16 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steadyrank.data.scores import mean_of_present
+from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.present.plot_style import (
-    MOST_NAMES,
-    heat,
-    label,
-    look,
-    name_columns,
-    name_rows,
-    rows_height,
-)
 from steadyrank.present.svg import tell
 from steadyrank.stats.run_means import adjusted_means, best_first
 from steadyrank.stats.selection import intervals_as_picked
@@ -48,7 +40,7 @@ def draw_means(
         linestyle="none",
         markersize=4,
         elinewidth=1.5,
-        **look(len(ax.containers)),
+        **style.look(len(ax.containers)),
     )
     tell(
         bars,
@@ -57,9 +49,9 @@ def draw_means(
             for r in order
         ],
     )
-    name_rows(ax, [result.runs[r] for r in order])
+    style.name_rows(ax, [result.runs[r] for r in order])
     kind = "least-squares mean" if np.isnan(matrix).any() else "mean"
-    label(
+    style.label(
         ax,
         x=f"{kind} {name} with {level:.0%} interval over topics,\nfor one run at a time, "
         "not corrected for selection",
@@ -79,18 +71,18 @@ def draw_scores(result: Scores, ax: Axes, *, measure: str | None = None) -> None
     ]
     low = min(0.0, float(np.nanmin(cells, initial=0.0)))
     high = max(1.0, float(np.nanmax(cells, initial=0.0)))
-    heat(ax, cells, low=low, high=high, bar=name, texts=texts)
-    name_rows(ax, [result.runs[r] for r in runs])
-    name_columns(ax, [result.topics[t] for t in topics])
-    label(ax, x="topics, highest mean first")
+    style.heat(ax, cells, low=low, high=high, bar=name, texts=texts)
+    style.name_rows(ax, [result.runs[r] for r in runs])
+    style.name_columns(ax, [result.topics[t] for t in topics])
+    style.label(ax, x="topics, highest mean first")
 
 
 def _rows_size(result: Scores) -> tuple[float, float]:
-    return 6.4, rows_height(len(result.runs), least=1.5)
+    return 6.4, style.rows_height(len(result.runs), least=1.5)
 
 
 def _scores_size(result: Scores) -> tuple[float, float]:
-    n_runs, n_topics = (min(len(names), MOST_NAMES) for names in (result.runs, result.topics))
+    n_runs, n_topics = (min(len(names), style.MOST_NAMES) for names in (result.runs, result.topics))
     return 3.4 + 0.16 * n_topics, max(2.6, 1.6 + 0.17 * n_runs)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from steadyrank.notebook import Framed, shown_by
+from steadyrank.present.json import picked
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.holes.ask import Ask
@@ -151,13 +152,7 @@ class HolesResult(Framed):
         best_first = sorted(self.runs, key=lambda row: -row.score)
         return [
             {
-                "run": row.run,
-                "unjudged_share": row.unjudged_share,
-                "score": row.score,
-                "lowest": row.lowest,
-                "highest": row.highest,
-                "judged_only": row.judged_only,
-                "imputed": row.imputed,
+                **picked(row, "run unjudged_share score lowest highest judged_only imputed"),
                 "imputed_low": row.imputed_interval and row.imputed_interval.low,
                 "imputed_high": row.imputed_interval and row.imputed_interval.high,
             }

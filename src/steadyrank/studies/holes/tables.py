@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from steadyrank.present.cells import interval, name, number, percent, pvalue
-from steadyrank.present.json import to_json
+from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Cell, Table, exact_table, render, with_words
 from steadyrank.studies.holes.prior_check import PriorCheck
 from steadyrank.studies.holes.result import HolesPair, HolesResult
@@ -20,50 +20,26 @@ def holes_json(result: HolesResult) -> dict[str, Any]:
     """The promised keys, and what else was found."""
     check = result.prior
     return {
-        "measure": result.measure,
-        "bounds": result.bounds,
-        "run_bounds": result.run_bounds,
-        "n_topics": result.n_topics,
-        "n_judged": result.n_judged,
-        "n_holes": result.n_holes,
-        "top_grade": result.top_grade,
+        **picked(result, "measure bounds run_bounds n_topics n_judged n_holes top_grade"),
         "runs": [
-            {
-                "run": row.run,
-                "unjudged_share": row.unjudged_share,
-                "score": row.score,
-                "lowest": row.lowest,
-                "highest": row.highest,
-                "judged_only": row.judged_only,
-                "imputed": row.imputed,
-                "imputed_interval": row.imputed_interval,
-            }
+            picked(
+                row, "run unjudged_share score lowest highest judged_only imputed imputed_interval"
+            )
             for row in result.runs
         ],
         "pairs": [
-            {
-                "a": pair.a,
-                "b": pair.b,
-                "difference": pair.difference,
-                "lowest": pair.lowest,
-                "highest": pair.highest,
-                "decided": pair.decided,
-                "bounds": pair.bounds,
-                "pvalue": pair.pvalue,
-                "difference_imputed": pair.difference_imputed,
-                "sign_share": pair.sign_share,
-                "pvalue_imputed": pair.pvalue_imputed,
-            }
+            picked(
+                pair,
+                "a b difference lowest highest decided bounds pvalue difference_imputed "
+                "sign_share pvalue_imputed",
+            )
             for pair in result.pairs
         ],
         "prior": {
-            "n_hidden": check.n_hidden,
-            "predicted": check.predicted,
-            "observed": check.observed,
-            "standard_error": check.standard_error,
-            "log_loss": check.log_loss,
-            "log_loss_run": check.log_loss_run,
-            "log_loss_pool": check.log_loss_pool,
+            **picked(
+                check,
+                "n_hidden predicted observed standard_error log_loss log_loss_run log_loss_pool",
+            ),
             "calibration": [part._asdict() for part in check.bins],
             "seen_share": check.seen_share,
             "found_share": check.found_share,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steadyrank.errors import SteadyrankWarning
+from steadyrank.errors import warn
 from steadyrank.stats.instances.equivalence import equivalence_test, t_limits
 from steadyrank.stats.instances.mixed_tests import (
     INSTANCE,
@@ -163,11 +162,10 @@ def _posterior(pair: SystemPair, model: MixedModel, settings: Settings) -> Poste
         jobs=settings.jobs,
     )
     if not drawn.converged and not drawn.flag:
-        warnings.warn(
+        warn(
             f"the posterior of {pair.a.name} − {pair.b.name} has not converged after "
             f"{drawn.n_draws} draws: draw more (n_draws=)",
-            SteadyrankWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     return drawn
 

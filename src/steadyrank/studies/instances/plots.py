@@ -11,20 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from steadyrank.errors import unknown_name
+from steadyrank.errors import check_choice
+from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.present.plot_style import (
-    COLOURS,
-    QUIET,
-    fixed,
-    label,
-    legend,
-    look,
-    name_rows,
-    rows_height,
-    shown,
-    shown_lines,
-)
 from steadyrank.present.svg import tell
 
 if TYPE_CHECKING:
@@ -55,21 +44,21 @@ def draw_margin(result: Result, ax: Axes) -> None:
     centre = np.array([pair.difference for pair in pairs])
     ends = np.array([pair.interval if pair.hpd is None else pair.hpd for pair in pairs])
     place = np.arange(len(pairs))
-    style: dict[str, Any] = {
+    looks: dict[str, Any] = {
         "linestyle": "none",
         "markersize": 4,
         "elinewidth": 2.0,
         "capsize": 3,
-        **look(0),
+        **style.look(0),
     }
     arms = np.abs(ends - centre[:, None]).T
     what = f"{pairs[0].measure}, difference with {1 - pairs[0].alpha:.0%} {_kind(pairs)}"
     delta = pairs[0].equivalence.delta
     sweep = _sweep(result)
     bars = (
-        ax.errorbar(place, centre, yerr=arms, **style)
+        ax.errorbar(place, centre, yerr=arms, **looks)
         if sweep
-        else ax.errorbar(centre, place, xerr=arms, **style)
+        else ax.errorbar(centre, place, xerr=arms, **looks)
     )
     tell(
         bars,
@@ -79,16 +68,16 @@ def draw_margin(result: Result, ax: Axes) -> None:
         ],
     )
     line = ax.axhline if sweep else ax.axvline
-    line(0.0, color=QUIET, linewidth=0.8)
-    line(-delta, color=COLOURS[1], linewidth=0.8, linestyle="--", label=f"margin −{delta:g}")
+    line(0.0, color=style.QUIET, linewidth=0.8)
+    line(-delta, color=style.COLOURS[1], linewidth=0.8, linestyle="--", label=f"margin −{delta:g}")
     if sweep:
-        names = [shown(pair.a.removeprefix(f"{sweep}=")) for pair in pairs]
+        names = [style.shown(pair.a.removeprefix(f"{sweep}=")) for pair in pairs]
         ax.set_xticks(place, labels=names, parse_math=False)
-        label(ax, x=sweep, y=f"{what}\nto {pairs[0].b}")
+        style.label(ax, x=sweep, y=f"{what}\nto {pairs[0].b}")
     else:
-        name_rows(ax, [f"{pair.a} − {pair.b}" for pair in pairs])
-        label(ax, x=what)
-    legend(ax)
+        style.name_rows(ax, [f"{pair.a} − {pair.b}" for pair in pairs])
+        style.label(ax, x=what)
+    style.legend(ax)
 
 
 def _kind(pairs: tuple[InstancesResult, ...]) -> str:
@@ -113,11 +102,11 @@ def draw_means(result: Result, ax: Axes) -> None:
     ]
     draw_boxes(ax, names, [system.instance_means for system in varied], texts)
     single = [system for system in systems.values() if len(system.runs) == 1]
-    for colour, system in zip(np.resize(COLOURS[1:], len(single)), single, strict=True):
+    for colour, system in zip(np.resize(style.COLOURS[1:], len(single)), single, strict=True):
         ax.axhline(system.mean, color=str(colour), linewidth=1.0, label=system.name)
     if single:
-        legend(ax)
-    label(ax, x=sweep or "system", y=f"mean {_comparisons(result)[0].measure} of an instance")
+        style.legend(ax)
+    style.label(ax, x=sweep or "system", y=f"mean {_comparisons(result)[0].measure} of an instance")
 
 
 def draw_boxes(
@@ -130,18 +119,18 @@ def draw_boxes(
             positions=[place],
             widths=0.5,
             showfliers=False,
-            medianprops={"color": COLOURS[0]},
-            boxprops={"color": QUIET},
-            whiskerprops={"color": QUIET},
-            capprops={"color": QUIET},
+            medianprops={"color": style.COLOURS[0]},
+            boxprops={"color": style.QUIET},
+            whiskerprops={"color": style.QUIET},
+            capprops={"color": style.QUIET},
         )
         # Side by side rather than at random: the same figure each time.
         across = place + 0.3 * (np.argsort(np.argsort(values)) / max(len(values) - 1, 1) - 0.5)
-        (dots,) = ax.plot(across, values, "o", color=COLOURS[0], markersize=2.5, alpha=0.6)
+        (dots,) = ax.plot(across, values, "o", color=style.COLOURS[0], markersize=2.5, alpha=0.6)
         tell(dots, texts[place])
     tilt = 0 if len(names) <= LEVEL_NAMES else 60
     ax.set_xticks(
-        range(len(names)), labels=list(map(shown, names)), parse_math=False, rotation=tilt
+        range(len(names)), labels=list(map(style.shown, names)), parse_math=False, rotation=tilt
     )
     ax.set_xlim(-0.5, max(len(names), 1) - 0.5)
 
@@ -151,8 +140,7 @@ def draw_topic_spread(result: Result, ax: Axes, *, system: str | None = None) ->
     systems = _systems(result)
     if system is None:
         system = max(systems, key=lambda name: len(systems[name].runs))
-    if system not in systems:
-        raise unknown_name("system", system, systems)
+    check_choice("system", system, systems)
     scores = systems[system].scores
     known = np.flatnonzero(~np.isnan(scores).all(axis=0))
     spread = np.nanquantile(scores[:, known], QUARTERS, axis=0)
@@ -161,8 +149,8 @@ def draw_topic_spread(result: Result, ax: Axes, *, system: str | None = None) ->
     )
     topics = pair.topics
     draw_spread(ax, spread, [topics[t] for t in known])
-    label(ax, x=f"topics by the median of {system}")
-    label(ax, y=f"{_comparisons(result)[0].measure} of {len(scores)} instances")
+    style.label(ax, x=f"topics by the median of {system}")
+    style.label(ax, y=f"{_comparisons(result)[0].measure} of {len(scores)} instances")
 
 
 def draw_spread(ax: Axes, spread: np.ndarray, topics: Sequence[str]) -> None:
@@ -170,9 +158,9 @@ def draw_spread(ax: Axes, spread: np.ndarray, topics: Sequence[str]) -> None:
     low, first, median, third, high = spread
     order = np.argsort(-median, kind="stable")
     place = np.arange(len(order))
-    ax.vlines(place, low[order], high[order], color=QUIET, linewidth=0.8)
-    ax.vlines(place, first[order], third[order], color=COLOURS[0], linewidth=2.5)
-    (dots,) = ax.plot(place, median[order], "o", color=COLOURS[-1], markersize=2.5)
+    ax.vlines(place, low[order], high[order], color=style.QUIET, linewidth=0.8)
+    ax.vlines(place, first[order], third[order], color=style.COLOURS[0], linewidth=2.5)
+    (dots,) = ax.plot(place, median[order], "o", color=style.COLOURS[-1], markersize=2.5)
     tell(
         dots,
         [
@@ -202,7 +190,7 @@ def _systems(result: Result) -> dict[str, System]:
 def _margin_size(result: Result) -> tuple[float, float]:
     if _sweep(result):
         return 6.4, 4.0
-    return 6.4, rows_height(len(_comparisons(result)), least=1.3, each=0.3)
+    return 6.4, style.rows_height(len(_comparisons(result)), least=1.3, each=0.3)
 
 
 def boxes_size(n: int) -> tuple[float, float]:
@@ -218,14 +206,14 @@ def topics_size(n: int) -> tuple[float, float]:
 def draw_power(result: PowerTable, ax: Axes, *, target: float | None = None) -> None:
     """Power against instances, a line a number of topics; dotted, what no number exceeds."""
     for place, topics in enumerate(result.topics):
-        style = look(place)
+        looks = style.look(place)
         (line,) = ax.plot(
             result.instances,
             result.power[place],
             markersize=4,
             linewidth=1.2,
             label=f"{topics:,} topics",
-            **style,
+            **looks,
         )
         tell(
             line,
@@ -234,15 +222,17 @@ def draw_power(result: PowerTable, ax: Axes, *, target: float | None = None) -> 
                 for m, power in zip(result.instances, result.power[place], strict=True)
             ],
         )
-        ax.axhline(result.limit[place], color=style["color"], linewidth=0.8, linestyle=":")
+        ax.axhline(result.limit[place], color=looks["color"], linewidth=0.8, linestyle=":")
     if target is not None:
-        ax.axhline(target, color=QUIET, linewidth=1.0, linestyle="--", label=f"power {target:g}")
+        ax.axhline(
+            target, color=style.QUIET, linewidth=1.0, linestyle="--", label=f"power {target:g}"
+        )
     ax.set_xscale("log")
     ax.set_xticks(result.instances, labels=[f"{m:,}" for m in result.instances])
     ax.minorticks_off()
     ax.set_ylim(0, 1.02)
-    label(ax, x="instances", y="power")
-    legend(ax)
+    style.label(ax, x="instances", y="power")
+    style.legend(ax)
 
 
 def draw_instance_plan(result: InstancePlan, ax: Axes) -> None:
@@ -259,7 +249,7 @@ def draw_instance_plan(result: InstancePlan, ax: Axes) -> None:
             "o",
             markersize=11,
             markerfacecolor="none",
-            color=COLOURS[-1],
+            color=style.COLOURS[-1],
             label="cheapest",
         )
         tell(ring, [f"{topics:,} topics and {instances:,} instances: power {result.power:.3f}"])
@@ -268,11 +258,11 @@ def draw_instance_plan(result: InstancePlan, ax: Axes) -> None:
     named = [m for m in steps if m == instances or not 0.7 < m / instances < 1.4]
     ax.set_xticks(named, labels=[f"{m:,}" for m in named])
     ax.set_title(
-        shown_lines(result.words()[0].replace(" to ", " to\n", 1)),
+        style.shown_lines(result.words()[0].replace(" to ", " to\n", 1)),
         fontsize="small",
         parse_math=False,
     )
-    legend(ax)
+    style.legend(ax)
 
 
 def _margin_words(result: Result) -> str:
@@ -312,7 +302,7 @@ PLOTS = {
     "PowerTable": {
         "power": Plot(
             draw_power,
-            fixed(5.6, 4.0),
+            style.fixed(5.6, 4.0),
             lambda result: (
                 f"Power against the number of instances, a line for each of {len(result.topics)} "
                 "numbers of topics, with the power that no number of instances exceeds."
@@ -322,7 +312,7 @@ PLOTS = {
     "InstancePlan": {
         "power": Plot(
             draw_instance_plan,
-            fixed(6.0, 4.6),
+            style.fixed(6.0, 4.6),
             lambda result: (
                 "Power against the number of instances, a line for each of some numbers of "
                 f"topics, with the cheapest design in a ring: {result.words()[0]}"

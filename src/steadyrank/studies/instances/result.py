@@ -14,6 +14,7 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.errors import InputError
 from steadyrank.notebook import Framed, shown_by
+from steadyrank.present.json import picked
 from steadyrank.stats.instances.equivalence import EquivalenceTest, Verdict, t_limits, verdict_of
 from steadyrank.stats.instances.mixed_tests import Inflation
 from steadyrank.stats.instances.power import Claim
@@ -223,18 +224,11 @@ class InstancesResult(Framed):
         """The keys of the JSON output, and what else there is."""
         posterior = self.posterior
         return {
-            "a": self.a,
-            "b": self.b,
-            "measure": self.measure,
-            "design": self.design,
-            "n_topics": self.n_topics,
-            "n_instances": self.n_instances,
-            "difference": self.difference,
-            "interval": self.interval,
-            "effect_size": self.effect_size,
-            "effect_size_paired": self.effect_size_paired,
-            "pvalue": self.pvalue,
-            "variance": self.variance,
+            **picked(
+                self,
+                "a b measure design n_topics n_instances difference interval effect_size "
+                "effect_size_paired pvalue variance",
+            ),
             "posterior": None
             if posterior is None
             else {
@@ -253,24 +247,15 @@ class InstancesResult(Framed):
             },
             "mean_a": self.pair.a.mean,
             "mean_b": self.pair.b.mean,
-            "standard_error": self.standard_error,
-            "df": self.df,
-            "df_method": self.df_method,
-            "significant": self.significant,
-            "alpha": self.alpha,
-            "mode": self.mode,
-            "pvalue_error": self.pvalue_error,
-            "variance_interval": self.variance_interval,
-            "variance_share": self.variance_share,
-            "factor_variance": self.factor_variance,
+            **picked(
+                self,
+                "standard_error df df_method significant alpha mode pvalue_error "
+                "variance_interval variance_share factor_variance",
+            ),
             "inflation": None if self.inflation is None else asdict(self.inflation),
             "n_dropped": self.pair.n_dropped,
             "n_missing": self.pair.n_missing,
-            "flag": self.flag,
-            "method": self.method,
-            "n_samples": self.n_samples,
-            "samples_per_instance": self.samples_per_instance,
-            "seed": self.seed,
+            **picked(self, "flag method n_samples samples_per_instance seed"),
         }
 
     def _margin_adjusted(self) -> dict[str, float]:

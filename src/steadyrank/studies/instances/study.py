@@ -4,21 +4,27 @@ For rerankers with a seed, approximate indexes, sampled collections: a differenc
 other topics *and* other instances, how much of it is due to which, whether two systems are equal
 to within a margin, and which of many settings is good enough (Jayasinghe et al. 2015,
 doi:10.1016/j.ipm.2015.06.005).
+
+Many comparisons in one table are corrected for their number: eight systems that are all worse by
+the margin would hold a false "not worse" in every fourth table, each claim being tested by itself.
+Differences, equivalences and non-inferiorities are a family each; a sweep, whose settings have an
+order, tests the margin from the largest setting down.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, get_args
+from typing import Any, Literal, get_args
+
+import numpy as np
 
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.scores import Scores, position
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_column, unknown_name
+from steadyrank.errors import InputError, check_choice, unknown_column, unknown_name, warn
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.inputs import check_samples
 from steadyrank.stats.instances.equivalence import check_alpha, check_delta
@@ -31,9 +37,9 @@ from steadyrank.stats.instances.systems import (
     systems_of,
     warn_about_structure,
 )
-from steadyrank.studies.instances.family import as_family, margin_correction
+from steadyrank.stats.pairs.corrections import adjust
 from steadyrank.studies.instances.pairs import Settings, compare_pair, settled
-from steadyrank.studies.instances.result import InstancesResult, InstancesTable, Mode
+from steadyrank.studies.instances.result import FamilyMember, InstancesResult, InstancesTable, Mode
 from steadyrank.studies.instances.sentences import inflation_words
 
 __all__ = ["InstancesResult", "InstancesTable", "instances"]
@@ -71,10 +77,8 @@ def instances(
 
     Parameters
     ----------
-    scores : Scores, or runs
-        Scores, or runs as `evaluate` takes them, with `qrels`.
-    qrels : object, optional
-        Judgments, where runs are given.
+    scores, qrels : Scores, or runs and judgments
+        Runs and judgments as `evaluate` takes them.
     a, b : str, optional
         Compare this pair; with one of them it and every other system; with neither all pairs.
     sweep : str, optional
@@ -102,10 +106,8 @@ def instances(
         Draws of the posterior.
     progress : callable, optional
         Is given (finished, total) comparisons.
-    jobs : int, optional
-        Threads.
-    rng : int, Generator or None
-        Seed.
+    jobs, rng : optional
+        Threads; a seed, a `Generator` or None.
 
     Returns
     -------
@@ -197,8 +199,7 @@ def _check(scores: Scores, measure: str | None, settings: Settings) -> str:
     check_alpha(settings.alpha)
     check_samples(settings.n_samples)
     check_samples(settings.samples_per_instance)
-    if settings.mode not in get_args(Mode):
-        raise unknown_name("mode", str(settings.mode), get_args(Mode))
+    check_choice("mode", settings.mode, get_args(Mode))
     for factor in settings.factors:
         if factor not in scores.run_info:
             raise unknown_column(factor, "run information", scores.run_info)
@@ -265,9 +266,66 @@ def _warn_about_paper(results: Sequence[InstancesResult], settings: Settings) ->
     if settings.mode != "paper" or not known:
         return
     worst = max(known, key=lambda result: result.inflation.factor if result.inflation else 0.0)
-    warnings.warn(
+    warn(
         "mode paper omits the variance between instances from the standard error: "
-        f"{inflation_words(worst)}; mode sound does not",
-        SteadyrankWarning,
-        stacklevel=3,
+        f"{inflation_words(worst)}; mode sound does not"
     )
+
+
+MarginCorrection = Literal["holm", "fixed sequence", "none"]
+
+
+def margin_correction(mode: Mode, *, is_sweep: bool) -> MarginCorrection:
+    """How equivalence and non-inferiority are corrected: the paper takes each setting by itself."""
+    if not is_sweep:
+        return "holm"
+    return "fixed sequence" if mode == "sound" else "none"
+
+
+def adjusted_in_sequence(pvalues: Sequence[float]) -> np.ndarray:
+    """Adjusted p-values of hypotheses tested from the last to the first, until one is not rejected.
+
+    The largest of a p-value and those tested before it: rejecting where this is below alpha bounds
+    the chance of any false claim by alpha, the order being fixed in advance. NaN stops the tests.
+
+    >>> adjusted_in_sequence([0.01, 0.2, 0.03]).tolist()
+    [0.2, 0.2, 0.03]
+    """
+    adjusted: np.ndarray = np.maximum.accumulate(np.asarray(pvalues, float)[::-1])[::-1]
+    return adjusted
+
+
+def as_family(
+    results: Sequence[InstancesResult], *, correction: MarginCorrection
+) -> list[InstancesResult]:
+    """The comparisons of one table, each with its adjusted p-values and what they decide."""
+    tests = [result.equivalence for result in results]
+    difference = adjust([result.headline_pvalue for result in results])
+    equivalence = _adjusted([test.pvalue_equivalence for test in tests], correction)
+    inferiority = _adjusted([test.pvalue_non_inferiority for test in tests], correction)
+    columns = (difference.tolist(), equivalence.tolist(), inferiority.tolist())
+    members = [
+        FamilyMember(
+            size=len(results),
+            pvalue_adjusted=row[0],
+            pvalue_equivalence_adjusted=row[1],
+            pvalue_non_inferiority_adjusted=row[2],
+        )
+        for row in zip(*columns, strict=True)
+    ]
+    return [_decided(*row) for row in zip(results, members, strict=True)]
+
+
+def _adjusted(pvalues: list[float], correction: MarginCorrection) -> np.ndarray:
+    if correction == "fixed sequence":
+        return adjusted_in_sequence(pvalues)
+    return adjust(pvalues, correction)
+
+
+def _decided(result: InstancesResult, member: FamilyMember) -> InstancesResult:
+    test = replace(
+        result.equivalence,
+        equivalent=member.pvalue_equivalence_adjusted < result.alpha,
+        non_inferior=member.pvalue_non_inferiority_adjusted < result.alpha,
+    )
+    return replace(result, family=member, equivalence=test)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from steadyrank.present.cells import name, number, signed, signed_interval
 from steadyrank.present.cells import pvalue as pvalue_cell
-from steadyrank.present.json import to_json
+from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import (
     Cell,
     Table,
@@ -43,10 +43,7 @@ def instances_json(results: Sequence[Result]) -> dict[str, Any]:
     if isinstance(result, InstancesResult):
         return {**result.row(), "words": result.words()}
     return {
-        "measure": result.measure,
-        "baseline": result.baseline,
-        "sweep": result.sweep,
-        "smallest_non_inferior": result.smallest_non_inferior,
+        **picked(result, "measure baseline sweep smallest_non_inferior"),
         "correction": "holm",
         "family": {
             "comparisons": len(result.comparisons),
@@ -69,7 +66,7 @@ def instances_text(results: Sequence[Result], form: str, *, digits: int = 4, **l
     if form == "json":
         return to_json(instances_json(results))
     if form == "csv":
-        return _csv(results)
+        return render(exact_table([row for result in results for row in result.rows()]), "csv")
     parts = []
     for result in results:
         if isinstance(result, InstancesResult):
@@ -80,10 +77,6 @@ def instances_text(results: Sequence[Result], form: str, *, digits: int = 4, **l
         shown = [table for table in tables if table is not None]
         parts.append(with_words([], shown, words, form, **looks))
     return "\n".join(parts)
-
-
-def _csv(results: Sequence[Result]) -> str:
-    return render(exact_table([row for result in results for row in result.rows()]), "csv")
 
 
 def _figures_table(result: InstancesResult, digits: int) -> Table:
@@ -264,25 +257,14 @@ def instance_plan_json(result: InstancesResult, plans: Sequence[InstancePlan]) -
     first = plans[0]
     table = _power_table(result, plans)
     return {
-        "a": result.a,
-        "b": result.b,
-        "measure": result.measure,
-        "design": result.design,
-        "claim": first.test.claim,
-        "difference": first.test.difference,
-        "delta": first.test.delta,
-        "alpha": first.test.alpha,
+        **picked(result, "a b measure design"),
+        **picked(first.test, "claim difference delta alpha"),
         "power": first.target,
         **_plan_figures(first),
         "cautious": _plan_figures(plans[1]) if plans[1:] else None,
         "cost_per_topic": first.cost_per_topic,
         "cost_per_instance": first.cost_per_instance,
-        "table": {
-            "topics": table.topics,
-            "instances": table.instances,
-            "power": table.power,
-            "limit": table.limit,
-        },
+        "table": picked(table, "topics instances power limit"),
         "words": instance_plan_words(plans),
     }
 
@@ -312,7 +294,7 @@ def instance_plan_words(plans: Sequence[InstancePlan]) -> list[str]:
 
 
 def instance_plan_text(
-    result: InstancesResult, plans: Sequence[InstancePlan], form: str, **looks: Any
+    result: InstancesResult, form: str, *, plans: Sequence[InstancePlan], **looks: Any
 ) -> str:
     """A plan in one of the output formats: power by topics and instances, and words."""
     if form == "json":

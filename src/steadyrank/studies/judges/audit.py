@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from steadyrank.errors import InputError, SteadyrankWarning
+from steadyrank.errors import InputError, warn
 from steadyrank.stats.judges.bias import bias_of_runs, favours_kin, welch_pvalue
 from steadyrank.stats.judges.corrected import JudgedScores
 from steadyrank.stats.judges.worth import Worth, topics_for_power, topics_for_width, worth_of
@@ -152,12 +151,11 @@ def sample_pvalue(judge: str, scores: JudgedScores) -> float:
     own, others = scores.judge.mean(axis=0), scores.more.mean(axis=0)
     pvalue = welch_pvalue(own, others)
     if pvalue < RARE:
-        warnings.warn(
+        warn(
             f"by judge {judge}, runs score {own.mean():.3f} on the topics that people judged and "
             f"{others.mean():.3f} on the others ({pvalue_words(pvalue)}): people's topics do not "
             "look like a random sample, without which the correction does not hold",
-            SteadyrankWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return pvalue
 
@@ -165,9 +163,8 @@ def sample_pvalue(judge: str, scores: JudgedScores) -> float:
 def _warn_if_it_tells_nothing(judge: str, scores: JudgedScores) -> None:
     """A judge that does not tell any two runs apart cannot help."""
     if not np.ptp(scores.everything, axis=0).any():
-        warnings.warn(
+        warn(
             f"judge {judge} gives all runs the same score on every topic: people's judgments "
             "are used alone",
-            SteadyrankWarning,
-            stacklevel=5,
+            stacklevel=6,
         )

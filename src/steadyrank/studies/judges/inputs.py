@@ -19,7 +19,7 @@ from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.runs import Runs
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, SteadyrankWarning, unknown_name
+from steadyrank.errors import InputError, SteadyrankWarning, check_choice
 from steadyrank.measures.evaluate import evaluate
 from steadyrank.stats.judges.corrected import JudgedScores
 from steadyrank.stats.judges.worth import FEWEST
@@ -134,8 +134,7 @@ def _mapping_of(
         else:
             for_all[int(key)] = int(value)
     for name in by_judge:
-        if name not in judges:
-            raise unknown_name("judge", name, judges)
+        check_choice("judge", name, judges)
     return by_judge.get(judge, for_all)
 
 

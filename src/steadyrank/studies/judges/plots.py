@@ -8,20 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import stdtrit
 
+from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.present.plot_style import (
-    DARK,
-    QUIET,
-    fixed,
-    heat,
-    label,
-    legend,
-    look,
-    name_columns,
-    name_rows,
-    rows_height,
-    shortened,
-)
 from steadyrank.present.svg import tell
 from steadyrank.stats.judges.ranking import Ranking
 from steadyrank.stats.judges.worth import FEWEST, topics_factor
@@ -47,22 +35,22 @@ def draw_ranks(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
     order = one.corrected.order
     rankings = {
         f"people alone, {counted(len(result.topics), 'topic')}": result.human,
-        f"{shortened(one.judge)}, corrected by people": one.corrected,
-        f"{shortened(one.judge)} alone, as if by people": one.alone,
+        f"{style.shortened(one.judge)}, corrected by people": one.corrected,
+        f"{style.shortened(one.judge)} alone, as if by people": one.alone,
     }
     for place, (words, ranking) in enumerate(rankings.items()):
         _rank_lines(result, ax, ranking, order, place, words)
-    name_rows(ax, [result.runs[i] for i in order])
+    style.name_rows(ax, [result.runs[i] for i in order])
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlim(0.5, len(order) + 0.5)
-    label(
+    style.label(
         ax,
         # One clause per line: a label wider than its axes would be cut off.
         x=f"rank by mean {result.measure} (dot),\nand possible ranks (line),\nsimultaneous with "
         f"{1 - result.alpha:.0%} confidence; of the judge\nalone only if it judges as people "
         "do",
     )
-    legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=1, borderaxespad=0.2)
+    style.legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=1, borderaxespad=0.2)
 
 
 def _rank_lines(
@@ -70,7 +58,7 @@ def _rank_lines(
 ) -> None:
     rows = np.arange(len(order)) + 0.26 * (place - 1)
     low, high = ranking.rank_set[order].T
-    ranks, style = ranking.rank[order], look(place)
+    ranks, looks = ranking.rank[order], style.look(place)
     bars = ax.errorbar(
         ranks,
         rows,
@@ -79,7 +67,7 @@ def _rank_lines(
         markersize=3,
         elinewidth=1.6,
         label=words,
-        **style,
+        **looks,
     )
     tell(
         bars,
@@ -106,24 +94,26 @@ def draw_means(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
             markersize=4,
             alpha=0.8,
             label=words,
-            **look(place),
+            **style.look(place),
         )
         tell(
             dots,
             [f"{result.runs[i]}: people {people[i]:.4f}, judge {of_judge[i]:.4f}" for i in rows],
         )
     ends = np.array([people.min(), people.max()])
-    ax.plot(ends, ends, color=QUIET, linewidth=1.0, label="no bias")
+    ax.plot(ends, ends, color=style.QUIET, linewidth=1.0, label="no bias")
     words = f"the same bias for all, {one.bias.mean:+.3f}"
-    ax.plot(ends, ends + one.bias.mean, color=QUIET, linewidth=1.0, linestyle="--", label=words)
+    ax.plot(
+        ends, ends + one.bias.mean, color=style.QUIET, linewidth=1.0, linestyle="--", label=words
+    )
     tau = one.tau
-    label(
+    style.label(
         ax,
         x=f"mean {result.measure} by people, {counted(len(result.topics), 'topic')}",
-        y=f"by {shortened(one.judge)},\n"
+        y=f"by {style.shortened(one.judge)},\n"
         f"same topics (tau {tau.tau:.2f} [{tau.low:.2f}, {tau.high:.2f}])",
     )
-    legend(ax)
+    style.legend(ax)
 
 
 def draw_confusion(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> None:
@@ -141,7 +131,7 @@ def draw_confusion(result: JudgesResult, ax: Axes, *, judge: str | None = None) 
         for i, a in enumerate(grades)
         for j, b in enumerate(grades)
     ]
-    heat(ax, share, low=0.0, high=1.0, texts=texts, bar="share of people's grade")
+    style.heat(ax, share, low=0.0, high=1.0, texts=texts, bar="share of people's grade")
     for (i, j), value in np.ndenumerate(share):
         if not math.isnan(value):
             ax.text(
@@ -151,14 +141,14 @@ def draw_confusion(result: JudgesResult, ax: Axes, *, judge: str | None = None) 
                 ha="center",
                 va="center",
                 fontsize="small",
-                color=DARK if value > BRIGHT else "white",
+                color=style.DARK if value > BRIGHT else "white",
             )
-    name_columns(ax, grades)
+    style.name_columns(ax, grades)
     ax.tick_params(axis="x", labelrotation=0)
-    name_rows(ax, grades)
+    style.name_rows(ax, grades)
     kappa = confusion.coefficients["kappa"]
     words = f"\n(kappa {kappa.value:.2f})" if kappa else "\n(scales differ)"
-    label(ax, x=f"grade by {shortened(one.judge)}{words}", y="grade by people")
+    style.label(ax, x=f"grade by {style.shortened(one.judge)}{words}", y="grade by people")
 
 
 def _row_shares(confusion: Confusion) -> np.ndarray:
@@ -189,7 +179,7 @@ def draw_bias(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> No
             markersize=4,
             elinewidth=1.2,
             label=words,
-            **look(place),
+            **style.look(place),
         )
         tell(
             bars,
@@ -198,16 +188,16 @@ def draw_bias(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> No
                 for run, value, (low, high) in zip(runs, bias, ends, strict=True)
             ],
         )
-    ax.axvline(0.0, color=QUIET, linewidth=0.8)
+    ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
     words = f"mean over runs, {one.bias.mean:+.3f}"
-    ax.axvline(one.bias.mean, color=QUIET, linewidth=1.0, linestyle="--", label=words)
-    name_rows(ax, [result.runs[run] for run in order])
-    label(
+    ax.axvline(one.bias.mean, color=style.QUIET, linewidth=1.0, linestyle="--", label=words)
+    style.name_rows(ax, [result.runs[run] for run in order])
+    style.label(
         ax,
-        x=f"mean {result.measure} by\n{shortened(one.judge)}\nless that by people, "
+        x=f"mean {result.measure} by\n{style.shortened(one.judge)}\nless that by people, "
         f"{1 - result.alpha:.0%} intervals\nover topics, one run at a time",
     )
-    legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+    style.legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
 
 
 def draw_topics(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> None:
@@ -218,24 +208,24 @@ def draw_topics(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> 
     sizes = np.unique(np.geomspace(FEWEST, most, SIZES).round().astype(int))
     kinds = {
         "people alone": 0.0,
-        f"with {shortened(one.judge)}, {n_judged:,} topics": n_judged,
+        f"with {style.shortened(one.judge)}, {n_judged:,} topics": n_judged,
         "had it judged infinitely many": math.inf,
     }
     for place, (words, judged) in enumerate(kinds.items()):
         widths = np.array([_width(one, int(n), judged, 1.0 - result.alpha) for n in sizes])
-        style = look(place)
-        (line,) = ax.plot(sizes, widths, linewidth=1.5, color=style["color"], label=words)
+        looks = style.look(place)
+        (line,) = ax.plot(sizes, widths, linewidth=1.5, color=looks["color"], label=words)
         tell(line, [words])
     now = len(result.topics)
-    ax.axvline(now, color=QUIET, linewidth=1.0, linestyle=":", label=f"now: {now:,} topics")
+    ax.axvline(now, color=style.QUIET, linewidth=1.0, linestyle=":", label=f"now: {now:,} topics")
     ax.set_ylim(bottom=0)
-    label(
+    style.label(
         ax,
         x="topics that people judge",
         y=f"width of the {1 - result.alpha:.0%} interval\n"
         f"of a typical difference in {result.measure}",
     )
-    legend(ax)
+    style.legend(ax)
 
 
 def _width(judge: JudgeResult, n: int, n_judged: float, confidence: float) -> float:
@@ -250,11 +240,11 @@ def _width(judge: JudgeResult, n: int, n_judged: float, confidence: float) -> fl
 
 
 def _rows_size(result: JudgesResult) -> tuple[float, float]:
-    return 6.4, rows_height(len(result.runs), least=1.9)
+    return 6.4, style.rows_height(len(result.runs), least=1.9)
 
 
 def _ranks_size(result: JudgesResult) -> tuple[float, float]:
-    return 6.4, rows_height(len(result.runs), least=2.2, each=0.26)
+    return 6.4, style.rows_height(len(result.runs), least=2.2, each=0.26)
 
 
 def _confusion_size(result: JudgesResult) -> tuple[float, float]:
@@ -275,7 +265,7 @@ PLOTS = {
         ),
         "means": Plot(
             draw_means,
-            fixed(5.6, 4.6),
+            style.fixed(5.6, 4.6),
             lambda result: (
                 f"Mean {result.measure} of {len(result.runs)} runs by a judge against that by "
                 "people, beside the lines of no bias and of the same bias for all runs."
@@ -298,7 +288,7 @@ PLOTS = {
         ),
         "topics": Plot(
             draw_topics,
-            fixed(6.0, 4.2),
+            style.fixed(6.0, 4.2),
             lambda result: (
                 "Width of the interval of a difference against the topics that people judge, "
                 "without and with a judge."

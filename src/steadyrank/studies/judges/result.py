@@ -193,7 +193,7 @@ class JudgesResult(Framed):
                 "rank": int(judge.corrected.rank[i]),
                 "rank_set": _places(judge.corrected, i),
                 "could_be_first": bool(judge.corrected.could_be_first[i]),
-                "group": _letters(judge.corrected, i),
+                "group": judge.corrected.letters[i] if judge.corrected.letters else None,
                 "human_interval": _ends(self.human.mean_interval[i]),
                 "human_rank": int(self.human.rank[i]),
                 "human_rank_set": _places(self.human, i),
@@ -232,10 +232,6 @@ def _ends(limits: np.ndarray) -> Interval:
 
 def _places(ranking: Ranking, run: int) -> list[int]:
     return [int(end) for end in ranking.rank_set[run]]
-
-
-def _letters(ranking: Ranking, run: int) -> str | None:
-    return ranking.letters[run] if ranking.letters else None
 
 
 def share_of(chosen: np.ndarray, among: np.ndarray) -> float:

@@ -18,9 +18,10 @@ from steadyrank.data.order import order_by_name
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError
+from steadyrank.errors import InputError, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.stats.inputs import check_open_unit, check_samples
+from steadyrank.stats.judges.agreement import COEFFICIENTS, Agreement, agreement_over_topics
 from steadyrank.stats.judges.corrected import (
     CorrectedParts,
     JudgedScores,
@@ -30,8 +31,8 @@ from steadyrank.stats.judges.corrected import (
 )
 from steadyrank.stats.judges.ranking import Ranking, rank_runs
 from steadyrank.stats.planning.demands import check_positive
+from steadyrank.stats.ranks.kappa import confusion_counts, kappa_of_counts
 from steadyrank.studies.judges.audit import AuditSettings, audited
-from steadyrank.studies.judges.grades import confusion_of
 from steadyrank.studies.judges.inputs import (
     Grades,
     JudgeInput,
@@ -41,7 +42,7 @@ from steadyrank.studies.judges.inputs import (
     evaluate_judges,
     scores_of_judges,
 )
-from steadyrank.studies.judges.result import JudgeResult, JudgesResult, share_of
+from steadyrank.studies.judges.result import Confusion, JudgeResult, JudgesResult, share_of
 
 DEFAULT_MEASURE = "nDCG@10"
 
@@ -157,7 +158,8 @@ def judges(
             raise InputError("beside scores of people, give a mapping of names to judges' scores")
         scores, inputs = scores_of_judges(runs, human, measure)
     else:
-        _check_named(judges)
+        if not isinstance(judges, Mapping) or not judges:
+            raise InputError('no judge was given: give judges={"name": judgments}')
         scores, people, inputs = evaluate_judges(
             read_runs(runs, **reading_options),
             human,
@@ -243,11 +245,6 @@ def _check(
     check_samples(n_samples)
 
 
-def _check_named(judges: Mapping[str, Any] | None) -> None:
-    if not isinstance(judges, Mapping) or not judges:
-        raise InputError('no judge was given: give judges={"name": judgments}')
-
-
 def _plain_ranking(scores: np.ndarray, **options: Any) -> Ranking:
     """The ranking by one kind of judgments as they are."""
     parts = CorrectedParts(residual=scores, followed=scores[:, :0], weight=NOT_FOLLOWED)
@@ -287,3 +284,46 @@ def _corrected(
         ),
         "width_ratio": float(np.median(known)) if known.size else float("nan"),
     }
+
+
+def confusion_of(
+    judge: str, people: Qrels, judged: Qrels, topics: tuple[str, ...], confidence: float
+) -> Confusion:
+    """Counts of the grades of documents that both judged, and coefficients of agreement."""
+    grades = [_grades_of_both(people, judged, topic) for topic in topics]
+    levels = np.unique(np.concatenate([both.ravel() for both in grades]))
+    counts = np.stack([confusion_counts(both[0], both[1], levels) for both in grades])
+    is_relevant = [both > 0 for both in grades]
+    binary = np.array([False, True])
+    relevant = np.stack([confusion_counts(both[0], both[1], binary) for both in is_relevant])
+    same_scale = people.max_grade == judged.max_grade
+    if not same_scale:
+        warn(
+            f"judge {judge} grades up to {judged.max_grade}, people up to {people.max_grade}: the "
+            "scales differ, so coefficients of grades are omitted; map its grades with "
+            "judge_grades=",
+            stacklevel=5,
+        )
+    coefficients: dict[str, Agreement | None] = {
+        name: agreement_over_topics(counts, coefficient, confidence=confidence)
+        if same_scale
+        else None
+        for name, coefficient in COEFFICIENTS.items()
+    }
+    coefficients["kappa_relevant"] = agreement_over_topics(
+        relevant, kappa_of_counts, confidence=confidence
+    )
+    return Confusion(
+        grades=tuple(levels.tolist()),
+        counts=counts.sum(axis=0),
+        n_documents=int(counts.sum()),
+        same_scale=same_scale,
+        coefficients=coefficients,
+    )
+
+
+def _grades_of_both(people: Qrels, judged: Qrels, topic: str) -> np.ndarray:
+    """[2, document]: grades of the documents that both judged, in people's order."""
+    mine, theirs = people.judgments(topic), judged.judgments(topic)
+    shared = [document for document in mine if document in theirs]
+    return np.array([[by[document] for document in shared] for by in (mine, theirs)], int)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from steadyrank.present.cells import interval, name, number, percent, pvalue, whole
-from steadyrank.present.json import to_json
+from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Cell, Table, with_words
 from steadyrank.stats.judges.agreement import Agreement
 from steadyrank.stats.judges.ranking import Ranking
@@ -122,14 +122,8 @@ def _kin_json(judge: JudgeResult) -> dict[str, Any] | None:
         return None
     test = judge.kin.test
     return {
-        "pattern": judge.kin.pattern,
-        "runs": judge.kin.runs,
-        "others": judge.kin.others,
-        "near": judge.kin.near,
-        "difference": test.difference,
-        "interval": test.interval,
-        "pvalue": test.pvalue,
-        "welch_over_runs": test.welch_over_runs,
+        **picked(judge.kin, "pattern runs others near"),
+        **picked(test, "difference interval pvalue welch_over_runs"),
     }
 
 

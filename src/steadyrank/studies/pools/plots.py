@@ -13,19 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steadyrank.errors import InputError, unknown_name
+from steadyrank.errors import InputError, check_choice, unknown_name
+from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.present.plot_style import (
-    QUIET,
-    dots,
-    error_bars,
-    label,
-    legend,
-    look,
-    name_rows,
-    rows_height,
-    tidy,
-)
 from steadyrank.present.shared_plots import draw_taus
 
 if TYPE_CHECKING:
@@ -87,7 +77,7 @@ def _draw_lines(
     for name, panel in _panels_of(result, ax, measure):
         level = by_all(next(row for row in result.references if row.measure == name))
         if level is not None:
-            panel.axhline(level, color=QUIET, linewidth=0.8, linestyle="--")
+            panel.axhline(level, color=style.QUIET, linewidth=0.8, linestyle="--")
         for s, size in enumerate(result.pilot_topics):
             cells = [figures(result.cell(name, k, size)) for k in ks.tolist()]
             values, low, high = np.array(cells, np.float64).T
@@ -98,12 +88,12 @@ def _draw_lines(
             arms = np.nan_to_num(np.abs([low - values, high - values]))
             # Lines of different numbers of pilot topics stand a little beside each other.
             x = ks + APART * (s - (len(result.pilot_topics) - 1) / 2)
-            style = {"label": f"{size} topics", "linewidth": 1.2, "capsize": 2, **look(s)}
-            error_bars(panel, x, values, texts, yerr=arms, **style)
+            looks = {"label": f"{size} topics", "linewidth": 1.2, "capsize": 2, **style.look(s)}
+            style.error_bars(panel, x, values, texts, yerr=arms, **looks)
         panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-        label(panel, x=f"teams left out, of {len(result.teams)}", y=f"{words[1]} {name}")
+        style.label(panel, x=f"teams left out, of {len(result.teams)}", y=f"{words[1]} {name}")
         if len(result.pilot_topics) > 1:
-            legend(panel)
+            style.legend(panel)
 
 
 def _panels_of(result: PoolsResult, ax: Axes, measure: str | None) -> list[tuple[str, Axes]]:
@@ -123,19 +113,22 @@ def _beside(ax: Axes, count: int) -> list[Axes]:
     ax.set_subplotspec(grid[0, 0])
     made = [ax, *(figure.add_subplot(grid[divmod(i, ACROSS)]) for i in range(1, count))]
     for panel in made[1:]:
-        tidy(panel)
+        style.tidy(panel)
     return made
 
 
 def draw_bias(result: PoolsResult, ax: Axes, *, measure: str | None = None) -> None:
     """What each run's mean loses without the documents that only its team found."""
     name = measure or result.measures[0]
-    if name not in result.measures:
-        raise unknown_name("measure", name, result.measures)
+    check_choice("measure", name, result.measures)
     rows = sorted((row for row in result.bias if row.measure == name), key=lambda r: -r.score)
     place = np.arange(len(rows))
     ax.hlines(
-        place, [r.score_without for r in rows], [r.score for r in rows], color=QUIET, linewidth=1.5
+        place,
+        [r.score_without for r in rows],
+        [r.score for r in rows],
+        color=style.QUIET,
+        linewidth=1.5,
     )
     kinds = (("score", "all judgments"), ("score_without", "without its team's own documents"))
     texts = [
@@ -145,10 +138,10 @@ def draw_bias(result: PoolsResult, ax: Axes, *, measure: str | None = None) -> N
     ]
     for k, (key, words) in enumerate(kinds):
         scores = [getattr(row, key) for row in rows]
-        dots(ax, scores, place, texts, markersize=4.5, label=words, **look(k))
-    name_rows(ax, [row.run for row in rows])
-    label(ax, x=f"mean {name}")
-    legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+        style.dots(ax, scores, place, texts, markersize=4.5, label=words, **style.look(k))
+    style.name_rows(ax, [row.run for row in rows])
+    style.label(ax, x=f"mean {name}")
+    style.legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
 
 
 def draw_similarity(result: PoolsResult, ax: Axes) -> None:
@@ -159,7 +152,7 @@ def draw_similarity(result: PoolsResult, ax: Axes) -> None:
         i, j = places[row.measure_a], places[row.measure_b]
         tau[i, j] = tau[j, i] = row.tau
     draw_taus(ax, tau, result.measures)
-    label(ax, x=f"tau of two rankings of {len(result.runs)} runs")
+    style.label(ax, x=f"tau of two rankings of {len(result.runs)} runs")
 
 
 def _size(result: PoolsResult) -> tuple[float, float]:
@@ -187,7 +180,7 @@ PLOTS = {
         ),
         "bias": Plot(
             draw_bias,
-            lambda result: (6.4, rows_height(len(result.runs), least=1.5)),
+            lambda result: (6.4, style.rows_height(len(result.runs), least=1.5)),
             lambda result: (
                 f"Mean scores of {len(result.runs)} runs by all judgments and without the "
                 "documents that only their own team found."

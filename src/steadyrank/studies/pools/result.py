@@ -11,6 +11,7 @@ from typing import Any, Literal
 from steadyrank._version import __version__
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.notebook import Framed, shown_by
+from steadyrank.present.json import picked
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.planning.demands import Demands
 from steadyrank.stats.ranks.intervals import TauInterval
@@ -60,12 +61,7 @@ class LeaveOut:
     def row(self) -> dict[str, Any]:
         """The keys of the JSON output."""
         return {
-            "measure": self.measure,
-            "k": self.k,
-            "pilot_topics": self.pilot_topics,
-            "variances": self.variances,
-            "mean": self.mean,
-            "interval": self.interval,
+            **picked(self, "measure k pilot_topics variances mean interval"),
             "range": self.extent,
             "quantiles": self.quantiles,
             "topics_needed": self.topics_needed,

@@ -13,18 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steadyrank.errors import InputError
+from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.present.plot_style import (
-    COLOURS,
-    MARKERS,
-    QUIET,
-    dots,
-    error_bars,
-    fixed,
-    label,
-    legend,
-    look,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,13 +35,13 @@ def draw_error_rates(
     """
     chosen = _chosen(result) if levels is None else [_level_of(result, low) for low in levels]
     for place, level in enumerate(chosen):
-        style: dict[str, Any] = {"color": COLOURS[place % len(COLOURS)]}
-        _draw_level(result, level, ax, style, MARKERS[place % len(MARKERS)])
+        looks: dict[str, Any] = {"color": style.COLOURS[place % len(style.COLOURS)]}
+        _draw_level(result, level, ax, looks, style.MARKERS[place % len(style.MARKERS)])
     _finish(result, ax, chosen, (("fit", "-"), ("eq. 8, paired", "--"), ("predictive", ":")))
 
 
 def _draw_level(
-    result: TopicsResult, level: TopicLevel, ax: Axes, style: dict[str, Any], marker: str
+    result: TopicsResult, level: TopicLevel, ax: Axes, looks: dict[str, Any], marker: str
 ) -> None:
     sizes = np.array(result.sizes)
     error = np.nan_to_num(level.empirical_error)
@@ -63,13 +53,13 @@ def _draw_level(
         for size, swapped, count, rate, off in zip(*columns, strict=True)
     ]
     spread = np.stack([below, error])
-    markers = {"linestyle": "none", "marker": marker, "capsize": 2, **style}
-    error_bars(ax, sizes, level.empirical, texts, yerr=spread, **markers)
+    markers = {"linestyle": "none", "marker": marker, "capsize": 2, **looks}
+    style.error_bars(ax, sizes, level.empirical, texts, yerr=spread, **markers)
     if level.fit is not None:
         span = np.linspace(sizes[0], max(sizes[-1], result.n_complete), 200)
-        ax.plot(span, level.fit.b1 * np.exp(-level.fit.b2 * span), linewidth=1.2, **style)
-    ax.plot(sizes, level.error_rate, linewidth=1.0, linestyle="--", **style)
-    ax.plot(sizes, level.predictive, linewidth=1.0, linestyle=":", **style)
+        ax.plot(span, level.fit.b1 * np.exp(-level.fit.b2 * span), linewidth=1.2, **looks)
+    ax.plot(sizes, level.error_rate, linewidth=1.0, linestyle="--", **looks)
+    ax.plot(sizes, level.predictive, linewidth=1.0, linestyle=":", **looks)
 
 
 def _finish(
@@ -79,14 +69,16 @@ def _finish(
     from matplotlib.lines import Line2D
 
     handles: list[Any] = [
-        Line2D([], [], markersize=4, label=level.name, **look(place))
+        Line2D([], [], markersize=4, label=level.name, **style.look(place))
         for place, level in enumerate(chosen)
     ]
-    handles += [Line2D([], [], color=QUIET, linestyle=style, label=name) for name, style in kinds]
+    handles += [
+        Line2D([], [], color=style.QUIET, linestyle=looks, label=name) for name, looks in kinds
+    ]
     ax.set_ylim(0, 0.52)
     ax.set_xlim(left=0)
-    label(ax, x="topics in each of two sets", y=f"reversals by mean {result.measure}")
-    legend(ax, handles=handles)
+    style.label(ax, x="topics in each of two sets", y=f"reversals by mean {result.measure}")
+    style.legend(ax, handles=handles)
 
 
 def draw_theory(result: TopicsResult, ax: Axes, *, levels: Sequence[float] | None = None) -> None:
@@ -95,16 +87,16 @@ def draw_theory(result: TopicsResult, ax: Axes, *, levels: Sequence[float] | Non
     chosen = [level for level in chosen if level.pairs]
     sizes = np.array(result.sizes)
     for place, level in enumerate(chosen):
-        style = look(place)
+        looks = style.look(place)
         columns = sizes, level.error_rate, level.approximation, level.predictive
         texts = [
             f"difference {level.name}, {size} topics: eq. 8 {exact:.4f}, eq. 13 {near:.4f}, "
             f"predictive {ahead:.4f}"
             for size, exact, near, ahead in zip(*columns, strict=True)
         ]
-        dots(ax, sizes, level.error_rate, texts, linestyle="-", linewidth=1.2, **style)
+        style.dots(ax, sizes, level.error_rate, texts, linestyle="-", linewidth=1.2, **looks)
         for rates, line_style in ((level.approximation, "--"), (level.predictive, ":")):
-            ax.plot(sizes, rates, linewidth=1.0, linestyle=line_style, color=style["color"])
+            ax.plot(sizes, rates, linewidth=1.0, linestyle=line_style, color=looks["color"])
     _finish(result, ax, chosen, (("eq. 8", "-"), ("eq. 13", "--"), ("predictive", ":")))
 
 
@@ -119,13 +111,19 @@ def draw_variances(result: TopicsResult, ax: Axes) -> None:
             f"difference {level.name}, {level.pairs:,} pairs: {words} {value:.3g}"
             for level, value in zip(levels, values, strict=True)
         ]
-        style = {"linestyle": "-", "linewidth": 1.0, "markersize": 5, "label": words, **look(k)}
-        dots(ax, place, values, texts, **style)
+        looks = {
+            "linestyle": "-",
+            "linewidth": 1.0,
+            "markersize": 5,
+            "label": words,
+            **style.look(k),
+        }
+        style.dots(ax, place, values, texts, **looks)
     ax.set_xticks(place, labels=[level.name for level in levels], rotation=90)
     ax.set_ylim(bottom=0)
-    label(ax, x=f"difference of mean {result.measure} on {result.n_topics} topics")
-    label(ax, y="variance of the difference")
-    legend(ax)
+    style.label(ax, x=f"difference of mean {result.measure} on {result.n_topics} topics")
+    style.label(ax, y="variance of the difference")
+    style.legend(ax)
 
 
 def draw_pairs(result: TopicsResult, ax: Axes) -> None:
@@ -142,16 +140,20 @@ def draw_pairs(result: TopicsResult, ax: Axes) -> None:
             f"probability {row[key]:.3f}; topics needed: {needed_words(row)}"
             for row in rows
         ]
-        style = {"markersize": 3.5, "alpha": 0.7, "label": words, **look(k)}
-        dots(ax, size, [row[key] for row in rows], texts, **style)
+        looks = {"markersize": 3.5, "alpha": 0.7, "label": words, **style.look(k)}
+        style.dots(ax, size, [row[key] for row in rows], texts, **looks)
     ax.axhline(
-        result.target, color=QUIET, linewidth=1.0, linestyle="--", label=f"target {result.target:g}"
+        result.target,
+        color=style.QUIET,
+        linewidth=1.0,
+        linestyle="--",
+        label=f"target {result.target:g}",
     )
     ax.set_xlim(left=0)
     ax.set_ylim(-0.01, 0.52)
-    label(ax, x=f"difference of mean {result.measure} on {result.n_topics} topics")
-    label(ax, y="reversed by as many other topics")
-    legend(ax)
+    style.label(ax, x=f"difference of mean {result.measure} on {result.n_topics} topics")
+    style.label(ax, y="reversed by as many other topics")
+    style.legend(ax)
 
 
 def _chosen(result: TopicsResult) -> list[TopicLevel]:
@@ -172,7 +174,7 @@ PLOTS = {
     "TopicsResult": {
         "error_rate": Plot(
             draw_error_rates,
-            fixed(6.4, 4.4),
+            style.fixed(6.4, 4.4),
             lambda result: (
                 "Rate at which two sets of topics contradict each other against their size, "
                 "falling, a colour for each size of the difference: observed, fitted and by "
@@ -181,7 +183,7 @@ PLOTS = {
         ),
         "theory": Plot(
             draw_theory,
-            fixed(6.4, 4.4),
+            style.fixed(6.4, 4.4),
             lambda result: (
                 "Error rate by theory against the number of topics, a colour for each size of the "
                 "difference: exact, by its exponential approximation, and predictive."
@@ -189,7 +191,7 @@ PLOTS = {
         ),
         "pairs": Plot(
             draw_pairs,
-            fixed(6.0, 4.2),
+            style.fixed(6.0, 4.2),
             lambda result: (
                 f"Probability that as many other topics reverse each of {len(result.pairs):,} "
                 f"pairs of runs against their difference in mean {result.measure}, with the "
@@ -198,7 +200,7 @@ PLOTS = {
         ),
         "variances": Plot(
             draw_variances,
-            fixed(6.4, 4.4),
+            style.fixed(6.4, 4.4),
             lambda result: (
                 f"Variance of the difference in mean {result.measure} by its size, on shared "
                 "topics and as if each run had its own."
