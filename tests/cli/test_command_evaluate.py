@@ -199,6 +199,28 @@ def test_help_is_quick_and_imports_nothing_heavy():
     assert help_seconds < 0.3 + 10 * max(0.0, python_seconds - 0.03)
 
 
+HEAVY = {
+    *("matplotlib", "pandas", "pyarrow", "arviz", "asyncio", "http", "urllib3", "jinja2"),
+    *("scipy.linalg", "scipy.stats", "scipy.special", "numpy.testing", "numpy.f2py", "unittest"),
+    *("numba.np.linalg", "numba.np.arraymath", "numba.np.random.generator_core", "numba.cuda"),
+}
+
+
+def test_a_warm_evaluate_imports_only_what_it_uses(files):
+    """Code that is kept is loaded without what compiling would need, and by one process."""
+    code = (
+        "import subprocess, sys; from steadyrank.cli import run;"
+        "started = []; subprocess.Popen = lambda *a, **k: started.append(a);"
+        "code = run(sys.argv[1:]); print('LOADED', code, started, *sorted(sys.modules))"
+    )
+    command = [sys.executable, "-c", code, "evaluate", *files]
+    in_a_process("evaluate", *files)
+    warm = subprocess.run(command, capture_output=True, text=True, check=True)
+    code, started, *loaded = warm.stdout.partition("LOADED ")[2].split()
+    assert (code, started) == ("0", "[]")
+    assert HEAVY.isdisjoint(loaded)
+
+
 def _seconds_of(start_process):
     """Processor seconds of a process that is waited for."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -6,6 +6,7 @@ import os
 import stat
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numba
 import numpy as np
@@ -37,31 +38,49 @@ def test_other_failures_of_the_cache_are_not_swallowed(monkeypatch):
         kernels.kernel(lambda x: x)
 
 
-def test_which_sources_are_behind_kernels(tmp_path):
-    texts = {
-        "steadyrank.a": "from steadyrank.compute.kernels import (\n    WORD,\n    part,\n)\n"
-        "from steadyrank import b\n",
-        "steadyrank.b": "from steadyrank.c.d import LIMIT\n",
-        "steadyrank.c.d": "",
-        "steadyrank.e": "from steadyrank.compute.kernels import WORD\nfrom steadyrank import a\n",
-        "steadyrank.compute.kernels": "",
+def test_which_sources_are_behind_a_kernel():
+    sources = {
+        "steadyrank.a": b"from steadyrank.compute.kernels import (\n    WORD,\n    part,\n)\n"
+        b"from steadyrank import b\n",
+        "steadyrank.b": b"from steadyrank.c.d import LIMIT\n",
+        "steadyrank.c.d": b"",
+        "steadyrank.e": b"from steadyrank.compute.kernels import WORD\nfrom steadyrank import a\n",
+        "steadyrank.compute.kernels": b"from steadyrank import a\n",
     }
-    sources = {}
-    for name, text in texts.items():
-        sources[name] = tmp_path / name
-        sources[name].write_text(text)
-    assert numba_cache._behind_kernels(sources) == {
-        "steadyrank.a",
-        "steadyrank.b",
-        "steadyrank.c.d",
+    behind_a = {name: source for name, source in sources.items() if name != "steadyrank.e"}
+    assert numba_cache._behind({"steadyrank.a"}, sources.get) == behind_a
+    assert numba_cache._behind({"steadyrank.c.d"}, sources.get) == {"steadyrank.c.d": b""}
+    assert numba_cache._behind({"elsewhere"}, sources.get) == {}
+
+
+def test_sources_of_the_package_and_of_other_modules_are_found():
+    behind = numba_cache._behind({"steadyrank.data.read.lines"}, numba_cache._source)
+    assert {
+        "steadyrank.data.ids",
+        "steadyrank.data.read.numbers",
         "steadyrank.compute.kernels",
-    }
+        "steadyrank.compute.numba_cache",
+    } <= behind.keys()
+    assert "steadyrank.measures.scoring" not in behind
+    assert numba_cache._source(__name__) == Path(__file__).read_bytes()
+
+
+def test_kernels_that_a_template_is_made_with_count_as_its_sources():
+    from steadyrank.retrieval.engine.search import weights_kernel
+
+    modules = numba_cache._modules_of(weights_kernel("BM25").py_func)
+    assert {
+        "steadyrank.retrieval.engine.search_kernels",
+        "steadyrank.retrieval.engine.model_kernels",
+    } <= modules
 
 
 def test_a_change_in_a_source_behind_kernels_makes_them_stale():
-    stamp = numba_cache._sources_stamp()
+    stamp = numba_cache._sources_stamp(frozenset({__name__}))
     assert len(stamp) == 64
-    assert kernels.kernel(lambda x: x)._cache._cache_file._source_stamp == stamp
+    identity = kernels.kernel(lambda x: x)
+    assert identity(3) == 3
+    assert identity._cache._cache_file._source_stamp == stamp
 
 
 def test_specialised_kernels_differ_by_what_their_globals_stand_for():

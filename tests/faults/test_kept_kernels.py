@@ -24,7 +24,7 @@ def sources(tmp_path, monkeypatch):
     """Writes a module of two kernels, one compiled into the other, and imports it anew."""
 
     def load(by):
-        monkeypatch.setattr(numba_cache, "_sources_stamp", lambda: f"sources with {by}")
+        monkeypatch.setattr(numba_cache, "_sources_stamp", lambda modules: f"sources with {by}")
         path = tmp_path / "made_kernels.py"
         path.write_text(SOURCE.format(by=by))
         spec = importlib.util.spec_from_file_location("made_kernels", path)

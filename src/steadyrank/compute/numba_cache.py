@@ -19,7 +19,8 @@ import os
 import pickle
 import re
 import stat
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Set
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,21 @@ try:
 except ImportError:
     CPUTargetOptions = None  # type: ignore[assignment, misc]
 
+try:
+    from numba.core.runtime.nrt import rtsys
+except ImportError:
+    rtsys = None  # type: ignore[assignment]
+
 TESTED = (0, 61), (0, 68)
 """The first and the last version of Numba whose private parts were found as they are used here."""
 
-_OF_CACHE = ("_cache_file", "_cache_path", "_impl", "_guard_against_spurious_io_errors")
+_OF_CACHE = (
+    "_cache_file",
+    "_cache_path",
+    "_impl",
+    "_guard_against_spurious_io_errors",
+    "_load_overload",
+)
 _OF_FILE = (
     "_cache_path",
     "_data_name_pattern",
@@ -95,14 +107,36 @@ def compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         return numba.njit(**options)(function)
     if _as_tested(cache):
         cache._cache_file = KeptCode(
-            cache_path=cache._cache_path,
-            filename_base=cache._impl.filename_base,
-            source_stamp=_sources_stamp(),
+            cache_path=cache._cache_path, filename_base=cache._impl.filename_base, source_stamp=""
         )
-        cache._cache_file.module = function.__module__
+        cache._cache_file.function = function
         cache._guard_against_spurious_io_errors = _harmless
+        _load_without_compiler(dispatcher, counts_references="_nrt" not in options)
         _forget_constants(dispatcher)
     return dispatcher
+
+
+def _load_without_compiler(dispatcher: Any, *, counts_references: bool) -> None:
+    """Let code that is kept be loaded before the compiler is ready for anything else.
+
+    Numba would first import all that it can compile (linear algebra, hence SciPy, random numbers,
+    strings), and what other packages add to it: a third of a command's start. Compiling, should it
+    come to that, imports it then.
+    """
+    cache = dispatcher._cache
+
+    def load_overload(signature: Any, context: Any) -> Any:
+        if counts_references:
+            rtsys.initialize(context)
+        with _harmless():
+            return cache._load_overload(signature, context)
+
+    cache.load_overload = load_overload
+    dispatcher._compilation_chain_init_hook = _nothing
+
+
+def _nothing() -> None:
+    """Stands for what other packages add to Numba: no kernel uses it."""
 
 
 def _forget_constants(dispatcher: Any) -> None:
@@ -146,19 +180,20 @@ def _as_tested(cache: Any) -> bool:
         and all(hasattr(cache._cache_file, name) for name in _OF_FILE)
         and hasattr(cache._impl, "filename_base")
         and hasattr(IndexDataCacheFile, "load")
+        and hasattr(rtsys, "initialize")
     )
 
 
 class KeptCode(IndexDataCacheFile):
     """The machine code of one kernel, for all types of arguments that it was called with."""
 
-    module = ""
-    """The file in which the kernel is defined."""
+    function: Callable[..., Any]
+    """The function that the code was compiled from."""
 
     def load(self, key: Any) -> Any:
         """The code for some types, if need be when the process that compiles ahead has left it."""
         code = super().load(key)
-        return super().load(key) if code is None and wait_for(self.module) else code
+        return super().load(key) if code is None and wait_for(self.function.__module__) else code
 
     def save(self, key: Any, data: Any) -> None:
         """Keep code, then say where it is; code of other sources goes."""
@@ -175,9 +210,11 @@ class KeptCode(IndexDataCacheFile):
             fresh = checksum == _checksum(Path(self._index_path).read_bytes())
         except (OSError, UnicodeError):
             return {}
+        self._source_stamp = _sources_stamp(_modules_of(self.function))
         return dict(super()._load_index()) if fresh else {}
 
     def _save_index(self, kept: dict[Any, str]) -> None:
+        self._source_stamp = _sources_stamp(_modules_of(self.function))
         super()._save_index(kept)
         checksum = _checksum(Path(self._index_path).read_bytes())
         self._write(self._index_path + _SUM, checksum.encode("ascii"))
@@ -228,51 +265,48 @@ def _harmless() -> contextlib.AbstractContextManager[None]:
     return contextlib.suppress(OSError, EOFError, pickle.UnpicklingError)
 
 
+def _modules_of(function: Callable[..., Any]) -> frozenset[str]:
+    """Where a kernel stands, and where the kernels do that it was made with (`specialised`)."""
+    values = function.__globals__.values()
+    kernels = (value for value in values if hasattr(value, "py_func"))
+    return frozenset([function.__module__, *(kernel.__module__ for kernel in kernels)])
+
+
 @functools.cache
-def _sources_stamp() -> str:
-    """A hash over every source that can end up in machine code."""
-    package = Path(__file__).parents[1]
-    sources = {
-        path.relative_to(package.parent).with_suffix("").as_posix().replace("/", "."): path
-        for path in sorted(package.rglob("*.py"))
-    }
+def _sources_stamp(modules: frozenset[str]) -> str:
+    """A hash over every source that can end up in the machine code of these modules' kernels."""
     digest = hashlib.sha256()
-    for name in sorted(_behind_kernels(sources)):
+    for name, source in sorted(_behind(modules, _source).items()):
         digest.update(name.encode())
-        digest.update(sources[name].read_bytes())
+        digest.update(source)
     return digest.hexdigest()
 
 
-def _behind_kernels(sources: dict[str, Path]) -> set[str]:
-    """The modules that make kernels, and all that they import, directly or not."""
-    # Every process asks this: only sources that matter are looked at closely.
-    namers = [name for name, path in sources.items() if _KERNELS.encode() in path.read_bytes()]
-    reached = {
-        name
-        for name in namers
-        if any(
-            home == _KERNELS and _MAKERS & set(_WORDS(names))
-            for home, names in _imports(sources[name])
-        )
-    }
-    new = reached | {_KERNELS}
+def _behind(modules: Set[str], source_of: Callable[[str], bytes | None]) -> dict[str, bytes]:
+    """The sources of some modules and of all that they import, directly or not."""
+    reached: dict[str, bytes] = {}
+    new = modules
     while new:
-        reached = reached | new
-        named = {
+        sources = {name: source for name in new if (source := source_of(name)) is not None}
+        reached.update(sources)
+        new = {
             module
-            for name in new
-            for home, names in _imports(sources[name])
+            for source in sources.values()
+            for home, names in _IMPORT.findall(source.decode("utf-8"))
             for module in (home, *(f"{home}.{word}" for word in _WORDS(names)))
-        }
-        new = (named & sources.keys()) - reached
+        } - reached.keys()
     return reached
 
 
-def _imports(source: Path) -> list[tuple[str, str]]:
-    return _IMPORT.findall(source.read_text("utf-8"))
+@functools.cache
+def _source(module: str) -> bytes | None:
+    """The source of a module, None for a package or a name that is no module."""
+    package, _, place = module.partition(".")
+    path = Path(__file__).parents[1].joinpath(*place.split(".")).with_suffix(".py")
+    if package != __name__.partition(".")[0]:
+        path = Path(getattr(sys.modules.get(module), "__file__", None) or "")
+    return path.read_bytes() if path.is_file() else None
 
 
-_KERNELS = "steadyrank.compute.kernels"
-_MAKERS = {"kernel", "lean_kernel", "part", "inlined", "specialised"}
 _WORDS = re.compile(r"\w+").findall
 _IMPORT = re.compile(r"^\s*from\s+(steadyrank[\w.]*)\s+import\s+(\([^)]*\)|.*)", re.MULTILINE)
