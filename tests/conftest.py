@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import gzip
 import os
 import pickle
@@ -30,6 +31,22 @@ def _have_a_home() -> None:
 
 
 _have_a_home()
+
+# Where bytecode is not kept, each of the many commands that tests start compiles the package again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+# Every processor has a worker of its own: threads of BLAS would only wait for one another, busily.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# What is imported and collected stays; to look through it for garbage again and again takes longer
+# than to collect it.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

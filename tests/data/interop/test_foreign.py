@@ -24,7 +24,8 @@ from steadyrank import InputError, Qrels, Run, Scores, SteadyrankWarning, Unknow
 from steadyrank.data.interop.objects import as_qrels, as_run, as_scores, single_runs
 from steadyrank.data.interop.tool_frames import Tool, qrels_frame, run_frame
 from steadyrank.data.qrels import qrels_from_dict
-from steadyrank.data.read.runs import read_runs
+from steadyrank.data.read.qrels import read_qrels
+from steadyrank.data.read.runs import read_run, read_runs
 from steadyrank.data.run import run_from_dict
 from steadyrank.measures.evaluate import evaluate
 
@@ -389,6 +390,19 @@ def test_ranx_takes_our_frames_and_gives_them_back(run: Run, qrels: Qrels) -> No
         as_run(judgments)
     with pytest.raises(InputError, match="ranx Run: empty: no topics"):
         as_run(ranx.Run(name="nothing"))
+
+
+def test_files_that_ranx_saves_are_read(tmp_path: Any) -> None:
+    """Here, as each process that uses ranx compiles it for each length of the longest id."""
+    ranx, path = quietly("ranx"), str(tmp_path / "saved.json")
+    scores = {"301": {"d1": 2.0, "d2": 3.5, "é": -1e-7}, "302": {"d9": 0.25, "d0": 1e300}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranx.Run(scores).save(path)
+        assert {topic: dict(read_run(path).ranking(topic)) for topic in scores} == scores
+        ranx.Qrels(QRELS).save(path)
+    read = read_qrels(path)
+    assert {topic: read.judgments(topic) for topic in read.topics} == QRELS
 
 
 def test_trectools(tmp_path: Any) -> None:

@@ -423,7 +423,10 @@ def test_the_audit_prints_its_table(capsys, files, monkeypatch):
 
 
 def test_the_audit_says_that_its_power_is_observed_power(capsys, files, monkeypatch):
-    monkeypatch.setattr("steadyrank.studies.compare.audit.RESAMPLES", 100)
+    known = sr.audit_tests(files[1], n_trials=20)
+    monkeypatch.setattr(
+        "steadyrank.studies.compare.audit.audit_tests", lambda scores, **options: known
+    )
     for form in ("table", "markdown", "latex"):
         _, out, _ = call(capsys, "compare", "--scores", files[0], "--audit", "--format", form)
         told = " ".join(out.split())
