@@ -174,7 +174,11 @@ class KeptCode(IndexDataCacheFile):
             fresh = checksum == _checksum(Path(self._index_path).read_bytes())
         except (OSError, UnicodeError):
             return {}
-        return dict(super()._load_index()) if fresh else {}
+        try:
+            return dict(super()._load_index()) if fresh else {}
+        except (AttributeError, ImportError):
+            # An older version's index may name classes that have since been renamed or moved.
+            return {}
 
     def _save_index(self, kept: dict[Any, str]) -> None:
         super()._save_index(kept)
