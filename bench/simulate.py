@@ -26,6 +26,8 @@ from bench._timing import taken
 from steadyrank.compute.executors import workers
 from steadyrank.measures.names import parse_measure
 from steadyrank.measures.scoring import prepare
+from steadyrank.studies.simulate.density_bins import joined_bins
+from steadyrank.studies.simulate.density_kernels import sample_densities
 from steadyrank.studies.simulate.measures import make_gain
 from steadyrank.studies.simulate.profile_kernels import SCOTT, bandwidth_of
 from steadyrank.studies.simulate.profiles import score_profiles
@@ -145,7 +147,14 @@ def ours_of(track, cells, model) -> tuple[Cells, Callable[[int], None]]:
     def run(n_samples: int) -> None:
         sample_cells(chosen, 0, np.uint64(1), 0, gain, np.empty((len(places), n_samples)))
 
-    return chosen, run
+    def run_smooth(n_samples: int) -> None:
+        out = np.empty((len(places), n_samples))
+        sample_densities(joined, tilt, 0, np.uint64(1), 0, gain, out)
+
+    if model == "bootstrap":
+        return chosen, run
+    joined, tilt = joined_bins(chosen)
+    return joined, run_smooth
 
 
 def ratios(model: str, n_cells: int = 60) -> None:

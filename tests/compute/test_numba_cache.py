@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import pickle
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 
 import numba
 import pytest
@@ -123,6 +125,19 @@ def test_a_file_with_another_inside_is_left_alone(load, monkeypatch):
     assert module.halved(3) == 1.5
     assert list(file_of(module).kept)
     assert not numba_cache.is_kept(module.filled)
+
+
+@pytest.mark.parametrize("gone", ["steadyrank.compute.numba_cache\nGone", "steadyrank.gone\nGone"])
+def test_an_index_that_names_what_has_been_renamed_is_written_anew(load, gone):
+    file = file_of(module := load())
+    assert module.filled(4).tolist() == EXPECTED
+    content = pickle.dumps(numba.__version__) + f"c{gone}\n.".encode()
+    Path(file._index_path).write_bytes(content)
+    Path(file._index_path + numba_cache._SUM).write_text(numba_cache._checksum(content))
+    assert load().filled(4).tolist() == EXPECTED
+    again = load()
+    assert again.filled(4).tolist() == EXPECTED
+    assert again.filled.stats.cache_hits
 
 
 @pytest.mark.parametrize("name", ["_open_for_write", "_dump", "_data_path", "load"])

@@ -211,7 +211,11 @@ class KeptCode(IndexDataCacheFile):
         except (OSError, UnicodeError):
             return {}
         self._source_stamp = _sources_stamp(_modules_of(self.function))
-        return dict(super()._load_index()) if fresh else {}
+        try:
+            return dict(super()._load_index()) if fresh else {}
+        except (AttributeError, ImportError):
+            # An older version's index may name classes that have since been renamed or moved.
+            return {}
 
     def _save_index(self, kept: dict[Any, str]) -> None:
         self._source_stamp = _sources_stamp(_modules_of(self.function))

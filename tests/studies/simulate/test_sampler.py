@@ -14,6 +14,8 @@ from scipy.stats import chisquare, ks_2samp, norm, poisson
 import steadyrank as sr
 from steadyrank.measures.names import parse_measure
 from steadyrank.studies.simulate import profile_kernels
+from steadyrank.studies.simulate.density_bins import joined_bins
+from steadyrank.studies.simulate.density_kernels import sample_densities
 from steadyrank.studies.simulate.measures import make_gain
 from steadyrank.studies.simulate.profiles import score_profiles
 from steadyrank.studies.simulate.sampler_kernels import sample_cells
@@ -65,7 +67,10 @@ def samples(relevant, others, n_samples, seed, *, measure="AP", denominator="jud
     profiles = score_profiles([run], qrels, topics=["1"], **options)
     gain = make_gain(parse_measure(measure), denominator, profiles.cells)
     out = np.empty((1, n_samples))
-    sample_cells(profiles.cells, 0, np.uint64(seed), 0, gain, out)
+    if options.get("model") == "kde":
+        sample_densities(*joined_bins(profiles.cells), 0, np.uint64(seed), 0, gain, out)
+    else:
+        sample_cells(profiles.cells, 0, np.uint64(seed), 0, gain, out)
     return out[0]
 
 

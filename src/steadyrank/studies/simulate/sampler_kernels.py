@@ -44,7 +44,7 @@ REDRAWS = 8
 """Overshoots of one sample after which its documents are drawn one by one."""
 
 
-class _Lanes(NamedTuple):
+class Lanes(NamedTuple):
     """Samples side by side; counts of bin i are entries i * SIDE_BY_SIDE on."""
 
     keys: np.ndarray
@@ -65,7 +65,7 @@ class _Lanes(NamedTuple):
 
 
 @inlined
-def _outcomes(halves, entries, table, law, out, row):
+def outcomes(halves, entries, table, law, out, row):
     """One outcome of a law for each of the samples side by side, from half a word each.
 
     Two loops, since a processor looks up one by one and compares many at a time.
@@ -83,7 +83,7 @@ def _outcomes(halves, entries, table, law, out, row):
 
 
 @inlined
-def _outcome(half, table, law):
+def outcome(half, table, law):
     """One outcome of a law from half a random word."""
     at, bits, low = law
     shift = HALF(32 - bits)
@@ -94,24 +94,25 @@ def _outcome(half, table, law):
 
 
 @inlined
-def _word(key, step):
+def word_of(key, step):
+    """A random word of a sample's stream."""
     return mixed_bits(key + WORD(step) * GOLDEN)
 
 
 @inlined
-def _below(word, n):
+def number_below(word, n):
     """A number from 0 to n - 1, all equally likely."""
     return np.int64(high_product(word, WORD(n)))
 
 
 @part
-def _redraw_others(lanes, lane, bins, laws):
+def redraw_others(lanes, lane, bins, laws):
     """Draw one sample's Poisson counts again; their total."""
     total = 0
     step = lanes.steps[lane]
     for i in range(bins + 1):
-        half = HALF(_word(lanes.keys[lane], step + i))
-        drawn = _outcome(half, laws.table, _law(laws.others, i))
+        half = HALF(word_of(lanes.keys[lane], step + i))
+        drawn = outcome(half, laws.table, law_of(laws.others, i))
         lanes.others[i * SIDE_BY_SIDE + lane] = drawn
         total += drawn
     lanes.steps[lane] = step + bins + 1
@@ -119,12 +120,13 @@ def _redraw_others(lanes, lane, bins, laws):
 
 
 @inlined
-def _law(rows, row):
+def law_of(rows, row):
+    """One of the laws that `Laws` holds."""
     return rows[row, 0], rows[row, 1], rows[row, 2]
 
 
 @inlined
-def _complete(lanes, lane, missing, table, places):
+def complete_others(lanes, lane, missing, table, places):
     """Add `missing` other documents to one sample, each wherever its score falls."""
     while missing > 0:
         # As many words as fit, needed or not: a loop of fixed length has no odd end.
@@ -134,7 +136,7 @@ def _complete(lanes, lane, missing, table, places):
             lanes.halves[i] = HALF(word)
             lanes.halves[WORDS + i] = HALF(word >> WORD(32))
         for i in range(min(missing, 2 * WORDS)):
-            place = _outcome(lanes.halves[i], table, places)
+            place = outcome(lanes.halves[i], table, places)
             lanes.others[WORD(place) * WORD(SIDE_BY_SIDE) + WORD(lane)] += HALF(1)
         missing -= 2 * WORDS
         lanes.steps[lane] += WORDS
@@ -146,20 +148,22 @@ def _settle_others(lanes, lane, bins, room, laws, places):
     total = np.int64(lanes.n_others[lane])
     redraws = 0
     while total > room and redraws < REDRAWS:
-        total = _redraw_others(lanes, lane, bins, laws)
+        total = redraw_others(lanes, lane, bins, laws)
         redraws += 1
     if total > room:
         for i in range(bins + 1):
             lanes.others[i * SIDE_BY_SIDE + lane] = 0
         total = 0
-    _complete(lanes, lane, room - total, laws.table, places)
+    complete_others(lanes, lane, room - total, laws.table, places)
 
 
 @part
-def _thin_relevant(lanes, lane, bins, excess):
+def thin_relevant(lanes, lane, bins, excess):
     """Drop `excess` of one sample's relevant documents, each equally likely."""
     for _ in range(excess):
-        place = _below(_word(lanes.keys[lane], lanes.steps[lane]), np.int64(lanes.n_relevant[lane]))
+        place = number_below(
+            word_of(lanes.keys[lane], lanes.steps[lane]), np.int64(lanes.n_relevant[lane])
+        )
         lanes.steps[lane] += 1
         i = 0
         while place >= lanes.relevant[i * SIDE_BY_SIDE + lane]:
@@ -173,10 +177,10 @@ def _thin_relevant(lanes, lane, bins, excess):
 def _mingle_one(lanes, lane, place, gain):
     """Put a bin's only relevant document anywhere among its others: the most frequent case."""
     others = np.int64(lanes.others[place])
-    before = _below(_word(lanes.keys[lane], lanes.steps[lane]), others + 1)
+    before = number_below(word_of(lanes.keys[lane], lanes.steps[lane]), others + 1)
     lanes.steps[lane] += 1
     above, higher = np.int64(lanes.above_relevant[lane]), np.int64(lanes.above_others[lane])
-    _add_one(lanes, lane, above, higher + before, gain)
+    add_one(lanes, lane, above, higher + before, gain)
     lanes.above_relevant[lane] = above + 1
     lanes.above_others[lane] = higher + others
     lanes.relevant[place] = 0
@@ -184,19 +188,19 @@ def _mingle_one(lanes, lane, place, gain):
 
 
 @part
-def _mingle(lanes, lane, place, gain):
+def mingle(lanes, lane, place, gain):
     """Put one sample's documents of a bin in random order and add what they are worth."""
     relevant, others = np.int64(lanes.relevant[place]), np.int64(lanes.others[place])
     above = np.int64(lanes.above_relevant[lane])
     below = np.int64(lanes.above_others[lane]) + others
     while relevant > 0:
         while others > 0:
-            drawn = _below(_word(lanes.keys[lane], lanes.steps[lane]), relevant + others)
+            drawn = number_below(word_of(lanes.keys[lane], lanes.steps[lane]), relevant + others)
             lanes.steps[lane] += 1
             if drawn < relevant:
                 break
             others -= 1
-        _add_one(lanes, lane, above, below - others, gain)
+        add_one(lanes, lane, above, below - others, gain)
         above += 1
         relevant -= 1
     lanes.above_relevant[lane] = above
@@ -206,7 +210,7 @@ def _mingle(lanes, lane, place, gain):
 
 
 @inlined
-def _add_one(lanes, lane, above, others, gain):
+def add_one(lanes, lane, above, others, gain):
     """Add what one relevant document below `above` relevant and `others` other ones is worth."""
     if gain.first_only:
         if above == 0:
@@ -250,7 +254,7 @@ def _add_bin(lanes, row, gain):
 
 
 @part
-def _draw(lanes, bins, key, first, laws):
+def draw(lanes, bins, key, first, laws):
     """First counts of every bin of every sample, from replicate `first` on."""
     keys, halves, uppers = lanes.keys, lanes.halves, lanes.uppers
     for lane in range(SIDE_BY_SIDE):
@@ -264,8 +268,8 @@ def _draw(lanes, bins, key, first, laws):
             word = mixed_bits(keys[lane] + step)
             halves[lane] = HALF(word)
             uppers[lane] = HALF(word >> WORD(32))
-        _outcomes(halves, lanes.entries, laws.table, _law(laws.relevant, i), lanes.relevant, row)
-        _outcomes(uppers, lanes.entries, laws.table, _law(laws.others, i), lanes.others, row)
+        outcomes(halves, lanes.entries, laws.table, law_of(laws.relevant, i), lanes.relevant, row)
+        outcomes(uppers, lanes.entries, laws.table, law_of(laws.others, i), lanes.others, row)
         _add_to(lanes.n_others, lanes.others, row)
         if i < bins:
             _add_to(lanes.n_relevant, lanes.relevant, row)
@@ -285,7 +289,7 @@ def _settle(lanes, bins, depth, has_others, laws, places):
         excess = np.int64(lanes.n_relevant[lane]) - depth
         if excess > 0:
             truncated += 1
-            _thin_relevant(lanes, lane, bins, excess)
+            thin_relevant(lanes, lane, bins, excess)
         room = depth - np.int64(lanes.n_relevant[lane]) if has_others else 0
         _settle_others(lanes, lane, bins, room, laws, places)
     return truncated
@@ -306,7 +310,7 @@ def _add_up(lanes, bins, mingled, gain):
                     if relevant == 1:
                         _mingle_one(lanes, lane, row + lane, gain)
                     else:
-                        _mingle(lanes, lane, row + lane, gain)
+                        mingle(lanes, lane, row + lane, gain)
         if gain.first_only:
             _add_first(lanes, row, gain)
         else:
@@ -314,7 +318,7 @@ def _add_up(lanes, bins, mingled, gain):
 
 
 @inlined
-def _recall_base(lanes, lane, bins, judged, base):
+def recall_base(lanes, lane, bins, judged, base):
     """How many relevant documents a sample's collection holds."""
     sampled = np.int64(lanes.n_relevant[lane])
     if base == JUDGED:
@@ -325,7 +329,7 @@ def _recall_base(lanes, lane, bins, judged, base):
 
 
 @part
-def _share(total, depth, n_relevant):
+def poisson_share(total, depth, n_relevant):
     """The Poisson counts' mean as a share of the weights, in SHARES, rounded down."""
     mean = depth - n_relevant - MARGIN * math.sqrt(depth)
     return np.int64(max(0.0, mean) / total * SHARES) if total > 0.0 else 0
@@ -340,15 +344,15 @@ def _sample_cell(cells, cell, key, first, gain, laws, lanes, limit, out):
     n_relevant, tail = cells.n_relevant[cell], cells.tail[cell]
     total = total_weight(others, tail)
     unretrieved = max(0.0, cells.judged[cell] - n_relevant) if gain.base == POISSON else 0.0
-    share = _share(total, depth, n_relevant)
+    share = poisson_share(total, depth, n_relevant)
     places = make_laws(relevant, others, tail, share, unretrieved, laws, limit)
     truncated = 0
     for done in range(0, len(out), SIDE_BY_SIDE):
-        _draw(lanes, bins, key, first + done, laws)
+        draw(lanes, bins, key, first + done, laws)
         truncated += _settle(lanes, bins, depth, total > 0.0, laws, places)
         _add_up(lanes, bins, cells.mingled[start:stop], gain)
         for lane in range(min(SIDE_BY_SIDE, len(out) - done)):
-            base = _recall_base(lanes, lane, bins, cells.judged[cell], gain.base)
+            base = recall_base(lanes, lane, bins, cells.judged[cell], gain.base)
             out[done + lane] = lanes.values[lane] * gain.scale[base]
     return truncated
 
@@ -391,7 +395,7 @@ def sample_cells(cells, first_cell, key, first, gain, out):
         np.empty(room, np.int64),
     )
     side, counts = SIDE_BY_SIDE, most * SIDE_BY_SIDE
-    lanes = _Lanes(
+    lanes = Lanes(
         np.empty(side, np.uint64),
         np.empty(side, np.int64),
         np.empty(counts, HALF),

@@ -174,6 +174,68 @@ def make_laws(relevant, others, tail, share, unretrieved, laws, limit):
     return free, bits, 0
 
 
+class Spare(NamedTuple):
+    """What the means of bins lack where they are rounded down to laws that cells share.
+
+    Rows of `laws`: how many relevant documents that is, and into which bins they fall; the same for
+    the others; and into which bins completing draws fall.
+    """
+
+    relevant: np.ndarray
+    others: np.ndarray
+    laws: np.ndarray
+
+
+@part
+def _set_shared_law(rows, row, mean, laws, free, limit):
+    """Let rows[row] be a shared Poisson law of almost `mean`; the next free entry, what lacks."""
+    weight = max(1.0, math.ceil(mean))
+    share = np.int64(mean / weight * SHARES)
+    free = _set_law(rows, row, share, weight, laws, free, limit)
+    return free, max(0.0, mean - share / SHARES * weight)
+
+
+@part
+def _set_spare(rows, row, lacks, laws, free):
+    """Let rows[row] be the law of how many documents all bins lack, the next where they fall."""
+    total = 0.0
+    for lack in lacks:
+        total += lack
+    low, bits = _poisson_table(total, laws, free)
+    rows[row, 0], rows[row, 1], rows[row, 2] = free, bits, low
+    return _set_places(rows, row + 1, lacks, total, laws, free + (1 << bits))
+
+
+@part
+def _set_places(rows, row, weights, total, laws, free):
+    """Let rows[row] be the law of falling into bins by weight; the next free entry."""
+    for i in range(len(weights)):
+        laws.law[i] = weights[i] / total if total > 0.0 else 1.0 / len(weights)
+    bits = _add_table(laws.law, len(weights), laws.table, free, laws.small, laws.large)
+    rows[row, 0], rows[row, 1], rows[row, 2] = free, bits, 0
+    return free + (1 << bits)
+
+
+@part
+def make_shared_laws(relevant, others, tail, share, unretrieved, laws, spare, limit):
+    """The laws of a cell's bins, shared with other cells, and of what they lack."""
+    bins = len(relevant)
+    free = limit
+    for i in range(bins + 1):
+        weight = others[i] if i < bins else tail
+        free, spare.others[i] = _set_shared_law(laws.others, i, share * weight, laws, free, limit)
+        if i < bins:
+            free, spare.relevant[i] = _set_shared_law(
+                laws.relevant, i, relevant[i], laws, free, limit
+            )
+    free = _set_law(laws.relevant, bins, SHARES, unretrieved, laws, free, limit)
+    free = _set_spare(spare.laws, 0, spare.relevant[:bins], laws, free)
+    free = _set_spare(spare.laws, 2, spare.others[: bins + 1], laws, free)
+    for i in range(bins + 1):
+        spare.others[i] = others[i] if i < bins else tail
+    _set_places(spare.laws, 4, spare.others[: bins + 1], total_weight(others, tail), laws, free)
+
+
 @part
 def columns_at_most(mean):
     """Columns of the table of Poisson(mean), at most."""

@@ -15,7 +15,12 @@ from steadyrank.compute.stores import Store
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.simulate import statistics
 from steadyrank.studies.simulate.blocks import Study, block_name, kept_block, sample_study
-from steadyrank.studies.simulate.sources import IndependentRuns, SharedDocuments, Source
+from steadyrank.studies.simulate.sources import (
+    IndependentRuns,
+    SharedDocuments,
+    SmoothedRuns,
+    Source,
+)
 
 
 class Summary(NamedTuple):
@@ -141,5 +146,5 @@ def _device_sampler(source: Source) -> Callable[[int, int], tuple[Any, Any]]:
 
     if isinstance(source, SharedDocuments):
         return partial(sample_shared, DeviceLists(source))
-    apart = cast(IndependentRuns, source)
+    apart = cast(IndependentRuns | SmoothedRuns, source)
     return partial(sample_on_device, upload(apart.cells, apart.gain), apart.key)

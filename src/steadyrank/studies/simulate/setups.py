@@ -20,6 +20,7 @@ from steadyrank.data.run import Run
 from steadyrank.data.runs import Runs
 from steadyrank.measures.names import Measure
 from steadyrank.measures.scoring import prepare
+from steadyrank.studies.simulate.density_bins import joined_bins
 from steadyrank.studies.simulate.measures import (
     Denominator,
     SimulatedMeasure,
@@ -35,7 +36,12 @@ from steadyrank.studies.simulate.profiles import (
 )
 from steadyrank.studies.simulate.score_bins import Gain
 from steadyrank.studies.simulate.shared_lists import shared_lists
-from steadyrank.studies.simulate.sources import IndependentRuns, SharedDocuments, Source
+from steadyrank.studies.simulate.sources import (
+    IndependentRuns,
+    SharedDocuments,
+    SmoothedRuns,
+    Source,
+)
 
 Depth = Literal["retrieved"] | int
 
@@ -140,8 +146,14 @@ def independent_setup(
     )
     gain = make_gain(asked.measure, denominator, profiles.cells, longest=profiles.longest)
     key = block_stream(seed, "simulated collections", 0).integers(2**64, dtype=np.uint64)
+    source: Source = IndependentRuns(profiles.cells, gain, key)
+    columns = [*profiles.cells]
+    if model == "kde":
+        joined, tilt = joined_bins(profiles.cells)
+        source = SmoothedRuns(profiles.cells, gain, key, joined, tilt)
+        columns += [*joined, tilt]
     return Setup(
-        source=IndependentRuns(profiles.cells, gain, key),
+        source=source,
         measure=asked.name_on(qrels),
         raw=_raw(profiles, gain),
         runs=profiles.runs,
@@ -153,7 +165,7 @@ def independent_setup(
         graded_measure=None if is_itself else str(asked.measure),
         graded=profiles.graded,
         plain=profiles.plain,
-        fingerprint=_fingerprint(profiles.cells, profiles.runs, topics),
+        fingerprint=_fingerprint(columns, profiles.runs, topics),
     )
 
 

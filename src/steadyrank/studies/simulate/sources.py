@@ -13,6 +13,7 @@ from steadyrank.compute.executors import map_in_order
 from steadyrank.measures.scoring import Recipe
 from steadyrank.stats.pairs.tests import slices
 from steadyrank.studies.simulate import shared_kernels
+from steadyrank.studies.simulate.density_kernels import sample_densities
 from steadyrank.studies.simulate.sampler_kernels import sample_cells
 from steadyrank.studies.simulate.score_bins import Cells, Gain
 from steadyrank.studies.simulate.shared_counts import SIDE_BY_SIDE, Lists
@@ -42,6 +43,30 @@ class IndependentRuns:
         def some(part: slice) -> int:
             return int(
                 sample_cells(self.cells, part.start, self.key, first, self.gain, values[part])
+            )
+
+        return _in_parts(some, len(values), pool)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmoothedRuns:
+    """Every run's kernel densities, drawn apart."""
+
+    cells: Cells
+    """Fine pieces, which a GPU draws from."""
+    gain: Gain
+    key: np.uint64
+    joined: Cells
+    """The same in fewer bins."""
+    tilt: np.ndarray
+    """Of each of these."""
+
+    def fill(self, values: np.ndarray, first: int, pool: Executor) -> int:
+        """Odd are draws with more relevant documents than their ranking is deep."""
+
+        def some(part: slice) -> int:
+            return sample_densities(
+                self.joined, self.tilt, part.start, self.key, first, self.gain, values[part]
             )
 
         return _in_parts(some, len(values), pool)
