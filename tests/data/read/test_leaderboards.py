@@ -96,6 +96,8 @@ def test_rows_that_repeat_are_counted_and_rows_that_disagree_refused(tmp_path):
         ("run,dataset,value\na,x,high\n", "t.csv:2: expected a score, got 'high'"),
         ("run,size,x\na,7B,.1\n", "t.csv:2: expected a score in column 'size', got '7B'"),
         ("run,dataset,value\na,x,inf\n", "expected a score, got 'inf'"),
+        ("run,dataset,value\na,x,1_0\n", "expected a score, got '1_0'"),
+        ("run,dataset,value\na,x,nan%\n", "expected a score, got 'nan%'"),
         ("run,dataset,value\n,x,1\n", "expected the name of a run, got none"),
         ("run,dataset,value\na,x\n", "t.csv:2: expected 3 columns, got 2"),
         ("run,dataset,value\n", "empty: no scores"),

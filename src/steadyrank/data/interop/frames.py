@@ -16,14 +16,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from steadyrank.compute.memory import check_memory
 from steadyrank.data.ids import Ids, make_ids
-from steadyrank.data.interop.parquet import arrow_table, broken_parquet
+from steadyrank.data.interop.parquet import arrow_table, broken_parquet, record_batches
 from steadyrank.data.oddities import OTHER_RUNS
 from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.read.sources import Kind, open_bytes
 from steadyrank.errors import FormatError
-from steadyrank.words import counted
 
 TOPIC_NAMES = ("query_id", "qid", "q_id", "topic", "query")
 DOCUMENT_NAMES = ("doc_id", "docno", "docid", "did", "document")
@@ -32,9 +30,6 @@ VALUE_NAMES = {
     "relevance": ("relevance", "rel", "label", "grade", "score"),
 }
 RUN_NAMES = ("run", "tag", "name", "system")
-
-ROW_BYTES = 400
-"""Of memory for a row of Parquet while its names and numbers are checked one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +47,16 @@ class Columns:
     line_steps: tuple[int, int] = (0, 0)
 
 
-def read_columns(path: Path, stream: BinaryIO, kind: Kind, value: str) -> Columns:
-    """The rows of an opened Parquet or JSON-lines file, `value` being score or relevance."""
-    reader = _from_parquet if kind == "parquet" else _from_json_lines
-    return reader(path, stream, value)
-
-
 def first_run_name(path: Path, stream: BinaryIO, kind: Kind) -> str:
     """The run that the first row of an opened Parquet or JSON-lines file names, if any."""
+    rows: list[dict[str, Any]] = []
     if kind == "parquet":
-        table = arrow_table(path, stream, lambda present: _maybe(pick_column(present, RUN_NAMES)))
-        rows = table.slice(0, 1).to_pylist()
+        pieces = record_batches(
+            path, stream, lambda present: _maybe(pick_column(present, RUN_NAMES))
+        )
+        first = next(pieces).slice(0, 1)
+        cells = {name: column_values(path, first, name) for name in first.schema.names}
+        rows = [{name: values[0] for name, values in cells.items()}] if first.num_rows else []
     else:
         rows = [row for _, row in itertools.islice(json_rows(path, stream), 1)]
     name = pick_column(rows[0], RUN_NAMES) if rows else None
@@ -79,7 +73,8 @@ def pick_column(present: Iterable[str], names: tuple[str, ...]) -> str | None:
     return next((by_lower[name] for name in names if name in by_lower), None)
 
 
-def _pick_all(path: Path, present: Iterable[str], value: str, line: int | None) -> list[str]:
+def pick_all(path: Path, present: Iterable[str], value: str, line: int | None) -> list[str]:
+    """The columns of topics, documents and values; an error if one is not there, or is twice."""
     present = list(present)
     found = []
     for names in (TOPIC_NAMES, DOCUMENT_NAMES, VALUE_NAMES[value]):
@@ -170,25 +165,8 @@ def check_name(path: Path, what: str, name: Any, line: int | None) -> None:
             raise FormatError(path, f"the {what} {name[:40]!r} is not valid text", line) from None
 
 
-def _from_parquet(path: Path, stream: BinaryIO, value: str) -> Columns:
-    wanted: list[str] = []
-
-    def choose(present: list[str]) -> list[str]:
-        wanted.extend(_pick_all(path, present, value, None))
-        name = pick_column(present, RUN_NAMES)
-        return wanted if name is None else [*wanted, name]
-
-    table = arrow_table(path, stream, choose)
-    rows = counted(table.num_rows, "row")
-    check_memory(ROW_BYTES * table.num_rows, f"{path}: {rows}", "split the file by topics")
-    names = [name for name in table.column_names if name not in wanted]
-    topics, documents, values = (column_values(path, table, column) for column in wanted)
-    labels = column_values(path, table, names[0]) if names else []
-    lines = range(1, len(topics) + 1)
-    return _checked(path, topics, documents, values, value, lines, labels)
-
-
-def _from_json_lines(path: Path, stream: BinaryIO, value: str) -> Columns:
+def read_json_lines(path: Path, stream: BinaryIO, value: str) -> Columns:
+    """The rows of an opened file of JSON lines, `value` being score or relevance."""
     topics, documents, values, numbers = [], [], [], []
     wanted: list[str] = []
     name: str | None = None
@@ -196,7 +174,7 @@ def _from_json_lines(path: Path, stream: BinaryIO, value: str) -> Columns:
     labels: list[Any] = []
     for number, row in json_rows(path, stream):
         if row.keys() != known:
-            wanted, known = _pick_all(path, row, value, number), row.keys()
+            wanted, known = pick_all(path, row, value, number), row.keys()
             name = pick_column(row, RUN_NAMES)
         labels.append(row[name] if name else None)
         topics.append(row[wanted[0]])
@@ -206,16 +184,20 @@ def _from_json_lines(path: Path, stream: BinaryIO, value: str) -> Columns:
     return _checked(path, topics, documents, values, value, numbers, labels)
 
 
-def _run_name(path: Path, names: list[Any], lines: Iterable[int]) -> tuple[str, int]:
-    """A run's name as a table has it, and how many rows have another."""
+def run_name(
+    path: Path, names: list[Any], lines: Iterable[int], before: str = ""
+) -> tuple[str, int]:
+    """A run's name as a table has it, and how many rows have another; `before` stood further up."""
     rows = (
         (name, line) for name, line in zip(names, lines, strict=False) if name not in (None, "")
     )
-    first, line = next(rows, ("", 0))
-    if first == "":
-        return "", 0
-    check_name(path, "run", first, line)
-    return str(first), sum(name != first for name, _ in rows)
+    if not before:
+        first, line = next(rows, ("", 0))
+        if first == "":
+            return "", 0
+        check_name(path, "run", first, line)
+        before = str(first)
+    return before, sum(str(name) != before for name, _ in rows)
 
 
 def json_rows(path: Path, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -253,6 +235,23 @@ def value_problem(number: Any, value: str) -> str:
     return ""
 
 
+def check_cells(
+    path: Path,
+    topics: list[Any],
+    documents: list[Any],
+    values: list[Any],
+    value: str,
+    lines: Sequence[int],
+) -> None:
+    """Refuse what is no name or no number, with its line."""
+    for line, topic, document, number in zip(lines, topics, documents, values, strict=True):
+        for what, name in (("topic", topic), ("document", document)):
+            check_name(path, what, name, line)
+        problem = value_problem(number, value)
+        if problem:
+            raise FormatError(path, problem, line)
+
+
 def _checked(
     path: Path,
     topics: list[Any],
@@ -265,13 +264,8 @@ def _checked(
     """Names as text, values as numbers; anything else is an error with its line."""
     if not topics:
         raise FormatError(path, "empty: no rows")
-    for line, topic, document, number in zip(lines, topics, documents, values, strict=True):
-        for what, name in (("topic", topic), ("document", document)):
-            check_name(path, what, name, line)
-        problem = value_problem(number, value)
-        if problem:
-            raise FormatError(path, problem, line)
-    name, others = _run_name(path, labels, lines)
+    check_cells(path, topics, documents, values, value, lines)
+    name, others = run_name(path, labels, lines)
     return Columns(
         [str(topic) for topic in topics],
         np.arange(len(topics)),

@@ -8,7 +8,7 @@ as it is used before it is copied.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,29 +20,70 @@ PIECE = 1 << 15
 """Rows that are read at a time."""
 
 
-def arrow_table(
-    path: Path, stream: BinaryIO, choose: Callable[[list[str]], list[str]] = list
-) -> Any:
-    """The columns that `choose` picks of an opened Parquet file."""
+def arrow_table(path: Path, stream: BinaryIO) -> Any:
+    """All columns of an opened Parquet file."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    # By its bytes, not its name: Arrow would take `run=x/` in a path for a column.
+    return pa.Table.from_batches(record_batches(path, stream))
+
+
+def record_batches(
+    path: Path, stream: BinaryIO, choose: Callable[[list[str]], list[str]] = list
+) -> Iterator[Any]:
+    """The columns that `choose` picks of an opened Parquet file, some rows at a time.
+
+    All of them together are no more than the memory can hold, for whoever keeps them. A file
+    without rows has one piece without any.
+    """
+    import pyarrow as pa
+
+    taken, limit = 0.0, largest_input()
     try:
-        plain = isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
-        source = stream if plain else pa.BufferReader(stream.read())
-        file = pq.ParquetFile(source, page_checksum_verification=True)
-        columns = choose(list(file.schema_arrow.names))
-        _check_rows(path, file, columns)
-        texts = _texts(file, columns)
-        if texts:
-            source.seek(0)
-            file = pq.ParquetFile(source, page_checksum_verification=True, read_dictionary=texts)
-        return _unfolded(path, _read(path, file, columns), texts)
+        file, columns, texts = _opened(path, stream, choose)
+        for piece in file.iter_batches(PIECE, columns=columns):
+            taken += _size(piece, texts)
+            if taken > limit:
+                raise _too_large(path, taken)
+            yield _unfolded(piece, texts)
+        if file.metadata.num_rows == 0:
+            schema = file.read(columns=columns).schema
+            yield _unfolded(pa.RecordBatch.from_pylist([], schema), texts)
     except FormatError:
         raise
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         raise broken_parquet(path, error) from None
+
+
+def column_names(path: Path, stream: BinaryIO) -> list[str]:
+    """The names of the columns of an opened Parquet file, of which no row is read."""
+    names: list[str] = []
+
+    def choose(present: list[str]) -> list[str]:
+        names.extend(present)
+        return []
+
+    next(record_batches(path, stream, choose), None)
+    return names
+
+
+def _opened(
+    path: Path, stream: BinaryIO, choose: Callable[[list[str]], list[str]]
+) -> tuple[Any, list[str], list[str]]:
+    """The file, the columns to read, and those of them that hold text."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # By its bytes, not its name: Arrow would take `run=x/` in a path for a column.
+    plain = isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
+    source = stream if plain else pa.BufferReader(stream.read())
+    file = pq.ParquetFile(source, page_checksum_verification=True)
+    columns = choose(list(file.schema_arrow.names))
+    _check_rows(path, file, columns)
+    texts = _texts(file, columns)
+    if texts:
+        source.seek(0)
+        file = pq.ParquetFile(source, page_checksum_verification=True, read_dictionary=texts)
+    return file, columns, texts
 
 
 def broken_parquet(path: Path, error: Exception) -> FormatError:
@@ -79,31 +120,32 @@ def _texts(file: Any, columns: list[str]) -> list[str]:
     ]
 
 
-def _read(path: Path, file: Any, columns: list[str]) -> Any:
-    import pyarrow as pa
-
-    pieces, taken, limit = [], 0, largest_input()
-    for piece in file.iter_batches(PIECE, columns=columns):
-        taken += piece.nbytes
-        if taken > limit:
-            raise _too_large(path, taken)
-        pieces.append(piece)
-    return pa.Table.from_batches(pieces) if pieces else file.read(columns=columns)
-
-
-def _unfolded(path: Path, table: Any, texts: list[str]) -> Any:
-    """The table with a name in every row, unless that is too much."""
+def _size(piece: Any, texts: list[str]) -> float:
+    """Bytes that rows take with a name in every one of them."""
     import pyarrow.compute as pc
 
-    for place, column in enumerate(table.column_names):
-        if column not in texts:
-            continue
-        cells = table.column(place)
-        size = sum(
-            pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py() or 0
-            for chunk in cells.chunks
-        )
-        if size > largest_input():
-            raise _too_large(path, size)
-        table = table.set_column(place, column, cells.cast(cells.type.value_type))
-    return table
+    size = 0
+    for column, cells in zip(piece.schema.names, piece.columns, strict=True):
+        if column in texts:
+            lengths = pc.binary_length(cells.dictionary).take(cells.indices)
+            size += 8 * len(cells) + (pc.sum(lengths).as_py() or 0)
+        else:
+            size += cells.nbytes
+    return size
+
+
+def _unfolded(piece: Any, texts: list[str]) -> Any:
+    """The rows with a name in every one of them."""
+    import pyarrow as pa
+
+    cells = [
+        cells.cast(cells.type.value_type) if column in texts else cells
+        for column, cells in zip(piece.schema.names, piece.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(
+        cells,
+        schema=pa.schema(
+            [(name, array.type) for name, array in zip(piece.schema.names, cells, strict=True)],
+            metadata=piece.schema.metadata,
+        ),
+    )

@@ -20,6 +20,7 @@ from steadyrank.data.leaderboard import Leaderboard, leaderboard_from_collection
 from steadyrank.data.order import places_by_name
 from steadyrank.data.read.csv_cells import armed, as_written, read_csv
 from steadyrank.data.read.mteb_results import read_mteb_results
+from steadyrank.data.read.score_matrices import plain_value
 from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning
@@ -276,13 +277,9 @@ def _number(where: str, text: str, line: int, column: str = "") -> float:
     bare, in_column = text.strip(), f" in column {column!r}" if column else ""
     if bare.lower() in _MISSING:
         return float("nan")
-    try:
-        value = float(bare.removesuffix("%"))
-    except ValueError:
-        message = f"expected a score{in_column}, got {bare[:40]!r}"
-        raise FormatError(where, message, line) from None
-    if not np.isfinite(value):
-        raise FormatError(where, f"expected a score{in_column}, got {bare!r}", line)
+    value = plain_value(bare.removesuffix("%"))
+    if value is None or np.isnan(value):
+        raise FormatError(where, f"expected a score{in_column}, got {bare[:40]!r}", line)
     return value
 
 
