@@ -401,3 +401,11 @@ def test_names_of_runs_in_parquet_that_are_no_text_are_refused(tmp_path):
     for read in (sr.read_run, lambda path: sr.read_runs([path])[0]):
         with pytest.raises(sr.FormatError, match="broken Parquet data"):
             read(path)
+
+
+def test_parquet_with_fewer_rows_than_it_says_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"query_id": ["1"], "doc_id": ["d"], "score": [1.0]}), path)
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *_, **__: iter(()))
+    with pytest.raises(sr.FormatError, match=r"broken Parquet data \(0 of 1 rows are there\)"):
+        sr.read_run(path)

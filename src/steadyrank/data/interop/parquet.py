@@ -37,15 +37,18 @@ def record_batches(
     """
     import pyarrow as pa
 
-    taken, limit = 0.0, largest_input()
+    taken, limit, n_rows = 0.0, largest_input(), 0
     try:
         file, columns, texts = _opened(path, stream, choose)
         for piece in file.iter_batches(PIECE, columns=columns):
             taken += _size(piece, texts)
             if taken > limit:
                 raise _too_large(path, taken)
+            n_rows += piece.num_rows
             yield _unfolded(piece, texts)
-        if file.metadata.num_rows == 0:
+        if n_rows != file.metadata.num_rows:
+            raise ValueError(f"{n_rows} of {file.metadata.num_rows} rows are there")
+        if n_rows == 0:
             schema = file.read(columns=columns).schema
             yield _unfolded(pa.RecordBatch.from_pylist([], schema), texts)
     except FormatError:
