@@ -22,7 +22,7 @@ from steadyrank.cli.options import (
     together,
     topic_options,
 )
-from steadyrank.cli.output import Output, draw, emit, terminal_looks
+from steadyrank.cli.output import Output, draw, emit, progress_bar, terminal_looks
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey"]
 CORRECTIONS = ["none", "holm", "bh", "bonferroni", "maxt"]
 
-PAIR_BYTES = 1700
-"""Of memory for a pair in CSV or JSON, about: nine million of them took 15 GB."""
+PAIR_BYTES = 500
+"""Of memory for a pair, about."""
 
 test_options = together(
     choice_option(
@@ -161,25 +161,28 @@ def command(
         emit(text, output.path)
         return
     from steadyrank.studies.compare.study import compare
-    from steadyrank.studies.compare.tables import compare_text
+    from steadyrank.studies.compare.tables import compare_text, pairs_text
 
     options["test"] = options["test"] or "t"
-    _check_pairs(scores, options["baseline"], output.format)
+    _check_pairs(scores, options["baseline"])
     result = compare(scores, **options)
-    about: Any = {"show": show, "underline_second": underline_second, "digits": digits}
-    emit(compare_text(result, output.format, **about, **looks), output.path)
+    if output.format in ("csv", "json"):
+        with progress_bar("pairs", output.quiet) as progress:
+            emit(pairs_text(result, output.format, progress=progress), output.path)
+    else:
+        about: Any = {"show": show, "underline_second": underline_second, "digits": digits}
+        emit(compare_text(result, output.format, **about, **looks), output.path)
     draw(result, output, kind=plot_kind or ("segments" if in_segments else None))
 
 
-def _check_pairs(scores: Scores, baseline: str | None, form: str) -> None:
-    """Refuse beforehand to list more pairs than memory holds."""
+def _check_pairs(scores: Scores, baseline: str | None) -> None:
+    """Refuse beforehand to compare more pairs than memory holds."""
+    from steadyrank.compute.memory import check_memory
+
     n_runs = len(scores.runs)
     pairs = (n_runs - 1 if baseline else n_runs * (n_runs - 1) // 2) * len(scores.measures)
-    if form in ("csv", "json"):
-        from steadyrank.compute.memory import check_memory
-
-        instead = "take a table, give a --baseline, or give fewer runs or measures"
-        check_memory(PAIR_BYTES * pairs, f"{pairs:,} pairs in {form.upper()}", instead)
+    instead = "give a --baseline, or fewer runs or measures"
+    check_memory(PAIR_BYTES * pairs, f"{pairs:,} pairs", instead)
 
 
 def _other_answer(

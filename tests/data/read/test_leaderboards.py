@@ -6,10 +6,13 @@ import gzip
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import steadyrank as sr
 from steadyrank.data.leaderboard import Leaderboard, leaderboard_from_collections
+from steadyrank.data.read.leaderboards import read_types
 
 LONG = "model,task,type,score\na,x,R,0.5\na,y,S,0.25\nb,x,R,0.75\nb,y,S,\n"
 
@@ -80,6 +83,18 @@ def test_types_come_from_a_file(tmp_path):
     (tmp_path / "bad.csv").write_text("name,kind\nx,R\n")
     with pytest.raises(sr.FormatError, match="columns 'dataset' and 'type'"):
         read(tmp_path, "run,x,y\na,1,0\nb,0,1\n", types=tmp_path / "bad.csv")
+
+
+def test_types_of_datasets_whose_names_a_spreadsheet_would_compute(tmp_path):
+    (tmp_path / "types.csv").write_text("dataset,type\n'=x,'+R\ny,S\n")
+    assert read_types(tmp_path / "types.csv") == {"=x": "+R", "y": "S"}
+
+
+def test_parquet_whose_names_are_no_text_is_refused(tmp_path):
+    names = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
+    pq.write_table(pa.table({"model": names, "task": ["x"], "score": [0.5]}), tmp_path / "t")
+    with pytest.raises(sr.FormatError, match="broken Parquet data"):
+        sr.read_leaderboard(tmp_path / "t")
 
 
 def test_rows_that_repeat_are_counted_and_rows_that_disagree_refused(tmp_path):

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from steadyrank.data.oddities import OTHER_RUNS
 from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.read.sources import Kind, open_bytes
 from steadyrank.errors import FormatError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TOPIC_NAMES = ("query_id", "qid", "q_id", "topic", "query")
 DOCUMENT_NAMES = ("doc_id", "docno", "docid", "did", "document")
@@ -94,6 +97,19 @@ def read_parquet(path: Path) -> Any:
     """A Parquet file, plain or gzip, as an Arrow table."""
     with open_bytes(path) as stream:
         return arrow_table(path, stream)
+
+
+def read_parquet_frame(path: Path) -> pd.DataFrame:
+    """A Parquet file as a pandas frame, its index as pandas has left it there."""
+    import pyarrow as pa
+
+    table = read_parquet(path)
+    try:
+        table.validate(full=True)  # text that is no UTF-8 would be found much later
+        frame: pd.DataFrame = table.to_pandas()
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        raise broken_parquet(path, error) from None
+    return frame
 
 
 def column_values(path: Path, table: Any, column: str | int) -> list[Any]:
