@@ -27,17 +27,31 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 ROOM = 2 << 30
-BATCH = 5_000
-CASES = 1 / 50
-"""Command lines per mutant: they take fifty times as long."""
+BATCH = 12_500
+COMPILING = 600
+"""Processor seconds that the kernels of a reader or a study may take to compile."""
+
+SHARES = {"commands": 1 / 50, "environments": 1 / 200}
+"""Cases for each mutant of a reader: they take so much longer."""
 
 warnings.simplefilter("ignore")
 
 
 def all_targets() -> dict:
-    from fuzz import format_targets, line_targets, reader_targets, stream_targets, text_targets
+    from fuzz import (
+        format_targets,
+        line_targets,
+        reader_targets,
+        stream_targets,
+        study_targets,
+        table_targets,
+        text_targets,
+    )
 
-    modules = (line_targets, reader_targets, format_targets, stream_targets, text_targets)
+    modules = (
+        *(line_targets, reader_targets, format_targets, table_targets),
+        *(stream_targets, text_targets, study_targets),
+    )
     return {name: target for module in modules for name, target in module.TARGETS.items()}
 
 
@@ -87,8 +101,8 @@ def mutants_of(name: str, place: Path) -> Callable[[int], bool]:
     from fuzz.mutants import mutant, outcome
 
     target = all_targets()[name]
-    for seed in target.seeds:  # loads and compiles what the reader needs, however long it takes
-        outcome(target, seed, place / "seed")
+    for seed in target.seeds:  # loads and compiles what the reader needs
+        outcome(target, seed, place / "seed", COMPILING)
     return lambda number: outcome(target, mutant(target, number), place / "mutant") == "refused"
 
 
@@ -114,13 +128,21 @@ def commands(place: Path) -> Callable[[int], bool]:
     return refused
 
 
+def environments(place: Path) -> Callable[[int], bool]:
+    from fuzz.environment_cases import answer, write_files
+
+    files = write_files(place)
+    return lambda number: answer(number, files, place)
+
+
 def run_batch(name: str, first: int, last: int, log: Path) -> None:
     """One process's share; `log` holds the number it is at, for whoever finds it dead."""
     tally = Tally()
     with tempfile.TemporaryDirectory() as folder, open(log, "w") as at:
         os.chdir(folder)
         place = Path(folder)
-        refused = commands(place) if name == "commands" else mutants_of(name, place)
+        whole = {"commands": commands, "environments": environments}
+        refused = whole[name](place) if name in whole else mutants_of(name, place)
         before = peak_memory()
         limit_memory()
         for number in range(first, last):
@@ -137,14 +159,15 @@ def run_batch(name: str, first: int, last: int, log: Path) -> None:
 
 def batches(total: int, names: list[str], first: int) -> list[tuple[str, int, int]]:
     """As many cases as asked, in turns of all targets, so that a run cut short tried each."""
-    weights = {name: CASES if name == "commands" else 1.0 for name in names}
+    weights = SHARES | {name: target.share for name, target in all_targets().items()}
+    weights = {name: weights[name] for name in names}
     whole = sum(weights.values())
     shares = {name: max(1, round(total * weight / whole)) for name, weight in weights.items()}
     shares[names[0]] += max(0, total - sum(shares.values()))
     cut = [
         (turn, name, first + start, first + min(start + size, share))
         for name, share in shares.items()
-        for size in [BATCH // 20 if name == "commands" else BATCH]
+        for size in [max(1, int(BATCH * min(1.0, 3 * weights[name])))]
         for turn, start in enumerate(range(0, share, size))
     ]
     return [(name, start, stop) for _, name, start, stop in sorted(cut, key=lambda part: part[0])]
@@ -244,7 +267,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("number", type=int, nargs="?", default=1_000_000)
-    parser.add_argument("--only", metavar="TARGET")
+    parser.add_argument("--only", metavar="TARGET,…")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
@@ -254,7 +277,7 @@ def main() -> None:
     if given.coverage:
         guided(given.coverage, given.seconds)
         return
-    names = [given.only] if given.only else [*all_targets(), "commands"]
+    names = given.only.split(",") if given.only else [*all_targets(), *SHARES]
     sys.exit(run_all(given.number, names, given.first, given.minutes, given.jobs))
 
 

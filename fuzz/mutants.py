@@ -22,7 +22,10 @@ import numpy as np
 import steadyrank as sr
 
 PATIENCE = 20
-"""Seconds after which a case counts as hanging; tiny files take milliseconds."""
+"""Processor seconds after which a case counts as hanging; tiny files take milliseconds."""
+
+WAITING = 30
+"""Times as many seconds of the clock, which runs on while others have the processor."""
 
 BUDGET = int(os.environ.get("STEADYRANK_FUZZ", "20000"))
 """Mutants in all; the tests of runs and judgments, of other readers and of commands share it."""
@@ -43,6 +46,8 @@ class Target:
     """Whether the reader takes gzip."""
     often_refused: float = 0.97
     """Share of refusals above which the mutants would prove little."""
+    share: float = 1.0
+    """Cases of this target for each case of another: a study takes longer than a reader."""
 
 
 BARE = (
@@ -54,7 +59,7 @@ BARE = (
 ANYWHERE = (
     *BARE,
     *b"-1e-999 - . 0x1 1_0".split(),
-    *(b"9" * 30, b"9" * 5000),
+    *(b"9" * 30, b"9" * 400, b"9" * 5000),
     *b"{ } \" ' PAR1 \x1f\x8b".split(b" "),
     *(b"\x0b\x0c", b"\x85", b"\xc2\x85", b"\xe2\x80\xa8", b"x" * 70, b"y" * 9000, "é".encode()),
     *b"\x7f \x1b[31m =1+1 @x '=x , ; < > & \\".split(),
@@ -122,7 +127,7 @@ class Hang(BaseException):
 
 @contextlib.contextmanager
 def limited(seconds: int = PATIENCE) -> Iterator[None]:
-    """An error in place of a hang, where the system has alarms."""
+    """An error in place of so many processor seconds, where the system has alarms."""
     if not hasattr(signal, "SIGALRM"):
         yield
         return
@@ -130,20 +135,23 @@ def limited(seconds: int = PATIENCE) -> Iterator[None]:
     def ring(*_: Any) -> None:
         raise Hang(f"no answer within {seconds} s")
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(seconds)
+    before = signal.signal(signal.SIGALRM, ring), signal.signal(signal.SIGPROF, ring)
+    signal.alarm(WAITING * seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
         signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGALRM, before[0])
+        signal.signal(signal.SIGPROF, before[1])
 
 
-def outcome(target: Target, data: bytes, path: Path) -> str:
+def outcome(target: Target, data: bytes, path: Path, seconds: int = PATIENCE) -> str:
     """`read` or `refused`; anything else that happens is an error of the reader."""
     path.write_bytes(data)
     try:
-        with limited():
+        with limited(seconds):
             target.check(path)
     except sr.InputError:
         return "refused"

@@ -192,6 +192,14 @@ BAD = {
         ("{p}", "{r}", "--judge", "m={m}", "--judge-grades", "a=b"),
         "write GRADE=GRADE with commas between",
     ),
+    "a grade twice": (
+        ("{p}", "{r}", "--judge", "m={m}", "--judge-grades", "0=0,1=1,1=2"),
+        "--judge-grades 0=0,1=1,1=2: a grade is mapped twice: keep one",
+    ),
+    "a judge twice": (
+        ("{p}", "{r}", "--judge", "m={m}", "--judge-grades", "m:0=0", "--judge-grades", "m:1=1"),
+        "--judge-grades m:1=1: a grade is mapped twice",
+    ),
     "measures": (("{p}", "{r}", "--judge", "m={m}", "-m", "AP", "-m", "RR"), "one measure"),
     "lacks topics": (("{m}", "{r}", "--judge", "m={p}"), "lacks 20 of the 30 topics"),
     "scores": (("{p}", "{r}", "--judge-scores", "m={m}"), "--judge-scores goes with --scores FILE"),

@@ -94,7 +94,7 @@ def test_what_is_needed_must_be_there():
     assert topic_weights(scores) is None
 
 
-@pytest.mark.parametrize("wrong", ["-1", "much", "inf", "nan"])
+@pytest.mark.parametrize("wrong", ["-1", "much", "inf", "nan", "1_0"])
 def test_weights_are_numbers(wrong):
     with pytest.raises(sr.InputError, match=f"topic '7-b' has the weight '{wrong}': expected a"):
         topic_weights(evaluated().with_topic_info(weight=["1", wrong, "2"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -135,18 +136,26 @@ def test_parquet_whose_names_stand_once_and_are_used_often(small_machine, tmp_pa
     scores = pa.array(np.zeros(5_000))
     path = tmp_path / "names.parquet"
     write_parquet(path, pa.table({"query_id": names, "doc_id": names, "score": scores}))
-    with pytest.raises(sr.InputError, match=r"names.parquet: unfolds to 50 MB, and at most 262 kB"):
+    with pytest.raises(sr.InputError, match=r"names.parquet: unfolds to 100 MB, and at most"):
         sr.read_run(path)
 
 
-def test_parquet_whose_rows_would_fill_the_memory_as_objects(monkeypatch, tmp_path):
-    monkeypatch.setattr(memory, "memory_limit", lambda: 100_000)
-    columns = {"query_id": ["1"] * 500, "doc_id": [f"d{row}" for row in range(500)]}
-    path = write_parquet(tmp_path / "run.parquet", pa.table({**columns, "score": np.zeros(500)}))
-    with pytest.raises(
-        sr.InputError, match=r"run.parquet: 500 rows require about 200 kB of memory"
-    ):
-        sr.read_run(path)
+def test_parquet_is_kept_as_columns_and_not_as_objects(tmp_path):
+    n = 200_000
+    columns = {"query_id": [str(row // 1000) for row in range(n)], "run": ["mine"] * n}
+    columns |= {"doc_id": [f"document-{row % 1000:06d}" for row in range(n)]}
+    table = pa.table({**columns, "score": np.linspace(1, 0, n)})
+    path = write_parquet(tmp_path / "run.parquet", table)
+    sr.read_run(path)  # compiles
+    del table, columns
+    pool = pa.default_memory_pool()
+    before = pool.bytes_allocated()
+    tracemalloc.start()
+    run_read = sr.read_run(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (len(run_read), run_read.name) == (n, "mine")
+    assert peak + pool.bytes_allocated() - before < 160 * n  # 15 of these are the document's name
 
 
 def test_parquet_with_few_names_is_read_as_it_is(tmp_path):

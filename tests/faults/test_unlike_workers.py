@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import os
 import shutil
 import subprocess
@@ -80,6 +81,18 @@ def test_relative_names_are_those_of_the_client(data, scheduler, tmp_path, capsy
     here = capsys.readouterr().out
     with worker(scheduler, elsewhere):
         assert evaluate(scheduler, capsys) == (0, here, "")
+
+
+def test_the_limit_of_input_holds_there_too(data, scheduler, tmp_path, capsys):
+    for path in (data / "runs").iterdir():
+        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    with worker(scheduler, tmp_path / "worker"):
+        words = ["evaluate", "qrels.txt", "runs", "-m", "AP", "--scheduler", scheduler, "--quiet"]
+        assert run([*words, "--max-input", "1kB"]) == 2
+        assert "unfolds to more than 1.0 kB" in capsys.readouterr().err
+        # The next command, which sets no limit, has none there.
+        assert run(words) == 0
 
 
 def test_a_file_that_differs_there_is_refused(data, scheduler, tmp_path, capsys, monkeypatch):

@@ -9,7 +9,7 @@ import click
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options
-from steadyrank.cli.output import Output
+from steadyrank.cli.output import Output, emit, progress_bar
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey"]
 CORRECTIONS = ["none", "holm", "bh", "bonferroni", "maxt"]
 
-PAIR_BYTES = 1700
-"""Of memory for a pair in CSV or JSON, about: nine million of them took 15 GB."""
+PAIR_BYTES = 500
+"""Of memory for a pair, about."""
 
 test_options = opt.together(
     opt.choice_option(
@@ -146,25 +146,28 @@ def command(
         _other_answer(scores, audit, output, options)
         return
     from steadyrank.studies.compare.study import compare
-    from steadyrank.studies.compare.tables import compare_text
+    from steadyrank.studies.compare.tables import compare_text, pairs_text
 
     options["test"] = options["test"] or "t"
-    _check_pairs(scores, options["baseline"], output.format)
+    _check_pairs(scores, options["baseline"])
     result = compare(scores, **options)
-    about: Any = {"show": show, "underline_second": underline_second, "digits": digits}
-    output.show(compare_text, result, **about)
+    if output.format in ("csv", "json"):
+        with progress_bar("pairs", output.quiet) as progress:
+            emit(pairs_text(result, output.format, progress=progress), output.path)
+    else:
+        about: Any = {"show": show, "underline_second": underline_second, "digits": digits}
+        output.show(compare_text, result, **about)
     output.draw(result, kind=plot_kind or ("segments" if in_segments else None))
 
 
-def _check_pairs(scores: Scores, baseline: str | None, form: str) -> None:
-    """Refuse beforehand to list more pairs than memory holds."""
+def _check_pairs(scores: Scores, baseline: str | None) -> None:
+    """Refuse beforehand to compare more pairs than memory holds."""
+    from steadyrank.compute.memory import check_memory
+
     n_runs = len(scores.runs)
     pairs = (n_runs - 1 if baseline else n_runs * (n_runs - 1) // 2) * len(scores.measures)
-    if form in ("csv", "json"):
-        from steadyrank.compute.memory import check_memory
-
-        instead = "take a table, give a --baseline, or give fewer runs or measures"
-        check_memory(PAIR_BYTES * pairs, f"{pairs:,} pairs in {form.upper()}", instead)
+    instead = "give a --baseline, or fewer runs or measures"
+    check_memory(PAIR_BYTES * pairs, f"{pairs:,} pairs", instead)
 
 
 def _other_answer(scores: Scores, audit: bool, output: Output, options: dict[str, Any]) -> None:

@@ -51,6 +51,8 @@ def parse_grades(values: Sequence[str]) -> dict[Any, Any]:
             raise InputError(
                 f"--judge-grades {value}: write GRADE=GRADE with commas between, such as 0=0,1=2"
             ) from None
+        if len(mapping) < len(steps) or (judge in grades if judge else mapping.keys() & grades):
+            raise InputError(f"--judge-grades {value}: a grade is mapped twice: keep one")
         grades.update({judge: mapping} if judge else mapping)
     return grades
 

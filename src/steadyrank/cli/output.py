@@ -11,7 +11,7 @@ import shutil
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -132,19 +132,22 @@ def check_files(output: str | None, plot: str | None) -> None:
         raise InputError(f"{plot}: the figure would overwrite the result: name two files")
 
 
-def emit(text: str, path: str | None) -> None:
-    """The result, to stdout or whole into a file."""
+def emit(text: str | Iterable[str], path: str | None) -> None:
+    """The result, to stdout or whole into a file; in pieces, where it may be large."""
+    pieces = [text] if isinstance(text, str) else text
     if path is not None:
         from steadyrank.compute.files import check_still_there, write_whole
 
         check_still_there(Path(path).parent)
-        write_whole(path, text)
+        write_whole(path, pieces)
     elif sys.stdout is None:
         raise MachineError("stdout is closed: name a file for the result with -o")
     else:
         try:
             # What people see must not act on their terminal; what programs read stays as it is.
-            _print_whole(for_terminal(text) if sys.stdout.isatty() else text)
+            shown = for_terminal if sys.stdout.isatty() else str
+            for piece in pieces:
+                _print_whole(shown(piece))
         except BrokenPipeError:
             raise
         except OSError as error:

@@ -14,7 +14,7 @@ import stat
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from steadyrank.errors import InputError, MachineError
@@ -64,11 +64,17 @@ def whole_file(path: str | os.PathLike[str], *, new: bool = False) -> Iterator[P
                 temporary.unlink()
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes | str, *, new: bool = False) -> None:
-    """Write `content` to `path`, whole or not at all; if `new`, unless a file is there."""
-    data = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
+def write_whole(
+    path: str | os.PathLike[str], content: bytes | str | Iterable[str], *, new: bool = False
+) -> None:
+    """Write `content`, or its pieces, to `path`, whole or not at all.
+
+    If `new`, unless a file is there. What makes the pieces may fail: then the file is as it was.
+    """
+    pieces = [content] if isinstance(content, (bytes, str)) else content
     with whole_file(path, new=new) as temporary, open(temporary, "ab") as out:
-        out.write(data)
+        for piece in pieces:
+            out.write(piece.encode("utf-8", "surrogateescape") if isinstance(piece, str) else piece)
 
 
 def check_writable(path: Path) -> None:

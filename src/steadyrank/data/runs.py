@@ -29,6 +29,7 @@ from steadyrank.compute.executors import (
 from steadyrank.data.ids import PADDING, Ids
 from steadyrank.data.interop.objects import converted_run
 from steadyrank.data.oddities import oddity_warning
+from steadyrank.data.read.limits import given_limit, limited_by
 from steadyrank.data.read.run_files import Reading, load_run
 from steadyrank.data.read.run_info import check_rows, describe_run, describe_runs, read_run_rows
 from steadyrank.data.read.streams import digest_of, is_stream
@@ -88,6 +89,8 @@ class SentFile:
 
     path: Path
     digest: str
+    limit: int | None = None
+    """What `max_input` was given here."""
 
     def check(self) -> None:
         """Refuse the file of that path on another machine unless it is the same."""
@@ -155,12 +158,14 @@ class Source:
         if is_stream(self.given):
             return replace(self, given=self.read())
         known = self.kept.digests.get(self.given) if self.kept is not None else None
-        return replace(self, sent=SentFile(self.given.absolute(), known or _digest(self.given)))
+        digest = known or _digest(self.given)
+        return replace(self, sent=SentFile(self.given.absolute(), digest, given_limit()))
 
     def _loaded(self, path: Path, table: Table) -> Run:
         digest = None if self.kept is None or path in self.kept.digests else hashlib.sha256()
-        place = path if self.sent is None else self.sent.path
-        run = replace(load_run(place, self.reading, table, digest), source=path)
+        place, limit = (path, None) if self.sent is None else (self.sent.path, self.sent.limit)
+        with limited_by(limit):
+            run = replace(load_run(place, self.reading, table, digest), source=path)
         if self.kept is not None and digest is not None:
             self.kept.digests[path] = digest.hexdigest()
         return run if self.name is None else run.renamed(self.name)

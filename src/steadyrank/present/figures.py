@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import io
 import os
+import shutil
+import stat
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,11 +55,59 @@ def own_style() -> Iterator[None]:
 
     Someone's `text.usetex` would ask for a LaTeX that is not there.
     """
+    give_matplotlib_a_cache()
     import matplotlib as mpl
 
     with mpl.rc_context():
         mpl.rcdefaults()
         yield
+
+
+def give_matplotlib_a_cache() -> None:
+    """Name a folder for matplotlib's list of fonts where the home has no room for one.
+
+    Matplotlib would make a list for this process alone, and log a warning about it each time.
+    """
+    if "matplotlib" in sys.modules or "MPLCONFIGDIR" in os.environ:
+        return
+    try:
+        places = [_folder_of("XDG_CONFIG_HOME", ".config"), _folder_of("XDG_CACHE_HOME", ".cache")]
+    except RuntimeError:  # there is no home
+        places = []
+    if not places or not all(map(_can_be_written, places)):
+        os.environ["MPLCONFIGDIR"] = str(_own_folder())
+
+
+def _folder_of(variable: str, below_home: str) -> Path:
+    return Path(os.environ.get(variable) or Path.home() / below_home) / "matplotlib"
+
+
+def _can_be_written(folder: Path) -> bool:
+    """Whether files can be put into a folder, made first if need be."""
+    there = next((place for place in (folder, *folder.parents) if place.exists()), folder)
+    return there.is_dir() and os.access(there, os.W_OK)
+
+
+def _own_folder() -> Path:
+    """A folder that lasts, or, where somebody else has its name, one for this process."""
+    with contextlib.suppress(OSError, AttributeError):  # Windows has no numbers of users
+        folder = Path(tempfile.gettempdir()) / f"steadyrank-{os.geteuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if _is_private(folder):
+            return folder
+    passing = tempfile.mkdtemp(prefix="steadyrank-")
+    atexit.register(shutil.rmtree, passing, ignore_errors=True)
+    return Path(passing)
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether a folder, which is no link, belongs to this user and others cannot write to it."""
+    place = folder.lstat()
+    return (
+        stat.S_ISDIR(place.st_mode)
+        and place.st_uid == os.geteuid()
+        and not place.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    )
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from steadyrank.data.scores import Scores
+
+PART = 10_000
+"""Rows that are made into text at a time."""
 
 
 def scores_json(scores: Scores) -> dict[str, Any]:
@@ -40,7 +45,43 @@ def picked(result: Any, keys: str) -> dict[str, Any]:
 
 def to_json(value: Any) -> str:
     """JSON text without NaN or infinity, which JSON does not know."""
-    return json.dumps(_clean(value), ensure_ascii=False, allow_nan=False) + "\n"
+    return _dumped(value) + "\n"
+
+
+def json_pieces(value: Mapping[str, Any]) -> Iterator[str]:
+    """As `to_json`, some text at a time; an iterator becomes an array, of any length.
+
+    >>> "".join(json_pieces({"n": 2, "rows": iter([{"p": 0.5}, {"p": float("nan")}])}))
+    '{"n": 2, "rows": [{"p": 0.5}, {"p": null}]}\\n'
+    """
+    yield from _pieces(value)
+    yield "\n"
+
+
+def _pieces(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        yield "{"
+        for place, (key, item) in enumerate(value.items()):
+            yield f"{', ' * (place > 0)}{_dumped(str(key))}: "
+            yield from _pieces(item)
+        yield "}"
+    elif isinstance(value, Iterator):
+        yield "["
+        for place, part in enumerate(iter(lambda: list(itertools.islice(value, PART)), [])):
+            yield ", " * (place > 0) + _dumped(part)[1:-1]
+        yield "]"
+    elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+        yield "["
+        for place, item in enumerate(value):
+            yield ", " * (place > 0)
+            yield from _pieces(item)
+        yield "]"
+    else:
+        yield _dumped(value)
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(_clean(value), ensure_ascii=False, allow_nan=False)
 
 
 def _clean(value: Any) -> Any:

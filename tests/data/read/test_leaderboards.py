@@ -6,10 +6,13 @@ import gzip
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import steadyrank as sr
 from steadyrank.data.leaderboard import Leaderboard, leaderboard_from_collections
+from steadyrank.data.read.leaderboards import read_types
 
 LONG = "model,task,type,score\na,x,R,0.5\na,y,S,0.25\nb,x,R,0.75\nb,y,S,\n"
 
@@ -82,6 +85,18 @@ def test_types_come_from_a_file(tmp_path):
         read(tmp_path, "run,x,y\na,1,0\nb,0,1\n", types=tmp_path / "bad.csv")
 
 
+def test_types_of_datasets_whose_names_a_spreadsheet_would_compute(tmp_path):
+    (tmp_path / "types.csv").write_text("dataset,type\n'=x,'+R\ny,S\n")
+    assert read_types(tmp_path / "types.csv") == {"=x": "+R", "y": "S"}
+
+
+def test_parquet_whose_names_are_no_text_is_refused(tmp_path):
+    names = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
+    pq.write_table(pa.table({"model": names, "task": ["x"], "score": [0.5]}), tmp_path / "t")
+    with pytest.raises(sr.FormatError, match="broken Parquet data"):
+        sr.read_leaderboard(tmp_path / "t")
+
+
 def test_rows_that_repeat_are_counted_and_rows_that_disagree_refused(tmp_path):
     with pytest.warns(sr.SteadyrankWarning, match="1 row repeats an earlier one"):
         table = read(tmp_path, LONG + "a,x,R,0.5\n")
@@ -96,6 +111,8 @@ def test_rows_that_repeat_are_counted_and_rows_that_disagree_refused(tmp_path):
         ("run,dataset,value\na,x,high\n", "t.csv:2: expected a score, got 'high'"),
         ("run,size,x\na,7B,.1\n", "t.csv:2: expected a score in column 'size', got '7B'"),
         ("run,dataset,value\na,x,inf\n", "expected a score, got 'inf'"),
+        ("run,dataset,value\na,x,1_0\n", "expected a score, got '1_0'"),
+        ("run,dataset,value\na,x,nan%\n", "expected a score, got 'nan%'"),
         ("run,dataset,value\n,x,1\n", "expected the name of a run, got an empty cell"),
         ("run,dataset,value\na,x\n", "t.csv:2: expected 3 columns, got 2"),
         ("run,dataset,value\n", "empty: no scores"),

@@ -66,3 +66,28 @@ def test_what_is_no_result_is_refused(tmp_path):
     (tmp_path / "a" / "r" / "U.json").write_text('{"test": {}}')
     with pytest.raises(sr.FormatError, match=r"U\.json: not an MTEB result"):
         sr.read_leaderboard(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        ('[{"main_score": 0.5}, {"main_score": 0.25}]', "two scores of subset 'default': keep one"),
+        ('[{"main_score": Infinity}]', "expected a score of subset 'default', got inf"),
+        ('[{"main_score": 1%s}]' % ("0" * 400), "not an MTEB result"),
+    ],
+)
+def test_odd_scores_are_refused(tmp_path, entries, message):
+    write(tmp_path, "a", "r", "T", {"test": {"default": 0.5}})
+    (tmp_path / "a" / "r" / "U.json").write_text(f'{{"scores": {{"test": {entries}}}}}')
+    with pytest.raises(sr.FormatError) as raised:
+        sr.read_leaderboard(tmp_path)
+    assert message in str(raised.value)
+
+
+def test_a_score_that_is_not_a_number_is_missing_as_null_is(tmp_path):
+    write(tmp_path, "a", "r", "T", {"test": {"default": 0.5}})
+    write(tmp_path, "b", "r", "T", {"test": {"default": 0.25}})
+    write(tmp_path, "b", "r", "U", {"test": {"default": 0.75}})
+    write(tmp_path, "a", "r", "U", {"test": {"default": float("nan"), "de": None}})
+    with pytest.warns(sr.SteadyrankWarning):
+        assert sr.read_leaderboard(tmp_path).values.tolist() == [[0.5], [0.25]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import pickle
 import warnings
 
@@ -367,3 +368,44 @@ def test_two_columns_of_one_name_are_refused(write):
 def test_a_row_without_columns_is_refused(write):
     with pytest.raises(sr.InputError, match=r"run.jsonl:1: expected a column 'query_id'"):
         sr.read_run(write("run.jsonl", "{}\n"))
+
+
+def test_parquet_is_read_in_pieces_and_errors_name_the_row(tmp_path, monkeypatch):
+    monkeypatch.setattr("steadyrank.data.interop.parquet.PIECE", 7)
+    n = 50
+    columns = {
+        "query_id": [str(row % 3) for row in range(n)],
+        "doc_id": list(range(n)),
+        "score": [float(row) for row in range(n)],
+        "run": [None, ""] + ["mine"] * (n - 4) + ["other", None],
+    }
+    whole = tmp_path / "whole.parquet"
+    pq.write_table(pa.table(columns), whole, row_group_size=20)
+    with pytest.warns(sr.SteadyrankWarning, match="1 row"):
+        run = sr.read_run(whole)
+    assert (run.name, run.topics) == ("mine", ("0", "1", "2"))
+    assert run.ranking("2") == [(str(row), float(row)) for row in range(47, 0, -3)]
+    wrong = {"query_id": "", "doc_id": None, "score": math.nan}
+    for column, value in wrong.items():
+        cells = [*columns[column][:30], value, *columns[column][31:]]
+        pq.write_table(pa.table({**columns, column: cells}), tmp_path / "wrong.parquet")
+        with pytest.raises(sr.FormatError, match="wrong.parquet:31: expected a n"):
+            sr.read_run(tmp_path / "wrong.parquet")
+
+
+def test_names_of_runs_in_parquet_that_are_no_text_are_refused(tmp_path):
+    names = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
+    table = pa.table({"query_id": ["1"], "doc_id": ["d"], "score": [1.0], "run": names})
+    path = tmp_path / "a.parquet"
+    pq.write_table(table, path)
+    for read in (sr.read_run, lambda path: sr.read_runs([path])[0]):
+        with pytest.raises(sr.FormatError, match="broken Parquet data"):
+            read(path)
+
+
+def test_parquet_with_fewer_rows_than_it_says_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"query_id": ["1"], "doc_id": ["d"], "score": [1.0]}), path)
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", lambda *_, **__: iter(()))
+    with pytest.raises(sr.FormatError, match=r"broken Parquet data \(0 of 1 rows are there\)"):
+        sr.read_run(path)

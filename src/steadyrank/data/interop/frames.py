@@ -2,33 +2,29 @@
 
 Columns are `query_id`, `doc_id` and `score` or `relevance`, under any of the
 names that other tools give them.
-
-A few bytes can stand for billions of rows, or for millions of copies of a long name. The number of
-rows is looked at first, the file is read in pieces, and a name that stands once is counted as often
-as it is used before it is copied.
 """
 
 from __future__ import annotations
 
-import io
 import itertools
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from steadyrank.compute.memory import check_memory, in_bytes
 from steadyrank.data.ids import Ids, make_ids
+from steadyrank.data.interop.parquet import arrow_table, broken_parquet, record_batches
 from steadyrank.data.oddities import OTHER_RUNS
 from steadyrank.data.qrels import LARGEST_GRADE
-from steadyrank.data.read.limits import largest_input
 from steadyrank.data.read.sources import Kind, open_bytes
 from steadyrank.errors import FormatError
-from steadyrank.words import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TOPIC_NAMES = ("query_id", "qid", "q_id", "topic", "query")
 DOCUMENT_NAMES = ("doc_id", "docno", "docid", "did", "document")
@@ -37,9 +33,6 @@ VALUE_NAMES = {
     "relevance": ("relevance", "rel", "label", "grade", "score"),
 }
 RUN_NAMES = ("run", "tag", "name", "system")
-
-ROW_BYTES = 400
-"""Of memory for a row of Parquet while its names and numbers are checked one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +50,16 @@ class Columns:
     line_steps: tuple[int, int] = (0, 0)
 
 
-def read_columns(path: Path, stream: BinaryIO, kind: Kind, value: str) -> Columns:
-    """The rows of an opened Parquet or JSON-lines file, `value` being score or relevance."""
-    reader = _from_parquet if kind == "parquet" else _from_json_lines
-    return reader(path, stream, value)
-
-
 def first_run_name(path: Path, stream: BinaryIO, kind: Kind) -> str:
     """The run that the first row of an opened Parquet or JSON-lines file names, if any."""
+    rows: list[dict[str, Any]] = []
     if kind == "parquet":
-        table = arrow_table(path, stream, lambda present: _maybe(pick_column(present, RUN_NAMES)))
-        rows = table.slice(0, 1).to_pylist()
+        pieces = record_batches(
+            path, stream, lambda present: _maybe(pick_column(present, RUN_NAMES))
+        )
+        first = next(pieces).slice(0, 1)
+        cells = {name: column_values(path, first, name) for name in first.schema.names}
+        rows = [{name: values[0] for name, values in cells.items()}] if first.num_rows else []
     else:
         rows = [row for _, row in itertools.islice(json_rows(path, stream), 1)]
     name = pick_column(rows[0], RUN_NAMES) if rows else None
@@ -84,7 +76,8 @@ def pick_column(present: Iterable[str], names: tuple[str, ...]) -> str | None:
     return next((by_lower[name] for name in names if name in by_lower), None)
 
 
-def _pick_all(path: Path, present: Iterable[str], value: str, line: int | None) -> list[str]:
+def pick_all(path: Path, present: Iterable[str], value: str, line: int | None) -> list[str]:
+    """The columns of topics, documents and values; an error if one is not there, or is twice."""
     present = list(present)
     found = []
     for names in (TOPIC_NAMES, DOCUMENT_NAMES, VALUE_NAMES[value]):
@@ -104,6 +97,19 @@ def read_parquet(path: Path) -> Any:
     """A Parquet file, plain or gzip, as an Arrow table."""
     with open_bytes(path) as stream:
         return arrow_table(path, stream)
+
+
+def read_parquet_frame(path: Path) -> pd.DataFrame:
+    """A Parquet file as a pandas frame, its index as pandas has left it there."""
+    import pyarrow as pa
+
+    table = read_parquet(path)
+    try:
+        table.validate(full=True)  # text that is no UTF-8 would be found much later
+        frame: pd.DataFrame = table.to_pandas()
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        raise broken_parquet(path, error) from None
+    return frame
 
 
 def column_values(path: Path, table: Any, column: str | int) -> list[Any]:
@@ -175,25 +181,8 @@ def check_name(path: Path, what: str, name: Any, line: int | None) -> None:
             raise FormatError(path, f"the {what} {name[:40]!r} is not valid text", line) from None
 
 
-def _from_parquet(path: Path, stream: BinaryIO, value: str) -> Columns:
-    wanted: list[str] = []
-
-    def choose(present: list[str]) -> list[str]:
-        wanted.extend(_pick_all(path, present, value, None))
-        name = pick_column(present, RUN_NAMES)
-        return wanted if name is None else [*wanted, name]
-
-    table = arrow_table(path, stream, choose)
-    rows = counted(table.num_rows, "row")
-    check_memory(ROW_BYTES * table.num_rows, f"{path}: {rows}", "split the file by topics")
-    names = [name for name in table.column_names if name not in wanted]
-    topics, documents, values = (column_values(path, table, column) for column in wanted)
-    labels = column_values(path, table, names[0]) if names else []
-    lines = range(1, len(topics) + 1)
-    return _checked(path, topics, documents, values, value, lines, labels)
-
-
-def _from_json_lines(path: Path, stream: BinaryIO, value: str) -> Columns:
+def read_json_lines(path: Path, stream: BinaryIO, value: str) -> Columns:
+    """The rows of an opened file of JSON lines, `value` being score or relevance."""
     topics, documents, values, numbers = [], [], [], []
     wanted: list[str] = []
     name: str | None = None
@@ -201,7 +190,7 @@ def _from_json_lines(path: Path, stream: BinaryIO, value: str) -> Columns:
     labels: list[Any] = []
     for number, row in json_rows(path, stream):
         if row.keys() != known:
-            wanted, known = _pick_all(path, row, value, number), row.keys()
+            wanted, known = pick_all(path, row, value, number), row.keys()
             name = pick_column(row, RUN_NAMES)
         labels.append(row[name] if name else None)
         topics.append(row[wanted[0]])
@@ -211,16 +200,20 @@ def _from_json_lines(path: Path, stream: BinaryIO, value: str) -> Columns:
     return _checked(path, topics, documents, values, value, numbers, labels)
 
 
-def _run_name(path: Path, names: list[Any], lines: Iterable[int]) -> tuple[str, int]:
-    """A run's name as a table has it, and how many rows have another."""
+def run_name(
+    path: Path, names: list[Any], lines: Iterable[int], before: str = ""
+) -> tuple[str, int]:
+    """A run's name as a table has it, and how many rows have another; `before` stood further up."""
     rows = (
         (name, line) for name, line in zip(names, lines, strict=False) if name not in (None, "")
     )
-    first, line = next(rows, ("", 0))
-    if first == "":
-        return "", 0
-    check_name(path, "run", first, line)
-    return str(first), sum(name != first for name, _ in rows)
+    if not before:
+        first, line = next(rows, ("", 0))
+        if first == "":
+            return "", 0
+        check_name(path, "run", first, line)
+        before = str(first)
+    return before, sum(str(name) != before for name, _ in rows)
 
 
 def json_rows(path: Path, stream: BinaryIO) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -258,6 +251,23 @@ def value_problem(number: Any, value: str) -> str:
     return ""
 
 
+def check_cells(
+    path: Path,
+    topics: list[Any],
+    documents: list[Any],
+    values: list[Any],
+    value: str,
+    lines: Sequence[int],
+) -> None:
+    """Refuse what is no name or no number, with its line."""
+    for line, topic, document, number in zip(lines, topics, documents, values, strict=True):
+        for what, name in (("topic", topic), ("document", document)):
+            check_name(path, what, name, line)
+        problem = value_problem(number, value)
+        if problem:
+            raise FormatError(path, problem, line)
+
+
 def _checked(
     path: Path,
     topics: list[Any],
@@ -270,13 +280,8 @@ def _checked(
     """Names as text, values as numbers; anything else is an error with its line."""
     if not topics:
         raise FormatError(path, "empty: no rows")
-    for line, topic, document, number in zip(lines, topics, documents, values, strict=True):
-        for what, name in (("topic", topic), ("document", document)):
-            check_name(path, what, name, line)
-        problem = value_problem(number, value)
-        if problem:
-            raise FormatError(path, problem, line)
-    name, others = _run_name(path, labels, lines)
+    check_cells(path, topics, documents, values, value, lines)
+    name, others = run_name(path, labels, lines)
     return Columns(
         [str(topic) for topic in topics],
         np.arange(len(topics)),
@@ -285,96 +290,3 @@ def _checked(
         name,
         {OTHER_RUNS: others if value == "score" else 0},
     )
-
-
-PIECE = 1 << 15
-"""Rows that are read at a time."""
-
-
-def arrow_table(
-    path: Path, stream: BinaryIO, choose: Callable[[list[str]], list[str]] = list
-) -> Any:
-    """The columns that `choose` picks of an opened Parquet file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    # By its bytes, not its name: Arrow would take `run=x/` in a path for a column.
-    try:
-        plain = isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
-        source = stream if plain else pa.BufferReader(stream.read())
-        file = pq.ParquetFile(source, page_checksum_verification=True)
-        columns = choose(list(file.schema_arrow.names))
-        _check_rows(path, file, columns)
-        texts = _texts(file, columns)
-        if texts:
-            source.seek(0)
-            file = pq.ParquetFile(source, page_checksum_verification=True, read_dictionary=texts)
-        return _unfolded(path, _read(path, file, columns), texts)
-    except FormatError:
-        raise
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise broken_parquet(path, error) from None
-
-
-def broken_parquet(path: Path, error: Exception) -> FormatError:
-    """The error for a file that Arrow cannot read."""
-    reason = " ".join(str(error).split())[:200]
-    return FormatError(path, f"broken Parquet data ({reason}): write it again")
-
-
-def _too_large(path: Path, size: float) -> FormatError:
-    return FormatError(
-        path,
-        f"unfolds to {in_bytes(size)}, and at most {in_bytes(largest_input())} are read into "
-        "memory: split it, or raise max_input",
-    )
-
-
-def _check_rows(path: Path, file: Any, columns: list[str]) -> None:
-    """Refuse more rows than memory holds, a number of 8 bytes in every cell."""
-    # Of single columns Arrow ends the process where their description is damaged.
-    size = 8 * file.metadata.num_rows * len(columns)
-    if size > largest_input():
-        raise _too_large(path, size)
-
-
-def _texts(file: Any, columns: list[str]) -> list[str]:
-    """The columns of text."""
-    import pyarrow as pa
-
-    return [
-        field.name
-        for field in file.schema_arrow
-        if field.name in columns
-        and (pa.types.is_string(field.type) or pa.types.is_binary(field.type))
-    ]
-
-
-def _read(path: Path, file: Any, columns: list[str]) -> Any:
-    import pyarrow as pa
-
-    pieces, taken, limit = [], 0, largest_input()
-    for piece in file.iter_batches(PIECE, columns=columns):
-        taken += piece.nbytes
-        if taken > limit:
-            raise _too_large(path, taken)
-        pieces.append(piece)
-    return pa.Table.from_batches(pieces) if pieces else file.read(columns=columns)
-
-
-def _unfolded(path: Path, table: Any, texts: list[str]) -> Any:
-    """The table with a name in every row, unless that is too much."""
-    import pyarrow.compute as pc
-
-    for place, column in enumerate(table.column_names):
-        if column not in texts:
-            continue
-        cells = table.column(place)
-        size = sum(
-            pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py() or 0
-            for chunk in cells.chunks
-        )
-        if size > largest_input():
-            raise _too_large(path, size)
-        table = table.set_column(place, column, cells.cast(cells.type.value_type))
-    return table

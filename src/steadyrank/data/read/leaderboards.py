@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.interop.frames import pick_column, read_parquet
+from steadyrank.data.interop.frames import pick_column, read_parquet_frame
 from steadyrank.data.leaderboard import Leaderboard, leaderboard_from_collections
 from steadyrank.data.order import places_by_name
 from steadyrank.data.read.csv_cells import armed, as_written, read_csv
 from steadyrank.data.read.mteb_results import read_mteb_results
+from steadyrank.data.read.score_matrices import plain_value
 from steadyrank.data.read.sources import PathLike, kind_of, open_bytes
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import FormatError, InputError, SteadyrankWarning
@@ -107,7 +108,7 @@ def _read(source: Any, *, measure: str | None, subsets: Sequence[str]) -> Leader
     with open_bytes(path) as stream:
         kind = kind_of(stream)
     if kind == "parquet":
-        return _from_frame(read_parquet(path).to_pandas(), str(path))
+        return _from_frame(read_parquet_frame(path), str(path))
     return _read_csv(path)
 
 
@@ -118,12 +119,17 @@ def _from_mapping(source: Mapping[Any, Any], measure: str | None) -> Leaderboard
 
 
 def _read_csv(path: Path) -> Leaderboard:
+    header, rows, lines = _csv_texts(path)
+    return _from_cells(str(path), header, rows, lines)
+
+
+def _csv_texts(path: Path) -> tuple[list[str], list[list[str]], list[int]]:
+    """The header and the rows of a CSV file as they were meant, and the lines of the rows."""
     (_, header), *rows = read_csv(path)
     texts = [header, *(fields for _, fields in rows)]
     if not as_written(texts):
         texts = [[armed(text) for text in fields] for fields in texts]
-    lines = [line for line, _ in rows]
-    return _from_cells(str(path), texts[0], texts[1:], lines)
+    return texts[0], texts[1:], [line for line, _ in rows]
 
 
 def _from_frame(frame: Any, where: str = "the frame") -> Leaderboard:
@@ -280,20 +286,16 @@ def _number(where: str, text: str, line: int, column: str = "") -> float:
     bare, in_column = text.strip(), f" in column {column!r}" if column else ""
     if bare.lower() in _MISSING:
         return float("nan")
-    try:
-        value = float(bare.removesuffix("%"))
-    except ValueError:
-        message = f"expected a score{in_column}, got {bare[:40]!r}"
-        raise FormatError(where, message, line) from None
-    if not np.isfinite(value):
-        raise FormatError(where, f"expected a score{in_column}, got {bare!r}", line)
+    value = plain_value(bare.removesuffix("%"))
+    if value is None or np.isnan(value):
+        raise FormatError(where, f"expected a score{in_column}, got {bare[:40]!r}", line)
     return value
 
 
 def read_types(path: PathLike) -> dict[str, str]:
     """Datasets and their types, from a CSV with columns dataset (or task) and type."""
     where = Path(path)
-    (_, header), *rows = read_csv(where)
+    header, rows, lines = _csv_texts(where)
     names = [name.strip() for name in header]
     dataset = _column(str(where), names, DATASET_COLUMNS)
     kind = _column(str(where), names, TYPE_COLUMNS)
@@ -301,7 +303,7 @@ def read_types(path: PathLike) -> dict[str, str]:
         got = ", ".join(names)[:200]
         raise FormatError(where, f"expected columns 'dataset' and 'type', got {got!r}", 1)
     types: dict[str, str] = {}
-    for line, fields in rows:
+    for line, fields in zip(lines, rows, strict=True):
         if len(fields) != len(names):
             raise FormatError(where, f"expected {len(names)} columns, got {len(fields)}", line)
         name = fields[dataset].strip()

@@ -6,9 +6,11 @@ large a part of it. Both limits are far above any run, and `max_input` replaces 
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 from collections.abc import Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -37,13 +39,16 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([KMGT]?)(I?)B?\s*", re.IGNORECASE)
 
 _allowed: list[int] = []
+_sent: ContextVar[int | None] = ContextVar("_sent", default=None)
+"""The limit of the process that sent a task here, which holds for this task alone."""
 
 
 def max_input(size: int | str | None) -> None:
     """Set how large a file may be, unfolded, that this process reads into memory.
 
     Without it, that is an eighth of the memory, and a packed file may unfold to 100 times its
-    size, or to 268 MB if that is more.
+    size, or to 268 MB if that is more. Other processes that read runs for this one, as workers of a
+    cluster do, keep to the same size.
 
     Parameters
     ----------
@@ -59,6 +64,21 @@ def max_input(size: int | str | None) -> None:
     _allowed[:] = [] if size is None else [_bytes_of(size)]
 
 
+def given_limit() -> int | None:
+    """The size that `max_input` was given, if any, for tasks that other processes do."""
+    return _sent.get() or (_allowed[0] if _allowed else None)
+
+
+@contextlib.contextmanager
+def limited_by(sent: int | None) -> Iterator[None]:
+    """Read by the limit of the process that sent the task, where it has one."""
+    before = _sent.set(sent)
+    try:
+        yield
+    finally:
+        _sent.reset(before)
+
+
 def _bytes_of(size: int | str) -> int:
     match = _SIZE.fullmatch(str(size))
     if match is None or float(match[1]) == 0:
@@ -70,17 +90,17 @@ def _bytes_of(size: int | str) -> int:
 
 def largest_input() -> int:
     """Bytes of a file that may be held in memory."""
-    return _allowed[0] if _allowed else max(ALWAYS_READ, memory_limit() // SHARE)
+    return given_limit() or max(ALWAYS_READ, memory_limit() // SHARE)
 
 
 def largest_unfolded(packed: int) -> int:
     """Bytes that a packed file of that size may unfold to."""
-    return _allowed[0] if _allowed else max(ALWAYS_UNFOLDED, UNFOLDING * packed)
+    return given_limit() or max(ALWAYS_UNFOLDED, UNFOLDING * packed)
 
 
 def check_taken(path: Path, taken: int) -> None:
     """Refuse a file of which so many bytes are in memory, and more are to come."""
-    if (taken > ALWAYS_READ or _allowed) and taken > (limit := largest_input()):
+    if (taken > ALWAYS_READ or given_limit()) and taken > (limit := largest_input()):
         raise FormatError(
             path,
             f"holds more than {in_bytes(limit)}, the limit of what is read into memory: split "

@@ -8,7 +8,9 @@ subsets that every model of a task has are taken, unless some are named.
 from __future__ import annotations
 
 import json
+import math
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,12 @@ LAST_REVISIONS = ("external", "no_revision_available")
 """Scores that were reported elsewhere count only where no revision was run."""
 
 _META = "model_meta.json"
+
+_BROKEN = (
+    *(ValueError, LookupError, TypeError, AttributeError),
+    *(StopIteration, RecursionError, OverflowError),
+)
+"""What Python raises for JSON of another shape, or with a whole number that no float holds."""
 
 Subsets = Mapping[str, float]
 """Name of a subset to its main score."""
@@ -84,13 +92,26 @@ def _subsets_of(path: Path) -> Subsets:
         content = json.loads(path.read_bytes())
         splits: dict[str, Any] = content["scores"]
         split = next((name for name in SPLITS if name in splits), next(iter(splits)))
-        return {
-            str(entry.get("hf_subset", "default")): float(entry["main_score"])
+        scored = [
+            (str(entry.get("hf_subset", "default")), float(entry["main_score"]))
             for entry in splits[split]
             if entry.get("main_score") is not None
-        }
-    except (ValueError, KeyError, TypeError, AttributeError, StopIteration, RecursionError):
+        ]
+    except _BROKEN:
         raise FormatError(path, "not an MTEB result: expected scores with a main_score") from None
+    return _distinct(path, scored)
+
+
+def _distinct(path: Path, scored: Sequence[tuple[str, float]]) -> Subsets:
+    """The scores by their subsets, of which each has one; NaN is none, as null is."""
+    subsets = dict(scored)
+    if len(subsets) < len(scored):
+        twice = Counter(name for name, _ in scored).most_common(1)[0][0]
+        raise FormatError(path, f"two scores of subset {twice!r}: keep one")
+    for name, score in subsets.items():
+        if math.isinf(score):
+            raise FormatError(path, f"expected a score of subset {name!r}, got {score}")
+    return {name: score for name, score in subsets.items() if not math.isnan(score)}
 
 
 def _column(

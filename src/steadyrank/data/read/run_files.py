@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from steadyrank.data.interop.frames import Columns, read_columns
+from steadyrank.data.interop.frames import Columns, read_json_lines
+from steadyrank.data.interop.parquet_rows import read_parquet_rows
 from steadyrank.data.read.nested import line_of_document, read_nested
 from steadyrank.data.read.sources import Kind, PathLike, base_name, kind_of, line_of_row, open_bytes
 from steadyrank.data.read.trec import Table, read_table
@@ -94,7 +95,9 @@ def read_rows(path: Path, stream: BinaryIO, kind: Kind, value: str) -> Columns:
     """The rows of an opened file that is no text in lines, `value` being score or relevance."""
     if kind == "json":
         return read_nested(path, stream, value)
-    return read_columns(path, stream, kind, value)
+    if kind == "parquet":
+        return read_parquet_rows(path, stream, value)
+    return read_json_lines(path, stream, value)
 
 
 def line_of_data(path: Path, kind: Kind, row: int) -> int:

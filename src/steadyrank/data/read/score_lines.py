@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from steadyrank.data.read.score_cells import Cell, scores_of_cells
-from steadyrank.data.read.score_matrices import is_missing, number, plain_value
+from steadyrank.data.read.score_matrices import is_heading, is_missing, number, plain_value
 from steadyrank.data.read.sources import base_name
 from steadyrank.data.scores import Scores
 from steadyrank.errors import FormatError
@@ -46,6 +46,8 @@ def printed_by(stream: BinaryIO) -> Tool | None:
         return "trec_eval"
     if is_number and other == SUMMARY:
         return "trec_eval"
+    if is_heading(name):  # as in a table of two runs, the second of which has a number for a name
+        return None
     if is_number and _MEASURE_NAME.fullmatch(other) and not is_missing(other):
         return "ir_measures"
     return None

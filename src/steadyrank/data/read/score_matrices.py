@@ -103,7 +103,7 @@ def _first_column(
     as 301 does not among scores from 0 to 1. Where it does, fractions and repeated numbers are
     scores, and whole numbers in order, or among fractions, are names.
     """
-    column = None if _is_heading(header[0]) else _numbers(cells)
+    column = None if is_heading(header[0]) else _numbers(cells)
     if column is None or not _lie_among(column, others):
         return "names"
     is_whole, is_distinct = _is_whole(column), len(np.unique(column)) == len(column)
@@ -130,7 +130,7 @@ def _is_line_of_scores(header: Sequence[str], cells: Sequence[str], others: np.n
     Names can be numbers too: whole ones of topics, and fractions of runs that are named by a
     parameter, which rise under a word that is not one of the names below it.
     """
-    line = None if _is_heading(header[0]) else _numbers(header[1:])
+    line = None if is_heading(header[0]) else _numbers(header[1:])
     if line is None or not _lie_among(line, others):
         return False
     corner = _numbers(header[:1])
@@ -150,10 +150,10 @@ def _are_in_order(texts: Sequence[str], values: np.ndarray) -> bool:
     return _rises(values) or as_text or np.ptp(values) + 1 == len(values)
 
 
-def _is_heading(text: str) -> bool:
+def is_heading(text: str) -> bool:
     """Whether a cell says that names follow below: Topic, query_id, topic/run, or nothing.
 
-    >>> [_is_heading(text) for text in ("Topic ID", "run / topic", "", "Unnamed: 0", "bm25", "AP")]
+    >>> [is_heading(text) for text in ("Topic ID", "run / topic", "", "Unnamed: 0", "bm25", "AP")]
     [True, True, True, True, False, False]
     """
     parts = [re.sub(r"[\W_]+", "", part).casefold() for part in re.split(r"[/\\|]", text)]

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from steadyrank.data.read.run_info import first_group, info_columns, read_rows
+from steadyrank.data.read.score_matrices import plain_value
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, unknown_column, unknown_name, warn
@@ -102,7 +103,5 @@ def of_some_weight(scores: Scores) -> Scores:
 
 
 def _weight(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
+    value = plain_value(text)
+    return math.nan if value is None else value

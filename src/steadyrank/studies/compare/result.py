@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -322,17 +323,21 @@ class CompareResult(Framed):
         """The pairs as a frame, those in segments below the others, which have none."""
         return frame_of(self.frame_rows())
 
-    def frame_rows(self) -> list[dict[str, Any]]:
+    def frame_rows(self) -> Iterator[dict[str, Any]]:
         """One dictionary per pair and, where there are segments, per pair in each of them."""
         if self.segments is None:
-            return self.rows()
+            return self.each_row()
         parts = [("", self), *((own.segment, own) for own in self.segments.results)]
-        return [{"segment": name, **row} for name, own in parts for row in own.rows()]
+        return ({"segment": name, **row} for name, own in parts for row in own.each_row())
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per pair, with the keys that the JSON output has."""
+        return list(self.each_row())
+
+    def each_row(self) -> Iterator[dict[str, Any]]:
+        """As `rows`, one at a time: millions of them take more memory than the result itself."""
         first, second = self.pairs.T
-        return [
+        return (
             {
                 "a": self.runs[a],
                 "b": self.runs[b],
@@ -356,8 +361,8 @@ class CompareResult(Framed):
                 "flag": str(self.flag[p]),
                 **({} if self.binary is None else self.binary.pair_row(p)),
             }
-            for p, (a, b) in enumerate(zip(first.tolist(), second.tolist(), strict=True))
-        ]
+            for p, (a, b) in enumerate(zip(first, second, strict=True))
+        )
 
     def run_rows(self) -> list[dict[str, Any]]:
         """One dictionary per run, with the keys that the JSON output has."""
@@ -428,8 +433,12 @@ class CompareTable(Framed):
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per measure and pair."""
-        return [
+        return list(self.frame_rows())
+
+    def frame_rows(self) -> Iterator[dict[str, Any]]:
+        """As `rows`, one at a time."""
+        return (
             {"measure": result.measure, **row}
             for result in self.results
             for row in result.frame_rows()
-        ]
+        )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from steadyrank.compute.executors import Progress
+from steadyrank.notebook import frame_of
 from steadyrank.present.cells import name, number, percent, pvalue, signed, signed_interval
-from steadyrank.present.json import picked, to_json
+from steadyrank.present.json import PART, json_pieces, picked, to_json
 from steadyrank.present.table import Cell, Table, render
 from steadyrank.stats.pairs.binary import BinaryPairs
 from steadyrank.stats.pairs.result import TOO_FEW
@@ -32,10 +36,10 @@ MOST_PAIRS = 45
 
 
 def compare_json(result: CompareResult) -> dict[str, Any]:
-    """The promised keys, and what else there is."""
+    """The promised keys, and what else there is; the pairs one at a time, as they are many."""
     return {
         **picked(result, "measure test correction alpha n_topics significant_share"),
-        "pairs": result.rows(),
+        "pairs": result.each_row(),
         **picked(
             result,
             "mode baseline family method interval_kind n_dropped n_samples seed "
@@ -72,12 +76,8 @@ def compare_text(
 
     The table of a paper, but for one measure in a terminal, where there is room for more.
     """
-    if form == "json":
-        return to_json(
-            compare_json(result) if isinstance(result, CompareResult) else table_json(result)
-        )
-    if form == "csv":
-        return result.to_frame().to_csv(index=False, lineterminator="\n")
+    if form in ("json", "csv"):
+        return "".join(pairs_text(result, form))
     is_plain = not show and not underline_second
     if form == "table" and is_plain and isinstance(result, CompareResult):
         return _terminal_text(result, digits, **looks)
@@ -87,6 +87,39 @@ def compare_text(
     )
     tables = [table, *(part for one in results for part in segment_tables(one, digits))]
     return "\n".join(render(part, form, **looks) for part in tables)
+
+
+def pairs_text(
+    result: CompareResult | CompareTable, form: str, *, progress: Progress | None = None
+) -> Iterator[str]:
+    """All pairs as JSON or CSV, some of the text at a time: there may be millions of them."""
+    results = (result,) if isinstance(result, CompareResult) else result.results
+    counts = [0, sum(len(one.pairs) for one in results)]
+    watched = partial(_watched, progress=progress, counts=counts)
+    if form == "csv":
+        return _csv_pieces(watched(result.frame_rows()))
+    objects = [{**compare_json(one), "pairs": watched(one.each_row())} for one in results]
+    if isinstance(result, CompareResult):
+        return json_pieces(objects[0])
+    return json_pieces({**table_json(result), "measures": objects})
+
+
+def _watched(
+    rows: Iterator[dict[str, Any]], *, progress: Progress | None, counts: list[int]
+) -> Iterator[dict[str, Any]]:
+    """The same rows; `counts` are how many have gone by, of how many."""
+    for row in rows:
+        counts[0] = min(counts[0] + 1, counts[1])
+        if progress is not None and (counts[0] % PART == 0 or counts[0] == counts[1]):
+            progress(counts[0], counts[1])
+        yield row
+
+
+def _csv_pieces(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
+    header = True
+    while part := list(itertools.islice(rows, PART)):
+        yield frame_of(part).to_csv(index=False, header=header, lineterminator="\n")
+        header = False
 
 
 def _terminal_text(result: CompareResult, digits: int, **looks: Any) -> str:

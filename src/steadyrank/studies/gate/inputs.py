@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.data.interop.frames import read_parquet
+from steadyrank.data.interop.parquet import column_names
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
@@ -130,9 +130,8 @@ def _holds_scores(path: Path) -> bool:
     if not is_readable(path):
         return False
     with open_bytes(path) as stream:
-        kind = kind_of(stream)
-    if kind == "parquet":
-        return "measure" in read_parquet(path).column_names
+        if kind_of(stream) == "parquet":
+            return "measure" in column_names(path, stream)
     return path.name.removesuffix(".gz").endswith(".csv")
 
 

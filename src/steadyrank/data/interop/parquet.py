@@ -1,0 +1,154 @@
+"""Parquet files as Arrow tables, by their bytes and no further than memory allows.
+
+A few bytes can stand for billions of rows, or for millions of copies of a long name. The number of
+rows is looked at first, the file is read in pieces, and a name that stands once is counted as often
+as it is used before it is copied.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from steadyrank.compute.memory import in_bytes
+from steadyrank.data.read.limits import largest_input
+from steadyrank.errors import FormatError
+
+PIECE = 1 << 15
+"""Rows that are read at a time."""
+
+
+def arrow_table(path: Path, stream: BinaryIO) -> Any:
+    """All columns of an opened Parquet file."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches(record_batches(path, stream))
+
+
+def record_batches(
+    path: Path, stream: BinaryIO, choose: Callable[[list[str]], list[str]] = list
+) -> Iterator[Any]:
+    """The columns that `choose` picks of an opened Parquet file, some rows at a time.
+
+    All of them together are no more than the memory can hold, for whoever keeps them. A file
+    without rows has one piece without any.
+    """
+    import pyarrow as pa
+
+    taken, limit, n_rows = 0.0, largest_input(), 0
+    try:
+        file, columns, texts = _opened(path, stream, choose)
+        for piece in file.iter_batches(PIECE, columns=columns):
+            taken += _size(piece, texts)
+            if taken > limit:
+                raise _too_large(path, taken)
+            n_rows += piece.num_rows
+            yield _unfolded(piece, texts)
+        if n_rows != file.metadata.num_rows:
+            raise ValueError(f"{n_rows} of {file.metadata.num_rows} rows are there")
+        if n_rows == 0:
+            schema = file.read(columns=columns).schema
+            yield _unfolded(pa.RecordBatch.from_pylist([], schema), texts)
+    except FormatError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        raise broken_parquet(path, error) from None
+
+
+def column_names(path: Path, stream: BinaryIO) -> list[str]:
+    """The names of the columns of an opened Parquet file, of which no row is read."""
+    names: list[str] = []
+
+    def choose(present: list[str]) -> list[str]:
+        names.extend(present)
+        return []
+
+    next(record_batches(path, stream, choose), None)
+    return names
+
+
+def _opened(
+    path: Path, stream: BinaryIO, choose: Callable[[list[str]], list[str]]
+) -> tuple[Any, list[str], list[str]]:
+    """The file, the columns to read, and those of them that hold text."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # By its bytes, not its name: Arrow would take `run=x/` in a path for a column.
+    plain = isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO)
+    source = stream if plain else pa.BufferReader(stream.read())
+    file = pq.ParquetFile(source, page_checksum_verification=True)
+    columns = choose(list(file.schema_arrow.names))
+    _check_rows(path, file, columns)
+    texts = _texts(file, columns)
+    if texts:
+        source.seek(0)
+        file = pq.ParquetFile(source, page_checksum_verification=True, read_dictionary=texts)
+    return file, columns, texts
+
+
+def broken_parquet(path: Path, error: Exception) -> FormatError:
+    """The error for a file that Arrow cannot read."""
+    reason = " ".join(str(error).split())[:200]
+    return FormatError(path, f"broken Parquet data ({reason}): write it again")
+
+
+def _too_large(path: Path, size: float) -> FormatError:
+    return FormatError(
+        path,
+        f"unfolds to {in_bytes(size)}, and at most {in_bytes(largest_input())} are read into "
+        "memory: split it, or raise max_input",
+    )
+
+
+def _check_rows(path: Path, file: Any, columns: list[str]) -> None:
+    """Refuse more rows than memory holds, a number of 8 bytes in every cell."""
+    # Of single columns Arrow ends the process where their description is damaged.
+    size = 8 * file.metadata.num_rows * len(columns)
+    if size > largest_input():
+        raise _too_large(path, size)
+
+
+def _texts(file: Any, columns: list[str]) -> list[str]:
+    """The columns of text."""
+    import pyarrow as pa
+
+    return [
+        field.name
+        for field in file.schema_arrow
+        if field.name in columns
+        and (pa.types.is_string(field.type) or pa.types.is_binary(field.type))
+    ]
+
+
+def _size(piece: Any, texts: list[str]) -> float:
+    """Bytes that rows take with a name in every one of them."""
+    import pyarrow.compute as pc
+
+    size = 0
+    for column, cells in zip(piece.schema.names, piece.columns, strict=True):
+        if column in texts:
+            lengths = pc.binary_length(cells.dictionary).take(cells.indices)
+            size += 8 * len(cells) + (pc.sum(lengths).as_py() or 0)
+        else:
+            size += cells.nbytes
+    return size
+
+
+def _unfolded(piece: Any, texts: list[str]) -> Any:
+    """The rows with a name in every one of them."""
+    import pyarrow as pa
+
+    cells = [
+        cells.cast(cells.type.value_type) if column in texts else cells
+        for column, cells in zip(piece.schema.names, piece.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(
+        cells,
+        schema=pa.schema(
+            [(name, array.type) for name, array in zip(piece.schema.names, cells, strict=True)],
+            metadata=piece.schema.metadata,
+        ),
+    )
