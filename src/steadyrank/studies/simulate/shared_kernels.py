@@ -114,11 +114,15 @@ def make_ideal(lists, topic, scratch):
         n_ideal[lane] = 0
     scratch.room[0] = room
     for number in range(high - low):
+        grade = lists.grades[low + number]
         for lane in range(SIDE_BY_SIDE):
-            copies = counts[number * SIDE_BY_SIDE + lane]
-            for copy in range(copies):
-                scratch.ideal[lane * room + n_ideal[lane] + copy] = lists.grades[low + number]
-            n_ideal[lane] += copies
+            copies = WORD(counts[WORD(number * SIDE_BY_SIDE + lane)])
+            n = WORD(lane * room + n_ideal[lane])
+            for copy in range(AT_ONCE):
+                scratch.ideal[n + WORD(copy)] = grade
+            for copy in range(AT_ONCE, copies):
+                scratch.ideal[n + WORD(copy)] = grade
+            n_ideal[lane] += np.int64(copies)
 
 
 @part

@@ -110,9 +110,7 @@ def _sum_up(lists, cell, topic, key, first, scoring, scratch):
             take_rest(number * SIDE_BY_SIDE, value, limit, scoring.weights, scratch)  # noqa: F821
             _go_on(number * SIDE_BY_SIDE, scratch)
         else:
-            for lane in range(SIDE_BY_SIDE):
-                n_tied = order_tied(lists, topic, at, size, key, first + lane, lane, scratch)
-                take_tied(lane, n_tied, limit, scoring, scratch)  # noqa: F821
+            take_tied(lists, topic, at, size, key, first, limit, scoring, scratch)  # noqa: F821
             pass_by(lists.places, at, place, counts, position)
 
 
@@ -154,14 +152,16 @@ def _go_on(row, scratch):
         scratch.n_found[WORD(lane)] += copies
 
 
-def _take_tied(lane, n_tied, limit, scoring, scratch):
-    """Add the copies of tied documents in one sample, in their order."""
-    above, n_found = scratch.position[lane], scratch.n_found[lane]
-    for i in range(n_tied):
-        if scratch.tied[i] > 0:
-            n_found += np.int32(1)
-            rank = above + i + 1
-            if rank <= limit:
-                value = worth(scoring.gain, scratch.tied[i])
-                scratch.total[lane] += of_copy(n_found, rank, value, scoring.weights)  # noqa: F821
-    scratch.n_found[lane] = n_found
+def _take_tied(lists, topic, place, size, key, first, limit, scoring, scratch):
+    """Add the copies of tied documents, sample by sample, in their order."""
+    for lane in range(SIDE_BY_SIDE):
+        n_tied = order_tied(lists, topic, place, size, key, first + lane, lane, scratch)
+        above, n_found = scratch.position[lane], scratch.n_found[lane]
+        for i in range(n_tied):
+            if scratch.tied[i] > 0:
+                n_found += np.int32(1)
+                rank = above + i + 1
+                if rank <= limit:
+                    value = worth(scoring.gain, scratch.tied[i])
+                    scratch.total[lane] += of_copy(n_found, rank, value, scoring.weights)  # noqa: F821
+        scratch.n_found[lane] = n_found
