@@ -1,6 +1,6 @@
 """Exact power for many differences at once: what tables of a plan are filled with.
 
-For whoever shows power over a whole grid of topics and differences. The sum is that of
+For anyone who shows power over a whole grid of topics and differences. The sum is that of
 `design.f_power`, written as what a test misses: all differences share the tails of the central
 distribution, which are computed once for each number of topics.
 """

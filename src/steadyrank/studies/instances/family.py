@@ -1,9 +1,9 @@
 """What many comparisons in one table may claim together: corrected for their number.
 
-For whoever compares several systems at once. Eight systems that are all worse by the margin would
-hold a false "not worse" in every fourth table, each claim being tested by itself. Differences,
-equivalences and non-inferiorities are a family each; a sweep, whose settings have an order, tests
-the margin from the largest setting down.
+For anyone who compares several systems at once. Eight systems that are all worse by the margin
+would hold a false "not worse" in every fourth table, each claim being tested by itself.
+Differences, equivalences and non-inferiorities are a family each; a sweep, whose settings have an
+order, tests the margin from the largest setting down.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def bias_row(row: PoolBias) -> dict[str, Any]:
 
 
 def pools_text(result: PoolsResult, form: str, *, digits: int = 4, **looks: Any) -> str:
-    """The result in one of the output formats; CSV holds a row a measure, k and pilot size."""
+    """The result in one of the output formats; CSV holds one row per measure, k and pilot size."""
     if form == "json":
         return to_json(pools_json(result))
     if form == "csv":
@@ -204,7 +204,7 @@ def _reference_table(result: PoolsResult, digits: int) -> Table:
 
 
 def _leave_out_table(result: PoolsResult, size: int, digits: int) -> Table:
-    """A row a k, a column a measure; starred where a paper's interval misses the reference."""
+    """One row per k, one column per measure; starred where an interval misses the reference."""
     rows, stars = [], {}
     for i, k in enumerate(result.ks):
         cells = [result.cell(measure, k, size) for measure in result.measures]
