@@ -65,7 +65,7 @@ class ReportResult(Framed):
     findings: tuple[str, ...]
     """Sentences, the most interesting first."""
     results: Mapping[str, Any]
-    """Study to its result; of `compare` and `stability` one per measure, of `evaluate` the scores."""
+    """Study to its result; of `compare` and `stability` one per measure."""
     left_out: Mapping[str, str]
     """Study to why it is not on the page."""
     n_samples: Mapping[str, int]
