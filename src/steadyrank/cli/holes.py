@@ -41,7 +41,7 @@ study_options = together(
         "--more",
         metavar="QRELS2",
         type=input_file,
-        help="Add the judgments of a second file, such as those made of the documents of --ask.",
+        help="Add the judgments of a second file, such as those of the documents that --ask names.",
     ),
     number_option(
         "--ask",
