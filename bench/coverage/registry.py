@@ -48,8 +48,8 @@ NO_CLAIM: dict[str, str] = {
     "pools leave_out topics_needed_range": "the fewest and the most by a trial",
     "stability leave_one_out e_rho2": "the smallest and the largest without one system",
     "stability leave_one_out phi": "the smallest and the largest without one system",
-    "topics pairs predictive_limit": "the predictive rate with infinitely many topics in the second "
-    "experiment",
+    "topics pairs predictive_limit": "the predictive rate with infinitely many topics in the "
+    "second experiment",
 }
 """Fields of the JSON that look like an interval and claim to hold no truth."""
 
