@@ -230,7 +230,7 @@ def grades_words(result: SimulateResult) -> str:
     first = (
         f"{order.leader} is first by both"
         if order.is_same_leader
-        else f"first is {order.binary_leader}, by {order.measure} {order.leader}"
+        else f"{order.binary_leader} is first here, {order.leader} by {order.measure}"
     )
     return (
         f"{said}, which orders {order.n_reversed} of {counted(order.n_pairs, 'pair')} of runs "
