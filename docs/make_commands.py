@@ -51,9 +51,9 @@ HEAD = """\
 from there. Study commands take `QRELS RUN...` (files, globs, folders) or `--scores FILE`;
 [files](reading.md) has the forms, and [JSON keys](json.md) what `--format json` gives.
 
-Exit codes: 0 done; 2 bad input or usage; 1 the machine failed us; 130 interrupted; `gate` has 3 for
-a candidate that fails and 4 where the data are not sufficient. Whatever goes wrong is reported in
-one line on stderr, and no half-written file is left behind.
+Exit codes: 0 done; 2 bad input or usage; 1 the machine failed (disk, memory, a missing package);
+130 interrupted; `gate` has 3 for a candidate that fails and 4 where the data are insufficient.
+Whatever goes wrong is reported in one line on stderr, and no half-written file is left behind.
 """
 
 HELP = ("--help", "Show this message and exit.")

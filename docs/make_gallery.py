@@ -349,7 +349,7 @@ ENTRIES: dict[tuple[str, str], Entry] = {
         "How many topics and instances does a comparison need?", OWN, "sr.plot(design)"
     ),
     ("PowerTable", "power"): Entry(
-        "What do more instances buy?",
+        "What do more instances gain?",
         OWN,
         "sr.plot(design.table([10, 25, 50, 100], [2, 5, 10, 20, 50]), target=0.8)",
     ),

@@ -42,14 +42,14 @@ NO_CLAIM: dict[str, str] = {
     "components main_effects levels interval": "made to be compared: two that do not overlap "
     "differ by Tukey's test; whether that holds is measured on the pairs",
     "instances equivalence hpd_verdict": "a word",
-    "instances table limit": "the power of endless instances",
+    "instances table limit": "the power of infinitely many instances",
     "pools leave_out quantiles": "of the trials",
     "pools leave_out range": "the smallest and the largest of the trials",
     "pools leave_out topics_needed_range": "the fewest and the most by a trial",
     "stability leave_one_out e_rho2": "the smallest and the largest without one system",
     "stability leave_one_out phi": "the smallest and the largest without one system",
-    "topics pairs predictive_limit": "the predictive rate with endless topics in the second "
-    "experiment",
+    "topics pairs predictive_limit": "the predictive rate with infinitely many topics in the "
+    "second experiment",
 }
 """Fields of the JSON that look like an interval and claim to hold no truth."""
 

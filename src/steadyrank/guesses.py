@@ -1,8 +1,8 @@
 """What users of other tools try first, and what it is called here.
 
 Of trec_eval, pytrec_eval, ir_measures, ranx, PyTerrier, repro_eval and autorank. Nothing is done
-under these names: whoever uses one is told the right one. Names of measures that other tools have
-are understood instead (`measures.kinds`).
+under these names: the error names the right one. Names of measures that other tools have are
+understood instead (`measures.kinds`).
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def by_number(number: float, one: str, many: str) -> str:
 
 
 def counted(number: float, one: str, many: str | None = None, *, form: str = ",d") -> str:
-    """A number and what it counts; `many` where an s at the end does not do.
+    """A number and what it counts; `many` where an s at the end is not enough.
 
     >>> counted(1, "run"), counted(0, "run"), counted(1326, "run"), counted(2.5, "run", form=".3g")
     ('1 run', '0 runs', '1,326 runs', '2.5 runs')
@@ -65,7 +65,7 @@ def number_word(number: int) -> str:
 
 
 def size(number: float) -> str:
-    """A number that a computation asks for, as of topics: beyond a million its digits say nothing.
+    """A number that a computation requires, as of topics: beyond a million its digits say nothing.
 
     >>> size(254), size(8404), size(7_593_205)
     ('254', '8,404', 'more than a million')

@@ -115,7 +115,7 @@ def test_tables_say_what_they_show(capsys, files):
     options = ("-m", "AP", "-m", "RR", *ASKED, "--pilot-topics", "10,5", "--quiet")
     code, out, _ = call(capsys, "pools", *files, *options)
     assert code == 0
-    assert "AP: by all 4 teams the variance is 0." in out
+    assert "AP: with all 4 teams the variance is 0." in out
     assert "all teams" in out
     assert "Variances with k teams left out and 5 pilot topics" in out
     assert "Kendall's tau between rankings of the 8 runs" in out

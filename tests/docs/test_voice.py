@@ -29,6 +29,10 @@ UNWANTED = [
     r"\bwhole numbers? from \S+ on\b",
     r"\bone (row|line|file|call|panel|figure|column) a \w+",
     r"\ba panel a\b",
+    r"\bstands? twice\b",
+    r"\bin disguise\b",
+    r"\bgive or take\b",
+    r"\btopics buys?\b",
 ]
 UNWANTED_WORDS = re.compile("|".join(UNWANTED), re.IGNORECASE)
 

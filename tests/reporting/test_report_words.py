@@ -294,7 +294,12 @@ def test_measures_agree_or_disagree_about_the_first():
     values[1] = values[1][::-1]
     other = sr.Scores(measures=both.measures, runs=both.runs, topics=both.topics, values=values)
     assert measures_words(other) == (
-        "The measures disagree about the first place: A has it by AP, but first is B by RR."
+        "The measures disagree about the first place: A is first by AP, B by RR."
+    )
+    values = np.array([[[0.9], [0.9], [0.1]], [[0.1], [0.1], [0.9]]])
+    tied = sr.Scores(measures=["AP", "RR"], runs="ABC", topics=["1"], values=values)
+    assert measures_words(tied) == (
+        "The measures disagree about the first place: A and B are first by AP, C by RR."
     )
 
 

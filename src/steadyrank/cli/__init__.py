@@ -1,6 +1,6 @@
 """The `steadyrank` command: each subcommand in a file of its own, loaded when it is called.
 
-Exit codes: 0 done; 2 bad input or usage; 1 the machine failed us; 130 interrupted; `gate` has 3 for
+Exit codes: 0 done; 2 bad input or usage; 1 the machine failed; 130 interrupted; `gate` has 3 for
 a candidate that fails and 4 where it cannot tell. Whatever goes wrong is one line on
 stderr, but that nobody reads what we print, as in `| head -1`: who stopped reading knows.
 """

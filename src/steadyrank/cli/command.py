@@ -1,4 +1,4 @@
-"""What every command is: its help in sections, and errors that speak of options.
+"""What every command is: its help in sections, and errors that name options.
 
 Help lists what a command alone has first, then what it prints and how it works, then how it
 reads files, which is the same for all.
@@ -51,7 +51,7 @@ class Command(click.Command):
             raise click.NoSuchOption(error.option_name, message, ctx=ctx) from None
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command: warnings and errors are single lines that speak of its options."""
+        """Run the command: warnings and errors are single lines that name its options."""
         check_address_space()
         ctx.call_on_close(_forget_streams)
         with told_on_stderr(ctx.params["quiet"], self):

@@ -24,7 +24,7 @@ study_options = opt.together(
         "--more",
         metavar="QRELS2",
         type=opt.input_file,
-        help="Add the judgments of a second file, such as those made of the documents of --ask.",
+        help="Add the judgments of a second file, such as those of the documents that --ask names.",
     ),
     opt.number_option(
         "--ask",

@@ -1,6 +1,6 @@
 """The library's messages in the words of a command.
 
-Errors of the library speak Python, `name_from="file"`; whoever typed a command needs to read
+Errors of the library speak Python, `name_from="file"`; the user of a command needs to read
 `--name-from file`.
 """
 

@@ -148,7 +148,7 @@ class Scores(Exhibit):
         return replace(self, topic_info={**self.topic_info, **added})
 
     def to_frame(self) -> pd.DataFrame:
-        """Long form: columns measure, run, topic, value, one row a cell."""
+        """Long form: columns measure, run, topic, value, one row per cell."""
         import pandas as pd
 
         n_measures, n_runs, n_topics = self.values.shape

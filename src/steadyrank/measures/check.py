@@ -1,6 +1,6 @@
 """`check`: what is wrong or odd with these files, before anyone computes with them.
 
-For whoever is about to evaluate, pool or submit: results that would be wrong are told
+For anyone who is about to evaluate, pool or submit: results that would be wrong are reported
 from oddities that one should know of.
 """
 
@@ -95,7 +95,7 @@ class CheckResult(Exhibit):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a run."""
+        """One row per run."""
         import pandas as pd
 
         rows = [

@@ -1,6 +1,6 @@
 """`evaluate`: the scores of every run on every topic.
 
-For whoever has runs and judgments and wants numbers to trust: trec_eval's
+For anyone who has runs and judgments and wants numbers to trust: trec_eval's
 ordering, complete topic sets, and nothing silently zero.
 """
 

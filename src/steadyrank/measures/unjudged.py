@@ -1,6 +1,6 @@
 """How far could documents that nobody judged move the difference of two runs?
 
-For whoever compares runs on judgments that are not complete. An unjudged document may have any
+For anyone who compares runs on judgments that are not complete. An unjudged document may have any
 grade, the same in both rankings. Only documents that a measure sees, those above its cutoff in one
 of the rankings, are completed.
 

@@ -1,6 +1,6 @@
 """`reproduce`: a paper's tables and figures made again, beside the published ones.
 
-For whoever wants to know whether a finding holds on other data, or whether this package computes
+For anyone who wants to know whether a finding holds on other data, or whether this package computes
 what the papers compute: every table and figure that shows results, on built-in data or one's own,
 with what must agree and whether it does.
 """

@@ -53,7 +53,7 @@ def whole(value: float | None) -> Cell:
 
 
 def size(value: float | None) -> Cell:
-    """A number that a computation asks for, as of topics.
+    """A number that a computation requires, as of topics.
 
     >>> size(1200).text, size(2e7).text, size(math.inf).text, size(None).text
     ('1,200', 'more than a million', 'none', '–')

@@ -1,6 +1,6 @@
 """A page of results as one HTML file that loads nothing: opened from disk, printed, sent around.
 
-For whoever reads a report without having steadyrank. Names of runs and topics come from
+For anyone who reads a report without having steadyrank. Names of runs and topics come from
 anywhere, so every text is escaped, control characters are shown as such, and the page forbids
 all scripts and styles but its own. The same page gives the same bytes.
 """

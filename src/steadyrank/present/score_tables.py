@@ -14,7 +14,7 @@ from steadyrank.words import counted
 
 
 def means_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
-    """Mean scores: a row a run, best first by the first measure, a column a measure."""
+    """Mean scores: one row per run, best first by the first measure, one column per measure."""
     means = scores.mean().T
     order = np.lexsort((np.arange(len(means)), -np.nan_to_num(means[:, 0], nan=-np.inf)))
     means = means[order]
@@ -63,7 +63,7 @@ def _instances(scores: Scores) -> str:
 
 
 def topics_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
-    """Every score: a row a topic, a column a run and measure, and the means at the end."""
+    """Every score: one row per topic, one column per run and measure, and the means at the end."""
     several = len(scores.measures) > 1
     header = [
         f"{run} {measure}" if several else run for measure in scores.measures for run in scores.runs

@@ -323,16 +323,13 @@ def measures_words(scores: Scores) -> str:
         all_of = "both" if len(means) == 2 else f"all {number_word(len(means))}"
         verb = "is" if len(shared) == 1 else "are"
         return f"{some([scores.runs[run] for run in shared])} {verb} first by {all_of} measures."
-    best = [scores.runs[runs[0]] for runs in firsts]
-    by_run: dict[str, list[str]] = {}
-    for measure, run in zip(scores.measures, best, strict=True):
-        by_run.setdefault(run, []).append(measure)
-    others = [f"{run} by {listed(names)}" for run, names in by_run.items() if run != best[0]]
-    verb = "is" if len(others) == 1 else "are"
-    return (
-        f"The measures disagree about the first place: {best[0]} has it by "
-        f"{listed(by_run[best[0]])}, but first {verb} {listed(others)}."
-    )
+    measures_of: dict[tuple[str, ...], list[str]] = {}
+    for measure, runs in zip(scores.measures, firsts, strict=True):
+        measures_of.setdefault(tuple(scores.runs[run] for run in runs), []).append(measure)
+    parts = [f"{some(names)} by {listed(by)}" for names, by in measures_of.items()]
+    leaders = next(iter(measures_of))
+    parts[0] = f"{some(leaders)} {_are(len(leaders))} first by {listed(measures_of[leaders])}"
+    return f"The measures disagree about the first place: {', '.join(parts)}."
 
 
 def files_words(result: CheckResult | None) -> str:

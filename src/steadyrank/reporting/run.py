@@ -1,6 +1,6 @@
 """`report`: everything that these data say about how far the leaderboard can be trusted.
 
-For whoever has runs and judgments, or scores, and an hour or two minutes: all studies that the
+For anyone who has runs and judgments, or scores, and an hour or two minutes: all studies that the
 data support, on one page that needs nothing else, with the answer first. The same data, settings
 and budget give the same page, byte for byte.
 """
@@ -65,8 +65,7 @@ class ReportResult(Framed):
     findings: tuple[str, ...]
     """Sentences, the most interesting first."""
     results: Mapping[str, Any]
-    """Study to what it found: `compare` and `stability` one result a measure, `evaluate` the
-    scores."""
+    """Study to its result; of `compare` and `stability` one per measure."""
     left_out: Mapping[str, str]
     """Study to why it is not on the page."""
     n_samples: Mapping[str, int]

@@ -1,6 +1,6 @@
 """Do runs differ more in one segment of the topics than in another? The test of segment × run.
 
-For whoever finds that a run is better on one kind of topics and wants to know whether that kind
+For anyone who finds that a run is better on one kind of topics and wants to know whether that kind
 matters. Each run's lead over the mean of all runs is compared between a segment and the other
 topics; all runs and segments are one family, corrected by the largest studentized statistic when
 the signs of topics, or of whole clusters, are flipped, as in `steadyrank.stats.pairs.max_t`.

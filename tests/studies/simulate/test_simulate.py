@@ -182,7 +182,7 @@ def test_another_order_of_the_runs_is_told():
     assert [str(warning.message) for warning in told] == [
         "simulated documents have no grades: all figures are for binary nDCG@10 (grade ≥ 1), "
         "not for nDCG@10, which orders 1 of 3 pairs of runs differently (Kendall's tau 0.33); "
-        "first is many, by nDCG@10 high"
+        "many is first here, high by nDCG@10"
     ]
     order = found.graded_order
     expected = kendalltau(found.raw_mean, sr.evaluate(runs, qrels, "nDCG@10").mean()[0]).statistic

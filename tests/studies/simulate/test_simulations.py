@@ -157,8 +157,8 @@ NAME = "binary nDCG@10 (grade ≥ 1)"
         ),
         (
             [0.95, 0.9, 0.2, 0.1],
-            ", which orders 2 of 6 pairs of runs differently (Kendall's tau 0.33); first is "
-            "good, by nDCG@10 50%_of.",
+            ", which orders 2 of 6 pairs of runs differently (Kendall's tau 0.33); good is "
+            "first here, 50%_of by nDCG@10.",
         ),
     ],
 )

@@ -309,7 +309,7 @@ def test_odd_pairs_are_flagged():
         0.0,
     )
     assert (constant["topics_needed"], constant["topics_needed_interval"]) == (2, (2, 2))
-    assert "no order to keep" in result.sentence("run0", "run1")
+    assert "no order to reverse" in result.sentence("run0", "run1")
     assert "nothing reverses it" in result.sentence("run0", "run2")
     first, tenth = result.levels[0], result.levels[10]
     assert (first.ties == first.count).all()

@@ -1,6 +1,6 @@
 """What other tools hand over, as runs, judgments and scores.
 
-For whoever comes with frames of PyTerrier or trectools, with ranx or ir_measures
+For anyone who comes with frames of PyTerrier or trectools, with ranx or ir_measures
 objects, or with pytrec_eval's dictionaries. Objects are known by their shape: no
 library is imported that the caller has not imported already.
 """

@@ -1,6 +1,6 @@
 """Runs and judgments as pandas frames with the columns that another tool expects.
 
-For whoever goes on in PyTerrier, ir_measures, ranx or trectools. What `as_run` and
+For anyone who goes on in PyTerrier, ir_measures, ranx or trectools. What `as_run` and
 `as_qrels` make of such a frame is what it was made from.
 """
 

@@ -95,7 +95,7 @@ def read_csv(path: Path, *, delimiter: str | None = None) -> Iterator[tuple[int,
 
 
 def _of_text(path: Path, lines: Iterable[str]) -> Iterator[str]:
-    """The same lines; an error instead of one that does not end, or of blank ones without end."""
+    """The same lines; an error instead of a line that does not end, or of endless blank lines."""
     blank = 0
     for line in lines:
         if len(line) >= LONGEST_LINE:

@@ -1,7 +1,7 @@
 """Leaderboards in files and frames: scores of runs on datasets, long or wide.
 
-For whoever has the table of a paper or of a public leaderboard: CSV, Parquet or a pandas frame. A
-column that is itself an average of the others is left out, and what two rows say differently is
+For anyone who has the table of a paper or of a public leaderboard: CSV, Parquet or a pandas frame.
+A column that is itself an average of the others is left out, and what two rows say differently is
 refused.
 """
 

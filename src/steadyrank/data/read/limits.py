@@ -164,7 +164,7 @@ class BoundedFile(io.BufferedReader):
         return line
 
     def seek(self, target: int, whence: int = 0, /) -> int:
-        """Go there; what is taken from there on counts anew."""
+        """Go there; what is taken from there on counts from zero."""
         self.taken = 0
         return super().seek(target, whence)
 

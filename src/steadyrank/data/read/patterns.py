@@ -1,4 +1,4 @@
-"""Files that a pattern stands for: as the shell finds them, and never without end.
+"""Files that a pattern stands for: as the shell finds them, in a bounded search.
 
 Python's own `glob` walks a whole disk without a word, follows links in circles, and for `**/**`
 walks it once per folder.

@@ -273,7 +273,7 @@ def write_scores(scores: Scores, path: PathLike, *, wide: bool = False) -> None:
 
 
 def long_csv(scores: Scores) -> str:
-    """One line a cell: measure,run,topic,value; numbers in full, missing ones empty."""
+    """One line per cell: measure,run,topic,value; numbers in full, missing ones empty."""
     measures, runs, topics = (list(map(csv_cell, names)) for names in scores.labels)
     lines = ["measure,run,topic,value\n"]
     for measure, matrix in zip(measures, scores.values, strict=True):
@@ -284,7 +284,7 @@ def long_csv(scores: Scores) -> str:
 
 
 def wide_csv(scores: Scores) -> str:
-    """One measure: a line a topic, a column a run."""
+    """One measure: one line per topic, one column per run."""
     if len(scores.measures) != 1:
         raise InputError(
             f"a wide file holds one measure, not {', '.join(scores.measures)}: choose one, or "

@@ -1,6 +1,6 @@
 """The model behind a simulated track: what is true of its systems and topics.
 
-For whoever tests a statistical study against a known answer. A system scores a
+For anyone who tests a statistical study against a known answer. A system scores a
 document by a latent value; how far relevant documents stand above the others is
 the sum of effects of team, system, topic, their interactions and, for systems
 that are not deterministic, the instance.
@@ -155,7 +155,7 @@ class TrackDesign:
 
 
 def default_candidates(depth: int) -> int:
-    """How many documents of a topic a run of this depth chooses from, unless told."""
+    """How many documents of a topic a run of this depth chooses from, by default."""
     wanted = _CANDIDATES_PER_RANK * _whole("depth", depth)
     return min(max(wanted, _FEWEST_CANDIDATES), COLLECTION_SIZE)
 
@@ -347,7 +347,7 @@ class TrueMeans(Exhibit):
         return np.asarray(self.values.std(axis=1, ddof=1) / math.sqrt(self.values.shape[1]))
 
     def to_frame(self) -> pd.DataFrame:
-        """Columns system, mean, standard_error: one row a system."""
+        """Columns system, mean, standard_error: one row per system."""
         import pandas as pd
 
         return pd.DataFrame(

@@ -1,6 +1,6 @@
 """`simulated_track`: a TREC-like track of which the truth is known.
 
-For whoever wants to see whether a study finds what is there: teams, their systems
+For anyone who wants to see whether a study finds what is there: teams, their systems
 and their runs, topics of all difficulties, graded judgments pooled to a depth,
 scores on many scales, and the effects that made them (`track_model`).
 """

@@ -1,7 +1,7 @@
 """What tied scores do to a run's measures: the expectation, and the extreme orders.
 
 Documents of equal score stand in an arbitrary order, which trec_eval settles by their
-ids. For whoever wants to know what that choice is worth: the exact mean of a measure
+ids. For anyone who wants to know what that choice is worth: the exact mean of a measure
 over all orders of the tied documents (McSherry & Najork, ECIR 2008,
 doi:10.1007/978-3-540-78646-7_38), and its values for the worst and the best order.
 """

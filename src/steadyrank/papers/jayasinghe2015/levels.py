@@ -1,7 +1,7 @@
 """Which tests of non-deterministic systems keep their level, and at what power?
 
-For whoever must trust a p-value: simulated comparisons with known variance components, every test
-on each of them, and the share that it calls significant. With no difference that share is the
+For anyone who must trust a p-value: simulated comparisons with known variance components, every
+test on each of them, and the share that it calls significant. With no difference that share is the
 level, and a test that exceeds it has no claim to its power. Beside it, where there is one, the
 exact rate for normal effects.
 """

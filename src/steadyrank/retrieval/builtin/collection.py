@@ -1,6 +1,6 @@
 """The built-in collection: docstrings as documents, with topics and judgments.
 
-For whoever wants to try a study on real text without fetching any: documents are the docstrings
+For anyone who wants to try a study on real text without fetching any: documents are the docstrings
 of Python and of packages that steadyrank needs anyhow, as installed; topics are what programmers
 look for; judgments name documents as users name functions. What was read is kept in the user's
 cache folder, so that only the first call with given versions takes its time.

@@ -1,6 +1,6 @@
 """Instances of systems on the built-in collection: selective search, which varies when rebuilt.
 
-For whoever wants to try `instances` and `components` on real text (Jayasinghe et al., IP&M 2015,
+For anyone who wants to try `instances` and `components` on real text (Jayasinghe et al., IP&M 2015,
 section 5). Two systems search only some of the shards into which the documents are clustered;
 every instance is another clustering and another central sample. None of them was pooled, so some
 of their best documents are unjudged.

@@ -1,7 +1,7 @@
 """What Python modules define and pass on, read from their source files without running them.
 
-For whoever wants docstrings under the names that users write: a definition in a private module is
-followed through `from … import …`, `import *` and `__all__` to the public modules that offer it.
+For anyone who wants docstrings under the names that users write: a definition in a private module
+is followed through `from … import …`, `import *` and `__all__` to the public modules that offer it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs on the built-in collection: those whose best ten documents were judged.
 
 Eighteen systems of six teams, as different as the grid has them: models, stemmers, n-grams, stop
-lists, and which words of a topic they take. For whoever wants a track with teams on real text.
+lists, and which words of a topic they take. For anyone who wants a track with teams on real text.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`grid`: runs of every combination of stop list, lexical unit and model.
 
-For whoever wants many comparable systems of which every component is known: the grid of points
+For anyone who wants many comparable systems of which every component is known: the grid of points
 (Ferro & Silvello, CLEF 2016, doi:10.1007/978-3-319-44564-9_2). A collection is cut into words
 once; each stop list and lexical unit make an index of what the topics use; one pass over its
 postings serves eight models.

@@ -1,6 +1,6 @@
 """`shard`: instances of a selective search system, which answers differently each time it is built.
 
-For whoever compares systems that are not deterministic (Jayasinghe et al., IP&M 2015,
+For anyone who compares systems that are not deterministic (Jayasinghe et al., IP&M 2015,
 doi:10.1016/j.ipm.2015.06.005, section 5): a collection is cut into topical shards, a central
 sample of them is searched first, and ReDDE (Si & Callan, SIGIR 2003, doi:10.1145/860435.860490)
 picks the few shards that are searched for each topic. Cluster samples x partitions x central

@@ -1,8 +1,8 @@
 """What drives the variation: analysis of variance of balanced factorial designs.
 
-For whoever crosses factors (measures, sizes, components of a system) with blocks (samples, topics)
-and asks which of them matters, by how much. Every sum of squares comes from marginal means, so
-200,000 observations take milliseconds. Effect sizes stand beside p-values, since with so many
+For anyone who crosses factors (measures, sizes, components of a system) with blocks (samples,
+topics) and asks which of them matters, by how much. Every sum of squares comes from marginal means,
+so 200,000 observations take milliseconds. Effect sizes stand beside p-values, since with so many
 observations everything is significant (Ferro 2018; Ferro and Silvello 2018).
 """
 

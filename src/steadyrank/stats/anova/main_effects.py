@@ -1,6 +1,6 @@
 """Which levels of a factor differ: Tukey's honest differences after an analysis of variance.
 
-For whoever saw in the table that a factor matters and asks which of its levels are apart: one
+For anyone who saw in the table that a factor matters and asks which of its levels are apart: one
 statement for all pairs of levels together, and intervals around the means that do not overlap
 exactly where two levels differ, as papers on components of retrieval systems draw them.
 """

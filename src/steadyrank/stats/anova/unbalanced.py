@@ -1,8 +1,8 @@
 """What drives the variation where combinations are there unequally often: type III tables.
 
-For whoever has a grid of systems with gaps or with unequal replicates and still asks which factor
-matters. Every effect is what the model loses when that effect alone is left out, so the order of
-effects does not matter; but the sums of squares no longer add up to the total.
+For anyone who has a grid of systems with gaps or with unequal replicates and still asks which
+factor matters. Every effect is what the model loses when that effect alone is left out, so the
+order of effects does not matter; but the sums of squares no longer add up to the total.
 """
 
 from __future__ import annotations

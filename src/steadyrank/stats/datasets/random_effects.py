@@ -1,7 +1,7 @@
 """One difference, many datasets: how large is it on the next one? Random-effects meta-analysis.
 
-For whoever compares two systems on several collections. Each dataset has a true difference of its
-own, known up to the standard error of its topics; the true differences vary with variance tau²
+For anyone who compares two systems on several collections. Each dataset has a true difference of
+its own, known up to the standard error of its topics; the true differences vary with variance tau²
 between datasets.
 """
 

@@ -1,7 +1,7 @@
 """Bayesian signed-rank test: is one run better on most datasets, or are the two as good as equal?
 
-For whoever needs a probability instead of a p-value (Benavoli et al. 2017). A difference within the
-region of practical equivalence, the rope, counts as none.
+For anyone who needs a probability instead of a p-value (Benavoli et al. 2017). A difference within
+the region of practical equivalence, the rope, counts as none.
 """
 
 from __future__ import annotations

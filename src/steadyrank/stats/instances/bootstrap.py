@@ -1,8 +1,8 @@
 """Does a non-deterministic system differ from another? Bootstraps over topics and instances.
 
 Algorithm 2 of Jayasinghe, Webber, Sanderson, Dharmasena & Culpepper (2015) resamples the topics of
-each instance; it speaks of these instances only, and rejects too often where instances differ and
-are few. The two-way bootstrap draws topics and instances, and speaks of both populations.
+each instance; it is about these instances only, and rejects too often where instances differ and
+are few. The two-way bootstrap draws topics and instances, and is about both populations.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Is one system as good as another, to within a margin? Two one-sided t tests.
 
-For whoever makes a system cheaper and must show that it is not worse: a test that finds no
+For anyone who makes a system cheaper and must show that it is not worse: a test that finds no
 difference shows nothing, since it finds none in scant data either. Here the burden of proof is the
 other way round. For estimates with a standard error and degrees of freedom, from any model.
 """

@@ -1,4 +1,4 @@
-"""The inner loops of Algorithm 2: topics drawn with replacement, anew for every resample.
+"""The inner loops of Algorithm 2: topics drawn with replacement, again for every resample.
 
 A block of resamples is drawn in three sweeps, which the compiler turns into vector code: random
 words, the positions that they stand for, and the sums of what lies there. A position's entry holds

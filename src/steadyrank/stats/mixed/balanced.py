@@ -1,6 +1,6 @@
 """The likelihood of a linear mixed model on a balanced layout: a few mean squares say it all.
 
-For whoever has every instance on every topic. Where all groupings are even and orthogonal, the
+For anyone who has every instance on every topic. Where all groupings are even and orthogonal, the
 covariance of the rows has one eigenvalue for each stratum of the layout, a known sum of variances
 (Nelder 1965, doi:10.1098/rspa.1965.0012), and its mean square estimates it. REML then has a closed
 form, and an evaluation costs as much as there are strata.

@@ -1,6 +1,6 @@
 """Do two systems differ beyond topics and instances? Linear mixed models with random intercepts.
 
-For whoever compares non-deterministic systems on many topics (Jayasinghe et al. 2015,
+For anyone who compares non-deterministic systems on many topics (Jayasinghe et al. 2015,
 doi:10.1016/j.ipm.2015.06.005): variance components by REML or ML, and tests with Satterthwaite's
 degrees of freedom, as lme4 and lmerTest give them, or Kenward and Roger's, as pbkrtest does.
 Balanced layouts are solved in closed form.
@@ -53,7 +53,7 @@ class MixedFit:
     """The terms whose variance is estimated at 0."""
     unidentified: tuple[str, ...]
     """Terms without a variance of their own (one group, a group for each row, the groups of an
-    earlier term, or no residual beside them): left out; the fit speaks of these levels alone."""
+    earlier term, or no residual beside them): left out; the fit is about these levels alone."""
     groups: dict[str, int]
     n: int
     n_missing: int
@@ -70,10 +70,10 @@ def fit(model: MixedModel, *, reml: bool = True, df_method: DfMethod = "satterth
     squares. A coefficient with variance f(v) has 2 f² / (g'Ag) degrees of freedom, g the gradient
     of f and A twice the inverse Hessian of the deviance in the variances v that are not at 0
     (Satterthwaite, as lmerTest); for Kenward and Roger's adjustment, which takes REML, see
-    `_kenward_roger`; without residual variance Satterthwaite's takes its place.
-    Assumes normal effects that are independent of each other; topics
-    and instances are random samples of those that one wants to speak of. Do not use it with fewer
-    than some five instances to say how much instances vary: see `component_intervals`.
+    `_kenward_roger`; without residual variance Satterthwaite's takes its place. Assumes normal
+    effects that are independent of each other; topics and instances are random samples of those
+    that one wants to generalise to. Do not use it with fewer than some five instances to say how
+    much instances vary: see `component_intervals`.
 
     Reference: Bates et al. 2015, doi:10.18637/jss.v067.i01; Kuznetsova et al. 2017,
     doi:10.18637/jss.v082.i13; Kenward & Roger 1997, doi:10.2307/2533558.
@@ -288,7 +288,7 @@ def _kenward_roger(
 def _tests(
     estimates: np.ndarray, errors: np.ndarray, df: np.ndarray, flag: str
 ) -> tuple[np.ndarray, np.ndarray, str]:
-    """t, two-sided p, and the flag, which speaks of the last coefficient."""
+    """t, two-sided p, and the flag, which is about the last coefficient."""
     zero = np.abs(estimates) <= CONSTANT * np.maximum(1.0, np.abs(estimates[0]))
     sure = errors == 0.0
     with np.errstate(divide="ignore", invalid="ignore"):

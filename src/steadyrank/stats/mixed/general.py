@@ -1,7 +1,7 @@
 """The likelihood of a linear mixed model on any layout, balanced or not.
 
-For whoever has missing cells or unequal numbers of instances. The rows are summed once into tables
-of counts and totals; after that the cost of an evaluation does not depend on their number.
+For anyone who has missing cells or unequal numbers of instances. The rows are summed once into
+tables of counts and totals; after that the cost of an evaluation does not depend on their number.
 Effects that meet only within a block, as a topic and its cells, are eliminated block by block.
 """
 

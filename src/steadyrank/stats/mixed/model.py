@@ -1,4 +1,4 @@
-"""Which rows, groups and systems a mixed model speaks of, and the likelihood that they define.
+"""Which rows, groups and systems a mixed model is about, and the likelihood that they define.
 
 One model object serves every layout: crossed and nested terms, labelled rows or whole arrays,
 complete or with missing cells. It checks what it is given, so that the fit need not.

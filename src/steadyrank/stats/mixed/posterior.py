@@ -1,8 +1,8 @@
 """How probable is a difference between two systems, given the data? Posterior of a mixed model.
 
-For whoever wants a probability or a shortest interval in place of a test (Jayasinghe et al. 2015,
-doi:10.1016/j.ipm.2015.06.005). The coefficients are integrated out: only the standard deviations
-are sampled, and then the coefficients exactly.
+For anyone who wants a probability or a shortest interval in place of a test (Jayasinghe et al.
+2015, doi:10.1016/j.ipm.2015.06.005). The coefficients are integrated out: only the standard
+deviations are sampled, and then the coefficients exactly.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Posterior:
     deviation_draws: np.ndarray
     """Standard deviations, [chain, draw, component]."""
     rhat: dict[str, float] = field(default_factory=dict)
-    """Split R-hat of each coefficient and component; effective sample sizes likewise."""
+    """Split R-hat of each coefficient and component; effective sample sizes, too."""
     bulk_ess: dict[str, float] = field(default_factory=dict)
     acceptance: float
     """Share of draws that the exact likelihood let pass; 1 on a balanced layout."""

@@ -1,6 +1,6 @@
 """What Markov chain draws are worth, and the shortest interval that they give.
 
-For whoever samples a posterior: split R-hat and effective sample sizes with ranks in place of
+For anyone who samples a posterior: split R-hat and effective sample sizes with ranks in place of
 values, as Vehtari et al. 2021 (doi:10.1214/20-BA1221) define them. Draws come as [chain, draw].
 """
 
@@ -63,7 +63,7 @@ def split_rhat(draws: ArrayLike) -> float:
 def effective_sample_size(draws: ArrayLike, *, kind: str = "bulk") -> float:
     """How many independent draws would say as much.
 
-    `bulk` speaks of the middle (normal scores of ranks), `tail` of the 5% and the 95% quantile
+    `bulk` is about the middle (normal scores of ranks), `tail` about the 5% and the 95% quantile
     (the smaller of both), `mean` of the mean itself. Sums autocorrelations as far as Geyer's
     monotone sequence goes. Do not read the bulk figure as that of an interval's ends. All draws
     if they are constant, NaN below four a chain.

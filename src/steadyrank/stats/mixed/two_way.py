@@ -1,6 +1,6 @@
 """Does a non-deterministic system differ from another, beyond its topics and its instances?
 
-For whoever has every instance on every topic: the tests that keep their level although instances
+For anyone who has every instance on every topic: the tests that keep their level although instances
 differ in mean effectiveness, in closed form. Instances and topics are both random; degrees of
 freedom are Satterthwaite's, or with fewer than five instances Kenward and Roger's. With missing
 cells use `steadyrank.stats.mixed.fit.fit`.
@@ -26,7 +26,7 @@ from steadyrank.stats.mixed.pooling import (
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 
 ONE_INSTANCE, ONE_TOPIC = "one_instance", "one_topic"
-"""Flags: with one instance or one topic the test speaks of that one alone."""
+"""Flags: with one instance or one topic the test is about that one alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ def two_way_difference(
     pool. By Satterthwaite the variance is then MSu / (M N) on N - 1, MSa / (M N) on M - 1, or
     without both the total mean square / (M N) on M N - 1. Kenward and Roger keep the uncertainty of
     a component at 0: the first formula, with pooled mean squares. Assumes that effects are close to
-    normal. With one instance it is the paired t test, which speaks of that instance alone.
+    normal. With one instance it is the paired t test, which is about that instance alone.
 
     `df_method` is by default Kenward and Roger's with fewer than five instances, else
     Satterthwaite's; where no component is at 0 both agree.

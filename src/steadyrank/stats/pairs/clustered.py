@@ -1,10 +1,10 @@
 """How surely is a mean difference known where topics come in clusters or have weights?
 
-For whoever asks variations of one need or turns of one session (topics of a cluster are alike), or
-weights topics by their traffic. Cluster-robust variances: CR1 with Student's law where clusters are
-many, CR2 with Bell and McCaffrey's degrees of freedom where they are few (Bell & McCaffrey, Survey
-Methodology 28(2), 2002; Pustejovsky & Tipton 2018, doi:10.1080/07350015.2016.1247004). Without
-clusters and weights both are Student's paired t.
+For anyone who asks variations of one need or turns of one session (topics of a cluster are alike),
+or weights topics by their traffic. Cluster-robust variances: CR1 with Student's law where clusters
+are many, CR2 with Bell and McCaffrey's degrees of freedom where they are few (Bell & McCaffrey,
+Survey Methodology 28(2), 2002; Pustejovsky & Tipton 2018, doi:10.1080/07350015.2016.1247004).
+Without clusters and weights both are Student's paired t.
 """
 
 from __future__ import annotations

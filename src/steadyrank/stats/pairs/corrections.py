@@ -1,6 +1,6 @@
 """When many pairs are tested at once: p-values adjusted for the size of the family.
 
-For whoever tests more than one pair of runs. Bonferroni and Holm bound the chance of any false
+For anyone who tests more than one pair of runs. Bonferroni and Holm bound the chance of any false
 claim (Holm is never worse); Benjamini-Hochberg bounds the expected share of false claims.
 """
 
@@ -29,8 +29,9 @@ def adjust(pvalues: ArrayLike, method: str = "holm") -> np.ndarray:
     the same runs satisfy only roughly. Do not use `bh` where one false claim is one too many, nor
     any of them on p-values that are already simultaneous (Tukey's). The whole array is one family.
 
-    References: Holm, Scandinavian Journal of Statistics 6(2), 1979, https://www.jstor.org/stable/4615733;
-    Benjamini and Hochberg 1995, doi:10.1111/j.2517-6161.1995.tb02031.x.
+    References: Holm, Scandinavian Journal of Statistics 6(2), 1979,
+    https://www.jstor.org/stable/4615733; Benjamini and Hochberg 1995,
+    doi:10.1111/j.2517-6161.1995.tb02031.x.
 
     >>> adjust([0.01, 0.04, float("nan"), 0.03], "holm").tolist()
     [0.03, 0.06, nan, 0.06]

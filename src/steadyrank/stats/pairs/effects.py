@@ -1,6 +1,6 @@
 """How large is the difference of two runs, in units that do not depend on the measure's scale.
 
-For whoever reports a significant pair and must say whether it matters. Standardised paired
+For anyone who reports a significant pair and must say whether it matters. Standardised paired
 differences (Jayasinghe et al. 2015, eq. 8), Hedges' correction for few topics, Cliff's delta,
 and on how many topics each run wins.
 """

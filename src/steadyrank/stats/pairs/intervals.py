@@ -1,6 +1,6 @@
 """How large is the difference of two runs: confidence intervals for the mean over topics.
 
-For whoever wants the size of a difference and not only its significance. Student's interval, and
+For anyone who wants the size of a difference and not only its significance. Student's interval, and
 three from the bootstrap over topics (Efron and Tibshirani 1993): percentile, BCa, studentised.
 All pairs share the same resamples of topics, so that a whole track costs a few matrix products.
 """

@@ -1,6 +1,6 @@
 """Which differences would a test not reject? The interval that belongs to each paired test.
 
-For whoever prints an interval beside a p-value: a limit lies at 0 exactly where the test's own
+For anyone who prints an interval beside a p-value: a limit lies at 0 exactly where the test's own
 p-value reaches alpha, so that the two never contradict each other. Student's interval does this
 for the t test alone.
 """

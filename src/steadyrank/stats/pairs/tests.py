@@ -1,6 +1,6 @@
 """Do two runs differ? The t-test, Wilcoxon's and the sign test, for many pairs at once.
 
-For whoever compares every run of a track with every other. All take scores [run, topic],
+For anyone who compares every run of a track with every other. All take scores [run, topic],
 NaN where missing, and pairs [pair, 2]; a topic that either run of a pair lacks is left out
 of that pair alone. All are two-sided, and the difference is first minus second.
 """

@@ -1,8 +1,8 @@
 """Do two runs differ where topics come in clusters or have weights? For many pairs at once.
 
-For whoever compares runs on variations of one need, on turns of sessions, or by traffic. The t test
-with the cluster-robust variance and degrees of freedom of `steadyrank.stats.pairs.clustered`, and
-what the resampling tests of `steadyrank.stats.pairs.cluster_resampling` draw: whole clusters.
+For anyone who compares runs on variations of one need, on turns of sessions, or by traffic. The t
+test with the cluster-robust variance and degrees of freedom of `steadyrank.stats.pairs.clustered`,
+and what the resampling tests of `steadyrank.stats.pairs.cluster_resampling` draw: whole clusters.
 """
 
 from __future__ import annotations

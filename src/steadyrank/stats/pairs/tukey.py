@@ -1,8 +1,8 @@
 """Which of many runs differ, when every pair is looked at: Tukey's honest differences.
 
-For whoever compares all runs of a track at once: one statement that holds for all pairs together.
-The classical test takes the residual of the two-way model runs + topics; the randomised one
-(Carterette 2012, Sakai) replaces its normality by dealing each topic's scores afresh.
+For anyone who compares all runs of a track at once: one statement that holds for all pairs
+together. The classical test takes the residual of the two-way model runs + topics; the randomised
+one (Carterette 2012, Sakai) replaces its normality by dealing each topic's scores afresh.
 """
 
 from __future__ import annotations

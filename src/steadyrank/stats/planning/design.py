@@ -1,8 +1,8 @@
 """How many topics for a given power or interval, and what a given number of topics buys.
 
-For whoever builds a test collection (Sakai & Shang, EVIA 2016): m systems compared by their range,
-the gap between the best and the worst, by one-way ANOVA; two systems by t tests or intervals.
-Exact by the noncentral F distribution, or by the published approximations of Nagata.
+For anyone who builds a test collection (Sakai & Shang, EVIA 2016): m systems compared by their
+range, the gap between the best and the worst, by one-way ANOVA; two systems by t tests or
+intervals. Exact by the noncentral F distribution, or by the published approximations of Nagata.
 """
 
 from __future__ import annotations

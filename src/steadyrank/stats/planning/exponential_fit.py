@@ -1,8 +1,8 @@
 """How does an error rate fall with the number of topics, and where does it go from here?
 
-For whoever has rates at some sizes and wants them at larger ones: the exponential b1 exp(-b2 n) of
-Voorhees & Buckley (SIGIR 2002, doi:10.1145/564376.564432), which is eq. 9 of Lin & Hauptmann (SIGIR
-2005), by weighted least squares.
+For anyone who has rates at some sizes and wants them at larger ones: the exponential b1 exp(-b2 n)
+of Voorhees & Buckley (SIGIR 2002, doi:10.1145/564376.564432), which is eq. 9 of Lin & Hauptmann
+(SIGIR 2005), by weighted least squares.
 """
 
 from __future__ import annotations

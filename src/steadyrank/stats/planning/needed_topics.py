@@ -1,6 +1,6 @@
 """How many topics would show a difference that was observed, and how surely is that known?
 
-For whoever has two runs that a paired t test does not tell apart: one number of topics, by the
+For anyone who has two runs that a paired t test does not tell apart: one number of topics, by the
 pair's own paired variance and at the level at which it is decided, with an interval from what the
 pilot's topics know of difference and variance. Where no number exists, none is given.
 """

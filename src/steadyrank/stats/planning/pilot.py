@@ -37,7 +37,7 @@ class Pilot:
     topic_variance: float
     """Component of the two-way layout that V_E contains; NaN for one run."""
     residual_variance: float
-    """What is left when topics' differences in difficulty are taken out; NaN likewise."""
+    """What is left when topics' differences in difficulty are taken out; NaN in the same cases."""
     residual_interval: Interval
     residual_effective_df: float
     """Of the chi-square law behind `residual_interval`, as `effective_df` is of the other."""

@@ -1,6 +1,6 @@
 """What a paired t test on these topics can see: its power, and the smallest difference it detects.
 
-For whoever finds no significant difference and must say what was missed, or plans a comparison
+For anyone who finds no significant difference and must say what was missed, or plans a comparison
 with a given number of topics. Exact, by the noncentral t distribution with both tails.
 """
 

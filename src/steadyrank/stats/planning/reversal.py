@@ -1,7 +1,7 @@
 """Would a second experiment, on other topics, put two runs the other way round?
 
-For whoever reports a difference of two mean scores. The retrieval experiment error rate (REER) of
-Lin & Hauptmann ("Revisiting the effect of topic set size on retrieval error", SIGIR 2005) for a
+For anyone who reports a difference of two mean scores. The retrieval experiment error rate (REER)
+of Lin & Hauptmann ("Revisiting the effect of topic set size on retrieval error", SIGIR 2005) for a
 *true* difference, with the variance of two independent runs or, as runs share their topics, the
 paired one; and the predictive form for an *observed* difference. Variances are per topic.
 """

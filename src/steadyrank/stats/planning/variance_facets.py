@@ -1,6 +1,6 @@
 """What scores vary by when systems have instances: the G-study with a third facet.
 
-For whoever ranks systems by several runs each, or by several assessors: systems × topics ×
+For anyone who ranks systems by several runs each, or by several assessors: systems × topics ×
 instances, the instances either each system's own (nested) or shared by all systems (crossed).
 Components from expected mean squares, coefficients for any number of topics and instances
 (Brennan 2001), and intervals from generalized pivotal quantities (Weerahandi 1993).

@@ -1,6 +1,6 @@
 """Do two rankings of the same systems agree? Kendall's tau and tau_AP.
 
-For whoever asks whether another measure, another topic set or a simulated collection would
+For anyone who asks whether another measure, another topic set or a simulated collection would
 have ranked the systems alike. Rankings come as scores, higher is better, equal scores tie.
 tau treats all ranks alike, tau_AP (Yilmaz, Aslam and Robertson 2008) cares more for the top.
 """

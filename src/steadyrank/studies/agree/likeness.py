@@ -30,7 +30,7 @@ class MeasureLikeness:
     order: np.ndarray
     """Measures as the dendrogram's leaves, the most alike side by side."""
     discriminative_power: np.ndarray
-    """[measure]: share of the pairs of systems that Tukey's HSD tells apart."""
+    """[measure]: share of the pairs of systems that differ by Tukey's HSD."""
     needed_difference: np.ndarray
     """[measure]: the mean difference above which it does."""
     alpha: float

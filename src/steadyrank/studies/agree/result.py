@@ -202,7 +202,7 @@ class AgreeResult(Exhibit):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a cell."""
+        """One row per cell."""
         return frame_of(self.cells())
 
     def __repr__(self) -> str:

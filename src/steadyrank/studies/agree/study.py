@@ -1,6 +1,6 @@
 """`agree`: do the measures agree, and from how many topics and systems on?
 
-For whoever reports several measures, or proposes one: rankings of systems by two measures are
+For anyone who reports several measures, or proposes one: rankings of systems by two measures are
 correlated on samples of topics and systems of many sizes, and an analysis of variance says what
 drives the correlation: which measures, how many topics, how many systems (Ferro, IIR 2018; TOIS
 36(2), 2017). Effect sizes have intervals over other topics and systems.

@@ -120,7 +120,7 @@ def _effects_sentence(result: AgreeResult, table: Anova) -> list[str]:
         for name in present
     ]
     what = f"omega² and its {result.confidence:.0%} interval" if limits else "omega²"
-    sentences = [f"How far two measures agree depends on {listed(sizes)}; in brackets {what}."]
+    sentences = [f"Effects on how far two measures agree: {listed(sizes)}; in brackets {what}."]
     unshown = [CAUSES[name] for name in present if limits.get(name, (1.0,))[0] <= 0.0]
     if unshown:
         sentences.append(

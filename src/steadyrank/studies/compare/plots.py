@@ -108,7 +108,7 @@ def draw_asl(result: CompareResult, ax: Axes) -> None:
 
 
 def draw_power(result: DiscriminativePower, ax: Axes) -> None:
-    """Sorted p-values of all pairs by one measure: the lower the curve, the more it tells apart."""
+    """Sorted p-values of all pairs by one measure: the lower, the more pairs differ."""
     words = f"{result.measure}: {result.share:.1%} of the pairs"
     _descending(ax, result.pvalues, words, None)
     _finish_asl(ax, None)

@@ -1,4 +1,4 @@
-"""Which measure tells more pairs of runs apart? Sakai's discriminative power."""
+"""By which measure do more pairs of runs differ significantly? Sakai's discriminative power."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """`components`: which component of a grid of systems matters, by how much?
 
-For whoever has runs of every combination of components (stop list, stemmer, model, …): an analysis
-of variance with topics as blocks splits the scores into what each component and their interplay
-contribute, and Tukey's test says which of a component's choices differ (Ferro and Silvello,
-SIGIR 2016 and JASIST 69(2), 2018).
+For anyone who has runs of every combination of components (stop list, stemmer, model, …): an
+analysis of variance with topics as blocks splits the scores into what each component and their
+interplay contribute, and Tukey's test says which of a component's choices differ (Ferro and
+Silvello, SIGIR 2016 and JASIST 69(2), 2018).
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class DatasetPair:
     leave_one_out: tuple[LeaveOneOut, ...]
     posterior: SignedRankPosterior
     significant: bool
-    """Whether the two are among the pairs told apart, all pairs taken together."""
+    """Whether the two are among the pairs that differ significantly, all pairs taken together."""
     datasets_needed: float
     """With which a paired t test at `comparison_alpha` shows the difference; infinite where no
     number is certain to."""

@@ -1,8 +1,8 @@
 """`datasets`: would other datasets change the leaderboard?
 
-For whoever reads or publishes a table of systems by datasets: between which ranks each system may
-stand if other datasets of this kind, other types of them or other topics had been drawn; who could
-be first; and two systems in depth.
+For anyone who reads or publishes a table of systems by datasets: between which ranks each system
+may stand if other datasets of this kind, other types of them or other topics had been drawn; who
+could be first; and two systems in depth.
 """
 
 from __future__ import annotations

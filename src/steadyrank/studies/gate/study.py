@@ -1,7 +1,7 @@
 """`gate`: may this change ship?
 
-For whoever changes a search system and has a baseline, a candidate, judged topics, and a loss that
-would still be acceptable. A test of non-inferiority and a test of inferiority, on the same
+For anyone who changes a search system and has a baseline, a candidate, judged topics, and a loss
+that would still be acceptable. A test of non-inferiority and a test of inferiority, on the same
 intervals: the candidate passes, fails, or the data are not sufficient to say.
 """
 

@@ -25,7 +25,7 @@ class Prior:
     roots: np.ndarray
     """[grade from 1 on, feature, feature]: times standard normals, how coefficients vary."""
     topic_spread: float = 0.0
-    """How far the documents of a topic lie together above or below, as a logit; a run's likewise.
+    """How far the documents of a topic lie together above or below, as a logit; the same for a run.
     """
     run_spread: float = 0.0
     found_share: float = 0.0

@@ -1,6 +1,6 @@
 """`holes`: would complete judgments change the table?
 
-For whoever compares runs that were not all pooled: dense retrievers find documents that nobody
+For anyone who compares runs that were not all pooled: dense retrievers find documents that nobody
 judged. Counting these as not relevant punishes the new, leaving them out flatters it. Here are the
 bounds that no completion of the judgments passes (`bounds` has the proofs), what to expect by a
 prior that is fitted on judged documents and checked by hiding some, and which documents to judge.

@@ -1,9 +1,9 @@
 """How many topics, and how many instances of a non-deterministic system?
 
-For whoever plans a comparison that must speak of other topics and other instances (Jayasinghe et
-al. 2015, doi:10.1016/j.ipm.2015.06.005): the power of the two-way random and the nested test, exact
-for normal effects, from variances of a pilot; the cheapest design; and where one of topics and
-instances cannot make up for too few of the other, that it cannot.
+For anyone who plans a comparison that must generalise to other topics and other instances
+(Jayasinghe et al. 2015, doi:10.1016/j.ipm.2015.06.005): the power of the two-way random and the
+nested test, exact for normal effects, from variances of a pilot; the cheapest design; and where one
+of topics and instances cannot make up for too few of the other, that it cannot.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a comparison of systems says, in plain words, where its figures could be misread.
 
 Above all: "not significant" is not "equal". Whether two systems are equal to within a margin is a
-question of its own, and where it cannot be told, the words say what would settle it.
+question of its own, and where it is undecided, the words say what would settle it.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def _average_words(result: InstancesResult) -> str:
 
 
 def scope_words(result: InstancesResult) -> str:
-    """Of which topics and instances the test speaks."""
+    """Which topics and instances the test is about."""
     if result.one_instance:
         return (
             "Both systems have one run: this is the paired t test, which is about these two "

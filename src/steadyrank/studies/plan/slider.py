@@ -185,8 +185,8 @@ def _reversal(certainty: Certainty) -> Readout:
     return Readout(
         key="reversal",
         label="Reversals",
-        note="probability that two such experiments order two systems differently that truly "
-        "differ by this much",
+        note="probability that two such experiments disagree about the order of two systems "
+        "that truly differ by this much",
         by=("spread", "difference"),
         places=places,
         rows=rows,

@@ -1,6 +1,6 @@
 """`plan`: how many topics, for which power, and how safe is that number?
 
-For whoever builds a test collection, from a variance or from pilot data (Sakai & Shang, EVIA
+For anyone who builds a test collection, from a variance or from pilot data (Sakai & Shang, EVIA
 2016): topics for one-way ANOVA of m systems, for a t test or an interval of two; what a given
 number of topics buys; how well the pilot knows the variance; what the assessors will cost.
 """

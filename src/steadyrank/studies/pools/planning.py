@@ -65,7 +65,7 @@ def pilot_variances(pilot: Pilot, paired: bool) -> tuple[float, float, float]:
 
 
 def topics_for_all(demands: Demands | None, variances: Sequence[float]) -> list[int | None]:
-    """The topics that each variance asks for; None where it is not above 0, or without demands.
+    """The topics that each variance requires; None where it is not above 0, or without demands.
 
     Topics grow with the variance: what two variances agree on holds for all between them.
     """

@@ -70,7 +70,7 @@ def _draw_lines(
     figures: Callable[[LeaveOut], tuple[float | None, ...]],
     by_all: Callable[[Reference], float | None],
 ) -> None:
-    """A figure of each cell with its two ends against k: a panel a measure, a line a pilot size."""
+    """A figure of each cell with its two ends against k: a panel per measure."""
     from matplotlib.ticker import MaxNLocator
 
     ks = np.array([0, *result.ks])

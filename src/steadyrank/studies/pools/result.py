@@ -178,7 +178,7 @@ class PoolsResult(Framed):
         )
 
     def cell(self, measure: str, k: int, pilot_topics: int | None = None) -> LeaveOut:
-        """The estimates of one measure and k; of the most pilot topics unless told."""
+        """The estimates of one measure and k; of the most pilot topics by default."""
         size = max(self.pilot_topics) if pilot_topics is None else pilot_topics
         for row in self.leave_out:
             if (row.measure, row.k, row.pilot_topics) == (str(measure), k, size):

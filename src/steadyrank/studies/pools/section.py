@@ -88,15 +88,15 @@ def _leave_out_table(result: PoolsResult) -> Table:
             "trials": whole(len(cell.variances)),
             "variance": number(cell.mean),
             "range": span(cell.extent),
-            "over that by all teams": span(
+            "relative to all teams": span(
                 cell.extent and [end / variances[cell.measure] for end in cell.extent], ".2f"
             ),
         }
         for cell in result.leave_out
     ]
     caption = (
-        f"{result.caption()} Variance (V_E): mean and range of the trials, and the range over the "
-        "variance by all teams, with which topics to build grow in proportion."
+        f"{result.caption()} Variance (V_E): mean and range of the trials, and the range "
+        "relative to the variance with all teams, to which the topics to build are proportional."
     )
     return table("leave-teams-out", caption, *titled(rows), shown=16)
 

@@ -1,6 +1,6 @@
 """`pools`: how safe is the pilot? Leave teams out, leave topics out, and see what is left.
 
-For whoever plans a collection by the variance of pilot data (Sakai & Shang, EVIA 2016): would
+For anyone who plans a collection by the variance of pilot data (Sakai & Shang, EVIA 2016): would
 fewer teams, whose documents would then be missing from the pool, and fewer topics have given
 the same variance, and the same number of topics? And how much does each team's score owe to the
 documents that it alone brought in?

@@ -94,7 +94,7 @@ def bias_row(row: PoolBias) -> dict[str, Any]:
 
 
 def pools_text(result: PoolsResult, form: str, *, digits: int = 4, **looks: Any) -> str:
-    """The result in one of the output formats; CSV holds a row a measure, k and pilot size."""
+    """The result in one of the output formats; CSV holds one row per measure, k and pilot size."""
     if form == "json":
         return to_json(pools_json(result))
     if form == "csv":
@@ -124,7 +124,7 @@ def answer_sentences(result: PoolsResult, digits: int = 4) -> list[str]:
         )
         words = _miss_words if result.mode == "paper" else _range_words
         answer.append(
-            f"{reference.measure}: by all {len(result.teams)} teams the variance is "
+            f"{reference.measure}: with all {len(result.teams)} teams the variance is "
             f"{reference.variance:.{digits}f}{requires}; {words(result, reference, digits)}"
             f"{with_topics}."
         )
@@ -153,7 +153,7 @@ def _range_words(result: PoolsResult, reference: Reference, digits: int) -> str:
 def pools_notes(result: PoolsResult) -> list[str]:
     """What a reader of the figures must know."""
     share = result.n_unique / result.n_judgments
-    orphans = f"; {result.n_orphans:,}, of no team, always stay" if result.n_orphans else ""
+    orphans = f"; {result.n_orphans:,} are of no team and always stay" if result.n_orphans else ""
     notes = [
         f"Of {result.n_judgments:,} judged documents, {result.n_unique:,} ({share:.0%}) are within "
         f"the top {result.pool_depth} of one team alone{orphans}."
@@ -196,7 +196,7 @@ def _reference_table(result: PoolsResult, digits: int) -> Table:
         )
     in_brackets = "" if result.demands is None else "; in parentheses, the topics to build"
     caption = (
-        f"Variance (V_E) by all teams{in_brackets}; differences: 95th percentile over pairs of "
+        f"Variance (V_E) with all teams{in_brackets}; differences: 95th percentile over pairs of "
         f"runs of the variance of their differences. {result.caption()}"
     )
     header, cells_in_rows = titled(rows)
@@ -204,7 +204,7 @@ def _reference_table(result: PoolsResult, digits: int) -> Table:
 
 
 def _leave_out_table(result: PoolsResult, size: int, digits: int) -> Table:
-    """A row a k, a column a measure; starred where a paper's interval misses the reference."""
+    """One row per k, one column per measure; starred where an interval misses the reference."""
     rows, stars = [], {}
     for i, k in enumerate(result.ks):
         cells = [result.cell(measure, k, size) for measure in result.measures]

@@ -154,7 +154,7 @@ class SimulateResult(Framed):
 
     @property
     def raw_significant_share(self) -> float:
-        """Share of the pairs that the t-test tells apart on the rankings as they are."""
+        """Share of the pairs that differ by the t test on the rankings as they are."""
         alpha = self.significance.alpha
         significant = np.nan_to_num(self.raw_pvalue, nan=1.0) < alpha
         return float(significant.mean()) if len(significant) else float("nan")
@@ -230,7 +230,7 @@ def grades_words(result: SimulateResult) -> str:
     first = (
         f"{order.leader} is first by both"
         if order.is_same_leader
-        else f"first is {order.binary_leader}, by {order.measure} {order.leader}"
+        else f"{order.binary_leader} is first here, {order.leader} by {order.measure}"
     )
     return (
         f"{said}, which orders {order.n_reversed} of {counted(order.n_pairs, 'pair')} of runs "

@@ -1,6 +1,6 @@
 """`simulate`: would another document collection change the table?
 
-For whoever ranks runs by a mean score: documents are a sample too. They are resampled per topic,
+For anyone who ranks runs by a mean score: documents are a sample too. They are resampled per topic,
 collection by collection, and the rankings and tests are compared with the real ones, as by Yang,
 Zhang & Song (SIGIR 2018, doi:10.1145/3209978.3210122). A new collection is the same for all runs,
 and its documents keep their grades; in the paper's own reading every run's scores are drawn apart

@@ -28,7 +28,7 @@ Components = VarianceComponents | FacetComponents
 
 
 def study_components(scores: Scores, measure: str, facet: str) -> Components:
-    """The G-study that the runs' systems and the facet ask for.
+    """The G-study that the runs' systems and the facet require.
 
     `facet`: "auto", instances nested in systems where a system has several runs, and else systems
     and topics alone; "none", every run a system; or a column of `run_info`.

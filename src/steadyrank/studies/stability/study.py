@@ -34,10 +34,10 @@ from steadyrank.studies.stability.layouts import Components, study_components
 from steadyrank.words import counted
 
 LEVELS = (0.8, 0.9, 0.95)
-"""Stability to plan for, unless told."""
+"""Stability to plan for, by default."""
 
 INSTANCES = (1, 2, 5, 10)
-"""Numbers of instances to look at beside the systems' own, unless told."""
+"""Numbers of instances to examine beside the systems' own, by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

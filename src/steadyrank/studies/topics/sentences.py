@@ -25,7 +25,9 @@ def pair_words(row: Mapping[str, Any], measure: str, test: str, *, picked: bool 
     if row["flag"] == TOO_FEW:
         return f"{a} and {b} share {n} topics: too few to say anything."
     if row["flag"] == NO_DIFFERENCE or gap == 0.0:
-        return f"{a} and {b} have the same mean {measure} on {n} topics: there is no order to keep."
+        return (
+            f"{a} and {b} have the same mean {measure} on {n} topics: there is no order to reverse."
+        )
     if gap < 0:
         a, b = b, a
     start = f"{a} is above {b} by {abs(gap):.4f} mean {measure} on {n} topics. "

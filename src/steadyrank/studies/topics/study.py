@@ -1,9 +1,10 @@
 """`topics`: would other topics change the table? Error rates against the size of the topic set.
 
-For whoever reports that one run beats another. Theory: the chance that two experiments contradict
-each other (Lin & Hauptmann, SIGIR 2005) and, for an observed difference, that a second one reverses
-it. Experiment: the rate at which disjoint sets of these topics do so, by the size of the difference
-(Voorhees & Buckley, SIGIR 2002, doi:10.1145/564376.564432), and where its curve leads.
+For anyone who reports that one run beats another. Theory: the chance that two experiments
+contradict each other (Lin & Hauptmann, SIGIR 2005) and, for an observed difference, that a second
+one reverses it. Experiment: the rate at which disjoint sets of these topics do so, by the size of
+the difference (Voorhees & Buckley, SIGIR 2002, doi:10.1145/564376.564432), and where its curve
+leads.
 
 All figures stay those of topics, clustered and weighted as these are: a variance per topic is that
 which, without clusters, would give the variance of the mean. So are numbers of topics.
