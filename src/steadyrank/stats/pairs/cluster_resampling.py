@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
+from typing import Unpack
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from steadyrank.stats.datasets import kernels as weighted_kernels
 from steadyrank.stats.datasets.flips import flipped
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.inverted import flip_limits, rejected_rank
-from steadyrank.stats.pairs.max_t import MaxT
+from steadyrank.stats.pairs.max_t import Flips, MaxT
 from steadyrank.stats.pairs.resampled import (
     WIDTH,
     Block,
@@ -34,14 +35,7 @@ from steadyrank.stats.pairs.topic_design import ClusterSums
 
 
 def cluster_max_t(
-    units: ClusterSums,
-    pairs: np.ndarray,
-    errors: np.ndarray,
-    *,
-    alpha: float = 0.05,
-    n_samples: int = 10_000,
-    seed: int = 0,
-    jobs: int | None = None,
+    units: ClusterSums, pairs: np.ndarray, errors: np.ndarray, **flips: Unpack[Flips]
 ) -> MaxT:
     """`max_t` with the signs of whole clusters flipped, and cluster-robust standard errors.
 
@@ -67,17 +61,7 @@ def cluster_max_t(
         )
         return out
 
-    together = flipped(
-        difference,
-        own_errors,
-        pairs,
-        statistics,
-        n_signs=len(share),
-        alpha=alpha,
-        n_samples=n_samples,
-        seed=seed,
-        jobs=jobs,
-    )
+    together = flipped(difference, own_errors, pairs, statistics, len(share), **flips)
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = np.where(errors > 0.0, own_errors / errors, 1.0)
     return dataclasses.replace(together, critical=together.critical * scale)
@@ -114,24 +98,10 @@ def cluster_randomization(
 
 
 def cluster_flip_limits(
-    units: ClusterSums,
-    pairs: np.ndarray,
-    *,
-    alpha: float,
-    n_samples: int,
-    seed: int,
-    jobs: int | None = None,
+    units: ClusterSums, pairs: np.ndarray, **flips: Unpack[Flips]
 ) -> np.ndarray:
     """Limits [pair, 2] of the mean difference: the inverted randomization test of clusters."""
-    return flip_limits(
-        units.sums,
-        pairs,
-        alpha=alpha,
-        shares=units.share,
-        n_samples=n_samples,
-        seed=seed,
-        jobs=jobs,
-    )
+    return flip_limits(units.sums, pairs, shares=units.share, **flips)
 
 
 def cluster_bootstrap(
