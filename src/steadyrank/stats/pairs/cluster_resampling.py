@@ -25,7 +25,7 @@ from steadyrank.stats.pairs.resampled import (
     WIDTH,
     Block,
     randomization,
-    settle,
+    settled,
     share_of_samples,
     topic_draws,
 )
@@ -86,12 +86,11 @@ def cluster_randomization(
     of_clusters = randomization(scores, pairs, n_samples=n_samples, seed=seed, jobs=jobs)
     pvalue, error = of_clusters.pvalue.copy(), of_clusters.pvalue_error
     assert error is not None  # randomization has one
-    settle(base, pvalue, error)
-    return dataclasses.replace(
+    return settled(
         base,
+        pvalue,
+        error,
         statistic=base.difference,
-        pvalue=pvalue,
-        pvalue_error=error,
         n_samples=n_samples,
         method=of_clusters.method.replace("of signs", f"of the signs of {units.noun}"),
     )
@@ -138,12 +137,11 @@ def cluster_bootstrap(
 
     counts = add_up(count, blocks_of(n_samples), len(pairs), jobs=jobs)
     pvalue, error = share_of_samples(counts, n_samples, "sound")
-    settle(base, pvalue, error)
-    return dataclasses.replace(
+    return settled(
         base,
+        pvalue,
+        error,
         statistic=np.where(base.flag == "", _observed(gaps, units.share), base.statistic),
-        pvalue=pvalue,
-        pvalue_error=error,
         n_samples=n_samples,
         method=f"studentized bootstrap over {units.noun}, {alternative}, {n_samples:,} samples, "
         "p = (1 + extreme) / (1 + B)",

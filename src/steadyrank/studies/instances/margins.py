@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from steadyrank.stats.instances.mixed_tests import harmonic_mean
 from steadyrank.stats.instances.power import Claim, Design, InstanceTest, InstanceVariances
-from steadyrank.studies.instances.planning import fewest
+from steadyrank.studies.instances.planning import fewest_enough
 
 POWER = 0.8
 """Chance with which numbers of topics or instances must settle a question."""
@@ -77,12 +77,12 @@ def settling(
     )
     n, sizes = layout.topics, layout.instances
     if max(sizes) == 1:
-        more = fewest(lambda k: test.topic_limit(n + k) >= power, 1, MOST)
+        more = fewest_enough(lambda k: test.topic_limit(n + k) >= power, 1, MOST)
         return Settling(topics=more, instances=None, power=power)
     m = harmonic_mean(sizes)
     return Settling(
-        topics=fewest(lambda k: _power(test, n + k, m) >= power, 1, MOST),
-        instances=fewest(
+        topics=fewest_enough(lambda k: _power(test, n + k, m) >= power, 1, MOST),
+        instances=fewest_enough(
             lambda k: _power(test, n, harmonic_mean([size + k for size in sizes])) >= power, 1, MOST
         ),
         power=power,
