@@ -30,6 +30,9 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 QUIET = "#888888"
 """For lines that only guide the eye."""
 
+DASHED: dict[str, Any] = {"color": QUIET, "linewidth": 1.0, "linestyle": "--"}
+"""A line that marks a level or a target."""
+
 FAINT = "#dddddd"
 """For grids."""
 

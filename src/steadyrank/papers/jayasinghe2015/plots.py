@@ -198,13 +198,7 @@ def draw_levels(result: ErrorRates, ax: Axes) -> None:
     )
     if not np.isnan(result.exact).all():
         ax.plot(result.exact, place, "|", color=style.COLOURS[-1], markersize=10, label="exact")
-    ax.axvline(
-        result.alpha,
-        color=style.QUIET,
-        linewidth=1.0,
-        linestyle="--",
-        label=f"alpha {result.alpha:g}",
-    )
+    ax.axvline(result.alpha, **style.DASHED, label=f"alpha {result.alpha:g}")
     style.name_rows(ax, [test.replace("_", " ") for test in result.tests])
     ax.set_xlim(left=0)
     kind = "no difference" if result.difference == 0 else f"a difference of {result.difference:g}"

@@ -164,7 +164,7 @@ def _draw_bars(result: CompareResult, against: _Against, ax: Axes) -> None:
     bars = ax.bar(np.arange(len(order)), gaps[order], width=0.9, color=colours)
     tell(bars, [f"topic {result.topics[topic]}: {gaps[topic]:+.4f}" for topic in order])
     mean = float(against.sign[0] * result.difference[against.pairs[0]])
-    ax.axhline(mean, color=style.QUIET, linewidth=1.0, linestyle="--", label=f"mean {mean:+.4f}")
+    ax.axhline(mean, **style.DASHED, label=f"mean {mean:+.4f}")
     ax.axhline(0.0, color=style.QUIET, linewidth=0.8)
     other, reference = (
         style.shortened(result.runs[place], style.longest_name(ax))

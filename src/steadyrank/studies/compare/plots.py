@@ -55,7 +55,7 @@ def draw_differences(result: CompareResult, ax: Axes) -> None:
             **style.look(k),
         )
         tell(dots, [_pair_text(result, p) for p in chosen])
-    ax.axhline(result.alpha, color=style.QUIET, linewidth=1.0, linestyle="--")
+    ax.axhline(result.alpha, **style.DASHED)
     known = result.smallest_difference[~np.isnan(result.smallest_difference)]
     typical = float(np.median(known)) if len(known) else math.nan
     if np.isfinite(typical):
@@ -255,13 +255,7 @@ def draw_audit(result: AuditResult, ax: Axes) -> None:
                 for test, share, off in zip(result.tests, rate, error, strict=True)
             ],
         )
-    ax.axvline(
-        result.alpha,
-        color=style.QUIET,
-        linewidth=1.0,
-        linestyle="--",
-        label=f"alpha {result.alpha:g}",
-    )
+    ax.axvline(result.alpha, **style.DASHED, label=f"alpha {result.alpha:g}")
     style.name_rows(ax, [test.test for test in result.tests])
     ax.set_xlim(left=0)
     style.label(

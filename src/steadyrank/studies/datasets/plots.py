@@ -120,13 +120,7 @@ def draw_critical_difference(result: DatasetsResult, ax: Axes, *, top: int = TOP
     )
     tell(bars, [f"{result.runs[i]}: average rank {ranks.average_rank[i]:.2f}" for i in rows])
     ends = average[0] + ranks.critical_difference
-    ax.axvline(
-        ends,
-        color=style.QUIET,
-        linewidth=1.0,
-        linestyle="--",
-        label="one critical difference from the best",
-    )
+    ax.axvline(ends, **style.DASHED, label="one critical difference from the best")
     ax.set_xlim(left=0.0)
     style.name_rows(ax, [result.runs[i] for i in rows])
     rest = len(order) - len(rows)

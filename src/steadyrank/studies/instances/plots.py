@@ -224,9 +224,7 @@ def draw_power(result: PowerTable, ax: Axes, *, target: float | None = None) -> 
         )
         ax.axhline(result.limit[place], color=looks["color"], linewidth=0.8, linestyle=":")
     if target is not None:
-        ax.axhline(
-            target, color=style.QUIET, linewidth=1.0, linestyle="--", label=f"power {target:g}"
-        )
+        ax.axhline(target, **style.DASHED, label=f"power {target:g}")
     ax.set_xscale("log")
     ax.set_xticks(result.instances, labels=[f"{m:,}" for m in result.instances])
     ax.minorticks_off()

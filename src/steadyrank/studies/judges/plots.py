@@ -103,9 +103,7 @@ def draw_means(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
     ends = np.array([people.min(), people.max()])
     ax.plot(ends, ends, color=style.QUIET, linewidth=1.0, label="no bias")
     words = f"the same bias for all, {one.bias.mean:+.3f}"
-    ax.plot(
-        ends, ends + one.bias.mean, color=style.QUIET, linewidth=1.0, linestyle="--", label=words
-    )
+    ax.plot(ends, ends + one.bias.mean, **style.DASHED, label=words)
     tau = one.tau
     style.label(
         ax,
@@ -190,7 +188,7 @@ def draw_bias(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> No
         )
     ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
     words = f"mean over runs, {one.bias.mean:+.3f}"
-    ax.axvline(one.bias.mean, color=style.QUIET, linewidth=1.0, linestyle="--", label=words)
+    ax.axvline(one.bias.mean, **style.DASHED, label=words)
     style.name_rows(ax, [result.runs[run] for run in order])
     style.label(
         ax,
