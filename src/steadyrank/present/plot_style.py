@@ -275,6 +275,14 @@ def error_bars(ax: Axes, x: Any, y: Any, texts: Sequence[str], **options: Any) -
     tell(ax.errorbar(x, y, **{"markersize": 4, "elinewidth": 1.0, **options}), texts)
 
 
+def row_bars(
+    ax: Axes, x: Any, rows: Any, xerr: Any, texts: Sequence[str], *, place: int = 0, **options: Any
+) -> None:
+    """The values of rows with their error bars, in the look of a place, that tell their texts."""
+    looks = {"linestyle": "none", "elinewidth": 1.5, **look(place), **options}
+    error_bars(ax, x, rows, texts, xerr=xerr, **looks)
+
+
 def draw_rank_rows(
     ax: Axes,
     names: Sequence[str],
