@@ -11,7 +11,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from threadpoolctl import threadpool_limits
 
@@ -136,6 +136,15 @@ def _map_here(
         if progress is not None:
             progress(finished, len(tasks))
     return answers
+
+
+class Machine(TypedDict, total=False):
+    """Who works, and who is told how far the work is."""
+
+    jobs: int | None
+    scheduler: str | None
+    executor: Executor | None
+    progress: Progress | None
 
 
 def map_shared(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -350,6 +349,8 @@ MOST_TOPICS = 60
 
 def heatmap(scores: Scores) -> str:
     """An HTML table: topics as columns for one measure, means by measure for several."""
+    from html import escape
+
     if len(scores.measures) == 1 and len(scores.topics) <= MOST_TOPICS:
         values = np.column_stack([scores.mean()[0], scores.values[0]])
         columns = ("mean", *scores.topics)

@@ -152,9 +152,9 @@ def evaluate(
     """
     _check_order(runs, qrels)
     parsed = parse_measures(measures)
-    _check_choice("way to treat missing topics", missing, ("zero", "skip", "error"))
-    _check_choice("way to treat topics without relevant documents", no_relevant, ("zero", "skip"))
-    _check_choice("way to break ties", ties, ("trec_eval", "float32", "average"))
+    check_choice("way to treat missing topics", missing, ("zero", "skip", "error"))
+    check_choice("way to treat topics without relevant documents", no_relevant, ("zero", "skip"))
+    check_choice("way to break ties", ties, ("trec_eval", "float32", "average"))
     to_read = read_runs(runs, **reading_options)
     judged = judgments_of(qrels)
     if len(judged) == 0:
@@ -207,10 +207,6 @@ def _check_order(runs: Any, qrels: Any) -> None:
     of_runs = isinstance(first, (Run, Runs)) or (first is not qrels and isinstance(first, PATHS))
     if isinstance(runs, Qrels) or of_runs:
         raise InputError("evaluate takes runs first, then judgments: evaluate(runs, qrels)")
-
-
-def _check_choice(what: str, value: str, choices: Sequence[str]) -> None:
-    check_choice(what, value, choices)
 
 
 def _evaluate_run(run: Run, job: _Job) -> _Outcome:

@@ -195,9 +195,9 @@ def without_empty(
 
 
 def without_constant(
-    header: Sequence[str], rows: Sequence[Sequence[Cell]], *, n_names: int = 1
+    header: Sequence[str], rows: Sequence[Sequence[Cell]]
 ) -> tuple[list[str], list[list[Cell]], str]:
-    """Header and rows without the columns of one value, and a sentence that says it once.
+    """Header and rows without the columns of one value but the first, and a sentence that says it.
 
     >>> cells = [[name("a"), whole(50), whole(0)], [name("b"), whole(50), whole(2)]]
     >>> header, rows, said = without_constant(["run", "topics", "missing"], cells)
@@ -205,7 +205,7 @@ def without_constant(
     (['run', 'missing'], 'The same for all: topics 50.')
     """
     columns = [[row[j] for row in rows] for j in range(len(header))]
-    same = [j for j in range(n_names, len(header)) if len({cell.text for cell in columns[j]}) == 1]
+    same = [j for j in range(1, len(header)) if len({cell.text for cell in columns[j]}) == 1]
     if len(rows) < 2 or not same:
         return list(header), [list(row) for row in rows], ""
     kept = [j for j in range(len(header)) if j not in same]

@@ -30,6 +30,9 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 QUIET = "#888888"
 """For lines that only guide the eye."""
 
+DASHED: dict[str, Any] = {"color": QUIET, "linewidth": 1.0, "linestyle": "--"}
+"""A line that marks a level or a target."""
+
 FAINT = "#dddddd"
 """For grids."""
 
@@ -270,6 +273,14 @@ def dots(ax: Axes, x: Any, y: Any, texts: Sequence[str], **options: Any) -> None
 def error_bars(ax: Axes, x: Any, y: Any, texts: Sequence[str], **options: Any) -> None:
     """Markers with error bars that tell their texts, as `errorbar` draws them."""
     tell(ax.errorbar(x, y, **{"markersize": 4, "elinewidth": 1.0, **options}), texts)
+
+
+def row_bars(
+    ax: Axes, x: Any, rows: Any, xerr: Any, texts: Sequence[str], *, place: int = 0, **options: Any
+) -> None:
+    """The values of rows with their error bars, in the look of a place, that tell their texts."""
+    looks = {"linestyle": "none", "elinewidth": 1.5, **look(place), **options}
+    error_bars(ax, x, rows, texts, xerr=xerr, **looks)
 
 
 def draw_rank_rows(

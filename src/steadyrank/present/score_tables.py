@@ -13,7 +13,7 @@ from steadyrank.present.table import Cell, Table, render
 from steadyrank.words import counted
 
 
-def means_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
+def means_table(scores: Scores, *, digits: int = 4) -> Table:
     """Mean scores: one row per run, best first by the first measure, one column per measure."""
     means = scores.mean().T
     order = np.lexsort((np.arange(len(means)), -np.nan_to_num(means[:, 0], nan=-np.inf)))
@@ -31,8 +31,7 @@ def means_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
             for i, row in zip(order, means, strict=True)
         ],
         best=_best(means),
-        caption=caption
-        or f"Means over {counted(len(scores.topics), 'topic')}{_instances(scores)}.",
+        caption=f"Means over {counted(len(scores.topics), 'topic')}{_instances(scores)}.",
     )
 
 
@@ -62,7 +61,7 @@ def _instances(scores: Scores) -> str:
     return f" and {words} per system, ± standard deviation of the instances' means"
 
 
-def topics_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table:
+def topics_table(scores: Scores, *, digits: int = 4) -> Table:
     """Every score: one row per topic, one column per run and measure, and the means at the end."""
     several = len(scores.measures) > 1
     header = [
@@ -75,7 +74,7 @@ def topics_table(scores: Scores, *, digits: int = 4, caption: str = "") -> Table
         for topic, row in zip([*scores.topics, "mean"], figures, strict=True)
     ]
     measure = "Scores" if several else scores.measures[0]
-    return Table(header=["topic", *header], rows=rows, caption=caption or f"{measure} by topic.")
+    return Table(header=["topic", *header], rows=rows, caption=f"{measure} by topic.")
 
 
 def scores_text(

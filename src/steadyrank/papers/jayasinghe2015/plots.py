@@ -178,33 +178,15 @@ def draw_pools(result: PoolPvalues, ax: Axes, *, method: str | None = None) -> N
 def draw_levels(result: ErrorRates, ax: Axes) -> None:
     """How often each test of instances rejects, with Monte Carlo errors, and what is exact."""
     place = np.arange(len(result.tests))
-    bars = ax.errorbar(
-        result.rate,
-        place,
-        xerr=2 * result.rate_error,
-        linestyle="none",
-        markersize=5,
-        capsize=2,
-        elinewidth=1.0,
-        label="simulated, ± 2 errors",
-        **style.look(0),
-    )
-    tell(
-        bars,
-        [
-            f"{test}: {rate:.4f} ± {error:.4f}".replace("_", " ")
-            for test, rate, error in zip(result.tests, result.rate, result.rate_error, strict=True)
-        ],
-    )
+    texts = [
+        f"{test}: {rate:.4f} ± {error:.4f}".replace("_", " ")
+        for test, rate, error in zip(result.tests, result.rate, result.rate_error, strict=True)
+    ]
+    looks = {"markersize": 5, "capsize": 2, "elinewidth": 1.0, "label": "simulated, ± 2 errors"}
+    style.row_bars(ax, result.rate, place, 2 * result.rate_error, texts, place=0, **looks)
     if not np.isnan(result.exact).all():
         ax.plot(result.exact, place, "|", color=style.COLOURS[-1], markersize=10, label="exact")
-    ax.axvline(
-        result.alpha,
-        color=style.QUIET,
-        linewidth=1.0,
-        linestyle="--",
-        label=f"alpha {result.alpha:g}",
-    )
+    ax.axvline(result.alpha, **style.DASHED, label=f"alpha {result.alpha:g}")
     style.name_rows(ax, [test.replace("_", " ") for test in result.tests])
     ax.set_xlim(left=0)
     kind = "no difference" if result.difference == 0 else f"a difference of {result.difference:g}"

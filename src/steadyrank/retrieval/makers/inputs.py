@@ -140,11 +140,9 @@ def make_evaluation(
     no_relevant: NoRelevant = "zero",
 ) -> Evaluation:
     """Check that judgments and measures fit the topics, and make them ready."""
-    for what, value, choices in (
-        ("way to treat missing topics", missing, get_args(Missing)),
-        ("way to treat topics without relevant documents", no_relevant, get_args(NoRelevant)),
-    ):
-        check_choice(what, value, choices)
+    check_choice("way to treat missing topics", missing, get_args(Missing))
+    without = "way to treat topics without relevant documents"
+    check_choice(without, no_relevant, get_args(NoRelevant))
     parsed = tuple(parse_measures(measures))
     names = set(topics)
     if not names & qrels.position.keys():

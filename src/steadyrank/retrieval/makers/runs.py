@@ -7,15 +7,14 @@ written into a folder, scored without being written, or both.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 
 from steadyrank._version import __version__
-from steadyrank.compute.executors import Progress, workers
+from steadyrank.compute.executors import Machine, Progress, workers
 from steadyrank.compute.stores import open_store
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
@@ -52,16 +51,12 @@ MadeRun = tuple[str, Callable[[], Run], Callable[[], JudgedRun]]
 """A run's name, the run, and where judged documents stand in it, the latter two on demand."""
 
 
-class MakingOptions(TypedDict, total=False):
+class MakingOptions(Machine, total=False):
     """What every maker of runs takes by name, beside judgments and folders."""
 
     depth: int
     cache: PathLike | None
-    jobs: int | None
-    scheduler: str | None
-    executor: Executor | None
     reading: Progress | None
-    progress: Progress | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -119,11 +114,9 @@ def make_study(
     settings: Mapping[str, Any],
     depth: int = DEPTH,
     cache: PathLike | None = None,
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    executor: Executor | None = None,
     reading: Progress | None = None,
     progress: Progress | None = None,
+    **pool: Any,
 ) -> Study:
     """Read a collection and its topics; `settings` are what the runs depend on beside them."""
     check_depth(depth)
@@ -140,7 +133,7 @@ def make_study(
         info=info,
         settings={**settings, **common},
         progress=progress,
-        pool={"jobs": jobs, "scheduler": scheduler, "executor": executor},
+        pool=pool,
     )
 
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Unpack
 
 import numpy as np
 from scipy.special import stdtrit
 
 from steadyrank.errors import InputError
 from steadyrank.stats.datasets import kernels
-from steadyrank.stats.pairs.max_t import MaxT, stepdown
+from steadyrank.stats.pairs.max_t import Flips, MaxT, stepdown
 from steadyrank.stats.pairs.result import CONSTANT
 from steadyrank.stats.pairs.tests import slices
 
@@ -68,15 +69,7 @@ def intervals_of(units: Units, confidence: float) -> np.ndarray:
     return np.stack([units.value - half, units.value + half], axis=1)
 
 
-def weighted_max_t(
-    units: Units,
-    pairs: np.ndarray,
-    *,
-    alpha: float = 0.05,
-    n_samples: int = 10_000,
-    seed: int = 0,
-    jobs: int | None = None,
-) -> MaxT:
+def weighted_max_t(units: Units, pairs: np.ndarray, **flips: Unpack[Flips]) -> MaxT:
     """`max_t` of weighted means: adjusted p-values by the largest studentized statistic.
 
     Every unit's residuals are flipped as a whole, and the weighted mean and its standard error
@@ -95,17 +88,8 @@ def weighted_max_t(
         kernels.weighted_statistics(sums, cross, ordered, squares[rows], spread, out)
         return out
 
-    together = flipped(
-        difference,
-        np.sqrt(squares),
-        pairs,
-        statistics,
-        n_signs=len(units.weight),
-        alpha=alpha,
-        n_samples=n_samples,
-        seed=seed,
-        jobs=jobs,
-    )
+    n_signs = len(units.weight)
+    together = flipped(difference, np.sqrt(squares), pairs, statistics, n_signs, **flips)
     # Statistics lack the factor of the variance, which is the same for all.
     return replace(together, critical=together.critical / math.sqrt(units.factor))
 
@@ -133,12 +117,8 @@ def flipped(
     error: np.ndarray,
     pairs: np.ndarray,
     statistics: Statistics,
-    *,
     n_signs: int,
-    alpha: float,
-    n_samples: int,
-    seed: int,
-    jobs: int | None,
+    **flips: Unpack[Flips],
 ) -> MaxT:
     """Stepdown over the pairs whose runs differ at all; `critical` is in units of `error`."""
     if n_signs < 2:
@@ -157,10 +137,7 @@ def flipped(
         n_signs,
         lambda signs: (signs,),
         lambda signs: statistics(signs, better, rows),
-        alpha=alpha,
-        n_samples=n_samples,
-        seed=seed,
-        jobs=jobs,
+        **flips,
     )
     pvalue, critical = np.ones(len(pairs)), np.full(len(pairs), steps.limit)
     pvalue[rows] = steps.pvalue

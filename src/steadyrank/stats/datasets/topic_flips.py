@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 from scipy.special import stdtrit
@@ -15,7 +16,7 @@ from scipy.special import stdtrit
 from steadyrank.errors import InputError
 from steadyrank.stats.datasets import kernels
 from steadyrank.stats.datasets.flips import PAIRS_AT_ONCE, flipped, smallest_error
-from steadyrank.stats.pairs.max_t import MaxT
+from steadyrank.stats.pairs.max_t import Flips, MaxT
 from steadyrank.stats.pairs.tests import slices
 
 
@@ -54,15 +55,7 @@ def strata_of(topic_scores: Sequence[np.ndarray], weight: np.ndarray) -> tuple[S
     return Strata(scores=tuple(kept), weight=weight), dropped
 
 
-def topic_max_t(
-    strata: Strata,
-    pairs: np.ndarray,
-    *,
-    alpha: float = 0.05,
-    n_samples: int = 10_000,
-    seed: int = 0,
-    jobs: int | None = None,
-) -> MaxT:
+def topic_max_t(strata: Strata, pairs: np.ndarray, **flips: Unpack[Flips]) -> MaxT:
     """`max_t` with topics resampled within datasets, which stay."""
     pairs = np.ascontiguousarray(pairs)
     value, sizes = strata.value, strata.sizes
@@ -80,17 +73,7 @@ def topic_max_t(
         kernels.topic_statistics(sums, ordered, squares[:, rows], sizes, strata.weight, out)
         return out
 
-    return flipped(
-        difference,
-        error,
-        pairs,
-        statistics,
-        n_signs=int(ends[-1]),
-        alpha=alpha,
-        n_samples=n_samples,
-        seed=seed,
-        jobs=jobs,
-    )
+    return flipped(difference, error, pairs, statistics, int(ends[-1]), **flips)
 
 
 def pair_topic_errors(

@@ -11,7 +11,7 @@ distribution by flips as with one sample (`steadyrank.stats.pairs.max_t`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from scipy.special import stdtr
@@ -25,7 +25,7 @@ from steadyrank.stats.judges.corrected import (
 )
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.letters import compact_letters
-from steadyrank.stats.pairs.max_t import MaxT, max_t, stepdown
+from steadyrank.stats.pairs.max_t import Flips, MaxT, max_t, stepdown
 from steadyrank.stats.pairs.result import CONSTANT, all_pairs
 from steadyrank.stats.pairs.tests import moments
 from steadyrank.stats.run_means import best_first, ranks_of
@@ -100,11 +100,11 @@ def rank_runs(
     largest = max(1.0, float(np.abs(parts.residual).max()))
     same, constant = np.abs(difference) <= CONSTANT * largest, spread.error <= CONSTANT * largest
     statistic = _statistic(difference, spread.error, same, constant)
-    options: Any = {"alpha": alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
+    flips: Flips = {"alpha": alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
     if parts.has_two:
-        together = two_part_max_t(parts, pairs, statistic, places=places, **options)
+        together = two_part_max_t(parts, pairs, statistic, places, **flips)
     else:
-        together = max_t(parts.residual, pairs, **options)
+        together = max_t(parts.residual, pairs, **flips)
     adjusted = np.nan_to_num(together.pvalue, nan=1.0)
     claimed = np.where((adjusted <= alpha) & ~same, np.sign(difference), 0.0).astype(int)
     wins = decisions.beaten(len(mean), pairs, claimed)
@@ -152,12 +152,8 @@ def two_part_max_t(
     parts: CorrectedParts,
     pairs: np.ndarray,
     statistic: np.ndarray,
-    *,
     places: np.ndarray,
-    alpha: float,
-    n_samples: int,
-    seed: int,
-    jobs: int | None = None,
+    **flips: Unpack[Flips],
 ) -> MaxT:
     """Adjusted p-values and critical values of the observed `statistic` of each pair.
 
@@ -172,16 +168,7 @@ def two_part_max_t(
         signs = signs[:, places]
         return signs[:, : len(own)] @ own, signs[:, len(own) :] @ further
 
-    steps = stepdown(
-        family.observed,
-        len(places),
-        sums,
-        family.statistics,
-        alpha=alpha,
-        n_samples=n_samples,
-        seed=seed,
-        jobs=jobs,
-    )
+    steps = stepdown(family.observed, len(places), sums, family.statistics, **flips)
     pvalue, critical = np.ones(len(pairs)), np.full(len(pairs), steps.limit)
     pvalue[family.place] = steps.pvalue
     return MaxT(pvalue=pvalue, critical=critical, n_patterns=steps.n_patterns, exact=steps.exact)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
+from typing import Unpack
 
 import numpy as np
 
@@ -19,12 +20,12 @@ from steadyrank.stats.datasets import kernels as weighted_kernels
 from steadyrank.stats.datasets.flips import flipped
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.inverted import flip_limits, rejected_rank
-from steadyrank.stats.pairs.max_t import MaxT
+from steadyrank.stats.pairs.max_t import Flips, MaxT
 from steadyrank.stats.pairs.resampled import (
     WIDTH,
     Block,
     randomization,
-    settle,
+    settled,
     share_of_samples,
     topic_draws,
 )
@@ -34,14 +35,7 @@ from steadyrank.stats.pairs.topic_design import ClusterSums
 
 
 def cluster_max_t(
-    units: ClusterSums,
-    pairs: np.ndarray,
-    errors: np.ndarray,
-    *,
-    alpha: float = 0.05,
-    n_samples: int = 10_000,
-    seed: int = 0,
-    jobs: int | None = None,
+    units: ClusterSums, pairs: np.ndarray, errors: np.ndarray, **flips: Unpack[Flips]
 ) -> MaxT:
     """`max_t` with the signs of whole clusters flipped, and cluster-robust standard errors.
 
@@ -67,17 +61,7 @@ def cluster_max_t(
         )
         return out
 
-    together = flipped(
-        difference,
-        own_errors,
-        pairs,
-        statistics,
-        n_signs=len(share),
-        alpha=alpha,
-        n_samples=n_samples,
-        seed=seed,
-        jobs=jobs,
-    )
+    together = flipped(difference, own_errors, pairs, statistics, len(share), **flips)
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = np.where(errors > 0.0, own_errors / errors, 1.0)
     return dataclasses.replace(together, critical=together.critical * scale)
@@ -102,36 +86,21 @@ def cluster_randomization(
     of_clusters = randomization(scores, pairs, n_samples=n_samples, seed=seed, jobs=jobs)
     pvalue, error = of_clusters.pvalue.copy(), of_clusters.pvalue_error
     assert error is not None  # randomization has one
-    settle(base, pvalue, error)
-    return dataclasses.replace(
+    return settled(
         base,
+        pvalue,
+        error,
         statistic=base.difference,
-        pvalue=pvalue,
-        pvalue_error=error,
         n_samples=n_samples,
         method=of_clusters.method.replace("of signs", f"of the signs of {units.noun}"),
     )
 
 
 def cluster_flip_limits(
-    units: ClusterSums,
-    pairs: np.ndarray,
-    *,
-    alpha: float,
-    n_samples: int,
-    seed: int,
-    jobs: int | None = None,
+    units: ClusterSums, pairs: np.ndarray, **flips: Unpack[Flips]
 ) -> np.ndarray:
     """Limits [pair, 2] of the mean difference: the inverted randomization test of clusters."""
-    return flip_limits(
-        units.sums,
-        pairs,
-        alpha=alpha,
-        shares=units.share,
-        n_samples=n_samples,
-        seed=seed,
-        jobs=jobs,
-    )
+    return flip_limits(units.sums, pairs, shares=units.share, **flips)
 
 
 def cluster_bootstrap(
@@ -168,12 +137,11 @@ def cluster_bootstrap(
 
     counts = add_up(count, blocks_of(n_samples), len(pairs), jobs=jobs)
     pvalue, error = share_of_samples(counts, n_samples, "sound")
-    settle(base, pvalue, error)
-    return dataclasses.replace(
+    return settled(
         base,
+        pvalue,
+        error,
         statistic=np.where(base.flag == "", _observed(gaps, units.share), base.statistic),
-        pvalue=pvalue,
-        pvalue_error=error,
         n_samples=n_samples,
         method=f"studentized bootstrap over {units.noun}, {alternative}, {n_samples:,} samples, "
         "p = (1 + extreme) / (1 + B)",

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
@@ -191,6 +191,15 @@ def _scale(n: np.ndarray, n_topics: int) -> _Scale:
     return _Scale(sizes=sizes, table=np.asarray(-ndtri(stdtr(df, -t))), n=0)
 
 
+class Flips(TypedDict, total=False):
+    """How signs are flipped: the level, the patterns to draw, their seed, and threads."""
+
+    alpha: float
+    n_samples: int
+    seed: int
+    jobs: int | None
+
+
 class Stepdown(NamedTuple):
     """What the flips say about statistics that descend."""
 
@@ -207,10 +216,10 @@ def stepdown(
     sums: Callable[[np.ndarray], tuple[np.ndarray, ...]],
     statistics: Callable[..., np.ndarray],
     *,
-    alpha: float,
-    n_samples: int,
-    seed: int,
-    jobs: int | None,
+    alpha: float = 0.05,
+    n_samples: int = 10_000,
+    seed: int = 0,
+    jobs: int | None = None,
 ) -> Stepdown:
     """Hold each `observed` statistic against the largest of it and those below, for all patterns.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -62,12 +63,11 @@ def randomization(
     pvalue[exact] = _all_flips(scores, pairs[exact], jobs=jobs)
     counts = _drawn_flips(scores, pairs[~exact], n_samples=n_samples, seed=seed, jobs=jobs)
     pvalue[~exact], error[~exact] = share_of_samples(counts, n_samples, mode)
-    settle(base, pvalue, error)
-    return dataclasses.replace(
+    return settled(
         base,
+        pvalue,
+        error,
         statistic=base.difference,
-        pvalue=pvalue,
-        pvalue_error=error,
         n_samples=n_samples,
         method=f"Fisher's randomization of signs, two-sided; {exact.sum()} pairs exact, "
         f"{len(pairs) - exact.sum()} with {n_samples:,} samples, {_formula(mode)}",
@@ -114,11 +114,10 @@ def studentized_bootstrap(
         jobs=jobs,
     )
     pvalue, error = share_of_samples(counts, n_samples, mode)
-    settle(base, pvalue, error)
-    return dataclasses.replace(
+    return settled(
         base,
-        pvalue=pvalue,
-        pvalue_error=error,
+        pvalue,
+        error,
         n_samples=n_samples,
         method=f"studentized bootstrap over topics, {alternative}, {n_samples:,} samples, "
         + ("recentred by the mean of resample means, " if mode == "paper" else "")
@@ -300,11 +299,12 @@ def share_of_samples(
     return (plain if mode == "paper" else (1.0 + counts) / (1.0 + n_samples)), error
 
 
-def settle(base: PairTests, pvalue: np.ndarray, error: np.ndarray) -> None:
-    """Degenerate pairs have the p-values of the conventions, without error."""
+def settled(base: PairTests, pvalue: np.ndarray, error: np.ndarray, **changes: Any) -> PairTests:
+    """Tests with these p-values; degenerate pairs have those of the conventions, without error."""
     for flag, value in ((NO_DIFFERENCE, 1.0), (TOO_FEW, np.nan)):
         pvalue[base.flag == flag] = value
         error[base.flag == flag] = 0.0 if flag == NO_DIFFERENCE else np.nan
+    return dataclasses.replace(base, pvalue=pvalue, pvalue_error=error, **changes)
 
 
 def _formula(mode: str) -> str:

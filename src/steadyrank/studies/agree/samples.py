@@ -9,12 +9,12 @@ move with other topics and systems is seen on data sets resampled from these wit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 
-from steadyrank.compute.executors import Progress, map_shared
+from steadyrank.compute.executors import Machine, map_shared
 from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.stats.pairs.result import CONSTANT
@@ -107,10 +107,7 @@ def sample_correlations(
     n_resamples: int = 0,
     ties: str = "a",
     seed: int = 0,
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
+    **machine: Unpack[Machine],
 ) -> MeasureSamples:
     """Draw topics and systems, and correlate the rankings by mean score of all pairs of measures.
 
@@ -146,9 +143,7 @@ def sample_correlations(
         for _, first, stop in blocks_of(DRAWS * n_resamples, SAMPLES)
     ]
     tasks = [(t, first, stop) for t in range(len(topic_sizes)) for first, stop in parts]
-    blocks = map_shared(
-        _one, study, tasks, jobs=jobs, scheduler=scheduler, executor=executor, progress=progress
-    )
+    blocks = map_shared(_one, study, tasks, **machine)
     n_pairs = n_measures * (n_measures - 1) // 2
     gathered = np.empty((3, n_pairs, len(topic_sizes), len(system_sizes), n_drawn))
     for (t, first, stop), block in zip(tasks, blocks, strict=True):

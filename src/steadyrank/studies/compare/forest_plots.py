@@ -67,24 +67,13 @@ def draw_intervals(
         if not len(rows):
             continue
         arms = np.stack([difference[rows] - ends[rows, 0], ends[rows, 1] - difference[rows]])
-        bars = ax.errorbar(
-            difference[rows],
-            rows,
-            xerr=np.maximum(np.where(np.isfinite(arms), arms, 0.0), 0.0),
-            linestyle="none",
-            markersize=4,
-            elinewidth=1.5,
-            label=words,
-            **style.look(k),
-        )
-        tell(
-            bars,
-            [
-                f"{result.runs[others[i]]} − {reference}: {difference[i]:+.4f} "
-                f"[{ends[i, 0]:+.4f}, {ends[i, 1]:+.4f}], p {result.pvalue_adjusted[pairs[i]]:.3g}"
-                for i in rows
-            ],
-        )
+        arms = np.maximum(np.where(np.isfinite(arms), arms, 0.0), 0.0)
+        texts = [
+            f"{result.runs[others[i]]} − {reference}: {difference[i]:+.4f} "
+            f"[{ends[i, 0]:+.4f}, {ends[i, 1]:+.4f}], p {result.pvalue_adjusted[pairs[i]]:.3g}"
+            for i in rows
+        ]
+        style.row_bars(ax, difference[rows], rows, arms, texts, place=k, label=words)
     ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
     style.name_rows(ax, [result.runs[r] for r in others])
     name = style.shortened(reference, style.longest_name(ax))
@@ -128,17 +117,10 @@ def draw_topics(
     for k, (decided, words) in enumerate(((False, "not significant"), (True, "significant"))):
         rows = np.flatnonzero(significant == decided)
         if len(rows):
-            (lines,) = ax.plot(
-                means[rows],
-                rows,
-                linestyle="none",
-                marker="|",
-                markersize=9,
-                markeredgewidth=1.8,
-                color=style.COLOURS[k],
-                label=f"mean, {words}",
-            )
-            tell(lines, [_mean_text(result, against, int(row)) for row in rows])
+            texts = [_mean_text(result, against, int(row)) for row in rows]
+            looks = {"marker": "|", "markersize": 9, "markeredgewidth": 1.8}
+            looks |= {"color": style.COLOURS[k], "label": f"mean, {words}"}
+            style.dots(ax, means[rows], rows, texts, **looks)
     ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
     style.name_rows(ax, [result.runs[r] for r in against.others])
     than = style.shortened(reference, style.longest_name(ax))
@@ -164,7 +146,7 @@ def _draw_bars(result: CompareResult, against: _Against, ax: Axes) -> None:
     bars = ax.bar(np.arange(len(order)), gaps[order], width=0.9, color=colours)
     tell(bars, [f"topic {result.topics[topic]}: {gaps[topic]:+.4f}" for topic in order])
     mean = float(against.sign[0] * result.difference[against.pairs[0]])
-    ax.axhline(mean, color=style.QUIET, linewidth=1.0, linestyle="--", label=f"mean {mean:+.4f}")
+    ax.axhline(mean, **style.DASHED, label=f"mean {mean:+.4f}")
     ax.axhline(0.0, color=style.QUIET, linewidth=0.8)
     other, reference = (
         style.shortened(result.runs[place], style.longest_name(ax))

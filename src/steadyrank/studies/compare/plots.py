@@ -44,18 +44,11 @@ def draw_differences(result: CompareResult, ax: Axes) -> None:
     size = np.abs(result.difference)
     for k, (decided, words) in enumerate(((False, "not significant"), (True, "significant"))):
         chosen = np.flatnonzero(result.significant == decided)
-        (dots,) = ax.plot(
-            size[chosen],
-            result.pvalue_adjusted[chosen],
-            linestyle="none",
-            markersize=3.5,
-            alpha=0.7,
-            clip_on=False,
-            label=f"{words}: {len(chosen):,}",
-            **style.look(k),
-        )
-        tell(dots, [_pair_text(result, p) for p in chosen])
-    ax.axhline(result.alpha, color=style.QUIET, linewidth=1.0, linestyle="--")
+        texts = [_pair_text(result, p) for p in chosen]
+        looks = {"markersize": 3.5, "alpha": 0.7, "clip_on": False, **style.look(k)}
+        words = f"{words}: {len(chosen):,}"
+        style.dots(ax, size[chosen], result.pvalue_adjusted[chosen], texts, label=words, **looks)
+    ax.axhline(result.alpha, **style.DASHED)
     known = result.smallest_difference[~np.isnan(result.smallest_difference)]
     typical = float(np.median(known)) if len(known) else math.nan
     if np.isfinite(typical):
@@ -237,31 +230,13 @@ def draw_audit(result: AuditResult, ax: Axes) -> None:
     place = np.arange(len(result.tests))
     for k, (world, words) in enumerate(worlds):
         rate, error = np.array([getattr(test, world) for test in result.tests]).T
-        bars = ax.errorbar(
-            rate,
-            place + 0.2 * (k - 1),
-            xerr=2 * error,
-            linestyle="none",
-            markersize=5,
-            capsize=2,
-            elinewidth=1.0,
-            label=words,
-            **style.look(k),
-        )
-        tell(
-            bars,
-            [
-                f"{test.test}, {words}: {share:.4f} ± {off:.4f}"
-                for test, share, off in zip(result.tests, rate, error, strict=True)
-            ],
-        )
-    ax.axvline(
-        result.alpha,
-        color=style.QUIET,
-        linewidth=1.0,
-        linestyle="--",
-        label=f"alpha {result.alpha:g}",
-    )
+        texts = [
+            f"{test.test}, {words}: {share:.4f} ± {off:.4f}"
+            for test, share, off in zip(result.tests, rate, error, strict=True)
+        ]
+        looks = {"markersize": 5, "capsize": 2, "elinewidth": 1.0, "label": words}
+        style.row_bars(ax, rate, place + 0.2 * (k - 1), 2 * error, texts, place=k, **looks)
+    ax.axvline(result.alpha, **style.DASHED, label=f"alpha {result.alpha:g}")
     style.name_rows(ax, [test.test for test in result.tests])
     ax.set_xlim(left=0)
     style.label(

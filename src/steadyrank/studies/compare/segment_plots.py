@@ -14,7 +14,6 @@ import numpy as np
 
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.present.svg import tell
 from steadyrank.studies.compare.pair_rows import better_first
 from steadyrank.studies.compare.segment_tables import interaction_sentence
 
@@ -41,17 +40,9 @@ def draw_segments(result: CompareResult, ax: Axes) -> None:
         ends = np.array([rows[place]["interval"] for place in places], float)
         middle = np.array([rows[place]["difference"] for place in places])
         arms = np.abs(ends - middle[:, None]).T
-        bars = ax.errorbar(
-            middle,
-            places,
-            xerr=np.where(np.isfinite(arms), arms, 0.0),
-            linestyle="none",
-            markersize=4,
-            elinewidth=1.5,
-            label=words,
-            **style.look(k),
-        )
-        tell(bars, [_text(rows[place]) for place in places])
+        arms = np.where(np.isfinite(arms), arms, 0.0)
+        texts = [_text(rows[place]) for place in places]
+        style.row_bars(ax, middle, places, arms, texts, place=k, label=words)
     ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
     style.name_rows(ax, _names(rows, style.longest_name(ax)))
     style.label(ax, x=_axis(result, rows, style.longest_name(ax)))

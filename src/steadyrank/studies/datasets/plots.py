@@ -10,7 +10,6 @@ from scipy.special import stdtrit
 from steadyrank.errors import InputError
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.present.svg import tell
 from steadyrank.studies.datasets.result import AGGREGATES, DatasetsResult
 
 if TYPE_CHECKING:
@@ -68,26 +67,17 @@ def draw_forest(result: DatasetsResult, ax: Axes) -> None:
     gap, names = pair.per_dataset[order], [pair.datasets[k] for k in order]
     half = stdtrit(np.inf, 1 - pair.alpha / 2) * np.nan_to_num(pair.error[order])
     rows = np.arange(len(gap))
-    bars = ax.errorbar(
-        gap, rows, xerr=half, linestyle="none", markersize=4, elinewidth=1.2, **style.look(0)
-    )
-    tell(bars, [f"{name}: {d:+.4f} ± {h:.4f}" for name, d, h in zip(names, gap, half, strict=True)])
+    texts = [f"{name}: {d:+.4f} ± {h:.4f}" for name, d, h in zip(names, gap, half, strict=True)]
+    style.row_bars(ax, gap, rows, half, texts, elinewidth=1.2)
     for k, (words, ends) in enumerate(
         (("mean over datasets", pair.interval), ("next dataset", pair.prediction_interval)), start=1
     ):
         place = len(gap) + k - 1
         low, high = ends
         arms = np.nan_to_num([[pair.difference - low], [high - pair.difference]])
-        total = ax.errorbar(
-            [pair.difference],
-            [place],
-            xerr=arms,
-            linestyle="none",
-            markersize=6,
-            elinewidth=3.0,
-            **style.look(k),
-        )
-        tell(total, [f"{words}: {pair.difference:+.4f} [{low:+.4f}, {high:+.4f}]"])
+        texts = [f"{words}: {pair.difference:+.4f} [{low:+.4f}, {high:+.4f}]"]
+        looks = {"markersize": 6, "elinewidth": 3.0}
+        style.row_bars(ax, [pair.difference], [place], arms, texts, place=k, **looks)
         names.append(words)
     ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
     ax.axhline(len(gap) - 0.5, color=style.QUIET, linewidth=0.8)
@@ -108,25 +98,12 @@ def draw_critical_difference(result: DatasetsResult, ax: Axes, *, top: int = TOP
     order = np.argsort(ranks.average_rank, kind="stable")
     rows = order if len(order) <= max(top, FEW if top == TOP else top) else order[:top]
     average = ranks.average_rank[rows]
-    bars = ax.errorbar(
-        average,
-        np.arange(len(rows)),
-        xerr=np.full(len(rows), ranks.critical_difference / 2),
-        linestyle="none",
-        markersize=4,
-        elinewidth=1.5,
-        label=f"average rank ± half of the critical difference {ranks.critical_difference:.2f}",
-        **style.look(0),
-    )
-    tell(bars, [f"{result.runs[i]}: average rank {ranks.average_rank[i]:.2f}" for i in rows])
+    arms = np.full(len(rows), ranks.critical_difference / 2)
+    texts = [f"{result.runs[i]}: average rank {ranks.average_rank[i]:.2f}" for i in rows]
+    words = f"average rank ± half of the critical difference {ranks.critical_difference:.2f}"
+    style.row_bars(ax, average, np.arange(len(rows)), arms, texts, label=words)
     ends = average[0] + ranks.critical_difference
-    ax.axvline(
-        ends,
-        color=style.QUIET,
-        linewidth=1.0,
-        linestyle="--",
-        label="one critical difference from the best",
-    )
+    ax.axvline(ends, **style.DASHED, label="one critical difference from the best")
     ax.set_xlim(left=0.0)
     style.name_rows(ax, [result.runs[i] for i in rows])
     rest = len(order) - len(rows)
@@ -154,22 +131,12 @@ def draw_influence(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
         places = [place for place, row in enumerate(rows) if (row.leader == leader) == same]
         if not places:
             continue
-        (dots,) = ax.plot(
-            [rows[place].tau for place in places],
-            places,
-            linestyle="none",
-            markersize=5,
-            label=words,
-            **style.look(k),
-        )
-        tell(
-            dots,
-            [
-                f"without {rows[place].dataset}: tau {rows[place].tau:.4f}, "
-                f"{rows[place].leader} leads"
-                for place in places
-            ],
-        )
+        texts = [
+            f"without {rows[place].dataset}: tau {rows[place].tau:.4f}, {rows[place].leader} leads"
+            for place in places
+        ]
+        taus = [rows[place].tau for place in places]
+        style.dots(ax, taus, places, texts, markersize=5, label=words, **style.look(k))
     style.name_rows(ax, [row.dataset for row in rows])
     rest = len(result.influence) - len(rows)
     more = f"\n{rest} more datasets change it less" if rest else ""

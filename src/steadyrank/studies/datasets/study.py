@@ -28,7 +28,7 @@ from steadyrank.stats.datasets.friedman import friedman
 from steadyrank.stats.datasets.topic_flips import strata_of, topic_intervals, topic_max_t
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.pairs import decisions
-from steadyrank.stats.pairs.max_t import MaxT, max_t
+from steadyrank.stats.pairs.max_t import Flips, MaxT, max_t
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.stats.run_means import adjusted_means, best_first, mean_intervals, ranks_of
@@ -40,7 +40,7 @@ from steadyrank.studies.datasets.gaps import (
     lacking_words,
 )
 from steadyrank.studies.datasets.influence import influences
-from steadyrank.studies.datasets.pair import DatasetPair, pair_in_depth
+from steadyrank.studies.datasets.pair import pair_in_depth
 from steadyrank.studies.datasets.result import DatasetsResult, Drawn
 from steadyrank.words import counted
 
@@ -159,23 +159,22 @@ def datasets(
     used = _used(given, gaps, aggregate, drawn)
     pairs = all_pairs(len(used.runs))
     columns = _columns(used, aggregate, gaps)
-    family = _decide(
-        used,
-        columns,
-        pairs,
-        drawn=drawn,
-        gaps=gaps,
-        alpha=alpha,
-        n_samples=n_samples,
-        seed=seed,
-        jobs=jobs,
-    )
+    flips: Flips = {"alpha": alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
+    family = _decide(used, columns, pairs, drawn, gaps, flips)
     level = _comparison_alpha(family, alpha)
     _warn_if_too_few(family.together, used, drawn, alpha)
     wins = decisions.beaten(len(used.runs), pairs, family.claimed)
     named = (a, b) if a is not None and b is not None else _two_best(used, family.value)
-    own = 0.0 if drawn == "topics" else level
-    pair = _pair(used, named, wins, own, len(pairs), rope=rope, alpha=alpha, seed=seed)
+    pair = named and pair_in_depth(
+        used,
+        *named,
+        significant=lambda i, j: bool(wins[i, j] or wins[j, i]),
+        comparison_alpha=0.0 if drawn == "topics" else level,
+        n_pairs=len(pairs),
+        rope=rope,
+        alpha=alpha,
+        seed=seed,
+    )
     has_gaps = bool(np.isnan(given.values).any())
     return DatasetsResult(
         aggregate=aggregate,
@@ -213,12 +212,9 @@ def datasets(
 def _check(
     aggregate: Any, drawn: Any, gaps: Any, alpha: Any, n_samples: Any, a: Any, b: Any
 ) -> None:
-    for what, value, choices in (
-        ("aggregate", aggregate, get_args(Aggregate)),
-        ("resampling", drawn, get_args(Drawn)),
-        ("treatment of gaps", gaps, get_args(Gaps)),
-    ):
-        check_choice(what, value, choices)
+    check_choice("aggregate", aggregate, get_args(Aggregate))
+    check_choice("resampling", drawn, get_args(Drawn))
+    check_choice("treatment of gaps", gaps, get_args(Gaps))
     check_open_unit("alpha", alpha)
     check_samples(n_samples)
     if (a is None) != (b is None):
@@ -272,19 +268,9 @@ def _columns(used: Leaderboard, aggregate: Aggregate, gaps: Gaps) -> Columns:
 
 
 def _decide(
-    used: Leaderboard,
-    columns: Columns,
-    pairs: np.ndarray,
-    *,
-    drawn: Drawn,
-    gaps: Gaps,
-    alpha: float,
-    n_samples: int,
-    seed: int,
-    jobs: int | None,
+    used: Leaderboard, columns: Columns, pairs: np.ndarray, drawn: Drawn, gaps: Gaps, flips: Flips
 ) -> _Family:
     """Values and decisions, by the flips that suit what is resampled."""
-    flips: Any = {"alpha": alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
     if drawn == "topics":
         return _by_topics(used, columns.weight, pairs, gaps, flips)
     groups = used.types if drawn == "types" else ()
@@ -295,14 +281,14 @@ def _decide(
     together = weighted_max_t(units, pairs, **flips)
     return _Family(
         value=units.value,
-        interval=intervals_of(units, 1 - alpha),
-        claimed=_signs(units.value, pairs, together.pvalue, alpha),
+        interval=intervals_of(units, 1 - flips["alpha"]),
+        claimed=_signs(units.value, pairs, together.pvalue, flips["alpha"]),
         together=together,
         df=len(units.weight) - 1,
     )
 
 
-def _by_equal_datasets(values: np.ndarray, pairs: np.ndarray, flips: Any) -> _Family:
+def _by_equal_datasets(values: np.ndarray, pairs: np.ndarray, flips: Flips) -> _Family:
     alpha = flips["alpha"]
     means = adjusted_means(values)
     together = max_t(values, pairs, **flips)
@@ -317,7 +303,7 @@ def _by_equal_datasets(values: np.ndarray, pairs: np.ndarray, flips: Any) -> _Fa
 
 
 def _by_topics(
-    used: Leaderboard, weight: np.ndarray, pairs: np.ndarray, gaps: Gaps, flips: Any
+    used: Leaderboard, weight: np.ndarray, pairs: np.ndarray, gaps: Gaps, flips: Flips
 ) -> _Family:
     scores = [used.topic_scores[name] for name in used.datasets]
     if gaps == "zero":
@@ -355,31 +341,6 @@ def _warn_if_too_few(together: MaxT, used: Leaderboard, drawn: Drawn, alpha: flo
     warn(
         f"{n} {what} have only {counted(together.n_patterns, 'sign pattern')}: no difference can "
         f"be significant at alpha {alpha:g}, so that any run could be first"
-    )
-
-
-def _pair(
-    used: Leaderboard,
-    named: tuple[str, str] | None,
-    wins: np.ndarray,
-    level: float,
-    n_pairs: int,
-    *,
-    rope: float | None,
-    alpha: float,
-    seed: int,
-) -> DatasetPair | None:
-    if named is None:
-        return None
-    return pair_in_depth(
-        used,
-        *named,
-        significant=lambda i, j: bool(wins[i, j] or wins[j, i]),
-        comparison_alpha=level,
-        n_pairs=n_pairs,
-        rope=rope,
-        alpha=alpha,
-        seed=seed,
     )
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from steadyrank.data.scores import mean_of_present
 from steadyrank.present import plot_style as style
 from steadyrank.present.figures import Plot
-from steadyrank.present.svg import tell
 from steadyrank.stats.run_means import adjusted_means, best_first
 from steadyrank.stats.selection import intervals_as_picked
 
@@ -33,22 +32,12 @@ def draw_means(
     arms = np.nan_to_num(np.stack([mean - low, high - mean]))
     n = (~np.isnan(matrix)).sum(axis=1)
     order = best_first(mean)
-    bars = ax.errorbar(
-        mean[order],
-        np.arange(len(order)),
-        xerr=arms[:, order],
-        linestyle="none",
-        markersize=4,
-        elinewidth=1.5,
-        **style.look(len(ax.containers)),
-    )
-    tell(
-        bars,
-        [
-            f"{result.runs[r]}: {mean[r]:.4f} [{low[r]:.4f}, {high[r]:.4f}] on {n[r]} topics"
-            for r in order
-        ],
-    )
+    texts = [
+        f"{result.runs[r]}: {mean[r]:.4f} [{low[r]:.4f}, {high[r]:.4f}] on {n[r]} topics"
+        for r in order
+    ]
+    rows, place = np.arange(len(order)), len(ax.containers)
+    style.row_bars(ax, mean[order], rows, arms[:, order], texts, place=place)
     style.name_rows(ax, [result.runs[r] for r in order])
     kind = "least-squares mean" if np.isnan(matrix).any() else "mean"
     style.label(

@@ -7,11 +7,11 @@ instances away, nor instances topics: each has a floor, and then only more of bo
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from steadyrank.stats.instances.mixed_tests import harmonic_mean
 from steadyrank.stats.instances.power import Claim, Design, InstanceTest, InstanceVariances
+from steadyrank.studies.instances.planning import fewest_enough
 
 POWER = 0.8
 """Chance with which numbers of topics or instances must settle a question."""
@@ -77,13 +77,13 @@ def settling(
     )
     n, sizes = layout.topics, layout.instances
     if max(sizes) == 1:
-        more = _fewest(lambda k: test.topic_limit(n + k) >= power)
+        more = fewest_enough(lambda k: test.topic_limit(n + k) >= power, 1, MOST)
         return Settling(topics=more, instances=None, power=power)
     m = harmonic_mean(sizes)
     return Settling(
-        topics=_fewest(lambda k: _power(test, n + k, m) >= power),
-        instances=_fewest(
-            lambda k: _power(test, n, harmonic_mean([size + k for size in sizes])) >= power
+        topics=fewest_enough(lambda k: _power(test, n + k, m) >= power, 1, MOST),
+        instances=fewest_enough(
+            lambda k: _power(test, n, harmonic_mean([size + k for size in sizes])) >= power, 1, MOST
         ),
         power=power,
     )
@@ -91,16 +91,3 @@ def settling(
 
 def _power(test: InstanceTest, topics: int, instances: float) -> float:
     return test.power(topics, instances)  # type: ignore[arg-type]
-
-
-def _fewest(enough: Callable[[int], bool]) -> int | None:
-    """The smallest number from 1 on that is enough: doubled until it is, then bisected."""
-    if not enough(MOST):
-        return None
-    low, high = 0, 1
-    while not enough(high):
-        low, high = high, min(2 * high, MOST)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high

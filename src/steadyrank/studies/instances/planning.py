@@ -214,8 +214,8 @@ def plan_instances(
         most_topics=most_topics,
         most_instances=most_instances,
     )
-    fewest_topics = _fewest(lambda n: test.topic_limit(n) >= power, 2, most_topics)
-    fewest_instances = _fewest(lambda m: test.instance_limit(m) >= power, 2, most_instances)
+    fewest_topics = fewest_enough(lambda n: test.topic_limit(n) >= power, 2, most_topics)
+    fewest_instances = fewest_enough(lambda m: test.instance_limit(m) >= power, 2, most_instances)
     sizes = _search(test, limits, n_topics, n_instances, fewest_topics, fewest_instances)
     return InstancePlan(
         test=test,
@@ -262,10 +262,14 @@ def _search(
     if fewest_topics is None or fewest_instances is None:
         return None
     if topics is not None:
-        fewest = _fewest(lambda m: test.power(topics, m) >= limits.target, 2, limits.most_instances)
+        fewest = fewest_enough(
+            lambda m: test.power(topics, m) >= limits.target, 2, limits.most_instances
+        )
         return None if fewest is None else (topics, fewest)
     if instances is not None:
-        fewest = _fewest(lambda n: test.power(n, instances) >= limits.target, 2, limits.most_topics)
+        fewest = fewest_enough(
+            lambda n: test.power(n, instances) >= limits.target, 2, limits.most_topics
+        )
         return None if fewest is None else (fewest, instances)
     return _cheapest(test, limits, fewest_topics, fewest_instances)
 
@@ -316,10 +320,10 @@ def _fewest_around(enough: Callable[[int], bool], start: int, limits: _Limits) -
     """The smallest number that is enough, looked for from `start` both ways."""
     if enough(start):
         return _fewest_below(enough, 2, start)
-    return _fewest(enough, start, limits.most_topics)
+    return fewest_enough(enough, start, limits.most_topics)
 
 
-def _fewest(enough: Callable[[int], bool], low: int, high: int) -> int | None:
+def fewest_enough(enough: Callable[[int], bool], low: int, high: int) -> int | None:
     """The smallest number from low to high that is enough, if more is never less."""
     if not enough(high):
         return None
@@ -330,7 +334,7 @@ def _fewest(enough: Callable[[int], bool], low: int, high: int) -> int | None:
 
 
 def _fewest_below(enough: Callable[[int], bool], low: int, high: int) -> int | None:
-    """As `_fewest`, looking from `high` down: it is near."""
+    """As `fewest_enough`, looking from `high` down: it is near."""
     if not enough(high):
         return None
     step = 1

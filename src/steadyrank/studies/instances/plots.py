@@ -207,26 +207,16 @@ def draw_power(result: PowerTable, ax: Axes, *, target: float | None = None) -> 
     """Power against instances, a line a number of topics; dotted, what no number exceeds."""
     for place, topics in enumerate(result.topics):
         looks = style.look(place)
-        (line,) = ax.plot(
-            result.instances,
-            result.power[place],
-            markersize=4,
-            linewidth=1.2,
-            label=f"{topics:,} topics",
-            **looks,
-        )
-        tell(
-            line,
-            [
-                f"{topics:,} topics, {m:,} instances: power {power:.3f}"
-                for m, power in zip(result.instances, result.power[place], strict=True)
-            ],
-        )
+        words, powers = f"{topics:,} topics", result.power[place]
+        texts = [
+            f"{words}, {m:,} instances: power {power:.3f}"
+            for m, power in zip(result.instances, powers, strict=True)
+        ]
+        lines = {"linestyle": "-", "linewidth": 1.2, "label": words, **looks}
+        style.dots(ax, result.instances, powers, texts, **lines)
         ax.axhline(result.limit[place], color=looks["color"], linewidth=0.8, linestyle=":")
     if target is not None:
-        ax.axhline(
-            target, color=style.QUIET, linewidth=1.0, linestyle="--", label=f"power {target:g}"
-        )
+        ax.axhline(target, **style.DASHED, label=f"power {target:g}")
     ax.set_xscale("log")
     ax.set_xticks(result.instances, labels=[f"{m:,}" for m in result.instances])
     ax.minorticks_off()

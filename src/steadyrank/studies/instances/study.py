@@ -23,7 +23,7 @@ import numpy as np
 from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
-from steadyrank.data.scores import Scores, position
+from steadyrank.data.scores import Scores, measure_of
 from steadyrank.errors import InputError, check_choice, unknown_column, unknown_name, warn
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.inputs import check_samples
@@ -203,11 +203,7 @@ def _check(scores: Scores, measure: str | None, settings: Settings) -> str:
     for factor in settings.factors:
         if factor not in scores.run_info:
             raise unknown_column(factor, "run information", scores.run_info)
-    if measure is None:
-        scores.matrix()
-        return scores.measures[0]
-    position(str(measure), scores.measures, "measure")
-    return str(measure)
+    return measure_of(scores, measure)
 
 
 def _pairs(systems: Groups, a: str | None, b: str | None) -> list[tuple[Named, Named]]:

@@ -58,24 +58,14 @@ def _rank_lines(
 ) -> None:
     rows = np.arange(len(order)) + 0.26 * (place - 1)
     low, high = ranking.rank_set[order].T
-    ranks, looks = ranking.rank[order], style.look(place)
-    bars = ax.errorbar(
-        ranks,
-        rows,
-        xerr=np.stack([ranks - low, high - ranks]),
-        linestyle="none",
-        markersize=3,
-        elinewidth=1.6,
-        label=words,
-        **looks,
-    )
-    tell(
-        bars,
-        [
-            f"{result.runs[run]}, {words}: rank {rank}, {first} to {last}"
-            for run, rank, first, last in zip(order, ranks, low, high, strict=True)
-        ],
-    )
+    ranks = ranking.rank[order]
+    arms = np.stack([ranks - low, high - ranks])
+    texts = [
+        f"{result.runs[run]}, {words}: rank {rank}, {first} to {last}"
+        for run, rank, first, last in zip(order, ranks, low, high, strict=True)
+    ]
+    looks = {"markersize": 3, "elinewidth": 1.6, "label": words}
+    style.row_bars(ax, ranks, rows, arms, texts, place=place, **looks)
 
 
 def draw_means(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> None:
@@ -87,25 +77,13 @@ def draw_means(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
         rows = np.flatnonzero(chosen)
         if not len(rows):
             continue
-        (dots,) = ax.plot(
-            people[rows],
-            of_judge[rows],
-            linestyle="none",
-            markersize=4,
-            alpha=0.8,
-            label=words,
-            **style.look(place),
-        )
-        tell(
-            dots,
-            [f"{result.runs[i]}: people {people[i]:.4f}, judge {of_judge[i]:.4f}" for i in rows],
-        )
+        texts = [f"{result.runs[i]}: people {people[i]:.4f}, judge {of_judge[i]:.4f}" for i in rows]
+        looks = {"alpha": 0.8, "label": words, **style.look(place)}
+        style.dots(ax, people[rows], of_judge[rows], texts, **looks)
     ends = np.array([people.min(), people.max()])
     ax.plot(ends, ends, color=style.QUIET, linewidth=1.0, label="no bias")
     words = f"the same bias for all, {one.bias.mean:+.3f}"
-    ax.plot(
-        ends, ends + one.bias.mean, color=style.QUIET, linewidth=1.0, linestyle="--", label=words
-    )
+    ax.plot(ends, ends + one.bias.mean, **style.DASHED, label=words)
     tau = one.tau
     style.label(
         ax,
@@ -171,26 +149,15 @@ def draw_bias(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> No
             continue
         runs = [order[row] for row in rows]
         bias, ends = one.bias.by_run[runs], one.bias.interval[runs]
-        bars = ax.errorbar(
-            bias,
-            rows,
-            xerr=np.stack([bias - ends[:, 0], ends[:, 1] - bias]),
-            linestyle="none",
-            markersize=4,
-            elinewidth=1.2,
-            label=words,
-            **style.look(place),
-        )
-        tell(
-            bars,
-            [
-                f"{result.runs[run]}: {value:+.4f} [{low:+.4f}, {high:+.4f}]"
-                for run, value, (low, high) in zip(runs, bias, ends, strict=True)
-            ],
-        )
+        arms = np.stack([bias - ends[:, 0], ends[:, 1] - bias])
+        texts = [
+            f"{result.runs[run]}: {value:+.4f} [{low:+.4f}, {high:+.4f}]"
+            for run, value, (low, high) in zip(runs, bias, ends, strict=True)
+        ]
+        style.row_bars(ax, bias, rows, arms, texts, place=place, elinewidth=1.2, label=words)
     ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
     words = f"mean over runs, {one.bias.mean:+.3f}"
-    ax.axvline(one.bias.mean, color=style.QUIET, linewidth=1.0, linestyle="--", label=words)
+    ax.axvline(one.bias.mean, **style.DASHED, label=words)
     style.name_rows(ax, [result.runs[run] for run in order])
     style.label(
         ax,

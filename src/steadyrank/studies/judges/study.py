@@ -163,7 +163,7 @@ def judges(
         scores, people, inputs = evaluate_judges(
             read_runs(runs, **reading_options),
             human,
-            judges or {},
+            judges,
             measure=measure or DEFAULT_MEASURE,
             judge_grades=judge_grades,
             missing=missing,

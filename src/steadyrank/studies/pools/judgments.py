@@ -8,14 +8,13 @@ stays that of all of them, so that no gain changes because a judgment goes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Unpack, get_args
 
 import numpy as np
 
-from steadyrank.compute.executors import Progress
+from steadyrank.compute.executors import Machine
 from steadyrank.data.order import natural_key
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.qrels import judgments_of
@@ -160,10 +159,7 @@ def read_pool(
     depth: int,
     missing: Missing = "zero",
     no_relevant: NoRelevant = "zero",
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
+    machine: Machine | None = None,
     **reading_options: Unpack[ReadingOptions],
 ) -> Pool:
     """Read judgments and runs, and find out who contributed what within pool depth."""
@@ -174,13 +170,8 @@ def read_pool(
     to_read = read_runs(runs, **reading_options)
     recipes = tuple(prepare(measure, judged.max_grade) for measure in measures)
     everything = any(recipe.needs_all for recipe in recipes)
-    parts = to_read.map(
-        partial(_judged_part, qrels=judged, depth=depth, everything=everything),
-        jobs=jobs,
-        scheduler=scheduler,
-        executor=executor,
-        progress=progress,
-    )
+    part_of = partial(_judged_part, qrels=judged, depth=depth, everything=everything)
+    parts = to_read.map(part_of, **(machine or {}))
     headers = [part.run for part in parts]
     to_read.check_headers(headers)
     _report(parts, judged, missing)

@@ -15,7 +15,7 @@ from typing import Any, Unpack, get_args
 
 import numpy as np
 
-from steadyrank.compute.executors import Progress
+from steadyrank.compute.executors import Machine, Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.read.runs import ReadingOptions
 from steadyrank.data.scores import mean_of_present
@@ -173,6 +173,8 @@ def pools(
     check_open_unit("confidence", confidence)
     check_choice("mode", mode, get_args(Mode))
     check_counts("trials", n_trials, lowest=1)
+    workers: Machine = {"jobs": jobs, "scheduler": scheduler, "executor": executor}
+    machine: Machine = {**workers, "progress": progress}
     pool = read_pool(
         runs,
         qrels,
@@ -180,10 +182,7 @@ def pools(
         depth=pool_depth,
         missing=missing,
         no_relevant=no_relevant,
-        jobs=jobs,
-        scheduler=scheduler,
-        executor=executor,
-        progress=reading,
+        machine={**workers, "progress": reading},
         **reading_options,
     )
     left_out = _ks(ks, len(pool.teams))
@@ -193,9 +192,7 @@ def pools(
     drawn = draw_trials(
         len(pool.teams), len(pool.topics), left_out, n_trials, sizes=sizes, seed=seed
     )
-    estimates = run_trials(
-        pool, drawn, sizes, jobs=jobs, scheduler=scheduler, executor=executor, progress=progress
-    )
+    estimates = run_trials(pool, drawn, sizes, **machine)
     student = confidence if mode == "paper" else None
     cells = with_topics(_summaries(pool, drawn, estimates, sizes, student), demands)
     unique = [~kept_judgments(pool, [team]) for team in range(len(pool.teams))]

@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
+from typing import Unpack
 
 import numpy as np
 from scipy import special
 
-from steadyrank.compute.executors import Progress, map_shared
+from steadyrank.compute.executors import Machine, map_shared
 from steadyrank.compute.random import block_stream
 from steadyrank.data.scores import mean_of_present
 from steadyrank.errors import InputError
@@ -102,20 +102,11 @@ def draw_trials(
 
 
 def run_trials(
-    pool: Pool,
-    trials: Sequence[Trial],
-    sizes: Sequence[int],
-    *,
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
+    pool: Pool, trials: Sequence[Trial], sizes: Sequence[int], **machine: Unpack[Machine]
 ) -> Estimates:
     """Score the remaining runs of every trial again and estimate the variances."""
     tasks = [(trials[at : at + BLOCK], tuple(sizes)) for at in range(0, len(trials), BLOCK)]
-    parts = map_shared(
-        _block, pool, tasks, jobs=jobs, scheduler=scheduler, executor=executor, progress=progress
-    )
+    parts = map_shared(_block, pool, tasks, **machine)
     variance, paired, differences, n_topics = np.concatenate(parts, axis=1)
     return Estimates(
         variance=variance,

@@ -142,13 +142,7 @@ def draw_pairs(result: TopicsResult, ax: Axes) -> None:
         ]
         looks = {"markersize": 3.5, "alpha": 0.7, "label": words, **style.look(k)}
         style.dots(ax, size, [row[key] for row in rows], texts, **looks)
-    ax.axhline(
-        result.target,
-        color=style.QUIET,
-        linewidth=1.0,
-        linestyle="--",
-        label=f"target {result.target:g}",
-    )
+    ax.axhline(result.target, **style.DASHED, label=f"target {result.target:g}")
     ax.set_xlim(left=0)
     ax.set_ylim(-0.01, 0.52)
     style.label(ax, x=f"difference of mean {result.measure} on {result.n_topics} topics")
