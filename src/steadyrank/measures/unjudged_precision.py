@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steadyrank.data.qrels import Qrels
-from steadyrank.measures.scoring import JudgedRun, Recipe
+from steadyrank.data.qrels import JudgedRun, Qrels
+from steadyrank.measures.scoring import Recipe
 
 
 @dataclass(frozen=True, slots=True, eq=False)
