@@ -202,7 +202,7 @@ def test_short_files_and_the_first_megabytes_need_no_other_kernel(tmp_path, qrel
     path.write_text(run_text(6))
     size = path.stat().st_size
     monkeypatch.setattr(judged_files, "_is_compiled", lambda: False)
-    monkeypatch.setattr(judged_files, "_MET", [])
+    monkeypatch.setattr(judged_files, "_MET", [0])
     monkeypatch.setattr(judged_files, "WORTH_COMPILING", 3 * size)
     assert [found(path, qrels) is not None for _ in range(4)] == [False, False, True, True]
     monkeypatch.setattr(judged_files, "WORTHWHILE", size + 1)

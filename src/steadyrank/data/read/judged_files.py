@@ -107,11 +107,11 @@ def _is_worthwhile(path: Path) -> bool:
     size = path.stat().st_size if path.is_file() else 0
     if size < WORTHWHILE:
         return False
-    _MET.append(size)
-    return _is_compiled() or sum(_MET) >= WORTH_COMPILING
+    _MET[0] += size
+    return _is_compiled() or _MET[0] >= WORTH_COMPILING
 
 
-_MET: list[int] = []
+_MET = [0]
 
 
 @functools.cache
