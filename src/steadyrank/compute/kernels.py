@@ -217,6 +217,16 @@ def leading_zeros(context: Any, word: Any) -> Any:
 
 
 @intrinsic
+def bytes_reversed(context: Any, word: Any) -> Any:
+    """The word with its eight bytes in the opposite order."""
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bswap(arguments[0])
+
+    return types.uint64(types.uint64), build
+
+
+@intrinsic
 def high_product(context: Any, a: Any, b: Any) -> Any:
     """The upper 64 bits of the 128-bit product of two words."""
 

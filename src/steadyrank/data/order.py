@@ -7,6 +7,7 @@ they are taken: with an order of our own, neither can change a result.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -41,8 +42,14 @@ def order_by_name(names: Sequence[str]) -> np.ndarray:
     >>> order_by_name(["b10", "b9", "a"]).tolist()
     [2, 1, 0]
     """
+    return np.array(_places_in_order(tuple(names)), np.int64)
+
+
+@functools.lru_cache(maxsize=32)
+def _places_in_order(names: tuple[str, ...]) -> list[int]:
+    """Where the names stand; the same judgments are met again with every run that is scored."""
     keys = [natural_key(name) for name in names]
-    return np.array(sorted(range(len(names)), key=keys.__getitem__), np.int64)
+    return sorted(range(len(names)), key=keys.__getitem__)
 
 
 def places_by_name(names: Sequence[str]) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steadyrank.compute.kernels import WORD, inlined, lean_kernel, part, words_alike
-from steadyrank.data.ids import Ids, make_ids, same_bytes
+from steadyrank.data.ids import PADDING, Ids, glance, make_ids, same_bytes
 from steadyrank.data.oddities import REPEATED_JUDGMENTS
 from steadyrank.data.read.blocks import group_by_topic, repeated_rows
 from steadyrank.data.run import as_numbers
@@ -58,8 +58,19 @@ def _fill_slots(hashes, grades, lowest, blocks, bounds, slots):
             slots[low + slot] = (hashes[i] & _TAG) | WORD(i - blocks[t] + 1)
 
 
+@lean_kernel
+def _fill_filter(data, offsets, grades, lowest, blocks, bounds, words):
+    for t in range(len(blocks) - 1):
+        low, n_words = bounds[t] // BUCKET, (bounds[t + 1] - bounds[t]) // BUCKET
+        for i in range(blocks[t], blocks[t + 1]):
+            if grades[i] >= lowest:
+                code = glance(data, offsets[i], offsets[i + 1])
+                word = low + np.int64((code >> WORD(32)) * WORD(n_words) >> WORD(32))
+                words[word] |= WORD(1) << (code & WORD(63))
+
+
 @part
-def _find_row(data, start, end, code, qrels_data, offsets, first, slots, low, high):
+def find_row(data, start, end, code, qrels_data, offsets, first, slots, low, high):
     """The qrels row of the document data[start:end], or -1, probing slot by slot."""
     size = high - low
     slot = BUCKET * _bucket(code, size // BUCKET)
@@ -103,7 +114,7 @@ def find_judged(
         alike = words_alike(slots, bucket, code, _TAG)
         if alike == WORD(0) and slots[bucket + BUCKET - 1] == WORD(0):
             continue
-        row = _find_row(
+        row = find_row(
             run_data,
             run_offsets[i],
             run_offsets[i + 1],
@@ -120,6 +131,21 @@ def find_judged(
             rows[place + found] = row
             found += 1
     return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedRun:
+    """Where a run's judged documents stand, for the topics of the qrels.
+
+    The judged (or only the relevant) documents of topic t are entries `blocks[t]` to
+    `blocks[t + 1]` of `ranks` and `rows` (of the qrels). `lengths[t]` is the length of the
+    ranking, or -1 where the run lacks the topic.
+    """
+
+    blocks: np.ndarray
+    ranks: np.ndarray
+    rows: np.ndarray
+    lengths: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -151,6 +177,14 @@ class Qrels:
     def position(self) -> dict[str, int]:
         """Index of each topic."""
         return {topic: t for t, topic in enumerate(self.topics)}
+
+    @cached_property
+    def topic_bytes(self) -> tuple[np.ndarray, np.ndarray]:
+        """The names of the topics as kernels compare them: bytes end to end, and bounds."""
+        names = [topic.encode("utf-8", "surrogateescape") for topic in self.topics]
+        content = b"".join(names) + bytes(PADDING)
+        bounds = np.concatenate([[0], np.cumsum([len(name) for name in names])])
+        return np.frombuffer(bytearray(content), np.uint8), bounds.astype(np.int64)
 
     @cached_property
     def max_grade(self) -> int:
@@ -196,6 +230,22 @@ class Qrels:
         slots = slots[-(slots.ctypes.data // 8) % BUCKET :]  # from the start of a cache line
         _fill_slots(self.documents.hashes, self.grades, lowest, self.blocks, bounds, slots)
         return bounds, slots
+
+    @cached_property
+    def all_filter(self) -> np.ndarray:
+        """A word for each bucket of `all_slots`, and a bit in them for each judged document."""
+        return self._filter(int(self.grades.min(initial=0)), self.all_slots[0])
+
+    @cached_property
+    def relevant_filter(self) -> np.ndarray:
+        """The same for the relevant documents: of most others it says that they are none."""
+        return self._filter(1, self.relevant_slots[0])
+
+    def _filter(self, lowest: int, bounds: np.ndarray) -> np.ndarray:
+        words = np.zeros(int(bounds[-1]) // BUCKET, np.uint64)
+        ids = self.documents
+        _fill_filter(ids.data, ids.offsets, self.grades, lowest, self.blocks, bounds, words)
+        return words
 
     def judgments(self, topic: str) -> dict[str, int]:
         """The judged documents of one topic with their grades."""

@@ -29,6 +29,8 @@ from steadyrank.compute.executors import (
 from steadyrank.data.ids import PADDING, Ids
 from steadyrank.data.interop.objects import converted_run
 from steadyrank.data.oddities import oddity_warning
+from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.judged_files import JudgedFile, find_in_file
 from steadyrank.data.read.limits import given_limit, limited_by
 from steadyrank.data.read.run_files import Reading, load_run
 from steadyrank.data.read.run_info import check_rows, describe_run, describe_runs, read_run_rows
@@ -151,6 +153,15 @@ class Source:
                 self.kept.offer(self.given, run)
             yield run
 
+    def judged(self, qrels: Qrels, *, relevant_only: bool, may_tie: bool) -> JudgedFile | None:
+        """Its judged documents, if it is a plain file that nobody wants as a whole."""
+        if self.kept is not None or self.sent is not None or not isinstance(self.given, Path):
+            return None
+        judged = find_in_file(
+            self.given, self.reading, qrels, relevant_only=relevant_only, may_tie=may_tie
+        )
+        return judged if judged is None or self.name is None else replace(judged, name=self.name)
+
     def for_elsewhere(self) -> Source:
         """The same source as another process can read it, whatever folder it works in."""
         if not isinstance(self.given, Path):
@@ -254,14 +265,18 @@ class Runs:
         self,
         function: Callable[[Run], Answer],
         *,
+        before_reading: Callable[[Source], Answer | None] | None = None,
         jobs: int | None = None,
         scheduler: str | None = None,
         executor: Executor | None = None,
         progress: Progress | None = None,
     ) -> list[Answer]:
-        """One pass: what a function makes of every run, which it must not hold on to."""
+        """One pass: what a function makes of every run, which it must not hold on to.
+
+        What `before_reading` makes of a source counts instead, unless it is None.
+        """
         with workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool:
-            one = partial(_applied, function=function)
+            one = partial(_applied, function=function, before_reading=before_reading)
             return map_in_order(one, self._sent_to(pool), pool, progress=progress)
 
     def _sent_to(self, pool: Executor) -> list[Source]:
@@ -300,7 +315,15 @@ class Runs:
         )
 
 
-def _applied(source: Source, *, function: Callable[[Run], Answer]) -> Answer:
+def _applied(
+    source: Source,
+    *,
+    function: Callable[[Run], Answer],
+    before_reading: Callable[[Source], Answer | None] | None,
+) -> Answer:
+    answer = None if before_reading is None else before_reading(source)
+    if answer is not None:
+        return answer
     with source.opened() as run:
         return function(run)
 
@@ -316,12 +339,22 @@ def _note_name(run: Run, seen: dict[str, Run]) -> None:
     seen[run.name] = header_of(run)
 
 
+_NOTHING: Any = {
+    "topics": (),
+    "blocks": np.zeros(1, np.int64),
+    "documents": Ids(np.empty(0, np.uint8), np.zeros(1, np.int64), np.empty(0, np.uint64)),
+    "scores": np.empty(0),
+}
+
+
 def header_of(run: Run) -> Run:
     """The run's name and notes alone, so that thousands of runs do not stay in memory."""
-    nothing = Ids(np.empty(0, np.uint8), np.zeros(1, np.int64), np.empty(0, np.uint64))
-    return replace(
-        run, topics=(), blocks=np.zeros(1, np.int64), documents=nothing, scores=np.empty(0)
-    )
+    return replace(run, **_NOTHING)
+
+
+def header(name: str, source: Path) -> Run:
+    """The header of a run of which there is nothing to note."""
+    return Run(name=name, source=source, **_NOTHING)
 
 
 def warn_oddities(runs: Sequence[Run]) -> None:

@@ -17,13 +17,13 @@ import numpy as np
 
 from steadyrank.compute.executors import Progress, map_in_order, workers
 from steadyrank.data.oddities import counted_oddity
-from steadyrank.data.qrels import Qrels
+from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.run import Run
 from steadyrank.data.runs import Source
 from steadyrank.errors import InputError
-from steadyrank.measures.scoring import JudgedRun, find_judged_documents
+from steadyrank.measures.scoring import find_judged_documents
 from steadyrank.notebook import Exhibit, shown_by
 from steadyrank.words import by_number, counted, some
 

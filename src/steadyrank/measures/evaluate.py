@@ -26,7 +26,7 @@ from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.read.topic_info import describe_topics
 from steadyrank.data.run import Run
-from steadyrank.data.runs import Runs, header_of
+from steadyrank.data.runs import Runs, Source, header, header_of
 from steadyrank.data.scores import Scores, mean_of_present
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.names import Measure, parse_measures
@@ -60,6 +60,11 @@ class _Job:
     missing: float
     no_relevant: float
     with_bounds: bool
+
+    @property
+    def relevant_only(self) -> bool:
+        """Whether documents of grade 0 and below matter to no measure."""
+        return not any(recipe.needs_all for recipe in self.recipes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -171,6 +176,7 @@ def evaluate(
         check_expectations(job.recipes)
     outcomes = to_read.map(
         partial(_evaluate_run, job=job),
+        before_reading=partial(_evaluate_file, job=job) if ties == "trec_eval" else None,
         jobs=jobs,
         scheduler=scheduler,
         executor=executor,
@@ -209,6 +215,24 @@ def _check_order(runs: Any, qrels: Any) -> None:
         raise InputError("evaluate takes runs first, then judgments: evaluate(runs, qrels)")
 
 
+def _evaluate_file(source: Source, job: _Job) -> _Outcome | None:
+    """The scores of a run that need not be read as a whole; None for one that must."""
+    found = source.judged(job.qrels, relevant_only=job.relevant_only, may_tie=not job.with_bounds)
+    if found is None:
+        return None
+    values = score_topics(
+        found.judged, job.qrels, job.recipes, missing=job.missing, no_relevant=job.no_relevant
+    )
+    means = mean_of_present(values) if job.with_bounds else None
+    return _Outcome(
+        run=header(found.name, source.given),
+        values=values,
+        lacking=int((found.judged.lengths < 0).sum()),
+        unknown=found.n_strangers,
+        bounds=None if means is None else (means, means),
+    )
+
+
 def _evaluate_run(run: Run, job: _Job) -> _Outcome:
     if job.ties == "float32":
         run = rounded_to_float32(run)
@@ -216,8 +240,7 @@ def _evaluate_run(run: Run, job: _Job) -> _Outcome:
     if job.ties == "average":
         values = expected_scores(run, job.qrels, job.recipes, **without)
     else:
-        relevant_only = not any(recipe.needs_all for recipe in job.recipes)
-        judged = find_judged_documents(run, job.qrels, relevant_only=relevant_only)
+        judged = find_judged_documents(run, job.qrels, relevant_only=job.relevant_only)
         values = score_topics(judged, job.qrels, job.recipes, **without)
     common = len(set(run.topics) & job.qrels.position.keys())
     return _Outcome(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.compute.kernels import kernel, lean_kernel, specialised
-from steadyrank.data.qrels import Qrels, find_judged
+from steadyrank.data.qrels import JudgedRun, Qrels, find_judged
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
 from steadyrank.measures import ideal_kernels, incomplete_kernels, set_kernels
@@ -70,21 +70,6 @@ ANY_GRADE = -(2**31)
 
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Blocks, ranks and grades of documents."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class JudgedRun:
-    """Where a run's judged documents stand, for the topics of the qrels.
-
-    The judged (or only the relevant) documents of topic t are entries `blocks[t]` to
-    `blocks[t + 1]` of `ranks` and `rows` (of the qrels). `lengths[t]` is the length of the
-    ranking, or -1 where the run lacks the topic.
-    """
-
-    blocks: np.ndarray
-    ranks: np.ndarray
-    rows: np.ndarray
-    lengths: np.ndarray
 
 
 @lean_kernel

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steadyrank.data.qrels import Qrels
+from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.run import Run
-from steadyrank.measures.scoring import JudgedRun, Recipe, find_judged_documents
+from steadyrank.measures.scoring import Recipe, find_judged_documents
 
 LINEAR = ("P", "RBP")
 """Measures that are weighted sums of gains: a document's weight depends on its rank alone."""

@@ -21,7 +21,7 @@ LONG_BLOCK = 20_000
 def _comes_before(scores, data, offsets, i, j):
     if scores[i] != scores[j]:
         return scores[i] > scores[j]
-    return bytes_above(data, offsets, i, j)
+    return bytes_above(data, offsets[i], offsets[i + 1], offsets[j], offsets[j + 1])
 
 
 @part
@@ -135,31 +135,38 @@ def _reorder(
             position += 1
 
 
+@part
+def has_repeats(hashes, start, stop, bits):
+    """Whether hashes[start:stop] holds one twice.
+
+    Each hash sets two bits of one of as many words of `bits`, a power of two, as there are
+    hashes; only one that finds both set is compared with those before it.
+    """
+    size = 1
+    while size < stop - start:
+        size *= 2
+    for k in range(size):
+        bits[k] = WORD(0)
+    mask = WORD(size - 1)
+    for i in range(start, stop):
+        code = hashes[i]
+        word = np.int64((code >> WORD(12)) & mask)
+        two = (WORD(1) << (code & WORD(63))) | (WORD(1) << ((code >> WORD(6)) & WORD(63)))
+        if bits[word] & two == two:
+            for j in range(start, i):
+                if hashes[j] == code:
+                    return True
+        bits[word] |= two
+    return False
+
+
 @lean_kernel
 def _repeats(hashes, blocks, bits):
-    """Whether some block holds a hash twice.
-
-    Each hash sets two bits of one of as many words of `bits`, a power of two, as its block has
-    ids; only an id that finds both set is compared with those before it.
-    """
-    for t in range(len(blocks) - 1):
-        start, stop = blocks[t], blocks[t + 1]
-        size = 1
-        while size < stop - start:
-            size *= 2
-        for k in range(size):
-            bits[k] = WORD(0)
-        mask = WORD(size - 1)
-        for i in range(start, stop):
-            code = hashes[i]
-            word = np.int64((code >> WORD(12)) & mask)
-            two = (WORD(1) << (code & WORD(63))) | (WORD(1) << ((code >> WORD(6)) & WORD(63)))
-            if bits[word] & two == two:
-                for j in range(start, i):
-                    if hashes[j] == code:
-                        return True
-            bits[word] |= two
-    return False
+    """Whether some block holds a hash twice."""
+    t = 0
+    while t < len(blocks) - 1 and not has_repeats(hashes, blocks[t], blocks[t + 1], bits):
+        t += 1
+    return t < len(blocks) - 1
 
 
 def may_repeat(hashes: np.ndarray, blocks: np.ndarray) -> bool:

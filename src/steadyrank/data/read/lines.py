@@ -38,7 +38,8 @@ NEWLINE, RETURN, SPACE, TAB, HASH = 10, 13, 32, 9, 35
 
 
 @inlined
-def _without_lowest(bits):
+def without_lowest(bits):
+    """The word without its lowest set bit."""
     return bits & (bits - WORD(1))
 
 
@@ -64,16 +65,16 @@ def _split_fast(data, line, layout, tag_start, tag_end, tag_word):
     behind = (separators << WORD(1)) | WORD(1)
     ends = separators & ~behind
     starts = ~separators & behind & ~WORD(1)  # of the fields after the first
-    id_end = _without_lowest(ends)
+    id_end = without_lowest(ends)
     id_start = starts
     if layout != THREE_COLUMNS:  # an ignored field lies between topic and document
-        id_end = _without_lowest(id_end)
-        id_start = _without_lowest(id_start)
-    last_end = _without_lowest(id_end)
-    last_start = _without_lowest(id_start)
+        id_end = without_lowest(id_end)
+        id_start = without_lowest(id_start)
+    last_end = without_lowest(id_end)
+    last_start = without_lowest(id_start)
     if layout == RUN:  # the rank lies between document and number
-        last_end = _without_lowest(last_end)
-        last_start = _without_lowest(last_start)
+        last_end = without_lowest(last_end)
+        last_start = without_lowest(last_start)
     if last_end == WORD(0) or separators & WORD(1) or load_byte(data, line) == HASH:
         return -1, 0, 0, 0, 0, 0
     last = trailing_zeros(last_end)

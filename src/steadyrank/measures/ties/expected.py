@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from steadyrank.compute.kernels import kernel, specialised
-from steadyrank.data.qrels import Qrels
+from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
 from steadyrank.measures.names import Measure
-from steadyrank.measures.scoring import JudgedRun, Recipe, find_judged_documents, score_topics
+from steadyrank.measures.scoring import Recipe, find_judged_documents, score_topics
 from steadyrank.measures.ties import kernels as expected
 from steadyrank.measures.ties import set_kernels as sets
 

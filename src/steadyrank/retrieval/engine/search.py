@@ -18,10 +18,9 @@ import numpy as np
 
 from steadyrank.compute.kernels import specialised
 from steadyrank.data.ids import Ids, make_ids
-from steadyrank.data.qrels import Qrels
+from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
-from steadyrank.measures.scoring import JudgedRun
 from steadyrank.retrieval.engine import search_kernels
 from steadyrank.retrieval.engine.index import Index
 from steadyrank.retrieval.engine.models import MODELS, Model, parse_model

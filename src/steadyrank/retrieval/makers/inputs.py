@@ -17,12 +17,12 @@ import numpy as np
 
 from steadyrank.compute.executors import Progress
 from steadyrank.data.interop.datasets import is_dataset
-from steadyrank.data.qrels import Qrels
+from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.read.qrels import judgments_of
 from steadyrank.data.read.sources import PathLike, find_files
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.names import Measure, parse_measures
-from steadyrank.measures.scoring import ANY_GRADE, JudgedRun, Recipe, prepare, score_topics
+from steadyrank.measures.scoring import ANY_GRADE, Recipe, prepare, score_topics
 from steadyrank.retrieval.builtin.collection import builtin_qrels, is_builtin
 from steadyrank.retrieval.engine.topics import read_topics
 from steadyrank.retrieval.engine.word_counts import WordCounts, count_words

@@ -16,12 +16,12 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.compute.executors import Machine, Progress, workers
 from steadyrank.compute.stores import open_store
+from steadyrank.data.qrels import JudgedRun
 from steadyrank.data.read.sources import PathLike
 from steadyrank.data.run import Run
 from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, warn
 from steadyrank.measures.names import Measure
-from steadyrank.measures.scoring import JudgedRun
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.retrieval.engine.search import DEPTH, DocumentOrder, check_depth, find_wanted
 from steadyrank.retrieval.engine.search_kernels import Wanted

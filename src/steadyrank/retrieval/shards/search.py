@@ -14,8 +14,8 @@ from itertools import compress
 
 import numpy as np
 
+from steadyrank.data.qrels import JudgedRun
 from steadyrank.data.run import Run
-from steadyrank.measures.scoring import JudgedRun
 from steadyrank.retrieval.engine.index import Index
 from steadyrank.retrieval.engine.search import DocumentOrder, run_of_keys, search_all
 from steadyrank.retrieval.engine.search_kernels import Wanted
