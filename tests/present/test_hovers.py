@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import re
 import warnings
 import xml.etree.ElementTree as ElementTree
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 import steadyrank as sr
-from steadyrank.present.svg import MOST_TOLD, svg_text, tell
+from steadyrank.present.figures import SAVED, SETTINGS, unplace
+from steadyrank.present.svg import MOST_TOLD, _drawn_once, svg_text, tell
 from steadyrank.studies.plotting import alt_text
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -70,9 +73,11 @@ def test_cells_tell_row_by_row_and_empty_ones_are_not_drawn():
     root = ElementTree.fromstring(svg_text(ax.get_figure()))
     cells = [path for path in root.iter(f"{SVG}path") if path.find(f"{SVG}title") is not None]
     assert [cell.find(f"{SVG}title").text for cell in cells] == ["one", "three", "four"]
-    (group,) = [g for g in root.iter(f"{SVG}g") if cells[0] in list(g)]
-    assert len(group) == 3
-    assert group.get("shape-rendering") == "crispEdges"
+    (group,) = [g for g in root.iter(f"{SVG}g") if g.get("shape-rendering") == "crispEdges"]
+    assert len(list(group.iter(f"{SVG}path"))) == 3
+    shades = [shade.get("fill") for shade in group]
+    assert len(set(shades)) == 3
+    assert [list(shade) for shade in group] == [[cell] for cell in cells]
     x, y, right, bottom = (
         float(n)
         for n in re.fullmatch(
@@ -83,6 +88,33 @@ def test_cells_tell_row_by_row_and_empty_ones_are_not_drawn():
     height = 72 * ax.get_figure().get_figheight()
     np.testing.assert_allclose([x, right], corners[:, 0], atol=0.02)
     np.testing.assert_allclose([y, bottom], height - corners[:, 1], atol=0.02)
+
+
+def test_cells_that_tell_nothing_are_one_shape_for_each_colour():
+    ax = axes()
+    ax.pcolormesh(np.ma.masked_invalid([[1.0, 1.0, np.nan, 1.0], [4.0, 1.0, 1.0, 4.0]]))
+    root = ElementTree.fromstring(svg_text(ax.get_figure()))
+    (group,) = [g for g in root.iter(f"{SVG}g") if g.get("shape-rendering") == "crispEdges"]
+    shapes = {path.get("fill"): path.get("d").count("M") for path in group}
+    colours = ax.collections[0].cmap([0.0, 1.0])
+    low, high = (mpl.colors.to_hex(colour) for colour in colours)
+    assert {low: shapes[low], high: shapes[high]} == {low: 3, high: 2}
+
+
+def test_drawing_once_gives_the_bytes_of_savefig_and_leaves_the_figure_as_it_was():
+    figure = Figure(layout="constrained", facecolor="#ffeecc", dpi=90)
+    ax = figure.add_subplot()
+    figure.colorbar(ax.pcolormesh([[1.0, 2.0], [3.0, 4.0]]), label="a bar")
+    ax.set_ylabel("a long label")
+    expected = io.BytesIO()
+    with mpl.rc_context(SETTINGS):
+        figure.savefig(expected, format="svg", metadata=SAVED["svg"], transparent=True)
+    unplace(figure)
+    canvas = figure.canvas
+    assert _drawn_once(figure) == expected.getvalue()
+    assert (figure.canvas, figure.dpi) == (canvas, 90)
+    assert mpl.colors.to_hex(figure.get_facecolor()) == "#ffeecc"
+    assert mpl.colors.to_hex(ax.get_facecolor()) == "#ffffff"
 
 
 def test_very_many_points_tell_nothing_but_are_drawn():

@@ -148,7 +148,9 @@ def unplace(figure: Figure) -> None:
             ax.set_position(cell.get_position(figure))
             ax.set_in_layout(True)
     shaded: Any
-    for shaded in figure.findobj(lambda artist: hasattr(getattr(artist, "colorbar", None), "ax")):
+    for shaded in [artist for ax in figure.axes for artist in (*ax.collections, *ax.images)]:
+        if not hasattr(getattr(shaded, "colorbar", None), "ax"):
+            continue
         bar, place = shaded.colorbar.ax, shaded.axes.get_position()
         bar.set_position((place.x1, place.y0, 0.05, place.height))
         bar.set_in_layout(True)

@@ -137,9 +137,12 @@ def draw_pairs(result: TopicsResult, ax: Axes) -> None:
     ):
         texts = [
             f"{row['a']} – {row['b']}: difference {row['difference']:+.4f}, reversed with "
-            f"probability {row[key]:.3f}; topics needed: {needed_words(row)}"
+            f"probability {row[key]:.3f}"
             for row in rows
         ]
+        if k == 0:  # Once per pair: a page holds thousands of these texts.
+            needs = [f"; topics needed: {needed_words(row)}" for row in rows]
+            texts = [text + need for text, need in zip(texts, needs, strict=True)]
         looks = {"markersize": 3.5, "alpha": 0.7, "label": words, **style.look(k)}
         style.dots(ax, size, [row[key] for row in rows], texts, **looks)
     ax.axhline(result.target, **style.DASHED, label=f"target {result.target:g}")
