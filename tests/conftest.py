@@ -131,6 +131,12 @@ def _no_progress_of_slow_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("steadyrank.cli.output.PATIENCE", 1e6)
 
 
+@pytest.fixture
+def drawn_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave figures out of reports where they are not at issue: they take most of the time."""
+    monkeypatch.setattr("steadyrank.reporting.page.figure", lambda *args, **options: [])
+
+
 @pytest.fixture(scope="session")
 def builtin_collection():
     """The collection that comes with steadyrank, as installed here."""

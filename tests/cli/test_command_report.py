@@ -12,7 +12,6 @@ import pytest
 from commanding import call
 
 import steadyrank as sr
-from steadyrank.reporting import page as report_page
 
 QUICK = ("--samples", "30", "--quiet")
 
@@ -29,10 +28,7 @@ def track(tmp_path_factory):
     return root
 
 
-@pytest.fixture(autouse=True)
-def drawn_nowhere(monkeypatch):
-    """Figures take most of the time, and are not at issue here."""
-    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])
+pytestmark = pytest.mark.usefixtures("drawn_nowhere")
 
 
 @pytest.fixture

@@ -123,7 +123,7 @@ def test_factors_may_be_repeated(capsys, folder):
     assert apart == together
 
 
-def test_a_report_names_all_score_files_and_how_to_make_it_again(capsys, folder):
+def test_a_report_names_all_score_files_and_how_to_make_it_again(capsys, folder, drawn_nowhere):
     page = folder / "r.html"
     halves = ("--scores", folder / "early.csv", "--scores", folder / "late.csv")
     told, _ = printed(capsys, "report", *halves, "--samples", "5", "--out", page)
@@ -134,13 +134,13 @@ def test_a_report_names_all_score_files_and_how_to_make_it_again(capsys, folder)
     assert "late.csv" in text
 
 
-def test_the_library_joins_score_files_for_a_report(folder):
+def test_the_library_joins_score_files_for_a_report(folder, drawn_nowhere):
     halves = [folder / "early.csv", folder / "late.csv"]
     result = sr.report(scores=halves, out=folder / "r.html", n_samples=5)
     assert result.results["evaluate"].values.shape == (1, 6, 24)
 
 
-def test_a_report_says_that_topics_were_numbered(capsys, folder):
+def test_a_report_says_that_topics_were_numbered(capsys, folder, drawn_nowhere):
     page = folder / "r.html"
     _, err = printed(
         capsys, "report", "--scores", folder / "bare.csv", "--samples", "5", "--out", page

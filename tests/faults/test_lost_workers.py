@@ -17,7 +17,6 @@ import steadyrank as sr
 from bench.faults.trials import contents, write_inputs
 from steadyrank.cli import run
 from steadyrank.compute.clusters import Cluster
-from steadyrank.reporting import page as report_page
 from steadyrank.studies.pools.tables import pools_text
 
 distributed = pytest.importorskip("distributed")
@@ -144,8 +143,7 @@ def test_a_worker_that_dies_and_one_that_joins_change_nothing(data, cluster, tmp
 
 
 @pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
-def test_a_report_that_loses_a_worker_is_the_same_page(data, cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])  # slow, not at issue
+def test_a_report_that_loses_a_worker_is_the_same_page(data, cluster, tmp_path, drawn_nowhere):
     progress, killed = kill_one(cluster)
 
     def in_the_middle(what, done, total):

@@ -159,7 +159,7 @@ def test_a_fifo_is_a_file(printed, tmp_path):
     writer.join()
 
 
-def test_pages_know_the_content_of_pipes(printed, tmp_path):
+def test_pages_know_the_content_of_pipes(printed, tmp_path, drawn_nowhere):
     """The hashes that a page lists are those of the files."""
     with from_pipes(["report", "qrels.txt", *PAIR], bytes) as given:
         printed([*given, "--out", str(tmp_path / "page.html"), "--budget", "1s"])

@@ -67,12 +67,6 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture
-def drawn_nowhere(monkeypatch):
-    """Leave figures out where they are not at issue: they take most of the time."""
-    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])
-
-
-@pytest.fixture
 def scores():
     rng = np.random.default_rng(0)
     values = rng.random((2, 6, 30)) * 0.2 + rng.random((6, 1)) * 0.3 + rng.random(30) * 0.3

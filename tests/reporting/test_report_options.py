@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.reporting import page as report_page
 from steadyrank.reporting.card import MOST_WORDS, verdict
 from steadyrank.reporting.headline import (
     leaderboard_sentences,
@@ -29,11 +28,6 @@ def scores_of(*means, noise=0.05, n_topics=30, seed=0):
         topics=range(n_topics),
         values=[values + rng.normal(0, 0.1, n_topics)],
     )
-
-
-@pytest.fixture
-def drawn_nowhere(monkeypatch):
-    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])
 
 
 def made(tmp_path, scores, **options):

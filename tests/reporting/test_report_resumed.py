@@ -10,12 +10,10 @@ import time
 
 import steadyrank as sr
 from steadyrank.cli import run
-from steadyrank.reporting import page as report_page
 
 
-def test_killed_and_run_again_it_gives_the_same_bytes(tmp_path, monkeypatch, capsys):
+def test_killed_and_run_again_it_gives_the_same_bytes(tmp_path, monkeypatch, capsys, drawn_nowhere):
     """kill -9 while samples are stored: nothing half-written, and the rest is done later."""
-    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])  # slow, not at issue
     track = sr.simulated_track(n_teams=3, runs_per_team=1, n_topics=26, depth=40, pool_depth=20)
     track.write(tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -8,14 +8,9 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.reporting import page as report_page
 from steadyrank.studies.simulate.section import documents_share
 
-
-@pytest.fixture(autouse=True)
-def drawn_nowhere(monkeypatch):
-    """Figures are not at issue here, and take most of the time."""
-    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])
+pytestmark = pytest.mark.usefixtures("drawn_nowhere")
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.reporting import page as report_page
 from steadyrank.studies.topics.sentences import needed_figure, needed_words
-
-
-@pytest.fixture
-def drawn_nowhere(monkeypatch):
-    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])
 
 
 def leaderboard(lead, n_runs=18, n_topics=50):

@@ -20,7 +20,6 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.reporting import page as report_page
 from steadyrank.words import number_word
 
 ALPHA = 0.05
@@ -82,11 +81,6 @@ def scores_of(case: str) -> sr.Scores:
         topics=[f"t{t:03}" for t in range(n_topics)],
         values=values,
     )
-
-
-@pytest.fixture
-def drawn_nowhere(monkeypatch):
-    monkeypatch.setattr(report_page, "figure", lambda *args, **options: [])
 
 
 @pytest.fixture(params=["close", "apart", "gaps", "broken", "hundred"])

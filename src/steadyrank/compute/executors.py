@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from typing import Any, TypedDict, TypeVar
 
-from threadpoolctl import threadpool_limits
-
+from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.clusters import Cluster, connected, over_client_of
 from steadyrank.errors import InputError
 
@@ -161,10 +160,7 @@ def map_shared(
 
     BLAS has one thread everywhere: how it splits a product may change the last bits.
     """
-    with (
-        workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool,
-        threadpool_limits(limits=1, user_api="blas"),
-    ):
+    with workers(jobs=jobs, scheduler=scheduler, executor=executor) as pool, one_blas_thread():
         there = shared(pool, value)
         # Elsewhere this limit does not hold; here it must not be lifted by who is done first.
         call = _call_alone if is_elsewhere(pool) else _call
@@ -179,7 +175,7 @@ def _call(job: tuple[Callable[[Any, Any], Answer], Any, Any]) -> Answer:
 
 
 def _call_alone(job: tuple[Callable[[Any, Any], Answer], Any, Any]) -> Answer:
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         return _call(job)
 
 

@@ -344,6 +344,11 @@ def test_the_report_has_a_section_of_judges(track, people, judge, tmp_path):
         assert words in page, words
     for kind in ("ranks", "means", "confusion", "bias", "topics"):
         assert f'id="judge-1-{kind}"' in page
+
+
+@quiet
+def test_a_report_without_a_judge_says_so(track, people, tmp_path, drawn_nowhere):
+    out = tmp_path / "report.html"
     without = sr.report(track.runs, people, measures=["AP"], out=out, n_samples=20)
     assert without.left_out["judges"].startswith("no other judge was given")
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, special
 
+from steadyrank.compute.blas import one_blas_thread
 from steadyrank.errors import InputError, check_choice
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
@@ -20,7 +21,7 @@ from steadyrank.stats.mixed.balanced import Strata, best_of_strata
 from steadyrank.stats.mixed.general import Tables
 from steadyrank.stats.mixed.model import RESIDUAL, MixedModel, Scale, likelihood_of, scale_of
 from steadyrank.stats.mixed.pooling import METHOD_WORDS, DfMethod
-from steadyrank.stats.mixed.search import Optimum, identified, maximise, one_blas_thread, search
+from steadyrank.stats.mixed.search import Optimum, identified, maximise, search
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 
 NO_RESIDUAL = "no_residual_variance"

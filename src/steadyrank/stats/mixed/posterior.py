@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import special
 
+from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.random import block_stream
 from steadyrank.errors import InputError
@@ -24,7 +25,6 @@ from steadyrank.stats.mixed.fit import NO_RESIDUAL, best_fit, coefficient_names
 from steadyrank.stats.mixed.general import Tables
 from steadyrank.stats.mixed.model import RESIDUAL, MixedModel, Scale, likelihood_of, scale_of
 from steadyrank.stats.mixed.sampling import effective_sample_size, hpd_interval, split_rhat
-from steadyrank.stats.mixed.search import one_blas_thread
 from steadyrank.stats.mixed.surrogate import (
     WIDE,
     Surrogate,

@@ -6,15 +6,12 @@ not standard deviations, so that a component at 0 is left again where the likeli
 
 from __future__ import annotations
 
-import functools
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
-from threadpoolctl import ThreadpoolController
 
 FLOOR = 1e-8
 """The smallest residual variance tried, as a share of the variance of the response: scores that
@@ -95,18 +92,6 @@ class Optimum:
     covariance: np.ndarray
     covariance_slopes: np.ndarray
     converged: bool
-
-
-@functools.cache
-def _libraries() -> ThreadpoolController:
-    """Looked for once: that takes longer than many a fit."""
-    return ThreadpoolController()
-
-
-def one_blas_thread() -> AbstractContextManager[object]:
-    """Products of matrices on one thread: how several split a sum may change its last bits."""
-    limit: AbstractContextManager[object] = _libraries().limit(limits=1, user_api="blas")
-    return limit
 
 
 def identified(likelihood: Likelihood) -> np.ndarray:

@@ -7,10 +7,13 @@ exponentially; nothing is subtracted from 1, so small tails keep their digits.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from scipy import optimize, special, stats
 from scipy.interpolate import BarycentricInterpolator
-from threadpoolctl import threadpool_limits
+
+from steadyrank.compute.blas import one_blas_thread
 
 TAIL = 1e-30
 """Probability cut off each end of the distribution of the standard deviation."""
@@ -50,12 +53,12 @@ def survival_many(q: np.ndarray, n_means: int, df: float) -> np.ndarray:
     if values.size <= DIRECT:
         chances = survival(inside, n_means, df)
     else:
-        # How BLAS splits a product over processors may change the last bits.
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             chances = _interpolated(inside, largest, n_means, df)
     return np.asarray(np.clip(chances, 0.0, 1.0)[place.reshape(np.shape(q))])
 
 
+@functools.lru_cache(maxsize=256)  # each measure, and each of many data sets, asks for the same one
 def critical_value(pvalue: float, n_means: int, df: float) -> float:
     """The value that the studentised range exceeds with chance `pvalue`.
 

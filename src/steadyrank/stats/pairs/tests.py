@@ -13,8 +13,8 @@ from typing import TypeVar
 
 import numpy as np
 from scipy.special import bdtr, ndtr, stdtr
-from threadpoolctl import threadpool_limits
 
+from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import checked
@@ -173,7 +173,7 @@ def in_threads(
 
     Each thread multiplies matrices on its own: how BLAS splits a product may change the last bits.
     """
-    with threadpool_limits(limits=1, user_api="blas"), workers(jobs=jobs) as threads:
+    with one_blas_thread(), workers(jobs=jobs) as threads:
         return map_in_order(task, parts, threads)
 
 

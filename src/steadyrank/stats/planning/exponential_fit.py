@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
+from steadyrank.compute.blas import one_blas_thread
 from steadyrank.errors import InputError
 
 FEWEST = 3
@@ -65,7 +65,7 @@ def fit_decays(sizes: ArrayLike, rates: ArrayLike, *, weights: ArrayLike | None 
     enough = ((rate > 0.0) & (weight > 0.0)).sum(axis=1) >= FEWEST
     b1, b2 = np.full((2, len(rate)), np.nan)
     method = np.full(len(rate), NONE, dtype=object)
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         b1[enough], b2[enough] = _least_squares(n, rate[enough], weight[enough])
     method[~np.isnan(b2)] = LEAST_SQUARES
     rest = enough & np.isnan(b2)

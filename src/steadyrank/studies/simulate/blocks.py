@@ -15,8 +15,8 @@ from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.executors import Progress, is_elsewhere, map_in_order, shared, workers
 from steadyrank.compute.stores import Store
 from steadyrank.errors import MachineError
@@ -200,7 +200,7 @@ def compute_block(study: Study, number: int, pool: Executor) -> Block:
         if n_topics < 2:
             errors[part] = np.inf  # One topic has no variance: no pair is significant.
 
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         odd = study.source.fill(values, samples.start, pool)
         map_in_order(add_up, slices(n_cells, -(-n_cells // TASKS)), pool)
         map_in_order(test, slices(n_samples, REPLICATES), pool)
