@@ -29,12 +29,18 @@ MORSELS = (
 
 
 def plain_rows(path, value):
-    """The rows of TREC text by Python's own means; None where the file is something else."""
+    """The rows of TREC text by Python's own means; None where the file is something else.
+
+    Lines of three columns have targets of their own.
+    """
     data = path.read_bytes()
     if data[:2] == b"\x1f\x8b" or data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
         return None
-    rows = [line.split() for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
-    return [(r[0], r[2], float(r[value])) for r in rows if r and not r[0].startswith(b"#")]
+    lines = [line.split() for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
+    rows = [fields for fields in lines if fields and not fields[0].startswith(b"#")]
+    if rows and len(rows[0]) == 3:
+        return None
+    return [(row[0], row[2], float(row[value])) for row in rows]
 
 
 def check_run(path):

@@ -37,7 +37,7 @@ def folder(tmp_path, monkeypatch):
     assert run(["evaluate", "qrels.txt", "old.run", *kept]) == 0
     command = tmp_path / "bin" / "steadyrank"
     command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m steadyrank "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m steadyrank "$@"\n')
     command.chmod(0o755)
     return tmp_path
 

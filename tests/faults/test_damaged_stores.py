@@ -144,6 +144,17 @@ def test_two_processes_in_one_store(data, kept, tmp_path, capsys):
     assert contents(tmp_path / "store") == contents(kept)
 
 
+def test_two_processes_with_one_cache_and_one_folder_of_runs(data, tmp_path):
+    words = ["grid", str(data / "collection"), "--stop-lists", "none", "--lexical", "none"]
+    words += ["--models", "BM25,PL2", "--quiet"]
+    assert run([*words, "--cache", str(tmp_path / "a"), "--out", str(tmp_path / "b")]) == 0
+    command = [sys.executable, "-m", "steadyrank", *words, "--cache", "cache", "--out", "runs"]
+    both = [subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL) for _ in range(2)]
+    assert [process.wait(timeout=600) for process in both] == [0, 0]
+    assert contents(tmp_path / "cache") == contents(tmp_path / "a")
+    assert contents(tmp_path / "runs") == contents(tmp_path / "b")
+
+
 def test_of_many_that_open_a_new_store_at_once_one_wins(tmp_path, monkeypatch):
     """All see an empty folder, then write; those with other settings than the first give up."""
     at_once, check = threading.Barrier(6, timeout=600), stores._check_empty

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+import steadyrank
 from steadyrank.compute import numba_cache
 
 SOURCE = """
@@ -97,3 +102,20 @@ def test_a_flipped_bit_is_noticed_before_code_is_loaded(sources, tmp_path):
     assert again.twice(0) == 2
     assert not again.twice.stats.cache_hits
     assert sources(1).twice(0) == 2
+
+
+def test_processes_that_keep_the_same_code_at_once(tmp_path):
+    (tmp_path / "made_kernels.py").write_text(SOURCE.format(by=3))
+    call = (
+        "from made_kernels import twice; "
+        "print(twice(1), twice(0.5), sum(twice.stats.cache_hits.values()))"
+    )
+    path = os.pathsep.join([str(tmp_path), str(Path(steadyrank.__file__).parents[1])])
+    command = [sys.executable, "-c", call]
+    options = {"env": {**os.environ, "PYTHONPATH": path}, "stdout": subprocess.PIPE, "text": True}
+    at_once = [subprocess.Popen(command, **options) for _ in range(3)]
+    printed = [process.communicate(timeout=600)[0].split() for process in at_once]
+    assert [process.returncode for process in at_once] == [0, 0, 0]
+    assert [words[:2] for words in printed] == [["7", "6.5"]] * 3
+    later = subprocess.run(command, **options, check=True)
+    assert later.stdout.split() == ["7", "6.5", "2"]

@@ -13,6 +13,7 @@ import steadyrank as sr
 from steadyrank.cli import run as run_command
 from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.studies.compare.result import SIMULTANEOUS
+from steadyrank.studies.compare.tables import compare_text, pairs_text
 
 TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey"]
 
@@ -486,3 +487,23 @@ def test_mistakes_are_one_line_and_exit_code_2(capsys, files, arguments, told):
     assert (code, out) == (2, "")
     assert told in err
     assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+@pytest.mark.parametrize("measures", [["AP"], ["AP", "RR"]])
+def test_pairs_in_pieces_are_those_of_the_whole(monkeypatch, form, measures):
+    values = np.random.default_rng(3).random((len(measures), 5, 12)).round(2)
+    topics = [f"t{t}" for t in range(12)]
+    scores = sr.Scores(measures=measures, runs=[*"abcde"], topics=topics, values=values)
+    scores = scores.with_topic_info(kind=["x", "y"] * 6)
+    result = sr.compare(scores, by="kind")
+    whole = compare_text(result, form)
+    if form == "csv":
+        assert whole == result.to_frame().to_csv(index=False, lineterminator="\n")
+    monkeypatch.setattr("steadyrank.present.json.PART", 3)
+    monkeypatch.setattr("steadyrank.studies.compare.tables.PART", 3)
+    steps = []
+    pieces = [*pairs_text(result, form, progress=lambda *step: steps.append(step))]
+    assert len(pieces) > 4
+    assert "".join(pieces) == whole
+    assert steps[-1] == (10 * len(measures), 10 * len(measures))

@@ -118,7 +118,10 @@ def _column(
     task: str, models: Mapping[str, Mapping[str, Subsets]], named: Sequence[str]
 ) -> dict[str, float] | None:
     """Model to score on one task; None where the subsets that count are not there."""
-    scored = {model: tasks[task] for model, tasks in models.items() if task in tasks}
+    # A file without any score is no reason to take the task from other models.
+    scored = {model: tasks[task] for model, tasks in models.items() if tasks.get(task)}
+    if not scored:
+        return None
     kinds = {frozenset(subsets) for subsets in scored.values()}
     shared = frozenset.intersection(*kinds)
     if named:
