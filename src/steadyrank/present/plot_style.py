@@ -192,6 +192,19 @@ def name_columns(ax: Axes, names: Sequence[str]) -> None:
     ax.set_xticks(place, labels=labels, rotation=90, parse_math=False)
 
 
+def above_names(ax: Axes) -> Any:
+    """Where a legend on top of the axes goes: above the names of columns, if they are there."""
+    from matplotlib.transforms import ScaledTranslation
+
+    axis: Any = ax.xaxis
+    ticks = axis.get_major_ticks() if axis.get_tick_params()["labeltop"] else []
+    # Letters of the usual fonts are hardly ever wider than two thirds of their height.
+    points = [len(tick.label2.get_text()) * tick.label2.get_fontsize() * 2 / 3 for tick in ticks]
+    figure: Any = ax.get_figure()
+    up = (max(points) + 6.0) / 72 if points else 0.0
+    return ax.transAxes + ScaledTranslation(0.0, up, figure.dpi_scale_trans)
+
+
 def _named(n: int) -> np.ndarray:
     return np.arange(n)[:: max(1, math.ceil(n / MOST_NAMES))]
 

@@ -156,8 +156,9 @@ def _drawn_once(figure: Figure) -> bytes:
         for patch in patches:
             patch.set(facecolor="none", edgecolor="none")
         figure.dpi = SETTINGS["savefig.dpi"]
+        once: Any = FigureCanvasSVG(figure)
         with mpl.rc_context(SETTINGS):
-            FigureCanvasSVG(figure).print_svg(buffer, metadata=SAVED["svg"])
+            once.print_svg(buffer, metadata=SAVED["svg"])
     finally:
         for patch, (face, edge) in zip(patches, colours, strict=True):
             patch.set(facecolor=face, edgecolor=edge)

@@ -120,6 +120,79 @@ def test_every_measure(measure, shape, denominator):
     assert_same_law(ours, theirs)
 
 
+@pytest.mark.parametrize("measure", MEASURES)
+def test_every_measure_of_a_density(measure):
+    rng = np.random.default_rng(12)
+    relevant, others = fresh_cell((12, 200, None, 1.5), rng)
+    drawn = {"measure": measure, "denominator": "poisson"}
+    ours = samples(relevant, others, 20_000, 3, model="kde", **drawn)
+    theirs = plain_samples(relevant, others, 2000, rng, judged=17, smooth=True, **drawn)
+    assert_same_law(ours, theirs)
+
+
+def test_a_density_beside_documents_of_one_score():
+    rng = np.random.default_rng(13)
+    varied, constant = rng.normal(1.0, 1.0, 15), np.ones(80)
+    for relevant, others in ((varied, constant), (constant[:9], rng.normal(size=70))):
+        judged = len(relevant) + UNRETRIEVED
+        ours = samples(relevant, others, 20_000, 3, model="kde")
+        theirs = plain_samples(relevant, others, 2000, rng, judged=judged, smooth=True)
+        assert_same_law(ours, theirs)
+
+
+def test_one_relevant_document_of_a_tilted_bin_has_the_law_of_the_tilt():
+    """Given m others, j of them are above with (1 + tilt (m - 2j) / (m + 2)) / (m + 1).
+
+    RR is 1 / (1 + j): chi-square where one relevant document was drawn; a false alarm has 1e-5.
+    """
+    one = np.array([1])
+    cells = Cells(
+        starts=np.array([0, 1]),
+        relevant=np.array([1e-3]),
+        others=np.array([9.0]),
+        mingled=np.ones(1, bool),
+        tail=np.zeros(1),
+        n_relevant=one,
+        depth=10 * one,
+        judged=one,
+    )
+    gain = make_gain(parse_measure("RR"), "judged", cells)
+    for tilt in (0.5, -0.3):
+        values = np.empty((1, 4_000_000))
+        sample_densities(cells, np.array([tilt]), 0, np.uint64(5), 0, gain, values)
+        above = np.rint(1 / values[values > 0]).astype(int) - 1
+        observed = np.bincount(above, minlength=10)
+        expected = (1 + tilt * (9 - 2 * np.arange(10)) / 11) / 10 * len(above)
+        assert chisquare(observed, expected).pvalue > 1e-5
+
+
+def test_joined_bins_hold_what_their_pieces_hold():
+    track = sr.simulated_track(n_teams=2, runs_per_team=1, n_topics=5, depth=200, pool_depth=50)
+    cells = score_profiles(track.runs, track.qrels, topics=track.qrels.topics, model="kde").cells
+    joined, tilt = joined_bins(cells)
+    assert len(joined.relevant) == len(tilt) < len(cells.relevant)
+    assert np.abs(tilt).max() <= 0.5
+    for key in ("relevant", "others"):
+        for cell in range(len(cells.tail)):
+            pieces, bins = (
+                getattr(whole, key)[whole.starts[cell] : whole.starts[cell + 1]].cumsum()
+                for whole in (cells, joined)
+            )
+            np.testing.assert_allclose(bins[-1], pieces[-1], rtol=1e-12)
+            assert np.abs(bins[:, None] - pieces).min(axis=1).max() < 1e-9
+
+
+def test_a_density_s_value_depends_on_seed_cell_and_replicate_alone():
+    track = sr.simulated_track(n_teams=2, runs_per_team=1, n_topics=4, depth=60, pool_depth=30)
+    cells = score_profiles(track.runs, track.qrels, topics=track.qrels.topics, model="kde").cells
+    joined, tilt = joined_bins(cells)
+    gain = make_gain(parse_measure("AP"), "judged", cells)
+    whole, part = np.empty((len(cells.tail), 300)), np.empty((3, 100))
+    sample_densities(joined, tilt, 0, np.uint64(9), 0, gain, whole)
+    sample_densities(joined, tilt, 2, np.uint64(9), 200, gain, part)
+    np.testing.assert_array_equal(part, whole[2:5, 200:])
+
+
 @pytest.mark.parametrize("denominator", ["judged", "sampled", "poisson"])
 @pytest.mark.parametrize("depth", [None, 60, 1000])
 def test_denominators_and_depths(denominator, depth):

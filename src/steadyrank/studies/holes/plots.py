@@ -10,6 +10,7 @@ from steadyrank.present.figures import Plot
 from steadyrank.present.plot_style import (
     COLOURS,
     QUIET,
+    above_names,
     label,
     legend,
     look,
@@ -127,6 +128,7 @@ def draw_decided(result: HolesResult, ax: Axes) -> None:
         handles=handles,
         loc="lower right",
         bbox_to_anchor=(1.0, 1.0),
+        bbox_transform=above_names(ax),
         ncols=1,
         borderaxespad=0.2,
     )

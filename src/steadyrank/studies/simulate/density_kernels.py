@@ -209,6 +209,22 @@ def _order_one(others, row, halves, before, tilt):
 
 
 @inlined
+def _most_relevant(relevant, row):
+    """The most relevant documents that a sample has in a bin."""
+    most = HALF(0)
+    for lane in range(SIDE_BY_SIDE):
+        most = max(most, relevant[WORD(row) + WORD(lane)])
+    return most
+
+
+@inlined
+def _pass_by(above_others, others, row):
+    """Go below a bin in which no sample has a relevant document."""
+    for lane in range(SIDE_BY_SIDE):
+        above_others[lane] += others[WORD(row) + WORD(lane)]
+
+
+@inlined
 def _find_several(lanes, row, several):
     """Write the samples with several relevant documents among others; how many there are."""
     n = 0
@@ -260,8 +276,13 @@ def _add_up(lanes, order, bins, mingled, tilt, gain):
         row = i * SIDE_BY_SIDE
         if i % 2 == 0:
             _draw_places(lanes, i)
+        most = _most_relevant(lanes.relevant, row)
+        if most == 0:
+            _pass_by(lanes.above_others, lanes.others, row)
+            continue
         if mingled[i]:
-            for j in range(_find_several(lanes, row, order.several)):
+            n_several = _find_several(lanes, row, order.several) if most > 1 else 0
+            for j in range(n_several):
                 lane = order.several[j]
                 if lanes.relevant[row + lane] <= MOST_MARKS:
                     _order_few(lanes, lane, row + lane, order.marks, tilt[i], gain)
