@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.compute import kernels, numba_cache
+from steadyrank.compute import kernels, numba_cache, random_kernels
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.files import whole_file, write_whole
 from steadyrank.compute.random import blocks_of
@@ -96,6 +96,43 @@ def test_words_and_bytes_by_their_bits():
     assert alike == 1 << 2
     assert word == int.from_bytes(bytes(range(1, 9)), "little")
     assert high == 3
+
+
+def test_bytes_from_some_positions_on_are_added_to_wider_totals():
+    rng = np.random.default_rng(0)
+    data = rng.integers(0, 64, 1000).astype(np.uint8)
+    totals = np.arange(64, dtype=np.int32) + 1_000_000
+    positions = (0, 17, 936, 17)
+
+    @numba.njit
+    def add(totals, data, positions):
+        kernels.add_bytes(totals, data, positions)
+
+    expected = totals + sum(data[at : at + 64].astype(np.int32) for at in positions)
+    add(totals, data, positions)
+    np.testing.assert_array_equal(totals, expected)
+
+
+def test_shares_that_random_numbers_reach_are_counted_side_by_side():
+    """Against SplitMix64 and a search in plain NumPy; the second stream's halves are all small."""
+
+    @numba.njit
+    def reached(start, shares, out):
+        return random_kernels.count_reached(start, shares, out, 3)
+
+    for start, highest in ((np.uint64(2**64 - 5), 0xF0000000), (np.uint64(9), 2**32 - 1)):
+        words = start + np.arange(1, 33, dtype=np.uint64) * random_kernels.GOLDEN
+        words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        words ^= words >> np.uint64(31)
+        halves = np.concatenate([words & np.uint64(0xFFFFFFFF), words >> np.uint64(32)])
+        shares = (np.uint32(halves[7]), np.uint32(0x80000000), np.uint32(highest))
+        out = np.full(70, 9, np.uint8)
+        are_all_reached = reached(start, shares, out)
+        expected = sum((halves >= share).astype(np.uint8) for share in shares)
+        np.testing.assert_array_equal(out[3:67], expected)
+        assert out[:3].tolist() == out[67:].tolist() == [9, 9, 9]
+        assert (are_all_reached != 0) == (halves >= highest).any() == (highest < 2**32 - 1)
 
 
 def test_answers_come_in_order_and_the_earliest_failure_is_told():

@@ -24,6 +24,9 @@ _OPTIONS = {"nogil": True, "error_model": "numpy", **NO_C_ENTRANCE}
 _LEAN_OPTIONS = {**_OPTIONS, **UNCOUNTED}
 _PART_OPTIONS = {**_LEAN_OPTIONS, **NO_ENTRANCE}
 
+BYTES = ir.VectorType(ir.IntType(8), 64)
+"""64 bytes side by side: a line of memory."""
+
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile `function` for use without the GIL, cached on disk where possible."""
@@ -127,13 +130,41 @@ def bytes_equal(context: Any, data: Any, position: Any, value: Any) -> Any:
 
 
 def _compare_64(target: Any, builder: Any, signature: Any, arguments: Any, how: str) -> Any:
-    byte, vector = ir.IntType(8), ir.VectorType(ir.IntType(8), 64)
     array = target.make_array(signature.args[0])(target, builder, arguments[0])
-    pointer = builder.gep(array.data, [arguments[1]], source_etype=byte)
-    pointer = builder.bitcast(pointer, vector.as_pointer())
-    block = builder.load(pointer, align=1, typ=vector)
-    limits = _splat(builder, arguments[2], vector)
+    pointer = byte_pointer(builder, array, arguments[1])
+    block = builder.load(pointer, align=1, typ=BYTES)
+    limits = splat(builder, arguments[2], BYTES)
     return builder.bitcast(builder.icmp_unsigned(how, block, limits), ir.IntType(64))
+
+
+def byte_pointer(builder: Any, array: Any, position: Any) -> Any:
+    """Where 64 bytes of a uint8 array begin."""
+    pointer = builder.gep(array.data, [position], source_etype=ir.IntType(8))
+    return builder.bitcast(pointer, BYTES.as_pointer())
+
+
+@intrinsic
+def add_bytes(context: Any, totals: Any, data: Any, positions: Any) -> Any:
+    """Add 64 bytes of a uint8 array from each of some positions on to 64 totals of int32.
+
+    The positions are a tuple; the bytes of all must add up to less than 256. LLVM does not find
+    this by itself: in a loop it takes as many bytes at a time as totals fit into a register.
+    """
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = target.make_array(signature.args[1])(target, builder, arguments[1])
+        together = ir.Constant(BYTES, [0] * 64)
+        for i in range(len(signature.args[2])):
+            pointer = byte_pointer(builder, array, builder.extract_value(arguments[2], i))
+            together = builder.add(together, builder.load(pointer, align=1, typ=BYTES))
+        wide = ir.VectorType(ir.IntType(32), 64)
+        out = target.make_array(signature.args[0])(target, builder, arguments[0])
+        pointer = builder.bitcast(out.data, wide.as_pointer())
+        before = builder.load(pointer, align=4, typ=wide)
+        builder.store(builder.add(before, builder.zext(together, wide)), pointer, align=4)
+        return target.get_dummy_value()
+
+    return types.void(totals, data, positions), build
 
 
 @intrinsic
@@ -149,15 +180,15 @@ def words_alike(context: Any, words: Any, position: Any, word: Any, mask: Any) -
         pointer = builder.gep(array.data, [arguments[1]], source_etype=ir.IntType(64))
         pointer = builder.bitcast(pointer, vector.as_pointer())
         block = builder.load(pointer, align=8, typ=vector)
-        differing = builder.xor(block, _splat(builder, arguments[2], vector))
-        differing = builder.and_(differing, _splat(builder, arguments[3], vector))
+        differing = builder.xor(block, splat(builder, arguments[2], vector))
+        differing = builder.and_(differing, splat(builder, arguments[3], vector))
         alike = builder.icmp_unsigned("==", differing, ir.Constant(vector, [0] * 8))
         return builder.zext(builder.bitcast(alike, ir.IntType(8)), ir.IntType(64))
 
     return types.uint64(words, types.int64, types.uint64, types.uint64), build
 
 
-def _splat(builder: Any, value: Any, vector: Any) -> Any:
+def splat(builder: Any, value: Any, vector: Any) -> Any:
     """A vector with `value` in every lane."""
     undefined = ir.Constant(vector, ir.Undefined)
     lane = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))

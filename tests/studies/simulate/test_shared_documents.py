@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
+import numba
 import numpy as np
 import pytest
 from plain_collections import SHARES, counts_of, hashes_of, plain_values
@@ -15,6 +17,7 @@ from steadyrank.compute.executors import workers
 from steadyrank.measures.names import parse_measure
 from steadyrank.measures.scoring import prepare
 from steadyrank.studies.simulate.setups import topic_keys
+from steadyrank.studies.simulate.shared_counts import draw_counts
 from steadyrank.studies.simulate.shared_lists import documents_needed, shared_lists
 from steadyrank.studies.simulate.sources import SharedDocuments
 
@@ -209,6 +212,63 @@ def test_counts_are_poisson():
     expected[-1] += poisson.sf(7, 1) * len(counts)
     observed = np.bincount(np.minimum(counts, 7), minlength=8)
     assert ((observed - expected) ** 2 / expected).sum() < 33
+
+
+def test_counts_of_the_kernel_are_those_of_the_stream():
+    """Of documents with many copies, too, which the first shares do not tell apart."""
+    codes = np.random.default_rng(6).integers(2**64, size=3000, dtype=np.uint64)
+    key, counts = np.uint64(77), np.empty(len(codes) * 64, np.uint8)
+
+    @numba.njit
+    def draw(key, codes, first, counts):
+        for number in range(len(codes)):
+            draw_counts(key, codes[number], first, counts, number * 64)
+
+    draw(key, codes, 128, counts)
+    expected = np.stack([counts_of(key, code, np.arange(128, 192)) for code in codes])
+    np.testing.assert_array_equal(counts.reshape(-1, 64), expected)
+    assert counts.max() >= 7
+
+
+@pytest.mark.parametrize("depth", ["retrieved", 150, 1000])
+def test_sums_of_a_long_ranking_are_those_of_repeated_documents(depth):
+    """Gaps of 0 to 24 documents between relevant ones; sums in the order of ranks, bit for bit."""
+    at = np.cumsum(np.arange(1, 26))
+    documents = [f"d{i}" for i in range(at[-1] + 10)]
+    runs = {"a": {"1": {doc: -float(i) for i, doc in enumerate(documents)}}}
+    grades = {"1": {documents[i]: 1 + i % 3 for i in at}}
+    gains = np.array([grades["1"].get(doc, 0) for doc in documents])
+    key = topic_keys(SEED, ["1"])[0]
+    codes = hashes_of(documents)
+    counts = np.stack([counts_of(key, codes[doc], np.arange(200)) for doc in documents])
+    assert counts[at].max() > 4
+    measured = {
+        measure: cell_values(runs, grades, measure, n_samples=200, depth=depth)[0, 0]
+        for measure in ("AP", "AP@100", "nDCG", "nDCG@30")
+    }
+    for sample, copies in enumerate(counts.T):
+        ideal = sorted(np.repeat(gains[at], copies[at]).tolist(), reverse=True)
+        ranked = np.repeat(gains, copies)[: len(documents) if depth == "retrieved" else depth]
+        for measure, values in measured.items():
+            cutoff = int(measure.partition("@")[2] or len(ranked) + len(ideal))
+            assert values[sample] == plain_ratio(measure, ranked[:cutoff], ideal, cutoff)
+
+
+def plain_ratio(measure, ranked, ideal, cutoff):
+    """AP or nDCG of a list of gains, term by term from the top."""
+    ranks = (np.flatnonzero(ranked) + 1).tolist()
+    if measure.startswith("AP"):
+        return in_order((n + 1) / rank for n, rank in enumerate(ranks)) / len(ideal)
+    dcg = in_order(int(ranked[rank - 1]) / math.log2(rank + 1) for rank in ranks)
+    return dcg / in_order(gain / math.log2(n + 2) for n, gain in enumerate(ideal[:cutoff]))
+
+
+def in_order(terms):
+    """Their sum; that of Python 3.12 and above corrects its rounding."""
+    total = 0.0
+    for term in terms:
+        total += term
+    return total
 
 
 def test_a_run_does_not_depend_on_the_others():

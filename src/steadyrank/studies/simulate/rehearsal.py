@@ -16,7 +16,12 @@ from steadyrank.studies.simulate.study import simulate
 SAMPLING = Rehearsal(
     f"{__name__}:sample_one_document",
     frozenset(
-        {"steadyrank.studies.simulate.shared_counts", "steadyrank.studies.simulate.shared_kernels"}
+        {
+            "steadyrank.studies.simulate.shared_counts",
+            "steadyrank.studies.simulate.shared_kernels",
+            "steadyrank.studies.simulate.shared_sums",
+            "steadyrank.studies.simulate.shared_ties",
+        }
     ),
 )
 

@@ -2,7 +2,8 @@
 
 A document of a topic is in a simulated collection Poisson(1) times, relevant or not. Samples lie
 side by side: the counts of one document in 64 collections are one line of memory, and adding them
-moves 64 rankings at once. Only a document with a gain needs more than that (`shared_kernels`).
+moves 64 rankings at once. Only a document with a gain needs more than that (`shared_sums`,
+`shared_kernels`).
 
 The count of a document depends on the topic's key, on the document's own hash and on the sample
 alone: not on the other runs, which may come and go without changing those that stay.
@@ -14,27 +15,41 @@ from typing import NamedTuple
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, inlined, part
-from steadyrank.compute.random_kernels import GOLDEN, mixed_bits
+from steadyrank.compute.kernels import WORD, add_bytes, inlined, part
+from steadyrank.compute.random_kernels import GOLDEN, count_reached, mixed_bits
 
 SIDE_BY_SIDE = 64
 """Samples whose rankings are walked together."""
 
-HALF_SIDE = SIDE_BY_SIDE // 2
-"""A random word serves two samples."""
-
 MOST_COPIES = 12
 """More copies of one document are rarer than the 32 random bits of a draw can show."""
 
-TOGETHER = 4
+TOGETHER = 8
 """Documents whose copies are added up in bytes before they move the rankings."""
-
-LOOK_UP = 8
-"""Documents after which a walk asks whether all rankings are full."""
 
 NO_LIMIT = 2**31 - 1
 
 HALF = np.uint32
+
+SHARES = (
+    HALF(1580030169),
+    HALF(3160060337),
+    HALF(3950075422),
+    HALF(4213413783),
+    HALF(4279248374),
+    HALF(4292415292),
+    HALF(4294609778),
+    HALF(4294923276),
+    HALF(4294962463),
+    HALF(4294966817),
+    HALF(4294967253),
+    HALF(4294967292),
+)
+"""Cumulated probabilities of Poisson(1), of 2**32: a number of 32 random bits that reaches n of
+them is a count of n."""
+
+FEW = SHARES[:6]
+"""Those that suffice to count a document in 64 samples, nineteen times out of twenty."""
 
 
 class Lists(NamedTuple):
@@ -65,7 +80,13 @@ class Scratch(NamedTuple):
     """Memory of one task."""
 
     counts: np.ndarray
+    """[document, sample]; a last row of zeros stands for no document."""
     position: np.ndarray
+    """[sample]: documents above what comes next."""
+    n_found: np.ndarray
+    """[sample]: of these, documents with a gain."""
+    total: np.ndarray
+    """[sample]: what the measure of a ranking has come to."""
     before: np.ndarray
     room: np.ndarray
     """Documents with a gain that a sample has room for."""
@@ -81,25 +102,6 @@ class Scratch(NamedTuple):
 
 
 @inlined
-def _poisson(half):
-    """Poisson(1) by inversion of 32 random bits: how many of its cumulated shares they reach."""
-    return np.uint8(
-        HALF(half >= HALF(1580030169))
-        + HALF(half >= HALF(3160060337))
-        + HALF(half >= HALF(3950075422))
-        + HALF(half >= HALF(4213413783))
-        + HALF(half >= HALF(4279248374))
-        + HALF(half >= HALF(4292415292))
-        + HALF(half >= HALF(4294609778))
-        + HALF(half >= HALF(4294923276))
-        + HALF(half >= HALF(4294962463))
-        + HALF(half >= HALF(4294966817))
-        + HALF(half >= HALF(4294967253))
-        + HALF(half >= HALF(4294967292))
-    )
-
-
-@inlined
 def stream_of(key, code):
     """The random words of a document: the one that they are counted from."""
     return mixed_bits(key ^ mixed_bits(code))
@@ -109,10 +111,8 @@ def stream_of(key, code):
 def draw_counts(key, code, first, counts, row):
     """Counts of the document of hash `code` in samples from `first`, a multiple of 64, on."""
     start = stream_of(key, code) + WORD(first // 2) * GOLDEN
-    for i in range(HALF_SIDE):
-        word = mixed_bits(start + WORD(i + 1) * GOLDEN)
-        counts[WORD(row) + WORD(i)] = _poisson(HALF(word))
-        counts[WORD(row) + WORD(i + HALF_SIDE)] = _poisson(HALF(word >> WORD(32)))
+    if count_reached(start, FEW, counts, row) != 0:
+        count_reached(start, SHARES, counts, row)
 
 
 @part
@@ -124,54 +124,48 @@ def draw_topic(lists, topic, key, first, scratch):
 
 
 @inlined
-def _pass_by(counts, row, position):
-    """Let the copies of a document stand above what follows."""
-    for i in range(SIDE_BY_SIDE):
-        position[i] += np.int32(counts[WORD(row) + WORD(i)])
+def _row(places, i, last, nothing):
+    """Where the counts of the document at place i begin, or those of none from `last` on."""
+    return np.int64(places[WORD(i)]) * SIDE_BY_SIDE if i < last else nothing
 
 
 @inlined
-def _pass_by_four(counts, rows, position):
-    """The same of four documents: their sum still fits a byte."""
-    a, b, c, d = rows
-    for i in range(SIDE_BY_SIDE):
-        lane = WORD(i)
-        few = np.uint8(
-            counts[WORD(a) + lane]
-            + counts[WORD(b) + lane]
-            + counts[WORD(c) + lane]
-            + counts[WORD(d) + lane]
-        )
-        position[i] += np.int32(few)
+def _rows(places, i, last, nothing):
+    return (
+        _row(places, i, last, nothing),
+        _row(places, i + 1, last, nothing),
+        _row(places, i + 2, last, nothing),
+        _row(places, i + 3, last, nothing),
+        _row(places, i + 4, last, nothing),
+        _row(places, i + 5, last, nothing),
+        _row(places, i + 6, last, nothing),
+        _row(places, i + 7, last, nothing),
+    )
 
 
 @part
-def _pass_by_all(lists, first, last, counts, position, limit):
-    """Let the documents at some places stand above what follows; whether all rankings are full."""
+def pass_by(places, first, last, counts, position):
+    """Let the copies of the documents at some places stand above what follows."""
+    nothing = len(counts) - SIDE_BY_SIDE
     i = first
     while i + TOGETHER <= last:
-        rows = (
-            lists.places[i] * SIDE_BY_SIDE,
-            lists.places[i + 1] * SIDE_BY_SIDE,
-            lists.places[i + 2] * SIDE_BY_SIDE,
-            lists.places[i + 3] * SIDE_BY_SIDE,
-        )
-        _pass_by_four(counts, rows, position)
+        # LLVM sees that none of these is beyond `last`.
+        add_bytes(position, counts, _rows(places, i, i + TOGETHER, nothing))
         i += TOGETHER
-        if (i - first) % LOOK_UP == 0 and _least(position) >= limit:
-            return True
-    while i < last:
-        _pass_by(counts, lists.places[i] * SIDE_BY_SIDE, position)
-        i += 1
-    return False
+    if i < last:
+        add_bytes(position, counts, _rows(places, i, last, nothing))
 
 
-@inlined
-def _least(position):
+@part
+def all_full(n_places, position, limit):
+    """Whether every ranking has `limit` documents, after so many places: it needs no more then."""
+    # With a copy per document on average, 64 rankings are not all full before.
+    if n_places < limit:
+        return False
     least = position[0]
-    for i in range(SIDE_BY_SIDE):
-        least = min(least, position[i])
-    return least
+    for lane in range(SIDE_BY_SIDE):
+        least = min(least, position[lane])
+    return least >= limit
 
 
 @part
@@ -183,12 +177,12 @@ def walk(lists, cell, limit, scratch):
     place = start
     for n in range(lists.events[cell + 1] - event):
         at = start + lists.at[event + n]
-        # A ranking that is full in every sample needs no more documents.
-        if _pass_by_all(lists, place, at, scratch.counts, position, limit):
+        pass_by(lists.places, place, at, scratch.counts, position)
+        if all_full(at - start, position, limit):
             return n
         row = n * SIDE_BY_SIDE
         for lane in range(SIDE_BY_SIDE):
             scratch.before[row + lane] = position[lane]
         place = at + lists.size[event + n]
-        _pass_by_all(lists, at, place, scratch.counts, position, NO_LIMIT)
+        pass_by(lists.places, at, place, scratch.counts, position)
     return lists.events[cell + 1] - event

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,8 +9,8 @@ import numpy as np
 
 from steadyrank.compute.gpu import cupy, gpu_kernels
 from steadyrank.errors import InputError
-from steadyrank.measures.scoring import Recipe
 from steadyrank.studies.simulate.shared_counts import SIDE_BY_SIDE
+from steadyrank.studies.simulate.shared_sums import rank_weights
 from steadyrank.studies.simulate.sources import SharedDocuments
 
 SOURCE = ("steadyrank.studies.simulate", "shared.cu", "--fmad=false")
@@ -47,13 +46,12 @@ class DeviceLists:
             cp.asarray(lists.size, np.int32),
             cp.asarray(lists.depth, np.int64),
         )
-        deepest = int(max(lists.depth.max(initial=0), 16 * np.diff(lists.ideal).max(initial=0)))
         self.measure = (
             np.int32(KINDS.index(recipe.kernel)),
             np.int32(min(recipe.cutoff, 2**31 - 1)),
             np.float64(recipe.parameter),
             cp.asarray(recipe.gain, np.float64),
-            cp.asarray(_weights(recipe, deepest)),
+            cp.asarray(rank_weights(recipe, lists)),
         )
 
     def groups(self, width: int) -> Iterator[tuple[int, int]]:
@@ -64,16 +62,6 @@ class DeviceLists:
             if topic == self.n_topics or behind * width > COUNTS:
                 yield first, topic
                 first = topic
-
-
-def _weights(recipe: Recipe, deepest: int) -> np.ndarray:
-    """What a rank is divided or multiplied by, as the processor's kernels compute it."""
-    ranks = range(deepest + 2)
-    if recipe.kernel == "RBP":
-        return np.array([recipe.parameter ** (rank - 1.0) for rank in ranks])
-    if recipe.kernel == "nDCG":
-        return np.array([math.log2(rank + 1.0) for rank in ranks])
-    return np.zeros(1)
 
 
 def sample_shared(lists: DeviceLists, first: int, count: int) -> tuple[Any, Any]:

@@ -2,7 +2,8 @@
 
 A run's ranking is its own with every document repeated as often as it is in the collection. For
 each document with a gain the walk says what stands above it, in all samples side by side; here the
-copies get their ranks and the lists their values, by the kernels of `evaluate`.
+copies get their ranks and the lists their values, by the kernels of `evaluate`. AP and nDCG need
+no lists: `shared_sums`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from steadyrank.compute.kernels import WORD, inlined, kernel, part, specialised
-from steadyrank.compute.random_kernels import GOLDEN, mixed_bits
 from steadyrank.measures import kernels as measures
 from steadyrank.measures.scoring import KERNELS
 from steadyrank.studies.simulate.shared_counts import (
@@ -21,51 +21,18 @@ from steadyrank.studies.simulate.shared_counts import (
     SIDE_BY_SIDE,
     Scratch,
     draw_topic,
-    stream_of,
     walk,
 )
+from steadyrank.studies.simulate.shared_sums import ADDENDS, summing
+from steadyrank.studies.simulate.shared_ties import grade_of, order_tied
 
 AT_ONCE = 4
 """Copies that are written without asking how many there are: few documents have more."""
 
-_TIE = WORD(0x6A09E667F3BCC909)
-"""Tells the words that order tied documents from those that count them."""
-
-
-@inlined
-def _grade(lists, topic, number):
-    at = lists.ideal[topic] + number
-    return lists.grades[at] if at < lists.ideal[topic + 1] else 0
-
 
 @part
-def _sort_tied(keys, grades, n):
-    """Order copies by their keys (Shell's method): groups are small, or few."""
-    gap = n // 2
-    while gap > 0:
-        for i in range(gap, n):
-            key, grade = keys[i], grades[i]
-            j = i
-            while j >= gap and keys[j - gap] > key:
-                keys[j], grades[j] = keys[j - gap], grades[j - gap]
-                j -= gap
-            keys[j], grades[j] = key, grade
-        gap //= 2
-
-
-@part
-def _add_tied(lists, topic, first_place, size, key, sample, lane, above, scratch):
-    """Write the ranks of tied documents with a gain, in an order that all runs share."""
-    n_tied = 0
-    for i in range(first_place, first_place + size):
-        number = lists.places[i]
-        stream = stream_of(key, lists.hashes[lists.documents[topic] + number] ^ _TIE)
-        for copy in range(scratch.counts[number * SIDE_BY_SIDE + lane]):
-            place = WORD(sample * 16 + copy + 1)
-            scratch.keys[n_tied] = mixed_bits(stream + place * GOLDEN)
-            scratch.tied[n_tied] = _grade(lists, topic, number)
-            n_tied += 1
-    _sort_tied(scratch.keys, scratch.tied, n_tied)
+def _add_tied(n_tied, lane, above, scratch):
+    """Write the ranks of tied documents with a gain."""
     n = np.int64(scratch.n_listed[lane])
     for i in range(n_tied):
         if scratch.tied[i] > 0:
@@ -110,21 +77,14 @@ def unfold(lists, cell, topic, key, first, n_events, scratch):
         before = e * SIDE_BY_SIDE
         if lists.size[event] == 1:
             number = lists.places[place]
-            grade = _grade(lists, topic, number)
+            grade = grade_of(lists, topic, number)
             _add_copies(number * SIDE_BY_SIDE, before, np.int32(grade), scratch)
         else:
             for lane in range(SIDE_BY_SIDE):
-                _add_tied(
-                    lists,
-                    topic,
-                    place,
-                    lists.size[event],
-                    key,
-                    first + lane,
-                    lane,
-                    scratch.before[before + lane],
-                    scratch,
+                n_tied = order_tied(
+                    lists, topic, place, lists.size[event], key, first + lane, lane, scratch
                 )
+                _add_tied(n_tied, lane, scratch.before[before + lane], scratch)
 
 
 @inlined
@@ -155,11 +115,15 @@ def make_ideal(lists, topic, scratch):
         n_ideal[lane] = 0
     scratch.room[0] = room
     for number in range(high - low):
+        grade = lists.grades[low + number]
         for lane in range(SIDE_BY_SIDE):
-            copies = counts[number * SIDE_BY_SIDE + lane]
-            for copy in range(copies):
-                scratch.ideal[lane * room + n_ideal[lane] + copy] = lists.grades[low + number]
-            n_ideal[lane] += copies
+            copies = WORD(counts[WORD(number * SIDE_BY_SIDE + lane)])
+            n = WORD(lane * room + n_ideal[lane])
+            for copy in range(AT_ONCE):
+                scratch.ideal[n + WORD(copy)] = grade
+            for copy in range(AT_ONCE, copies):
+                scratch.ideal[n + WORD(copy)] = grade
+            n_ideal[lane] += np.int64(copies)
 
 
 @part
@@ -177,11 +141,15 @@ def make_scratch(lists):
     widest = 0
     for size in lists.size:
         widest = max(widest, size)
-    most_documents = max(1, _largest(lists.documents))
+    most_documents = _largest(lists.documents)
     room = MOST_COPIES * max(most_ideal, 1) + AT_ONCE
+    counts = np.empty((most_documents + 1) * SIDE_BY_SIDE, np.uint8)
+    counts[most_documents * SIDE_BY_SIDE :] = 0
     return Scratch(
-        np.empty(most_documents * SIDE_BY_SIDE, np.uint8),
+        counts,
         np.empty(SIDE_BY_SIDE, np.int32),
+        np.empty(SIDE_BY_SIDE, np.int32),
+        np.empty(SIDE_BY_SIDE),
         np.empty(max(1, most_events) * SIDE_BY_SIDE, np.int32),
         np.zeros(1, np.int64),
         np.empty(SIDE_BY_SIDE * room, np.int32),
@@ -216,29 +184,53 @@ def _ideal_err(ideal, gain, level, cutoff):
     return measures.ideal_err(ideal, gain, cutoff)
 
 
-RATIOS = {
-    "AP": (measures.precision_sum, _relevant),
-    "nDCG": (measures.dcg, _ideal_dcg),
-    "nERR": (measures.expected_reciprocal_rank, _ideal_err),
-}
-"""Measures that are a ratio to a figure of the collection, which all runs share."""
+IDEALS = {"AP": _relevant, "nDCG": _ideal_dcg, "nERR": _ideal_err}
+"""What a measure divides by that is a figure of the collection: all runs share it."""
+
+NUMERATORS = {"nERR": measures.expected_reciprocal_rank}
+"""What is divided by it, where `shared_sums` does not add it up."""
 
 
 @functools.cache
 def shared_kernel(measure: str) -> Any:
-    """The compiled sampler of one measure, by the kernel that `evaluate` scores it with."""
-    of_list, of_ideal = RATIOS.get(measure, (KERNELS[measure], _as_it_is))
-    name = f"sample_{measure.replace(' ', '_')}"
-    return specialised(_sample_lists, name, how=kernel, of_list=of_list, of_ideal=of_ideal)
+    """The compiled sampler of one measure: summed up, or by the kernel that `evaluate` uses."""
+    name = measure.replace(" ", "_")
+    if measure in ADDENDS:
+        score = summing(measure)
+    else:
+        of_list = NUMERATORS.get(measure, KERNELS[measure])
+        score = specialised(_score_each, f"score_each_{name}", how=part, of_list=of_list)
+    of_ideal = IDEALS.get(measure, _as_it_is)
+    return specialised(_sample_lists, f"sample_{name}", how=kernel, score=score, of_ideal=of_ideal)
 
 
-def _sample_lists(
-    lists, keys, first_item, last_item, first, gain, level, cutoff, parameter, scratch, out
-):
+def _score_each(lists, cell, topic, key, first, scoring, scratch):
+    """Score one run's ranking in 64 samples from `first` on, one after the other."""
+    depth, cutoff = lists.depth[cell], scoring.cutoff
+    n_events = walk(lists, cell, min(depth, cutoff), scratch)
+    unfold(lists, cell, topic, key, first, n_events, scratch)
+    for lane in range(SIDE_BY_SIDE):
+        if scratch.n_ideal[lane] == 0:
+            continue  # No kernel knows a topic without relevant documents.
+        begin = lane * scratch.room[0]
+        end = _end_of(lane, begin, depth, scratch)
+        scratch.total[lane] = of_list(  # noqa: F821
+            scratch.ranks[begin:end],
+            scratch.grades[begin:end],
+            depth,
+            scratch.ideal[begin : begin + scratch.n_ideal[lane]],
+            scoring.gain,
+            scoring.level,
+            cutoff,
+            scoring.parameter,
+        )
+
+
+def _sample_lists(lists, keys, first_item, last_item, first, scoring, scratch, out):
     """Fill out[cell, sample - first] for some items: topics, each cut into 64 samples at a time.
 
-    The measure is the ratio of the globals `of_list` and `of_ideal`. Returns how many topics had
-    no relevant document in a sample; they score 0.
+    The measure is the ratio of what the globals `score` and `of_ideal` compute. Returns how many
+    topics had no relevant document in a sample; they score 0.
     """
     n_cells, n_samples = out.shape
     n_topics = len(lists.documents) - 1
@@ -254,27 +246,13 @@ def _sample_lists(
         for lane in range(lanes):
             begin = lane * scratch.room[0]
             ideal = scratch.ideal[begin : begin + scratch.n_ideal[lane]]
-            best[lane] = of_ideal(ideal, gain, level, cutoff) if len(ideal) > 0 else 0.0  # noqa: F821
+            best[lane] = 0.0
+            if len(ideal) > 0:
+                best[lane] = of_ideal(ideal, scoring.gain, scoring.level, scoring.cutoff)  # noqa: F821
             without += len(ideal) == 0 and lists.ideal[topic] < lists.ideal[topic + 1]
         for cell in range(topic, n_cells, n_topics):
-            depth = lists.depth[cell]
-            n_events = walk(lists, cell, min(depth, cutoff), scratch)
-            unfold(lists, cell, topic, key, start, n_events, scratch)
+            score(lists, cell, topic, key, start, scoring, scratch)  # noqa: F821
             for lane in range(lanes):
-                if best[lane] == 0.0:
-                    out[cell, done + lane] = 0.0
-                    continue
-                begin = lane * scratch.room[0]
-                end = _end_of(lane, begin, depth, scratch)
-                value = of_list(  # noqa: F821
-                    scratch.ranks[begin:end],
-                    scratch.grades[begin:end],
-                    depth,
-                    scratch.ideal[begin : begin + scratch.n_ideal[lane]],
-                    gain,
-                    level,
-                    cutoff,
-                    parameter,
-                )
-                out[cell, done + lane] = value / best[lane]
+                divisor = best[lane]
+                out[cell, done + lane] = scratch.total[lane] / divisor if divisor != 0.0 else 0.0
     return without

@@ -16,6 +16,7 @@ from steadyrank.studies.simulate import shared_kernels
 from steadyrank.studies.simulate.sampler_kernels import sample_cells
 from steadyrank.studies.simulate.score_bins import Cells, Gain
 from steadyrank.studies.simulate.shared_counts import SIDE_BY_SIDE, Lists
+from steadyrank.studies.simulate.shared_sums import scoring_of
 
 TASKS = 16
 """Parts into which the cells of a block are cut."""
@@ -59,6 +60,7 @@ class SharedDocuments:
     def fill(self, values: np.ndarray, first: int, pool: Executor) -> int:
         """Odd are topics without a relevant document in a sample."""
         sample = shared_kernels.shared_kernel(self.recipe.kernel)
+        scoring = scoring_of(self.recipe, self.lists)
         chunks = -(-values.shape[1] // SIDE_BY_SIDE)
 
         def some(part: slice) -> int:
@@ -69,10 +71,7 @@ class SharedDocuments:
                     part.start,
                     part.stop,
                     first,
-                    self.recipe.gain,
-                    self.recipe.level,
-                    self.recipe.cutoff,
-                    self.recipe.parameter,
+                    scoring,
                     shared_kernels.make_scratch(self.lists),
                     values,
                 )
