@@ -57,8 +57,18 @@ CASES = {
         inputs="covid",
         words="pools @qrels.txt @runs --run-info @run-info.csv -m AP --pool-depth 100",
     ),
-    "simulate, independent runs": Case(
+    "simulate": Case(
         size="110 runs × 249 topics × 10,000 collections, 274 million samples",
+        inputs="robust",
+        words="simulate @qrels.txt @runs -m AP --samples 10000",
+    ),
+    "simulate, nDCG@10": Case(
+        size="the same",
+        inputs="robust",
+        words="simulate @qrels.txt @runs -m nDCG@10 --samples 10000",
+    ),
+    "simulate, independent runs": Case(
+        size="the same",
         inputs="robust",
         words="simulate @qrels.txt @runs --samples 10000 --documents independent",
     ),

@@ -1,6 +1,6 @@
 // Documents that all runs share, on a GPU: one thread walks one ranking in one collection.
 //
-// Counts and ranks are those of shared_kernels.py, word for word, and the measures add up in the
+// Counts and ranks are those of the processor, word for word, and the measures add up in the
 // same order: compiled without fused multiplication, values are the processor's to the last bit.
 // Counts lie as [document][sample], so that the threads of a warp read one line of memory.
 

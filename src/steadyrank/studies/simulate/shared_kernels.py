@@ -2,7 +2,8 @@
 
 A run's ranking is its own with every document repeated as often as it is in the collection. For
 each document with a gain the walk says what stands above it, in all samples side by side; here the
-copies get their ranks and the lists their values, by the kernels of `evaluate`.
+copies get their ranks and the lists their values, by the kernels of `evaluate`. AP and nDCG need
+no lists: `shared_sums`.
 """
 
 from __future__ import annotations
@@ -184,10 +185,10 @@ def _ideal_err(ideal, gain, level, cutoff):
 
 
 IDEALS = {"AP": _relevant, "nDCG": _ideal_dcg, "nERR": _ideal_err}
-"""Of measures that are a ratio to a figure of the collection, which all runs share."""
+"""What a measure divides by that is a figure of the collection: all runs share it."""
 
 NUMERATORS = {"nERR": measures.expected_reciprocal_rank}
-"""What is divided by it, unless the measure is summed up."""
+"""What is divided by it, where `shared_sums` does not add it up."""
 
 
 @functools.cache

@@ -12,7 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, bytes_up_to, inlined, part, specialised, trailing_zeros
+from steadyrank.compute.kernels import (
+    WORD,
+    add_bytes,
+    bytes_up_to,
+    inlined,
+    part,
+    specialised,
+    trailing_zeros,
+)
 from steadyrank.measures.kernels import worth
 from steadyrank.measures.scoring import Recipe
 from steadyrank.studies.simulate.shared_counts import (
@@ -54,12 +62,13 @@ def rank_weights(recipe: Recipe, lists: Lists) -> np.ndarray:
     """
     longest = min(lists.depth.max(initial=0), MOST_COPIES * np.diff(lists.starts).max(initial=0))
     deepest = max(longest, MOST_COPIES * np.diff(lists.ideal).max(initial=0))
-    ranks = range(int(min(recipe.cutoff, deepest)) + AT_ONCE + 1)
+    ranks = range(1, int(min(recipe.cutoff, deepest)) + AT_ONCE + 1)
+    weights: list[float] = []
     if recipe.kernel == "RBP":
-        return np.array([recipe.parameter ** (rank - 1.0) for rank in ranks])
-    if recipe.kernel == "nDCG":
-        return np.array([math.log2(rank + 1.0) for rank in ranks])
-    return np.zeros(1)
+        weights = [recipe.parameter ** (rank - 1.0) for rank in ranks]
+    elif recipe.kernel == "nDCG":
+        weights = [math.log2(rank + 1.0) for rank in ranks]
+    return np.array([0.0, *weights])
 
 
 @inlined
@@ -108,7 +117,8 @@ def _sum_up(lists, cell, topic, key, first, scoring, scratch):
             value = worth(scoring.gain, grade_of(lists, topic, number))
             take_first(number * SIDE_BY_SIDE, value, limit, scoring.weights, scratch)  # noqa: F821
             take_rest(number * SIDE_BY_SIDE, value, limit, scoring.weights, scratch)  # noqa: F821
-            _go_on(number * SIDE_BY_SIDE, scratch)
+            add_bytes(position, counts, (number * SIDE_BY_SIDE,))
+            add_bytes(scratch.n_found, counts, (number * SIDE_BY_SIDE,))
         else:
             take_tied(lists, topic, at, size, key, first, limit, scoring, scratch)  # noqa: F821
             pass_by(lists.places, at, place, counts, position)
@@ -141,15 +151,6 @@ def _take_rest(row, value, limit, weights, scratch):
         for copy in range(AT_ONCE + 1, min(copies, room) + 1):
             n_found, rank = scratch.n_found[lane] + copy, scratch.position[lane] + copy
             scratch.total[lane] += of_copy(n_found, rank, value, weights)  # noqa: F821
-
-
-@inlined
-def _go_on(row, scratch):
-    """Let the copies of a document with a gain stand above what follows."""
-    for lane in range(SIDE_BY_SIDE):
-        copies = np.int32(scratch.counts[WORD(row) + WORD(lane)])
-        scratch.position[WORD(lane)] += copies
-        scratch.n_found[WORD(lane)] += copies
 
 
 def _take_tied(lists, topic, place, size, key, first, limit, scoring, scratch):
