@@ -176,7 +176,7 @@ def test_commands_open_no_connection_and_start_no_program(tmp_path):
         capture_output=True,
         text=True,
         env={**os.environ, "NUMBA_NUM_THREADS": "1", "MPLBACKEND": "Agg"},
-        timeout=300,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "topics.svg").exists()

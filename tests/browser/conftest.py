@@ -23,6 +23,10 @@ ARGUMENTS = [
 ]
 
 
+LONG = 600_000
+"""Milliseconds after which something is taken never to happen, however busy the machine is."""
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     playwright = pytest.importorskip(
@@ -32,8 +36,9 @@ def browser() -> Iterator[Any]:
     path = next(filter(None, map(shutil.which, names)), None)
     if path is None:
         pytest.skip(f"no browser: none of {', '.join(names)} is on the path")
+    playwright.expect.set_options(timeout=LONG)
     with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=path, args=ARGUMENTS)
+        chromium = started.chromium.launch(executable_path=path, args=ARGUMENTS, timeout=LONG)
         yield chromium
         chromium.close()
 

@@ -16,6 +16,8 @@ import pytest
 
 from steadyrank.present.page_html import page_html
 
+from .conftest import LONG
+
 ROOT = Path(__file__).parents[2]
 PLACES = (os.environ.get("STEADYRANK_AXE", ""), ROOT / "node_modules" / "axe-core" / "axe.min.js")
 SERIOUS = ("serious", "critical")
@@ -45,6 +47,7 @@ def pages(browser: Any) -> Iterator[Any]:
         # The checker is put into the page from outside, which the page's own policy forbids.
         context = browser.new_context(bypass_csp=True, reduced_motion="reduce", **options)
         contexts.append(context)
+        context.set_default_timeout(LONG)
         page = context.new_page()
         page.goto(path.resolve().as_uri())
         return page

@@ -12,6 +12,8 @@ import pytest
 
 from steadyrank.present.page_html import page_html, visible
 
+from .conftest import LONG
+
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="Playwright is not installed: pip install 'steadyrank[test]'"
 )
@@ -38,7 +40,7 @@ def tabs(browser: Any, address: str) -> Callable[..., tuple[Any, list[str]]]:
         if kind not in kept:
             context = browser.new_context(**options)
             context.set_offline(True)
-            context.set_default_timeout(15_000)
+            context.set_default_timeout(LONG)
             page, troubles = context.new_page(), []
             context.route("**/*", lambda route: answer(route, troubles))
             page.on("console", lambda message: troubles.append(f"console: {message.text}"))
@@ -96,7 +98,7 @@ def sort_state(page: Any, table: str) -> list[str | None]:
 
 def wait_for_text(page: Any, selector: str, text: str) -> None:
     """Asks from outside: the page's policy forbids what Playwright would evaluate inside it."""
-    playwright.expect(page.locator(selector)).to_have_text(text, timeout=15_000)
+    playwright.expect(page.locator(selector)).to_have_text(text)
 
 
 def active(page: Any, expression: str) -> Any:

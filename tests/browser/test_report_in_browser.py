@@ -14,6 +14,8 @@ import pytest
 import steadyrank as sr
 from steadyrank.present.pair_panel import DIGITS
 
+from .conftest import LONG
+
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="Playwright is not installed: pip install 'steadyrank[test]'"
 )
@@ -31,7 +33,7 @@ def open_report(browser: Any, report: sr.ReportResult) -> Iterator[Open]:
         usual = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
         context = browser.new_context(**(usual | options))
         context.set_offline(True)
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(LONG)
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: troubles.append(message.text))

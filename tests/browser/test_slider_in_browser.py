@@ -15,6 +15,8 @@ from steadyrank.stats.planning.demands import check_demands
 from steadyrank.stats.planning.reversal import error_rate
 from steadyrank.studies.plan.certainty import standard_grid
 
+from .conftest import LONG
+
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
 GRID = standard_grid(check_demands(method="ttest", topics=2))
@@ -56,6 +58,7 @@ def open_planner(browser: Any, planner: Path) -> Iterator[Open]:
     def open_it(**options: Any) -> Any:
         context = browser.new_context(**{"viewport": {"width": 1000, "height": 800}, **options})
         contexts.append(context)
+        context.set_default_timeout(LONG)
         context.set_offline(True)
         context.route("**/*", answer)
         page = context.new_page()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,9 +12,11 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 import steadyrank as sr
-from steadyrank.compute import kernels, numba_cache, random_kernels
+from steadyrank.compute import blas, kernels, numba_cache, random_kernels
+from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.files import whole_file, write_whole
 from steadyrank.compute.random import blocks_of
@@ -200,3 +203,32 @@ def test_files_get_the_permissions_that_other_programs_would_give(tmp_path):
 def test_more_blocks_than_memory_can_hold_are_refused_at_once():
     with pytest.raises(sr.InputError, match="9,999,999,999 samples are too many: draw at most"):
         blocks_of(9_999_999_999)
+
+
+def blas_threads():
+    libraries = ThreadpoolController().select(user_api="blas").info()
+    return {library["num_threads"] for library in libraries}
+
+
+def test_one_blas_thread_holds_in_every_library_and_ends_with_its_block():
+    with threadpool_limits(2, user_api="blas"):
+        with one_blas_thread():
+            assert blas_threads() == {1}
+        assert blas_threads() == {2}
+
+
+def test_libraries_of_blas_are_looked_for_again_where_modules_are_new(monkeypatch):
+    looked = []
+
+    def look():
+        looked.append(len(sys.modules))
+        return ThreadpoolController()
+
+    monkeypatch.setattr(blas, "ThreadpoolController", look)
+    blas._libraries.cache_clear()
+    for expected in (1, 2):
+        for _ in range(3):
+            with one_blas_thread():
+                pass
+        assert len(looked) == expected
+        monkeypatch.setitem(sys.modules, "a module that was imported since", None)

@@ -53,11 +53,15 @@ def test_kernels_say_that_they_need_a_compiler(data):
     assert line.endswith("which NUMBA_DISABLE_JIT turns off: unset that variable")
 
 
+@pytest.fixture(scope="module")
+def evaluated(data):
+    return call(data, "evaluate", "qrels.txt", "runs").stdout
+
+
 @pytest.mark.parametrize("number", ["0", "00", "-1"])
-def test_no_threads_for_numba_are_no_matter(data, number):
-    expected = call(data, "evaluate", "qrels.txt", "runs").stdout
+def test_no_threads_for_numba_are_no_matter(data, evaluated, number):
     called = call(data, "evaluate", "qrels.txt", "runs", NUMBA_NUM_THREADS=number)
-    assert (called.returncode, called.stdout) == (0, expected)
+    assert (called.returncode, called.stdout) == (0, evaluated)
 
 
 def test_figures_depend_on_nobodys_matplotlibrc(data, tmp_path):

@@ -54,7 +54,7 @@ def worker(scheduler, folder, package=None):
         stderr=subprocess.DEVNULL,
     )
     with distributed.Client(scheduler, set_as_default=False) as client:
-        client.wait_for_workers(1, timeout=120)
+        client.wait_for_workers(1, timeout=600)
     try:
         yield
     finally:

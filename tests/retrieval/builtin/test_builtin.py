@@ -169,7 +169,7 @@ def test_several_processes_at_once_agree(tmp_path):
     )
     command = [sys.executable, "-c", code, str(tmp_path / "cache")]
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    said = {process.communicate(timeout=120)[0] for process in started}
+    said = {process.communicate(timeout=600)[0] for process in started}
     assert [process.returncode for process in started] == [0, 0, 0]
     assert len(said) == 1
     assert said.pop().startswith("5000 ")

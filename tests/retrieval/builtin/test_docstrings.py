@@ -422,7 +422,7 @@ def test_another_process_extracts_the_same():
         check=True,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         env={**os.environ, "PYTHONHASHSEED": "7"},
     )
     found = [tuple(each) for each in documents_of(package_files("numpy"))]

@@ -349,7 +349,7 @@ def test_killed_and_started_again_gives_the_same_bytes(tmp_path):
         command = [sys.executable, "-c", PROGRAM, str(tmp_path / folder)]
         return subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, text=True)
 
-    undisturbed, _ = start("whole").communicate(timeout=300)
+    undisturbed, _ = start("whole").communicate(timeout=600)
     victim = start("killed", stdin=subprocess.PIPE)  # waits after its first block
     assert victim.stdout is not None
     victim.stdout.readline()
@@ -357,7 +357,7 @@ def test_killed_and_started_again_gives_the_same_bytes(tmp_path):
     victim.communicate()
     n_kept = len(list((tmp_path / "killed").glob("*.block")))
     assert 0 < n_kept < 5
-    resumed, _ = start("killed").communicate(timeout=300)
+    resumed, _ = start("killed").communicate(timeout=600)
     assert resumed.splitlines()[-1] == undisturbed.splitlines()[-1]
     assert len(resumed.splitlines()) < len(undisturbed.splitlines())
 
