@@ -62,7 +62,7 @@ def draw_means(
     label(
         ax,
         x=f"{kind} {name} with {level:.0%} interval over topics,\nfor one run at a time, "
-        "not corrected for selection",
+        "corrected for selection",
     )
 
 
