@@ -150,7 +150,7 @@ def test_a_grid_with_a_gap_is_refused(capsys, files, tmp_path):
     assert "unbalanced: 1 of 12 combinations of stop_list, stemmer, model" in err
     code, _, err = call(capsys, "components", "--scores", tmp_path / "part.csv", *FACTORS)
     assert code == 2
-    assert "nothing is known about the runs" in err
+    assert "there is no information about the runs" in err
 
 
 def test_an_unbalanced_grid_is_taken_on_request(capsys, files, tmp_path):

@@ -174,7 +174,7 @@ def test_what_is_planned_is_told_before_it_starts(capsys, scores, tmp_path):
         "90s",
     )
     assert code == 0
-    assert "studies, for a budget of 1.5 min: compare" in err
+    assert "studies (for a budget of 1.5 min): compare" in err
     assert "topics (10,000 splits)" in err
     assert "omitted (the page says why): simulate, instances, components, pools" in err
 
@@ -214,7 +214,7 @@ def test_one_run_or_none_is_refused(capsys, track, tmp_path):
     assert (code, "at least two RUNs" in err) == (2, True)
     one = track / "runs" / "team1-s1.run"
     code, _, err = call(capsys, "report", track / "qrels.txt", one, *out)
-    assert (code, "give at least two, got 1" in err) == (2, True)
+    assert (code, "at least two are required, got 1" in err) == (2, True)
     code, _, err = call(capsys, "report", "-m", "AP", "-m", f"RR={one}", *out)
     assert (code, "-m AP names no file" in err) == (2, True)
 

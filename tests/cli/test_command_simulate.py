@@ -353,7 +353,7 @@ def test_a_document_twice_is_an_error_or_settled_by_an_option(capsys, files, tmp
         (["--model", "normal"], "'normal' is not one of"),
         (["--samples", "0"], "0 is not in the range"),
         (["--depth", "deep"], "'deep' is neither a whole number nor one of retrieved"),
-        (["--depth", "0"], "depth must be 'retrieved' or a number from 1"),
+        (["--depth", "0"], "depth must be 'retrieved' or a whole number from 1"),
         (["--bandwidth", "wide"], "'wide' is neither a number nor one of scott, silverman, robust"),
         (["--bandwidth", "-1"], "a bandwidth must be a number of at least 0, got -1.0"),
         (["--bandwidth", "nan"], "a bandwidth must be a number of at least 0, got nan"),

@@ -151,7 +151,7 @@ def test_plots(capsys, instances, tmp_path, measures):
         (("--facet", "asessor"), "unknown facet 'asessor'"),
         (("--facet", "assessor"), "it is not known which runs are instances"),
         (("--instances", "two"), "--instances two: give whole numbers with commas between"),
-        (("--instances", "2"), "need systems with several runs each"),
+        (("--instances", "2"), "require systems with several runs each"),
         (("--system-from", "(s)"), "all 12 runs are of one system, s"),
         (("--plot", "figure.bmp"), "a figure's name ends in .svg, .png or .pdf"),
         (("--plot", "no/such/folder/figure.svg"), "does not exist"),

@@ -59,5 +59,5 @@ def test_the_page_names_the_file_and_refuses_what_it_does_not_hold(tmp_path):
     assert "topic information" in page.read_text()
     with pytest.raises(sr.UnknownNameError, match="did you mean 'kind'"):
         sr.report(scores=plain, topic_info=info, by="kinds", out=page)
-    with pytest.raises(sr.InputError, match="nothing is known about the topics"):
+    with pytest.raises(sr.InputError, match="requires information about the topics"):
         sr.report(scores=plain, by="kind", out=page)

@@ -71,7 +71,7 @@ def test_means_have_t_intervals_over_topics(known):
         assert high == pytest.approx(alone.high + max(shift, 0.0))
     assert names(ax) == [scores.runs[r] for r in order]
     assert ax.get_xlabel() == (
-        "mean P@10 with 90% interval over topics,\nfor one run at a time, as selected"
+        "mean P@10 with 90% interval over topics,\nfor one run at a time, corrected for selection"
     )
     assert "mean AP" in only(sr.plot(scores)).get_xlabel()
     with pytest.raises(sr.UnknownNameError, match="unknown measure 'ap'"):
@@ -477,7 +477,7 @@ def test_pools_show_topics_bias_and_similarity(known):
         for container, size in zip(ax.containers, result.pilot_topics, strict=True):
             cells = [result.cell(measure, k, size) for k in (0, *result.ks)]
             assert points(container)[:, 1].tolist() == [cell.topics_needed for cell in cells]
-    with pytest.raises(sr.InputError, match="no topics were asked for"):
+    with pytest.raises(sr.InputError, match="no topics were planned"):
         sr.plot(replace(result, demands=None), kind="topics")
     ax = only(sr.plot(result, kind="bias", measure="P@10"))
     rows = sorted((r for r in result.bias if r.measure == "P@10"), key=lambda r: -r.score)

@@ -301,7 +301,7 @@ def test_bad_judgments_are_refused(tmp_path, corpus, topics, qrels):
         sr.grid(corpus, topics, qrels=qrels, measures="APP", **SMALL)
     with pytest.raises(InputError, match="30 runs find nothing for judged topics"):
         sr.grid(corpus, topics, qrels=qrels, missing="error", **SMALL)
-    with pytest.raises(InputError, match="finds nothing for any topic"):
+    with pytest.raises(InputError, match="retrieves nothing for any topic"):
         sr.write_grid(corpus, {"1": "unheard"}, out=tmp_path, models="BM25", lexical="none")
     with pytest.warns(SteadyrankWarning, match="1 of 1 topic has no relevant document: it scores"):
         sr.grid(corpus, topics, qrels={"1": {"d1": 0}}, **SMALL)

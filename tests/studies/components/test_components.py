@@ -239,7 +239,7 @@ def test_wrong_input_is_refused_by_name(scores, options, message):
 
 
 def test_runs_must_say_what_they_are_made_of(scores):
-    with pytest.raises(sr.InputError, match="nothing is known about the runs"):
+    with pytest.raises(sr.InputError, match="there is no information about the runs"):
         sr.components(replace(scores, run_info={}), factors="model")
     info = {**scores.run_info, "model": ("", *scores.run_info["model"][1:])}
     with pytest.raises(sr.InputError, match="run 'none-none-bm25-0' has no model: fill it in"):

@@ -285,7 +285,7 @@ def test_a_table_of_power():
         ({"difference": math.nan}, "finite"),
         ({"delta": -0.01}, "above 0"),
         ({"difference": 0.02, "delta": 0.01}, "not within the margin"),
-        ({"difference": 0.02, "claim": "equivalent"}, "needs a margin"),
+        ({"difference": 0.02, "claim": "equivalent"}, "requires a margin"),
         ({"difference": 0.02, "claim": "better"}, "unknown claim"),
         ({"difference": 0.02, "design": "nest"}, "did you mean 'nested'"),
         ({"difference": 0.02, "alpha": 1.0}, "alpha"),

@@ -778,7 +778,7 @@ def test_rows_have_the_promised_keys():
         ({"n_samples": 0}, "n_samples must be at least 1"),
         (
             {"instance_factors": ["smple"]},
-            "there is no column 'smple' in the run information .*: did you mean 'sample'",
+            "there is no column 'smple' in the run information \\(system, kind, size\\)",
         ),
         ({"sweep": "rate"}, "a sweep over rate requires a baseline"),
         ({"sweep": "rate", "b": "s1"}, "there is no column 'rate' in the run information"),

@@ -148,7 +148,7 @@ def test_layouts_that_are_none_are_refused(info, facet, message):
 def test_numbers_of_instances_are_checked(nested):
     with pytest.raises(sr.InputError, match="instances must be whole numbers of at least 1, got 0"):
         sr.stability(nested, n_instances=[0])
-    with pytest.raises(sr.InputError, match="need systems with several runs each"):
+    with pytest.raises(sr.InputError, match="require systems with several runs each"):
         sr.stability(nested, facet="none", n_instances=[3])
 
 

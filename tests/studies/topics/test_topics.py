@@ -275,7 +275,7 @@ def test_missing_scores_leave_pairs_and_splits():
     for place, level in enumerate(result.levels):
         np.testing.assert_array_equal(level.count[:2], counts.sum(axis=(0, 2))[:, place])
         assert level.count[2] == 0
-    assert "(8 left out of the splits)" in result.caption()
+    assert "(8 omitted from the splits)" in result.caption()
 
 
 def test_no_common_topic_leaves_theory_alone():
@@ -423,7 +423,7 @@ def test_bad_arguments_are_refused(options, message):
 
 
 def test_bad_scores_are_refused():
-    with pytest.raises(sr.InputError, match="give at least two"):
+    with pytest.raises(sr.InputError, match="at least two are required"):
         sr.topics(as_scores([[0.1, 0.2]]))
     with pytest.raises(sr.InputError, match="a single topic has no spread"):
         sr.topics(as_scores([[0.1], [0.2]]))

@@ -43,7 +43,7 @@ def draw_means(
     style.label(
         ax,
         x=f"{kind} {name} with {level:.0%} interval over topics,\nfor one run at a time, "
-        "not corrected for selection",
+        "corrected for selection",
     )
 
 
