@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from steadyrank.compute import ahead
 
 KERNELS = """
-import numpy as np
+import os
 from steadyrank.compute.kernels import kernel, part
 
 @part
@@ -30,15 +31,28 @@ def rehearse():
 
 def fail():
     raise ValueError
+
+def die():
+    os.kill(os.getpid(), 9)
+
+def chatter():
+    print("rehearsing", flush=True)
+    os.write(2, b"rehearsing")
+    count(1)
 """
 
 COMMAND = """
-import sys
+import sys, time
 from steadyrank.compute import ahead
 ahead._processors = lambda: 2
+if sys.argv[2] == "spawn":
+    ahead._can_fork = lambda: False
 import made_kernels
 rehearsal = ahead.Rehearsal("made_kernels:" + sys.argv[1], frozenset({"made_kernels"}))
 ahead.compile_ahead([rehearsal])
+[(programme, helper)] = ahead._UNDER_WAY
+while programme.states[0] == ahead.FREE and helper.is_alive():
+    time.sleep(0.01)
 assert made_kernels.count(5) == 5
 print(sum(made_kernels.count.stats.cache_hits.values()))
 print(len(made_kernels.one_more.overloads))
@@ -50,13 +64,13 @@ def printed(tmp_path):
     """What the command prints, with an empty cache, when its helper has a function to call."""
     (tmp_path / "made_kernels.py").write_text(KERNELS)
 
-    def run(function):
+    def run(function, how="fork"):
         environment = {
             **os.environ,
             "NUMBA_CACHE_DIR": str(tmp_path / "kept"),
             "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)]),
         }
-        words = [sys.executable, "-c", COMMAND, function]
+        words = [sys.executable, "-c", COMMAND, function, how]
         made = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
         assert made.stderr == ""
         return made.stdout.split()
@@ -64,28 +78,78 @@ def printed(tmp_path):
     return run
 
 
-def test_a_rehearsed_kernel_is_loaded_and_not_compiled(printed):
-    assert printed("rehearse") == ["1", "0"]
+@pytest.mark.parametrize("how", ["fork", "spawn"])
+@pytest.mark.parametrize("function", ["rehearse", "chatter"])
+def test_a_rehearsed_kernel_is_loaded_and_not_compiled(printed, function, how):
+    assert printed(function, how) == ["1", "0"]
 
 
-@pytest.mark.parametrize("function", ["fail", "missing"])
+@pytest.mark.parametrize("function", ["fail", "missing", "die"])
 def test_a_rehearsal_that_fails_leaves_the_kernel_to_whoever_needs_it(printed, function):
     # One compilation of the part serves its first call, with the constant 0, and all others.
     assert printed(function) == ["0", "1"]
 
 
-def test_one_processor_compiles_alone(monkeypatch):
-    monkeypatch.setattr(ahead, "_processors", lambda: 1)
-    monkeypatch.setattr(subprocess, "Popen", pytest.fail)
-    ahead.compile_ahead([ahead.Rehearsal("nowhere:nothing", frozenset())])
-    assert not ahead.wait_for("nowhere")
+NOTHING = ahead.Rehearsal("nowhere:nothing", frozenset({"nowhere"}))
 
 
-def test_no_process_is_not_an_error(monkeypatch):
+@pytest.fixture
+def second_process(monkeypatch):
+    """Two processors, one thread, and nothing under way."""
+    monkeypatch.setattr(ahead, "_UNDER_WAY", [])
     monkeypatch.setattr(ahead, "_processors", lambda: 2)
-    monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    ahead.compile_ahead([ahead.Rehearsal("nowhere:nothing", frozenset())])
-    assert not ahead.wait_for("nowhere")
+    monkeypatch.setattr(threading, "active_count", lambda: 1)
+    return monkeypatch
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "number"), [(ahead, "_processors", 1), (threading, "active_count", 2)]
+)
+def test_one_processor_or_more_threads_compile_alone(second_process, owner, name, number):
+    second_process.setattr(owner, name, lambda: number)
+    second_process.setattr(os, "fork", pytest.fail)
+    ahead.compile_ahead([NOTHING])
+    assert not list(ahead.glances("nowhere"))
+
+
+def test_no_process_is_not_an_error(second_process):
+    def refuse():
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    second_process.setattr(os, "fork", refuse)
+    ahead.compile_ahead([NOTHING])
+    assert not list(ahead.glances("nowhere"))
+
+
+class Helper:
+    """A second process that is still alive for so many looks at it."""
+
+    def __init__(self, looks):
+        self.looks = looks
+
+    def is_alive(self):
+        self.looks -= 1
+        return self.looks >= 0
+
+
+@pytest.mark.parametrize(
+    ("state", "looks", "expected"),
+    [(ahead.FREE, 9, 0), (ahead.TAKEN, 0, 1), (ahead.TAKEN, 2, 3), (ahead.OVER, 9, 1)],
+)
+def test_only_what_has_begun_is_waited_for(monkeypatch, state, looks, expected):
+    programme = ahead._Programme((NOTHING,), [state])
+    monkeypatch.setattr(ahead, "_UNDER_WAY", [(programme, Helper(looks))])
+    monkeypatch.setattr(ahead, "GLANCE", 0.0)
+    assert len(list(ahead.glances("nowhere"))) == expected
+    assert not programme.takes(0)
+    assert not list(ahead.glances("elsewhere"))
+
+
+def test_patience_ends(monkeypatch):
+    programme = ahead._Programme((NOTHING,), [ahead.TAKEN])
+    monkeypatch.setattr(ahead, "_UNDER_WAY", [(programme, Helper(10**6))])
+    monkeypatch.setattr(ahead, "PATIENCE", -1.0)
+    assert not list(ahead.glances("nowhere"))
 
 
 REHEARSED = """
@@ -93,13 +157,14 @@ import gc
 from steadyrank.compute import ahead
 ahead._processors = lambda: 1
 from numba.core.registry import CPUDispatcher
+from steadyrank.data.read.rehearsal import RANKING, rank_two_documents
 from steadyrank.measures.rehearsal import SCORING, score_two_documents
 from steadyrank.studies.simulate.rehearsal import (
     SAMPLING, SIMULATING, sample_one_document, simulate_two_topics
 )
 import steadyrank as sr
 
-modules = SCORING.modules | SAMPLING.modules | SIMULATING.modules
+modules = RANKING.modules | SCORING.modules | SAMPLING.modules | SIMULATING.modules
 
 def known():
     kernels = [thing for thing in gc.get_objects() if isinstance(thing, CPUDispatcher)]
@@ -110,6 +175,7 @@ def known():
         for types in kernel.overloads
     }
 
+rank_two_documents()
 score_two_documents()
 sample_one_document()
 simulate_two_topics()

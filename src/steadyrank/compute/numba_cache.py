@@ -26,7 +26,7 @@ from typing import Any
 
 import numba
 
-from steadyrank.compute.ahead import wait_for
+from steadyrank.compute.ahead import glances
 from steadyrank.errors import MachineError
 
 try:
@@ -95,6 +95,9 @@ def compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         raise MachineError(
             "the kernels need Numba's compiler, which NUMBA_DISABLE_JIT turns off: unset it"
         )
+    compiling = _compiling()
+    if compiling is not None:
+        options = {**options, "pipeline_class": compiling.compiler_for(options)}
     try:
         dispatcher = numba.njit(cache=True, **options)(function)
     except RuntimeError as error:
@@ -112,6 +115,8 @@ def compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         cache._guard_against_spurious_io_errors = _harmless
         _load_without_compiler(dispatcher, counts_references="_nrt" not in options)
         _forget_constants(dispatcher)
+    if compiling is not None:
+        compiling.compile_quickly(dispatcher)
     return dispatcher
 
 
@@ -136,6 +141,17 @@ def _load_without_compiler(dispatcher: Any, *, counts_references: bool) -> None:
 
 def _nothing() -> None:
     """Stands for what other packages add to Numba: no kernel uses it."""
+
+
+def _compiling() -> Any:
+    """The module with Numba's shorter way, where this Numba's own way is known."""
+    if not _version_is_tested():
+        return None
+    with contextlib.suppress(ImportError, AttributeError):
+        from steadyrank.compute import compiling
+
+        return compiling
+    return None
 
 
 def _forget_constants(dispatcher: Any) -> None:
@@ -167,13 +183,16 @@ def _is_ours(folder: str | None) -> bool:
     return place.st_uid in (0, os.geteuid()) and not place.st_mode & stat.S_IWOTH
 
 
-def _as_tested(cache: Any) -> bool:
-    """Whether this is a Numba whose private parts are known, and a cache that has them."""
+def _version_is_tested() -> bool:
     version = re.match(r"(\d+)\.(\d+)", numba.__version__)
     first, last = TESTED
+    return version is not None and first <= (int(version[1]), int(version[2])) <= last
+
+
+def _as_tested(cache: Any) -> bool:
+    """Whether this is a Numba whose private parts are known, and a cache that has them."""
     return (
-        version is not None
-        and first <= (int(version[1]), int(version[2])) <= last
+        _version_is_tested()
         and issubclass(KeptCode, type(getattr(cache, "_cache_file", None)))
         and all(hasattr(cache, name) for name in _OF_CACHE)
         and all(hasattr(cache._cache_file, name) for name in _OF_FILE)
@@ -192,7 +211,12 @@ class KeptCode(IndexDataCacheFile):
     def load(self, key: Any) -> Any:
         """The code for some types, if need be when the process that compiles ahead has left it."""
         code = super().load(key)
-        return super().load(key) if code is None and wait_for(self.function.__module__) else code
+        if code is None:
+            for _ in glances(self.function.__module__):
+                code = super().load(key)
+                if code is not None:
+                    break
+        return code
 
     def save(self, key: Any, data: Any) -> None:
         """Keep code, then say where it is; code of other sources goes."""
@@ -240,6 +264,14 @@ class KeptCode(IndexDataCacheFile):
 
 def _checksum(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
+
+
+def load_compiler() -> None:
+    """Import what Numba imports for its first kernel, before another process is to have it too."""
+    with contextlib.suppress(ImportError, AttributeError):
+        from numba.core.registry import cpu_target
+
+        cpu_target.target_context.refresh()
 
 
 def can_be_kept(dispatcher: Any) -> bool:

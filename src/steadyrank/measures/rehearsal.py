@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from steadyrank.compute.ahead import Rehearsal
-from steadyrank.data.ids import PADDING, Ids
 from steadyrank.data.qrels import Qrels
+from steadyrank.data.read.rehearsal import two_documents
 from steadyrank.data.run import Run
 from steadyrank.measures.evaluate import DEFAULT_MEASURES
 from steadyrank.measures.names import parse_measures
@@ -20,8 +20,8 @@ SCORING = Rehearsal(
 
 def smallest_track() -> tuple[list[Run], Qrels]:
     """Two runs with one document on each of two topics, made without reading or ranking any."""
-    topics, blocks = ("1", "2"), np.arange(3)
-    documents = Ids(np.zeros(2 + PADDING, np.uint8), blocks, np.ones(2, np.uint64))
+    topics = ("1", "2")
+    documents, blocks = two_documents()
     grades = np.ones(2, np.int32)
     qrels = Qrels(topics=topics, blocks=blocks, documents=documents, grades=grades)
     runs = [
