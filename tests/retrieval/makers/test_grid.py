@@ -211,7 +211,7 @@ def test_scores_are_kept_in_a_store(tmp_path, corpus, topics, qrels, monkeypatch
         second = sr.grid(corpus, topics, **options)
     assert built == [{"stop_list": "lucene", "unit": "porter"}]
     assert np.array_equal(first.values, second.values)
-    with pytest.raises(InputError, match="other settings .measures"):
+    with pytest.raises(InputError, match="different settings .measures"):
         sr.grid(corpus, topics, **{**options, "measures": "RR"})
 
 
@@ -242,7 +242,7 @@ def test_a_stop_list_that_changed_is_other_settings(tmp_path, corpus, topics):
     options = {"stop_lists": str(stop_list), "lexical": "none", "models": "BM25"}
     sr.write_grid(corpus, topics, out=tmp_path / "out", **options)
     stop_list.write_text("the\nold\n")
-    with pytest.raises(InputError, match="other settings .stop_lists"):
+    with pytest.raises(InputError, match="different settings .stop_lists"):
         sr.write_grid(corpus, topics, out=tmp_path / "out", **options)
 
 

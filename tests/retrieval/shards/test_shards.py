@@ -391,7 +391,7 @@ def test_scores_are_kept_in_a_store(tmp_path, texts, topics, qrels, monkeypatch)
     with pytest.warns(SteadyrankWarning):
         second = sr.shard(texts, topics, **options)
     assert np.array_equal(first.values, second.values)
-    with pytest.raises(InputError, match="other settings .seed"):
+    with pytest.raises(InputError, match="different settings .seed"):
         sr.shard(texts, topics, **{**options, "rng": 9})
 
 
@@ -483,8 +483,8 @@ def test_a_folder_of_another_design_is_refused(tmp_path, texts, topics):
         ({"top_shards": 3}, "top_shards"),
         ({"sample_rate": 0.2}, "sample_rate"),
     ):
-        with pytest.raises(InputError, match=f"other settings .{named}"):
+        with pytest.raises(InputError, match=f"different settings .{named}"):
             sr.write_shards(texts, topics, out=tmp_path, **{**DESIGN, **change})
-    with pytest.raises(InputError, match="other settings"):
+    with pytest.raises(InputError, match="different settings"):
         sr.write_grid(texts, topics, out=tmp_path, lexical="none")
     assert contents(tmp_path) == before

@@ -449,7 +449,7 @@ def test_the_answer_is_told_in_words(result):
     words = " ".join(agree_sentences(result))
     tau = result.likeness.tau
     assert f"AP and nDCG, {tau[0, 1]:.2f}" in words or f"almost alike, {tau[0, 1]:.2f}" in words
-    assert "odd says something else" in words
+    assert "odd ranks differently" in words
     assert "which measures they are (" in words
     assert f"the mean tau is {result.tau.mean():.2f}" in words
     assert "more samples say no more" in " ".join(agree_notes(result))

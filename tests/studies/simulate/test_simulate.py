@@ -327,7 +327,7 @@ def test_a_store_takes_up_where_it_stopped(track, result, tmp_path):
 )
 def test_a_store_refuses_other_settings(track, tmp_path, options):
     study(track, store=tmp_path / "store", n_samples=20)
-    with pytest.raises(InputError, match="other settings"):
+    with pytest.raises(InputError, match="different settings"):
         study(track, store=tmp_path / "store", **{"n_samples": 20, **options})
 
 
