@@ -246,7 +246,7 @@ def test_more_pairs_than_memory_holds_are_refused_beforehand(monkeypatch, tmp_pa
     for form in ("json", "csv", "table"):
         assert run([*arguments, "--format", form]) == 2
         assert capfd.readouterr().err == (
-            "steadyrank: 435 pairs require about 218 kB of memory, but 100 kB are available: give "
+            "steadyrank: 435 pairs require about 392 kB of memory, but 100 kB are available: give "
             "a --baseline, or fewer runs or measures\n"
         )
     assert run([*arguments, "--format", "json", "--baseline", "r1"]) == 0

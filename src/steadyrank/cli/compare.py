@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey"]
 CORRECTIONS = ["none", "holm", "bh", "bonferroni", "maxt"]
 
-PAIR_BYTES = 500
-"""Of memory for a pair, about."""
+PAIR_BYTES = 900
+"""Of memory for a pair, at most: half a million of them took 0.4 GB beyond Python's own."""
 
 test_options = opt.together(
     opt.choice_option(
