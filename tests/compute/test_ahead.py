@@ -158,13 +158,17 @@ from steadyrank.compute import ahead
 ahead._processors = lambda: 1
 from numba.core.registry import CPUDispatcher
 from steadyrank.data.read.rehearsal import RANKING, rank_two_documents
-from steadyrank.measures.rehearsal import SCORING, score_two_documents
+from steadyrank.measures.rehearsal import EVALUATING, evaluate_one_file, score_two_documents
 from steadyrank.studies.simulate.rehearsal import (
-    SAMPLING, SIMULATING, sample_one_document, simulate_two_topics
+    CORRELATING, SAMPLING, SIMULATING,
+    correlate_two_runs, sample_one_document, simulate_two_topics
 )
+from steadyrank.studies.holes.compile_rehearsal import BOUNDING, bound_two_runs
+from steadyrank.studies.topics.rehearsal import SPLITTING, split_two_topics
 import steadyrank as sr
 
-modules = RANKING.modules | SCORING.modules | SAMPLING.modules | SIMULATING.modules
+modules = RANKING.modules | EVALUATING.modules | SAMPLING.modules | SIMULATING.modules
+modules |= CORRELATING.modules | BOUNDING.modules | SPLITTING.modules
 
 def known():
     kernels = [thing for thing in gc.get_objects() if isinstance(thing, CPUDispatcher)]
@@ -176,12 +180,18 @@ def known():
     }
 
 rank_two_documents()
+evaluate_one_file()
+bound_two_runs()
+split_two_topics()
 score_two_documents()
 sample_one_document()
+correlate_two_runs()
 simulate_two_topics()
 rehearsed = known()
 assert len(rehearsed) >= 10, rehearsed
-sr.evaluate(["run.txt"], "qrels.txt")
+scores = sr.evaluate(["run.txt", "other.txt"], "qrels.txt", name_from="file")
+sr.holes(["run.txt", "other.txt"], "qrels.txt", measure="AP", name_from="file")
+sr.topics(scores, measure="AP", n_trials=9)
 sr.simulate(["run.txt", "other.txt"], "qrels.txt", n_samples=64, name_from="file", rng=1)
 print(known() - rehearsed)
 """

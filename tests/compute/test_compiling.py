@@ -71,7 +71,6 @@ def test_the_machine_code_is_that_of_numbas_own_way(how, options):
 
 
 def test_array_expressions_give_the_same_numbers():
-    # In which order Numba fuses them may change between two compilations of its own.
     _, (answer, expected) = ours_and_numbas_own(array_expressions, kernels.kernel, kernels._OPTIONS)
     assert answer == expected
 

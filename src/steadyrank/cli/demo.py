@@ -53,11 +53,15 @@ def command(
     judges. Try any other command on the files.
     """
     with bars(output.quiet) as progress:
+        from steadyrank.measures.rehearsal import EVALUATING
         from steadyrank.reporting.demo import demo
+        from steadyrank.studies.holes.compile_rehearsal import BOUNDING
         from steadyrank.studies.simulate.list_kernels import outline
-        from steadyrank.studies.simulate.rehearsal import SAMPLING, SIMULATING
+        from steadyrank.studies.simulate.rehearsal import CORRELATING, SAMPLING, SIMULATING
+        from steadyrank.studies.topics.rehearsal import SPLITTING
 
-        tell_if_compiling(output.quiet, outline, [SAMPLING, SIMULATING])
+        later = [EVALUATING, SAMPLING, CORRELATING, SIMULATING, BOUNDING, SPLITTING]
+        tell_if_compiling(output.quiet, outline, later)
         result = demo(
             out=out,
             data=data,

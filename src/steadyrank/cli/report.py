@@ -121,13 +121,16 @@ def command(
     sources = _sources(inputs, datasets)
     with bars(output.quiet) as progress:
         from steadyrank.reporting.run import report, report_text
+        from steadyrank.studies.holes.compile_rehearsal import BOUNDING
         from steadyrank.studies.simulate.list_kernels import outline
-        from steadyrank.studies.simulate.rehearsal import SAMPLING, SIMULATING
+        from steadyrank.studies.simulate.rehearsal import CORRELATING, SAMPLING, SIMULATING
+        from steadyrank.studies.topics.rehearsal import SPLITTING
 
         if datasets or inputs.scores_files:
             tell_if_compiling(output.quiet)
         else:
-            tell_if_compiling(output.quiet, outline, [SAMPLING, SIMULATING])
+            later = [SAMPLING, CORRELATING, SIMULATING, BOUNDING, SPLITTING]
+            tell_if_compiling(output.quiet, outline, later)
         result = report(
             **sources,
             judges=named_files("--judge", judge_files),

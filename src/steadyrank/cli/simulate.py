@@ -155,11 +155,11 @@ def command(
     """
     _check_top(runs, top)
     from steadyrank.studies.simulate.list_kernels import outline
-    from steadyrank.studies.simulate.rehearsal import SAMPLING
+    from steadyrank.studies.simulate.rehearsal import CORRELATING, SAMPLING
     from steadyrank.studies.simulate.study import simulate
     from steadyrank.studies.simulate.tables import simulate_text
 
-    tell_if_compiling(output.quiet, outline, [SAMPLING])
+    tell_if_compiling(output.quiet, outline, [SAMPLING, CORRELATING])
     with (
         progress_bar("runs read", output.quiet) as reading,
         progress_bar("blocks of samples", output.quiet) as progress,

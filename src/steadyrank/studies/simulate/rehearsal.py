@@ -9,6 +9,7 @@ from steadyrank.compute.executors import workers
 from steadyrank.measures.names import Measure
 from steadyrank.measures.rehearsal import smallest_track
 from steadyrank.measures.scoring import prepare
+from steadyrank.stats.ranks.correlation import taus_against
 from steadyrank.studies.simulate.shared_counts import Lists
 from steadyrank.studies.simulate.sources import SharedDocuments
 from steadyrank.studies.simulate.study import simulate
@@ -20,14 +21,14 @@ SAMPLING = Rehearsal(
     ),
 )
 
+CORRELATING = Rehearsal(
+    f"{__name__}:correlate_two_runs", frozenset({"steadyrank.stats.ranks.kernels"})
+)
+
 SIMULATING = Rehearsal(
     f"{__name__}:simulate_two_topics",
     frozenset(
-        {
-            "steadyrank.stats.pairs.difference_bins",
-            "steadyrank.stats.ranks.kernels",
-            "steadyrank.studies.simulate.list_kernels",
-        }
+        {"steadyrank.stats.pairs.difference_bins", "steadyrank.studies.simulate.list_kernels"}
     ),
 )
 
@@ -50,6 +51,11 @@ def sample_one_document() -> None:
     documents = SharedDocuments(lists, prepare(Measure("AP"), 1), np.zeros(1, np.uint64))
     with workers(jobs=1) as pool:
         documents.fill(np.empty((1, 1)), 0, pool)
+
+
+def correlate_two_runs() -> None:
+    """Compare the order of two runs with that of one collection."""
+    taus_against(np.arange(2.0), np.ones((1, 2)), jobs=1)
 
 
 def simulate_two_topics() -> None:
