@@ -47,9 +47,9 @@ FORBIDDEN = {
     },
     "other programs": {"subprocess", "pty", "ctypes", "multiprocessing"},
 }
-JUSTIFIED = {("numba_cache.py", "pickle"), ("ahead.py", "subprocess")}
+JUSTIFIED = {("numba_cache.py", "pickle"), ("ahead.py", "multiprocessing")}
 """For the name of the error that Numba's own files of machine code can give, and for this very
-interpreter, a second time, to compile kernels while a first command reads."""
+process, a second time, to compile kernels while a first command reads."""
 
 CALLS = {
     "eval",
