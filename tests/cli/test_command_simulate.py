@@ -204,7 +204,7 @@ def test_a_binary_measure_has_a_name_of_its_own_in_every_format(capsys, files, w
         # Wherever the measure is named it is the binary one, but for the sentence that says so.
         written_name = name.replace("≥", r"$\geq$") if form == "latex" else name
         assert f"all figures are for {written_name}, not for nDCG@10" in out
-        assert out.count("nDCG@10") - 1 - out.count("by nDCG@10 ") == out.count(written_name)
+        assert out.count("nDCG@10") - 1 - out.count("by nDCG@10.") == out.count(written_name)
         assert f"the ranking by {written_name} has a mean Kendall correlation" in out
 
 

@@ -52,7 +52,7 @@ def test_every_command_refuses_other_suffixes(capsys, tmp_path, monkeypatch, nam
 def test_a_name_that_contradicts_the_format_is_refused(capsys, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     _, err = refusal(capsys, name, "-o", "table.tex", "--format", "csv")
-    assert "-o table.tex: the name says latex, --format says csv" in err
+    assert "-o table.tex: the name says latex, but --format says csv" in err
 
 
 def test_only_evaluate_writes_parquet(capsys, tmp_path, monkeypatch):
@@ -60,7 +60,7 @@ def test_only_evaluate_writes_parquet(capsys, tmp_path, monkeypatch):
     _, err = refusal(capsys, "compare", "-o", "x.parquet", "--format", "csv")
     assert "-o x.parquet: name a file that ends in .txt, .csv" in err
     _, err = refusal(capsys, "evaluate", "-o", "x.parquet", "--format", "csv")
-    assert "the name says parquet, --format says csv" in err
+    assert "the name says parquet, but --format says csv" in err
 
 
 @pytest.mark.parametrize(

@@ -282,19 +282,19 @@ def test_measures_of_ir_measures_are_understood():
 
 @pytest.mark.parametrize("text", ["Rprec@10", "Twist@5", "r-precision@5", "Rprec_10", "nG@2"])
 def test_a_cutoff_where_none_belongs_is_refused(text):
-    with pytest.raises(sr.InputError, match="takes no cutoff|at rank 1 alone"):
+    with pytest.raises(sr.InputError, match="takes no cutoff|only at rank 1"):
         parse_measure(text)
 
 
 @pytest.mark.parametrize("cutoff", ["0", "-1", "1.5", "ten", "1e3", "10,20", "99999999999", "1_0"])
 def test_a_cutoff_is_a_whole_number(cutoff):
-    with pytest.raises(sr.InputError, match="cutoff is a whole number"):
+    with pytest.raises(sr.InputError, match="cutoff (is|must be) a whole number"):
         parse_measure(f"P@{cutoff}")
 
 
 @pytest.mark.parametrize("cutoff", [0, -1, True, 1.0, "10", None])
 def test_a_cutoff_given_as_an_object_is_a_whole_number_too(cutoff):
-    with pytest.raises(sr.InputError, match="cutoff is a whole number"):
+    with pytest.raises(sr.InputError, match="cutoff (is|must be) a whole number"):
         Measure("P") @ cutoff
 
 
@@ -494,7 +494,7 @@ def test_every_measure_can_be_written_and_read_again(measure):
 
 @pytest.mark.parametrize("text", ["P@" + "9" * 5000, "P_" + "9" * 5000])
 def test_a_cutoff_of_thousands_of_digits_is_refused(text):
-    with pytest.raises(sr.InputError, match="cutoff is a whole number"):
+    with pytest.raises(sr.InputError, match="cutoff (is|must be) a whole number"):
         parse_measure(text)
 
 

@@ -244,7 +244,7 @@ def test_integers_are_the_seed_as_they_are():
     for seed in (0, 1, -5, 2**63, 2**100, np.int64(3), np.uint8(4)):
         assert seed_from(seed) == int(seed)
         assert type(seed_from(seed)) is int
-    with pytest.raises(sr.InputError, match="from 0 on"):
+    with pytest.raises(sr.InputError, match="a seed of at least 0"):
         sr.simulated_track(rng=-1)
 
 

@@ -234,7 +234,7 @@ def test_a_folder_with_other_runs_is_refused(tmp_path, small):
 
 def test_a_file_in_the_folders_place_is_refused(tmp_path, small):
     (tmp_path / "track").write_text("")
-    with pytest.raises(sr.InputError, match="a file stands where a folder should be"):
+    with pytest.raises(sr.InputError, match="this is a file, and a folder is needed"):
         small.write(tmp_path / "track")
 
 

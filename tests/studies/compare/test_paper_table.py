@@ -474,7 +474,7 @@ def test_discriminative_power_is_asked_for_and_has_one_default(capsys, track):
         assert (power.measure, power.share) == (row["measure"], row["share"])
     code, _, err = call(capsys, "compare", *files, *options, "--baseline", "team3-s1")
     assert code == 2
-    assert "drop --baseline" in err
+    assert "omit --baseline" in err
 
 
 def test_a_notebook_shows_the_table_of_the_paper():

@@ -241,7 +241,7 @@ def test_paper_mode_decides_by_the_paper_and_warns():
         "b": topics + drawn(1, 30, seed=11),
     }
     sound = compared(systems)
-    with pytest.warns(sr.SteadyrankWarning, match=r"out of the standard error: the variance of a"):
+    with pytest.warns(sr.SteadyrankWarning, match=r"from the standard error: the variance of a"):
         paper = compared(systems, mode="paper")
     assert paper.headline_pvalue == paper.pvalue["mixed_paper"] == sound.pvalue["mixed_paper"]
     assert sound.headline_pvalue == sound.pvalue["mixed"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -36,10 +36,14 @@ MOST_PAIRS = 45
 
 
 def compare_json(result: CompareResult) -> dict[str, Any]:
-    """The promised keys, and what else there is; the pairs one at a time, as they are many."""
+    """The promised keys, and what else there is."""
+    return _json_of(result, result.rows())
+
+
+def _json_of(result: CompareResult, pairs: Iterable[dict[str, Any]]) -> dict[str, Any]:
     return {
         **picked(result, "measure test correction alpha n_topics significant_share"),
-        "pairs": result.each_row(),
+        "pairs": pairs,
         **picked(
             result,
             "mode baseline family method interval_kind n_dropped n_samples seed "
@@ -53,9 +57,13 @@ def compare_json(result: CompareResult) -> dict[str, Any]:
 
 def table_json(table: CompareTable) -> dict[str, Any]:
     """One object per measure, and what they have in common."""
+    return _table_json(table, [compare_json(result) for result in table.results])
+
+
+def _table_json(table: CompareTable, measures: list[dict[str, Any]]) -> dict[str, Any]:
     first = table.results[0]
     return {
-        "measures": [compare_json(result) for result in table.results],
+        "measures": measures,
         "family": table.family,
         **picked(first, "n_comparisons test correction alpha baseline"),
         "caption": paper_caption(table.results),
@@ -98,10 +106,10 @@ def pairs_text(
     watched = partial(_watched, progress=progress, counts=counts)
     if form == "csv":
         return _csv_pieces(watched(result.frame_rows()))
-    objects = [{**compare_json(one), "pairs": watched(one.each_row())} for one in results]
+    objects = [_json_of(one, watched(one.each_row())) for one in results]
     if isinstance(result, CompareResult):
         return json_pieces(objects[0])
-    return json_pieces({**table_json(result), "measures": objects})
+    return json_pieces(_table_json(result, objects))
 
 
 def _watched(
