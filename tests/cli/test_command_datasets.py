@@ -40,7 +40,7 @@ def test_a_table_in_every_format(capsys, table):
     code, out, _ = call(capsys, "datasets", table, "--format", "csv")
     assert out.splitlines()[0].startswith("run,value,interval_low,interval_high,rank,")
     code, out, _ = call(capsys, "datasets", table, "--aggregate", "borda")
-    assert "With 95% confidence for all ranks at once, m0 is first." in out
+    assert "With 95% confidence for all ranks simultaneously, m0 is first." in out
 
 
 def test_types_pairs_and_a_figure(capsys, table, tmp_path):

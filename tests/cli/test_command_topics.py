@@ -228,7 +228,7 @@ def test_missing_scores_are_told_unless_quiet(capsys, write):
     code, out, err = call(capsys, "topics", "--scores", path, "--trials", "20")
     assert code == 0
     assert err == (
-        "steadyrank: warning: 1 of 40 topics lacks scores of some run: the splits leave it out\n"
+        "steadyrank: warning: 1 of 40 topics lacks scores of some run: the splits omit it\n"
     )
     assert "1 of 40 topics lacks scores of some run" in out
     _, again, err = call(capsys, "topics", "--scores", path, "--trials", "20", "--quiet")

@@ -139,7 +139,7 @@ def test_sentences_of_single_cases():
 
 
 def test_one_run_is_refused(tmp_path):
-    with pytest.raises(sr.SteadyrankError, match="at least two, got 1"):
+    with pytest.raises(sr.SteadyrankError, match="at least two are required, got 1"):
         sr.report(scores=scores_of(0.5), out=tmp_path / "page.html")
 
 

@@ -427,7 +427,7 @@ def test_wrong_input_is_refused_with_a_reason():
         anova(y[:0], factors="ab")
     holed = y.copy()
     holed[2, 1] = np.nan
-    message = "unbalanced: 1 of 12 .*a 2, b 1, counted from 0.*order of the effects: leave out"
+    message = "unbalanced: 1 of 12 .*a 2, b 1, counted from 0.*order of the effects: omit"
     with pytest.raises(InputError, match=message):
         anova(holed, factors="ab", effects="a")
     with pytest.raises(

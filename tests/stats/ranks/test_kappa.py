@@ -42,7 +42,7 @@ def test_swapping_the_judges_changes_nothing():
 
 @pytest.mark.parametrize(("first", "second"), [([], []), ([1], [1, 2]), ([[1]], [[1]])])
 def test_lists_that_do_not_match_are_refused(first, second):
-    with pytest.raises(InputError, match="one length"):
+    with pytest.raises(InputError, match="of equal length"):
         sr.cohen_kappa(first, second)
 
 

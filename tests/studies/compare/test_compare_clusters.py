@@ -183,7 +183,7 @@ def test_the_command_takes_information_and_names(tmp_path, capsys):
     assert "64 topics in 24 clusters" in text
     assert "Clusters multiply the variance of a difference by" in text
     assert run(["compare", "--scores", str(path), "--audit", "--topic-info", str(info)]) == 2
-    assert "drop --topic-info" in capsys.readouterr().err
+    assert "omit --topic-info" in capsys.readouterr().err
 
 
 def test_topics_counts_topics_that_are_clustered_alike():

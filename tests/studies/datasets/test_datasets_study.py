@@ -58,7 +58,7 @@ def test_rank_sets_and_neighbours_of_runs_far_apart_are_single():
     result = sr.datasets(frame(gap=9.0))
     assert result.rank_set.tolist() == [[k, k] for k in range(1, 6)]
     assert (result.adjacent_not_told_apart, result.told_apart_share) == (0, 1.0)
-    assert result.first_words() == "With 95% confidence for all ranks at once, r0 is first."
+    assert result.first_words() == "With 95% confidence for all ranks simultaneously, r0 is first."
 
 
 def test_the_order_of_rows_and_columns_changes_nothing():
@@ -169,7 +169,9 @@ def test_runs_that_cost_datasets_are_named_first():
         ("r5", 3, 10),
         ("r1", 2, 12),
     ]
-    assert str(result).startswith("2 of 6 runs lack datasets: r5 (3 of 12) and r1 (2); compared")
+    assert str(result).startswith(
+        "2 of 6 runs lack datasets: r5 (3 of 12) and r1 (2); runs are compared"
+    )
     assert result.completion_ranks.shape == (6, 2)
 
 
@@ -200,7 +202,7 @@ def test_a_model_with_one_score_is_named_where_it_costs_everything():
     table = frame(4)
     table.loc["r3", list("bcdefghijkl")] = np.nan
     table.loc["r2", "a"] = np.nan
-    with pytest.raises(sr.InputError, match="leave out r3, without which 11 would remain"):
+    with pytest.raises(sr.InputError, match="omit r3, without which 11 would remain"):
         sr.datasets(table)
     result = sr.datasets(table, gaps="pairwise")
     assert result.rank_set[3].tolist() == [1, 4]
@@ -290,9 +292,9 @@ def test_what_does_not_exist_is_refused(options, message):
 
 
 def test_one_run_or_one_dataset_is_no_leaderboard():
-    with pytest.raises(sr.InputError, match="at least two, got 1"):
+    with pytest.raises(sr.InputError, match="at least two are required, got 1"):
         sr.datasets(frame(1))
-    with pytest.raises(sr.InputError, match="at least two, got 1"):
+    with pytest.raises(sr.InputError, match="requires at least two, got 1"):
         sr.datasets(frame(3, "a"))
 
 

@@ -79,7 +79,7 @@ def datasets(
 
     Ranks, the runs that could be first and the pairs that differ significantly come from one family
     of decisions: all pairs of runs at once, by studentized sign flips with stepdown. They hold for
-    all ranks at once with confidence 1 - alpha.
+    all ranks simultaneously with confidence 1 - alpha.
 
     Parameters
     ----------
