@@ -90,7 +90,9 @@ def test_a_score_that_is_not_a_number_is_missing_as_null_is(tmp_path):
     write(tmp_path, "b", "r", "U", {"test": {"default": 0.75}})
     write(tmp_path, "a", "r", "U", {"test": {"default": float("nan"), "de": None}})
     write(tmp_path, "a", "r", "V", {"test": {"default": None}})
-    with pytest.warns(sr.SteadyrankWarning, match="omitted for lack of the subsets that are used: V"):
+    with pytest.warns(
+        sr.SteadyrankWarning, match="omitted for lack of the subsets that are used: V"
+    ):
         table = sr.read_leaderboard(tmp_path)
     assert table.datasets == ("T", "U")
     np.testing.assert_equal(table.values, [[0.5, np.nan], [0.25, 0.75]])
