@@ -192,17 +192,31 @@ def name_columns(ax: Axes, names: Sequence[str]) -> None:
     ax.set_xticks(place, labels=labels, rotation=90, parse_math=False)
 
 
-def above_names(ax: Axes) -> Any:
-    """Where a legend on top of the axes goes: above the names of columns, if they are there."""
+def legend_above(ax: Axes, *, loc: str = "lower right", **options: Any) -> None:
+    """A legend on top of the axes, where it hides no row and no label that stands up there."""
+    x = {"lower right": 1.0, "lower center": 0.5}[loc]
+    options = {"ncols": 2, "borderaxespad": 0.2, **options}
+    legend(ax, loc=loc, bbox_to_anchor=(x, 1.0), bbox_transform=_above_labels(ax), **options)
+
+
+def _above_labels(ax: Axes) -> Any:
+    """The axes' coordinates, moved up by the height of what is written along their top."""
     from matplotlib.transforms import ScaledTranslation
 
     axis: Any = ax.xaxis
     ticks = axis.get_major_ticks() if axis.get_tick_params()["labeltop"] else []
-    # Letters of the usual fonts are hardly ever wider than two thirds of their height.
-    points = [len(tick.label2.get_text()) * tick.label2.get_fontsize() * 2 / 3 for tick in ticks]
+    points = [_height(tick.label2) for tick in ticks]
     figure: Any = ax.get_figure()
     up = (max(points) + 6.0) / 72 if points else 0.0
     return ax.transAxes + ScaledTranslation(0.0, up, figure.dpi_scale_trans)
+
+
+def _height(label: Any) -> float:
+    """Points that a label of a tick takes upwards, about, before it is drawn."""
+    if not label.get_rotation():
+        return float(label.get_fontsize())
+    # Letters of the usual fonts are hardly ever wider than two thirds of their height.
+    return float(len(label.get_text()) * label.get_fontsize() * 2 / 3)
 
 
 def _named(n: int) -> np.ndarray:

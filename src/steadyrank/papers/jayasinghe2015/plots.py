@@ -151,7 +151,7 @@ def draw_contradictions(result: Contradictions, ax: Axes, *, level: float | None
     style.name_rows(ax, result.systems)
     ax.xaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
     style.label(ax, x="instances significantly worse (left) and better (right)")
-    style.legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    style.legend_above(ax, loc="lower center")
 
 
 def draw_pools(result: PoolPvalues, ax: Axes, *, method: str | None = None) -> None:

@@ -82,7 +82,7 @@ def draw_intervals(
         x=f"mean {result.measure} less that of {name},\n"
         f"{1 - result.alpha:.0%} intervals ({result.interval_kind})",
     )
-    _legend_above(ax)
+    style.legend_above(ax)
 
 
 def draw_topics(
@@ -125,7 +125,7 @@ def draw_topics(
     style.name_rows(ax, [result.runs[r] for r in against.others])
     than = style.shortened(reference, style.longest_name(ax))
     style.label(ax, x=f"{result.measure} less that of {than},\ntopic by topic")
-    _legend_above(ax)
+    style.legend_above(ax)
 
 
 def _mean_text(result: CompareResult, against: _Against, row: int) -> str:
@@ -156,9 +156,3 @@ def _draw_bars(result: CompareResult, against: _Against, ax: Axes) -> None:
         ax, x="topics, largest gain first", y=f"{result.measure}: {other}\nless {reference}"
     )
     style.legend(ax)
-
-
-def _legend_above(ax: Axes) -> None:
-    """Where it hides no row, nor the axis that a tall figure has at its top."""
-    room = 0.2 if len(ax.get_yticks()) <= style.TALL else 2.5
-    style.legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=room)

@@ -244,7 +244,7 @@ def draw_audit(result: AuditResult, ax: Axes) -> None:
         x=f"share of {result.n_trials:,} trials that a test rejects, ± 2 errors\n"
         f"({result.measure}, {result.n_topics} topics)",
     )
-    style.legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    style.legend_above(ax, loc="lower center")
 
 
 def _rows_size(result: CompareResult) -> tuple[float, float]:

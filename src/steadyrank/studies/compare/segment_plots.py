@@ -46,7 +46,7 @@ def draw_segments(result: CompareResult, ax: Axes) -> None:
     ax.axvline(0.0, color=style.QUIET, linewidth=0.8)
     style.name_rows(ax, _names(rows, style.longest_name(ax)))
     style.label(ax, x=_axis(result, rows, style.longest_name(ax)))
-    style.legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+    style.legend_above(ax)
 
 
 def segments_size(result: CompareResult) -> tuple[float, float]:

@@ -115,7 +115,7 @@ def draw_critical_difference(result: DatasetsResult, ax: Axes, *, top: int = TOP
         *more,
     ]
     style.label(ax, x="\n".join(clauses))
-    style.legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
+    style.legend_above(ax, loc="lower center", ncols=1)
 
 
 def draw_influence(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
@@ -141,7 +141,7 @@ def draw_influence(result: DatasetsResult, ax: Axes, *, top: int = TOP) -> None:
     rest = len(result.influence) - len(rows)
     more = f"\n{rest} more datasets change it less" if rest else ""
     style.label(ax, x=f"tau between the ranking with and without a dataset{more}")
-    style.legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
+    style.legend_above(ax, loc="lower center", ncols=1)
 
 
 def _runs_size(result: DatasetsResult) -> tuple[float, float]:

@@ -10,9 +10,8 @@ from steadyrank.present.figures import Plot
 from steadyrank.present.plot_style import (
     COLOURS,
     QUIET,
-    above_names,
     label,
-    legend,
+    legend_above,
     look,
     name_columns,
     name_rows,
@@ -66,7 +65,7 @@ def draw_bars(result: HolesResult, ax: Axes) -> None:
         )
     name_rows(ax, [row.run for row in rows])
     label(ax, x=f"mean {result.measure}")
-    legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+    legend_above(ax)
 
 
 def _words(row: HolesRun) -> str:
@@ -123,15 +122,7 @@ def draw_decided(result: HolesResult, ax: Axes) -> None:
     label(ax, x=f"runs, best mean {result.measure} first")
     name_rows(ax, [shown(row.run) for row in rows])
     name_columns(ax, [shown(row.run) for row in rows])
-    legend(
-        ax,
-        handles=handles,
-        loc="lower right",
-        bbox_to_anchor=(1.0, 1.0),
-        bbox_transform=above_names(ax),
-        ncols=1,
-        borderaxespad=0.2,
-    )
+    legend_above(ax, handles=handles, ncols=1)
 
 
 def _bars_size(result: HolesResult) -> tuple[float, float]:

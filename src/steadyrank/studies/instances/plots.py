@@ -52,7 +52,7 @@ def draw_margin(result: Result, ax: Axes) -> None:
         **style.look(0),
     }
     arms = np.abs(ends - centre[:, None]).T
-    what = f"{pairs[0].measure}, difference with {1 - pairs[0].alpha:.0%} {_kind(pairs)}"
+    what = f"{pairs[0].measure}, difference with {1 - pairs[0].alpha:.0%}\n{_kind(pairs)}"
     delta = pairs[0].equivalence.delta
     sweep = _sweep(result)
     bars = (
@@ -73,7 +73,7 @@ def draw_margin(result: Result, ax: Axes) -> None:
     if sweep:
         names = [style.shown(pair.a.removeprefix(f"{sweep}=")) for pair in pairs]
         ax.set_xticks(place, labels=names, parse_math=False)
-        style.label(ax, x=sweep, y=f"{what}\nto {pairs[0].b}")
+        style.label(ax, x=sweep, y=f"{what}, from {pairs[0].b}")
     else:
         style.name_rows(ax, [f"{pair.a} − {pair.b}" for pair in pairs])
         style.label(ax, x=what)

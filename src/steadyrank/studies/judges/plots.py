@@ -50,7 +50,7 @@ def draw_ranks(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> N
         f"{1 - result.alpha:.0%} confidence; of the judge\nalone only if it judges as people "
         "do",
     )
-    style.legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=1, borderaxespad=0.2)
+    style.legend_above(ax, ncols=1)
 
 
 def _rank_lines(
@@ -164,7 +164,7 @@ def draw_bias(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> No
         x=f"mean {result.measure} by\n{style.shortened(one.judge)}\nless that by people, "
         f"{1 - result.alpha:.0%} intervals\nover topics, one run at a time",
     )
-    style.legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+    style.legend_above(ax)
 
 
 def draw_topics(result: JudgesResult, ax: Axes, *, judge: str | None = None) -> None:

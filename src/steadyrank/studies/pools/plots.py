@@ -141,7 +141,7 @@ def draw_bias(result: PoolsResult, ax: Axes, *, measure: str | None = None) -> N
         style.dots(ax, scores, place, texts, markersize=4.5, label=words, **style.look(k))
     style.name_rows(ax, [row.run for row in rows])
     style.label(ax, x=f"mean {name}")
-    style.legend(ax, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+    style.legend_above(ax)
 
 
 def draw_similarity(result: PoolsResult, ax: Axes) -> None:

@@ -1,0 +1,52 @@
+"""A legend on top of the axes hides nothing that is written there."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import steadyrank as sr
+from steadyrank.present import plot_style
+
+
+def overlaps(ax):
+    """Labels along the top of the axes that the legend covers."""
+    figure = ax.get_figure()
+    figure.draw_without_rendering()
+    frame = ax.get_legend().get_window_extent()
+    labels = [tick.label2 for tick in ax.xaxis.get_major_ticks() if tick.label2.get_visible()]
+    return [text.get_text() for text in labels if frame.overlaps(text.get_window_extent())]
+
+
+@pytest.fixture(scope="module")
+def scores():
+    rng = np.random.default_rng(1)
+    values = np.clip(rng.beta(2, 3, 20) + rng.normal(0, 0.1, (40, 20)), 0, 1)
+    kinds = ["long" if topic % 2 else "short" for topic in range(20)]
+    made = sr.Scores(measures=["AP"], runs=range(40), topics=range(20), values=[values])
+    return made.with_topic_info(kind=kinds)
+
+
+@pytest.mark.parametrize(("kind", "n_runs"), [("intervals", 40), ("segments", 10), ("topics", 40)])
+def test_of_more_rows_than_an_axis_below_serves(scores, kind, n_runs):
+    some = scores.select(runs=scores.runs[:n_runs])
+    result = sr.compare(some, baseline="0", by="kind" if kind == "segments" else None)
+    ax = next(ax for ax in sr.plot(result, kind=kind).axes if ax.get_legend() is not None)
+    assert ax.xaxis.get_tick_params()["labeltop"]
+    assert overlaps(ax) == []
+    plt.close("all")
+
+
+@pytest.mark.parametrize("rotation", [0, 90])
+@pytest.mark.parametrize("loc", ["lower right", "lower center"])
+def test_of_level_and_upright_labels(rotation, loc):
+    figure, ax = plt.subplots(figsize=(5, 5), layout="constrained")
+    ax.plot([0, 1, 2], label="scores")
+    ax.set_xticks([0, 1, 2], labels=["short", "a longer name", "team-3"], rotation=rotation)
+    ax.tick_params(axis="x", labeltop=True)
+    plot_style.legend(ax, loc=loc, bbox_to_anchor=(1.0 if "right" in loc else 0.5, 1.0))
+    assert overlaps(ax) != []  # what it would be without
+    plot_style.legend_above(ax, loc=loc)
+    assert overlaps(ax) == []
+    plt.close(figure)
