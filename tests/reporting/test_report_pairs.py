@@ -106,6 +106,23 @@ def test_reversals_and_topics_are_those_of_topics(results, panel):
         assert panel.fields["reversed"][p] == percent(row["predictive"])
         assert panel.fields["picked"][p] == percent(row["expected_reversal"])
         assert panel.fields["needed"][p] == needed_figure(row)
+        said = panel.text("{repeated}", a, b)
+        assert said.startswith(
+            f"reversed with probability {percent(row['predictive'])} in a second"
+        )
+
+
+def test_equal_means_have_no_order_that_other_topics_reverse():
+    values = np.random.default_rng(5).beta(2, 3, (4, 20))
+    values[1] = values[0]
+    scores = sr.Scores(measures=["AP"], runs="abcd", topics=range(20), values=[values])
+    topics = sr.topics(scores, n_trials=10)
+    panel = make_pairs({"evaluate": scores, "compare": (sr.compare(scores),), "topics": topics})
+    a, b = panel.names.index("a"), panel.names.index("b")
+    said = panel.text("{repeated}", min(a, b), max(a, b))
+    assert said == "the means are equal: there is no order to reverse"
+    others = [panel.text("{repeated}", *pair) for pair in every_pair(panel) if set(pair) != {a, b}]
+    assert all(words.startswith("reversed with probability") for words in others)
 
 
 def test_other_measures_have_their_own_decisions(results, panel):

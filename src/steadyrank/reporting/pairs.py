@@ -190,13 +190,21 @@ def _add_measures(known: _Known, results: Sequence[CompareResult]) -> None:
         )
 
 
+REVERSED = (
+    "reversed with probability {reversed} in a second experiment on as many topics ({picked} after "
+    "correction for how the two were selected among all runs)"
+)
+NO_ORDER = "the means are equal: there is no order to reverse"
+
+
 def _add_topics(known: _Known, result: TopicsResult) -> None:
     place, _ = known.aligned(result.runs, result.pairs)
     rows = result.rows()
+    equal = [p >= 0 and abs(rows[p]["difference"]) <= SAME_MEAN for p in place.tolist()]
     known.add(
         "On other topics",
-        "reversed with probability {reversed} in a second experiment on as many topics "
-        "({picked} after correction for how the two were selected among all runs)",
+        "{repeated}",
+        repeated=[NO_ORDER if same else REVERSED for same in equal],
         reversed=_rates(_at(result.predictive, place)),
         picked=_rates(_at(result.expected_reversal, place)),
     )
