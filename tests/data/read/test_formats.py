@@ -245,6 +245,12 @@ METADATA = """# ir_metadata.start
 """
 
 
+def test_an_item_of_metadata_that_is_only_a_comment_says_nothing():
+    lines = ["# ir_metadata.start", "# method:", "#   - # none yet", "#   - BM25"]
+    assert run_metadata(lines) == {"method": "BM25"}
+    assert run_metadata(lines[:3]) == {}
+
+
 def test_what_ir_metadata_says_is_run_information(write):
     path = write("a.run", METADATA + TREC)
     info = sr.read_run(path).info

@@ -57,7 +57,7 @@ def _members(block: Iterable[str]) -> Iterator[tuple[str, str]]:
         match = _MEMBER.fullmatch(content.rstrip())
         path = ".".join(name for _, name in above)
         if match is None:
-            if is_item and path:
+            if is_item and path and _plain(content):
                 yield path, _plain(content)
             continue
         name = _plain(match["name"])
