@@ -18,8 +18,8 @@ from steadyrank.papers.jayasinghe2015.agreement import (
     pool_pvalues,
 )
 from steadyrank.papers.jayasinghe2015.data import pools
-from steadyrank.papers.jayasinghe2015.pitfalls import contradictions
 from steadyrank.papers.jayasinghe2015.simulated import OMISSION, agreement_claim, agreement_table
+from steadyrank.papers.jayasinghe2015.single_instances import contradictions
 from steadyrank.papers.model import Claim, Exhibit
 from steadyrank.papers.parts import claim, increases, listed, page_table, result_figure
 from steadyrank.present.page import PageFigure
