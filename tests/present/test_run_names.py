@@ -39,7 +39,9 @@ def test_what_all_names_share_is_left_out_and_said():
     [
         (["bm25"], ("", "")),
         (["bm25", "bm25f"], ("", "")),
-        (["run_1", "run_12"], ("run_", "")),
+        (["run_1", "run_12"], ("", "")),  # "1 and 12 others" would not name a run
+        (["lab_dense_1.gz", "lab_dense_12.gz"], ("lab_", ".gz")),
+        (["lab_dense_a", "lab_dense_12"], ("lab_", "")),
         (["a-x", "b-x"], ("", "")),  # too little to be worth a legend
         (["track_a", "track_"], ("", "")),  # one would have no name left
         (["x_run.gz", "y_run.gz"], ("", "_run.gz")),

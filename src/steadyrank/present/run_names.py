@@ -128,7 +128,8 @@ def run_names(
 def common_parts(names: Sequence[str]) -> tuple[str, str]:
     """What all names begin and end with, up to the last character that is no letter or digit.
 
-    Nothing where it is short, or where a name would be left with nothing.
+    Nothing where it is short, or where a name would be left with nothing; a name that would be left
+    with a number keeps the word before it.
 
     >>> common_parts(["run_a.gz", "run_b.gz"]), common_parts(["bm25", "bm25f"])
     (('run_', '.gz'), ('', ''))
@@ -138,6 +139,10 @@ def common_parts(names: Sequence[str]) -> tuple[str, str]:
     prefix = _whole_words(_same_start(names))
     rest = [name[len(prefix) :] for name in names]
     suffix = _whole_words(_same_start([name[::-1] for name in rest]))[::-1]
+    if any(part.removesuffix(suffix).isdigit() for part in rest):
+        # A number is no name in a sentence: the word before it stays.
+        prefix = _whole_words(prefix[:-1])
+        rest = [name[len(prefix) :] for name in names]
     if len(prefix) + len(suffix) < LEAST_COMMON or min(map(len, rest)) <= len(suffix):
         return "", ""
     return prefix, suffix
