@@ -172,7 +172,7 @@ def test_a_team_is_filtered_and_the_best_of_each_is_shown(open_report: Open) -> 
 def test_names_are_short_and_hovering_tells_the_whole(open_report: Open) -> None:
     page = open_report()
     best = page.locator("#leaderboard button.pick").first
-    assert re.fullmatch(r"\d\d", str(best.text_content()))
+    assert re.fullmatch(r"ranking_\d\d", str(best.text_content()))
     best.hover()
     assert text_of(page, "#page-tip").startswith("input.dl2019_passage_full_ranking_")
     assert "shown without" in text_of(page, ".legend")
