@@ -150,7 +150,8 @@ def command(
 
     options["test"] = options["test"] or "t"
     _check_pairs(scores, options["baseline"])
-    result = compare(scores, **options)
+    with progress_bar("blocks of samples", output.quiet) as progress:
+        result = compare(scores, progress=progress, **options)
     if output.format in ("csv", "json"):
         with progress_bar("pairs", output.quiet) as progress:
             emit(pairs_text(result, output.format, progress=progress), output.path)

@@ -40,6 +40,15 @@ def test_cliffs_delta_and_wins_as_by_brute_force(scores):
 
 
 @given(scores_with_ties)
+def test_cliffs_delta_against_one_run_is_that_of_all_pairs(scores):
+    others = np.arange(1, len(scores))
+    baseline = np.stack([others, np.zeros_like(others)], axis=1)
+    sizes = effect_sizes(scores, baseline)
+    expected = [brute_force_delta(scores[i], scores[0]) for i in others]
+    np.testing.assert_allclose(sizes.cliffs_delta, expected, atol=1e-15)
+
+
+@given(scores_with_ties)
 def test_swapping_the_runs_turns_every_sign(scores):
     pairs = all_pairs(len(scores))
     one, other = effect_sizes(scores, pairs), effect_sizes(scores, pairs[:, ::-1])

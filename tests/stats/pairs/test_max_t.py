@@ -7,10 +7,11 @@ import pytest
 
 from steadyrank.compute.random import blocks_of
 from steadyrank.stats.pairs import decisions
+from steadyrank.stats.pairs import max_t as max_t_module
 from steadyrank.stats.pairs.max_t import max_t
 from steadyrank.stats.pairs.resampled import sign_patterns
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, all_pairs
-from steadyrank.stats.pairs.tests import paired_t
+from steadyrank.stats.pairs.tests import moments, paired_t
 
 
 def drawn_signs(n_topics, n_samples, seed=0):
@@ -48,6 +49,32 @@ def stepdown(scores, signs, alpha):
 def claimed(scores, pairs, pvalue, alpha):
     tests = paired_t(scores, pairs)
     return decisions.claims(tests, pairs, pvalue, np.nanmean(scores, axis=1), alpha)
+
+
+@pytest.mark.parametrize("n_runs", [2, 3, 40])
+def test_counts_without_the_statistics_between_are_the_same_bytes(n_runs):
+    """Near-ties, two equal runs and a constant difference among them."""
+    rng = np.random.default_rng(n_runs)
+    scores = np.round(rng.random((n_runs, 30)), 2)
+    scores[-1] = scores[0] if n_runs == 3 else scores[0] + 0.25
+    pairs = all_pairs(n_runs)
+    family = max_t_module._family(scores, pairs, moments(scores, pairs))
+    centred = (scores - scores.mean(axis=1)[:, None]).T
+    signs = drawn_signs(30, 150)
+    answers = []
+    for make in (max_t_module._count_plain, max_t_module._count_any):
+        counts, largest = np.zeros(len(family.place), np.int64), np.empty(len(signs))
+        make(family, centred)(signs, counts, largest)
+        answers.append((counts.tolist(), largest.tolist()))
+    assert family.is_plain
+    assert answers[0] == answers[1]
+
+
+def test_progress_is_of_blocks_of_patterns():
+    seen = []
+    scores = np.random.default_rng(0).random((4, 30))
+    max_t(scores, all_pairs(4), n_samples=600, progress=lambda *done: seen.append(done))
+    assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
 def test_a_limit_of_differences_that_a_pattern_makes_equal_is_endless():

@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 
 from steadyrank.errors import InputError
 from steadyrank.stats.datasets import kernels
-from steadyrank.stats.pairs.max_t import Flips, MaxT, stepdown
+from steadyrank.stats.pairs.max_t import Flips, MaxT, counting, stepdown
 from steadyrank.stats.pairs.result import CONSTANT
 from steadyrank.stats.pairs.tests import slices
 
@@ -135,8 +135,7 @@ def flipped(
     steps = stepdown(
         observed,
         n_signs,
-        lambda signs: (signs,),
-        lambda signs: statistics(signs, better, rows),
+        counting(observed, lambda signs: (signs,), lambda signs: statistics(signs, better, rows)),
         **flips,
     )
     pvalue, critical = np.ones(len(pairs)), np.full(len(pairs), steps.limit)

@@ -25,7 +25,7 @@ from steadyrank.stats.judges.corrected import (
 )
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.letters import compact_letters
-from steadyrank.stats.pairs.max_t import Flips, MaxT, max_t, stepdown
+from steadyrank.stats.pairs.max_t import Flips, MaxT, counting, max_t, stepdown
 from steadyrank.stats.pairs.result import CONSTANT, all_pairs
 from steadyrank.stats.pairs.tests import moments
 from steadyrank.stats.run_means import best_first, ranks_of
@@ -168,7 +168,8 @@ def two_part_max_t(
         signs = signs[:, places]
         return signs[:, : len(own)] @ own, signs[:, len(own) :] @ further
 
-    steps = stepdown(family.observed, len(places), sums, family.statistics, **flips)
+    count = counting(family.observed, sums, family.statistics)
+    steps = stepdown(family.observed, len(places), count, **flips)
     pvalue, critical = np.ones(len(pairs)), np.full(len(pairs), steps.limit)
     pvalue[family.place] = steps.pvalue
     return MaxT(pvalue=pvalue, critical=critical, n_patterns=steps.n_patterns, exact=steps.exact)

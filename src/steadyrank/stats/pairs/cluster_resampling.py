@@ -20,7 +20,7 @@ from steadyrank.stats.datasets import kernels as weighted_kernels
 from steadyrank.stats.datasets.flips import flipped
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.inverted import flip_limits, rejected_rank
-from steadyrank.stats.pairs.max_t import Flips, MaxT
+from steadyrank.stats.pairs.max_t import Draws, Flips, MaxT
 from steadyrank.stats.pairs.resampled import (
     WIDTH,
     Block,
@@ -97,10 +97,10 @@ def cluster_randomization(
 
 
 def cluster_flip_limits(
-    units: ClusterSums, pairs: np.ndarray, **flips: Unpack[Flips]
+    units: ClusterSums, pairs: np.ndarray, **draws: Unpack[Draws]
 ) -> np.ndarray:
     """Limits [pair, 2] of the mean difference: the inverted randomization test of clusters."""
-    return flip_limits(units.sums, pairs, shares=units.share, **flips)
+    return flip_limits(units.sums, pairs, shares=units.share, **draws)
 
 
 def cluster_bootstrap(

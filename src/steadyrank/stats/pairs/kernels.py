@@ -295,6 +295,32 @@ def step_counts(values, observed, counts, largest):
         largest[b] = most
 
 
+@lean_kernel
+def step_counts_of_sums(sums, pairs, weight, observed, counts, largest):
+    """`step_counts` of `signed_differences`, of sums [run, pattern], without the values between.
+
+    Patterns lie side by side: all of one pair are done at once, and only the sums of the runs and
+    the largest so far are held.
+    """
+    n_pairs, n_patterns = len(pairs), len(largest)
+    largest[:] = 0.0
+    for p in range(n_pairs):
+        better, worse = sums[pairs[p, 0]], sums[pairs[p, 1]]
+        for b in range(n_patterns):
+            against = (worse[b] - better[b]) * weight[p]
+            largest[b] = against if against > largest[b] else largest[b]
+    for k in range(n_pairs):
+        p = n_pairs - 1 - k
+        better, worse = sums[pairs[p, 0]], sums[pairs[p, 1]]
+        reached = 0
+        for b in range(n_patterns):
+            value = (better[b] - worse[b]) * weight[p]
+            most = value if value > largest[b] else largest[b]
+            largest[b] = most
+            reached += most >= observed[p]
+        counts[p] += reached
+
+
 @kernel
 def permuted_ranges(by_topic, words, ranges):
     """Largest minus smallest run sum after shuffling every topic, for each replicate.

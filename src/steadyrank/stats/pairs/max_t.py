@@ -17,16 +17,21 @@ from typing import NamedTuple, TypedDict
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
+from steadyrank.compute.blas import one_blas_thread
+from steadyrank.compute.executors import Progress, stream_in_order, workers
 from steadyrank.compute.random import blocks_of
 from steadyrank.data.scores import mean_of_present
 from steadyrank.stats.inputs import check_open_unit, check_samples, checked
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.resampled import Block, sign_patterns
 from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW, ZERO_VARIANCE
-from steadyrank.stats.pairs.tests import Moments, differences, in_threads, moments, slices
+from steadyrank.stats.pairs.tests import Moments, differences, moments, slices
 
 VALUES_AT_ONCE = 1 << 18
 """Statistics of one thread that are held at a time: they stay in the processor's cache."""
+
+PATTERNS_AT_ONCE = 64
+"""Sign patterns for which one thread holds the sums of all runs, side by side."""
 
 FEWEST_SHARED = 6
 """Topics that a pair with gaps must share: five have only 16 sign patterns, too few for .05."""
@@ -57,6 +62,7 @@ def max_t(
     n_samples: int = 10_000,
     seed: int = 0,
     jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> MaxT:
     """Adjusted p-values of paired t tests by the largest studentized statistic of the family.
 
@@ -88,12 +94,12 @@ def max_t(
     steps = stepdown(
         family.observed,
         scores.shape[1],
-        lambda signs: (signs @ centred, signs),
-        partial(_statistics, family),
+        _count_plain(family, centred) if family.is_plain else _count_any(family, centred),
         alpha=alpha,
         n_samples=n_samples,
         seed=seed,
         jobs=jobs,
+        progress=progress,
     )
     pvalue = np.where(differences.flag == TOO_FEW, np.nan, 1.0)
     pvalue[family.place] = steps.pvalue
@@ -144,6 +150,11 @@ class _Family:
     """Row of the scale's table for each pair."""
     scale: _Scale
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether no pair lacks topics, so that all statistics are comparable as they are."""
+        return not len(self.with_gaps) and not len(self.scale.sizes)
+
 
 def _family(scores: np.ndarray, pairs: np.ndarray, differences: Moments) -> _Family:
     tested = (differences.flag == "") | (differences.flag == ZERO_VARIANCE)
@@ -191,13 +202,19 @@ def _scale(n: np.ndarray, n_topics: int) -> _Scale:
     return _Scale(sizes=sizes, table=np.asarray(-ndtri(stdtr(df, -t))), n=0)
 
 
-class Flips(TypedDict, total=False):
+class Draws(TypedDict, total=False):
     """How signs are flipped: the level, the patterns to draw, their seed, and threads."""
 
     alpha: float
     n_samples: int
     seed: int
     jobs: int | None
+
+
+class Flips(Draws, total=False):
+    """The same, and who is to know how far it is."""
+
+    progress: Progress | None
 
 
 class Stepdown(NamedTuple):
@@ -210,43 +227,80 @@ class Stepdown(NamedTuple):
     exact: bool
 
 
+Count = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+"""Takes signs [pattern, unit]; adds to how often the largest statistic of a pair and of those below
+reaches the observed one [pair], and writes the largest of all [pattern]."""
+
+
 def stepdown(
     observed: np.ndarray,
     n_signs: int,
-    sums: Callable[[np.ndarray], tuple[np.ndarray, ...]],
-    statistics: Callable[..., np.ndarray],
+    count: Count,
     *,
     alpha: float = 0.05,
     n_samples: int = 10_000,
     seed: int = 0,
     jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> Stepdown:
-    """Hold each `observed` statistic against the largest of it and those below, for all patterns.
-
-    `sums` makes arrays of the signs [pattern, unit] of a block, `statistics` the values
-    [pattern, pair] of some rows of these.
-    """
+    """Hold each `observed` statistic against the largest of it and those below, in all patterns."""
     exact = enumerates_all(n_signs, n_samples)
     n_drawn = 2**n_signs if exact else n_samples
 
-    def count(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    def one_block(block: Block) -> tuple[np.ndarray, np.ndarray]:
         signs = signs_of_block(seed, block, n_signs, exact)
-        arrays = sums(signs)
         counts, largest = np.zeros(len(observed), np.int64), np.empty(len(signs))
-        for part in slices(len(signs), max(1, VALUES_AT_ONCE // max(1, len(observed)))):
-            values = statistics(*(array[part] for array in arrays))
-            kernels.step_counts(values, observed, counts, largest[part])
+        count(signs, counts, largest)
         return counts, largest
 
-    answers = in_threads(count, blocks_of(n_drawn), jobs=jobs)
+    total, maxima = np.zeros(len(observed), np.int64), []
+    with one_blas_thread(), workers(jobs=jobs) as threads:
+        blocks = blocks_of(n_drawn)
+        for counts, largest in stream_in_order(one_block, blocks, threads, progress=progress):
+            total += counts
+            maxima.append(largest)
     # Statistics of one-sided hypotheses change with a flip of all signs: both count, by half.
     halves = 2 if exact else 1
     n_patterns = n_drawn // halves
-    counts = np.sum([counts for counts, _ in answers], axis=0) / halves
-    stepped = np.maximum.accumulate((1.0 + counts) / (1.0 + n_patterns))
-    largest = np.concatenate([largest for _, largest in answers])
-    limit = order_statistic(largest, alpha, n_patterns)
+    stepped = np.maximum.accumulate((1.0 + total / halves) / (1.0 + n_patterns))
+    limit = order_statistic(np.concatenate(maxima), alpha, n_patterns)
     return Stepdown(np.minimum(1.0, stepped), limit, n_patterns, exact)
+
+
+def counting(
+    observed: np.ndarray,
+    sums: Callable[[np.ndarray], tuple[np.ndarray, ...]],
+    statistics: Callable[..., np.ndarray],
+) -> Count:
+    """Counts of statistics [pattern, pair] that are made of some rows of `sums` of the signs."""
+
+    def count(signs: np.ndarray, counts: np.ndarray, largest: np.ndarray) -> None:
+        arrays = sums(signs)
+        for part in slices(len(signs), max(1, VALUES_AT_ONCE // max(1, len(observed)))):
+            values = statistics(*(array[part] for array in arrays))
+            kernels.step_counts(values, observed, counts, largest[part])
+
+    return count
+
+
+def _count_any(family: _Family, centred: np.ndarray) -> Count:
+    return counting(
+        family.observed, lambda signs: (signs @ centred, signs), partial(_statistics, family)
+    )
+
+
+def _count_plain(family: _Family, centred: np.ndarray) -> Count:
+    """The same counts, without an array of all pairs' statistics."""
+
+    def count(signs: np.ndarray, counts: np.ndarray, largest: np.ndarray) -> None:
+        sums = signs @ centred
+        for part in slices(len(signs), PATTERNS_AT_ONCE):
+            by_run = np.ascontiguousarray(sums[part].T)
+            kernels.step_counts_of_sums(
+                by_run, family.pairs, family.weight, family.observed, counts, largest[part]
+            )
+
+    return count
 
 
 def _statistics(family: _Family, sums: np.ndarray, signs: np.ndarray) -> np.ndarray:

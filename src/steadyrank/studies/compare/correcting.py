@@ -88,7 +88,7 @@ def _max_t(family: Sequence[Tested], settings: Settings) -> MaxT:
     """Of several measures together: each has rows of its own, and all share a topic's sign."""
     n_rows = len(family[0].rows)
     pairs = np.concatenate([one.pairs + n_rows * place for place, one in enumerate(family)])
-    drawn: Any = {"alpha": settings.alpha, **settings.resampling}
+    drawn: Any = {"alpha": settings.alpha, **settings.resampling, "progress": settings.progress}
     if family[0].design.is_plain:
         return max_t(np.concatenate([one.matrix for one in family]), pairs, **drawn)
     return clustered_max_t([(one.units, one.tests) for one in family], pairs, drawn)

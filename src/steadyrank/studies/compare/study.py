@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.sources import PathLike
@@ -61,6 +62,7 @@ def compare(
     mode: Mode = "sound",
     n_samples: int = 10_000,
     jobs: int | None = None,
+    progress: Progress | None = None,
     rng: Rng = 0,
 ) -> CompareResult | CompareTable:
     """Test all pairs of runs, or all runs against a `baseline`, on one measure or several.
@@ -114,8 +116,12 @@ def compare(
         its means; "sound" as (1 + count) / (1 + B) and by the sample mean.
     n_samples : int
         Of the resampling tests and of the max-t correction.
-    jobs, rng : optional
-        Threads; a seed, a `Generator` or None.
+    jobs : int, optional
+        Threads.
+    progress : callable, optional
+        Is given (finished, total) blocks of sign patterns of the max-t correction.
+    rng : int, Generator or None
+        Seed.
 
     Returns
     -------
@@ -180,6 +186,7 @@ def compare(
         n_samples=n_samples,
         jobs=jobs,
         seed=seed_from(rng),
+        progress=progress,
     )
     scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
     results = compare_each(scores, settings, by=by)

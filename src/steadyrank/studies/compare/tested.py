@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from steadyrank.compute.executors import Progress
 from steadyrank.stats.instances.systems import Groups
 from steadyrank.stats.pairs.result import PairTests
 from steadyrank.stats.pairs.topic_design import ClusterSums, TopicDesign
@@ -29,6 +30,8 @@ class Settings:
     n_samples: int = 10_000
     jobs: int | None = None
     seed: int = 0
+    progress: Progress | None = None
+    """Called with the numbers of finished and of all blocks of sign patterns of the correction."""
 
     @property
     def resampling(self) -> dict[str, Any]:
