@@ -6,6 +6,7 @@ import io
 import sys
 
 from steadyrank.cli import output, report
+from tests.cli.commanding import call
 
 
 class Terminal(io.StringIO):
@@ -51,3 +52,13 @@ def test_a_report_shows_what_it_begins_once_patience_is_spent(monkeypatch):
         tell("splits of topics", 0, 10)
     assert "compare" not in screen.getvalue()
     assert screen.getvalue().index("topics") < screen.getvalue().index("splits of topics")
+
+
+def test_a_comparison_shows_how_far_it_is(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(output, "PATIENCE", 0.0)
+    rows = [f"t{t},{t % 7},{t % 5},{t % 3}" for t in range(30)]
+    (tmp_path / "scores.csv").write_text("\n".join(["topic,a,b,c", *rows]) + "\n")
+    asked = ("compare", "--scores", tmp_path / "scores.csv", "--samples", 512, "--format", "json")
+    _, _, err = call(capsys, *map(str, asked))
+    assert "steadyrank: blocks of samples: 1 of 2\n" in err
+    assert "steadyrank: pairs: 3 of 3\n" in err

@@ -81,7 +81,10 @@ def _pieces(value: Any) -> Iterator[str]:
 
 
 def _dumped(value: Any) -> str:
-    return json.dumps(_clean(value), ensure_ascii=False, allow_nan=False)
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError):
+        return json.dumps(_clean(value), ensure_ascii=False, allow_nan=False)
 
 
 def _clean(value: Any) -> Any:

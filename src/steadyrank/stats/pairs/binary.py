@@ -36,14 +36,14 @@ class BinaryPairs:
     run_interval: np.ndarray
     """[run, 2]: Wilson's interval of the mean, for one run at a time."""
 
-    def pair_row(self, pair: int) -> dict[str, Any]:
-        """What it adds to the row of a pair in JSON."""
+    def pair_columns(self) -> dict[str, np.ndarray]:
+        """What it adds to the rows of pairs in JSON."""
         return {
-            "only_a": int(self.only_first[pair]),
-            "only_b": int(self.only_second[pair]),
-            "mcnemar_pvalue": float(self.pvalue[pair]),
-            "mcnemar_pvalue_adjusted": float(self.pvalue_adjusted[pair]),
-            "score_interval": [float(limit) for limit in self.score_interval[pair]],
+            "only_a": self.only_first,
+            "only_b": self.only_second,
+            "mcnemar_pvalue": self.pvalue,
+            "mcnemar_pvalue_adjusted": self.pvalue_adjusted,
+            "score_interval": self.score_interval,
         }
 
     def run_row(self, run: int) -> dict[str, Any]:

@@ -30,6 +30,9 @@ Correction = Literal["none", "holm", "bh", "bonferroni", "maxt"]
 Mode = Literal["sound", "paper"]
 Family = Literal["measure", "all"]
 
+ROWS_AT_ONCE = 10_000
+"""Pairs whose figures become Python's numbers at a time."""
+
 SIMULTANEOUS = ("tukey", "randomized-tukey")
 """Tests whose p-values hold for all pairs at once: correcting them again would be too strict."""
 
@@ -336,33 +339,37 @@ class CompareResult(Framed):
 
     def each_row(self) -> Iterator[dict[str, Any]]:
         """As `rows`, one at a time: millions of them take more memory than the result itself."""
-        first, second = self.pairs.T
-        return (
-            {
-                "a": self.runs[a],
-                "b": self.runs[b],
-                "n": int(self.n[p]),
-                "mean_a": float(self.pair_means[p, 0]),
-                "mean_b": float(self.pair_means[p, 1]),
-                "difference": float(self.difference[p]),
-                "interval": [float(bound) for bound in self.interval[p]],
-                "statistic": float(self.statistic[p]),
-                "pvalue": float(self.pvalue[p]),
-                "pvalue_adjusted": float(self.pvalue_adjusted[p]),
-                "significant": bool(self.significant[p]),
-                "effect_size": float(self.effects.paired_d[p]),
-                "effect_reading": str(self.effects.reading[p]),
-                "hedges_g": float(self.effects.hedges_g[p]),
-                "cliffs_delta": float(self.effects.cliffs_delta[p]),
-                "wins": int(self.effects.wins[p]),
-                "ties": int(self.effects.ties[p]),
-                "losses": int(self.effects.losses[p]),
-                "smallest_difference": float(self.smallest_difference[p]),
-                "flag": str(self.flag[p]),
-                **({} if self.binary is None else self.binary.pair_row(p)),
-            }
-            for p, (a, b) in enumerate(zip(first, second, strict=True))
-        )
+        names = np.array(self.runs, object)
+        columns = self._columns()
+        for start in range(0, len(self.pairs), ROWS_AT_ONCE):
+            part = slice(start, start + ROWS_AT_ONCE)
+            values = [column[part].tolist() for column in columns.values()]
+            for row in zip(*names[self.pairs[part]].T.tolist(), *values, strict=True):
+                yield dict(zip(("a", "b", *columns), row, strict=True))
+
+    def _columns(self) -> dict[str, np.ndarray]:
+        """What the row of a pair has, beside its runs: one entry per pair."""
+        return {
+            "n": self.n,
+            "mean_a": self.pair_means[:, 0],
+            "mean_b": self.pair_means[:, 1],
+            "difference": self.difference,
+            "interval": self.interval,
+            "statistic": self.statistic,
+            "pvalue": self.pvalue,
+            "pvalue_adjusted": self.pvalue_adjusted,
+            "significant": self.significant,
+            "effect_size": self.effects.paired_d,
+            "effect_reading": self.effects.reading,
+            "hedges_g": self.effects.hedges_g,
+            "cliffs_delta": self.effects.cliffs_delta,
+            "wins": self.effects.wins,
+            "ties": self.effects.ties,
+            "losses": self.effects.losses,
+            "smallest_difference": self.smallest_difference,
+            "flag": self.flag,
+            **({} if self.binary is None else self.binary.pair_columns()),
+        }
 
     def run_rows(self) -> list[dict[str, Any]]:
         """One dictionary per run, with the keys that the JSON output has."""
