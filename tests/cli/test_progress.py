@@ -61,4 +61,3 @@ def test_a_comparison_shows_how_far_it_is(monkeypatch, capsys, tmp_path):
     asked = ("compare", "--scores", tmp_path / "scores.csv", "--samples", 512, "--format", "json")
     _, _, err = call(capsys, *map(str, asked))
     assert "steadyrank: blocks of samples: 1 of 2\n" in err
-    assert "steadyrank: pairs: 3 of 3\n" in err
