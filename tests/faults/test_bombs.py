@@ -246,10 +246,21 @@ def test_more_pairs_than_memory_holds_are_refused_beforehand(monkeypatch, tmp_pa
     for form in ("json", "csv", "table"):
         assert run([*arguments, "--format", form]) == 2
         assert capfd.readouterr().err == (
-            "steadyrank: 435 pairs require about 392 kB of memory, but 100 kB are available: give "
+            "steadyrank: 435 pairs require about 218 kB of memory, but 100 kB are available: give "
             "a --baseline, or fewer runs or measures\n"
         )
     assert run([*arguments, "--format", "json", "--baseline", "r1"]) == 0
+
+
+def test_what_many_pairs_take_is_said_beforehand(monkeypatch, tmp_path, capfd):
+    monkeypatch.setattr("steadyrank.cli.compare.MANY_PAIRS", 400)
+    rows = [f"AP,r{run},{topic},0.{topic}{run}" for run in range(30) for topic in range(3)]
+    (tmp_path / "scores.csv").write_text("\n".join(["measure,run,topic,value", *rows]) + "\n")
+    line = "steadyrank: comparing 435 pairs takes minutes; with --baseline RUN they are 29\n"
+    arguments = ["compare", "--scores", str(tmp_path / "scores.csv")]
+    for options, expected in (([], True), (["--quiet"], False), (["--baseline", "r1"], False)):
+        assert run([*arguments, *options]) == 0
+        assert (line in capfd.readouterr().err) is expected
 
 
 def test_more_splits_than_memory_holds_are_refused_beforehand(monkeypatch):

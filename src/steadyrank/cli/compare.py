@@ -9,7 +9,7 @@ import click
 from steadyrank.cli import options as opt
 from steadyrank.cli.command import subcommand
 from steadyrank.cli.inputs import Inputs, load_scores, scores_options
-from steadyrank.cli.output import Output, emit, progress_bar
+from steadyrank.cli.output import Output, emit, progress_bar, tell
 from steadyrank.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 TESTS = ["t", "wilcoxon", "sign", "randomization", "bootstrap", "tukey", "randomized-tukey"]
 CORRECTIONS = ["none", "holm", "bh", "bonferroni", "maxt"]
 
-PAIR_BYTES = 900
-"""Of memory for a pair, at most: half a million of them took 0.4 GB beyond Python's own."""
+PAIR_BYTES = 500
+"""Of memory for a pair, at most: nine million took 2.8 GB, half a million 0.2 beyond Python's."""
+
+MANY_PAIRS = 500_000
+"""Pairs whose tests take minutes."""
 
 test_options = opt.together(
     opt.choice_option(
@@ -149,7 +152,7 @@ def command(
     from steadyrank.studies.compare.tables import compare_text, pairs_text
 
     options["test"] = options["test"] or "t"
-    _check_pairs(scores, options["baseline"])
+    _check_pairs(scores, options["baseline"], output.quiet)
     with progress_bar("blocks of samples", output.quiet) as progress:
         result = compare(scores, progress=progress, **options)
     if output.format in ("csv", "json"):
@@ -161,14 +164,17 @@ def command(
     output.draw(result, kind=plot_kind or ("segments" if in_segments else None))
 
 
-def _check_pairs(scores: Scores, baseline: str | None) -> None:
-    """Refuse beforehand to compare more pairs than memory holds."""
+def _check_pairs(scores: Scores, baseline: str | None, quiet: bool) -> None:
+    """Refuse beforehand to compare more pairs than memory holds; of many, say what they take."""
     from steadyrank.compute.memory import check_memory
 
     n_runs = len(scores.runs)
     pairs = (n_runs - 1 if baseline else n_runs * (n_runs - 1) // 2) * len(scores.measures)
     instead = "give a --baseline, or fewer runs or measures"
     check_memory(PAIR_BYTES * pairs, f"{pairs:,} pairs", instead)
+    if pairs > MANY_PAIRS and baseline is None and not quiet:
+        few = (n_runs - 1) * len(scores.measures)
+        tell(f"comparing {pairs:,} pairs takes minutes; with --baseline RUN they are {few:,}")
 
 
 def _other_answer(scores: Scores, audit: bool, output: Output, options: dict[str, Any]) -> None:
