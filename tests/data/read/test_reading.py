@@ -175,6 +175,15 @@ def test_defects_of_judgments(write, content, complaint):
         sr.read_qrels(write("bad.qrels", content))
 
 
+def test_a_run_is_not_taken_for_judgments(write):
+    """Its ranks would be grades: two runs and no judgments gave scores, with a warning only."""
+    with pytest.raises(sr.FormatError, match=r"expected judgments .* got a run \(topic Q0 "):
+        sr.read_qrels(write("first.run", RUN))
+    judgments = write("long.qrels", "301 0 d1 1 0.5 pooled\n301 Q0 d2 0\n")
+    with pytest.warns(sr.SteadyrankWarning, match="1 line with more fields"):
+        assert len(sr.read_qrels(judgments)) == 1
+
+
 def test_long_lines_other_tags_and_infinite_scores_are_counted(write):
     text = RUN + "302 Q0 d3 3 -inf tag extra words\n302 Q0 d4 4 Infinity other\n"
     with warnings.catch_warnings(record=True) as caught:

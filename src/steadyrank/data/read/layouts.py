@@ -103,6 +103,15 @@ def first_tag(stream: BinaryIO) -> str:
     return opening.first[-1] if len(opening.first) == RUN.n_fields else ""
 
 
+def is_of_run(fields: Sequence[str]) -> bool:
+    """Whether a line can only be one of a TREC run, which read as judgments has ranks for grades.
+
+    >>> is_of_run("301 Q0 d1 1 9.5 bm25".split()), is_of_run("301 Q0 d1 1".split())
+    (True, False)
+    """
+    return len(fields) >= RUN.n_fields and fields[1].upper() == "Q0" and _is_number(fields[4])
+
+
 def _is_header(fields: Sequence[str], is_run: bool) -> bool:
     """Whether the three fields of a line name the columns: query-id, corpus-id, score.
 

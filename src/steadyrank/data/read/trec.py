@@ -15,7 +15,14 @@ from steadyrank.data.interop.frames import Columns
 from steadyrank.data.oddities import INFINITE_SCORES, LONG_LINES, OTHER_TAGS
 from steadyrank.data.qrels import LARGEST_GRADE
 from steadyrank.data.read import lines
-from steadyrank.data.read.layouts import Layout, Opening, read_opening, scores_of_short_run
+from steadyrank.data.read.layouts import (
+    RUN,
+    Layout,
+    Opening,
+    is_of_run,
+    read_opening,
+    scores_of_short_run,
+)
 from steadyrank.data.read.metadata import run_metadata
 from steadyrank.data.read.sources import CHUNK, as_array, line_chunks, line_of_byte, line_of_row
 from steadyrank.data.read.streams import size_of
@@ -142,6 +149,8 @@ def read_table(path: Path, stream: BinaryIO, *, is_run: bool, into: Table | None
     table = Table() if into is None else into
     opening = read_opening(stream, is_run=is_run)
     layout = opening.layout
+    if not is_run and is_of_run(opening.first):
+        raise FormatError(path, f"expected judgments ({layout.fields}), got a run ({RUN.fields})")
     table.n_headers = 1 if opening.header else 0
     consumed = 0
     size = size_of(path)
