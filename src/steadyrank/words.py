@@ -35,6 +35,15 @@ _NUMBERS = (
 MILLION = 1_000_000
 
 
+def weighted_words(effective: float | None) -> str:
+    """What weights leave of the topics, to follow their number; nothing where there are none.
+
+    >>> "50 topics" + weighted_words(4.04)
+    '50 topics, weighted (as many as 4.0 of equal weight)'
+    """
+    return "" if effective is None else f", weighted (as many as {effective:,.1f} of equal weight)"
+
+
 def by_number(number: float, one: str, many: str) -> str:
     """The words for one, or for any other number.
 

@@ -128,8 +128,19 @@ class Scores(Exhibit):
     """A cube has no one order to go through."""
 
     def mean(self) -> np.ndarray:
-        """Mean over the topics that have a score: [measure, run]; NaN where none has."""
-        return mean_of_present(self.values)
+        """Mean over the topics that have a score: [measure, run]; NaN where none has.
+
+        Weighted where the topics have a weight.
+
+        >>> scores = Scores(measures=["AP"], runs=["a"], topics=["1", "2"], values=[[[0.1, 0.5]]])
+        >>> scores.mean().round(2).tolist(), scores.with_topic_info(weight=[3, 1]).mean().tolist()
+        ([[0.3]], [[0.2]])
+        """
+        if "weight" not in self.topic_info:
+            return mean_of_present(self.values)
+        from steadyrank.data.read.topic_info import topic_weights  # it makes scores itself
+
+        return weighted_mean(self.values, topic_weights(self))
 
     def with_run_info(self, /, **columns: Sequence[str]) -> Scores:
         """The same scores with columns about the runs added or replaced."""
@@ -192,6 +203,16 @@ def mean_of_present(values: np.ndarray) -> np.ndarray:
     means = np.full(counts.shape, np.nan)
     np.divide(totals, counts, out=means, where=counts > 0)
     return means
+
+
+def weighted_mean(values: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """As `mean_of_present`, weighted where there are weights."""
+    if weights is None:
+        return mean_of_present(values)
+    present = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        total = (np.where(present, values, 0.0) * weights).sum(axis=-1)
+        return np.asarray(total / (present * weights).sum(axis=-1))
 
 
 def _checked_info(

@@ -7,7 +7,7 @@ ordering, complete topic sets, and nothing silently zero.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,7 +27,7 @@ from steadyrank.data.read.sources import PathLike
 from steadyrank.data.read.topic_info import describe_topics
 from steadyrank.data.run import Run
 from steadyrank.data.runs import Runs, Source, header, header_of
-from steadyrank.data.scores import Scores, mean_of_present
+from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.measures.scoring import (
@@ -76,7 +76,7 @@ class _Outcome:
     lacking: int
     unknown: int
     bounds: tuple[np.ndarray, np.ndarray] | None = None
-    """Mean scores [measure] under the worst and the best order of tied documents."""
+    """Scores [measure, topic] under the worst and the best order of tied documents."""
 
 
 def evaluate(
@@ -201,10 +201,10 @@ def evaluate(
             },
             "qrels": None if judged.source is None else str(judged.source),
             "files": {run.name: str(run.source) for run in headers if run.source},
-            **({"tie_bounds": _bounds_by_name(parsed, outcomes)} if tie_bounds else {}),
         },
     )
-    return describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
+    scores = describe_topics(scores, topic_info=topic_info, cluster_from=cluster_from)
+    return _with_bounds(scores, outcomes) if tie_bounds else scores
 
 
 def _check_order(runs: Any, qrels: Any) -> None:
@@ -223,13 +223,12 @@ def _evaluate_file(source: Source, job: _Job) -> _Outcome | None:
     values = score_topics(
         found.judged, job.qrels, job.recipes, missing=job.missing, no_relevant=job.no_relevant
     )
-    means = mean_of_present(values) if job.with_bounds else None
     return _Outcome(
         run=header(found.name, source.given),
         values=values,
         lacking=int((found.judged.lengths < 0).sum()),
         unknown=found.n_strangers,
-        bounds=None if means is None else (means, means),
+        bounds=(values, values) if job.with_bounds else None,
     )
 
 
@@ -248,26 +247,24 @@ def _evaluate_run(run: Run, job: _Job) -> _Outcome:
         values=values,
         lacking=len(job.qrels.topics) - common,
         unknown=len(run.topics) - common,
-        bounds=_mean_bounds(run, job, without) if job.with_bounds else None,
+        bounds=scores_of_extreme_orders(run, job.qrels, job.recipes, **without)
+        if job.with_bounds
+        else None,
     )
 
 
-def _mean_bounds(
-    run: Run, job: _Job, without: Mapping[str, float]
-) -> tuple[np.ndarray, np.ndarray]:
-    lowest, highest = scores_of_extreme_orders(run, job.qrels, job.recipes, **without)
-    return mean_of_present(lowest), mean_of_present(highest)
-
-
-def _bounds_by_name(
-    measures: Sequence[Measure], outcomes: Sequence[_Outcome]
-) -> dict[str, dict[str, list[float]]]:
-    return {
-        str(measure): {
-            o.run.name: [float(bound[i]) for bound in o.bounds] for o in outcomes if o.bounds
-        }
-        for i, measure in enumerate(measures)
+def _with_bounds(scores: Scores, outcomes: Sequence[_Outcome]) -> Scores:
+    """The scores with the means of both orders of tied documents, by measure and run."""
+    extremes = [
+        replace(scores, values=np.stack([o.bounds[end] for o in outcomes if o.bounds], axis=1))
+        for end in (0, 1)
+    ]
+    means = np.stack([extreme.mean() for extreme in extremes], axis=-1).tolist()
+    bounds = {
+        measure: dict(zip(scores.runs, ends, strict=True))
+        for measure, ends in zip(scores.measures, means, strict=True)
     }
+    return replace(scores, meta={**scores.meta, "tie_bounds": bounds})
 
 
 def rounded_to_float32(run: Run) -> Run:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from steadyrank.data.read.topic_info import topic_weights
 from steadyrank.data.scores import Scores
 from steadyrank.present.cells import name, number
 from steadyrank.present.table import Cell, Table, render
-from steadyrank.words import counted
+from steadyrank.words import counted, weighted_words
 
 
 def means_table(scores: Scores, *, digits: int = 4) -> Table:
@@ -31,8 +32,14 @@ def means_table(scores: Scores, *, digits: int = 4) -> Table:
             for i, row in zip(order, means, strict=True)
         ],
         best=_best(means),
-        caption=f"Means over {counted(len(scores.topics), 'topic')}{_instances(scores)}.",
+        caption=f"{_means_words(scores)}{_instances(scores)}.",
     )
+
+
+def _means_words(scores: Scores) -> str:
+    weights = topic_weights(scores)
+    effective = None if weights is None else weights.sum() ** 2 / (weights @ weights)
+    return f"Means over {counted(len(scores.topics), 'topic')}{weighted_words(effective)}"
 
 
 def _mean_cell(scores: Scores, measure: str, place: int, value: float, digits: int) -> Cell:
@@ -74,7 +81,9 @@ def topics_table(scores: Scores, *, digits: int = 4) -> Table:
         for topic, row in zip([*scores.topics, "mean"], figures, strict=True)
     ]
     measure = "Scores" if several else scores.measures[0]
-    return Table(header=["topic", *header], rows=rows, caption=f"{measure} by topic.")
+    weighted = " The mean is weighted." if "weight" in scores.topic_info else ""
+    caption = f"{measure} by topic.{weighted}"
+    return Table(header=["topic", *header], rows=rows, caption=caption)
 
 
 def scores_text(

@@ -121,13 +121,3 @@ def robust_means(
         shift = expected - means
         limits += np.stack([np.minimum(shift, 0.0), np.maximum(shift, 0.0)], axis=1)
     return {"mean_interval": limits, "expected_mean": expected}
-
-
-def weighted_mean(values: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Means over the last axis, missing values left out; NaN where none is there."""
-    if weights is None:
-        return mean_of_present(values)
-    present = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        total = (np.where(present, values, 0.0) * weights).sum(axis=-1)
-        return np.asarray(total / (present * weights).sum(axis=-1))

@@ -16,7 +16,7 @@ from steadyrank.stats.pairs.binary import BinaryPairs
 from steadyrank.stats.pairs.effects import EffectSizes
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.run_means import best_first
-from steadyrank.words import MISSING, counted, listed
+from steadyrank.words import MISSING, counted, listed, weighted_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -228,11 +228,7 @@ class CompareResult(Framed):
     def topics_words(self, dropped: str = "") -> str:
         """How many topics, in how many clusters, and what their weights leave of them."""
         clusters = "" if self.n_clusters is None else f" in {counted(self.n_clusters, 'cluster')}"
-        weights = (
-            ""
-            if self.effective_topics is None
-            else f", weighted (as many as {self.effective_topics:,.1f} of equal weight)"
-        )
+        weights = weighted_words(self.effective_topics)
         return f"{counted(self.n_topics, 'topic')}{dropped}{clusters}{weights}"
 
     def design_words(self) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.order import order_by_name
-from steadyrank.data.scores import Scores, position
+from steadyrank.data.scores import Scores, position, weighted_mean
 from steadyrank.stats.instances.pair_tests import (
     averaged,
     instance_sds,
@@ -42,7 +42,6 @@ from steadyrank.studies.compare.clustering import (
     design_figures,
     robust_means,
     topic_design,
-    weighted_mean,
 )
 from steadyrank.studies.compare.correcting import Corrected, corrected_family
 from steadyrank.studies.compare.intervals import pair_intervals
