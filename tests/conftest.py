@@ -137,6 +137,22 @@ def drawn_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("steadyrank.reporting.page.figure", lambda *args, **options: [])
 
 
+@pytest.fixture
+def drawn_only(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Leave figures out of reports but those whose ids begin so."""
+    from steadyrank.reporting import page
+
+    draw = page.figure
+
+    def leave_out(beginning: str) -> None:
+        def figure(id: str, *args: object, **options: object) -> list[object]:
+            return draw(id, *args, **options) if id.startswith(beginning) else []
+
+        monkeypatch.setattr(page, "figure", figure)
+
+    return leave_out
+
+
 @pytest.fixture(scope="session")
 def builtin_collection():
     """The collection that comes with steadyrank, as installed here."""

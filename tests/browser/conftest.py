@@ -62,6 +62,7 @@ def scores() -> sr.Scores:
 
 
 @pytest.fixture(scope="session")
-def report(tmp_path_factory: pytest.TempPathFactory) -> sr.ReportResult:
+def report(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> sr.ReportResult:
+    """A page with figures, where there is a browser to show it."""
     out = tmp_path_factory.mktemp("report") / "report.html"
     return sr.report(scores=scores(), out=out, n_samples=50)

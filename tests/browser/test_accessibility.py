@@ -72,12 +72,12 @@ def violations(page: Any, axe: str) -> list[str]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_report_has_no_serious_violation(
-    pages: Any, report: Any, axe: str, scheme: str, width: int
+    axe: str, pages: Any, report: Any, scheme: str, width: int
 ) -> None:
     size = {"width": width, "height": 900}
     page = pages(report.path, color_scheme=scheme, viewport=size)
     assert violations(page, axe) == []
 
 
-def test_a_page_with_any_names_has_no_serious_violation(pages: Any, nasty: Path, axe: str) -> None:
+def test_a_page_with_any_names_has_no_serious_violation(axe: str, pages: Any, nasty: Path) -> None:
     assert violations(pages(nasty), axe) == []

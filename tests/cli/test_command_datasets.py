@@ -92,7 +92,7 @@ def test_what_is_wrong_is_said_in_options(capsys, table, arguments, message):
     assert err.count("\n") == 1
 
 
-def test_the_page_of_a_leaderboard(capsys, table, tmp_path):
+def test_the_page_of_a_leaderboard(capsys, table, tmp_path, drawn_nowhere):
     page = tmp_path / "page.html"
     code, out, err = call(capsys, "report", "--datasets", table, "--out", page, "--quiet")
     assert (code, err) == (0, "")

@@ -218,7 +218,7 @@ def test_bad_input_is_one_line_and_exit_2(capsys, folder, name):
     assert err.count("\n") == 1
 
 
-def test_the_report_takes_judges(capsys, files, folder, tmp_path):
+def test_the_report_takes_judges(capsys, files, folder, tmp_path, drawn_nowhere):
     page = tmp_path / "report.html"
     code, out, err = call(
         capsys,

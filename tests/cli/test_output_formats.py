@@ -100,7 +100,7 @@ def test_every_suffix_has_its_format(capsys, tmp_path):
     assert made[".htm"] == made[".html"]
 
 
-def test_a_report_goes_where_o_says(capsys, tmp_path, monkeypatch):
+def test_a_report_goes_where_o_says(capsys, tmp_path, monkeypatch, drawn_nowhere):
     monkeypatch.chdir(tmp_path)
     values = [[[0.1, 0.2, 0.3, 0.4, 0.6], [0.3, 0.2, 0.3, 0.5, 0.7]]]
     scores = sr.Scores(measures=["AP"], runs=["a", "b"], topics=range(5), values=values)

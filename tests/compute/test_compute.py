@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import pickle
 import stat
 import sys
 import time
@@ -19,7 +21,7 @@ from steadyrank.compute import blas, kernels, numba_cache, random_kernels
 from steadyrank.compute.blas import one_blas_thread
 from steadyrank.compute.executors import map_in_order, workers
 from steadyrank.compute.files import whole_file, write_whole
-from steadyrank.compute.random import blocks_of
+from steadyrank.compute.random import block_stream, blocks_of
 
 
 def test_without_a_place_to_keep_them_kernels_still_work(monkeypatch):
@@ -198,6 +200,15 @@ def test_files_get_the_permissions_that_other_programs_would_give(tmp_path):
     finally:
         os.umask(mask)
     assert stat.S_IMODE((tmp_path / "x").stat().st_mode) == 0o640
+
+
+def test_a_stream_is_that_of_its_key_and_can_be_sent_elsewhere():
+    key = np.frombuffer(hashlib.sha256(b"5/signs/7").digest()[:16], np.uint64)
+    expected = np.random.Generator(np.random.Philox(key=key)).random(9)
+    stream = block_stream(5, "signs", 7)
+    elsewhere = pickle.loads(pickle.dumps(stream))
+    np.testing.assert_array_equal(stream.random(9), expected)
+    np.testing.assert_array_equal(elsewhere.random(9), expected)
 
 
 def test_more_blocks_than_memory_can_hold_are_refused_at_once():

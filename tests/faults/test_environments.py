@@ -70,7 +70,8 @@ def test_figures_depend_on_nobodys_matplotlibrc(data, tmp_path):
     drawn = []
     for environment in ({}, {"MATPLOTLIBRC": str(tmp_path)}, {"MPLBACKEND": "module://nowhere"}):
         path = tmp_path / "figure.svg"
-        called = call(data, "topics", "qrels.txt", "runs", "--plot", str(path), **environment)
+        drawing = ("--trials", "10", "--plot", str(path))
+        called = call(data, "topics", "qrels.txt", "runs", *drawing, **environment)
         assert (called.returncode, called.stderr) == (0, b"")
         drawn.append(path.read_bytes())
     assert drawn[0] == drawn[1] == drawn[2]
@@ -132,14 +133,18 @@ def ordinary(tmp_path):
     home.chmod(0o755)
 
 
+@pytest.fixture(scope="module")
+def compared(data):
+    return call(data, "compare", "qrels.txt", "runs", "--format", "json").stdout
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no rights of this kind here")
 @pytest.mark.parametrize("home", ["read-only", "missing"])
-def test_a_home_is_not_needed(data, tmp_path, ordinary, home):
+def test_a_home_is_not_needed(data, compared, tmp_path, ordinary, home):
     """Beside a locale that has no letters, a far time zone, and a folder with odd letters."""
     prefix, folder = ordinary
     place = tmp_path / "a folder with \N{LATIN SMALL LETTER U WITH DIAERESIS}"
     place.mkdir()
-    expected = call(data, "compare", "qrels.txt", "runs", "--format", "json").stdout
     command = [sys.executable, "-m", "steadyrank", "compare", "qrels.txt", "runs"]
     files = ["-o", str(place / "result.json"), "--plot", str(place / "figure.svg")]
     called = subprocess.run(
@@ -160,7 +165,7 @@ def test_a_home_is_not_needed(data, tmp_path, ordinary, home):
     # Kernels that had to be compiled are worth a line; matplotlib's caches are not.
     lines = called.stderr.decode().splitlines()
     assert all(line.startswith("steadyrank: ") for line in lines), lines
-    assert (place / "result.json").read_bytes() == expected
+    assert (place / "result.json").read_bytes() == compared
     assert stat.S_IMODE((place / "figure.svg").stat().st_mode) == 0o600
 
 

@@ -124,7 +124,9 @@ def told(capsys):
 
 
 @pytest.mark.parametrize(("name", "option", "file"), WRITES)
-def test_a_full_disk_is_told_and_leaves_nothing(capsys, data, tmp_path, name, option, file):
+def test_a_full_disk_is_told_and_leaves_nothing(
+    capsys, data, tmp_path, drawn_nowhere, name, option, file
+):
     command = words(name, data, option, tmp_path / file)
     with room_for(16):
         assert run(command) == 1

@@ -90,7 +90,7 @@ def test_figures_show_the_same_names():
     assert name_in_figure(TRACK[2]) == TRACK[2]
 
 
-def test_names_change_no_number(tmp_path):
+def test_names_change_no_number(tmp_path, drawn_nowhere):
     values = np.random.default_rng(1).random((1, 4, 20))
     short = sr.Scores(measures=["AP"], runs=list("abcd"), topics=range(20), values=values)
     names = [f"trec_run_{name}" for name in "abcd"]

@@ -258,7 +258,9 @@ def test_the_page_of_a_report_tells_the_seed_that_was_drawn(tmp_path):
     assert result.results["compare"][0].seed == result.seed
 
 
-def test_the_demo_names_the_seed_that_was_drawn(tmp_path):
+def test_the_demo_names_the_seed_that_was_drawn(tmp_path, monkeypatch):
+    small = functools.partial(sr.simulated_track, **TRACK | {"n_topics": 9})
+    monkeypatch.setattr("steadyrank.reporting.demo.simulated_track", small)
     with undrawn():
         demo(out=tmp_path, data="simulated", budget="1s", measures=["AP"], rng=None)
 

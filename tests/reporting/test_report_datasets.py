@@ -47,7 +47,7 @@ def test_the_same_table_gives_the_same_page_and_its_call(tmp_path):
     assert any("t.csv" in str(row) for part in result.page.provenance for row in part.rows)
 
 
-def test_gaps_lead_the_page(tmp_path):
+def test_gaps_lead_the_page(tmp_path, drawn_nowhere):
     table = frame()
     table.iloc[4, :3] = np.nan
     result = sr.report(datasets=table, out=tmp_path / "r.html")
@@ -59,7 +59,7 @@ def test_a_table_beside_runs_or_scores_is_refused(tmp_path):
         sr.report(scores="scores.csv", datasets=frame(), out=tmp_path / "r.html")
 
 
-def test_other_reports_say_what_it_takes(tmp_path):
+def test_other_reports_say_what_it_takes(tmp_path, drawn_nowhere):
     values = np.random.default_rng(0).random((1, 3, 20))
     scores = sr.Scores(measures=["AP"], runs="abc", topics=range(20), values=values)
     result = sr.report(scores=scores, out=tmp_path / "r.html", n_samples=2)
@@ -68,7 +68,8 @@ def test_other_reports_say_what_it_takes(tmp_path):
     )
 
 
-def test_a_card_says_who_leads_and_how_many_could(tmp_path):
+def test_a_card_says_who_leads_and_how_many_could(tmp_path, drawn_only):
+    drawn_only("card-")
     result = sr.report(datasets=frame(), out=tmp_path / "r.html")
     found, card = result.results["datasets"], result.page.card
     leader = found.runs[found.order[0]]

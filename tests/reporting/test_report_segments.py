@@ -30,7 +30,8 @@ def scores_with(sizes, n_runs=3):
 @pytest.mark.parametrize(
     "sizes", [(12, 12), (20, 1), tuple([3] * 40)], ids=["two", "one topic", "40 segments"]
 )
-def test_the_page_has_segments_whatever_they_are(sizes, tmp_path):
+def test_the_page_has_segments_whatever_they_are(sizes, tmp_path, drawn_only):
+    drawn_only("segment")
     page = tmp_path / "r.html"
     with pytest.warns(sr.SteadyrankWarning) as warned:
         result = sr.report(scores=scores_with(sizes), by="kind", out=page, n_samples=50)
@@ -47,7 +48,7 @@ def test_the_page_has_segments_whatever_they_are(sizes, tmp_path):
     assert result.results["topics"].n_clusters == -(-sum(sizes) // 2)
 
 
-def test_the_page_names_the_file_and_refuses_what_it_does_not_hold(tmp_path):
+def test_the_page_names_the_file_and_refuses_what_it_does_not_hold(tmp_path, drawn_nowhere):
     scores = scores_with((8, 8))
     info = tmp_path / "topics.csv"
     info.write_text(

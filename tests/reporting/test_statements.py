@@ -91,8 +91,8 @@ def page(request, tmp_path, drawn_nowhere):
 
 
 @pytest.fixture
-def demo_page(tmp_path, builtin_runs, builtin_collection):
-    """With figures, and with the studies that need runs."""
+def demo_page(tmp_path, builtin_runs, builtin_collection, drawn_nowhere):
+    """With the studies that need runs."""
     out = tmp_path / "report.html"
     sr.report(
         builtin_runs, builtin_collection.qrels, measures=["nDCG@10", "AP"], out=out, n_samples=50

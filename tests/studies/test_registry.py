@@ -95,7 +95,8 @@ def scores_of(n_runs):
     )
 
 
-def test_a_study_is_a_folder_and_a_line_on_the_page(toy, tmp_path):
+def test_a_study_is_a_folder_and_a_line_on_the_page(toy, tmp_path, drawn_only):
+    drawn_only("toy")
     result = sr.report(scores=scores_of(3), out=tmp_path / "r.html", budget="1m")
     assert list(result.results)[-1] == "toy"
     assert result.n_samples["toy"] == 10
@@ -111,7 +112,7 @@ def test_a_study_is_a_folder_and_a_line_on_the_page(toy, tmp_path):
     assert "5 of 10 coins for 3 runs show heads." in result.findings
 
 
-def test_it_says_why_not(toy, tmp_path):
+def test_it_says_why_not(toy, tmp_path, drawn_nowhere):
     result = sr.report(scores=scores_of(2), out=tmp_path / "r.html", n_samples=2)
     assert result.left_out["toy"] == "two runs need no coin"
     assert "two runs need no coin" in (tmp_path / "r.html").read_text("utf-8")

@@ -18,10 +18,6 @@ from steadyrank.stats.mixed.sampling import effective_sample_size, hpd_interval,
 from steadyrank.stats.mixed.surrogate import Surrogate
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", FutureWarning)  # once a day, of its own successor
-    import arviz
-
 NESTED = {"topic": "topic", "system_topic": ("system", "topic"), "instance": ("system", "instance")}
 
 
@@ -82,8 +78,17 @@ CHAINS = {
 }
 
 
+@pytest.fixture(scope="module")
+def arviz():
+    """Imported where it is needed: it takes longer than these tests."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # once a day, of its own successor
+        import arviz
+    return arviz
+
+
 @pytest.mark.parametrize("name", CHAINS)
-def test_chains_as_by_arviz(name):
+def test_chains_as_by_arviz(name, arviz):
     # arviz 0.23.4
     chains = CHAINS[name]
     if len(chains) > 1:  # one chain, cut in two, is too little for them

@@ -160,17 +160,17 @@ def test_no_completion_of_a_hundred_thousand_passes_a_bound():
             made = make_rankings(lists, holed.top_grade)
             pairs = all_pairs(len(lists.runs))
             bounds = find_bounds(made, holed, pairs, jobs=1)
-            for _ in range(COMPLETIONS // (n_cases * len(MEASURES))):
-                share = rng.random() ** 2
-                grades = rng.integers(1, 3, lists.n_open) * (rng.random(lists.n_open) < share)
-                if holed.measure.name == "Judged":
-                    continue  # no completion judges a part
-                seen = made.scores(holed.recipe, grades.astype(np.int32)).mean(axis=1)
-                assert (bounds.lowest <= seen + TIGHT).all(), (case, measure)
-                assert (bounds.highest >= seen - TIGHT).all(), (case, measure)
-                difference = seen[pairs[:, 0]] - seen[pairs[:, 1]]
-                assert (bounds.pair_lowest <= difference + TIGHT).all(), (case, measure)
-                assert (bounds.pair_highest >= difference - TIGHT).all(), (case, measure)
+            if holed.measure.name == "Judged":
+                continue  # no completion judges a part
+            size = COMPLETIONS // (n_cases * len(MEASURES)), lists.n_open
+            share = rng.random((size[0], 1)) ** 2
+            completions = rng.integers(1, 3, size, dtype=np.int32) * (rng.random(size) < share)
+            seen = np.array([made.scores(holed.recipe, each).mean(axis=1) for each in completions])
+            assert (bounds.lowest <= seen + TIGHT).all(), (case, measure)
+            assert (bounds.highest >= seen - TIGHT).all(), (case, measure)
+            difference = seen[:, pairs[:, 0]] - seen[:, pairs[:, 1]]
+            assert (bounds.pair_lowest <= difference + TIGHT).all(), (case, measure)
+            assert (bounds.pair_highest >= difference - TIGHT).all(), (case, measure)
 
 
 @pytest.mark.parametrize("measure", ["AP", "AP@4", "AP(rel=2)", "ERR", "ERR@4"])

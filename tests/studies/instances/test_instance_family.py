@@ -15,7 +15,7 @@ from steadyrank.studies.instances.sentences import sentences, table_sentences
 from steadyrank.studies.instances.study import adjusted_in_sequence
 from steadyrank.studies.instances.tables import instances_json, instances_text, margin
 
-FAST = {"n_samples": 1, "samples_per_instance": 1, "posterior": False}
+FAST = {"n_samples": 1, "samples_per_instance": 1, "posterior": False, "jobs": 1}
 DELTA = 0.02
 
 

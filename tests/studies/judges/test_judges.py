@@ -327,7 +327,8 @@ def test_sentences_name_their_counts(result):
 
 
 @quiet
-def test_the_report_has_a_section_of_judges(track, people, judge, tmp_path):
+def test_the_report_has_a_section_of_judges(track, people, judge, tmp_path, drawn_only):
+    drawn_only("judge-")
     out = tmp_path / "report.html"
     found = sr.report(
         track.runs, people, judges={"model": judge}, measures=["nDCG@10"], out=out, n_samples=20

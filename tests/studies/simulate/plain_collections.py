@@ -85,10 +85,10 @@ def collection(runs, grades, seed, sample, *, depth="retrieved", score_source="s
     return new_runs, new_grades
 
 
-def plain_values(runs, grades, measure, seed, sample, **options):
-    """[run, topic] of one simulated collection, by `evaluate`."""
+def plain_values(runs, grades, measures, seed, sample, **options):
+    """[measure, run, topic] of one simulated collection, by `evaluate`."""
     new_runs, new_grades = collection(runs, grades, seed, sample, **options)
-    values = np.zeros((len(runs), len(grades)))
+    values = np.zeros((len(measures), len(runs), len(grades)))
     best = max((grade for own in grades.values() for grade in own.values()), default=0)
     for t, topic in enumerate(sorted(grades)):
         # The largest grade is that of the judgments as they are, whatever was drawn.
@@ -99,6 +99,6 @@ def plain_values(runs, grades, measure, seed, sample, **options):
         }
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            scores = sr.evaluate(list(listed.values()), sr.qrels_from_dict(judged), [measure])
-        values[:, t] = scores.values[0, :, scores.topics.index(topic)]
+            scores = sr.evaluate(list(listed.values()), sr.qrels_from_dict(judged), measures)
+        values[:, :, t] = scores.values[:, :, scores.topics.index(topic)]
     return values

@@ -79,11 +79,14 @@ def _counted(digest: str) -> WordCounts:
 
 
 def index_of(system: Mapping[str, str]) -> Index:
-    """The index that a system searches."""
-    topics = builtin_topics(system["field"].split("+"))
-    return build_index(
-        builtin_counts(), topics, stop_list=system["stop_list"], unit=system["lexical"]
-    )
+    """The index that a system searches, made once per process."""
+    return _index(builtin_digest(), system["field"], system["stop_list"], system["lexical"])
+
+
+@cache
+def _index(digest: str, fields: str, stop_list: str, unit: str) -> Index:
+    topics = builtin_topics(fields.split("+"))
+    return build_index(_counted(digest), topics, stop_list=stop_list, unit=unit)
 
 
 def _run(system: Mapping[str, str], depth: int) -> Run:

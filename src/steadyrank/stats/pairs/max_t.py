@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple, TypedDict
 
 import numpy as np
@@ -194,12 +194,17 @@ def _scale(n: np.ndarray, n_topics: int) -> _Scale:
     if len(sizes) <= 1:
         only = int(sizes[0]) if len(sizes) else n_topics
         return _Scale(sizes=np.zeros(0, np.int64), table=np.zeros((0, 0)), n=only)
+    return _Scale(sizes=sizes, table=np.stack([_quantiles(int(size)) for size in sizes]), n=0)
+
+
+@lru_cache(maxsize=256)
+def _quantiles(n: int) -> np.ndarray:
+    """Normal quantiles for n topics, on the grid of r."""
     r = np.arange(GRID) / (GRID - 1.0)
-    df = sizes[:, None] - 1.0
     # The last point would be infinite; what lies beyond the last but one is as good as that.
     inner = np.minimum(r, 1.0 - 0.5 / GRID)
-    t = inner * np.sqrt(df / (1.0 - np.square(inner)))
-    return _Scale(sizes=sizes, table=np.asarray(-ndtri(stdtr(df, -t))), n=0)
+    t = inner * np.sqrt((n - 1.0) / (1.0 - np.square(inner)))
+    return np.asarray(-ndtri(stdtr(n - 1.0, -t)))
 
 
 class Draws(TypedDict, total=False):

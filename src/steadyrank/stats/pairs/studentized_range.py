@@ -76,6 +76,7 @@ def critical_value(pvalue: float, n_means: int, df: float) -> float:
     return float(np.exp(optimize.brentq(excess, -60.0, high, xtol=1e-12)))
 
 
+@functools.lru_cache(maxsize=64)
 def spread_rule(df: float, finest: float = np.inf) -> tuple[np.ndarray, np.ndarray]:
     """Nodes s and weights that integrate over the density of s = sqrt(chi2/df).
 
@@ -106,10 +107,15 @@ def _last_followed(largest: float, n_means: int, df: float) -> float:
     """`largest`, or where the tail falls to about `SMALLEST` if that comes first."""
     bound = 1.0
     while bound < largest:
-        if survival(np.array([bound]), n_means, df)[0] < SMALLEST:
+        if not _is_followed(bound, n_means, df):
             return bound
         bound *= 1.25
     return largest
+
+
+@functools.lru_cache(maxsize=4096)  # the bounds are the same for all data sets of this size
+def _is_followed(bound: float, n_means: int, df: float) -> bool:
+    return bool(survival(np.array([bound]), n_means, df)[0] >= SMALLEST)
 
 
 def _interpolated(q: np.ndarray, largest: float, n_means: int, df: float) -> np.ndarray:

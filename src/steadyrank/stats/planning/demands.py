@@ -10,6 +10,7 @@ distribution, which are computed once for each number of topics.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from numbers import Real
@@ -289,10 +290,16 @@ def noncentrality_for_power(
 
 def _missed(df1: float, df2: float, alpha: float, mean: float) -> np.ndarray:
     """P(Beta(df1/2 + j, df2/2) <= x), as far as these or the Poisson law of that mean matter."""
+    last = math.ceil(mean + 9.0 * math.sqrt(mean) + 20.0)
+    size = 64
+    while size < last and _lower_tails(df1, df2, alpha, size)[-1] > NEGLIGIBLE:
+        size *= 2
+    return _lower_tails(df1, df2, alpha, size)[:last]
+
+
+@functools.lru_cache(maxsize=1024)
+def _lower_tails(df1: float, df2: float, alpha: float, size: int) -> np.ndarray:
+    """The first of them: a search for a noncentrality asks for the same again and again."""
     critical = 1.0 / float(special.fdtri(df2, df1, alpha))
     x = df1 * critical / (df1 * critical + df2)
-    last = math.ceil(mean + 9.0 * math.sqrt(mean) + 20.0)
-    size = min(64, last)
-    while size < last and special.betainc(0.5 * df1 + size, 0.5 * df2, x) > NEGLIGIBLE:
-        size = min(2 * size, last)
     return np.asarray(special.betainc(0.5 * df1 + np.arange(size), 0.5 * df2, x))

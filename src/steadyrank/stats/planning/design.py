@@ -49,8 +49,7 @@ def f_power(noncentrality: float, df1: float, df2: float, alpha: float = 0.05) -
         return float(special.gammainc(0.5 * df2, 0.5 * df2 * reach))
     j, weight = _poisson_rule(0.5 * noncentrality)
     x = df1 * critical / (df1 * critical + df2)
-    tail = special.betaincc(0.5 * df1 + j, 0.5 * df2, x)
-    return float(min(1.0, weight @ tail))
+    return float(min(1.0, weight @ _tails(0.5 * df1 + j, 0.5 * df2, x)))
 
 
 def _poisson_rule(mean: float) -> tuple[np.ndarray, np.ndarray]:
@@ -61,6 +60,28 @@ def _poisson_rule(mean: float) -> tuple[np.ndarray, np.ndarray]:
     log_weight = special.xlogy(j, mean) - special.gammaln(j + 1.0)
     weight = np.exp(log_weight - log_weight.max())
     return j, weight / weight.sum()
+
+
+WIDE = 1e-3
+"""A difference of two tails that has thirteen digits."""
+
+
+def _tails(a: np.ndarray, b: float, x: float) -> np.ndarray:
+    """P(Beta(a, b) > x) for ascending a; where these are 1 apart, each from the one before.
+
+    Two such tails differ by x^a (1 - x)^b / (a B(a, b)), the next two by x (a + b) / (a + 1) times
+    as much. SciPy has to compute the largest of these differences only, which gives their scale.
+    """
+    if len(a) < 2 or a[1] - a[0] != 1.0:
+        return np.asarray(special.betaincc(a, b, x))
+    growth = np.log(x * (a[:-2] + b) / (a[:-2] + 1.0))
+    steps = np.concatenate([[0.0], np.cumsum(growth)])
+    largest = int(np.argmax(steps))
+    first, below, above = special.betaincc(a[[0, largest, largest + 1]], b, x)
+    if not above - below > WIDE:
+        return np.asarray(special.betaincc(a, b, x))
+    added = np.cumsum(np.exp(steps - steps[largest]))
+    return np.concatenate([[first], first + (above - below) * added])
 
 
 def range_power(

@@ -163,7 +163,7 @@ def _interpolated(
     return np.where(whole <= MOST_TOPICS, whole, np.inf)
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=128)
 def _noncentralities(alpha: float, beta: float) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of topics, infinity last, and the sqrt(n) delta at which their power is 1 - beta."""
     rising = SMALL * STEP ** np.arange(1, math.ceil(math.log(FAR / SMALL, STEP)) + 1)

@@ -6,6 +6,8 @@ with a given number of topics. Exact, by the noncentral t distribution with both
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, special
@@ -88,8 +90,9 @@ LARGEST_SPREAD = 12.0
 """sqrt(chi2/df) exceeds this with a chance below 1e-30, whatever df >= 1."""
 
 
+@functools.lru_cache(maxsize=1024)
 def _smallest_effect(n: float, alpha: float, power: float) -> float:
-    """The standardised difference with this power at n topics."""
+    """The standardised difference with this power at n topics, the same for any measure."""
     if not n >= 2.0:
         return float("nan")
     if power <= alpha:
