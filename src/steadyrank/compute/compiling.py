@@ -225,7 +225,7 @@ def _remembered_functions(numbas_own: Any) -> Any:
     def get_impl(self: Any, args: Any, kws: Any) -> Any:
         stack: Any = targetconfig.ConfigStack
         flags = stack.top_or_none()
-        handed_down = tuple(str(getattr(flags, name)) for name in _HANDED_DOWN)
+        handed_down = tuple(str(getattr(flags, name, None)) for name in _HANDED_DOWN)
         key = self.context, tuple(args), tuple(kws.items()), handed_down
         if key in self._impl_cache:
             return self._impl_cache[key]
@@ -328,19 +328,6 @@ def _remembered_parameters(numbas_own: Any) -> Any:
     return has_loc
 
 
-def _only_bodies(numbas_own: Any) -> Any:
-    """Optimise the functions that have a body: most of a module's have none."""
-
-    def optimize_functions(self: Any, module: Any) -> None:
-        module.data_layout = self._codegen._data_layout
-        for function in module.functions:
-            if not function.is_declaration:
-                passes, builder = self._codegen._function_pass_manager()
-                passes.run(function, builder)
-
-    return optimize_functions
-
-
 def _without_listeners(numbas_own: Any) -> Any:
     """Nobody listens when LLVM is called, which is ten thousand times."""
     return {
@@ -369,7 +356,6 @@ _REPLACEMENTS: tuple[tuple[Any, str, Callable[[Any], Any]], ...] = (
     (cpu.CPUContext, "get_executable", _with_environments),
     (base.BaseContext, "get_function", _without_array_protocol),
     (base, "_has_loc", _remembered_parameters),
-    (codegen.CPUCodeLibrary, "_optimize_functions", _only_bodies),
     (ffi._LLVMLock, "__enter__", _without_listeners),
     (ffi._LLVMLock, "__exit__", _without_listeners),
     (lowering, "new_error_context", _without_error_context),
