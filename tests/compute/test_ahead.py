@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -50,7 +52,7 @@ if sys.argv[2] == "spawn":
 import made_kernels
 rehearsal = ahead.Rehearsal("made_kernels:" + sys.argv[1], frozenset({"made_kernels"}))
 ahead.compile_ahead([rehearsal])
-[(programme, helper)] = ahead._UNDER_WAY
+[(programme, [helper])] = ahead._UNDER_WAY
 while programme.states[0] == ahead.FREE and helper.is_alive():
     time.sleep(0.01)
 assert made_kernels.count(5) == 5
@@ -138,61 +140,78 @@ class Helper:
 )
 def test_only_what_has_begun_is_waited_for(monkeypatch, state, looks, expected):
     programme = ahead._Programme((NOTHING,), [state])
-    monkeypatch.setattr(ahead, "_UNDER_WAY", [(programme, Helper(looks))])
+    monkeypatch.setattr(ahead, "_UNDER_WAY", [(programme, [Helper(looks)])])
     monkeypatch.setattr(ahead, "GLANCE", 0.0)
     assert len(list(ahead.glances("nowhere"))) == expected
-    assert not programme.takes(0)
+    assert not programme.takes(0, ahead.TAKEN)
     assert not list(ahead.glances("elsewhere"))
+
+
+def test_what_the_first_process_took_itself_is_never_waited_for(monkeypatch):
+    """A kernel of a module is followed by its parts, of the same module."""
+    programme = ahead._Programme((NOTHING,), [ahead.FREE])
+    monkeypatch.setattr(ahead, "_UNDER_WAY", [(programme, [Helper(10**6)])])
+    monkeypatch.setattr(time, "sleep", pytest.fail)
+    assert not list(ahead.glances("nowhere"))
+    assert len(list(ahead.glances("nowhere"))) == 1
+
+
+def test_of_several_helpers_the_one_that_rehearses_is_waited_for(monkeypatch):
+    programme = ahead._Programme((NOTHING,), [ahead.TAKEN + 1])
+    monkeypatch.setattr(ahead, "_UNDER_WAY", [(programme, [Helper(10**6), Helper(2)])])
+    monkeypatch.setattr(ahead, "GLANCE", 0.0)
+    assert len(list(ahead.glances("nowhere"))) == 3
+
+
+@pytest.mark.parametrize(("n_processors", "expected"), [(2, 1), (3, 2), (64, 3)])
+def test_one_processor_is_left_to_the_first_process(second_process, n_processors, expected):
+    second_process.setattr(ahead, "_processors", lambda: n_processors)
+    second_process.setattr(multiprocessing.get_context("fork").Process, "start", lambda self: None)
+    second_process.setattr(ahead, "_can_fork", lambda: True)
+    ahead.compile_ahead([NOTHING] * 5)
+    [(programme, helpers)] = ahead._UNDER_WAY
+    assert len(helpers) == expected
+    assert list(programme.states) == [ahead.FREE] * 5
 
 
 def test_patience_ends(monkeypatch):
     programme = ahead._Programme((NOTHING,), [ahead.TAKEN])
-    monkeypatch.setattr(ahead, "_UNDER_WAY", [(programme, Helper(10**6))])
+    monkeypatch.setattr(ahead, "_UNDER_WAY", [(programme, [Helper(10**6)])])
     monkeypatch.setattr(ahead, "PATIENCE", -1.0)
     assert not list(ahead.glances("nowhere"))
 
 
 REHEARSED = """
-import gc
+import gc, importlib
 from steadyrank.compute import ahead
 ahead._processors = lambda: 1
 from numba.core.registry import CPUDispatcher
-from steadyrank.data.read.rehearsal import RANKING, rank_two_documents
-from steadyrank.measures.rehearsal import EVALUATING, evaluate_one_file, score_two_documents
-from steadyrank.studies.simulate.rehearsal import (
-    CORRELATING, SAMPLING, SIMULATING,
-    correlate_two_runs, sample_one_document, simulate_two_topics
-)
-from steadyrank.studies.holes.compile_rehearsal import BOUNDING, bound_two_runs
-from steadyrank.studies.topics.rehearsal import SPLITTING, split_two_topics
+from steadyrank.cli.rehearsals import of_demo, of_evaluate, of_simulate
 import steadyrank as sr
 
-modules = RANKING.modules | EVALUATING.modules | SAMPLING.modules | SIMULATING.modules
-modules |= CORRELATING.modules | BOUNDING.modules | SPLITTING.modules
+rehearsals = [*of_evaluate(), *of_demo(["AP"]), *of_simulate("AP"), *of_demo(["nDCG@10", "AP"])]
+modules = frozenset().union(*(rehearsal.modules for rehearsal in rehearsals))
 
 def known():
     kernels = [thing for thing in gc.get_objects() if isinstance(thing, CPUDispatcher)]
     return {
-        (kernel.py_func.__qualname__, types)
+        (kernel.py_func.__module__, kernel.py_func.__qualname__, types)
         for kernel in kernels
         if kernel.py_func.__module__ in modules
         for types in kernel.overloads
     }
 
-rank_two_documents()
-evaluate_one_file()
-bound_two_runs()
-split_two_topics()
-score_two_documents()
-sample_one_document()
-correlate_two_runs()
-simulate_two_topics()
+for rehearsal in rehearsals:
+    module, function = rehearsal.function.split(":")
+    getattr(importlib.import_module(module), function)(*rehearsal.arguments)
 rehearsed = known()
 assert len(rehearsed) >= 10, rehearsed
 scores = sr.evaluate(["run.txt", "other.txt"], "qrels.txt", name_from="file")
-sr.holes(["run.txt", "other.txt"], "qrels.txt", measure="AP", name_from="file")
+for measure in ("AP", "nDCG@10"):
+    named = {"measure": measure, "name_from": "file"}
+    sr.holes(["run.txt", "other.txt"], "qrels.txt", **named)
+    sr.simulate(["run.txt", "other.txt"], "qrels.txt", n_samples=64, rng=1, **named)
 sr.topics(scores, measure="AP", n_trials=9)
-sr.simulate(["run.txt", "other.txt"], "qrels.txt", n_samples=64, name_from="file", rng=1)
 print(known() - rehearsed)
 """
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import re
+import subprocess
+import sys
 
 import numba
 import numpy as np
@@ -73,6 +77,96 @@ def test_the_machine_code_is_that_of_numbas_own_way(how, options):
 def test_array_expressions_give_the_same_numbers():
     _, (answer, expected) = ours_and_numbas_own(array_expressions, kernels.kernel, kernels._OPTIONS)
     assert answer == expected
+
+
+@kernels.part
+def _squared(value):
+    return value * value
+
+
+def calls_a_part(values, codes, out):
+    """A part, and functions of Numba's own that have parts themselves."""
+    total = 0.0
+    for i in range(len(values)):
+        out[i] = _squared(values[i])
+        total += max(out[i], min(values[i], 0.5))
+    return total + np.sort(values)[0] + np.zeros(3).sum()
+
+
+def symbols(dispatcher):
+    (result,) = dispatcher.overloads.values()
+    return result.library._codegen._engine._defined_symbols
+
+
+def test_a_part_has_no_machine_code_of_its_own_and_a_kernel_has_its_instructions():
+    (ours, _), (answer, expected) = ours_and_numbas_own(
+        calls_a_part, kernels.kernel, kernels._OPTIONS
+    )
+    assert answer == expected
+    (part_of_it,) = _squared.overloads.values()
+    assert part_of_it.library._compiled_object is None
+    (whole,) = ours.overloads.values()
+    assert whole.library._compiled_object is not None
+    assert part_of_it.fndesc.llvm_cpython_wrapper_name not in symbols(ours)
+
+
+def test_a_part_that_was_kept_serves_a_kernel_of_another_process(tmp_path):
+    (tmp_path / "kept_kernels.py").write_text(KEPT)
+    environment = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path / "kept"),
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)]),
+    }
+    for kernel, n_loaded in (("once", 0), ("twice", 1), ("twice", 0)):
+        answer = f"kept.{kernel}(3), sum(kept.added.stats.cache_hits.values())"
+        words = [sys.executable, "-c", f"import kept_kernels as kept; print({answer})"]
+        made = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+        assert made.stdout.split() == ["4" if kernel == "once" else "5", str(n_loaded)]
+
+
+KEPT = """
+from steadyrank.compute.kernels import lean_kernel, part
+
+@part
+def added(x):
+    return x + 1
+
+@lean_kernel
+def once(x):
+    return added(x)
+
+@lean_kernel
+def twice(x):
+    return added(added(x))
+"""
+
+
+def test_numba_compiles_its_own_functions_for_others_as_before():
+    """What was compiled for a kernel, without entrances, is not handed to other functions."""
+    kernels.kernel(calls_a_part)(np.ones(3), np.arange(3), np.zeros(3))
+
+    @numba.njit(error_model="numpy", nogil=True)
+    def others_own(values):
+        return np.sort(values)[0] + max(values[0], values[1])
+
+    assert others_own(np.array([3.0, 2.0])) == 5.0
+
+
+def test_the_collector_rests_while_a_kernel_compiles_and_only_then():
+    assert gc.isenabled()
+    with compiling.remembering():
+        assert not gc.isenabled()
+        with compiling.remembering():
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with compiling.remembering():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 def numbas_own_parts():

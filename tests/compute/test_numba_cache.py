@@ -148,6 +148,23 @@ def test_a_part_that_is_missing_is_noticed(load, name, monkeypatch):
     assert not numba_cache._as_tested(cache)
 
 
+COMPILER = """
+import sys
+import numba, numpy as np
+from steadyrank.compute.numba_cache import load_compiler
+load_compiler()
+print("numba.np.arraymath" in sys.modules, "scipy.linalg" in sys.modules)
+print(numba.njit(lambda a: np.dot(a, a))(np.ones(3)), "scipy.linalg" in sys.modules)
+"""
+
+
+def test_linear_algebra_is_imported_for_whom_uses_it():
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    words = [sys.executable, "-c", COMPILER]
+    made = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    assert made.stdout.splitlines() == ["True False", "3.0 True"]
+
+
 def test_without_a_cache_there_is_nothing_to_keep():
     assert not numba_cache._as_tested(numba.njit(lambda x: x)._cache)
     assert not numba_cache._as_tested(None)

@@ -53,15 +53,12 @@ def command(
     judges. Try any other command on the files.
     """
     with bars(output.quiet) as progress:
-        from steadyrank.measures.rehearsal import EVALUATING
-        from steadyrank.reporting.demo import demo
-        from steadyrank.studies.holes.compile_rehearsal import BOUNDING
+        from steadyrank.cli.rehearsals import of_demo
         from steadyrank.studies.simulate.list_kernels import outline
-        from steadyrank.studies.simulate.rehearsal import CORRELATING, SAMPLING, SIMULATING
-        from steadyrank.studies.topics.rehearsal import SPLITTING
 
-        later = [EVALUATING, SAMPLING, CORRELATING, SIMULATING, BOUNDING, SPLITTING]
-        tell_if_compiling(output.quiet, outline, later)
+        tell_if_compiling(output.quiet, outline, of_demo(measures))
+        from steadyrank.reporting.demo import demo
+
         result = demo(
             out=out,
             data=data,

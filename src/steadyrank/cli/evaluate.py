@@ -65,13 +65,15 @@ def command(
     if output.format == "trec_eval" and options["no_relevant"] == "skip":
         raise InputError("trec_eval skips no judged topics: omit --no-relevant skip")
     with progress_bar("runs", output.quiet) as progress:
+        from steadyrank.cli.rehearsals import of_evaluate
         from steadyrank.measures.evaluate import evaluate
 
-        tell_if_compiling(output.quiet)
+        by_measures = measures or _default_measures(output.format)
+        tell_if_compiling(output.quiet, rehearsals=of_evaluate(by_measures))
         scores = evaluate(
             list(runs),
             qrels,
-            measures or _default_measures(output.format),
+            by_measures,
             tie_bounds=output.format != "trec_eval",
             progress=progress,
             **options,

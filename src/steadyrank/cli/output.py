@@ -200,20 +200,18 @@ def tell_if_compiling(
     """Shorten the wait of the first command after an installation, and explain it if one watches.
 
     `kernel` is the one that takes longest, where it is not the one that ranks documents;
-    `rehearsals` are what a second process is to compile, those of scoring and ranking unless given.
+    `rehearsals` are what other processes are to compile, scoring and ranking unless given.
     """
+    from steadyrank.cli.rehearsals import of_evaluate
     from steadyrank.compute.ahead import compile_ahead
     from steadyrank.compute.numba_cache import can_be_kept, is_kept, load_compiler
     from steadyrank.data.read.blocks import n_ranked
 
     if is_kept(kernel or n_ranked):
         return
-    from steadyrank.data.read.rehearsal import RANKING
-    from steadyrank.measures.rehearsal import SCORING
-
     if can_be_kept(kernel or n_ranked):
         load_compiler()
-        compile_ahead([SCORING, RANKING] if rehearsals is None else rehearsals)
+        compile_ahead(of_evaluate() if rehearsals is None else rehearsals)
     if not quiet and sys.stderr.isatty():
         how_long = "up to a minute" if kernel else "some seconds"
         tell(f"compiling kernels, which happens once and takes {how_long}")

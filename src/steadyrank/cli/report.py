@@ -110,17 +110,15 @@ def command(
     check_folders(out)
     sources = _sources(inputs, datasets)
     with bars(output.quiet) as progress:
-        from steadyrank.reporting.run import report, report_text
-        from steadyrank.studies.holes.compile_rehearsal import BOUNDING
+        from steadyrank.cli.rehearsals import of_report
         from steadyrank.studies.simulate.list_kernels import outline
-        from steadyrank.studies.simulate.rehearsal import CORRELATING, SAMPLING, SIMULATING
-        from steadyrank.studies.topics.rehearsal import SPLITTING
 
         if datasets or inputs.scores_files:
             tell_if_compiling(output.quiet)
         else:
-            later = [SAMPLING, CORRELATING, SIMULATING, BOUNDING, SPLITTING]
-            tell_if_compiling(output.quiet, outline, later)
+            tell_if_compiling(output.quiet, outline, of_report(inputs.measures))
+        from steadyrank.reporting.run import report, report_text
+
         result = report(
             **sources,
             judges=named_files("--judge", judge_files),

@@ -133,12 +133,13 @@ def command(
     holds one row per run, JSON everything.
     """
     _check_top(runs, top)
+    from steadyrank.cli.rehearsals import of_simulate
     from steadyrank.studies.simulate.list_kernels import outline
-    from steadyrank.studies.simulate.rehearsal import CORRELATING, SAMPLING
+
+    tell_if_compiling(output.quiet, outline, of_simulate(options["measure"]))
     from steadyrank.studies.simulate.study import simulate
     from steadyrank.studies.simulate.tables import simulate_text
 
-    tell_if_compiling(output.quiet, outline, [SAMPLING, CORRELATING])
     with (
         progress_bar("runs read", output.quiet) as reading,
         progress_bar("blocks of samples", output.quiet) as progress,

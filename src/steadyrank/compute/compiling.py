@@ -12,11 +12,16 @@ This rests on private parts of Numba, and is imported for the versions that `num
 from __future__ import annotations
 
 import contextlib
+import functools
+import gc
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from numba.core import base, compiler, ir, targetconfig, types
+from llvmlite.binding import ffi
+from numba.core import base, codegen, compiler, cpu, ir, lowering, targetconfig, typeinfer, types
 from numba.core.compiler_machinery import PassManager
+from numba.core.environment import lookup_environment
+from numba.core.typing import templates
 
 _NEEDLESS = frozenset(
     {
@@ -39,6 +44,16 @@ class _Passes(PassManager):
 
     _ENFORCING = False
 
+    def _runPass(self, index: int, step: Any, state: Any) -> None:
+        # Numba also times each pass, and describes it to whoever listens.
+        step.analysis = self._analysis
+        step.run_initialization(state)
+        step.run_pass(state)
+        step.run_finalizer(state)
+
+
+_PIPELINES: dict[Any, list[Any]] = {}
+
 
 class QuickCompiler(compiler.Compiler):
     """Numba's compiler, less the passes that find nothing in kernels."""
@@ -46,9 +61,13 @@ class QuickCompiler(compiler.Compiler):
     needless = _NEEDLESS
 
     def define_pipelines(self) -> list[Any]:
-        """The passes that are left."""
-        numbas_own: Any = super()
-        return [_shortened(passes, self.needless) for passes in numbas_own.define_pipelines()]
+        """The passes that are left; all kernels of one compiler have the same options."""
+        kind = type(self)
+        if kind not in _PIPELINES:
+            numbas_own: Any = super()
+            pipelines = numbas_own.define_pipelines()
+            _PIPELINES[kind] = [_shortened(passes, self.needless) for passes in pipelines]
+        return _PIPELINES[kind]
 
 
 class LeanCompiler(QuickCompiler):
@@ -92,11 +111,24 @@ def remembering() -> Iterator[None]:
     try:
         with contextlib.ExitStack() as replaced:
             if _DEPTH[0] == 1:
+                replaced.enter_context(_nothing_collected())
                 for owner, name, replacement in _REPLACEMENTS:
                     replaced.enter_context(_replaced(owner, name, replacement))
             yield
     finally:
         _DEPTH[0] -= 1
+
+
+@contextlib.contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Leave Numba's cycles of objects until a kernel is compiled: a look for them visits all."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @contextlib.contextmanager
@@ -183,10 +215,149 @@ def _quick_variables(numbas_own: Any) -> Any:
     return list_variables
 
 
+_HANDED_DOWN = ("nrt", "fastmath", "error_model", "forceinline")
+"""The options of a kernel that Numba also compiles its own functions with, where it calls them."""
+
+
+def _remembered_functions(numbas_own: Any) -> Any:
+    """Compile a function of Numba's own once for all kernels that hand the same options down."""
+
+    def get_impl(self: Any, args: Any, kws: Any) -> Any:
+        stack: Any = targetconfig.ConfigStack
+        flags = stack.top_or_none()
+        handed_down = tuple(str(getattr(flags, name, None)) for name in _HANDED_DOWN)
+        key = self.context, tuple(args), tuple(kws.items()), handed_down
+        if key in self._impl_cache:
+            return self._impl_cache[key]
+        return self._build_impl(key, args, kws)
+
+    return get_impl
+
+
+def _without_entrances(numbas_own: Any) -> Any:
+    """Numba's own functions are called by kernels here, never from Python or C."""
+
+    def get_jit_decorator(self: Any) -> Any:
+        jit = numbas_own(self)
+        return functools.partial(jit, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+    return get_jit_decorator
+
+
+_ENTRANCES = ("_ZN7cpython", "cfunc.")
+
+
+def _has_entrance(library: Any) -> bool:
+    return any(
+        function.name.startswith(_ENTRANCES) and not function.is_declaration
+        for function in library._final_module.functions
+    )
+
+
+def _only_for_linking(numbas_own: Any) -> Any:
+    """Make no machine code of what only kernels call: they have its instructions in their own."""
+
+    def finalize_final_module(self: Any) -> None:
+        if getattr(self, "_compiled_object", None) is not None or _has_entrance(self):
+            numbas_own(self)
+            return
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+    return finalize_final_module
+
+
+def _as_it_is(numbas_own: Any) -> Any:
+    """Keep what has no machine code as what LLVM makes it from."""
+
+    def serialize(self: Any) -> Any:
+        self._ensure_finalized()
+        if self._compiled_object is None:
+            return self.serialize_using_bitcode()
+        return numbas_own(self)
+
+    return serialize
+
+
+def _where_there_is_code(numbas_own: Any) -> Any:
+    def set_env(self: Any, name: str, environment: Any) -> None:
+        if self._engine.is_symbol_defined(name):
+            numbas_own(self, name, environment)
+
+    return set_env
+
+
+def _with_environments(numbas_own: Any) -> Any:
+    """Give a kernel also the environments of the functions that became parts of its code."""
+
+    environment_of: Any = lookup_environment
+
+    def get_executable(self: Any, library: Any, fndesc: Any, env: Any) -> Any:
+        entrance = numbas_own(self, library, fndesc, env)
+        for variable in library._final_module.global_variables:
+            if variable.name.startswith("_ZN08NumbaEnv"):
+                environment = environment_of(variable.name)
+                if environment is not None:
+                    library.codegen.set_env(variable.name, environment)
+        return entrance
+
+    return get_executable
+
+
+def _without_array_protocol(numbas_own: Any) -> Any:
+    """An array is not made from anything else: Numba would search all that it knows each time."""
+
+    def get_function(self: Any, function: Any, signature: Any, _firstcall: bool = True) -> Any:
+        if function == "__array__" and isinstance(signature.args[0], types.Array):
+            raise NotImplementedError
+        return numbas_own(self, function, signature, _firstcall)
+
+    return get_function
+
+
+_HAVE_LOC: dict[Any, bool] = {}
+
+
+def _remembered_parameters(numbas_own: Any) -> Any:
+    def has_loc(function: Any) -> bool:
+        if function not in _HAVE_LOC:
+            _HAVE_LOC[function] = numbas_own(function)
+        return _HAVE_LOC[function]
+
+    return has_loc
+
+
+def _without_listeners(numbas_own: Any) -> Any:
+    """Nobody listens when LLVM is called, which is ten thousand times."""
+    return {
+        "__enter__": lambda self: self._lock.acquire(),
+        "__exit__": lambda self, *error: self._lock.release(),
+    }[numbas_own.__name__]
+
+
+def _without_error_context(numbas_own: Any) -> Any:
+    """What goes wrong while a kernel is compiled has a traceback."""
+    nothing = contextlib.nullcontext()
+    return lambda *words, **more: nothing
+
+
 _REPLACEMENTS: tuple[tuple[Any, str, Callable[[Any], Any]], ...] = (
     (types.BaseFunction, "get_call_type", _remembered_signatures),
     (base.BaseContext, "get_abi_sizeof", _remembered_sizes),
     (targetconfig.TargetConfig, "__hash__", _quick_hash),
     (targetconfig.TargetConfig, "__eq__", _quick_equality),
     (ir.Inst, "_rec_list_vars", _quick_variables),
+    (templates._OverloadFunctionTemplate, "_get_impl", _remembered_functions),
+    (templates._OverloadFunctionTemplate, "_get_jit_decorator", _without_entrances),
+    (codegen.CPUCodeLibrary, "_finalize_final_module", _only_for_linking),
+    (codegen.CPUCodeLibrary, "serialize_using_object_code", _as_it_is),
+    (codegen.JITCPUCodegen, "set_env", _where_there_is_code),
+    (cpu.CPUContext, "get_executable", _with_environments),
+    (base.BaseContext, "get_function", _without_array_protocol),
+    (base, "_has_loc", _remembered_parameters),
+    (ffi._LLVMLock, "__enter__", _without_listeners),
+    (ffi._LLVMLock, "__exit__", _without_listeners),
+    (lowering, "new_error_context", _without_error_context),
+    (typeinfer, "new_error_context", _without_error_context),
 )

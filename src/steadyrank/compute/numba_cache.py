@@ -20,7 +20,7 @@ import pickle
 import re
 import stat
 import sys
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterator, Set
 from pathlib import Path
 from typing import Any
 
@@ -276,7 +276,21 @@ def load_compiler() -> None:
     with contextlib.suppress(ImportError, AttributeError):
         from numba.core.registry import cpu_target
 
-        cpu_target.target_context.refresh()
+        with _linear_algebra_later():
+            cpu_target.target_context.refresh()
+
+
+@contextlib.contextmanager
+def _linear_algebra_later() -> Iterator[None]:
+    """Let Numba believe that SciPy's is there, which it imports again for a kernel that has any."""
+    from numba.np import linalg
+
+    numbas_own = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        yield
+    finally:
+        linalg.ensure_blas = numbas_own
 
 
 def can_be_kept(dispatcher: Any) -> bool:

@@ -7,12 +7,13 @@ run + topic put all runs on the same topics, so that ranks and paired tests spea
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import sparse, special
-from scipy.stats import rankdata
+from scipy import special
 
 from steadyrank.data.scores import mean_of_present
 from steadyrank.stats.inputs import check_scores
+from steadyrank.stats.ranks.tied import first_ranks
 
 SAME_MEAN = 1e-12
 """Means closer than this are equal: sums of the same scores in another order differ by as much."""
@@ -51,7 +52,7 @@ def connected_runs(scores: np.ndarray) -> list[np.ndarray]:
     """Groups of runs that are linked by shared topics; a run without scores is in none."""
     present = ~np.isnan(scores)
     shared = present.astype(np.float64) @ present.T
-    _, group = sparse.csgraph.connected_components(shared > 0)
+    _, group = scipy.sparse.csgraph.connected_components(shared > 0)
     with_scores = present.any(axis=1)
     return [np.flatnonzero((group == g) & with_scores) for g in np.unique(group[with_scores])]
 
@@ -100,7 +101,7 @@ def ranks_of(means: np.ndarray) -> np.ndarray:
     >>> ranks_of(np.array([0.1 + 0.2, 0.5, 0.3])).tolist()
     [2, 1, 2]
     """
-    return np.asarray(rankdata(_descending(means), method="min"), dtype=int)
+    return first_ranks(_descending(means))
 
 
 def _descending(means: np.ndarray) -> np.ndarray:

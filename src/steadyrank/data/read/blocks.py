@@ -65,7 +65,22 @@ def rank_blocks(documents: Ids, scores: np.ndarray, blocks: np.ndarray) -> None:
     """Put every topic's block into ranking order, in place; blocks in order are not touched."""
     first = n_ranked(scores, documents.data, documents.offsets, blocks)
     if first < len(blocks) - 1:
-        _sort_blocks(scores, documents.hashes, documents.data, documents.offsets, blocks, first)
+        longest = int(np.diff(blocks).max())
+        most_bytes = int(np.diff(documents.offsets[blocks]).max())
+        _sort_blocks(
+            scores,
+            documents.hashes,
+            documents.data,
+            documents.offsets,
+            blocks,
+            first,
+            np.empty(longest, np.int64),
+            np.empty(longest, np.int64),
+            np.empty(longest, np.float64),
+            np.empty(longest, np.uint64),
+            np.empty(longest + 1, np.int64),
+            np.empty(most_bytes, np.uint8),
+        )
 
 
 @lean_kernel
@@ -77,19 +92,25 @@ def n_ranked(scores, data, offsets, blocks):
     return len(blocks) - 1
 
 
-@kernel
-def _sort_blocks(scores, hashes, data, offsets, blocks, first):
-    """Sort the blocks from `first` on; apart, since files in order need none of its code."""
-    longest, most_bytes = 0, 0
-    for t in range(len(blocks) - 1):
-        longest = max(longest, blocks[t + 1] - blocks[t])
-        most_bytes = max(most_bytes, offsets[blocks[t + 1]] - offsets[blocks[t]])
-    order = np.empty(longest, np.int64)
-    spare = np.empty(longest, np.int64)
-    old_scores = np.empty(longest, np.float64)
-    old_hashes = np.empty(longest, np.uint64)
-    old_offsets = np.empty(longest + 1, np.int64)
-    old_data = np.empty(most_bytes, np.uint8)
+@lean_kernel
+def _sort_blocks(
+    scores,
+    hashes,
+    data,
+    offsets,
+    blocks,
+    first,
+    order,
+    spare,
+    old_scores,
+    old_hashes,
+    old_offsets,
+    old_data,
+):
+    """Sort the blocks from `first` on; apart, since files in order need none of its code.
+
+    The rest is memory for the longest block.
+    """
     for t in range(first, len(blocks) - 1):
         start, stop = blocks[t], blocks[t + 1]
         if _is_ranked(scores, data, offsets, start, stop):

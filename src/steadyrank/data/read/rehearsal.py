@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steadyrank.compute.ahead import Rehearsal
 from steadyrank.data.ids import PADDING, Ids
 from steadyrank.data.read.blocks import rank_blocks, repeated_rows
-
-RANKING = Rehearsal(f"{__name__}:rank_two_documents", frozenset({"steadyrank.data.read.blocks"}))
 
 
 def two_documents() -> tuple[Ids, np.ndarray]:

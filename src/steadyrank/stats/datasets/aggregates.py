@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.stats import rankdata
 
 from steadyrank.errors import InputError
+from steadyrank.stats.ranks.tied import average_ranks
 
 Aggregate = Literal["mean", "mean-of-types", "borda", "wins"]
 
@@ -78,5 +78,5 @@ def borda_points(scores: np.ndarray) -> np.ndarray:
     points = np.full(scores.shape, np.nan)
     for column, out in zip(scores.T, points.T, strict=True):
         present = ~np.isnan(column)
-        out[present] = len(scores) - rankdata(-column[present])
+        out[present] = len(scores) - average_ranks(-column[present])
     return points

@@ -11,10 +11,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special, stats
+import scipy
+from scipy import special
 
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import check_open_unit
+from steadyrank.stats.ranks.tied import average_ranks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,7 +52,7 @@ def friedman(scores: np.ndarray, *, alpha: float = 0.05) -> Friedman:
     if scores.ndim != 2 or len(scores) < 2 or scores.shape[1] < 1 or np.isnan(scores).any():
         raise InputError("Friedman's test requires complete scores of two runs or more")
     n_runs, n_datasets = scores.shape
-    ranks = stats.rankdata(-scores, axis=0)
+    ranks = average_ranks(-scores.T).T
     average = ranks.mean(axis=1)
     spread = np.square(ranks - 0.5 * (n_runs + 1.0)).sum() / (n_runs - 1.0)
     between = n_datasets**2 * np.square(average - 0.5 * (n_runs + 1.0)).sum()
@@ -65,5 +67,5 @@ def friedman(scores: np.ndarray, *, alpha: float = 0.05) -> Friedman:
 
 def critical_difference(n_runs: int, n_datasets: int, alpha: float) -> float:
     """Nemenyi's: q sqrt(m(m + 1) / (6 n)), q the studentized range of m over sqrt(2)."""
-    q = float(stats.studentized_range.ppf(1.0 - alpha, n_runs, np.inf)) / math.sqrt(2.0)
+    q = float(scipy.stats.studentized_range.ppf(1.0 - alpha, n_runs, np.inf)) / math.sqrt(2.0)
     return q * math.sqrt(n_runs * (n_runs + 1.0) / (6.0 * n_datasets))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 from scipy.special import stdtr, stdtrit
 
 from steadyrank.stats.interval import Interval
@@ -112,4 +112,4 @@ def welch_pvalue(first: np.ndarray, second: np.ndarray) -> float:
     size = CONSTANT * max(1.0, float(np.abs(np.concatenate([first, second])).max()))
     if max(np.ptp(first), np.ptp(second)) <= size:
         return float(abs(first[0] - second[0]) <= size)
-    return float(stats.ttest_ind(first, second, equal_var=False).pvalue)
+    return float(scipy.stats.ttest_ind(first, second, equal_var=False).pvalue)

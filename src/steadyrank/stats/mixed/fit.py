@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, special
+import scipy
+from scipy import special
 
 from steadyrank.compute.blas import one_blas_thread
 from steadyrank.errors import InputError, check_choice
@@ -330,7 +331,7 @@ def _profile_limits(profile: _Profile, k: int, threshold: float) -> tuple[float,
 
     def limit(low: float, high: float) -> float:
         # On these scales the profile is close to a straight line.
-        log_limit = optimize.brentq(excess, np.log(low), np.log(high), xtol=1e-7)
+        log_limit = scipy.optimize.brentq(excess, np.log(low), np.log(high), xtol=1e-7)
         return float(np.exp(log_limit))
 
     best, low = profile.best.variances, 0.0

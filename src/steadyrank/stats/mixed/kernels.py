@@ -67,4 +67,6 @@ def slice_draws(generator, state, widths, layout, loads, prior_scale, updates, d
                     low = state[k]
                 else:
                     high = state[k]
-        draws[draw] = state
+        # Numba's assignment of a row brings in how it prints shapes that do not fit.
+        for i in range(size):
+            draws[draw, i] = state[i]

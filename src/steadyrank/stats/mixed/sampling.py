@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import fft, special, stats
+from scipy import fft, special
 
 from steadyrank.errors import InputError, unknown_name
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
+from steadyrank.stats.ranks.tied import average_ranks
 
 TAILS = (0.05, 0.95)
 
@@ -95,7 +96,7 @@ def _halves(draws: ArrayLike) -> np.ndarray:
 
 
 def _normal_scores(draws: np.ndarray) -> np.ndarray:
-    rank = stats.rankdata(draws, method="average").reshape(draws.shape)
+    rank = average_ranks(draws.ravel()).reshape(draws.shape)
     return np.asarray(special.ndtri((rank - 0.375) / (draws.size + 0.25)))
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import scipy
 from scipy.linalg import solve_triangular
-from scipy.optimize import nnls
 
 FLOOR = 1e-8
 """The smallest residual variance tried, as a share of the variance of the response: scores that
@@ -227,7 +227,7 @@ def _best_nearby(
     if root is None or not len(moving):
         return variances
     pull = solve_triangular(root, here.gradient[moving] / scale, trans=1, check_finite=False)
-    step, _ = nnls(root, root @ ((variances - lowest)[moving] * scale) - pull)
+    step, _ = scipy.optimize.nnls(root, root @ ((variances - lowest)[moving] * scale) - pull)
     target = variances.copy()
     target[moving] = lowest[moving] + step / scale
     return target

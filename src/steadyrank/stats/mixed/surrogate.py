@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy import stats
-from scipy.optimize import nnls
+import scipy
 
 from steadyrank.stats.mixed.balanced import Strata
 from steadyrank.stats.mixed.general import Tables
@@ -151,7 +150,7 @@ def _pseudo_strata(tables: Tables, free: np.ndarray) -> np.ndarray:
     patterns = [np.zeros(len(terms), dtype=bool), *own.T]
     patterns += [a | b for a, b in combinations(own.T, 2)]
     counts = [tables.group_sizes[k] for k in terms.tolist()]
-    sizes = np.array([(rows.min(), stats.hmean(rows), rows.max()) for rows in counts])
+    sizes = np.array([(rows.min(), 1.0 / np.mean(1.0 / rows), rows.max()) for rows in counts])
     loads = [
         np.append(pattern * size, 1.0) for pattern in patterns for size in sizes.reshape(-1, 3).T
     ]
@@ -167,5 +166,5 @@ def _fitted_layout(loads: np.ndarray, states: np.ndarray, values: np.ndarray) ->
     columns = root * (columns - weight @ columns / weight.sum())
     target = root[:, 0] * (values - weight @ values / weight.sum())
     scale = np.sqrt((columns**2).sum(axis=0))
-    weights, _ = nnls(columns / scale, target)
+    weights, _ = scipy.optimize.nnls(columns / scale, target)
     return np.ascontiguousarray((weights / scale).reshape(2, -1).T)

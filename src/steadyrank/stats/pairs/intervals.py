@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special, stats
+from scipy import special
 
 from steadyrank.compute.random import block_stream, blocks_of
 from steadyrank.errors import check_choice
@@ -48,7 +48,7 @@ def t_intervals(scores: ArrayLike, pairs: ArrayLike, *, confidence: float = 0.95
     matrix, chosen = checked(scores, pairs)
     check_open_unit("confidence", confidence)
     n, mean, sd, flag = flagged_moments(matrix, chosen)
-    quantile = stats.t.ppf(0.5 + 0.5 * confidence, np.maximum(n - 1, 1))
+    quantile = special.stdtrit(np.maximum(n - 1, 1), 0.5 + 0.5 * confidence)
     half_width = np.where(flag == "", quantile * sd / np.sqrt(np.maximum(n, 1)), 0.0)
     half_width[flag == TOO_FEW] = np.nan
     return np.stack([mean - half_width, mean + half_width], axis=1)

@@ -8,10 +8,11 @@ exponentially; nothing is subtracted from 1, so small tails keep their digits.
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
-from scipy import optimize, special, stats
-from scipy.interpolate import BarycentricInterpolator
+import scipy
+from scipy import special
 
 from steadyrank.compute.blas import one_blas_thread
 
@@ -73,7 +74,7 @@ def critical_value(pvalue: float, n_means: int, df: float) -> float:
     high = 1.0
     while excess(high) > 0.0:
         high *= 2.0
-    return float(np.exp(optimize.brentq(excess, -60.0, high, xtol=1e-12)))
+    return float(np.exp(scipy.optimize.brentq(excess, -60.0, high, xtol=1e-12)))
 
 
 @functools.lru_cache(maxsize=64)
@@ -82,8 +83,8 @@ def spread_rule(df: float, finest: float = np.inf) -> tuple[np.ndarray, np.ndarr
 
     Equal steps of log(s), at most `finest`: smaller than what the other factor changes over.
     """
-    low = 0.5 * np.log(stats.chi2.ppf(TAIL, df) / df)
-    high = 0.5 * np.log(stats.chi2.isf(TAIL, df) / df)
+    low = 0.5 * np.log(2.0 * special.gammaincinv(0.5 * df, TAIL) / df)
+    high = 0.5 * np.log(special.chdtri(df, TAIL) / df)
     step = min(0.15, 0.3 / np.sqrt(df), finest)
     log_s = np.linspace(low, high, int(np.ceil((high - low) / step)) + 1)
     density = df * log_s - 0.5 * df * np.exp(2.0 * log_s)
@@ -137,8 +138,8 @@ def _chebyshev(size: int, end: float, n_means: int, df: float) -> tuple[np.ndarr
     return nodes, np.log(survival(np.expm1(nodes), n_means, df))
 
 
-def _polynomial(nodes: np.ndarray, values: np.ndarray) -> BarycentricInterpolator:
+def _polynomial(nodes: np.ndarray, values: np.ndarray) -> Any:
     # Chebyshev points of the second kind have these weights in closed form.
     weights = np.where(np.arange(nodes.size) % 2, -1.0, 1.0)
     weights[[0, -1]] *= 0.5
-    return BarycentricInterpolator(nodes, values, wi=weights)
+    return scipy.interpolate.BarycentricInterpolator(nodes, values, wi=weights)

@@ -17,8 +17,9 @@ from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import optimize, special
+from scipy import special
 
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.stats.inputs import check_open_unit
@@ -285,7 +286,7 @@ def noncentrality_for_power(
 
     while excess(high) < 0.0:
         low, high = high, 2.0 * high
-    return float(optimize.brentq(excess, low, high, xtol=1e-13, rtol=1e-13)) ** 2
+    return float(scipy.optimize.brentq(excess, low, high, xtol=1e-13, rtol=1e-13)) ** 2
 
 
 def _missed(df1: float, df2: float, alpha: float, mean: float) -> np.ndarray:

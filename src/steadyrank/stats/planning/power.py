@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import optimize, special
+from scipy import special
 
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.pairs.studentized_range import spread_rule
@@ -104,4 +105,4 @@ def _smallest_effect(n: float, alpha: float, power: float) -> float:
     high = 1.0 / np.sqrt(n)
     while excess(high) < 0.0:
         high *= 2.0
-    return float(optimize.brentq(excess, 0.0, high, xtol=1e-14, rtol=1e-13))
+    return float(scipy.optimize.brentq(excess, 0.0, high, xtol=1e-14, rtol=1e-13))

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from steadyrank.compute.ahead import Rehearsal
 from steadyrank.measures.rehearsal import smallest_track
 from steadyrank.studies.holes.study import holes
 
-BOUNDING = Rehearsal(
-    f"{__name__}:bound_two_runs",
-    frozenset(
-        f"steadyrank.studies.holes.{name}"
-        for name in ("bound_kernels", "few_kernels", "kernels", "share_kernels")
-    ),
-)
 
-
-def bound_two_runs() -> None:
-    """The whole study, by the measure that has the most kernels."""
+def bound_two_runs(measure: str) -> None:
+    """The whole study."""
     runs, qrels = smallest_track()
-    holes(runs, qrels, measure="AP", n_samples=2, jobs=1)
+    holes(runs, qrels, measure=measure, n_samples=2, jobs=1)

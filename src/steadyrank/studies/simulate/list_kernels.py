@@ -60,16 +60,14 @@ def outline(scores, starts, stops, blocks, ranks, grades, horizon, by_score):
     return kept, events, at[:n], size[:n]
 
 
-@kernel
-def gathered(hashes, starts, kept):
-    """The hashes of the documents that are kept, topic after topic."""
-    out = np.empty(kept.sum(), np.uint64)
+@lean_kernel
+def gather(hashes, starts, kept, out):
+    """Write the hashes of the documents that are kept, topic after topic."""
     n = 0
     for t in range(len(starts)):
         for i in range(starts[t], starts[t] + kept[t]):
             out[n] = hashes[i]
             n += 1
-    return out
 
 
 @lean_kernel

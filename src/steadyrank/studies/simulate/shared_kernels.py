@@ -19,6 +19,7 @@ from steadyrank.measures.scoring import KERNELS
 from steadyrank.studies.simulate.shared_counts import (
     MOST_COPIES,
     SIDE_BY_SIDE,
+    Lists,
     Scratch,
     draw_topic,
     walk,
@@ -126,22 +127,13 @@ def make_ideal(lists, topic, scratch):
             n_ideal[lane] += np.int64(copies)
 
 
-@part
-def _largest(bounds):
-    largest = 0
-    for i in range(len(bounds) - 1):
-        largest = max(largest, bounds[i + 1] - bounds[i])
-    return largest
-
-
-@kernel
-def make_scratch(lists):
+def make_scratch(lists: Lists) -> Scratch:
     """Memory for any cell of these lists."""
-    most_events, most_ideal = _largest(lists.events), _largest(lists.ideal)
-    widest = 0
-    for size in lists.size:
-        widest = max(widest, size)
-    most_documents = _largest(lists.documents)
+    most_documents, most_events, most_ideal = (
+        int(np.diff(bounds).max(initial=0))
+        for bounds in (lists.documents, lists.events, lists.ideal)
+    )
+    widest = int(lists.size.max(initial=0))
     room = MOST_COPIES * max(most_ideal, 1) + AT_ONCE
     counts = np.empty((most_documents + 1) * SIDE_BY_SIDE, np.uint8)
     counts[most_documents * SIDE_BY_SIDE :] = 0

@@ -80,6 +80,8 @@ def shared_lists(
         kept, events, at, size = list_kernels.outline(
             run.scores, starts, stops, blocks, ranks, grades, horizon, by_score
         )
+        hashes = np.empty(int(kept.sum()), np.uint64)
+        list_kernels.gather(run.documents.hashes, starts, kept, hashes)
         return _RunLists(
             header_of(run),
             stops - starts,
@@ -87,7 +89,7 @@ def shared_lists(
             by_score and is_constant(run.scores, starts, stops),
             np.diff(blocks),
             kept,
-            list_kernels.gathered(run.documents.hashes, starts, kept),
+            hashes,
             events,
             at,
             size,

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtrit
-from scipy.stats import rankdata
 
 from steadyrank.errors import InputError
 from steadyrank.stats.inputs import named_quantiles
@@ -21,6 +20,7 @@ from steadyrank.stats.pairs.difference_bins import N_BINS, WIDTH
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import in_threads, slices
 from steadyrank.stats.ranks.correlation import taus_against
+from steadyrank.stats.ranks.tied import first_ranks
 
 RARELY, RELIABLY = 0.05, 0.95
 """Rates below and above which a pair is significant rarely and reliably."""
@@ -216,7 +216,7 @@ def rank_shares(simulated: np.ndarray) -> np.ndarray:
     n_samples, n_runs = simulated.shape
     shares = np.zeros((n_runs, n_runs))
     for part in slices(n_samples, 1024):
-        ranks = rankdata(-simulated[part], method="min", axis=1).astype(np.int64) - 1
+        ranks = first_ranks(-simulated[part]) - 1
         flat = ranks + np.arange(n_runs) * n_runs
         shares += np.bincount(flat.ravel(), minlength=n_runs * n_runs).reshape(n_runs, n_runs)
     return np.asarray(shares / max(1, n_samples))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from steadyrank.compute.ahead import Rehearsal
-from steadyrank.measures.evaluate import evaluate
-from steadyrank.measures.rehearsal import smallest_track
-from steadyrank.studies.topics.study import topics
+import numpy as np
 
-SPLITTING = Rehearsal(
-    f"{__name__}:split_two_topics", frozenset({"steadyrank.studies.topics.kernels"})
-)
+from steadyrank.data.scores import Scores
+from steadyrank.studies.topics.study import topics
 
 
 def split_two_topics() -> None:
     """The whole study."""
-    topics(evaluate(*smallest_track(), ["AP"]), n_trials=2)
+    values = np.array([[[0.5, 0.25], [0.75, 1.0]]])
+    scores = Scores(measures=("AP",), runs=("a", "b"), topics=("1", "2"), values=values)
+    topics(scores, n_trials=2)
