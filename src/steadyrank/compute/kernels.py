@@ -137,6 +137,29 @@ def _compare_64(target: Any, builder: Any, signature: Any, arguments: Any, how: 
     return builder.bitcast(builder.icmp_unsigned(how, block, limits), ir.IntType(64))
 
 
+@intrinsic
+def bytes_within(context: Any, data: Any, position: Any, form: Any) -> Any:
+    """Whether 16 bytes from `position` on are what `form`, an array of 32 bytes, allows.
+
+    Exclusive or with its first 16 must leave no more than the other 16 say.
+    """
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        half = ir.VectorType(ir.IntType(8), 16)
+
+        def load(k: int, place: Any) -> Any:
+            array = target.make_array(signature.args[k])(target, builder, arguments[k])
+            pointer = builder.gep(array.data, [place], source_etype=ir.IntType(8))
+            return builder.load(builder.bitcast(pointer, half.as_pointer()), align=1, typ=half)
+
+        left = builder.xor(load(0, arguments[1]), load(2, ir.Constant(ir.IntType(64), 0)))
+        above = builder.icmp_unsigned(">", left, load(2, ir.Constant(ir.IntType(64), 16)))
+        bits = builder.bitcast(above, ir.IntType(16))
+        return builder.icmp_unsigned("==", bits, ir.Constant(ir.IntType(16), 0))
+
+    return types.boolean(data, types.int64, form), build
+
+
 def byte_pointer(builder: Any, array: Any, position: Any) -> Any:
     """Where 64 bytes of a uint8 array begin."""
     pointer = builder.gep(array.data, [position], source_etype=ir.IntType(8))
@@ -198,10 +221,20 @@ def splat(builder: Any, value: Any, vector: Any) -> Any:
 
 @intrinsic
 def trailing_zeros(context: Any, word: Any) -> Any:
-    """Number of zero bits below the lowest set bit of a non-zero word."""
+    """Number of zero bits below the lowest set bit of a word, 64 where none is set."""
 
     def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), build
+
+
+@intrinsic
+def count_ones(context: Any, word: Any) -> Any:
+    """Number of set bits of a word."""
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
 
     return types.uint64(types.uint64), build
 

@@ -11,6 +11,7 @@ import contextlib
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import RawIOBase
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,12 +19,13 @@ import numpy as np
 
 from steadyrank.compute.numba_cache import is_kept
 from steadyrank.data.ids import PADDING
-from steadyrank.data.qrels import JudgedRun, Qrels
+from steadyrank.data.qrels import Qrels
 from steadyrank.data.read import judged_lines
 from steadyrank.data.read.blocks import LONG_BLOCK
 from steadyrank.data.read.layouts import RUN, read_opening
 from steadyrank.data.read.lines import NEWLINE
 from steadyrank.data.read.run_files import Reading
+from steadyrank.data.read.score_order import FORM_SIZE
 from steadyrank.data.read.sources import CHUNK, as_array, base_name, kind_of, open_bytes
 from steadyrank.data.read.streams import is_stream
 from steadyrank.errors import SteadyrankError
@@ -40,7 +42,10 @@ class JudgedFile:
     """The judged documents of a run, and what else `evaluate` tells of it."""
 
     name: str
-    judged: JudgedRun
+    entries: tuple[np.ndarray, np.ndarray, np.ndarray]
+    """Blocks, ranks and grades of these documents, for the topics of the qrels."""
+    lengths: np.ndarray
+    """Of the rankings; -1 where the run lacks the topic."""
     n_strangers: int
     """Topics that nobody judged."""
 
@@ -53,17 +58,17 @@ class _Scratch:
     """Memory that serves one file after another."""
 
     buffer: bytearray = field(default_factory=lambda: bytearray(CHUNK))
-    form: np.ndarray = field(
-        default_factory=lambda: np.empty(2 * judged_lines.WORDS_OF_FORM, np.uint64)
-    )
-    values: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS))
-    starts: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS, np.int64))
-    ends: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS, np.int64))
+    lines: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS + 128, np.int32))
+    numbers: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS, np.int32))
     codes: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS, np.uint64))
-    candidates: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS, np.int64))
+    candidates: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS, np.int32))
+    form: np.ndarray = field(default_factory=lambda: np.empty(FORM_SIZE, np.uint8))
     bits: np.ndarray = field(
         default_factory=lambda: np.empty(1 << LONG_BLOCK.bit_length(), np.uint64)
     )
+    starts: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS, np.int64))
+    ends: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS, np.int64))
+    values: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS))
     strangers: np.ndarray = field(
         default_factory=lambda: np.empty(judged_lines.MOST_STRANGERS, np.uint64)
     )
@@ -91,12 +96,17 @@ def find_in_file(
         return None
     search = _Search(qrels, relevant_only=relevant_only, may_tie=may_tie)
     with contextlib.suppress(SteadyrankError), open_bytes(path) as stream:
-        if not _is_plain(stream) or not search.in_lines(stream):
+        if not _is_plain(stream):
+            return None
+        raw = stream.raw  # type: ignore[attr-defined]
+        raw.seek(0)  # whole pieces are better read past the stream's own buffer
+        if not search.in_lines(raw):
             return None
         name = search.tag.decode("utf-8", "surrogateescape")
         return JudgedFile(
             name=name if reading.name_from == "tag" else base_name(path),
-            judged=search.judged(),
+            entries=search.entries(),
+            lengths=search.lengths,
             n_strangers=int(search.state[judged_lines.STRANGERS]),
         )
     return None  # Reading it as a whole says what is wrong.
@@ -145,22 +155,20 @@ class _Search:
 
     def __init__(self, qrels: Qrels, *, relevant_only: bool, may_tie: bool):
         self.qrels, self.may_tie, self.tag = qrels, may_tie, b""
-        self.slot_bounds, self.slots = qrels.relevant_slots if relevant_only else qrels.all_slots
-        self.filters = qrels.relevant_filter if relevant_only else qrels.all_filter
+        self.lookup = qrels.relevant_lookup if relevant_only else qrels.all_lookup
         self.lengths = np.full(len(qrels.topics), -1, np.int64)
-        self.counts = np.zeros(len(qrels.topics), np.int64)
-        # A table is at most a quarter full, so that a quarter of it has room for all it holds.
-        self.ranks, self.rows = np.empty((2, int(self.slot_bounds[-1]) // 4), np.int32)
+        self.blocks = np.zeros(len(qrels.topics) + 1, np.int64)
+        self.ranks, self.grades = np.empty((2, len(self.lookup.entries)), np.int32)
         self.state = np.zeros(judged_lines.STATE_SIZE, np.int64)
         self.state[judged_lines.LAST_TOPIC] = -1
 
-    def in_lines(self, stream: BinaryIO) -> bool:
+    def in_lines(self, stream: RawIOBase) -> bool:
         """Read an opened file to its end; whether all of it is plain."""
         with _spare_scratch() as scratch:
             buffer, kept = scratch.buffer, 0
             room = len(buffer) - PADDING - 1
             while True:
-                got = stream.readinto(memoryview(buffer)[kept:room])  # type: ignore[attr-defined]
+                got = stream.readinto(memoryview(buffer)[kept:room]) or 0
                 end = kept + got
                 if got == 0 and kept and buffer[kept - 1] != NEWLINE:
                     buffer[kept] = NEWLINE
@@ -183,25 +191,26 @@ class _Search:
             end,
             is_last,
             self.may_tie,
-            scratch.form,
-            scratch.values,
-            scratch.starts,
-            scratch.ends,
+            scratch.lines,
+            scratch.numbers,
             scratch.codes,
             scratch.candidates,
+            scratch.form,
             scratch.bits,
+            scratch.starts,
+            scratch.ends,
+            scratch.values,
             scratch.strangers,
             *self.qrels.topic_bytes,
             documents.data,
             documents.offsets,
-            self.qrels.blocks,
-            self.slots,
-            self.slot_bounds,
-            self.filters,
+            self.lookup.bounds,
+            self.lookup.words,
+            self.lookup.entries,
             self.lengths,
-            self.counts,
+            self.blocks,
             self.ranks,
-            self.rows,
+            self.grades,
             self.state,
         )
         if status != judged_lines.DONE:
@@ -211,9 +220,7 @@ class _Search:
         self.tag = self.tag or tag
         return tag == self.tag
 
-    def judged(self) -> JudgedRun:
-        """What was found, topics in the order of the qrels."""
-        blocks = np.concatenate([[0], np.cumsum(self.counts)])
-        places = np.repeat(self.slot_bounds[:-1] // 4 - blocks[:-1], self.counts)
-        places += np.arange(blocks[-1])
-        return JudgedRun(blocks, self.ranks[places], self.rows[places], self.lengths)
+    def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What was found: blocks, topics in the order of the qrels, ranks and grades."""
+        found = self.blocks[-1]
+        return self.blocks, self.ranks[:found], self.grades[:found]
