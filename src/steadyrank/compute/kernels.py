@@ -9,6 +9,7 @@ uncached.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic
 
 from steadyrank.compute.numba_cache import NO_C_ENTRANCE, NO_ENTRANCE, UNCOUNTED, compiled
@@ -107,6 +109,32 @@ def _word_pointer(target: Any, builder: Any, signature: Any, arguments: Any) -> 
     array = target.make_array(signature.args[0])(target, builder, arguments[0])
     pointer = builder.gep(array.data, [arguments[1]], source_etype=ir.IntType(8))
     return builder.bitcast(pointer, ir.IntType(64).as_pointer())
+
+
+READS_FILES = os.name == "posix"
+"""Whether kernels can read files: elsewhere the call has another name."""
+
+
+@intrinsic
+def read_file(context: Any, number: Any, data: Any, position: Any, count: Any) -> Any:
+    """Read up to `count` bytes of an open file, by its number, into a uint8 array.
+
+    Returns how many, 0 at the end of the file, or -1 for an error; POSIX's `read`.
+    """
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(64)
+        if not READS_FILES:
+            return ir.Constant(word, -1)
+        array = target.make_array(signature.args[1])(target, builder, arguments[1])
+        pointer = builder.gep(array.data, [arguments[2]], source_etype=ir.IntType(8))
+        pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(word, [ir.IntType(32), pointer.type, word])
+        read = get_or_insert_function(builder.module, kind, "read")
+        file = builder.trunc(arguments[0], ir.IntType(32))
+        return builder.call(read, [file, pointer, arguments[3]])
+
+    return types.int64(types.int64, data, types.int64, types.int64), build
 
 
 @intrinsic

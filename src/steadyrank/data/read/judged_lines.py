@@ -20,6 +20,8 @@ from steadyrank.compute.kernels import (
     load_byte,
     load_word,
     part,
+    read_file,
+    store_word,
     trailing_zeros,
 )
 from steadyrank.data.ids import glance, hash_id, low_bytes, same_bytes
@@ -28,11 +30,14 @@ from steadyrank.data.read.blocks import LONG_BLOCK, has_repeats
 from steadyrank.data.read.lines import HASH, NEWLINE, SPACE, TAB, without_lowest
 from steadyrank.data.read.score_order import count_rises, rank_by_counting, read_lines
 
-DONE, ODD = 0, 1
+DONE, MORE, ODD = 0, 1, -1
 
 # Where the counters of a file stand in the kernel's `state`.
-POSITION, TAG_START, TAG_END, STRANGERS, LAST_TOPIC = range(5)
-STATE_SIZE = 5
+KEPT, TAG_SIZE, STRANGERS, LAST_TOPIC = range(4)
+STATE_SIZE = 4
+
+MOST_CALLS = 256
+"""Pieces of a file after which the interpreter may see whether somebody wants to stop."""
 
 MOST_STRANGERS = 4096
 """Topics that nobody judged, of one run."""
@@ -125,6 +130,16 @@ def _tail_of(data, start):
     newline = tail + 1 + np.int64(trailing_zeros(bits))
     is_plain = _is_separator(load_byte(data, tail)) and load_byte(data, newline) == NEWLINE
     return (tail, newline + 1) if is_plain and newline > tail + 1 else (0, 0)
+
+
+@part
+def _is_tag(data, start, end, tag, state):
+    """Whether data[start:end] is the tag of the lines before; the first one is noted."""
+    if state[TAG_SIZE] == 0:
+        state[TAG_SIZE] = end - start
+        for position in range(start, end):
+            tag[position - start] = data[position]
+    return same_bytes(data, start, end, tag, 0, state[TAG_SIZE])
 
 
 @part
@@ -260,8 +275,8 @@ def _starts_last(data, lines, n_lines, line, prefix):
     return same_bytes(data, line, line + prefix, data, last, last + prefix)
 
 
-@lean_kernel
-def match_lines(
+@part
+def _match_lines(
     data,
     end,
     is_last,
@@ -287,15 +302,14 @@ def match_lines(
     blocks,
     ranks,
     grades,
+    tag,
     state,
 ):
     """Look the documents of the topics in data[:end] up in the judgments.
 
     Writes the length of each judged topic's ranking, and how many of its documents were found into
-    `blocks`, their ranks and grades from bounds[topic] on. With the last lines, all that was found
-    moves together, and `blocks` says where. Before, the last topic may go on: state[POSITION] says
-    where it starts. `lines` to `values` are scratch. Returns ODD for what is not plain, and for
-    equal or rising scores unless `may_tie`.
+    `blocks`, their ranks and grades from bounds[topic] on. Returns where the next topic starts,
+    which is the last one here unless `is_last`, as that may go on; ODD for what is not plain.
     """
     found = _find_lines(data, end, lines)
     if found < 0:
@@ -311,7 +325,7 @@ def match_lines(
         prefix = id_start - line
         if tail_end == 0:
             tail_start, tail_end = _tail_of(data, id_start)
-            if tail_end == 0:
+            if tail_end == 0 or not _is_tag(data, tail_start + 1, tail_end - 1, tag, state):
                 return ODD
         if not is_last and _starts_last(data, lines, n_lines, line, prefix):
             break
@@ -375,9 +389,100 @@ def match_lines(
                 data, starts, ends, values, n, rises, ranks, grades, low, blocks[topic + 1]
             ):
                 return ODD
-    if is_last:
-        _close_up(bounds, blocks, ranks, grades)
-    state[POSITION] = lines[first]
-    state[TAG_START] = tail_start + 1
-    state[TAG_END] = tail_end - 1
-    return DONE
+    return np.int64(lines[first])
+
+
+@lean_kernel
+def match_file(
+    number,
+    got,
+    room,
+    may_tie,
+    data,
+    lines,
+    numbers,
+    codes,
+    candidates,
+    form,
+    bits,
+    starts,
+    ends,
+    values,
+    strangers,
+    names,
+    name_offsets,
+    documents,
+    offsets,
+    bounds,
+    words,
+    entries,
+    lengths,
+    blocks,
+    ranks,
+    grades,
+    tag,
+    state,
+):
+    """Look the documents of a file up in the judgments: of that with this number, read into `data`.
+
+    Without a number (-1), `got` bytes have been read into data[state[KEPT]:room], none of them at
+    the end of the file; as long as this returns MORE, more are to be read there. DONE says that
+    `lengths` holds the lengths of the rankings, -1 for topics that the run lacks, and that the
+    documents of topic t that were found have the ranks and grades from blocks[t] to blocks[t + 1].
+    ODD is what is not plain, and what has equal or rising scores unless `may_tie`. `lines` to
+    `values` are scratch.
+    """
+    calls = 0
+    while True:
+        kept = state[KEPT]
+        if number >= 0:
+            got = read_file(number, data, kept, room - kept)
+            if got < 0:
+                return ODD  # Reading it as a whole says why.
+        end = kept + got
+        if got == 0 and kept and load_byte(data, kept - 1) != NEWLINE:
+            data[kept] = NEWLINE
+            end += 1
+        whole = end
+        while whole > 0 and load_byte(data, whole - 1) != NEWLINE:
+            whole -= 1
+        next_topic = _match_lines(
+            data,
+            whole,
+            got == 0,
+            may_tie,
+            lines,
+            numbers,
+            codes,
+            candidates,
+            form,
+            bits,
+            starts,
+            ends,
+            values,
+            strangers,
+            names,
+            name_offsets,
+            documents,
+            offsets,
+            bounds,
+            words,
+            entries,
+            lengths,
+            blocks,
+            ranks,
+            grades,
+            tag,
+            state,
+        )
+        if next_topic == ODD or end - next_topic >= room:  # the latter, a topic that does not fit
+            return ODD
+        if got == 0:
+            _close_up(bounds, blocks, ranks, grades)
+            return DONE if state[TAG_SIZE] > 0 else ODD
+        for position in range(0, end - next_topic, 8):
+            store_word(data, position, load_word(data, next_topic + position))
+        state[KEPT] = end - next_topic
+        calls += 1
+        if number < 0 or calls == MOST_CALLS:
+            return MORE
