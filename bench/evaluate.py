@@ -4,9 +4,12 @@
 
 Makes runs of 249 topics × 1000 documents (the size of TREC 2004 Robust) with 1,250
 judged documents a topic, lets every tool read and score them with the same thirteen
-measures, and prints CPU time ratios. All tools run in this process, in turns, and the
-median over the turns counts, so that a busy machine slows all alike. Judgments are read,
-and kernels compiled, before the clock starts, for every tool.
+measures, and prints CPU time ratios. All tools run in this process, each peer in turns with
+steadyrank alone: whoever evaluates runs one tool, and a third one in the same turns would leave
+nothing of ours in the processor's caches. The median over the turns of a series counts, so that
+a busy machine slows both alike; of five series, the lowest, the median and the highest ratio are
+printed, and at last the ratios with all tools in the same turns. Judgments are read, and kernels
+compiled, before the clock starts, for every tool.
 """
 
 from __future__ import annotations
@@ -21,9 +24,14 @@ from pathlib import Path
 
 import numpy as np
 
+import steadyrank as sr
+from bench._timing import taken
+
 warnings.simplefilter("ignore")
 
 N_TOPICS, DEPTH, JUDGED = 249, 1000, 1250
+
+SERIES = 5
 
 WARM_UP = 3
 """Times that all runs are scored before the clock starts: the kernel for plain files is compiled
@@ -101,8 +109,6 @@ def tools(qrels: Path) -> dict[str, Callable[[Path], float]]:
     import pytrec_eval
     import ranx
 
-    import steadyrank as sr
-
     judged = sr.read_qrels(qrels)
 
     def ours(run: Path) -> float:
@@ -138,22 +144,47 @@ def tools(qrels: Path) -> dict[str, Callable[[Path], float]]:
     }
 
 
-def threads(qrels: Path, runs: list[Path]) -> float:
-    """How much faster two threads are than one, on 32 runs at a time."""
-    import steadyrank as sr
+def ratio_to(
+    peer: Callable[[Path], float], ours: Callable[[Path], float], runs: list[Path], turns: int
+) -> float:
+    """How many times our CPU time a peer takes: medians of one series of turns."""
+    times = medians({"peer": peer, "ours": ours}, runs, turns)
+    return times["peer"] / times["ours"]
 
-    judged = sr.read_qrels(qrels)
-    copies = []
-    for i in range(32):
-        copies.append(qrels.parent / f"copy{i}.txt")
-        copies[-1].write_bytes(runs[i % len(runs)].read_bytes())
+
+def medians(
+    contenders: dict[str, Callable[[Path], float]], runs: list[Path], turns: int
+) -> dict[str, float]:
+    """The median CPU time of each tool, in turns with all the others."""
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for turn in range(turns):
+        for name, tool in contenders.items():
+            run = runs[turn % len(runs)]
+            times[name].append(taken(lambda tool=tool, run=run: tool(run))[0])
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def threads(judged: sr.Qrels, copies: list[Path], turns: int) -> float:
+    """How much faster two threads are than one, on all copies at a time."""
     times: dict[int, list[float]] = {1: [], 2: []}
-    for _ in range(9):
-        for jobs, taken in times.items():
+    for _ in range(turns):
+        for jobs, walls in times.items():
             started = time.perf_counter()
             sr.evaluate(copies, judged, OURS, jobs=jobs, name_from="file")
-            taken.append(time.perf_counter() - started)
+            walls.append(time.perf_counter() - started)
     return statistics.median(times[1]) / statistics.median(times[2])
+
+
+def copies_of(runs: list[Path], n: int) -> list[Path]:
+    copies = [runs[0].parent / f"copy{i}.txt" for i in range(n)]
+    for i, copy in enumerate(copies):
+        copy.write_bytes(runs[i % len(runs)].read_bytes())
+    return copies
+
+
+def show(what: str, ratios: list[float], note: str = "") -> None:
+    lowest, middle, highest = min(ratios), statistics.median(ratios), max(ratios)
+    print(f"{what:28} {lowest:8.2f} {middle:8.2f} {highest:8.2f}{note}")
 
 
 def main() -> None:
@@ -164,22 +195,23 @@ def main() -> None:
         qrels, runs = make_files(Path(folder), 4)
         contenders = tools(qrels)
         answers = {name: tool(runs[0]) for name, tool in contenders.items()}
+        ours = contenders["steadyrank"]
         for run in runs * WARM_UP:
-            contenders["steadyrank"](run)
-        times: dict[str, list[float]] = {name: [] for name in contenders}
-        for turn in range(turns):
-            for name, tool in contenders.items():
-                run = runs[turn % len(runs)]
-                started = time.process_time()
-                tool(run)
-                times[name].append(time.process_time() - started)
-        medians = {name: statistics.median(values) for name, values in times.items()}
-        base = medians["steadyrank"]
+            ours(run)
         print(f"{N_TOPICS} topics x {DEPTH} documents, 13 measures, CPU time per run, read + score")
-        for name, median in medians.items():
-            note = "" if abs(answers[name] - answers["steadyrank"]) < 1e-9 else "  (other AP!)"
-            print(f"{name:20} {median * 1e3:8.1f} ms   {median / base:6.1f} x steadyrank{note}")
-        print(f"two threads against one: {threads(qrels, runs):.2f} x")
+        print(
+            f"{'steadyrank = 1':28} {'lowest':>8} {'median':>8} {'highest':>8} of {SERIES} series"
+        )
+        for name, peer in contenders.items():
+            if name != "steadyrank":
+                note = "" if abs(answers[name] - answers["steadyrank"]) < 1e-9 else "  (other AP!)"
+                show(name, [ratio_to(peer, ours, runs, turns) for _ in range(SERIES)], note)
+        together = medians(contenders, runs, turns)
+        base = together["steadyrank"]
+        shown = ", ".join(f"{name} {time / base:.1f}" for name, time in together.items())
+        print(f"all in the same turns: {shown}; steadyrank {base * 1e3:.1f} ms")
+        judged, copies = sr.read_qrels(qrels), copies_of(runs, 32)
+        show("two threads, 32 runs", [threads(judged, copies, turns) for _ in range(SERIES)])
 
 
 if __name__ == "__main__":

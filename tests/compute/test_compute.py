@@ -7,6 +7,7 @@ import os
 import pickle
 import stat
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -122,6 +123,42 @@ def test_words_and_bytes_by_their_bits():
     assert high == 3
 
 
+def test_bits_are_counted_and_bytes_held_against_a_form():
+    data = np.frombuffer(bytearray(b"x32.219482 run0" + bytes(16)), np.uint8)
+    form = np.zeros(32, np.uint8)
+    form[:9] = np.frombuffer(b"00.000000", np.uint8)
+    form[16:] = [9, 9, 0, *[9] * 6, *[255] * 7]
+
+    @numba.njit
+    def looked_at(data, form, word):
+        return (
+            kernels.bytes_within(data, 1, form),
+            kernels.bytes_within(data, 0, form),
+            kernels.bytes_within(data, 2, form),
+            kernels.count_ones(word),
+            kernels.trailing_zeros(word),
+            kernels.trailing_zeros(word ^ word),
+        )
+
+    assert looked_at(data, form, np.uint64(0b10110000)) == (True, False, False, 3, 4, 64)
+
+
+@pytest.mark.skipif(not kernels.READS_FILES, reason="kernels read no files on this system")
+def test_kernels_read_files_by_their_number(tmp_path):
+    (tmp_path / "a").write_bytes(b"steadyrank")
+    data = np.full(16, 7, np.uint8)
+
+    @numba.njit
+    def read(number, data):
+        return kernels.read_file(number, data, 2, 6)
+
+    with open(tmp_path / "a", "rb", buffering=0) as file:
+        number = file.fileno()
+        assert [read(number, data) for _ in range(3)] == [6, 4, 0]
+    assert data.tobytes() == b"\x07\x07rankdy" + b"\x07" * 8
+    assert read(-1, data) == -1
+
+
 def test_bytes_from_some_positions_on_are_added_to_wider_totals():
     rng = np.random.default_rng(0)
     data = rng.integers(0, 64, 1000).astype(np.uint8)
@@ -159,18 +196,67 @@ def test_shares_that_random_numbers_reach_are_counted_side_by_side():
         assert (are_all_reached != 0) == (halves >= highest).any() == (highest < 2**32 - 1)
 
 
-def test_answers_come_in_order_and_the_earliest_failure_is_told():
+@pytest.fixture(params=["threads of our own", "threads of the caller"])
+def pool(request):
+    own = request.param == "threads of our own"
+    with workers(jobs=3) if own else ThreadPoolExecutor(3) as threads:
+        yield threads
+
+
+def test_answers_come_in_order_and_the_earliest_failure_is_told(pool):
     def task(i):
         time.sleep(0.02 if i == 2 else 0.0)
         if i in (2, 5):
             raise sr.InputError(f"task {i}")
         return i * i
 
-    with ThreadPoolExecutor(3) as pool:
-        assert map_in_order(lambda i: i * i, range(10), pool) == [i * i for i in range(10)]
-        for _ in range(5):
-            with pytest.raises(sr.InputError, match="task 2"):
-                map_in_order(task, range(9), pool)
+    assert map_in_order(lambda i: i * i, range(10), pool) == [i * i for i in range(10)]
+    assert map_in_order(task, [], pool) == []
+    for _ in range(5):
+        with pytest.raises(sr.InputError, match="task 2"):
+            map_in_order(task, range(9), pool)
+
+
+def test_progress_is_told_by_the_caller_and_ends_with_a_failure(pool):
+    told = []
+
+    def progress(finished, total):
+        told.append((finished, total, threading.get_ident()))
+
+    assert map_in_order(str, range(7), pool, progress=progress) == [*"0123456"]
+    assert told == [(k, 7, threading.get_ident()) for k in range(1, 8)]
+    with pytest.raises(ZeroDivisionError):
+        map_in_order(lambda i: 1 // i, range(7), pool, progress=progress)
+    assert len(told) < 14
+
+
+def test_after_a_failure_no_task_is_begun(pool):
+    begun = []
+
+    def task(i):
+        begun.append(i)
+        if i == 0:
+            raise sr.InputError("at once")
+        time.sleep(0.05)
+
+    with pytest.raises(sr.InputError, match="at once"):
+        map_in_order(task, range(1000), pool)
+    assert len(begun) < 100
+
+
+def test_who_fails_to_tell_progress_stops_the_tasks(pool):
+    begun = []
+
+    def progress(finished, total):
+        raise sr.InputError("nobody listens")
+
+    def task(i):
+        begun.append(i)
+        time.sleep(0.01)
+
+    with pytest.raises(sr.InputError, match="nobody listens"):
+        map_in_order(task, range(1000), pool, progress=progress)
+    assert len(begun) < 100
 
 
 def test_too_few_jobs_are_refused():

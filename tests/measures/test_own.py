@@ -67,6 +67,15 @@ def test_a_measure_that_only_python_can_run(data):
     assert np.array_equal(scores.values[0], scores.values[1])
 
 
+def test_a_name_means_what_was_registered_last(data):
+    runs, qrels = data
+    with pytest.raises(sr.InputError, match="Later"):
+        sr.evaluate(runs, qrels, "Later@5")
+    for value in (0.25, 0.75):
+        sr.register_measure("Later", lambda ranked, judged, value=value: value)
+        assert (sr.evaluate(runs, qrels, "Later@5").values == value).all()
+
+
 def test_the_grades_handed_over_are_those_of_the_files():
     seen = []
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
+from queue import SimpleQueue
 from typing import Any, TypedDict, TypeVar
 
 from steadyrank.compute.blas import one_blas_thread
@@ -48,7 +50,7 @@ def workers(
     if (jobs or default_jobs()) == 1:
         yield _Here()
         return
-    threads = ThreadPoolExecutor(max_workers=jobs or default_jobs())
+    threads = _Threads(jobs or default_jobs())
     try:
         yield threads
     except BaseException:
@@ -56,6 +58,14 @@ def workers(
         threads.shutdown(cancel_futures=True)
         raise
     threads.shutdown()
+
+
+class _Threads(ThreadPoolExecutor):
+    """Threads of our own, whose number we know."""
+
+    def __init__(self, jobs: int):
+        super().__init__(max_workers=jobs)
+        self.jobs = jobs
 
 
 class _Here(Executor):
@@ -80,6 +90,8 @@ def map_in_order(
     """`[function(task) for task in tasks]`, in parallel; the first failure stops the rest."""
     if isinstance(executor, _Here):
         return _map_here(function, list(tasks), progress)
+    if isinstance(executor, _Threads):
+        return _map_on_threads(function, list(tasks), executor, progress)
     futures = [executor.submit(function, task) for task in tasks]
     try:
         for finished, future in enumerate(as_completed(futures), start=1):
@@ -98,6 +110,54 @@ def map_in_order(
             future.cancel()
         raise
     return [future.result() for future in futures]
+
+
+def _map_on_threads(
+    function: Callable[[Task], Answer],
+    tasks: list[Task],
+    threads: _Threads,
+    progress: Progress | None,
+) -> list[Answer]:
+    """The same on our own threads, each of which takes the next task when it is done with one.
+
+    A future for every task, and waking up for each, would take the interpreter from the threads.
+    """
+    waiting = deque(enumerate(tasks))
+    answers: dict[int, Answer] = {}
+    failures: dict[int, BaseException] = {}
+    ended: SimpleQueue[bool] = SimpleQueue()
+    begun = threading.Event()
+
+    def work() -> None:
+        begun.wait()  # A thread that began at once would keep this one from starting the others.
+        with contextlib.suppress(IndexError):
+            while True:
+                place, task = waiting.popleft()
+                try:
+                    answers[place] = function(task)
+                except BaseException as error:
+                    failures[place] = error
+                    waiting.clear()
+                if progress is not None:
+                    ended.put(place in answers)
+
+    try:
+        working = [threads.submit(work) for _ in range(min(threads.jobs, len(tasks)))]
+        begun.set()
+        if progress is not None:
+            for finished in range(1, len(tasks) + 1):
+                if not ended.get():
+                    break
+                progress(finished, len(tasks))
+        wait(working)
+    finally:
+        waiting.clear()
+        begun.set()
+    if failures:
+        # Which task fails first depends on timing; which failure is reported must not.
+        # Tasks start in order, so every task before a failed one has been started.
+        raise failures[min(failures)]
+    return [answers[place] for place in range(len(tasks))]
 
 
 def stream_in_order(

@@ -9,6 +9,7 @@ uncached.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic
 
 from steadyrank.compute.numba_cache import NO_C_ENTRANCE, NO_ENTRANCE, UNCOUNTED, compiled
@@ -109,6 +111,32 @@ def _word_pointer(target: Any, builder: Any, signature: Any, arguments: Any) -> 
     return builder.bitcast(pointer, ir.IntType(64).as_pointer())
 
 
+READS_FILES = os.name == "posix"
+"""Whether kernels can read files: elsewhere the call has another name."""
+
+
+@intrinsic
+def read_file(context: Any, number: Any, data: Any, position: Any, count: Any) -> Any:
+    """Read up to `count` bytes of an open file, by its number, into a uint8 array.
+
+    Returns how many, 0 at the end of the file, or -1 for an error; POSIX's `read`.
+    """
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(64)
+        if not READS_FILES:
+            return ir.Constant(word, -1)
+        array = target.make_array(signature.args[1])(target, builder, arguments[1])
+        pointer = builder.gep(array.data, [arguments[2]], source_etype=ir.IntType(8))
+        pointer = builder.bitcast(pointer, ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(word, [ir.IntType(32), pointer.type, word])
+        read = get_or_insert_function(builder.module, kind, "read")
+        file = builder.trunc(arguments[0], ir.IntType(32))
+        return builder.call(read, [file, pointer, arguments[3]])
+
+    return types.int64(types.int64, data, types.int64, types.int64), build
+
+
 @intrinsic
 def bytes_up_to(context: Any, data: Any, position: Any, limit: Any) -> Any:
     """Which of the 64 bytes from `position` on are at most `limit`: one bit each, lowest first."""
@@ -135,6 +163,29 @@ def _compare_64(target: Any, builder: Any, signature: Any, arguments: Any, how: 
     block = builder.load(pointer, align=1, typ=BYTES)
     limits = splat(builder, arguments[2], BYTES)
     return builder.bitcast(builder.icmp_unsigned(how, block, limits), ir.IntType(64))
+
+
+@intrinsic
+def bytes_within(context: Any, data: Any, position: Any, form: Any) -> Any:
+    """Whether 16 bytes from `position` on are what `form`, an array of 32 bytes, allows.
+
+    Exclusive or with its first 16 must leave no more than the other 16 say.
+    """
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        half = ir.VectorType(ir.IntType(8), 16)
+
+        def load(k: int, place: Any) -> Any:
+            array = target.make_array(signature.args[k])(target, builder, arguments[k])
+            pointer = builder.gep(array.data, [place], source_etype=ir.IntType(8))
+            return builder.load(builder.bitcast(pointer, half.as_pointer()), align=1, typ=half)
+
+        left = builder.xor(load(0, arguments[1]), load(2, ir.Constant(ir.IntType(64), 0)))
+        above = builder.icmp_unsigned(">", left, load(2, ir.Constant(ir.IntType(64), 16)))
+        bits = builder.bitcast(above, ir.IntType(16))
+        return builder.icmp_unsigned("==", bits, ir.Constant(ir.IntType(16), 0))
+
+    return types.boolean(data, types.int64, form), build
 
 
 def byte_pointer(builder: Any, array: Any, position: Any) -> Any:
@@ -198,10 +249,20 @@ def splat(builder: Any, value: Any, vector: Any) -> Any:
 
 @intrinsic
 def trailing_zeros(context: Any, word: Any) -> Any:
-    """Number of zero bits below the lowest set bit of a non-zero word."""
+    """Number of zero bits below the lowest set bit of a word, 64 where none is set."""
 
     def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), build
+
+
+@intrinsic
+def count_ones(context: Any, word: Any) -> Any:
+    """Number of set bits of a word."""
+
+    def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
 
     return types.uint64(types.uint64), build
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steadyrank.compute.kernels import WORD, inlined, lean_kernel, part, words_alike
-from steadyrank.data.ids import PADDING, Ids, glance, make_ids, same_bytes
+from steadyrank.data.ids import PADDING, Ids, make_ids, same_bytes
+from steadyrank.data.lookup import Lookup, make_lookup
 from steadyrank.data.oddities import REPEATED_JUDGMENTS
 from steadyrank.data.read.blocks import group_by_topic, repeated_rows
 from steadyrank.data.run import as_numbers
@@ -56,17 +57,6 @@ def _fill_slots(hashes, grades, lowest, blocks, bounds, slots):
             while slots[low + slot] != WORD(0):
                 slot = _next_slot(slot, size)
             slots[low + slot] = (hashes[i] & _TAG) | WORD(i - blocks[t] + 1)
-
-
-@lean_kernel
-def _fill_filter(data, offsets, grades, lowest, blocks, bounds, words):
-    for t in range(len(blocks) - 1):
-        low, n_words = bounds[t] // BUCKET, (bounds[t + 1] - bounds[t]) // BUCKET
-        for i in range(blocks[t], blocks[t + 1]):
-            if grades[i] >= lowest:
-                code = glance(data, offsets[i], offsets[i + 1])
-                word = low + np.int64((code >> WORD(32)) * WORD(n_words) >> WORD(32))
-                words[word] |= WORD(1) << (code & WORD(63))
 
 
 @part
@@ -232,20 +222,14 @@ class Qrels:
         return bounds, slots
 
     @cached_property
-    def all_filter(self) -> np.ndarray:
-        """A word for each bucket of `all_slots`, and a bit in them for each judged document."""
-        return self._filter(int(self.grades.min(initial=0)), self.all_slots[0])
+    def all_lookup(self) -> Lookup:
+        """What finds every judged document while a run is read."""
+        return make_lookup(self.documents, self.grades, self.blocks, int(self.grades.min()))
 
     @cached_property
-    def relevant_filter(self) -> np.ndarray:
-        """The same for the relevant documents: of most others it says that they are none."""
-        return self._filter(1, self.relevant_slots[0])
-
-    def _filter(self, lowest: int, bounds: np.ndarray) -> np.ndarray:
-        words = np.zeros(int(bounds[-1]) // BUCKET, np.uint64)
-        ids = self.documents
-        _fill_filter(ids.data, ids.offsets, self.grades, lowest, self.blocks, bounds, words)
-        return words
+    def relevant_lookup(self) -> Lookup:
+        """What finds the documents of grade 1 and above."""
+        return make_lookup(self.documents, self.grades, self.blocks, 1)
 
     def judgments(self, topic: str) -> dict[str, int]:
         """The judged documents of one topic with their grades."""

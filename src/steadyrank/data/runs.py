@@ -228,7 +228,7 @@ class Runs:
             for run in stream_in_order(
                 Source.read, self._sent_to(pool), pool, progress=self.progress
             ):
-                _note_name(run, headers)
+                _note_name(header_of(run), headers)
                 yield self._described(run, rows)
         self._warn_oddities([*headers.values()])
         check_rows(self.reading.run_info, rows, [*headers])
@@ -336,7 +336,7 @@ def _note_name(run: Run, seen: dict[str, Run]) -> None:
         raise InputError(
             f"{run.source or MEMORY}: the run is named {run.name!r}, as is {first}: {remedy}"
         )
-    seen[run.name] = header_of(run)
+    seen[run.name] = run
 
 
 _NOTHING: Any = {

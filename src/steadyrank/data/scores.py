@@ -58,7 +58,7 @@ class Scores(Exhibit):
 
     def __post_init__(self) -> None:
         for axis, labels in zip(AXES, self.labels, strict=True):
-            object.__setattr__(self, f"{axis}s", tuple(str(label) for label in labels))
+            object.__setattr__(self, f"{axis}s", tuple(map(str, labels)))
             if len(set(labels)) != len(labels):
                 twice = Counter(labels).most_common(1)[0][0]
                 raise InputError(f"two {axis}s are named {twice!r}")

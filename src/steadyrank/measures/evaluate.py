@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -33,8 +33,10 @@ from steadyrank.measures.names import Measure, parse_measures
 from steadyrank.measures.scoring import (
     ANY_GRADE,
     Recipe,
+    entries_with_gain,
     find_judged_documents,
     prepare,
+    score_entries,
     score_topics,
 )
 from steadyrank.measures.ties.expected import check_expectations, expected_scores
@@ -50,7 +52,7 @@ Missing = Literal["zero", "skip", "error"]
 NoRelevant = Literal["zero", "skip"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class _Job:
     """What is the same for every run."""
 
@@ -61,7 +63,7 @@ class _Job:
     no_relevant: float
     with_bounds: bool
 
-    @property
+    @cached_property
     def relevant_only(self) -> bool:
         """Whether documents of grade 0 and below matter to no measure."""
         return not any(recipe.needs_all for recipe in self.recipes)
@@ -220,13 +222,20 @@ def _evaluate_file(source: Source, job: _Job) -> _Outcome | None:
     found = source.judged(job.qrels, relevant_only=job.relevant_only, may_tie=not job.with_bounds)
     if found is None:
         return None
-    values = score_topics(
-        found.judged, job.qrels, job.recipes, missing=job.missing, no_relevant=job.no_relevant
+    few = found.entries if job.relevant_only else entries_with_gain(found.entries)
+    values = score_entries(
+        few,
+        found.entries,
+        found.lengths,
+        job.qrels,
+        job.recipes,
+        missing=job.missing,
+        no_relevant=job.no_relevant,
     )
     return _Outcome(
         run=header(found.name, source.given),
         values=values,
-        lacking=int((found.judged.lengths < 0).sum()),
+        lacking=int((found.lengths < 0).sum()),
         unknown=found.n_strangers,
         bounds=(values, values) if job.with_bounds else None,
     )

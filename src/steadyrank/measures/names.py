@@ -6,6 +6,7 @@ and can be parsed again. The names of trec_eval, ranx and ir_measures are unders
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -122,6 +123,11 @@ def parse_measure(text: str | Measure) -> Measure:
         text = foreign_text(text)
     if not isinstance(text, str):
         raise InputError(f"expected a measure's name, got {text!r}")
+    return _parsed(text)
+
+
+@functools.lru_cache(maxsize=1024)
+def _parsed(text: str) -> Measure:
     name, inside, cutoff = _name_parts(text)
     base, rank = _base_measure(name)
     measure = base(**_parse_parameters(inside, text)) if inside else base
@@ -175,7 +181,7 @@ def parse_measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measu
         texts = [texts]
     measures: dict[Measure, None] = {}
     for text in texts:
-        listed = isinstance(text, str) and re.fullmatch(_LISTED, text.strip())
+        listed = isinstance(text, str) and _LISTED.fullmatch(text.strip())
         if listed:
             ranks = listed.group(2).split(",")
             measures.update(dict.fromkeys(parse_measure(f"{listed.group(1)}_{k}") for k in ranks))
@@ -227,6 +233,7 @@ def _refuse_if_left_out(name: str) -> None:
 def add_kind(name: str, kind: Kind) -> None:
     """Let a name of the user's own stand for a measure."""
     _OWN_KINDS[name] = kind
+    _parsed.cache_clear()
 
 
 def is_taken(name: str) -> bool:

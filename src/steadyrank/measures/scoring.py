@@ -185,7 +185,7 @@ def scoring_kernel(measure: str) -> Any:
     return specialised(_score_topics, name, one_topic=KERNELS[measure])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Recipe:
     """A measure made ready for one set of judgments: what its kernel is called with."""
 
@@ -197,23 +197,23 @@ class Recipe:
     function: Function | None = None
     """The user's own, where the measure is."""
 
-    @property
+    @functools.cached_property
     def judged_only(self) -> bool:
         """Whether unjudged documents leave the ranking before it is scored."""
         return self.measure.parameter("judged_only") is True
 
-    @property
+    @functools.cached_property
     def needs_all(self) -> bool:
         """Whether documents of grade 0 and below matter to it."""
         looks = self.kernel in _LOOK_AT_ALL
         return self.function is not None or looks or self.judged_only
 
-    @property
+    @functools.cached_property
     def kernel(self) -> str:
         """Which of `KERNELS` computes it."""
         return kernel_of(self.measure)
 
-    @property
+    @functools.cached_property
     def lengths_matter(self) -> bool:
         """Whether it is unknown where the run lacks a topic."""
         return self.kernel not in _WITHOUT_RUN
@@ -238,6 +238,11 @@ def kernel_of(measure: Measure) -> str:
 
 def prepare(measure: Measure, max_grade: int) -> Recipe:
     """The recipe of a measure where the largest grade is `max_grade`."""
+    return _prepared(measure, max_grade, own_function(measure.name))
+
+
+@functools.lru_cache(maxsize=256)
+def _prepared(measure: Measure, max_grade: int, function: Function | None) -> Recipe:
     level = measure.parameter("rel") or 1
     constants = (measure.parameter(key) for key in ("p", "beta", "recall"))
     # Counts have no constant: they are given the grade from which on they count.
@@ -250,7 +255,7 @@ def prepare(measure: Measure, max_grade: int) -> Recipe:
         int(level),  # type: ignore[arg-type]
         measure.cutoff or NO_CUTOFF,
         float(parameter),  # type: ignore[arg-type]
-        own_function(measure.name),
+        function,
     )
 
 
@@ -377,15 +382,38 @@ def score_topics(
     everything = few
     if any(recipe.needs_all for recipe in recipes):
         everything = (judged.blocks, judged.ranks, qrels.grades[judged.rows])
+    return score_entries(
+        few, everything, judged.lengths, qrels, recipes, missing=missing, no_relevant=no_relevant
+    )
+
+
+def score_entries(
+    few: Entries,
+    everything: Entries,
+    lengths: np.ndarray,
+    qrels: Qrels,
+    recipes: list[Recipe],
+    *,
+    missing: float,
+    no_relevant: float,
+) -> np.ndarray:
+    """Scores [measure, topic] from the entries with gain, and from all that were looked for."""
     scores = np.empty((len(recipes), len(qrels.topics)))
     for row, recipe in zip(scores, recipes, strict=True):
         score_recipe(
             recipe,
             everything if recipe.needs_all else few,
-            judged.lengths,
+            lengths,
             (qrels.blocks, qrels.ideal),
             no_relevant=no_relevant,
             missing=missing,
             out=row,
         )
     return scores
+
+
+def entries_with_gain(entries: Entries) -> Entries:
+    """Those of the entries whose grade is above 0."""
+    blocks, ranks, grades = entries
+    kept = grades > 0
+    return np.concatenate([[0], np.cumsum(kept)])[blocks], ranks[kept], grades[kept]

@@ -63,14 +63,23 @@ def _score(rng, form, rank):
     return f"{value:.6f}"
 
 
-def run_text(seed, form="plain", *, in_order=True, separator=" ", tag="a-tag-of-some-length"):
+def run_text(
+    seed,
+    form="plain",
+    *,
+    in_order=True,
+    separator=" ",
+    tag="a-tag-of-some-length",
+    prefix="",
+    second="Q0",
+):
     rng = random.Random(seed)
     topics = rng.sample([*TOPICS, "999", "1000"], 11)
     lines = []
     for topic in topics:
         block = []
         for rank, document in enumerate(_documents(rng, rng.randint(1, 50)), start=1):
-            fields = (topic, "Q0", document, str(rank), _score(rng, form, rank), tag)
+            fields = (prefix + topic, second, document, str(rank), _score(rng, form, rank), tag)
             block.append(separator.join(fields))
         if not in_order:
             rng.shuffle(block)
@@ -126,6 +135,32 @@ def test_tags_of_any_length_and_tabs_are_plain(tmp_path, qrels, monkeypatch, tag
     assert quick == whole
 
 
+@pytest.mark.parametrize("prefix", ["", "2020-", "a-topic-of-bytes-"])
+@pytest.mark.parametrize("second", ["0", "Q0", "seventeen-bytes-X"])
+def test_topics_and_second_fields_of_any_length_are_plain(tmp_path, monkeypatch, prefix, second):
+    rng = random.Random(1)
+    qrels = sr.qrels_from_dict(
+        {
+            prefix + topic: {name: rng.choice([0, 1]) for name in _documents(rng, 40)}
+            for topic in TOPICS
+        }
+    )
+    path = tmp_path / "a.run"
+    path.write_text(run_text(3, prefix=prefix, second=second, tag="t"))
+    assert found(path, qrels) is not None
+    quick, whole = both_ways(path, qrels, monkeypatch)
+    assert quick == whole
+
+
+def test_blanks_may_differ_between_fields(tmp_path, qrels, monkeypatch):
+    path = tmp_path / "a.run"
+    lines = [line.replace(" ", "\t", 3) for line in run_text(3).splitlines()]
+    path.write_text("\n".join(lines) + "\n")
+    assert found(path, qrels) is not None
+    quick, whole = both_ways(path, qrels, monkeypatch)
+    assert quick == whole
+
+
 def test_packed_files_and_a_last_line_without_an_end_are_plain(tmp_path, qrels, monkeypatch):
     packed, open_ended = tmp_path / "a.run.gz", tmp_path / "a.run"
     packed.write_bytes(gzip.compress(run_text(4).encode()))
@@ -165,6 +200,16 @@ ODD = {
     "no number": lambda lines: [_with_score(lines[0], "1.2.3"), *lines[1:]],
     "letters in a number": lambda lines: [*lines[:7], _with_score(lines[7], "1x.123456")],
     "control character": lambda lines: [lines[0].replace("Q0", "Q\x01"), *lines[1:]],
+    "control character in an id": lambda lines: [*lines[:7], lines[7].replace("FT", "F\x0b")],
+    "control character for a blank": lambda lines: [*lines[:7], lines[7].replace(" ", "\x0c")],
+    "carriage return in a line": lambda lines: [*lines[:7], lines[7].replace("FT", "F\r")],
+    "null": lambda lines: [*lines[:7], lines[7].replace("FT", "F\x00"), *lines[8:]],
+    "no rank": lambda lines: [*lines[:7], " ".join([*lines[7].split(" ")[:3], "", "1.5", "t"])],
+    "a score of two": lambda lines: [*lines[:7], _with_score(lines[7], "1.5 0.5"), *lines[8:]],
+    "no score": lambda lines: [*lines[:7], _with_score(lines[7], ""), *lines[8:]],
+    "a tag alone": lambda lines: [*lines[:7], lines[7].rsplit(" ", 1)[1], *lines[8:]],
+    "a short last line": lambda lines: [*lines, lines[-1][:9]],
+    "many short lines": lambda lines: [lines[0], *["x"] * 5000],
     "empty": lambda lines: [],
 }
 

@@ -170,8 +170,8 @@ def has_repeats(hashes, start, stop, bits):
         bits[k] = WORD(0)
     mask = WORD(size - 1)
     for i in range(start, stop):
-        code = hashes[i]
-        word = np.int64((code >> WORD(12)) & mask)
+        code = hashes[WORD(i)]
+        word = (code >> WORD(12)) & mask  # without a sign, so that none is looked at
         two = (WORD(1) << (code & WORD(63))) | (WORD(1) << ((code >> WORD(6)) & WORD(63)))
         if bits[word] & two == two:
             for j in range(start, i):

@@ -11,21 +11,23 @@ import contextlib
 import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import FileIO, RawIOBase
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
+from steadyrank.compute.kernels import READS_FILES
 from steadyrank.compute.numba_cache import is_kept
 from steadyrank.data.ids import PADDING
-from steadyrank.data.qrels import JudgedRun, Qrels
+from steadyrank.data.qrels import Qrels
 from steadyrank.data.read import judged_lines
 from steadyrank.data.read.blocks import LONG_BLOCK
 from steadyrank.data.read.layouts import RUN, read_opening
-from steadyrank.data.read.lines import NEWLINE
 from steadyrank.data.read.run_files import Reading
-from steadyrank.data.read.sources import CHUNK, as_array, base_name, kind_of, open_bytes
-from steadyrank.data.read.streams import is_stream
+from steadyrank.data.read.score_order import FORM_SIZE
+from steadyrank.data.read.sources import as_array, base_name, kind_of, open_bytes
+from steadyrank.data.read.streams import is_file
 from steadyrank.errors import SteadyrankError
 
 WORTHWHILE = 1 << 20
@@ -40,10 +42,19 @@ class JudgedFile:
     """The judged documents of a run, and what else `evaluate` tells of it."""
 
     name: str
-    judged: JudgedRun
+    entries: tuple[np.ndarray, np.ndarray, np.ndarray]
+    """Blocks, ranks and grades of these documents, for the topics of the qrels."""
+    lengths: np.ndarray
+    """Of the rankings; -1 where the run lacks the topic."""
     n_strangers: int
     """Topics that nobody judged."""
 
+
+CHUNK = 1 << 19
+"""Bytes that are read at a time: with all that is looked up, they stay in the processor's cache."""
+
+_BEHIND = 3 * PADDING
+"""Bytes of the buffer that are never read into: kernels look beyond the end of a line."""
 
 _MOST_ROWS = CHUNK // RUN.shortest + 2
 
@@ -52,18 +63,18 @@ _MOST_ROWS = CHUNK // RUN.shortest + 2
 class _Scratch:
     """Memory that serves one file after another."""
 
-    buffer: bytearray = field(default_factory=lambda: bytearray(CHUNK))
-    form: np.ndarray = field(
-        default_factory=lambda: np.empty(2 * judged_lines.WORDS_OF_FORM, np.uint64)
-    )
-    values: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS))
-    starts: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS, np.int64))
-    ends: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS, np.int64))
+    buffer: bytearray = field(default_factory=lambda: bytearray(CHUNK + _BEHIND))
+    lines: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS + 128, np.int32))
+    numbers: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS, np.int32))
     codes: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS, np.uint64))
-    candidates: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS, np.int64))
+    candidates: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS, np.int32))
+    form: np.ndarray = field(default_factory=lambda: np.empty(FORM_SIZE, np.uint8))
     bits: np.ndarray = field(
         default_factory=lambda: np.empty(1 << LONG_BLOCK.bit_length(), np.uint64)
     )
+    starts: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS, np.int64))
+    ends: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS, np.int64))
+    values: np.ndarray = field(default_factory=lambda: np.empty(_MOST_ROWS))
     strangers: np.ndarray = field(
         default_factory=lambda: np.empty(judged_lines.MOST_STRANGERS, np.uint64)
     )
@@ -87,16 +98,20 @@ def find_in_file(
     `relevant_only` as in `find_judged_documents`. Unless `may_tie`, a file with equal scores in a
     topic is not plain either.
     """
-    if is_stream(path) or not _is_worthwhile(path) or not _are_text(qrels.topics):
+    if not is_file(path) or not _is_worthwhile(path) or not _are_text(qrels.topics):
         return None
     search = _Search(qrels, relevant_only=relevant_only, may_tie=may_tie)
     with contextlib.suppress(SteadyrankError), open_bytes(path) as stream:
-        if not _is_plain(stream) or not search.in_lines(stream):
+        if not _is_plain(stream):
             return None
-        name = search.tag.decode("utf-8", "surrogateescape")
+        raw = stream.raw  # type: ignore[attr-defined]
+        raw.seek(0)  # whole pieces are better read past the stream's own buffer
+        if not search.in_file(raw):
+            return None
         return JudgedFile(
-            name=name if reading.name_from == "tag" else base_name(path),
-            judged=search.judged(),
+            name=search.name if reading.name_from == "tag" else base_name(path),
+            entries=search.entries(),
+            lengths=search.lengths,
             n_strangers=int(search.state[judged_lines.STRANGERS]),
         )
     return None  # Reading it as a whole says what is wrong.
@@ -104,7 +119,7 @@ def find_in_file(
 
 def _is_worthwhile(path: Path) -> bool:
     """Whether a file is long enough, and so many have come that compiling is worth the wait."""
-    size = path.stat().st_size if path.is_file() else 0
+    size = path.stat().st_size
     if size < WORTHWHILE:
         return False
     _MET[0] += size
@@ -117,7 +132,7 @@ _MET = [0]
 @functools.cache
 def _is_compiled() -> bool:
     """Whether the kernel is on disk; what this process compiles itself need not be noticed."""
-    return is_kept(judged_lines.match_lines)
+    return is_kept(judged_lines.match_file)
 
 
 def _are_text(topics: tuple[str, ...]) -> bool:
@@ -144,76 +159,69 @@ class _Search:
     """The search of one file: what the kernel is called with, chunk by chunk."""
 
     def __init__(self, qrels: Qrels, *, relevant_only: bool, may_tie: bool):
-        self.qrels, self.may_tie, self.tag = qrels, may_tie, b""
-        self.slot_bounds, self.slots = qrels.relevant_slots if relevant_only else qrels.all_slots
-        self.filters = qrels.relevant_filter if relevant_only else qrels.all_filter
+        self.qrels, self.may_tie = qrels, may_tie
+        self.tag = np.zeros(2 * PADDING, np.uint8)
+        self.lookup = qrels.relevant_lookup if relevant_only else qrels.all_lookup
         self.lengths = np.full(len(qrels.topics), -1, np.int64)
-        self.counts = np.zeros(len(qrels.topics), np.int64)
-        # A table is at most a quarter full, so that a quarter of it has room for all it holds.
-        self.ranks, self.rows = np.empty((2, int(self.slot_bounds[-1]) // 4), np.int32)
+        self.blocks = np.zeros(len(qrels.topics) + 1, np.int64)
+        self.ranks, self.grades = np.empty((2, len(self.lookup.entries)), np.int32)
         self.state = np.zeros(judged_lines.STATE_SIZE, np.int64)
         self.state[judged_lines.LAST_TOPIC] = -1
 
-    def in_lines(self, stream: BinaryIO) -> bool:
+    def in_file(self, raw: RawIOBase) -> bool:
         """Read an opened file to its end; whether all of it is plain."""
+        # What is packed, Python unpacks; anything else the kernel reads by itself.
+        number = raw.fileno() if isinstance(raw, FileIO) and READS_FILES else -1
         with _spare_scratch() as scratch:
-            buffer, kept = scratch.buffer, 0
-            room = len(buffer) - PADDING - 1
+            room, got = len(scratch.buffer) - _BEHIND, 0
             while True:
-                got = stream.readinto(memoryview(buffer)[kept:room])  # type: ignore[attr-defined]
-                end = kept + got
-                if got == 0 and kept and buffer[kept - 1] != NEWLINE:
-                    buffer[kept] = NEWLINE
-                    end += 1
-                whole = buffer.rfind(b"\n", 0, end) + 1
-                if not self._match(scratch, whole, is_last=got == 0):
-                    return False
-                if got == 0:
-                    return bool(self.tag)
-                done = int(self.state[judged_lines.POSITION])
-                kept = end - done
-                if kept >= room:
-                    return False  # a topic that does not fit
-                buffer[:kept] = buffer[done:end]
+                if number < 0:
+                    kept = self.state[judged_lines.KEPT]
+                    got = raw.readinto(memoryview(scratch.buffer)[kept:room]) or 0
+                status = self._match(scratch, number, got, room)
+                if status != judged_lines.MORE:
+                    return status == judged_lines.DONE
 
-    def _match(self, scratch: _Scratch, end: int, *, is_last: bool) -> bool:
+    def _match(self, scratch: _Scratch, number: int, got: int, room: int) -> int:
         documents = self.qrels.documents
-        status = judged_lines.match_lines(
-            as_array(scratch.buffer),
-            end,
-            is_last,
+        status: int = judged_lines.match_file(
+            number,
+            got,
+            room,
             self.may_tie,
-            scratch.form,
-            scratch.values,
-            scratch.starts,
-            scratch.ends,
+            as_array(scratch.buffer),
+            scratch.lines,
+            scratch.numbers,
             scratch.codes,
             scratch.candidates,
+            scratch.form,
             scratch.bits,
+            scratch.starts,
+            scratch.ends,
+            scratch.values,
             scratch.strangers,
             *self.qrels.topic_bytes,
             documents.data,
             documents.offsets,
-            self.qrels.blocks,
-            self.slots,
-            self.slot_bounds,
-            self.filters,
+            self.lookup.bounds,
+            self.lookup.words,
+            self.lookup.entries,
             self.lengths,
-            self.counts,
+            self.blocks,
             self.ranks,
-            self.rows,
+            self.grades,
+            self.tag,
             self.state,
         )
-        if status != judged_lines.DONE:
-            return False
-        start, stop = self.state[[judged_lines.TAG_START, judged_lines.TAG_END]].tolist()
-        tag = bytes(scratch.buffer[start:stop]) if end else self.tag
-        self.tag = self.tag or tag
-        return tag == self.tag
+        return status
 
-    def judged(self) -> JudgedRun:
-        """What was found, topics in the order of the qrels."""
-        blocks = np.concatenate([[0], np.cumsum(self.counts)])
-        places = np.repeat(self.slot_bounds[:-1] // 4 - blocks[:-1], self.counts)
-        places += np.arange(blocks[-1])
-        return JudgedRun(blocks, self.ranks[places], self.rows[places], self.lengths)
+    @property
+    def name(self) -> str:
+        """The tag of the file."""
+        size = self.state[judged_lines.TAG_SIZE]
+        return self.tag[:size].tobytes().decode("utf-8", "surrogateescape")
+
+    def entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What was found: blocks, topics in the order of the qrels, ranks and grades."""
+        found = self.blocks[-1]
+        return self.blocks, self.ranks[:found], self.grades[:found]

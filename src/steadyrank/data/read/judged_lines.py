@@ -12,36 +12,42 @@ import numpy as np
 
 from steadyrank.compute.kernels import (
     WORD,
-    bytes_reversed,
+    bytes_equal,
     bytes_up_to,
+    count_ones,
     inlined,
     lean_kernel,
     load_byte,
     load_word,
     part,
+    read_file,
+    store_word,
     trailing_zeros,
 )
-from steadyrank.data.ids import bytes_above, glance, hash_id, low_bytes, same_bytes
-from steadyrank.data.qrels import BUCKET, find_row
+from steadyrank.data.ids import glance, hash_id, low_bytes, same_bytes
+from steadyrank.data.lookup import find_entry, grade_of, share, two_bits, words_of
 from steadyrank.data.read.blocks import LONG_BLOCK, has_repeats
 from steadyrank.data.read.lines import HASH, NEWLINE, SPACE, TAB, without_lowest
-from steadyrank.data.read.numbers import MINUS, PARSED, POINT, parse_float
+from steadyrank.data.read.score_order import count_rises, rank_by_counting, read_lines
 
-DONE, ODD = 0, 1
+DONE, MORE, ODD = 0, 1, -1
 
 # Where the counters of a file stand in the kernel's `state`.
-POSITION, TAG_START, TAG_END, STRANGERS, LAST_TOPIC = range(5)
-STATE_SIZE = 5
+KEPT, TAG_SIZE, STRANGERS, LAST_TOPIC = range(4)
+STATE_SIZE = 4
+
+MOST_CALLS = 256
+"""Pieces of a file after which the interpreter may see whether somebody wants to stop."""
 
 MOST_STRANGERS = 4096
 """Topics that nobody judged, of one run."""
 
 UNKNOWN, REPEATED = -1, -2
 
-ZERO, NINE = ord("0"), ord("9")
+BLOCK = 64
+"""Bytes that are looked at together."""
 
-MOST_LOOKS = 64
-"""How often, on average, a ranking's rows may be looked at to find the ranks in it."""
+ALL_ONES = ~WORD(0)
 
 
 @inlined
@@ -49,13 +55,47 @@ def _is_separator(byte):
     return byte == SPACE or byte == TAB
 
 
+@part
+def _find_lines(data, end, lines):
+    """Write where the lines of data[:end] start, and where the last one ends; return how many.
+
+    Any byte that is no part of a field ends a line here, but for blanks: whoever reads a line sees
+    that it does not end as it should. -1 where there are more of them than lines in any run.
+    """
+    n = WORD(0)
+    lines[n] = 0
+    most = WORD(len(lines) - BLOCK - 2)
+    for block in range(0, end, BLOCK):
+        if n >= most:
+            return -1
+        ends = bytes_up_to(data, block, SPACE - 1) & ~bytes_equal(data, block, TAB)
+        last = n + count_ones(ends)
+        while True:  # two at a time, of which one may be none: that is sooner done than asked
+            lines[n + WORD(1)] = block + np.int64(trailing_zeros(ends)) + 1
+            ends = without_lowest(ends)
+            lines[n + WORD(2)] = block + np.int64(trailing_zeros(ends)) + 1
+            ends = without_lowest(ends)
+            if ends == WORD(0):
+                break
+            n += WORD(2)
+        n = last
+    while lines[n] > end:  # what stands behind the end
+        n -= WORD(1)
+    return np.int64(n)
+
+
 @inlined
-def _is_same(data, start, known_start, known_end, known_word, mask):
-    """Whether the known bytes, whose first eight are `known_word`, stand at `start`."""
-    if load_word(data, start) & mask != known_word:
+def _is_same(data, start, known_start, length, first_word, mask, last_word):
+    """Whether the known bytes stand at `start`; `first_word` and `last_word` are their ends."""
+    if load_word(data, start) & mask != first_word:
         return False
-    length = known_end - known_start
-    return length <= 8 or same_bytes(data, start, start + length, data, known_start, known_end)
+    if length <= 8:
+        return True
+    if load_word(data, start + length - 8) != last_word:
+        return False
+    return length <= 16 or same_bytes(
+        data, start, start + length, data, known_start, known_start + length
+    )
 
 
 @part
@@ -93,6 +133,16 @@ def _tail_of(data, start):
 
 
 @part
+def _is_tag(data, start, end, tag, state):
+    """Whether data[start:end] is the tag of the lines before; the first one is noted."""
+    if state[TAG_SIZE] == 0:
+        state[TAG_SIZE] = end - start
+        for position in range(start, end):
+            tag[position - start] = data[position]
+    return same_bytes(data, start, end, tag, 0, state[TAG_SIZE])
+
+
+@part
 def _topic_of(data, start, end, names, offsets, lengths, before):
     """Which of the judged topics data[start:end] names, that must not have come before."""
     topic = before
@@ -118,282 +168,321 @@ def _note_stranger(data, start, end, strangers, state):
 
 
 @part
-def _find_candidates(
-    data, starts, candidates, n_candidates, documents, offsets, first, slots, low, high, ranks, rows
+def _read_documents(
+    data,
+    lines,
+    first,
+    n_lines,
+    prefix,
+    tail_start,
+    tail,
+    words,
+    first_word,
+    n_words,
+    codes,
+    numbers,
+    candidates,
 ):
-    """Write line and row of those candidates that were judged, and return how many."""
-    place = low // 4
-    for k in range(n_candidates):
-        i = candidates[k]
-        start = starts[i]
-        end = start + np.int64(trailing_zeros(bytes_up_to(data, start, SPACE)))
-        code = hash_id(data, start, end)
-        row = find_row(data, start, end, code, documents, offsets, first, slots, low, high)
-        if row >= 0:
-            ranks[place] = i + 1
-            rows[place] = row
-            place += 1
-    return place - low // 4
+    """Read the lines of one topic, from `first` on, as far as their scores.
 
-
-# Scores of one form (length, sign, place of the point) are compared as text, eight bytes at a
-# time: exclusive or with `zeros` turns digits into 0 to 9 and point and sign into 0, and adding
-# `carry` sets the highest bit of whatever turns into anything else. Up to fifteen digits, different
-# texts are different numbers.
-LONGEST_FORM, MOST_DIGITS, WORDS_OF_FORM = 16, 15, 3
-NO_FORM = -1
-_LOW_BITS = WORD(0x7F7F7F7F7F7F7F7F)
-_HIGH_BITS = WORD(0x8080808080808080)
-ALL_ONES = ~WORD(0)
-
-
-@part
-def _form_of(data, start, end, form):
-    """Write the form of the number data[start:end]: for each of two words zeros, mask, carry."""
-    for k in range(2 * WORDS_OF_FORM):
-        form[k] = WORD(0)
-    digits, points = 0, 0
-    negative = load_byte(data, start) == MINUS
-    for position in range(start + negative, end):
-        byte = load_byte(data, position)
-        digits += byte >= ZERO and byte <= NINE
-        points += byte == POINT
-    if end - start > LONGEST_FORM or digits > MOST_DIGITS or points > 1:
-        return NO_FORM, negative
-    if digits + points + negative != end - start:
-        return NO_FORM, negative
-    for position in range(start, end):
-        byte = load_byte(data, position)
-        is_digit = byte >= ZERO and byte <= NINE
-        word = WORDS_OF_FORM * ((position - start) // 8)
-        shift = WORD(8 * ((position - start) % 8))
-        form[word] |= WORD(ZERO if is_digit else byte) << shift
-        form[word + 1] |= WORD(0xFF) << shift
-        form[word + 2] |= WORD(0x76 if is_digit else 0x7F) << shift
-    return end - start, negative
-
-
-@inlined
-def _unlike(digits, carry):
-    return (((digits & _LOW_BITS) + carry) | digits) & _HIGH_BITS
-
-
-@part
-def _value(data, start, end):
-    """The number data[start:end]; NaN for one that is not plain."""
-    kind, value = parse_float(data, start, end)
-    return value if kind == PARSED else np.nan
-
-
-@part
-def _read_lines(data, starts, n, ends, values):
-    """The scores of lines whose documents stand at `starts`, and where these end."""
-    for i in range(n):
-        separators = bytes_up_to(data, starts[i], SPACE)
-        ends[i] = starts[i] + np.int64(trailing_zeros(separators))
-        rank_bits = without_lowest(separators)
-        number = starts[i] + np.int64(trailing_zeros(rank_bits)) + 1
-        end = starts[i] + np.int64(trailing_zeros(without_lowest(rank_bits)))
-        values[i] = _value(data, number, end)
-
-
-@part
-def _rank_by_counting(data, starts, ends, values, n, rises, ranks, rows, place, count):
-    """Turn the lines of the documents found into ranks, and put them into their order.
-
-    A document's rank is the number of documents before it, plus one. Where scores never rise from
-    line to line, only documents of its own score can stand on the wrong side of it. Returns False
-    where this would take longer than sorting.
+    Lines begin with the same `prefix` bytes and end in those at `tail_start`. Writes a glance at
+    each document and where its score starts, and which lines may hold judged documents. Returns how
+    many lines there are, -1 if one of them is not plain, and how many candidates.
     """
-    looks = 0
-    for k in range(place, place + count):
-        i = np.int64(ranks[k]) - 1
-        first, last = i, i + 1
-        if rises:
-            first, last = 0, n
-        while first > 0 and values[first - 1] == values[i]:
-            first -= 1
-        while last < n and values[last] == values[i]:
-            last += 1
-        looks += last - first
-        if looks > MOST_LOOKS * n:
-            return False
-        rank = first + 1
-        for j in range(first, last):
-            if values[j] > values[i] or (
-                values[j] == values[i] and bytes_above(data, starts[j], ends[j], starts[i], ends[i])
-            ):
-                rank += 1
-        row = rows[k]
-        other = k
-        while other > place and ranks[other - 1] > rank:
-            ranks[other] = ranks[other - 1]
-            rows[other] = rows[other - 1]
-            other -= 1
-        ranks[other] = rank
-        rows[other] = row
-    return True
+    start = np.int64(lines[first])
+    prefix_mask = low_bytes(ALL_ONES, prefix)
+    prefix_word = load_word(data, start) & prefix_mask
+    prefix_end = load_word(data, start + prefix - 8) if prefix > 8 else WORD(0)
+    tail_mask = low_bytes(ALL_ONES, tail)
+    tail_word = load_word(data, tail_start) & tail_mask
+    tail_end = load_word(data, tail_start + tail - 8) if tail > 8 else WORD(0)
+    n, n_candidates = WORD(0), WORD(0)  # an index without a sign takes no look at it
+    line = start
+    while True:
+        id_start = line + prefix
+        next_line = np.int64(lines[first + n + WORD(1)])
+        separators = bytes_up_to(data, id_start, SPACE)
+        rank_bits = without_lowest(separators)
+        id_size = np.int64(trailing_zeros(separators))
+        rank_at = np.int64(trailing_zeros(rank_bits))
+        number = id_start + rank_at + 1
+        number_end = next_line - tail
+        if id_size == 0 or rank_at == id_size + 1 or number >= number_end or rank_bits == WORD(0):
+            return -1, 0
+        if not _is_same(data, number_end, tail_start, tail, tail_word, tail_mask, tail_end):
+            return -1, 0
+        code = glance(data, id_start, id_start + id_size)
+        two = two_bits(code)
+        # Of an unknown topic there are no words: what the first one says is ignored.
+        candidates[n_candidates] = n
+        n_candidates += WORD(words[first_word + share(code, n_words)] & two == two)
+        codes[n] = code
+        numbers[n] = number
+        n += WORD(1)
+        line = next_line
+        if first + n == n_lines or not _is_same(
+            data, line, start, prefix, prefix_word, prefix_mask, prefix_end
+        ):
+            return np.int64(n), np.int64(n_candidates)
 
 
-@lean_kernel
-def match_lines(
+@part
+def _find_candidates(
+    data,
+    lines,
+    first_line,
+    prefix,
+    codes,
+    candidates,
+    n_candidates,
+    entries,
+    low,
+    high,
+    documents,
+    offsets,
+    ranks,
+    grades,
+):
+    """Write rank and grade of those candidates that were judged, and return how many."""
+    place = low
+    for k in range(n_candidates):
+        i = WORD(candidates[k])
+        start = lines[first_line + i] + prefix
+        end = start + np.int64(trailing_zeros(bytes_up_to(data, start, SPACE)))
+        entry = find_entry(data, start, end, codes[i], entries, low, high, documents, offsets)
+        if entry >= 0:
+            ranks[place] = np.int64(i) + 1
+            grades[place] = grade_of(entries, entry)
+            place += 1
+    return place - low
+
+
+@part
+def _close_up(bounds, blocks, ranks, grades):
+    """Move all that was found together, topic by topic, and turn its numbers into bounds."""
+    end = 0
+    for t in range(len(bounds) - 1):
+        for k in range(bounds[t], bounds[t] + blocks[t + 1]):
+            ranks[end], grades[end] = ranks[k], grades[k]
+            end += 1
+        blocks[t + 1] = end
+
+
+@part
+def _starts_last(data, lines, n_lines, line, prefix):
+    """Whether the topic of a line is that of the last one."""
+    last = np.int64(lines[n_lines - WORD(1)])
+    return same_bytes(data, line, line + prefix, data, last, last + prefix)
+
+
+@part
+def _match_lines(
     data,
     end,
     is_last,
     may_tie,
-    form,
-    values,
-    starts,
-    ends,
+    lines,
+    numbers,
     codes,
     candidates,
+    form,
     bits,
+    starts,
+    ends,
+    values,
     strangers,
     names,
     name_offsets,
     documents,
     offsets,
-    first_rows,
-    slots,
-    slot_bounds,
-    filters,
+    bounds,
+    words,
+    entries,
     lengths,
-    counts,
+    blocks,
     ranks,
-    rows,
+    grades,
+    tag,
     state,
 ):
     """Look the documents of the topics in data[:end] up in the judgments.
 
-    Writes the length of each judged topic's ranking, how many documents were found, and their
-    ranks and rows of the qrels, from a quarter of the topic's slots on. Unless these are the last
-    lines, the last topic may go on: state[POSITION] says where it starts. `form` to `bits` are
-    scratch. Returns ODD for what is not plain, and for equal or rising scores unless `may_tie`.
+    Writes the length of each judged topic's ranking, and how many of its documents were found into
+    `blocks`, their ranks and grades from bounds[topic] on. Returns where the next topic starts,
+    which is the last one here unless `is_last`, as that may go on; ODD for what is not plain.
     """
-    tail_start, tail_end, tail_word, tail_mask = 0, 0, WORD(0), WORD(0)
-    length, negative = NO_FORM, False
-    zeros, mask, carry = WORD(0), WORD(0), WORD(0)
-    more_zeros, more_mask, more_carry = WORD(0), WORD(0), WORD(0)
-    line = 0
-    while line < end:
-        first = line
+    found = _find_lines(data, end, lines)
+    if found < 0:
+        return ODD
+    n_lines = WORD(found)
+    tail_start, tail_end = 0, 0
+    first, n = WORD(0), 0
+    while first < n_lines:
+        line = np.int64(lines[first])
         topic_end, id_start = _prefix_of(data, line)
         if topic_end == 0:
             return ODD
+        prefix = id_start - line
         if tail_end == 0:
             tail_start, tail_end = _tail_of(data, id_start)
-            if tail_end == 0:
+            if tail_end == 0 or not _is_tag(data, tail_start + 1, tail_end - 1, tag, state):
                 return ODD
-            tail_mask = low_bytes(ALL_ONES, tail_end - tail_start)
-            tail_word = load_word(data, tail_start) & tail_mask
-        topic = _topic_of(data, first, topic_end, names, name_offsets, lengths, state[LAST_TOPIC])
+        if not is_last and _starts_last(data, lines, n_lines, line, prefix):
+            break
+        topic = _topic_of(data, line, topic_end, names, name_offsets, lengths, state[LAST_TOPIC])
         if topic == REPEATED:
             return ODD
-        low, high = 0, 0
+        low, high, first_word, n_words = 0, 0, 0, 0
         if topic != UNKNOWN:
-            low, high = slot_bounds[topic], slot_bounds[topic + 1]
-        first_filter, n_words = WORD(low // BUCKET), WORD((high - low) // BUCKET)
-        n_candidates = WORD(0)
-        prefix = id_start - first
-        prefix_mask = low_bytes(ALL_ONES, prefix)
-        prefix_word = load_word(data, first) & prefix_mask
-        previous = np.inf
-        text, more_text = WORD(0), WORD(0)
-        score, score_end, is_read = 0, 0, True
-        n, rises, ties = WORD(0), 0, 0  # an index without a sign takes no look at it
-        while line < end and _is_same(data, line, first, first + prefix, prefix_word, prefix_mask):
-            id_start = line + prefix
-            separators = bytes_up_to(data, id_start, SPACE)
-            rank_bits = without_lowest(separators)
-            number_bits = without_lowest(rank_bits)
-            if number_bits == WORD(0):
-                return ODD
-            id_end = id_start + np.int64(trailing_zeros(separators))
-            rank_end = id_start + np.int64(trailing_zeros(rank_bits))
-            number_end = id_start + np.int64(trailing_zeros(number_bits))
-            if id_end == id_start or rank_end == id_end + 1:
-                return ODD
-            # First of all: beyond the newline of a shorter line there may be nothing to read.
-            if not (
-                _is_separator(load_byte(data, id_end)) and _is_separator(load_byte(data, rank_end))
-            ):
-                return ODD
-            if not _is_same(data, number_end, tail_start, tail_end, tail_word, tail_mask):
-                return ODD
-            number = rank_end + 1
-            digits = (load_word(data, number) ^ zeros) & mask
-            more_digits = (load_word(data, number + 8) ^ more_zeros) & more_mask
-            if number_end - number == length and not (
-                _unlike(digits, carry) | _unlike(more_digits, more_carry)
-            ):
-                digits, more_digits = bytes_reversed(digits), bytes_reversed(more_digits)
-                if n:
-                    is_tie = digits == text and more_digits == more_text
-                    is_less = digits < text or (digits == text and more_digits < more_text)
-                    if is_tie or is_less == negative:
-                        ties += is_tie
-                        rises += not is_tie
-                is_read = False
-            else:
-                if n and not is_read:
-                    previous = _value(data, score, score_end)
-                value = _value(data, number, number_end)
-                if np.isnan(value):
-                    return ODD
-                if n and value >= previous:
-                    ties += value == previous
-                    rises += value > previous
-                previous, is_read = value, True
-                length, negative = _form_of(data, number, number_end, form)
-                zeros, mask, carry = form[0], form[1], form[2]
-                more_zeros, more_mask, more_carry = form[3], form[4], form[5]
-                digits = bytes_reversed((load_word(data, number) ^ zeros) & mask)
-                more_digits = bytes_reversed((load_word(data, number + 8) ^ more_zeros) & more_mask)
-            text, more_text, score, score_end = digits, more_digits, number, number_end
-            code = glance(data, id_start, id_end)
-            # Of an unknown topic there are no words: what the first one says is ignored.
-            word = filters[first_filter + ((code >> WORD(32)) * n_words >> WORD(32))]
-            candidates[n_candidates] = n
-            n_candidates += (word >> (code & WORD(63))) & WORD(1)
-            codes[n] = code
-            starts[n] = id_start
-            n += WORD(1)
-            line = number_end + tail_end - tail_start
-        if line >= end and not is_last:
-            line = first
-            break
-        size = np.int64(n)
-        if size > LONG_BLOCK or (ties + rises > 0 and not may_tie):
+            low, high = bounds[topic], bounds[topic + 1]
+            first_word, n_words = words_of(bounds, topic)
+        tail = tail_end - tail_start
+        n, n_candidates = _read_documents(
+            data,
+            lines,
+            first,
+            n_lines,
+            prefix,
+            tail_start,
+            tail,
+            words,
+            WORD(first_word),
+            WORD(n_words),
+            codes,
+            numbers,
+            candidates,
+        )
+        if n < 0 or n > LONG_BLOCK:
             return ODD
-        if has_repeats(codes, 0, size, bits):
+        ties, rises = count_rises(data, numbers, lines[np.int64(first) + 1 :], tail, n, form)
+        if ties < 0 or (ties + rises > 0 and not may_tie):
             return ODD
+        if has_repeats(codes, 0, n, bits):
+            return ODD
+        start = first
+        first += WORD(n)
         if topic == UNKNOWN:
-            if not _note_stranger(data, first, topic_end, strangers, state):
+            if not _note_stranger(data, line, topic_end, strangers, state):
                 return ODD
             continue
         state[LAST_TOPIC] = topic
-        lengths[topic] = size
-        counts[topic] = _find_candidates(
+        lengths[topic] = n
+        blocks[topic + 1] = _find_candidates(
             data,
-            starts,
+            lines,
+            start,
+            prefix,
+            codes,
             candidates,
-            np.int64(n_candidates),
-            documents,
-            offsets,
-            first_rows[topic],
-            slots,
+            n_candidates,
+            entries,
             low,
             high,
+            documents,
+            offsets,
             ranks,
-            rows,
+            grades,
         )
         if ties + rises > 0:
-            _read_lines(data, starts, size, ends, values)
-            if not _rank_by_counting(
-                data, starts, ends, values, size, rises, ranks, rows, low // 4, counts[topic]
+            read_lines(data, lines, start, n, prefix, numbers, tail, starts, ends, values)
+            if not rank_by_counting(
+                data, starts, ends, values, n, rises, ranks, grades, low, blocks[topic + 1]
             ):
                 return ODD
-    state[POSITION] = line
-    state[TAG_START] = tail_start + 1
-    state[TAG_END] = tail_end - 1
-    return DONE
+    return np.int64(lines[first])
+
+
+@lean_kernel
+def match_file(
+    number,
+    got,
+    room,
+    may_tie,
+    data,
+    lines,
+    numbers,
+    codes,
+    candidates,
+    form,
+    bits,
+    starts,
+    ends,
+    values,
+    strangers,
+    names,
+    name_offsets,
+    documents,
+    offsets,
+    bounds,
+    words,
+    entries,
+    lengths,
+    blocks,
+    ranks,
+    grades,
+    tag,
+    state,
+):
+    """Look the documents of a file up in the judgments: of that with this number, read into `data`.
+
+    Without a number (-1), `got` bytes have been read into data[state[KEPT]:room], none of them at
+    the end of the file; as long as this returns MORE, more are to be read there. DONE says that
+    `lengths` holds the lengths of the rankings, -1 for topics that the run lacks, and that the
+    documents of topic t that were found have the ranks and grades from blocks[t] to blocks[t + 1].
+    ODD is what is not plain, and what has equal or rising scores unless `may_tie`. `lines` to
+    `values` are scratch.
+    """
+    calls = 0
+    while True:
+        kept = state[KEPT]
+        if number >= 0:
+            got = read_file(number, data, kept, room - kept)
+            if got < 0:
+                return ODD  # Reading it as a whole says why.
+        end = kept + got
+        if got == 0 and kept and load_byte(data, kept - 1) != NEWLINE:
+            data[kept] = NEWLINE
+            end += 1
+        whole = end
+        while whole > 0 and load_byte(data, whole - 1) != NEWLINE:
+            whole -= 1
+        next_topic = _match_lines(
+            data,
+            whole,
+            got == 0,
+            may_tie,
+            lines,
+            numbers,
+            codes,
+            candidates,
+            form,
+            bits,
+            starts,
+            ends,
+            values,
+            strangers,
+            names,
+            name_offsets,
+            documents,
+            offsets,
+            bounds,
+            words,
+            entries,
+            lengths,
+            blocks,
+            ranks,
+            grades,
+            tag,
+            state,
+        )
+        if next_topic == ODD or end - next_topic >= room:  # the latter, a topic that does not fit
+            return ODD
+        if got == 0:
+            _close_up(bounds, blocks, ranks, grades)
+            return DONE if state[TAG_SIZE] > 0 else ODD
+        for position in range(0, end - next_topic, 8):
+            store_word(data, position, load_word(data, next_topic + position))
+        state[KEPT] = end - next_topic
+        calls += 1
+        if number < 0 or calls == MOST_CALLS:
+            return MORE

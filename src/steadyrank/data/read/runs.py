@@ -141,7 +141,9 @@ def _named_apart(sources: tuple[Source, ...], reading: Reading) -> tuple[Source,
     paths = [source.given for source in sources if isinstance(source.given, Path)]
     names = names_apart(paths, by_tag=reading.name_from == "tag")
     return tuple(
-        replace(source, name=names.get(source.given)) if isinstance(source.given, Path) else source
+        replace(source, name=names.get(source.given))
+        if isinstance(source.given, Path) and names.get(source.given) != source.name
+        else source
         for source in sources
     )
 

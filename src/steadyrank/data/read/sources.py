@@ -21,7 +21,7 @@ from steadyrank.data.ids import PADDING
 from steadyrank.data.read.limits import LONGEST_LINE, BoundedFile, endless_line
 from steadyrank.data.read.packing import PACKINGS, is_broken, unpacked
 from steadyrank.data.read.patterns import is_pattern, matching_files
-from steadyrank.data.read.streams import is_stream, open_again
+from steadyrank.data.read.streams import is_file, is_stream, open_again
 from steadyrank.errors import FormatError, InputError
 
 PathLike = str | os.PathLike[str]
@@ -66,6 +66,8 @@ def find_files(patterns: PathLike | Iterable[PathLike]) -> list[Path]:
 
 
 def _expand(path: Path) -> list[Path]:
+    if is_file(path):
+        return [path]
     if path.is_dir():
         inside = sorted(p for p in path.iterdir() if p.is_file() and not p.name.startswith("."))
         if not inside:
@@ -83,9 +85,11 @@ def _expand(path: Path) -> list[Path]:
 
 def base_name(path: Path) -> str:
     """The file's name without the suffix of its packing, such as `.gz`."""
-    suffixes = (packing.suffix for packing in PACKINGS)
-    suffix = next((suffix for suffix in suffixes if path.name.endswith(suffix)), "")
-    return "stdin" if str(path) == "-" else path.name.removesuffix(suffix)
+    name = "stdin" if str(path) == "-" else path.name
+    for packing in PACKINGS:
+        if name.endswith(packing.suffix):
+            return name.removesuffix(packing.suffix)
+    return name
 
 
 @contextlib.contextmanager

@@ -25,14 +25,19 @@ _reading = threading.Lock()
 
 def is_stream(path: Path) -> bool:
     """Whether a path is there but cannot be read twice: neither a file nor a folder."""
-    if str(path) in STANDARD_INPUT:
-        return True
-    return path.exists() and not path.is_file() and not path.is_dir()
+    if is_file(path):
+        return False
+    return str(path) in STANDARD_INPUT or (path.exists() and not path.is_dir())
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file at a path, which is no name of the standard input."""
+    return path.is_file() and str(path) not in STANDARD_INPUT
 
 
 def is_readable(path: Path) -> bool:
     """Whether there is a file or a stream at a path."""
-    return is_stream(path) or path.is_file()
+    return is_file(path) or is_stream(path)
 
 
 def open_again(path: Path) -> io.FileIO | io.BytesIO:

@@ -26,6 +26,8 @@ def describe_topics(
     scores: Scores, *, topic_info: PathLike | None = None, cluster_from: str | None = None
 ) -> Scores:
     """The scores with what is known about their topics; a file takes precedence over names."""
+    if topic_info is None and cluster_from is None:
+        return scores
     columns = dict(scores.topic_info)
     if cluster_from is not None:
         columns["cluster"] = tuple(first_group(cluster_from, topic) for topic in scores.topics)
