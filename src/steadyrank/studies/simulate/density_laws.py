@@ -223,6 +223,13 @@ def entries_needed(most: int, largest: int) -> int:
 
 def make_deep(most: int) -> Deep:
     """Room for cells with at most so many bins, the tail being one."""
-    of_bins = [np.zeros(most) for _ in range(3)]
-    of_samples = [np.zeros(SIDE_BY_SIDE) for _ in range(4)]
-    return Deep(*of_bins, np.zeros(SIDE_BY_SIDE, HALF), *of_samples)
+    return Deep(
+        means=np.zeros(most),
+        share=np.zeros(most),
+        lacks=np.zeros(most),
+        sums=np.zeros(SIDE_BY_SIDE, HALF),
+        ends=np.zeros(SIDE_BY_SIDE),
+        rooms=np.zeros(SIDE_BY_SIDE),
+        drifts=np.zeros(SIDE_BY_SIDE),
+        dithers=np.zeros(SIDE_BY_SIDE),
+    )
