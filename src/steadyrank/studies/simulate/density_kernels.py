@@ -16,14 +16,15 @@ from steadyrank.studies.simulate.density_order import (
     MOST_MARKS,
     add_group,
     make_groups,
+    order_many,
     work_through,
     work_through_rest,
 )
+from steadyrank.studies.simulate.density_vectors import order_one
 from steadyrank.studies.simulate.sampler_kernels import (
     SIDE_BY_SIDE,
     cell_key,
     make_lanes,
-    mingle,
     recall_base,
 )
 from steadyrank.studies.simulate.sampler_laws import HALF, make_room
@@ -34,65 +35,51 @@ PLACES = 1 << 32
 
 
 @inlined
-def _order_one(others, row, halves, before, tilt):
-    """How many others of a bin stand above its only relevant document, in every sample."""
+def _go_below(above, counts, row):
+    """Let the documents of a bin be above what follows."""
     for lane in range(SIDE_BY_SIDE):
-        here = others[WORD(row) + WORD(lane)]
-        product = WORD(halves[lane]) * WORD(here + HALF(1))
-        place, rest = HALF(product >> WORD(32)), HALF(product)
-        size = np.float64(np.int32(here))
-        lean = tilt * (size - 2.0 * np.int32(place))
-        turned = np.float64(rest) * (size + 2.0) < -lean * 2.0**32
-        before[lane] = here - place if turned else place
+        above[lane] += counts[WORD(row) + WORD(lane)]
 
 
 @inlined
-def _pass_by(above_others, others, row):
-    """Go below a bin in which no sample has a relevant document."""
-    for lane in range(SIDE_BY_SIDE):
-        above_others[lane] += others[WORD(row) + WORD(lane)]
-
-
-@inlined
-def _add_bin(lanes, row, before, gain):
+def _add_bin(lanes, row, higher, gain):
     """Add what one bin's relevant documents, in a row below some others, are worth."""
-    relevant, others, values = lanes.relevant, lanes.others, lanes.values
-    above_relevant, above_others = lanes.above_relevant, lanes.above_others
+    relevant, values, above = lanes.relevant, lanes.values, lanes.above_relevant
     first, last, growth = lanes.first, lanes.last, lanes.growth
     for lane in range(SIDE_BY_SIDE):
-        first[lane] = above_relevant[lane] + above_others[lane] + before[lane]
-        last[lane] = first[lane] + relevant[WORD(row) + WORD(lane)]
+        first[lane] = above[lane] + higher[lane]
+    for lane in range(SIDE_BY_SIDE):
+        above[lane] += relevant[WORD(row) + WORD(lane)]
+    for lane in range(SIDE_BY_SIDE):
+        last[lane] = above[lane] + higher[lane]
     for lane in range(SIDE_BY_SIDE):
         growth[lane] = gain.cumulated[WORD(last[lane])] - gain.cumulated[WORD(first[lane])]
     per_relevant, per_other, constant = gain.per_relevant, gain.per_other, gain.constant
     for lane in range(SIDE_BY_SIDE):
-        place = WORD(row) + WORD(lane)
-        weight = per_other * np.int32(above_others[lane] + before[lane]) + constant
-        values[lane] += per_relevant * np.int32(relevant[place]) + weight * growth[lane]
-        above_relevant[lane] += relevant[place]
-        above_others[lane] += others[place]
+        weight = per_other * np.int32(higher[lane]) + constant
+        here = per_relevant * np.int32(relevant[WORD(row) + WORD(lane)])
+        values[lane] += here + weight * growth[lane]
 
 
 @part
-def _add_first(lanes, row, before, gain):
+def _add_first(lanes, row, higher, gain):
     """Note what the first relevant document is worth, in the samples that find it in this bin."""
     for lane in range(SIDE_BY_SIDE):
         if lanes.relevant[row + lane] > 0:
             if lanes.above_relevant[lane] == 0:
-                lanes.values[lane] = gain.cumulated[lanes.above_others[lane] + before[lane] + 1]
+                lanes.values[lane] = gain.cumulated[np.int64(higher[lane]) + 1]
             lanes.above_relevant[lane] += lanes.relevant[row + lane]
-        lanes.above_others[lane] += lanes.others[row + lane]
 
 
 @part
-def _add_several(lanes, groups, i, which, tilt, gain):
+def _take_out_several(lanes, groups, i, which, tilt, gain):
     """Take out of bin i the samples that have several relevant documents among others."""
     while which != WORD(0):
-        lane = np.int64(trailing_zeros(which))
+        lane = trailing_zeros(which)
         which &= which - WORD(1)
-        place = i * SIDE_BY_SIDE + lane
+        place = WORD(i * SIDE_BY_SIDE) + lane
         if lanes.relevant[place] > MOST_MARKS:
-            mingle(lanes, lane, place, gain)
+            order_many(lanes, np.int64(lane), np.int64(place), groups.marks, gain)
             continue
         add_group(groups, lanes, lane, place, i, tilt)
         lanes.above_relevant[lane] += lanes.relevant[place]
@@ -103,7 +90,7 @@ def _add_several(lanes, groups, i, which, tilt, gain):
 @part
 def _add_up(lanes, groups, bins, mingled, tilt, gain, steps):
     """Every sample's value, before it is divided by its recall base."""
-    before = lanes.entries
+    higher = lanes.entries
     for lane in range(SIDE_BY_SIDE):
         lanes.above_relevant[lane] = lanes.above_others[lane] = 0
         lanes.values[lane] = groups.values[lane] = 0.0
@@ -112,23 +99,24 @@ def _add_up(lanes, groups, bins, mingled, tilt, gain, steps):
         if i % 2 == 0:
             draw_words(lanes.keys, PLACES + i, lanes.halves, lanes.uppers)
         if which_exceed(lanes.relevant, row, HALF(0)) == WORD(0):
-            _pass_by(lanes.above_others, lanes.others, row)
+            _go_below(lanes.above_others, lanes.others, row)
             continue
         if mingled[i]:
             several = which_exceed(lanes.relevant, row, HALF(1))
             several &= which_exceed(lanes.others, row, HALF(0))
-            _add_several(lanes, groups, i, several, tilt[i], gain)
+            _take_out_several(lanes, groups, i, several, tilt[i], gain)
             if groups.n[0] >= SIDE_BY_SIDE:
                 work_through(groups, gain, steps)
             halves = lanes.uppers if i % 2 else lanes.halves
-            _order_one(lanes.others, row, halves, before, tilt[i])
+            order_one(lanes.others, row, halves, lanes.above_others, higher, tilt[i])
         else:
             for lane in range(SIDE_BY_SIDE):
-                before[lane] = lanes.others[row + lane]
+                higher[lane] = lanes.above_others[lane] + lanes.others[row + lane]
         if gain.first_only:
-            _add_first(lanes, row, before, gain)
+            _add_first(lanes, row, higher, gain)
         else:
-            _add_bin(lanes, row, before, gain)
+            _add_bin(lanes, row, higher, gain)
+        _go_below(lanes.above_others, lanes.others, row)
     work_through_rest(groups, gain, steps)
 
 

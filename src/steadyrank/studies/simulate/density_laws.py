@@ -28,7 +28,7 @@ from steadyrank.studies.simulate.sampler_laws import (
     total_weight,
 )
 
-TOP = 64.0
+TOP = 32.0
 """Other documents expected above the first bin that is deep; and in the deep bins, at least."""
 
 SMALL = 8.0

@@ -11,17 +11,25 @@ from typing import NamedTuple
 import numpy as np
 
 from steadyrank.compute.kernels import WORD, inlined, part
-from steadyrank.compute.random_kernels import GOLDEN, mixed_bits
-from steadyrank.studies.simulate.sampler_kernels import SIDE_BY_SIDE
+from steadyrank.compute.random_kernels import GOLDEN
+from steadyrank.studies.simulate.density_vectors import order_groups
+from steadyrank.studies.simulate.sampler_kernels import (
+    SIDE_BY_SIDE,
+    add_one,
+    mingle,
+    number_below,
+    word_of,
+)
 from steadyrank.studies.simulate.sampler_laws import HALF
 
 MOST_MARKS = 4
 """Relevant documents of a bin that are put in order at once; more are too rare to need a tilt."""
 
+MANY = 16
+"""Up to so many are put in order one by one; more, document by document of both kinds."""
+
 SEVERAL = 2 << 32
 """Steps of a sample's stream from which their places come: far from all others."""
-
-AWAY = 1 << 30
 
 
 class Groups(NamedTuple):
@@ -47,82 +55,51 @@ class Groups(NamedTuple):
     """Of each group."""
     values: np.ndarray
     """Of the samples side by side, from groups alone; the last is of no sample."""
+    marks: np.ndarray
+    """Of one sample: others above each of many relevant documents."""
 
 
 @inlined
 def add_group(groups, lanes, lane, place, bin_number, tilt):
     """Collect the documents of one bin of one sample."""
-    n = groups.n[0]
-    groups.lanes[n] = lane
+    n = WORD(groups.n[0])
+    groups.lanes[n] = np.int64(lane)
     groups.streams[n] = lanes.keys[lane] + WORD(SEVERAL + 2 * bin_number) * GOLDEN
     groups.relevant[n], groups.others[n] = lanes.relevant[place], lanes.others[place]
     groups.above_relevant[n] = lanes.above_relevant[lane]
     groups.above_others[n] = lanes.above_others[lane]
     groups.tilts[n] = tilt
-    groups.n[0] = n + 1
+    groups.n[0] += 1
 
 
 @inlined
-def _insert(half, others, low, middle, high, n):
-    """Put one more document anywhere among some others and n relevant documents.
-
-    How many others are above it: its slot, less the relevant documents above that.
-    """
-    slot = np.int64((WORD(half) * WORD(others + n + 1)) >> WORD(32))
-    return slot - (low < slot) - (middle + 1 < slot) - (high + 2 < slot)
-
-
-@inlined
-def _put_in_order(first, second, relevant, others):
-    """How many others are above each of two to four relevant documents, without branches."""
-    away = np.int64(AWAY)
-    low = _insert(HALF(first), others, away, away, away, 0)
-    middle = _insert(HALF(first >> WORD(32)), others, low, away, away, 1)
-    low, middle = min(low, middle), max(low, middle)
-    third = _insert(HALF(second), others, low, middle, away, 2)
-    third = third if relevant > 2 else away
-    low, third = min(low, third), max(low, third)
-    middle, high = min(middle, third), max(middle, third)
-    fourth = _insert(HALF(second >> WORD(32)), others, low, middle, high, 3)
-    fourth = fourth if relevant > 3 else away
-    low, fourth = min(low, fourth), max(low, fourth)
-    middle, fourth = min(middle, fourth), max(middle, fourth)
-    return low, middle, min(high, fourth), max(high, fourth)
+def _insert(slot, n, marks):
+    """Put one more document into a slot among some others and n documents in order."""
+    place = 0
+    while place < n and marks[place] + place < slot:
+        place += 1
+    for i in range(n, place, -1):
+        marks[i] = marks[i - 1]
+    marks[place] = slot - place
 
 
-@inlined
-def _write_place(groups, e, i, mark, turned):
-    """Write how many documents are above document i of a group, and how many others."""
-    relevant, others = np.int64(groups.relevant[e]), np.int64(groups.others[e])
-    here = i < relevant
-    before = others - mark if turned else mark
-    above = relevant - 1 - i if turned else np.int64(i)
-    higher = np.int64(groups.above_others[e]) + (before if here else 0)
-    rank = np.int64(groups.above_relevant[e]) + (above if here else 0) + higher
-    groups.higher[i * SIDE_BY_SIDE + e] = np.int32(higher)
-    groups.ranks[i * SIDE_BY_SIDE + e] = HALF(rank)
-
-
-@inlined
-def _order_groups(groups):
-    """Put the documents of 64 groups in order.
-
-    The law of each is right to all orders of the tilt, their joint law to the first.
-    """
-    for e in range(SIDE_BY_SIDE):
-        relevant, others = np.int64(groups.relevant[e]), np.int64(groups.others[e])
-        first, second = mixed_bits(groups.streams[e]), mixed_bits(groups.streams[e] + GOLDEN)
-        a, b, c, d = _put_in_order(first, second, relevant, others)
-        ranks = relevant * (relevant + 1) // 2 + a + b
-        ranks += (c if relevant > 2 else 0) + (d if relevant > 3 else 0)
-        size = np.float64(others + relevant + 1)
-        lean = groups.tilts[e] * (np.float64(relevant) * size - 2.0 * np.float64(ranks))
-        rest = HALF(WORD(HALF(first)) * WORD(others + 1))
-        turned = np.float64(rest) * size < -lean * 2.0**32
-        _write_place(groups, e, 0, a, turned)
-        _write_place(groups, e, 1, b, turned)
-        _write_place(groups, e, 2, c, turned)
-        _write_place(groups, e, 3, d, turned)
+@part
+def order_many(lanes, lane, place, marks, gain):
+    """Put one sample's documents of a bin in random order and add what they are worth."""
+    relevant, others = np.int64(lanes.relevant[place]), np.int64(lanes.others[place])
+    if relevant > MANY or others < relevant:
+        mingle(lanes, lane, place, gain)
+        return
+    key, step = lanes.keys[lane], lanes.steps[lane]
+    for n in range(relevant):
+        _insert(number_below(word_of(key, step + n), others + n + 1), n, marks)
+    lanes.steps[lane] = step + relevant
+    above, higher = np.int64(lanes.above_relevant[lane]), np.int64(lanes.above_others[lane])
+    for n in range(relevant):
+        add_one(lanes, lane, above + n, higher + marks[n], gain)
+    lanes.above_relevant[lane] = above + relevant
+    lanes.above_others[lane] = higher + others
+    lanes.relevant[place] = lanes.others[place] = 0
 
 
 @inlined
@@ -130,14 +107,15 @@ def _sum_groups(groups, gain, steps):
     """What the documents of 64 groups are worth."""
     ranks, higher, worth, sums = groups.ranks, groups.higher, groups.worth, groups.sums
     for i in range(MOST_MARKS * SIDE_BY_SIDE):
-        worth[i] = steps[ranks[i]]
+        worth[i] = steps[WORD(ranks[i])]
     for e in range(SIDE_BY_SIDE):
         sums[e] = 0.0
     per_relevant, per_other, constant = gain.per_relevant, gain.per_other, gain.constant
     for i in range(MOST_MARKS):
         for e in range(SIDE_BY_SIDE):
             place = WORD(i * SIDE_BY_SIDE) + WORD(e)
-            here = per_relevant + (per_other * higher[place] + constant) * worth[place]
+            weight = per_other * np.int32(higher[place]) + constant
+            here = per_relevant + weight * worth[place]
             sums[e] += here if i < groups.relevant[e] else 0.0
 
 
@@ -148,14 +126,23 @@ def _first_of_groups(groups, gain):
         groups.sums[e] = 0.0
         if groups.above_relevant[e] == 0 and groups.relevant[e] > 0:
             last = (np.int64(groups.relevant[e]) - 1) * SIDE_BY_SIDE
-            topmost = min(groups.higher[e], groups.higher[last + e])
+            topmost = min(np.int64(groups.higher[e]), np.int64(groups.higher[last + e]))
             groups.sums[e] = gain.cumulated[topmost + 1]
 
 
 @part
 def work_through(groups, gain, steps):
     """Add what the first 64 groups are worth to their samples, and forget them."""
-    _order_groups(groups)
+    order_groups(
+        groups.streams,
+        groups.relevant,
+        groups.others,
+        groups.above_relevant,
+        groups.above_others,
+        groups.tilts,
+        groups.higher,
+        groups.ranks,
+    )
     if gain.first_only:
         _first_of_groups(groups, gain)
     else:
@@ -203,8 +190,9 @@ def make_groups() -> Groups:
         above_others=np.zeros(room, HALF),
         tilts=np.zeros(room),
         ranks=np.zeros(documents, HALF),
-        higher=np.zeros(documents, np.int32),
+        higher=np.zeros(documents, HALF),
         worth=np.zeros(documents),
         sums=np.zeros(SIDE_BY_SIDE),
         values=np.zeros(SIDE_BY_SIDE + 1),
+        marks=np.zeros(MANY, np.int64),
     )
