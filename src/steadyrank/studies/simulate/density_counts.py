@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, inlined, part
-from steadyrank.compute.random_kernels import GOLDEN, count_exceeded, mixed_bits
+from steadyrank.compute.kernels import WORD, inlined, part, trailing_zeros
+from steadyrank.compute.random_kernels import GOLDEN, count_exceeded, mixed_bits, which_exceed
 from steadyrank.studies.simulate.sampler_kernels import (
     SIDE_BY_SIDE,
     add_to,
@@ -95,10 +95,22 @@ def _redraw_top(lanes, lane, laws, plan):
 
 
 @inlined
-def _is_accepted(half, room, n_top, table, plan):
-    """Whether the top of a sample is kept, given how many documents it leaves to deep bins."""
+def _chance(room, n_top, table, plan):
+    """Of being kept, for the top of a sample that leaves so many documents to deep bins."""
     place = np.int64(room) - np.int64(n_top) - plan.lowest
-    return 0 <= place < plan.size and half < table[plan.acceptance + place]
+    return table[WORD(plan.acceptance) + WORD(min(max(place, 0), plan.size - 1))]
+
+
+@part
+def _redraw_until_accepted(lanes, lane, depth, laws, plan):
+    """Draw the top of one sample, which was not accepted, until it is."""
+    room = depth - np.int64(lanes.n_relevant[lane])
+    for _ in range(MOST_TURNS):
+        _redraw_top(lanes, lane, laws, plan)
+        half = HALF(word_of(lanes.keys[lane], lanes.steps[lane]))
+        lanes.steps[lane] += 1
+        if half < _chance(room, lanes.n_others[lane], laws.table, plan):
+            break
 
 
 @part
@@ -106,15 +118,12 @@ def _settle_top(lanes, depth, laws, plan):
     """Draw the top of each sample until it is accepted."""
     for lane in range(SIDE_BY_SIDE):
         room = depth - np.int64(lanes.n_relevant[lane])
-        half, turns = lanes.halves[lane], 0
-        while (
-            not _is_accepted(half, room, lanes.n_others[lane], laws.table, plan)
-            and turns < MOST_TURNS
-        ):
-            _redraw_top(lanes, lane, laws, plan)
-            half = HALF(word_of(lanes.keys[lane], lanes.steps[lane]))
-            lanes.steps[lane] += 1
-            turns += 1
+        chance = _chance(room, lanes.n_others[lane], laws.table, plan)
+        lanes.entries[lane] = HALF(lanes.halves[lane] >= chance)
+    rejected = which_exceed(lanes.entries, 0, HALF(0))
+    while rejected != WORD(0):
+        _redraw_until_accepted(lanes, np.int64(trailing_zeros(rejected)), depth, laws, plan)
+        rejected &= rejected - WORD(1)
 
 
 @inlined
@@ -148,11 +157,12 @@ def _settle_deep(lanes, deep, bins, depth, plan):
 def settle(lanes, deep, bins, depth, has_others, laws, plan):
     """Make every sample's ranking as deep as it is; how many had too many relevant documents."""
     truncated = 0
-    for lane in range(SIDE_BY_SIDE):
-        excess = np.int64(lanes.n_relevant[lane]) - depth
-        if excess > 0:
-            truncated += 1
-            thin_relevant(lanes, lane, bins, excess)
+    too_many = which_exceed(lanes.n_relevant, 0, HALF(depth))
+    while too_many != WORD(0):
+        lane = np.int64(trailing_zeros(too_many))
+        thin_relevant(lanes, lane, bins, np.int64(lanes.n_relevant[lane]) - depth)
+        too_many &= too_many - WORD(1)
+        truncated += 1
     if plan.first_deep < 0:
         for lane in range(SIDE_BY_SIDE):
             room = depth - np.int64(lanes.n_relevant[lane]) if has_others else 0

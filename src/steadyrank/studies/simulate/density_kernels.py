@@ -42,55 +42,55 @@ def _go_below(above, counts, row):
 
 
 @inlined
-def _add_bin(lanes, row, higher, gain):
+def _add_bin(lanes, higher, kept, gain):
     """Add what one bin's relevant documents, in a row below some others, are worth."""
-    relevant, values, above = lanes.relevant, lanes.values, lanes.above_relevant
+    values, above = lanes.values, lanes.above_relevant
     first, last, growth = lanes.first, lanes.last, lanes.growth
     for lane in range(SIDE_BY_SIDE):
         first[lane] = above[lane] + higher[lane]
-    for lane in range(SIDE_BY_SIDE):
-        above[lane] += relevant[WORD(row) + WORD(lane)]
-    for lane in range(SIDE_BY_SIDE):
-        last[lane] = above[lane] + higher[lane]
+        last[lane] = above[lane] + higher[lane] + kept[lane]
     for lane in range(SIDE_BY_SIDE):
         growth[lane] = gain.cumulated[WORD(last[lane])] - gain.cumulated[WORD(first[lane])]
     per_relevant, per_other, constant = gain.per_relevant, gain.per_other, gain.constant
     for lane in range(SIDE_BY_SIDE):
         weight = per_other * np.int32(higher[lane]) + constant
-        here = per_relevant * np.int32(relevant[WORD(row) + WORD(lane)])
-        values[lane] += here + weight * growth[lane]
+        values[lane] += per_relevant * np.int32(kept[lane]) + weight * growth[lane]
 
 
 @part
-def _add_first(lanes, row, higher, gain):
+def _add_first(lanes, higher, kept, gain):
     """Note what the first relevant document is worth, in the samples that find it in this bin."""
     for lane in range(SIDE_BY_SIDE):
-        if lanes.relevant[row + lane] > 0:
-            if lanes.above_relevant[lane] == 0:
-                lanes.values[lane] = gain.cumulated[np.int64(higher[lane]) + 1]
-            lanes.above_relevant[lane] += lanes.relevant[row + lane]
+        if kept[lane] > 0 and lanes.above_relevant[lane] == 0:
+            lanes.values[lane] = gain.cumulated[np.int64(higher[lane]) + 1]
 
 
-@part
-def _take_out_several(lanes, groups, i, which, tilt, gain):
-    """Take out of bin i the samples that have several relevant documents among others."""
+@inlined
+def _take_out_several(lanes, groups, row, gain):
+    """Collect the samples that have several relevant documents of a bin among others."""
+    which = which_exceed(lanes.relevant, row, HALF(1)) & which_exceed(lanes.others, row, HALF(0))
     while which != WORD(0):
         lane = trailing_zeros(which)
         which &= which - WORD(1)
-        place = WORD(i * SIDE_BY_SIDE) + lane
-        if lanes.relevant[place] > MOST_MARKS:
+        place = WORD(row) + lane
+        if lanes.relevant[place] <= MOST_MARKS:
+            add_group(groups, lanes, lane, place)
+        else:
             order_many(lanes, np.int64(lane), np.int64(place), groups.marks, gain)
-            continue
-        add_group(groups, lanes, lane, place, i, tilt)
-        lanes.above_relevant[lane] += lanes.relevant[place]
-        lanes.above_others[lane] += lanes.others[place]
-        lanes.relevant[place] = lanes.others[place] = 0
+
+
+@inlined
+def _keep_order(lanes, row, higher, kept):
+    """The relevant documents of a bin that stand below all its others."""
+    for lane in range(SIDE_BY_SIDE):
+        higher[lane] = lanes.above_others[lane] + lanes.others[row + lane]
+        kept[lane] = lanes.relevant[row + lane]
 
 
 @part
 def _add_up(lanes, groups, bins, mingled, tilt, gain, steps):
     """Every sample's value, before it is divided by its recall base."""
-    higher = lanes.entries
+    higher, kept, below = lanes.entries, groups.kept, lanes.above_others
     for lane in range(SIDE_BY_SIDE):
         lanes.above_relevant[lane] = lanes.above_others[lane] = 0
         lanes.values[lane] = groups.values[lane] = 0.0
@@ -102,22 +102,20 @@ def _add_up(lanes, groups, bins, mingled, tilt, gain, steps):
             _go_below(lanes.above_others, lanes.others, row)
             continue
         if mingled[i]:
-            several = which_exceed(lanes.relevant, row, HALF(1))
-            several &= which_exceed(lanes.others, row, HALF(0))
-            _take_out_several(lanes, groups, i, several, tilt[i], gain)
+            _take_out_several(lanes, groups, row, gain)
             if groups.n[0] >= SIDE_BY_SIDE:
-                work_through(groups, gain, steps)
+                work_through(groups, lanes, tilt, gain, steps)
             halves = lanes.uppers if i % 2 else lanes.halves
-            order_one(lanes.others, row, halves, lanes.above_others, higher, tilt[i])
+            order_one(lanes.relevant, lanes.others, row, halves, below, tilt[i], higher, kept)
         else:
-            for lane in range(SIDE_BY_SIDE):
-                higher[lane] = lanes.above_others[lane] + lanes.others[row + lane]
+            _keep_order(lanes, row, higher, kept)
         if gain.first_only:
-            _add_first(lanes, row, higher, gain)
+            _add_first(lanes, higher, kept, gain)
         else:
-            _add_bin(lanes, row, higher, gain)
+            _add_bin(lanes, higher, kept, gain)
+        _go_below(lanes.above_relevant, lanes.relevant, row)
         _go_below(lanes.above_others, lanes.others, row)
-    work_through_rest(groups, gain, steps)
+    work_through_rest(groups, lanes, tilt, gain, steps)
 
 
 @part

@@ -31,7 +31,7 @@ from steadyrank.studies.simulate.sampler_laws import (
 TOP = 32.0
 """Other documents expected above the first bin that is deep; and in the deep bins, at least."""
 
-SMALL = 8.0
+SMALL = 16.0
 """Means up to this are compared with the shares of their law."""
 
 FEWEST = 1.0 / 16.0
@@ -143,16 +143,18 @@ def _set_acceptance(mean, laws, free):
     The lowest number, and how many there are.
     """
     mode = np.int64(mean)
-    lowest = max(0, np.int64(mean - RARE * math.sqrt(mean) - 2.0))
-    size = mode - lowest + np.int64(RARE * math.sqrt(mean) + 4.0)
+    reach = np.int64(RARE * math.sqrt(mean) + 4.0)
+    lowest, size = max(0, mode - reach) - 1, mode + reach - max(0, mode - reach) + 2
     share = LARGEST_HALF
-    for n in range(mode, lowest - 1, -1):
+    for n in range(mode, lowest, -1):
         laws.table[free + n - lowest] = HALF(share)
         share *= n / mean
     share = LARGEST_HALF
     for n in range(mode + 1, lowest + size):
         share *= mean / n
         laws.table[free + n - lowest] = HALF(share)
+    # Numbers beyond both ends are never accepted.
+    laws.table[free] = laws.table[free + size - 1] = HALF(0)
     return lowest, size
 
 

@@ -37,13 +37,14 @@ class Groups(NamedTuple):
 
     n: np.ndarray
     """How many groups there are: one number."""
-    lanes: np.ndarray
+    places: np.ndarray
+    """Of their counts among those of all samples and bins."""
+    above_relevant: np.ndarray
+    above_others: np.ndarray
     streams: np.ndarray
     """Where the random words of each begin."""
     relevant: np.ndarray
     others: np.ndarray
-    above_relevant: np.ndarray
-    above_others: np.ndarray
     tilts: np.ndarray
     ranks: np.ndarray
     """Of each document of each group: documents above it."""
@@ -54,21 +55,20 @@ class Groups(NamedTuple):
     sums: np.ndarray
     """Of each group."""
     values: np.ndarray
-    """Of the samples side by side, from groups alone; the last is of no sample."""
+    """Of the samples side by side, from groups alone."""
     marks: np.ndarray
     """Of one sample: others above each of many relevant documents."""
+    kept: np.ndarray
+    """Of the samples side by side: relevant documents of a bin that are in no group."""
 
 
 @inlined
-def add_group(groups, lanes, lane, place, bin_number, tilt):
+def add_group(groups, lanes, lane, place):
     """Collect the documents of one bin of one sample."""
     n = WORD(groups.n[0])
-    groups.lanes[n] = np.int64(lane)
-    groups.streams[n] = lanes.keys[lane] + WORD(SEVERAL + 2 * bin_number) * GOLDEN
-    groups.relevant[n], groups.others[n] = lanes.relevant[place], lanes.others[place]
+    groups.places[n] = place
     groups.above_relevant[n] = lanes.above_relevant[lane]
     groups.above_others[n] = lanes.above_others[lane]
-    groups.tilts[n] = tilt
     groups.n[0] += 1
 
 
@@ -130,9 +130,23 @@ def _first_of_groups(groups, gain):
             groups.sums[e] = gain.cumulated[topmost + 1]
 
 
+@inlined
+def _look_up(groups, lanes, tilt):
+    """Write what there is to know of the first 64 groups; padding has no documents."""
+    for e in range(SIDE_BY_SIDE):
+        place = WORD(groups.places[e])
+        lane, bin_number = place % WORD(SIDE_BY_SIDE), place // WORD(SIDE_BY_SIDE)
+        is_group = e < groups.n[0]
+        groups.streams[e] = lanes.keys[lane] + (WORD(SEVERAL) + bin_number * WORD(2)) * GOLDEN
+        groups.relevant[e] = lanes.relevant[place] if is_group else HALF(0)
+        groups.others[e] = lanes.others[place]
+        groups.tilts[e] = tilt[bin_number]
+
+
 @part
-def work_through(groups, gain, steps):
+def work_through(groups, lanes, tilt, gain, steps):
     """Add what the first 64 groups are worth to their samples, and forget them."""
+    _look_up(groups, lanes, tilt)
     order_groups(
         groups.streams,
         groups.relevant,
@@ -147,34 +161,23 @@ def work_through(groups, gain, steps):
         _first_of_groups(groups, gain)
     else:
         _sum_groups(groups, gain, steps)
-    for e in range(SIDE_BY_SIDE):
-        groups.values[groups.lanes[e]] += groups.sums[e]
-    left = max(0, groups.n[0] - SIDE_BY_SIDE)
+    n = groups.n[0]
+    for e in range(min(n, SIDE_BY_SIDE)):
+        groups.values[WORD(groups.places[e]) % WORD(SIDE_BY_SIDE)] += groups.sums[e]
+    left = max(0, n - SIDE_BY_SIDE)
     for e in range(left):
-        _move(groups, SIDE_BY_SIDE + e, e)
+        groups.places[e] = groups.places[SIDE_BY_SIDE + e]
+        groups.above_relevant[e] = groups.above_relevant[SIDE_BY_SIDE + e]
+        groups.above_others[e] = groups.above_others[SIDE_BY_SIDE + e]
     groups.n[0] = left
 
 
-@inlined
-def _move(groups, e, to):
-    """Let one group take the place of another."""
-    groups.lanes[to], groups.streams[to] = groups.lanes[e], groups.streams[e]
-    groups.relevant[to], groups.others[to] = groups.relevant[e], groups.others[e]
-    groups.above_relevant[to] = groups.above_relevant[e]
-    groups.above_others[to] = groups.above_others[e]
-    groups.tilts[to] = groups.tilts[e]
-
-
 @part
-def work_through_rest(groups, gain, steps):
+def work_through_rest(groups, lanes, tilt, gain, steps):
     """The same for the fewer than 64 that are left."""
     for e in range(groups.n[0], SIDE_BY_SIDE):
-        groups.lanes[e] = SIDE_BY_SIDE
-        groups.streams[e] = WORD(0)
-        groups.relevant[e] = groups.others[e] = HALF(0)
-        groups.above_relevant[e] = groups.above_others[e] = HALF(0)
-        groups.tilts[e] = 0.0
-    work_through(groups, gain, steps)
+        groups.places[e] = groups.above_relevant[e] = groups.above_others[e] = HALF(0)
+    work_through(groups, lanes, tilt, gain, steps)
 
 
 def make_groups() -> Groups:
@@ -182,17 +185,18 @@ def make_groups() -> Groups:
     room, documents = 2 * SIDE_BY_SIDE, MOST_MARKS * SIDE_BY_SIDE
     return Groups(
         n=np.zeros(1, np.int64),
-        lanes=np.zeros(room, np.int64),
-        streams=np.zeros(room, np.uint64),
-        relevant=np.zeros(room, HALF),
-        others=np.zeros(room, HALF),
+        places=np.zeros(room, HALF),
         above_relevant=np.zeros(room, HALF),
         above_others=np.zeros(room, HALF),
-        tilts=np.zeros(room),
+        streams=np.zeros(SIDE_BY_SIDE, np.uint64),
+        relevant=np.zeros(SIDE_BY_SIDE, HALF),
+        others=np.zeros(SIDE_BY_SIDE, HALF),
+        tilts=np.zeros(SIDE_BY_SIDE),
         ranks=np.zeros(documents, HALF),
         higher=np.zeros(documents, HALF),
         worth=np.zeros(documents),
         sums=np.zeros(SIDE_BY_SIDE),
-        values=np.zeros(SIDE_BY_SIDE + 1),
+        values=np.zeros(SIDE_BY_SIDE),
         marks=np.zeros(MANY, np.int64),
+        kept=np.zeros(SIDE_BY_SIDE, HALF),
     )

@@ -56,30 +56,45 @@ def _place(number: int) -> Any:
 
 @intrinsic
 def order_one(
-    context: Any, others: Any, row: Any, halves: Any, above: Any, higher: Any, tilt: Any
+    context: Any,
+    relevant: Any,
+    others: Any,
+    row: Any,
+    halves: Any,
+    above: Any,
+    tilt: Any,
+    higher: Any,
+    kept: Any,
 ) -> Any:
     """Write how many others stand above a bin's only relevant document, in 64 samples.
 
     These are the ones above the bin and those in it that a random half puts before the document.
+    Also write how many relevant documents a sample has in the bin, but none where several are
+    among others.
     """
 
     def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         lanes = _Lanes(target, builder, signature, arguments)
         lean = builder.fmul(arguments[5], ir.Constant(ir.DoubleType(), -(2.0**32)))
         for start in map(_place, range(0, 64, AT_ONCE)):
-            here = lanes.load(0, builder.add(arguments[1], start))
-            place, rest = _slot(builder, lanes.load(2, start), here, 0)
+            here = lanes.load(1, builder.add(arguments[2], start))
+            place, rest = _slot(builder, lanes.load(3, start), here, 0)
             below = builder.sub(here, place)
             size = builder.fadd(builder.sitofp(here, _NUMBERS), _all(_NUMBERS, 2.0))
             off = builder.sitofp(builder.sub(below, place), _NUMBERS)
             off = builder.fmul(splat(builder, lean, _NUMBERS), off)
             turned = builder.fcmp_ordered("<", builder.fmul(rest, size), off)
             before = builder.select(turned, below, place)
-            lanes.store(4, start, builder.add(lanes.load(3, start), before))
+            lanes.store(6, start, builder.add(lanes.load(4, start), before))
+            documents = lanes.load(0, builder.add(arguments[2], start))
+            several = builder.icmp_unsigned(">", documents, _all(_HALVES, 1))
+            alone = builder.icmp_unsigned("==", here, _all(_HALVES, 0))
+            in_a_row = builder.or_(builder.not_(several), alone)
+            lanes.store(7, start, builder.select(in_a_row, documents, _all(_HALVES, 0)))
         return target.get_dummy_value()
 
-    signature = types.void(others, types.int64, halves, above, higher, types.float64)
-    return signature, build
+    arrays = (relevant, others, types.int64, halves, above, types.float64, higher, kept)
+    return types.void(*arrays), build
 
 
 def _slot(builder: Any, half: Any, others: Any, n: int) -> tuple[Any, Any]:
