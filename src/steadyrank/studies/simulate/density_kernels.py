@@ -6,6 +6,8 @@ In a bin of m others a relevant document stands below j of them with probability
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from steadyrank.compute.kernels import WORD, inlined, lean_kernel, part, trailing_zeros
@@ -13,10 +15,11 @@ from steadyrank.compute.random_kernels import which_exceed
 from steadyrank.studies.simulate.density_counts import draw_counts, draw_words, settle
 from steadyrank.studies.simulate.density_laws import entries_needed, make_deep, make_plan
 from steadyrank.studies.simulate.density_order import (
-    MOST_MARKS,
+    FEW,
+    MANY,
+    Groups,
     add_group,
     make_groups,
-    order_many,
     work_through,
     work_through_rest,
 )
@@ -25,6 +28,7 @@ from steadyrank.studies.simulate.sampler_kernels import (
     SIDE_BY_SIDE,
     cell_key,
     make_lanes,
+    mingle,
     recall_base,
 )
 from steadyrank.studies.simulate.sampler_laws import HALF, make_room
@@ -32,6 +36,18 @@ from steadyrank.studies.simulate.score_bins import POISSON, Cells, Gain
 
 PLACES = 1 << 32
 """Steps of a sample's stream from which the places within bins come: far from all others."""
+
+
+class Order(NamedTuple):
+    """The relevant documents of a bin."""
+
+    few: Groups
+    many: Groups
+    """Those of the samples that have several among others."""
+    higher: np.ndarray
+    """Of the samples side by side: others above those that are in a row."""
+    kept: np.ndarray
+    """How many these are."""
 
 
 @inlined
@@ -66,17 +82,19 @@ def _add_first(lanes, higher, kept, gain):
 
 
 @inlined
-def _take_out_several(lanes, groups, row, gain):
+def _take_out_several(lanes, order, row, gain):
     """Collect the samples that have several relevant documents of a bin among others."""
     which = which_exceed(lanes.relevant, row, HALF(1)) & which_exceed(lanes.others, row, HALF(0))
     while which != WORD(0):
         lane = trailing_zeros(which)
         which &= which - WORD(1)
         place = WORD(row) + lane
-        if lanes.relevant[place] <= MOST_MARKS:
-            add_group(groups, lanes, lane, place)
+        if lanes.relevant[place] <= FEW:
+            add_group(order.few, lanes, lane, place)
+        elif lanes.relevant[place] <= MANY:
+            add_group(order.many, lanes, lane, place)
         else:
-            order_many(lanes, np.int64(lane), np.int64(place), groups.marks, gain)
+            mingle(lanes, np.int64(lane), np.int64(place), gain)
 
 
 @inlined
@@ -88,12 +106,12 @@ def _keep_order(lanes, row, higher, kept):
 
 
 @part
-def _add_up(lanes, groups, bins, mingled, tilt, gain, steps):
+def _add_up(lanes, order, bins, mingled, tilt, gain, steps):
     """Every sample's value, before it is divided by its recall base."""
-    higher, kept, below = lanes.entries, groups.kept, lanes.above_others
+    few, many, higher, kept = order
     for lane in range(SIDE_BY_SIDE):
         lanes.above_relevant[lane] = lanes.above_others[lane] = 0
-        lanes.values[lane] = groups.values[lane] = 0.0
+        lanes.values[lane] = few.values[lane] = many.values[lane] = 0.0
     for i in range(bins):
         row = i * SIDE_BY_SIDE
         if i % 2 == 0:
@@ -102,11 +120,13 @@ def _add_up(lanes, groups, bins, mingled, tilt, gain, steps):
             _go_below(lanes.above_others, lanes.others, row)
             continue
         if mingled[i]:
-            _take_out_several(lanes, groups, row, gain)
-            if groups.n[0] >= SIDE_BY_SIDE:
-                work_through(groups, lanes, tilt, gain, steps)
-            halves = lanes.uppers if i % 2 else lanes.halves
-            order_one(lanes.relevant, lanes.others, row, halves, below, tilt[i], higher, kept)
+            _take_out_several(lanes, order, row, gain)
+            if few.n[0] >= SIDE_BY_SIDE:
+                work_through(few, SIDE_BY_SIDE, lanes, tilt, gain, steps)
+            if many.n[0] >= SIDE_BY_SIDE:
+                work_through(many, SIDE_BY_SIDE, lanes, tilt, gain, steps)
+            halves, above = lanes.uppers if i % 2 else lanes.halves, lanes.above_others
+            order_one(lanes.relevant, lanes.others, row, halves, above, tilt[i], higher, kept)
         else:
             _keep_order(lanes, row, higher, kept)
         if gain.first_only:
@@ -115,11 +135,12 @@ def _add_up(lanes, groups, bins, mingled, tilt, gain, steps):
             _add_bin(lanes, higher, kept, gain)
         _go_below(lanes.above_relevant, lanes.relevant, row)
         _go_below(lanes.above_others, lanes.others, row)
-    work_through_rest(groups, lanes, tilt, gain, steps)
+    work_through_rest(few, lanes, tilt, gain, steps)
+    work_through_rest(many, lanes, tilt, gain, steps)
 
 
 @part
-def _sample_cell(cells, tilt, cell, key, first, gain, steps, laws, deep, lanes, groups, out):
+def _sample_cell(cells, tilt, cell, key, first, gain, steps, laws, deep, lanes, order, out):
     """Fill `out` with replicates from `first` on of one cell; how many were truncated."""
     start, stop = cells.starts[cell], cells.starts[cell + 1]
     bins, depth = stop - start, cells.depth[cell]
@@ -132,15 +153,16 @@ def _sample_cell(cells, tilt, cell, key, first, gain, steps, laws, deep, lanes, 
     for done in range(0, len(out), SIDE_BY_SIDE):
         draw_counts(lanes, deep, bins, key, first + done, laws, plan)
         truncated += settle(lanes, deep, bins, depth, has_others, laws, plan)
-        _add_up(lanes, groups, bins, cells.mingled[start:stop], tilt[start:stop], gain, steps)
+        _add_up(lanes, order, bins, cells.mingled[start:stop], tilt[start:stop], gain, steps)
         for lane in range(min(SIDE_BY_SIDE, len(out) - done)):
             base = recall_base(lanes, lane, bins, cells.judged[cell], gain.base)
-            out[done + lane] = (lanes.values[lane] + groups.values[lane]) * gain.scale[base]
+            several = order.few.values[lane] + order.many.values[lane]
+            out[done + lane] = (lanes.values[lane] + several) * gain.scale[base]
     return truncated
 
 
 @lean_kernel
-def _sample_cells(cells, tilt, first_cell, key, first, gain, steps, laws, deep, lanes, groups, out):
+def _sample_cells(cells, tilt, first_cell, key, first, gain, steps, laws, deep, lanes, order, out):
     truncated = 0
     for cell in range(first_cell, first_cell + len(out)):
         row = out[cell - first_cell]
@@ -149,7 +171,7 @@ def _sample_cells(cells, tilt, first_cell, key, first, gain, steps, laws, deep, 
             continue
         own = cell_key(key, cell)
         truncated += _sample_cell(
-            cells, tilt, cell, own, first, gain, steps, laws, deep, lanes, groups, row
+            cells, tilt, cell, own, first, gain, steps, laws, deep, lanes, order, row
         )
     return truncated
 
@@ -170,9 +192,9 @@ def sample_densities(
     entries = entries_needed(most, int(cells.judged[bins].max(initial=0)) + deepest)
     steps = np.diff(gain.cumulated)
     laws, deep, lanes = make_room(most, entries, entries), make_deep(most), make_lanes(most)
-    groups = make_groups()
+    order = Order(make_groups(FEW), make_groups(MANY), *np.zeros((2, SIDE_BY_SIDE), HALF))
     return int(
         _sample_cells(
-            cells, tilt, first_cell, key, first, gain, steps, laws, deep, lanes, groups, out
+            cells, tilt, first_cell, key, first, gain, steps, laws, deep, lanes, order, out
         )
     )

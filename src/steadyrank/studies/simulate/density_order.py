@@ -1,7 +1,7 @@
 """The order of several relevant documents among the others of one bin of a density.
 
-Most bins of most samples hold one relevant document or none. Those with two to four are collected
-from all samples and bins, and worked through 64 at a time.
+Most bins of most samples hold one relevant document or none. Those with more are collected from all
+samples and bins, and worked through 64 at a time.
 """
 
 from __future__ import annotations
@@ -12,21 +12,12 @@ import numpy as np
 
 from steadyrank.compute.kernels import WORD, inlined, part
 from steadyrank.compute.random_kernels import GOLDEN
-from steadyrank.studies.simulate.density_vectors import order_groups
-from steadyrank.studies.simulate.sampler_kernels import (
-    SIDE_BY_SIDE,
-    add_one,
-    mingle,
-    number_below,
-    word_of,
-)
+from steadyrank.studies.simulate.density_vectors import AT_ONCE, order_groups
+from steadyrank.studies.simulate.sampler_kernels import SIDE_BY_SIDE
 from steadyrank.studies.simulate.sampler_laws import HALF
 
-MOST_MARKS = 4
-"""Relevant documents of a bin that are put in order at once; more are too rare to need a tilt."""
-
-MANY = 16
-"""Up to so many are put in order one by one; more, document by document of both kinds."""
+FEW, MANY = 4, 8
+"""Most groups are of two to four documents. More than eight are too rare to need a tilt."""
 
 SEVERAL = 2 << 32
 """Steps of a sample's stream from which their places come: far from all others."""
@@ -46,20 +37,16 @@ class Groups(NamedTuple):
     relevant: np.ndarray
     others: np.ndarray
     tilts: np.ndarray
-    ranks: np.ndarray
-    """Of each document of each group: documents above it."""
-    higher: np.ndarray
+    ranks: tuple[np.ndarray, ...]
+    """For each document of a group: documents above it."""
+    higher: tuple[np.ndarray, ...]
     """Others among these."""
     worth: np.ndarray
-    """What a relevant document below so many is worth, as a share of `higher`'s."""
+    """What one document of each group is worth."""
     sums: np.ndarray
-    """Of each group."""
+    """The same of all its documents."""
     values: np.ndarray
     """Of the samples side by side, from groups alone."""
-    marks: np.ndarray
-    """Of one sample: others above each of many relevant documents."""
-    kept: np.ndarray
-    """Of the samples side by side: relevant documents of a bin that are in no group."""
 
 
 @inlined
@@ -73,116 +60,95 @@ def add_group(groups, lanes, lane, place):
 
 
 @inlined
-def _insert(slot, n, marks):
-    """Put one more document into a slot among some others and n documents in order."""
-    place = 0
-    while place < n and marks[place] + place < slot:
-        place += 1
-    for i in range(n, place, -1):
-        marks[i] = marks[i - 1]
-    marks[place] = slot - place
-
-
-@part
-def order_many(lanes, lane, place, marks, gain):
-    """Put one sample's documents of a bin in random order and add what they are worth."""
-    relevant, others = np.int64(lanes.relevant[place]), np.int64(lanes.others[place])
-    if relevant > MANY or others < relevant:
-        mingle(lanes, lane, place, gain)
-        return
-    key, step = lanes.keys[lane], lanes.steps[lane]
-    for n in range(relevant):
-        _insert(number_below(word_of(key, step + n), others + n + 1), n, marks)
-    lanes.steps[lane] = step + relevant
-    above, higher = np.int64(lanes.above_relevant[lane]), np.int64(lanes.above_others[lane])
-    for n in range(relevant):
-        add_one(lanes, lane, above + n, higher + marks[n], gain)
-    lanes.above_relevant[lane] = above + relevant
-    lanes.above_others[lane] = higher + others
-    lanes.relevant[place] = lanes.others[place] = 0
-
-
-@inlined
-def _sum_groups(groups, gain, steps):
-    """What the documents of 64 groups are worth."""
-    ranks, higher, worth, sums = groups.ranks, groups.higher, groups.worth, groups.sums
-    for i in range(MOST_MARKS * SIDE_BY_SIDE):
-        worth[i] = steps[WORD(ranks[i])]
-    for e in range(SIDE_BY_SIDE):
+def _sum_groups(groups, size, gain, steps):
+    """What the documents of the first groups are worth."""
+    worth, sums = groups.worth, groups.sums
+    for e in range(size):
         sums[e] = 0.0
     per_relevant, per_other, constant = gain.per_relevant, gain.per_other, gain.constant
-    for i in range(MOST_MARKS):
-        for e in range(SIDE_BY_SIDE):
-            place = WORD(i * SIDE_BY_SIDE) + WORD(e)
-            weight = per_other * np.int32(higher[place]) + constant
-            here = per_relevant + weight * worth[place]
-            sums[e] += here if i < groups.relevant[e] else 0.0
+    for i in range(len(groups.ranks)):
+        ranks, higher = groups.ranks[i], groups.higher[i]
+        for e in range(size):
+            worth[WORD(e)] = steps[WORD(ranks[WORD(e)])]
+        for e in range(size):
+            weight = per_other * np.int32(higher[e]) + constant
+            sums[e] += per_relevant + weight * worth[e] if i < groups.relevant[e] else 0.0
 
 
 @inlined
-def _first_of_groups(groups, gain):
+def _first_of_groups(groups, size, gain):
     """What the first relevant document is worth where it is one of a group's."""
-    for e in range(SIDE_BY_SIDE):
-        groups.sums[e] = 0.0
-        if groups.above_relevant[e] == 0 and groups.relevant[e] > 0:
-            last = (np.int64(groups.relevant[e]) - 1) * SIDE_BY_SIDE
-            topmost = min(np.int64(groups.higher[e]), np.int64(groups.higher[last + e]))
-            groups.sums[e] = gain.cumulated[topmost + 1]
+    for e in range(size):
+        relevant, topmost = np.int64(groups.relevant[e]), np.int64(groups.higher[0][e])
+        for i in range(1, relevant):
+            topmost = min(topmost, np.int64(groups.higher[i][e]))
+        is_first = relevant > 0 and groups.above_relevant[e] == 0
+        groups.sums[e] = gain.cumulated[topmost + 1] if is_first else 0.0
 
 
 @inlined
-def _look_up(groups, lanes, tilt):
-    """Write what there is to know of the first 64 groups; padding has no documents."""
-    for e in range(SIDE_BY_SIDE):
+def _look_up(groups, size, lanes, tilt):
+    """Write what there is to know of the first groups; padding has no documents."""
+    for e in range(size):
         place = WORD(groups.places[e])
         lane, bin_number = place % WORD(SIDE_BY_SIDE), place // WORD(SIDE_BY_SIDE)
         is_group = e < groups.n[0]
-        groups.streams[e] = lanes.keys[lane] + (WORD(SEVERAL) + bin_number * WORD(2)) * GOLDEN
+        groups.streams[e] = lanes.keys[lane] + (WORD(SEVERAL) + bin_number * WORD(4)) * GOLDEN
         groups.relevant[e] = lanes.relevant[place] if is_group else HALF(0)
         groups.others[e] = lanes.others[place]
         groups.tilts[e] = tilt[bin_number]
 
 
+@inlined
+def _order(groups, size):
+    """Put the documents of the first groups in order."""
+    for start in range(0, size, AT_ONCE):
+        order_groups(
+            start,
+            groups.streams,
+            groups.relevant,
+            groups.others,
+            groups.above_relevant,
+            groups.above_others,
+            groups.tilts,
+            groups.higher,
+            groups.ranks,
+        )
+
+
 @part
-def work_through(groups, lanes, tilt, gain, steps):
-    """Add what the first 64 groups are worth to their samples, and forget them."""
-    _look_up(groups, lanes, tilt)
-    order_groups(
-        groups.streams,
-        groups.relevant,
-        groups.others,
-        groups.above_relevant,
-        groups.above_others,
-        groups.tilts,
-        groups.higher,
-        groups.ranks,
-    )
+def work_through(groups, size, lanes, tilt, gain, steps):
+    """Add what the first groups are worth to their samples, and forget them."""
+    _look_up(groups, size, lanes, tilt)
+    _order(groups, size)
     if gain.first_only:
-        _first_of_groups(groups, gain)
+        _first_of_groups(groups, size, gain)
     else:
-        _sum_groups(groups, gain, steps)
+        _sum_groups(groups, size, gain, steps)
     n = groups.n[0]
-    for e in range(min(n, SIDE_BY_SIDE)):
+    for e in range(min(n, size)):
         groups.values[WORD(groups.places[e]) % WORD(SIDE_BY_SIDE)] += groups.sums[e]
-    left = max(0, n - SIDE_BY_SIDE)
+    left = max(0, n - size)
     for e in range(left):
-        groups.places[e] = groups.places[SIDE_BY_SIDE + e]
-        groups.above_relevant[e] = groups.above_relevant[SIDE_BY_SIDE + e]
-        groups.above_others[e] = groups.above_others[SIDE_BY_SIDE + e]
+        groups.places[e] = groups.places[size + e]
+        groups.above_relevant[e] = groups.above_relevant[size + e]
+        groups.above_others[e] = groups.above_others[size + e]
     groups.n[0] = left
 
 
-@part
+@inlined
 def work_through_rest(groups, lanes, tilt, gain, steps):
-    """The same for the fewer than 64 that are left."""
-    for e in range(groups.n[0], SIDE_BY_SIDE):
+    """The same for all that are left, with as much padding as it takes."""
+    n = groups.n[0]
+    size = -(-n // AT_ONCE) * AT_ONCE
+    for e in range(n, size):
         groups.places[e] = groups.above_relevant[e] = groups.above_others[e] = HALF(0)
-    work_through(groups, lanes, tilt, gain, steps)
+    work_through(groups, size, lanes, tilt, gain, steps)
 
 
-def make_groups() -> Groups:
-    """Room for the groups that one bin of 64 samples adds to fewer than 64."""
-    room, documents = 2 * SIDE_BY_SIDE, MOST_MARKS * SIDE_BY_SIDE
+def make_groups(most: int) -> Groups:
+    """Room for groups of so many documents: those of one bin of 64 samples, and fewer than 64."""
+    room = 2 * SIDE_BY_SIDE
     return Groups(
         n=np.zeros(1, np.int64),
         places=np.zeros(room, HALF),
@@ -192,11 +158,9 @@ def make_groups() -> Groups:
         relevant=np.zeros(SIDE_BY_SIDE, HALF),
         others=np.zeros(SIDE_BY_SIDE, HALF),
         tilts=np.zeros(SIDE_BY_SIDE),
-        ranks=np.zeros(documents, HALF),
-        higher=np.zeros(documents, HALF),
-        worth=np.zeros(documents),
+        ranks=tuple(np.zeros(SIDE_BY_SIDE, HALF) for _ in range(most)),
+        higher=tuple(np.zeros(SIDE_BY_SIDE, HALF) for _ in range(most)),
+        worth=np.zeros(SIDE_BY_SIDE),
         sums=np.zeros(SIDE_BY_SIDE),
         values=np.zeros(SIDE_BY_SIDE),
-        marks=np.zeros(MANY, np.int64),
-        kept=np.zeros(SIDE_BY_SIDE, HALF),
     )

@@ -28,25 +28,29 @@ def _all(vector: Any, value: float) -> Any:
 
 
 class _Lanes:
-    """Arrays that a kernel handed over, from which 16 numbers are loaded at a time."""
+    """Arrays, or tuples of arrays, from which 16 numbers are loaded at a time."""
 
     def __init__(self, target: Any, builder: Any, signature: Any, arguments: Any):
         self.builder = builder
-        self._data = {
-            i: target.make_array(kind)(target, builder, argument).data
-            for i, (kind, argument) in enumerate(zip(signature.args, arguments, strict=True))
-            if isinstance(kind, types.Array)
-        }
+        self._data: dict[Any, Any] = {}
+        for i, (kind, argument) in enumerate(zip(signature.args, arguments, strict=True)):
+            if isinstance(kind, types.UniTuple):
+                for j in range(kind.count):
+                    part = builder.extract_value(argument, j)
+                    array = target.make_array(kind.dtype)(target, builder, part)
+                    self._data[i, j] = array.data
+            elif isinstance(kind, types.Array):
+                self._data[i] = target.make_array(kind)(target, builder, argument).data
 
-    def _pointer(self, number: int, start: Any, vector: Any) -> Any:
+    def _pointer(self, number: Any, start: Any, vector: Any) -> Any:
         data, kind = self._data[number], vector.element
         pointer = self.builder.gep(data, [start], source_etype=kind)
         return self.builder.bitcast(pointer, vector.as_pointer())
 
-    def load(self, number: int, start: Any, vector: Any = _HALVES) -> Any:
+    def load(self, number: Any, start: Any, vector: Any = _HALVES) -> Any:
         return self.builder.load(self._pointer(number, start, vector), align=4, typ=vector)
 
-    def store(self, number: int, start: Any, value: Any) -> None:
+    def store(self, number: Any, start: Any, value: Any) -> None:
         self.builder.store(value, self._pointer(number, start, value.type), align=4)
 
 
@@ -108,6 +112,7 @@ def _slot(builder: Any, half: Any, others: Any, n: int) -> tuple[Any, Any]:
 @intrinsic
 def order_groups(
     context: Any,
+    start: Any,
     streams: Any,
     relevant: Any,
     others: Any,
@@ -117,36 +122,35 @@ def order_groups(
     higher: Any,
     ranks: Any,
 ) -> Any:
-    """Put two to four relevant documents of a bin in order, in 64 groups.
+    """Put two or more relevant documents of a bin in order, in 16 groups from `start` on.
 
-    For document i of a group, entry 64 i and on, it writes how many others are above it, and how
-    many documents. The law of each is right to all orders of the tilt, their joint law to the
-    first.
+    How many others are above document i of a group goes into array i of `higher`, how many
+    documents into array i of `ranks`; there are no more documents than arrays. The law of each is
+    right to all orders of the tilt, their joint law to the first.
     """
 
     def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         lanes = _Lanes(target, builder, signature, arguments)
-        for chunk in range(0, 64, AT_ONCE):
-            start = _place(chunk)
-            n, m = lanes.load(1, start), lanes.load(2, start)
-            marks, rest = _marks(builder, lanes.load(0, start, _WORDS), n, m)
-            turned = _turned(builder, marks, rest, n, m, lanes.load(5, start, _NUMBERS))
-            for i, mark in enumerate(marks):
-                here = builder.icmp_unsigned("<", _all(_HALVES, i), n)
-                before = builder.select(turned, builder.sub(m, mark), mark)
-                last = builder.sub(n, _all(_HALVES, i + 1))
-                above = builder.select(turned, last, _all(_HALVES, i))
-                before, above = (
-                    builder.select(here, number, _all(_HALVES, 0)) for number in (before, above)
-                )
-                high = builder.add(lanes.load(4, start), before)
-                rank = builder.add(builder.add(lanes.load(3, start), above), high)
-                lanes.store(6, _place(64 * i + chunk), high)
-                lanes.store(7, _place(64 * i + chunk), rank)
+        start, most = arguments[0], signature.args[7].count
+        n, m = lanes.load(2, start), lanes.load(3, start)
+        marks, rest = _marks(builder, lanes.load(1, start, _WORDS), n, m, most)
+        turned = _turned(builder, marks, rest, n, m, lanes.load(6, start, _NUMBERS))
+        for i, mark in enumerate(marks):
+            here = builder.icmp_unsigned("<", _all(_HALVES, i), n)
+            before = builder.select(turned, builder.sub(m, mark), mark)
+            last = builder.sub(n, _all(_HALVES, i + 1))
+            above = builder.select(turned, last, _all(_HALVES, i))
+            before, above = (
+                builder.select(here, number, _all(_HALVES, 0)) for number in (before, above)
+            )
+            high = builder.add(lanes.load(5, start), before)
+            rank = builder.add(builder.add(lanes.load(4, start), above), high)
+            lanes.store((7, i), start, high)
+            lanes.store((8, i), start, rank)
         return target.get_dummy_value()
 
     arrays = (streams, relevant, others, above_relevant, above_others, tilts, higher, ranks)
-    return types.void(*arrays), build
+    return types.void(types.int64, *arrays), build
 
 
 def _mixed(builder: Any, words: Any) -> Any:
@@ -157,20 +161,21 @@ def _mixed(builder: Any, words: Any) -> Any:
     return builder.xor(words, builder.lshr(words, _all(_WORDS, 31)))
 
 
-def _marks(builder: Any, streams: Any, n: Any, others: Any) -> tuple[list[Any], Any]:
-    """How many others are above each of two to four documents in order, and a random rest.
+def _marks(builder: Any, streams: Any, n: Any, others: Any, most: int) -> tuple[list[Any], Any]:
+    """How many others are above each of two or more documents in order, and a random rest.
 
     Documents are put anywhere among the others and those before them, one by one. How many others
     are above: the slot, less the documents above that. Those that there are not are far below.
     """
     halves = []
-    for words in (streams, builder.add(streams, _all(_WORDS, int(GOLDEN)))):
-        word = _mixed(builder, words)
+    for step in range(most // 2):
+        steps = _all(_WORDS, step * int(GOLDEN) % 2**64)
+        word = _mixed(builder, builder.add(streams, steps))
         halves.append(builder.trunc(word, _HALVES))
         halves.append(builder.trunc(builder.lshr(word, _all(_WORDS, 32)), _HALVES))
     first, rest = _slot(builder, halves[0], others, 0)
     marks = [first]
-    for i in range(1, 4):
+    for i in range(1, most):
         slot, _ = _slot(builder, halves[i], others, i)
         mark = slot
         for j, other in enumerate(marks):
