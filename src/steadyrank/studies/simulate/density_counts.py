@@ -21,8 +21,8 @@ from steadyrank.studies.simulate.sampler_kernels import (
 )
 from steadyrank.studies.simulate.sampler_laws import HALF
 
-MOST_TURNS = 10_000
-"""Turns in which the top of a sample is drawn again: never reached unless a law is wrong."""
+MOST_TURNS = 1_000_000
+"""Turns after which a sample has no top: never reached, but a ranking must not be too deep."""
 
 
 @inlined
@@ -110,7 +110,10 @@ def _redraw_until_accepted(lanes, lane, depth, laws, plan):
         half = HALF(word_of(lanes.keys[lane], lanes.steps[lane]))
         lanes.steps[lane] += 1
         if half < _chance(room, lanes.n_others[lane], laws.table, plan):
-            break
+            return
+    for i in range(plan.first_deep):
+        lanes.others[i * SIDE_BY_SIDE + lane] = 0
+    lanes.n_others[lane] = 0
 
 
 @part

@@ -132,7 +132,7 @@ def _first_deep(means, n_relevant):
         first += 1
     below = total - above
     enough = below >= TOP or first >= last
-    often = below >= FEWEST * total and total >= 2.0 * n_relevant
+    often = below >= FEWEST * total and total >= n_relevant
     return first if enough and often else -1
 
 
