@@ -8,7 +8,7 @@ import os
 
 import numpy as np
 import pytest
-from plain_sampler import MEASURES, average_precision, plain_samples
+from plain_sampler import MEASURES, average_precision, plain_samples, width
 from scipy.stats import chisquare, ks_2samp, norm, poisson
 
 import steadyrank as sr
@@ -128,6 +128,23 @@ def test_every_measure_of_a_density(measure):
     ours = samples(relevant, others, 20_000, 3, model="kde", **drawn)
     theirs = plain_samples(relevant, others, 2000, rng, judged=17, smooth=True, **drawn)
     assert_same_law(ours, theirs)
+
+
+@pytest.mark.parametrize("n_others", [2, 70, 3000])
+def test_documents_of_a_density_above_a_score_are_those_of_the_normal_law(n_others):
+    """Relevant documents of one score make one bin: others above it, by scipy's survival function.
+
+    The table of the normal law has steps of 1 / 512, whose chords are within 1.2e-7 of it.
+    """
+    rng = np.random.default_rng(15)
+    others = np.sort(rng.standard_t(3, n_others))[::-1]
+    for score in (-3.0, 0.0, 0.4, 2.5):
+        run, qrels = run_and_qrels(np.full(3, score), others)
+        cells = score_profiles([run], qrels, topics=["1"], model="kde").cells
+        expected = norm.sf((score - others) / width(others)).sum()
+        assert cells.relevant.tolist() == [3.0]
+        assert cells.others[0] == pytest.approx(expected, abs=1.3e-7 * n_others)
+        assert cells.others[0] + cells.tail[0] == pytest.approx(n_others, rel=1e-12)
 
 
 def test_a_density_beside_documents_of_one_score():

@@ -13,11 +13,11 @@ import numpy as np
 from steadyrank.compute.kernels import lean_kernel, part
 from steadyrank.studies.simulate.score_bins import Cells
 
-TOLERANCE = 0.0005
+TOLERANCE = 0.002
 """How far (relevant · others) / (1 + rank) of a bin may depart from its tilted law."""
 
 MOST_TILT = 0.5
-MOST_RELEVANT = 1.5
+MOST_RELEVANT = 2.0
 """Expected in a bin that is joined: where several are drawn they are put in order one by one."""
 
 FEW_OTHERS = 0.1

@@ -18,18 +18,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, high_product, inlined, kernel, part
+from steadyrank.compute.kernels import WORD, high_product, inlined, lean_kernel, part
 from steadyrank.compute.random_kernels import GOLDEN, mixed_bits
 from steadyrank.studies.simulate.sampler_laws import (
     HALF,
     KEPT_ENTRIES,
     SHARES,
-    Laws,
     columns_at_most,
     make_laws,
+    make_room,
     total_weight,
 )
-from steadyrank.studies.simulate.score_bins import JUDGED, POISSON
+from steadyrank.studies.simulate.score_bins import JUDGED, POISSON, Cells, Gain
 
 SIDE_BY_SIDE = 64
 """Samples of a cell that are drawn together: their counts stay in the fastest cache."""
@@ -270,13 +270,14 @@ def draw(lanes, bins, key, first, laws):
             uppers[lane] = HALF(word >> WORD(32))
         outcomes(halves, lanes.entries, laws.table, law_of(laws.relevant, i), lanes.relevant, row)
         outcomes(uppers, lanes.entries, laws.table, law_of(laws.others, i), lanes.others, row)
-        _add_to(lanes.n_others, lanes.others, row)
+        add_to(lanes.n_others, lanes.others, row)
         if i < bins:
-            _add_to(lanes.n_relevant, lanes.relevant, row)
+            add_to(lanes.n_relevant, lanes.relevant, row)
 
 
 @inlined
-def _add_to(sums, counts, row):
+def add_to(sums, counts, row):
+    """Add a row of counts to sums."""
     for lane in range(SIDE_BY_SIDE):
         sums[lane] += counts[WORD(row) + WORD(lane)]
 
@@ -357,7 +358,7 @@ def _sample_cell(cells, cell, key, first, gain, laws, lanes, limit, out):
     return truncated
 
 
-@part
+@lean_kernel
 def _room(cells, first, last):
     """The most bins of a cell, and the most entries that its own tables need."""
     most, largest = 1, 0
@@ -374,52 +375,56 @@ def _room(cells, first, last):
     return most, largest
 
 
-@kernel
-def sample_cells(cells, first_cell, key, first, gain, out):
+def make_lanes(most: int) -> Lanes:
+    """Room for samples with at most so many bins, the tail being one."""
+    side, counts = SIDE_BY_SIDE, most * SIDE_BY_SIDE
+    return Lanes(
+        keys=np.empty(side, np.uint64),
+        steps=np.empty(side, np.int64),
+        relevant=np.empty(counts, HALF),
+        others=np.empty(counts, HALF),
+        n_relevant=np.empty(side, HALF),
+        n_others=np.empty(side, HALF),
+        above_relevant=np.empty(side, HALF),
+        above_others=np.empty(side, HALF),
+        values=np.empty(side),
+        halves=np.empty(side, HALF),
+        uppers=np.empty(side, HALF),
+        entries=np.empty(side, HALF),
+        first=np.empty(side, HALF),
+        last=np.empty(side, HALF),
+        growth=np.empty(side),
+    )
+
+
+@inlined
+def cell_key(key, cell):
+    """Of the random words of one cell."""
+    return mixed_bits(WORD(key) ^ mixed_bits(WORD(cell + 1) * GOLDEN))
+
+
+@lean_kernel
+def _sample_cells(cells, first_cell, key, first, gain, laws, lanes, out):
+    truncated = 0
+    for cell in range(first_cell, first_cell + len(out)):
+        row = out[cell - first_cell]
+        if cells.n_relevant[cell] == 0:
+            row[:] = 0.0
+            continue
+        truncated += _sample_cell(
+            cells, cell, cell_key(key, cell), first, gain, laws, lanes, KEPT_ENTRIES, row
+        )
+    return truncated
+
+
+def sample_cells(
+    cells: Cells, first_cell: int, key: np.uint64, first: int, gain: Gain, out: np.ndarray
+) -> int:
     """Fill out[cell - first_cell, replicate - first] with the measure of simulated rankings.
 
     The value of replicate b of cell c depends on `key`, c and b alone. Returns how many
     samples had more relevant documents than their ranking is deep.
     """
-    last = first_cell + len(out)
-    most, entries = _room(cells, first_cell, last)
-    room = max(entries, 2 * most)
-    laws = Laws(
-        np.empty(KEPT_ENTRIES + entries, HALF),
-        np.empty((most, 3), np.int64),
-        np.empty((most, 3), np.int64),
-        np.full((SHARES + 1, 1024, 3), -1, np.int32),
-        np.zeros(1, np.int64),
-        np.empty(room),
-        np.empty(room, np.int64),
-        np.empty(room, np.int64),
-    )
-    side, counts = SIDE_BY_SIDE, most * SIDE_BY_SIDE
-    lanes = Lanes(
-        np.empty(side, np.uint64),
-        np.empty(side, np.int64),
-        np.empty(counts, HALF),
-        np.empty(counts, HALF),
-        np.empty(side, HALF),
-        np.empty(side, HALF),
-        np.empty(side, HALF),
-        np.empty(side, HALF),
-        np.empty(side),
-        np.empty(side, HALF),
-        np.empty(side, HALF),
-        np.empty(side, HALF),
-        np.empty(side, HALF),
-        np.empty(side, HALF),
-        np.empty(side),
-    )
-    truncated = 0
-    for cell in range(first_cell, last):
-        row = out[cell - first_cell]
-        if cells.n_relevant[cell] == 0:
-            row[:] = 0.0
-            continue
-        cell_key = mixed_bits(WORD(key) ^ mixed_bits(WORD(cell + 1) * GOLDEN))
-        truncated += _sample_cell(
-            cells, cell, cell_key, first, gain, laws, lanes, KEPT_ENTRIES, row
-        )
-    return truncated
+    most, entries = _room(cells, first_cell, first_cell + len(out))
+    laws = make_room(most, entries, max(entries, 2 * most))
+    return int(_sample_cells(cells, first_cell, key, first, gain, laws, make_lanes(most), out))

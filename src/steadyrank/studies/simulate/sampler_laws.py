@@ -82,7 +82,7 @@ def _trimmed(law, low, size):
 
 
 @part
-def _add_table(law, size, table, at, small, large):
+def add_table(law, size, table, at, small, large):
     """Write the alias table of a law (Vose's method) from entry `at` on; the bits of its columns.
 
     Of 32 random bits the upper ones choose a column, and the others, where they reach the
@@ -127,14 +127,14 @@ def total_weight(others, tail):
 
 
 @part
-def _poisson_table(mean, laws, at):
+def poisson_table(mean, laws, at):
     """Write the table of Poisson(mean) from entry `at` on; its lowest outcome and its bits."""
     low, size = _poisson_law(mean, laws.law)
-    return low, _add_table(laws.law, size, laws.table, at, laws.small, laws.large)
+    return low, add_table(laws.law, size, laws.table, at, laws.small, laws.large)
 
 
 @part
-def _set_law(rows, row, share, weight, laws, free, limit):
+def set_law(rows, row, share, weight, laws, free, limit):
     """Let rows[row] be the law of Poisson(share / SHARES · weight); the next free entry.
 
     Laws of whole weights are kept below `limit`, while there is room, for the cells to come.
@@ -147,7 +147,7 @@ def _set_law(rows, row, share, weight, laws, free, limit):
         return free
     keep = shared and laws.used[0] + LARGEST_TABLE < limit
     at = laws.used[0] if keep else free
-    low, bits = _poisson_table(share / SHARES * weight, laws, at)
+    low, bits = poisson_table(share / SHARES * weight, laws, at)
     rows[row, 0], rows[row, 1], rows[row, 2] = at, bits, low
     if not keep:
         return at + (1 << bits)
@@ -163,80 +163,32 @@ def make_laws(relevant, others, tail, share, unretrieved, laws, limit):
     bins = len(relevant)
     free = limit
     for i in range(bins):
-        free = _set_law(laws.relevant, i, SHARES, relevant[i], laws, free, limit)
-        free = _set_law(laws.others, i, share, others[i], laws, free, limit)
-    free = _set_law(laws.relevant, bins, SHARES, unretrieved, laws, free, limit)
-    free = _set_law(laws.others, bins, share, tail, laws, free, limit)
+        free = set_law(laws.relevant, i, SHARES, relevant[i], laws, free, limit)
+        free = set_law(laws.others, i, share, others[i], laws, free, limit)
+    free = set_law(laws.relevant, bins, SHARES, unretrieved, laws, free, limit)
+    free = set_law(laws.others, bins, share, tail, laws, free, limit)
     whole = max(total_weight(others, tail), 1e-300)
     for i in range(bins + 1):
         laws.law[i] = (others[i] if i < bins else tail) / whole
-    bits = _add_table(laws.law, bins + 1, laws.table, free, laws.small, laws.large)
+    bits = add_table(laws.law, bins + 1, laws.table, free, laws.small, laws.large)
     return free, bits, 0
-
-
-class Spare(NamedTuple):
-    """What the means of bins lack where they are rounded down to laws that cells share.
-
-    Rows of `laws`: how many relevant documents that is, and into which bins they fall; the same for
-    the others; and into which bins completing draws fall.
-    """
-
-    relevant: np.ndarray
-    others: np.ndarray
-    laws: np.ndarray
-
-
-@part
-def _set_shared_law(rows, row, mean, laws, free, limit):
-    """Let rows[row] be a shared Poisson law of almost `mean`; the next free entry, what lacks."""
-    weight = max(1.0, math.ceil(mean))
-    share = np.int64(mean / weight * SHARES)
-    free = _set_law(rows, row, share, weight, laws, free, limit)
-    return free, max(0.0, mean - share / SHARES * weight)
-
-
-@part
-def _set_spare(rows, row, lacks, laws, free):
-    """Let rows[row] be the law of how many documents all bins lack, the next where they fall."""
-    total = 0.0
-    for lack in lacks:
-        total += lack
-    low, bits = _poisson_table(total, laws, free)
-    rows[row, 0], rows[row, 1], rows[row, 2] = free, bits, low
-    return _set_places(rows, row + 1, lacks, total, laws, free + (1 << bits))
-
-
-@part
-def _set_places(rows, row, weights, total, laws, free):
-    """Let rows[row] be the law of falling into bins by weight; the next free entry."""
-    for i in range(len(weights)):
-        laws.law[i] = weights[i] / total if total > 0.0 else 1.0 / len(weights)
-    bits = _add_table(laws.law, len(weights), laws.table, free, laws.small, laws.large)
-    rows[row, 0], rows[row, 1], rows[row, 2] = free, bits, 0
-    return free + (1 << bits)
-
-
-@part
-def make_shared_laws(relevant, others, tail, share, unretrieved, laws, spare, limit):
-    """The laws of a cell's bins, shared with other cells, and of what they lack."""
-    bins = len(relevant)
-    free = limit
-    for i in range(bins + 1):
-        weight = others[i] if i < bins else tail
-        free, spare.others[i] = _set_shared_law(laws.others, i, share * weight, laws, free, limit)
-        if i < bins:
-            free, spare.relevant[i] = _set_shared_law(
-                laws.relevant, i, relevant[i], laws, free, limit
-            )
-    free = _set_law(laws.relevant, bins, SHARES, unretrieved, laws, free, limit)
-    free = _set_spare(spare.laws, 0, spare.relevant[:bins], laws, free)
-    free = _set_spare(spare.laws, 2, spare.others[: bins + 1], laws, free)
-    for i in range(bins + 1):
-        spare.others[i] = others[i] if i < bins else tail
-    _set_places(spare.laws, 4, spare.others[: bins + 1], total_weight(others, tail), laws, free)
 
 
 @part
 def columns_at_most(mean):
     """Columns of the table of Poisson(mean), at most."""
     return 2 * np.int64(14.0 * math.sqrt(mean) + 24.0)
+
+
+def make_room(most: int, entries: int, room: int) -> Laws:
+    """Room for the laws of cells with at most so many bins and entries of their own."""
+    return Laws(
+        table=np.empty(KEPT_ENTRIES + entries, HALF),
+        relevant=np.empty((most, 3), np.int64),
+        others=np.empty((most, 3), np.int64),
+        kept=np.full((SHARES + 1, 1024, 3), -1, np.int32),
+        used=np.zeros(1, np.int64),
+        law=np.empty(room),
+        small=np.empty(room, np.int64),
+        large=np.empty(room, np.int64),
+    )
