@@ -37,9 +37,12 @@ def means_table(scores: Scores, *, digits: int = 4) -> Table:
 
 
 def _means_words(scores: Scores) -> str:
-    weights = topic_weights(scores)
-    effective = None if weights is None else weights.sum() ** 2 / (weights @ weights)
-    return f"Means over {counted(len(scores.topics), 'topic')}{weighted_words(effective)}"
+    words, weights = f"Means over {counted(len(scores.topics), 'topic')}", topic_weights(scores)
+    if weights is None:
+        return words
+    from steadyrank.stats.pairs.clustered import effective_topics
+
+    return words + weighted_words(effective_topics(weights))
 
 
 def _mean_cell(scores: Scores, measure: str, place: int, value: float, digits: int) -> Cell:

@@ -78,3 +78,19 @@ def test_pilots_without_clusters_have_no_effect():
     )
     row = sr.plan(bare, **DEMANDS).plans[0]
     assert (row.design_effect, row.topics_clustered, row.clusters) == (None, None, None)
+
+
+def test_what_weights_leave_of_the_topics_is_said():
+    """Simulated variances of plain and of weighted means have the ratio that the note says."""
+    weights = np.r_[np.full(10, 100.0), np.ones(110)]
+    plain = pilot(0.0)
+    weighted = plain.with_topic_info(weight=weights)
+    row = sr.plan(weighted, **DEMANDS).plans[0]
+    assert row.topics == sr.plan(plain, **DEMANDS).plans[0].topics
+    assert sr.plan(plain, **DEMANDS).plans[0].effective_topics is None
+    scores = np.random.default_rng(1).normal(size=(20_000, 120))
+    means = [scores.mean(axis=1), np.average(scores, axis=1, weights=weights)]
+    ratio = np.var(means[1]) / np.var(means[0])
+    assert 120 / row.effective_topics == pytest.approx(ratio, rel=0.05)
+    said = f"120 topics are worth {row.effective_topics:.1f} of these"
+    assert said in str(sr.plan(weighted, **DEMANDS))

@@ -189,7 +189,7 @@ def _too_few(d: np.ndarray, w: np.ndarray, n_clusters: int) -> MeanDifference:
         df=math.nan,
         n_topics=len(d),
         n_clusters=n_clusters,
-        effective_topics=_effective(w) if len(d) else 0.0,
+        effective_topics=effective_topics(w) if len(d) else 0.0,
         design_effect=math.nan,
         skewness=0.0,
         method="t",
@@ -221,7 +221,7 @@ def _robust(
         df=df,
         n_topics=len(e),
         n_clusters=n_clusters,
-        effective_topics=_effective(weights),
+        effective_topics=effective_topics(weights),
         design_effect=math.nan if is_constant else variance / independent,
         skewness=0.0 if is_constant else _skewness(sums),
         method=method,
@@ -275,8 +275,13 @@ def _inverse_roots(matrices: np.ndarray) -> np.ndarray:
     return np.asarray((vectors * roots[:, None, :]) @ vectors.transpose(0, 2, 1))
 
 
-def _effective(w: np.ndarray) -> float:
-    return float(w.sum() ** 2 / (w @ w))
+def effective_topics(weights: np.ndarray) -> float:
+    """(sum of weights)² / sum of squared weights: as many topics of equal weight.
+
+    >>> effective_topics(np.array([1.0, 1.0, 0.0]))
+    2.0
+    """
+    return float(weights.sum() ** 2 / (weights @ weights))
 
 
 def _skewness(sums: np.ndarray) -> float:

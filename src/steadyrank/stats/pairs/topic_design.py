@@ -13,7 +13,12 @@ import numpy as np
 from scipy.special import stdtr
 
 from steadyrank.stats.inputs import checked
-from steadyrank.stats.pairs.clustered import cr2_loadings, mean_difference, takes_cr2
+from steadyrank.stats.pairs.clustered import (
+    cr2_loadings,
+    effective_topics,
+    mean_difference,
+    takes_cr2,
+)
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, PairTests
 from steadyrank.stats.pairs.tests import differences
 
@@ -40,9 +45,7 @@ class TopicDesign:
     @property
     def effective_topics(self) -> float | None:
         """(sum of weights)² / sum of squared weights; None where topics have none."""
-        if self.weights is None:
-            return None
-        return float(self.weights.sum() ** 2 / (self.weights @ self.weights))
+        return None if self.weights is None else effective_topics(self.weights)
 
     def of(self, topics: np.ndarray) -> TopicDesign:
         """That of some of the topics."""

@@ -1,4 +1,4 @@
-"""Topics in clusters: how many more of them, and how many clusters, does a plan need?"""
+"""Topics in clusters or of unequal weight: how many more of them does a plan need?"""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from steadyrank.data.read.topic_info import cluster_codes
+from steadyrank.data.read.topic_info import cluster_codes, topic_weights
 from steadyrank.data.scores import Scores, mean_of_present
-from steadyrank.stats.pairs.clustered import design_effect
+from steadyrank.stats.pairs.clustered import design_effect, effective_topics
 from steadyrank.studies.plan.measures import MeasurePlan
 
 
@@ -18,6 +18,9 @@ def with_clusters(row: MeasurePlan, scores: Scores, *, paired: bool, asked: bool
 
     Of a paired design it is the effect on differences, else on the runs' own scores.
     """
+    weights = topic_weights(scores)
+    if weights is not None:
+        row = replace(row, effective_topics=effective_topics(weights))
     codes = cluster_codes(scores)
     if codes is None:
         return row

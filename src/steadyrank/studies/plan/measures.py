@@ -48,6 +48,8 @@ class MeasurePlan:
     """Topics, where these will be clustered as in the pilot; never fewer than `topics`."""
     clusters: int | None = None
     """The clusters of so many topics, of the pilot's mean size."""
+    effective_topics: float | None = None
+    """What the pilot's topics are worth in topics of equal weight; None where they have none."""
     documents_per_topic: float | None = None
     hours: float | None = None
     """Assessors' hours for all topics."""
@@ -85,7 +87,7 @@ class MeasurePlan:
             **picked(self, "measure variance topics power smallest_difference"),
             **picked(self, "difference_variance expected_width topics_interval power_interval"),
             "topics_two_way": self.topics_two_way,
-            **picked(self, "design_effect topics_clustered clusters"),
+            **picked(self, "design_effect topics_clustered clusters effective_topics"),
             **{f"pilot_{size}": getattr(self.pilot, f"n_{size}", None) for size in sizes},
             **{key: getattr(self.pilot, key, None) for key in of_pilot.split()},
             **picked(self, "documents_per_topic hours cheapest"),

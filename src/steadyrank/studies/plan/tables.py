@@ -103,6 +103,7 @@ def plan_notes(result: PlanResult, digits: int = 4) -> list[str]:
             "paired design): topics that come in such clusters must be that many times as "
             "numerous."
         )
+    notes += _weight_notes(result)
     if demands.paired and result.plans[0].difference_variance == 2.0 * result.plans[0].variance:
         notes.append(
             "The variance of differences is taken to be twice the variance, as if the scores "
@@ -110,6 +111,19 @@ def plan_notes(result: PlanResult, digits: int = 4) -> list[str]:
             "same topics hard."
         )
     return notes + _budget_notes(result)
+
+
+def _weight_notes(result: PlanResult) -> list[str]:
+    plan = result.plans[0]
+    if plan.pilot is None or plan.effective_topics is None:
+        return []
+    factor = plan.pilot.n_topics / plan.effective_topics
+    return [
+        "Topics and power are for topics of equal weight. The pilot's "
+        f"{counted(plan.pilot.n_topics, 'topic')} are worth {plan.effective_topics:,.1f} of these: "
+        f"means weighted in the same way require {factor:,.1f} times as many topics, if scores "
+        "vary alike on topics of any weight."
+    ]
 
 
 def _pilot_notes(pilots: Sequence[tuple[MeasurePlan, Pilot]], digits: int) -> list[str]:
