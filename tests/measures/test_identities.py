@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 
 import numpy as np
 import pytest
 
 import steadyrank as sr
-from steadyrank.compute.kernels import kernel
-from steadyrank.measures.kernels import discount
 
 EXACT = {"rel": 0, "abs": 1e-12}
 
@@ -282,16 +279,3 @@ def test_a_topic_without_any_judgment_has_no_relevant_documents():
 def test_a_grade_too_large_to_be_an_exponent_is_refused(measure):
     with pytest.raises(sr.InputError):
         evaluate({"1": {"a": 1.0}}, {"1": {"a": 1100}}, measure)
-
-
-def test_discounts_that_are_looked_up_are_the_logarithms_themselves():
-    @kernel
-    def both(ranks, looked_up, computed):
-        for i in range(len(ranks)):
-            looked_up[i] = discount(ranks[i])
-            computed[i] = math.log2(ranks[i] + 1.0)
-
-    ranks = np.arange(1, 3000, dtype=np.int32)
-    looked_up, computed = np.empty((2, len(ranks)))
-    both(ranks, looked_up, computed)
-    assert looked_up.tobytes() == computed.tobytes()

@@ -142,9 +142,13 @@ def _map_on_threads(
                     ended.put(place in answers)
 
     try:
-        working = [threads.submit(work) for _ in range(min(threads.jobs, len(tasks)))]
+        # Without anybody to tell, the thread that waits is one of those that work.
+        n_others = min(threads.jobs, len(tasks)) - (progress is None)
+        working = [threads.submit(work) for _ in range(n_others)]
         begun.set()
-        if progress is not None:
+        if progress is None:
+            work()
+        else:
             for finished in range(1, len(tasks) + 1):
                 if not ended.get():
                     break

@@ -18,19 +18,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from steadyrank.compute.kernels import WORD, inlined, part
-
-_DISCOUNTS = np.array([math.log2(rank + 1.0) for rank in range(1, 1025)])
-
-
-@inlined
-def discount(rank):
-    """log2(rank + 1), looked up as far as there is a table: a logarithm takes longer."""
-    if rank <= len(_DISCOUNTS):
-        return _DISCOUNTS[WORD(rank - 1)]
-    return math.log2(rank + 1.0)
+from steadyrank.compute.kernels import inlined, part
 
 
 @inlined
@@ -67,7 +55,7 @@ def ideal_dcg(ideal, gain, cutoff):
         value = worth(gain, ideal[i])
         if value == 0.0:
             break
-        total += value / discount(i + 1)
+        total += value / math.log2(i + 2.0)
     return total
 
 
@@ -163,7 +151,7 @@ def dcg(ranks, grades, length, ideal, gain, level, cutoff, parameter):
             break
         value = worth(gain, grades[i])
         if value != 0.0:
-            total += value / discount(ranks[i])
+            total += value / math.log2(ranks[i] + 1.0)
     return total
 
 

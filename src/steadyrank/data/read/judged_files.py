@@ -85,7 +85,10 @@ _SPARE: list[_Scratch] = []
 
 @contextlib.contextmanager
 def _spare_scratch() -> Iterator[_Scratch]:
-    scratch = _SPARE.pop() if _SPARE else _Scratch()
+    try:
+        scratch = _SPARE.pop()
+    except IndexError:  # not asked beforehand: another thread may take the last one in between
+        scratch = _Scratch()
     yield scratch
     _SPARE.append(scratch)
 

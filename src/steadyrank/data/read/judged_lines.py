@@ -12,10 +12,7 @@ import numpy as np
 
 from steadyrank.compute.kernels import (
     WORD,
-    bytes_equal,
     bytes_up_to,
-    count_ones,
-    inlined,
     lean_kernel,
     load_byte,
     load_word,
@@ -27,16 +24,17 @@ from steadyrank.compute.kernels import (
 from steadyrank.data.ids import glance, hash_id, low_bytes, same_bytes
 from steadyrank.data.lookup import find_entry, grade_of, share, two_bits, words_of
 from steadyrank.data.read.blocks import LONG_BLOCK, has_repeats
-from steadyrank.data.read.lines import HASH, NEWLINE, SPACE, TAB, without_lowest
+from steadyrank.data.read.lines import NEWLINE, SPACE, without_lowest
+from steadyrank.data.read.plain_lines import find_lines, is_same, prefix_of, tail_of
 from steadyrank.data.read.score_order import count_rises, rank_by_counting, read_lines
 
 DONE, MORE, ODD = 0, 1, -1
 
 # Where the counters of a file stand in the kernel's `state`.
-KEPT, TAG_SIZE, STRANGERS, LAST_TOPIC = range(4)
-STATE_SIZE = 4
+KEPT, IS_LAST, TAG_SIZE, STRANGERS, LAST_TOPIC = range(5)
+STATE_SIZE = 5
 
-MOST_CALLS = 256
+MOST_PIECES = 256
 """Pieces of a file after which the interpreter may see whether somebody wants to stop."""
 
 MOST_STRANGERS = 4096
@@ -44,92 +42,7 @@ MOST_STRANGERS = 4096
 
 UNKNOWN, REPEATED = -1, -2
 
-BLOCK = 64
-"""Bytes that are looked at together."""
-
 ALL_ONES = ~WORD(0)
-
-
-@inlined
-def _is_separator(byte):
-    return byte == SPACE or byte == TAB
-
-
-@part
-def _find_lines(data, end, lines):
-    """Write where the lines of data[:end] start, and where the last one ends; return how many.
-
-    Any byte that is no part of a field ends a line here, but for blanks: whoever reads a line sees
-    that it does not end as it should. -1 where there are more of them than lines in any run.
-    """
-    n = WORD(0)
-    lines[n] = 0
-    most = WORD(len(lines) - BLOCK - 2)
-    for block in range(0, end, BLOCK):
-        if n >= most:
-            return -1
-        ends = bytes_up_to(data, block, SPACE - 1) & ~bytes_equal(data, block, TAB)
-        last = n + count_ones(ends)
-        while True:  # two at a time, of which one may be none: that is sooner done than asked
-            lines[n + WORD(1)] = block + np.int64(trailing_zeros(ends)) + 1
-            ends = without_lowest(ends)
-            lines[n + WORD(2)] = block + np.int64(trailing_zeros(ends)) + 1
-            ends = without_lowest(ends)
-            if ends == WORD(0):
-                break
-            n += WORD(2)
-        n = last
-    while lines[n] > end:  # what stands behind the end
-        n -= WORD(1)
-    return np.int64(n)
-
-
-@inlined
-def _is_same(data, start, known_start, length, first_word, mask, last_word):
-    """Whether the known bytes stand at `start`; `first_word` and `last_word` are their ends."""
-    if load_word(data, start) & mask != first_word:
-        return False
-    if length <= 8:
-        return True
-    if load_word(data, start + length - 8) != last_word:
-        return False
-    return length <= 16 or same_bytes(
-        data, start, start + length, data, known_start, known_start + length
-    )
-
-
-@part
-def _prefix_of(data, line):
-    """(end of the topic, start of the document) of the line; 0 for a line that is not plain."""
-    separators = bytes_up_to(data, line, SPACE)
-    rest = without_lowest(separators)
-    if rest == WORD(0) or load_byte(data, line) == HASH:
-        return 0, 0
-    topic_end = line + np.int64(trailing_zeros(separators))
-    second_end = line + np.int64(trailing_zeros(rest))
-    if topic_end == line or second_end == topic_end + 1:
-        return 0, 0
-    if not (
-        _is_separator(load_byte(data, topic_end)) and _is_separator(load_byte(data, second_end))
-    ):
-        return 0, 0
-    return topic_end, second_end + 1
-
-
-@part
-def _tail_of(data, start):
-    """Bounds of what follows the number, from blank to newline, the document being at `start`."""
-    bits = bytes_up_to(data, start, SPACE)
-    bits = without_lowest(without_lowest(bits))
-    if bits == WORD(0):
-        return 0, 0
-    tail = start + np.int64(trailing_zeros(bits))
-    bits = bytes_up_to(data, tail + 1, SPACE)
-    if bits == WORD(0):
-        return 0, 0
-    newline = tail + 1 + np.int64(trailing_zeros(bits))
-    is_plain = _is_separator(load_byte(data, tail)) and load_byte(data, newline) == NEWLINE
-    return (tail, newline + 1) if is_plain and newline > tail + 1 else (0, 0)
 
 
 @part
@@ -209,7 +122,7 @@ def _read_documents(
         number_end = next_line - tail
         if id_size == 0 or rank_at == id_size + 1 or number >= number_end or rank_bits == WORD(0):
             return -1, 0
-        if not _is_same(data, number_end, tail_start, tail, tail_word, tail_mask, tail_end):
+        if not is_same(data, number_end, tail_start, tail, tail_word, tail_mask, tail_end):
             return -1, 0
         code = glance(data, id_start, id_start + id_size)
         two = two_bits(code)
@@ -220,7 +133,7 @@ def _read_documents(
         numbers[n] = number
         n += WORD(1)
         line = next_line
-        if first + n == n_lines or not _is_same(
+        if first + n == n_lines or not is_same(
             data, line, start, prefix, prefix_word, prefix_mask, prefix_end
         ):
             return np.int64(n), np.int64(n_candidates)
@@ -276,120 +189,32 @@ def _starts_last(data, lines, n_lines, line, prefix):
 
 
 @part
-def _match_lines(
-    data,
-    end,
-    is_last,
-    may_tie,
-    lines,
-    numbers,
-    codes,
-    candidates,
-    form,
-    bits,
-    starts,
-    ends,
-    values,
-    strangers,
-    names,
-    name_offsets,
-    documents,
-    offsets,
-    bounds,
-    words,
-    entries,
-    lengths,
-    blocks,
-    ranks,
-    grades,
-    tag,
-    state,
-):
-    """Look the documents of the topics in data[:end] up in the judgments.
+def _read_piece(number, got, room, data, state):
+    """Read the next piece of a file behind what was kept of the last one.
 
-    Writes the length of each judged topic's ranking, and how many of its documents were found into
-    `blocks`, their ranks and grades from bounds[topic] on. Returns where the next topic starts,
-    which is the last one here unless `is_last`, as that may go on; ODD for what is not plain.
+    Returns where it ends, and where its last whole line does, which at the end of the file is ended
+    if need be; -1 for an error.
     """
-    found = _find_lines(data, end, lines)
-    if found < 0:
-        return ODD
-    n_lines = WORD(found)
-    tail_start, tail_end = 0, 0
-    first, n = WORD(0), 0
-    while first < n_lines:
-        line = np.int64(lines[first])
-        topic_end, id_start = _prefix_of(data, line)
-        if topic_end == 0:
-            return ODD
-        prefix = id_start - line
-        if tail_end == 0:
-            tail_start, tail_end = _tail_of(data, id_start)
-            if tail_end == 0 or not _is_tag(data, tail_start + 1, tail_end - 1, tag, state):
-                return ODD
-        if not is_last and _starts_last(data, lines, n_lines, line, prefix):
-            break
-        topic = _topic_of(data, line, topic_end, names, name_offsets, lengths, state[LAST_TOPIC])
-        if topic == REPEATED:
-            return ODD
-        low, high, first_word, n_words = 0, 0, 0, 0
-        if topic != UNKNOWN:
-            low, high = bounds[topic], bounds[topic + 1]
-            first_word, n_words = words_of(bounds, topic)
-        tail = tail_end - tail_start
-        n, n_candidates = _read_documents(
-            data,
-            lines,
-            first,
-            n_lines,
-            prefix,
-            tail_start,
-            tail,
-            words,
-            WORD(first_word),
-            WORD(n_words),
-            codes,
-            numbers,
-            candidates,
-        )
-        if n < 0 or n > LONG_BLOCK:
-            return ODD
-        ties, rises = count_rises(data, numbers, lines[np.int64(first) + 1 :], tail, n, form)
-        if ties < 0 or (ties + rises > 0 and not may_tie):
-            return ODD
-        if has_repeats(codes, 0, n, bits):
-            return ODD
-        start = first
-        first += WORD(n)
-        if topic == UNKNOWN:
-            if not _note_stranger(data, line, topic_end, strangers, state):
-                return ODD
-            continue
-        state[LAST_TOPIC] = topic
-        lengths[topic] = n
-        blocks[topic + 1] = _find_candidates(
-            data,
-            lines,
-            start,
-            prefix,
-            codes,
-            candidates,
-            n_candidates,
-            entries,
-            low,
-            high,
-            documents,
-            offsets,
-            ranks,
-            grades,
-        )
-        if ties + rises > 0:
-            read_lines(data, lines, start, n, prefix, numbers, tail, starts, ends, values)
-            if not rank_by_counting(
-                data, starts, ends, values, n, rises, ranks, grades, low, blocks[topic + 1]
-            ):
-                return ODD
-    return np.int64(lines[first])
+    kept = state[KEPT]
+    if number >= 0:
+        got = read_file(number, data, kept, room - kept)
+    state[IS_LAST] = got == 0
+    end = kept + got
+    if got == 0 and kept > 0 and load_byte(data, kept - 1) != NEWLINE:
+        data[kept] = NEWLINE
+        end += 1
+    whole = end if got >= 0 else -1
+    while whole > 0 and load_byte(data, whole - 1) != NEWLINE:
+        whole -= 1
+    return end, whole
+
+
+@part
+def _keep(data, start, end, state):
+    """Move data[start:end] to the beginning."""
+    for position in range(0, end - start, 8):
+        store_word(data, position, load_word(data, start + position))
+    state[KEPT] = end - start
 
 
 @lean_kernel
@@ -432,57 +257,94 @@ def match_file(
     ODD is what is not plain, and what has equal or rising scores unless `may_tie`. `lines` to
     `values` are scratch.
     """
-    calls = 0
-    while True:
-        kept = state[KEPT]
-        if number >= 0:
-            got = read_file(number, data, kept, room - kept)
-            if got < 0:
-                return ODD  # Reading it as a whole says why.
-        end = kept + got
-        if got == 0 and kept and load_byte(data, kept - 1) != NEWLINE:
-            data[kept] = NEWLINE
-            end += 1
-        whole = end
-        while whole > 0 and load_byte(data, whole - 1) != NEWLINE:
-            whole -= 1
-        next_topic = _match_lines(
-            data,
-            whole,
-            got == 0,
-            may_tie,
-            lines,
-            numbers,
-            codes,
-            candidates,
-            form,
-            bits,
-            starts,
-            ends,
-            values,
-            strangers,
-            names,
-            name_offsets,
-            documents,
-            offsets,
-            bounds,
-            words,
-            entries,
-            lengths,
-            blocks,
-            ranks,
-            grades,
-            tag,
-            state,
-        )
-        if next_topic == ODD or end - next_topic >= room:  # the latter, a topic that does not fit
+    for _ in range(MOST_PIECES):
+        end, whole = _read_piece(number, got, room, data, state)
+        found = find_lines(data, whole, lines) if whole >= 0 else -1
+        if found < 0:
             return ODD
-        if got == 0:
+        n_lines = WORD(found)
+        tail_start, tail_end = 0, 0
+        first = WORD(0)
+        while first < n_lines:
+            line = np.int64(lines[first])
+            topic_end, id_start = prefix_of(data, line)
+            if topic_end == 0:
+                return ODD
+            prefix = id_start - line
+            if tail_end == 0:
+                tail_start, tail_end = tail_of(data, id_start)
+                if tail_end == 0 or not _is_tag(data, tail_start + 1, tail_end - 1, tag, state):
+                    return ODD
+            if not state[IS_LAST] and _starts_last(data, lines, n_lines, line, prefix):
+                break
+            topic = _topic_of(
+                data, line, topic_end, names, name_offsets, lengths, state[LAST_TOPIC]
+            )
+            if topic == REPEATED:
+                return ODD
+            low, high, first_word, n_words = 0, 0, 0, 0
+            if topic != UNKNOWN:
+                low, high = bounds[topic], bounds[topic + 1]
+                first_word, n_words = words_of(bounds, topic)
+            tail = tail_end - tail_start
+            n, n_candidates = _read_documents(
+                data,
+                lines,
+                first,
+                n_lines,
+                prefix,
+                tail_start,
+                tail,
+                words,
+                WORD(first_word),
+                WORD(n_words),
+                codes,
+                numbers,
+                candidates,
+            )
+            if n < 0 or n > LONG_BLOCK:
+                return ODD
+            ties, rises = count_rises(data, numbers, lines[np.int64(first) + 1 :], tail, n, form)
+            if ties < 0 or (ties + rises > 0 and not may_tie):
+                return ODD
+            if has_repeats(codes, 0, n, bits):
+                return ODD
+            start = first
+            first += WORD(n)
+            if topic == UNKNOWN:
+                if not _note_stranger(data, line, topic_end, strangers, state):
+                    return ODD
+                continue
+            state[LAST_TOPIC] = topic
+            lengths[topic] = n
+            blocks[topic + 1] = _find_candidates(
+                data,
+                lines,
+                start,
+                prefix,
+                codes,
+                candidates,
+                n_candidates,
+                entries,
+                low,
+                high,
+                documents,
+                offsets,
+                ranks,
+                grades,
+            )
+            if ties + rises > 0:
+                read_lines(data, lines, start, n, prefix, numbers, tail, starts, ends, values)
+                if not rank_by_counting(
+                    data, starts, ends, values, n, rises, ranks, grades, low, blocks[topic + 1]
+                ):
+                    return ODD
+        if state[IS_LAST]:
             _close_up(bounds, blocks, ranks, grades)
             return DONE if state[TAG_SIZE] > 0 else ODD
-        for position in range(0, end - next_topic, 8):
-            store_word(data, position, load_word(data, next_topic + position))
-        state[KEPT] = end - next_topic
-        calls += 1
-        if number < 0 or calls == MOST_CALLS:
-            return MORE
+        if end - lines[first] >= room:
+            return ODD  # a topic that does not fit
+        _keep(data, np.int64(lines[first]), end, state)
+        if number < 0:
+            break
+    return MORE
