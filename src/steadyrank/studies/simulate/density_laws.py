@@ -74,6 +74,7 @@ class Plan(NamedTuple):
     size: int
     places: tuple[int, int, int]
     """The law of the bin that a document falls into, where they are drawn one by one."""
+    has_others: bool
 
 
 @part
@@ -207,13 +208,13 @@ def make_plan(relevant, others, tail, depth, n_relevant, unretrieved, laws, deep
         none = free + (1 << bits)
         for i in range(bins + 1):
             _set_small_law(laws.others, i, 0.0, laws.table, none)
-        return Plan(first, 0, 0, 0, (free, bits, 0))
+        return Plan(first, 0, 0, 0, (free, bits, 0), total_weight(others, tail) > 0.0)
     for i in range(first):
         free = _set_own_law(laws.others, i, deep.means[i], laws, free)
     free = _set_deep_laws(first, laws, deep, bins, free)
     below = total_weight(deep.means[first : bins + 1], 0.0)
     lowest, size = _set_acceptance(below, laws, free)
-    return Plan(first, free, lowest, size, (0, 0, 0))
+    return Plan(first, free, lowest, size, (0, 0, 0), True)
 
 
 def entries_needed(most: int, largest: int) -> int:
