@@ -14,11 +14,14 @@ from steadyrank.compute.kernels import lean_kernel, part
 from steadyrank.studies.simulate.score_bins import Cells
 
 TOLERANCE = 0.002
-"""How far (relevant · others) / (1 + rank) of a bin may depart from its tilted law."""
+"""How far (relevant · others) / (1 + rank) of a bin may depart from its tilted law.
+
+The mean number of others above a relevant document is right however large this is.
+"""
 
 MOST_TILT = 0.5
 MOST_RELEVANT = 2.0
-"""Expected in a bin that is joined: where several are drawn they are put in order one by one."""
+"""Expected in a bin that is joined: several that are drawn there have to be put in order."""
 
 FEW_OTHERS = 0.1
 """With fewer others in a bin, the relevant ones are hardly ever put in order."""
