@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from steadyrank.compute.kernels import lean_kernel, part
+from steadyrank.studies.simulate.sampler_laws import total_weight
 from steadyrank.studies.simulate.score_bins import Cells
 
 TOLERANCE = 0.002
@@ -44,20 +45,23 @@ def _tilt(relevant, others, hits, rest):
 
 
 @part
-def _joined(relevant, others, hits, rest, rank):
+def _joined(relevant, others, hits, rest, rank, scale):
     """Whether some pieces make one bin, and its tilt."""
-    product = hits * rest / (1.0 + rank)
+    product = hits * rest * scale / (1.0 + rank)
     if product <= TOLERANCE:
         return True, 0.0
-    if hits > MOST_RELEVANT and rest > FEW_OTHERS:
+    if hits > MOST_RELEVANT and rest * scale > FEW_OTHERS:
         return False, 0.0
     tilt, farthest = _tilt(relevant, others, hits, rest)
     return abs(tilt) <= MOST_TILT and product * farthest <= TOLERANCE, tilt
 
 
 @part
-def _join_cell(relevant, others, mingled, out, tilts, first):
-    """Write the bins of one cell from `first` on; the next free bin."""
+def _join_cell(relevant, others, mingled, scale, out, tilts, first):
+    """Write the bins of one cell from `first` on; the next free bin.
+
+    A sample has `scale` times as many other documents as the weights sum to.
+    """
     rank = 0.0
     start, n = 0, len(relevant)
     while start < n:
@@ -66,14 +70,16 @@ def _join_cell(relevant, others, mingled, out, tilts, first):
         while stop < n and mingled[start] and mingled[stop]:
             more_hits, more_rest = hits + relevant[stop], rest + others[stop]
             pieces = slice(start, stop + 1)
-            good, more_tilt = _joined(relevant[pieces], others[pieces], more_hits, more_rest, rank)
+            good, more_tilt = _joined(
+                relevant[pieces], others[pieces], more_hits, more_rest, rank, scale
+            )
             if not good:
                 break
             hits, rest, tilt = more_hits, more_rest, more_tilt
             stop += 1
         out[0][first], out[1][first], out[2][first] = hits, rest, mingled[start]
         tilts[first] = tilt
-        rank += hits + rest
+        rank += hits + rest * scale
         first += 1
         start = stop
     return first
@@ -85,10 +91,13 @@ def _join_cells(cells, ends, out, tilts):
     bins = 0
     for cell in range(len(ends)):
         start, stop = cells.starts[cell], cells.starts[cell + 1]
+        total = total_weight(cells.others[start:stop], cells.tail[cell])
+        n_others = max(0, cells.depth[cell] - cells.n_relevant[cell])
         bins = _join_cell(
             cells.relevant[start:stop],
             cells.others[start:stop],
             cells.mingled[start:stop],
+            n_others / total if total > 0.0 else 0.0,
             out,
             tilts,
             bins,
