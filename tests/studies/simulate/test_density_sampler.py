@@ -10,9 +10,13 @@ import pytest
 from plain_sampler import average_precision
 from scipy.stats import binom, chisquare, poisson
 
+import steadyrank as sr
 from steadyrank.measures.names import parse_measure
+from steadyrank.studies.simulate.density_bins import joined_bins
 from steadyrank.studies.simulate.density_kernels import sample_densities
 from steadyrank.studies.simulate.measures import make_gain
+from steadyrank.studies.simulate.profiles import score_profiles
+from steadyrank.studies.simulate.sampler_kernels import sample_cells
 from steadyrank.studies.simulate.score_bins import Cells
 
 DEPTH = 1000
@@ -120,3 +124,20 @@ def test_a_tilt_raises_every_one_of_several_documents_alike(tilt):
     off = above - (n_others / 2 - tilt * n_others / 6)
     assert abs(off.mean()) < 5 * off.std() / np.sqrt(several.sum())
     assert abs(off.mean()) < abs(tilt) * n_others.mean() / 60
+
+
+@pytest.mark.parametrize("measure", ["R@20", "AP"])
+def test_few_documents_drawn_to_a_great_depth_have_the_law_of_the_pieces(measure):
+    """Six documents make 1,000: each piece then holds many others. Within 4.5 standard errors."""
+    rng = np.random.default_rng(1)
+    scores = {f"r{i}": x for i, x in enumerate(rng.normal(0.5, 1.0, 3).tolist())}
+    scores |= {f"n{i}": x for i, x in enumerate(rng.normal(size=3).tolist())}
+    run = sr.run_from_dict({"1": scores}, name="a")
+    qrels = sr.qrels_from_dict({"1": {f"r{i}": 1 for i in range(8)}})
+    cells = score_profiles([run], qrels, topics=["1"], model="kde", depth=DEPTH).cells
+    gain = make_gain(parse_measure(measure), "judged", cells)
+    joined, pieces = np.empty((2, 1, 300_000))
+    sample_densities(*joined_bins(cells), 0, np.uint64(1), 0, gain, joined)
+    sample_cells(cells, 0, np.uint64(2), 0, gain, pieces)
+    error = np.sqrt((joined.var() + pieces.var()) / joined.size)
+    assert abs(joined.mean() - pieces.mean()) < 4.5 * error + 1e-5

@@ -11,14 +11,18 @@ from __future__ import annotations
 import numpy as np
 
 from steadyrank.compute.kernels import lean_kernel, part
+from steadyrank.studies.simulate.sampler_laws import total_weight
 from steadyrank.studies.simulate.score_bins import Cells
 
 TOLERANCE = 0.002
-"""How far (relevant · others) / (1 + rank) of a bin may depart from its tilted law."""
+"""How far (relevant · others) / (1 + rank) of a bin may depart from its tilted law.
+
+The mean number of others above a relevant document is right however large this is.
+"""
 
 MOST_TILT = 0.5
 MOST_RELEVANT = 2.0
-"""Expected in a bin that is joined: where several are drawn they are put in order one by one."""
+"""Expected in a bin that is joined: several that are drawn there have to be put in order."""
 
 FEW_OTHERS = 0.1
 """With fewer others in a bin, the relevant ones are hardly ever put in order."""
@@ -41,20 +45,23 @@ def _tilt(relevant, others, hits, rest):
 
 
 @part
-def _joined(relevant, others, hits, rest, rank):
+def _joined(relevant, others, hits, rest, rank, scale):
     """Whether some pieces make one bin, and its tilt."""
-    product = hits * rest / (1.0 + rank)
+    product = hits * rest * scale / (1.0 + rank)
     if product <= TOLERANCE:
         return True, 0.0
-    if hits > MOST_RELEVANT and rest > FEW_OTHERS:
+    if hits > MOST_RELEVANT and rest * scale > FEW_OTHERS:
         return False, 0.0
     tilt, farthest = _tilt(relevant, others, hits, rest)
     return abs(tilt) <= MOST_TILT and product * farthest <= TOLERANCE, tilt
 
 
 @part
-def _join_cell(relevant, others, mingled, out, tilts, first):
-    """Write the bins of one cell from `first` on; the next free bin."""
+def _join_cell(relevant, others, mingled, scale, out, tilts, first):
+    """Write the bins of one cell from `first` on; the next free bin.
+
+    A sample has `scale` times as many other documents as the weights sum to.
+    """
     rank = 0.0
     start, n = 0, len(relevant)
     while start < n:
@@ -63,14 +70,16 @@ def _join_cell(relevant, others, mingled, out, tilts, first):
         while stop < n and mingled[start] and mingled[stop]:
             more_hits, more_rest = hits + relevant[stop], rest + others[stop]
             pieces = slice(start, stop + 1)
-            good, more_tilt = _joined(relevant[pieces], others[pieces], more_hits, more_rest, rank)
+            good, more_tilt = _joined(
+                relevant[pieces], others[pieces], more_hits, more_rest, rank, scale
+            )
             if not good:
                 break
             hits, rest, tilt = more_hits, more_rest, more_tilt
             stop += 1
         out[0][first], out[1][first], out[2][first] = hits, rest, mingled[start]
         tilts[first] = tilt
-        rank += hits + rest
+        rank += hits + rest * scale
         first += 1
         start = stop
     return first
@@ -82,10 +91,13 @@ def _join_cells(cells, ends, out, tilts):
     bins = 0
     for cell in range(len(ends)):
         start, stop = cells.starts[cell], cells.starts[cell + 1]
+        total = total_weight(cells.others[start:stop], cells.tail[cell])
+        n_others = max(0, cells.depth[cell] - cells.n_relevant[cell])
         bins = _join_cell(
             cells.relevant[start:stop],
             cells.others[start:stop],
             cells.mingled[start:stop],
+            n_others / total if total > 0.0 else 0.0,
             out,
             tilts,
             bins,

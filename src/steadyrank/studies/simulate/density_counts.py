@@ -25,7 +25,7 @@ MOST_TURNS = 1_000_000
 """Turns after which a sample has no top: never reached, but a ranking must not be too deep."""
 
 
-@inlined
+@part
 def _draw_row(halves, entries, table, law, counts, row):
     """One count for each of the samples side by side, from half a word each."""
     at, bits, n_shares = law
@@ -157,7 +157,7 @@ def _settle_deep(lanes, deep, bins, depth, plan):
 
 
 @part
-def settle(lanes, deep, bins, depth, has_others, laws, plan):
+def settle(lanes, deep, bins, depth, laws, plan):
     """Make every sample's ranking as deep as it is; how many had too many relevant documents."""
     truncated = 0
     too_many = which_exceed(lanes.n_relevant, 0, HALF(depth))
@@ -168,7 +168,7 @@ def settle(lanes, deep, bins, depth, has_others, laws, plan):
         truncated += 1
     if plan.first_deep < 0:
         for lane in range(SIDE_BY_SIDE):
-            room = depth - np.int64(lanes.n_relevant[lane]) if has_others else 0
+            room = depth - np.int64(lanes.n_relevant[lane]) if plan.has_others else 0
             complete_others(lanes, lane, room, laws.table, plan.places)
         return truncated
     draw_words(lanes.keys, bins + 2, lanes.halves, lanes.uppers)

@@ -140,39 +140,42 @@ def _add_up(lanes, order, bins, mingled, tilt, gain, steps):
 
 
 @part
-def _sample_cell(cells, tilt, cell, key, first, gain, steps, laws, deep, lanes, order, out):
-    """Fill `out` with replicates from `first` on of one cell; how many were truncated."""
+def _plan_of(cells, cell, gain, laws, deep):
+    """The laws of a cell, and how its other documents are drawn."""
     start, stop = cells.starts[cell], cells.starts[cell + 1]
-    bins, depth = stop - start, cells.depth[cell]
     relevant, others = cells.relevant[start:stop], cells.others[start:stop]
-    n_relevant, tail = cells.n_relevant[cell], cells.tail[cell]
-    unretrieved = max(0.0, cells.judged[cell] - n_relevant) if gain.base == POISSON else 0.0
-    has_others = tail > 0.0 or others.sum() > 0.0
-    plan = make_plan(relevant, others, tail, depth, n_relevant, unretrieved, laws, deep)
-    truncated = 0
-    for done in range(0, len(out), SIDE_BY_SIDE):
-        draw_counts(lanes, deep, bins, key, first + done, laws, plan)
-        truncated += settle(lanes, deep, bins, depth, has_others, laws, plan)
-        _add_up(lanes, order, bins, cells.mingled[start:stop], tilt[start:stop], gain, steps)
-        for lane in range(min(SIDE_BY_SIDE, len(out) - done)):
-            base = recall_base(lanes, lane, bins, cells.judged[cell], gain.base)
-            several = order.few.values[lane] + order.many.values[lane]
-            out[done + lane] = (lanes.values[lane] + several) * gain.scale[base]
-    return truncated
+    n_relevant, judged = cells.n_relevant[cell], cells.judged[cell]
+    unretrieved = max(0.0, judged - n_relevant) if gain.base == POISSON else 0.0
+    tail, depth = cells.tail[cell], cells.depth[cell]
+    return make_plan(relevant, others, tail, depth, n_relevant, unretrieved, laws, deep)
+
+
+@inlined
+def _write_values(lanes, order, bins, judged, gain, out):
+    """Divide the values of the first samples by their recall bases."""
+    for lane in range(min(SIDE_BY_SIDE, len(out))):
+        base = recall_base(lanes, lane, bins, judged, gain.base)
+        several = order.few.values[lane] + order.many.values[lane]
+        out[lane] = (lanes.values[lane] + several) * gain.scale[base]
 
 
 @lean_kernel
 def _sample_cells(cells, tilt, first_cell, key, first, gain, steps, laws, deep, lanes, order, out):
+    # What one function more would hold, all its parts would be compiled with once more.
     truncated = 0
     for cell in range(first_cell, first_cell + len(out)):
         row = out[cell - first_cell]
         if cells.n_relevant[cell] == 0:
             row[:] = 0.0
             continue
-        own = cell_key(key, cell)
-        truncated += _sample_cell(
-            cells, tilt, cell, own, first, gain, steps, laws, deep, lanes, order, row
-        )
+        start, stop = cells.starts[cell], cells.starts[cell + 1]
+        bins, depth, own = stop - start, cells.depth[cell], cell_key(key, cell)
+        plan = _plan_of(cells, cell, gain, laws, deep)
+        for done in range(0, len(row), SIDE_BY_SIDE):
+            draw_counts(lanes, deep, bins, own, first + done, laws, plan)
+            truncated += settle(lanes, deep, bins, depth, laws, plan)
+            _add_up(lanes, order, bins, cells.mingled[start:stop], tilt[start:stop], gain, steps)
+            _write_values(lanes, order, bins, cells.judged[cell], gain, row[done:])
     return truncated
 
 

@@ -2,10 +2,12 @@
 
 Small counts are compared with the shares of their law, which is right for any mean; larger ones
 come from alias tables. The other documents of a ranking are multinomial: independent Poisson counts
-given their sum. Bins above some rank, the top, are drawn until those below could make up the rest,
-which they do with a probability that `acceptance` holds. Bins below share means with other cells.
-What their sum lacks is spread over them in proportion, which leaves means and covariances as they
-are and moves no rank by as much as one document in expectation: so far down one counts for little.
+given their sum. The bins of the top are drawn until they are accepted, with the probability that
+the deep bins below them, which are Poisson too, hold the rest of the ranking.
+
+The tables of deep bins are shared with other cells. What the counts of a sample's deep bins lack,
+or have too much, is spread over them in proportion. That leaves their means, covariances and third
+moments those of the multinomial law, as the bridge of a Poisson process has them.
 """
 
 from __future__ import annotations
@@ -29,17 +31,17 @@ from steadyrank.studies.simulate.sampler_laws import (
 )
 
 TOP = 32.0
-"""Other documents expected above the first bin that is deep; and in the deep bins, at least."""
+"""Other documents that are expected in the top, and in the deep bins, at least."""
 
 SMALL = 16.0
 """Means up to this are compared with the shares of their law."""
 
 FEWEST = 1.0 / 16.0
-"""The share of other documents that deep bins must hold for the top to be accepted often."""
+"""The share of other documents that deep bins hold, at least, so that tops are accepted often."""
 
 LARGEST_HALF = 2.0**32 - 1.0
 RARE = 5.6
-"""Standard deviations from its mean at which the deep documents' number is never found."""
+"""Standard deviations from its mean beyond which the number of deep documents is never accepted."""
 
 
 class Deep(NamedTuple):
@@ -74,6 +76,7 @@ class Plan(NamedTuple):
     size: int
     places: tuple[int, int, int]
     """The law of the bin that a document falls into, where they are drawn one by one."""
+    has_others: bool
 
 
 @part
@@ -116,7 +119,10 @@ def _set_deep_law(rows, row, mean, laws, free):
 
 @part
 def _first_deep(means, n_relevant):
-    """The first deep bin, or -1 where documents are drawn one by one."""
+    """The first deep bin, or -1 where documents are drawn one by one.
+
+    A single deep bin simply holds the rest, however few that are.
+    """
     bins = len(means) - 1
     total = above = 0.0
     last = 0
@@ -207,13 +213,13 @@ def make_plan(relevant, others, tail, depth, n_relevant, unretrieved, laws, deep
         none = free + (1 << bits)
         for i in range(bins + 1):
             _set_small_law(laws.others, i, 0.0, laws.table, none)
-        return Plan(first, 0, 0, 0, (free, bits, 0))
+        return Plan(first, 0, 0, 0, (free, bits, 0), total_weight(others, tail) > 0.0)
     for i in range(first):
         free = _set_own_law(laws.others, i, deep.means[i], laws, free)
     free = _set_deep_laws(first, laws, deep, bins, free)
     below = total_weight(deep.means[first : bins + 1], 0.0)
     lowest, size = _set_acceptance(below, laws, free)
-    return Plan(first, free, lowest, size, (0, 0, 0))
+    return Plan(first, free, lowest, size, (0, 0, 0), True)
 
 
 def entries_needed(most: int, largest: int) -> int:

@@ -37,9 +37,11 @@ class Groups(NamedTuple):
     relevant: np.ndarray
     others: np.ndarray
     tilts: np.ndarray
-    ranks: tuple[np.ndarray, ...]
-    """For each document of a group: documents above it."""
-    higher: tuple[np.ndarray, ...]
+    entries: tuple[int, ...]
+    """Where `ranks` and `higher` have the first documents of all groups, the second, and so on."""
+    ranks: np.ndarray
+    """Documents above a document."""
+    higher: np.ndarray
     """Others among these."""
     worth: np.ndarray
     """What one document of each group is worth."""
@@ -66,12 +68,13 @@ def _sum_groups(groups, size, gain, steps):
     for e in range(size):
         sums[e] = 0.0
     per_relevant, per_other, constant = gain.per_relevant, gain.per_other, gain.constant
-    for i in range(len(groups.ranks)):
-        ranks, higher = groups.ranks[i], groups.higher[i]
+    ranks, higher = groups.ranks, groups.higher
+    for i in range(len(groups.entries)):
+        entry = WORD(i * SIDE_BY_SIDE)
         for e in range(size):
-            worth[WORD(e)] = steps[WORD(ranks[WORD(e)])]
+            worth[WORD(e)] = steps[WORD(ranks[entry + WORD(e)])]
         for e in range(size):
-            weight = per_other * np.int32(higher[e]) + constant
+            weight = per_other * np.int32(higher[entry + WORD(e)]) + constant
             sums[e] += per_relevant + weight * worth[e] if i < groups.relevant[e] else 0.0
 
 
@@ -79,9 +82,9 @@ def _sum_groups(groups, size, gain, steps):
 def _first_of_groups(groups, size, gain):
     """What the first relevant document is worth where it is one of a group's."""
     for e in range(size):
-        relevant, topmost = np.int64(groups.relevant[e]), np.int64(groups.higher[0][e])
+        relevant, topmost = np.int64(groups.relevant[e]), np.int64(groups.higher[e])
         for i in range(1, relevant):
-            topmost = min(topmost, np.int64(groups.higher[i][e]))
+            topmost = min(topmost, np.int64(groups.higher[i * SIDE_BY_SIDE + e]))
         is_first = relevant > 0 and groups.above_relevant[e] == 0
         groups.sums[e] = gain.cumulated[topmost + 1] if is_first else 0.0
 
@@ -111,6 +114,7 @@ def _order(groups, size):
             groups.above_relevant,
             groups.above_others,
             groups.tilts,
+            groups.entries,
             groups.higher,
             groups.ranks,
         )
@@ -158,8 +162,9 @@ def make_groups(most: int) -> Groups:
         relevant=np.zeros(SIDE_BY_SIDE, HALF),
         others=np.zeros(SIDE_BY_SIDE, HALF),
         tilts=np.zeros(SIDE_BY_SIDE),
-        ranks=tuple(np.zeros(SIDE_BY_SIDE, HALF) for _ in range(most)),
-        higher=tuple(np.zeros(SIDE_BY_SIDE, HALF) for _ in range(most)),
+        entries=tuple(range(0, most * SIDE_BY_SIDE, SIDE_BY_SIDE)),
+        ranks=np.zeros(most * SIDE_BY_SIDE, HALF),
+        higher=np.zeros(most * SIDE_BY_SIDE, HALF),
         worth=np.zeros(SIDE_BY_SIDE),
         sums=np.zeros(SIDE_BY_SIDE),
         values=np.zeros(SIDE_BY_SIDE),

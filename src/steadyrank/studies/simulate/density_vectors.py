@@ -28,29 +28,25 @@ def _all(vector: Any, value: float) -> Any:
 
 
 class _Lanes:
-    """Arrays, or tuples of arrays, from which 16 numbers are loaded at a time."""
+    """Arrays from which 16 numbers are loaded at a time."""
 
     def __init__(self, target: Any, builder: Any, signature: Any, arguments: Any):
         self.builder = builder
-        self._data: dict[Any, Any] = {}
-        for i, (kind, argument) in enumerate(zip(signature.args, arguments, strict=True)):
-            if isinstance(kind, types.UniTuple):
-                for j in range(kind.count):
-                    part = builder.extract_value(argument, j)
-                    array = target.make_array(kind.dtype)(target, builder, part)
-                    self._data[i, j] = array.data
-            elif isinstance(kind, types.Array):
-                self._data[i] = target.make_array(kind)(target, builder, argument).data
+        self._data = {
+            i: target.make_array(kind)(target, builder, argument).data
+            for i, (kind, argument) in enumerate(zip(signature.args, arguments, strict=True))
+            if isinstance(kind, types.Array)
+        }
 
-    def _pointer(self, number: Any, start: Any, vector: Any) -> Any:
+    def _pointer(self, number: int, start: Any, vector: Any) -> Any:
         data, kind = self._data[number], vector.element
         pointer = self.builder.gep(data, [start], source_etype=kind)
         return self.builder.bitcast(pointer, vector.as_pointer())
 
-    def load(self, number: Any, start: Any, vector: Any = _HALVES) -> Any:
+    def load(self, number: int, start: Any, vector: Any = _HALVES) -> Any:
         return self.builder.load(self._pointer(number, start, vector), align=4, typ=vector)
 
-    def store(self, number: Any, start: Any, value: Any) -> None:
+    def store(self, number: int, start: Any, value: Any) -> None:
         self.builder.store(value, self._pointer(number, start, value.type), align=4)
 
 
@@ -119,14 +115,15 @@ def order_groups(
     above_relevant: Any,
     above_others: Any,
     tilts: Any,
+    entries: Any,
     higher: Any,
     ranks: Any,
 ) -> Any:
     """Put two or more relevant documents of a bin in order, in 16 groups from `start` on.
 
-    How many others are above document i of a group goes into array i of `higher`, how many
-    documents into array i of `ranks`; there are no more documents than arrays. The law of each is
-    right to all orders of the tilt, their joint law to the first.
+    How many others are above document i of a group goes into `higher`, how many documents into
+    `ranks`, from entries[i] on; no group has more documents than there are such entries. The law
+    of each is right to all orders of the tilt, their joint law to the first.
     """
 
     def build(target: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -145,12 +142,13 @@ def order_groups(
             )
             high = builder.add(lanes.load(5, start), before)
             rank = builder.add(builder.add(lanes.load(4, start), above), high)
-            lanes.store((7, i), start, high)
-            lanes.store((8, i), start, rank)
+            place = builder.add(builder.extract_value(arguments[7], i), start)
+            lanes.store(8, place, high)
+            lanes.store(9, place, rank)
         return target.get_dummy_value()
 
-    arrays = (streams, relevant, others, above_relevant, above_others, tilts, higher, ranks)
-    return types.void(types.int64, *arrays), build
+    arrays = (streams, relevant, others, above_relevant, above_others, tilts)
+    return types.void(types.int64, *arrays, entries, higher, ranks), build
 
 
 def _mixed(builder: Any, words: Any) -> Any:
