@@ -92,7 +92,7 @@ def spread_rule(df: float, finest: float = np.inf) -> tuple[np.ndarray, np.ndarr
 
 @functools.lru_cache(maxsize=64)
 def _coarse_rule(df: float) -> tuple[np.ndarray, np.ndarray]:
-    """As coarse as the density allows: a hundred points or so."""
+    """As coarse as the density allows: some hundreds of points at most."""
     return spread_rule(df)
 
 
