@@ -67,7 +67,8 @@ def results(name):
 
 
 @pytest.mark.parametrize("name", ["two", "tie", "gaps", "many"])
-def test_numbers_read_well(name):
+def test_numbers_read_well(name, monkeypatch):
+    monkeypatch.setattr("steadyrank.studies.compare.audit.RESAMPLES", 50)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sr.SteadyrankWarning)
         for result in results(name):

@@ -298,7 +298,7 @@ def _missed(df1: float, df2: float, alpha: float, mean: float) -> np.ndarray:
     return _lower_tails(df1, df2, alpha, size)[:last]
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=64)
 def _lower_tails(df1: float, df2: float, alpha: float, size: int) -> np.ndarray:
     """The first of them: a search for a noncentrality asks for the same again and again."""
     critical = 1.0 / float(special.fdtri(df2, df1, alpha))
