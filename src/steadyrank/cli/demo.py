@@ -54,9 +54,9 @@ def command(
     """
     with bars(output.quiet) as progress:
         from steadyrank.cli.rehearsals import of_demo
-        from steadyrank.studies.simulate.list_kernels import outline
+        from steadyrank.data.write.kernels import put_lines
 
-        tell_if_compiling(output.quiet, outline, of_demo(measures))
+        tell_if_compiling(output.quiet, put_lines, of_demo(measures))
         from steadyrank.reporting.demo import demo
 
         result = demo(

@@ -199,7 +199,7 @@ def tell_if_compiling(
 ) -> None:
     """Shorten the wait of the first command after an installation, and explain it if one watches.
 
-    `kernel` is the one that takes longest, where it is not the one that ranks documents;
+    `kernel` is one that few other commands have, where it is not the one that ranks documents;
     `rehearsals` are what other processes are to compile, scoring and ranking unless given.
     """
     from steadyrank.cli.rehearsals import of_evaluate

@@ -47,6 +47,9 @@ INSTANCES = Rehearsal(
     frozenset({"steadyrank.stats.instances.kernels", "steadyrank.stats.mixed.kernels"}),
 )
 
+FONTS = Rehearsal("steadyrank.present.figures:list_fonts", frozenset())
+"""No kernels, but also made once; whoever draws first makes it."""
+
 
 def scoring(*measures: str) -> Rehearsal:
     """Scoring by some measures, or by those that commands have unless told otherwise."""
@@ -91,7 +94,7 @@ def of_report(measures: Sequence[str]) -> list[Rehearsal]:
     """For `report`, by the measures that are given."""
     first, *more = measures or ("AP", "nDCG@10")
     orders = AGREEING if more else CORRELATING
-    later = [bounding(first), orders, RATING, sampling(first), LISTING, SPLITTING]
+    later = [bounding(first), orders, RATING, sampling(first), LISTING, SPLITTING, FONTS]
     return [scoring(*measures), *later]
 
 

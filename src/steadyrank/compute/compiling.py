@@ -1,10 +1,13 @@
-"""Numba's way from Python to machine code, shortened where it repeats itself; the code is the same.
+"""Numba's way from Python to machine code, shortened where it repeats itself or works for nobody.
 
-A first command waits for compiling, and most of that is not LLVM but Numba's own Python: the same
+A first command waits for compiling, and half of that is not LLVM but Numba's own Python: the same
 operator is resolved for the same types hundreds of times, a function's variables are counted anew
 after each of thirty passes, and a third of the passes look for what no kernel has (closures,
-`with`, loops over literals). While a kernel of steadyrank is compiled, and only then, what has been
-found once is remembered.
+`with`, loops over literals). Numba's own functions and the parts of kernels get entrances, and
+machine code, that nobody uses: a kernel has their instructions in its own code. While a kernel of
+steadyrank is compiled, and only then, what has been found once is remembered, and the rest is left
+out. A kernel without parts has the instructions that Numba gives it; one with parts has them from
+before the passes that fit code to the processor, which it goes through itself.
 
 This rests on private parts of Numba, and is imported for the versions that `numba_cache` names.
 """

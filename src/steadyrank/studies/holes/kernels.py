@@ -7,25 +7,6 @@ import numpy as np
 from steadyrank.compute.kernels import kernel, lean_kernel
 
 
-@kernel
-def ideal_lists(counts):
-    """Blocks and grades of the ideal lists, best first, a document of grade 0 at the end of each.
-
-    The last one is for measures that make sense where nothing is relevant.
-    """
-    n_topics, top = counts.shape
-    blocks = np.zeros(n_topics + 1, np.int64)
-    grades = np.zeros(counts.sum() + n_topics, np.int32)
-    n = 0
-    for t in range(n_topics):
-        for g in range(top - 1, -1, -1):
-            grades[n : n + counts[t, g]] = g + 1
-            n += counts[t, g]
-        n += 1
-        blocks[t + 1] = n
-    return blocks, grades
-
-
 @lean_kernel
 def draw_grades(x, coefficients, topics, runs, topic, owner, uniform, out):
     """The highest grade whose chance to be reached is above a uniform number, for each hole."""

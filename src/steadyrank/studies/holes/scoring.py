@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steadyrank.measures.scoring import Recipe, score_recipe
-from steadyrank.studies.holes.kernels import ideal_lists
 from steadyrank.studies.holes.lists import Entries, Lists
 
 
@@ -53,7 +52,7 @@ class Rankings:
         counts = self.n_graded + _counts(
             lists.topic_of_hole, grades if ideal is None else ideal, *self.n_graded.shape
         )
-        best_first = ideal_lists(counts)
+        best_first = _ideal_lists(counts)
         n_topics = lists.n_topics
         values = np.empty(lists.lengths.shape)
         for r, row in enumerate(values):
@@ -68,6 +67,18 @@ class Rankings:
                 out=row,
             )
         return values
+
+
+def _ideal_lists(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Blocks and grades of the ideal lists, best first, a document of grade 0 at the end of each.
+
+    The last one is for measures that make sense where nothing is relevant.
+    """
+    n_topics, top = counts.shape
+    sizes = np.column_stack([counts[:, ::-1], np.ones(n_topics, counts.dtype)])
+    grades = np.tile(np.arange(top, -1, -1, dtype=np.int32), n_topics)
+    blocks = np.concatenate([[0], np.cumsum(sizes.sum(axis=1))])
+    return blocks, np.repeat(grades, sizes.ravel())
 
 
 def make_rankings(lists: Lists, top_grade: int) -> Rankings:

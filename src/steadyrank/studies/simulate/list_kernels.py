@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from steadyrank.compute.kernels import WORD, kernel, lean_kernel, part
+from steadyrank.compute.kernels import WORD, lean_kernel, part
 from steadyrank.compute.random_kernels import mixed_bits
 
 
@@ -19,15 +17,15 @@ def _group(scores, start, stop, at):
     return low, high
 
 
-@kernel
-def outline(scores, starts, stops, blocks, ranks, grades, horizon, by_score):
+@lean_kernel
+def outline(
+    scores, starts, stops, blocks, ranks, grades, horizon, by_score, kept, events, at, size
+):
     """How many documents of each topic are kept, and where those with a gain stand among them.
 
-    A group of tied documents is one event if it matters in which order they stand.
+    A group of tied documents is one event if it matters in which order they stand. kept and the
+    bounds of events, which begin with a 0, are by topic; the number of events is returned.
     """
-    kept = np.zeros(len(starts), np.int64)
-    events = np.zeros(len(starts) + 1, np.int64)
-    at, size = np.empty(len(ranks), np.int32), np.empty(len(ranks), np.int32)
     n = 0
     for t in range(len(starts)):
         start, stop = starts[t], stops[t]
@@ -57,7 +55,7 @@ def outline(scores, starts, stops, blocks, ranks, grades, horizon, by_score):
             end = high
         kept[t] = end - start
         events[t + 1] = n
-    return kept, events, at[:n], size[:n]
+    return n
 
 
 @lean_kernel

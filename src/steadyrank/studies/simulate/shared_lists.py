@@ -77,8 +77,21 @@ def shared_lists(
         starts, stops = topic_rows(run, topics)
         judged = find_judged_documents(run, qrels, relevant_only=True)
         blocks, ranks, grades = relevant_ranks(judged, qrels, wanted, recipe.level)
-        kept, events, at, size = list_kernels.outline(
-            run.scores, starts, stops, blocks, ranks, grades, horizon, by_score
+        kept, events = np.empty(len(starts), np.int64), np.zeros(len(starts) + 1, np.int64)
+        at, size = np.empty(len(ranks), np.int32), np.empty(len(ranks), np.int32)
+        n = list_kernels.outline(
+            run.scores,
+            starts,
+            stops,
+            blocks,
+            ranks,
+            grades,
+            horizon,
+            by_score,
+            kept,
+            events,
+            at,
+            size,
         )
         hashes = np.empty(int(kept.sum()), np.uint64)
         list_kernels.gather(run.documents.hashes, starts, kept, hashes)
@@ -91,8 +104,8 @@ def shared_lists(
             kept,
             hashes,
             events,
-            at,
-            size,
+            at[:n],
+            size[:n],
         )
 
     parts = read_runs(runs).map(one, jobs=jobs, progress=progress)
