@@ -226,7 +226,7 @@ def test_contrary_judgments_are_refused(track):
         sr.holes(track.runs, track.qrels, more={topic: {document: grade + 1}})
 
 
-def judgments_until_settled(track, runs, share, order_of, batch=100):
+def judgments_until_settled(track, runs, share, order_of, batch=40):
     """Judge batch by batch until a share of the pairs is settled: how many judgments it takes."""
     answers, n = {}, 0
     while True:
