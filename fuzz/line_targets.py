@@ -16,7 +16,11 @@ JSONL = b"".join(
     for t in (1, 2)
     for d in range(4)
 )
-SEEDS = (RUN, QRELS, JSONL, RUN.replace(b"\n", b"\r\n"), RUN.replace(b" ", b"\t"), b"# c\n" + RUN)
+SEEDS = (
+    *(RUN, RUN.replace(b"\n", b"\r\n"), RUN.replace(b" ", b"\t"), b"# c\n" + RUN),
+    *(QRELS, QRELS.replace(b"\n", b" 0.5 pool\r\n"), QRELS.replace(b" ", b"\t"), b"# c\n" + QRELS),
+    JSONL,
+)
 MORSELS = (
     *BARE,
     *b"1e-999 - . e 0x1 1_0 99999999999999999999999999 0.1234567890123456789012345".split(),
