@@ -9,12 +9,14 @@ steadyrank alone: whoever evaluates runs one tool, and a third one in the same t
 nothing of ours in the processor's caches. The median over the turns of a series counts, so that
 a busy machine slows both alike; of five series, the lowest, the median and the highest ratio are
 printed, and at last the ratios with all tools in the same turns. Judgments are read, and kernels
-compiled, before the clock starts, for every tool.
+compiled, before the clock starts, for every tool. Two threads are timed by the wall, and beside them
+two processes that share nothing, as not every machine lets two run at full speed.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import statistics
 import tempfile
 import time
@@ -165,14 +167,39 @@ def medians(
 
 
 def threads(judged: sr.Qrels, copies: list[Path], turns: int) -> float:
-    """How much faster two threads are than one, on all copies at a time."""
+    """How much faster two threads are than one, on all copies at a time, by the least times."""
     times: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(turns):
         for jobs, walls in times.items():
-            started = time.perf_counter()
-            sr.evaluate(copies, judged, OURS, jobs=jobs, name_from="file")
-            walls.append(time.perf_counter() - started)
-    return statistics.median(times[1]) / statistics.median(times[2])
+            walls.append(wall(judged, copies, jobs))
+    return min(times[1]) / min(times[2])
+
+
+def wall(judged: sr.Qrels, copies: list[Path], jobs: int) -> float:
+    started = time.perf_counter()
+    sr.evaluate(copies, judged, OURS, jobs=jobs, name_from="file")
+    return time.perf_counter() - started
+
+
+def processes(judged: sr.Qrels, copies: list[Path], turns: int) -> float:
+    """The same of two processes that share nothing: what the machine itself allows."""
+    alone = min(wall(judged, copies, 1) for _ in range(turns))
+    context = multiprocessing.get_context("fork")
+    start, least = context.Barrier(2), context.Array("d", 2)
+
+    def half(place: int) -> None:
+        walls = []
+        for _ in range(turns):
+            start.wait()
+            walls.append(wall(judged, copies[place::2], 1))
+        least[place] = min(walls)
+
+    both = [context.Process(target=half, args=(place,)) for place in (0, 1)]
+    for process in both:
+        process.start()
+    for process in both:
+        process.join()
+    return alone / max(least)
 
 
 def copies_of(runs: list[Path], n: int) -> list[Path]:
@@ -212,6 +239,9 @@ def main() -> None:
         print(f"all in the same turns: {shown}; steadyrank {base * 1e3:.1f} ms")
         judged, copies = sr.read_qrels(qrels), copies_of(runs, 32)
         show("two threads, 32 runs", [threads(judged, copies, turns) for _ in range(SERIES)])
+        show(
+            "two processes, 16 runs each", [processes(judged, copies, turns) for _ in range(SERIES)]
+        )
 
 
 if __name__ == "__main__":
