@@ -9,8 +9,8 @@ steadyrank alone: whoever evaluates runs one tool, and a third one in the same t
 nothing of ours in the processor's caches. The median over the turns of a series counts, so that
 a busy machine slows both alike; of five series, the lowest, the median and the highest ratio are
 printed, and at last the ratios with all tools in the same turns. Judgments are read, and kernels
-compiled, before the clock starts, for every tool. Two threads are timed by the wall, and beside them
-two processes that share nothing, as not every machine lets two run at full speed.
+compiled, before the clock starts, for every tool. Two threads are timed by the wall, and beside
+them two processes that share nothing, as not every machine lets two run at full speed.
 """
 
 from __future__ import annotations
