@@ -127,7 +127,6 @@ def load_scores(
     default_measures: tuple[str, ...] = ("AP",),
 ) -> Scores:
     """The scores that the arguments of a study command stand for."""
-    tell_if_compiling(quiet)
     files = score_files(inputs)
     if files is not None:
         scores = read_score_files(files, inputs)
@@ -136,13 +135,17 @@ def load_scores(
         about = ("run_info", "team_from", "system_from")
         return describe_scores(scores, **{key: inputs.reading[key] for key in about})
     qrels, runs = qrels_and_runs(inputs.files)
+    measures = inputs.measures or default_measures
+    from steadyrank.cli.rehearsals import of_evaluate
+
+    tell_if_compiling(quiet, rehearsals=of_evaluate(measures))
     from steadyrank.measures.evaluate import evaluate
 
     with progress_bar("runs", quiet) as progress:
         return evaluate(
             runs,
             qrels,
-            inputs.measures or default_measures,
+            measures,
             progress=progress,
             jobs=jobs,
             scheduler=scheduler,

@@ -82,12 +82,12 @@ def bounding(measure: str) -> Rehearsal:
 
 def of_evaluate(measures: Sequence[str] = ()) -> list[Rehearsal]:
     """For every command that reads runs and scores them."""
-    return [scoring(*measures), RANKING]
+    return [RANKING, scoring(*measures)]
 
 
 def of_simulate(measure: str) -> list[Rehearsal]:
     """For `simulate`."""
-    return [sampling(measure), RATING, CORRELATING]
+    return [RANKING, sampling(measure), RATING, CORRELATING]
 
 
 def of_report(measures: Sequence[str]) -> list[Rehearsal]:
