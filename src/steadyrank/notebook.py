@@ -64,7 +64,7 @@ class Framed(Exhibit):
 
     def rows(self) -> list[dict[str, Any]]:
         """One dictionary per row."""
-        raise NotImplementedError
+        raise NotImplementedError  # Every result that is framed has rows of its own.
 
     def to_frame(self) -> pd.DataFrame:
         """The rows as a frame, an interval as its two ends in columns of their own."""

@@ -313,7 +313,7 @@ def _without_array_protocol(numbas_own: Any) -> Any:
 
     def get_function(self: Any, function: Any, signature: Any, _firstcall: bool = True) -> Any:
         if function == "__array__" and isinstance(signature.args[0], types.Array):
-            raise NotImplementedError
+            raise NotImplementedError  # So Numba says that it has none, and its callers go on.
         return numbas_own(self, function, signature, _firstcall)
 
     return get_function
