@@ -150,7 +150,11 @@ def read_table(path: Path, stream: BinaryIO, *, is_run: bool, into: Table | None
     opening = read_opening(stream, is_run=is_run)
     layout = opening.layout
     if not is_run and is_of_run(opening.first):
-        raise FormatError(path, f"expected judgments ({layout.fields}), got a run ({RUN.fields})")
+        raise FormatError(
+            path,
+            f"expected judgments ({layout.fields}), got a run ({RUN.fields}): do they stand in "
+            "each other's place?",
+        )
     table.n_headers = 1 if opening.header else 0
     consumed = 0
     size = size_of(path)
