@@ -104,7 +104,8 @@ def test_a_part_has_no_machine_code_of_its_own_and_a_kernel_has_its_instructions
     )
     assert answer == expected
     (part_of_it,) = _squared.overloads.values()
-    assert part_of_it.library._compiled_object is None
+    # One that an earlier run of the tests has kept comes without even a place for it.
+    assert getattr(part_of_it.library, "_compiled_object", None) is None
     (whole,) = ours.overloads.values()
     assert whole.library._compiled_object is not None
     assert part_of_it.fndesc.llvm_cpython_wrapper_name not in symbols(ours)
