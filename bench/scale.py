@@ -52,8 +52,13 @@ CASES = {
         inputs="covid",
         words="report @qrels.txt @runs --run-info @run-info.csv -m nDCG@10 -m AP --out @page.html",
     ),
+    "report, scores": Case(
+        size="500 runs × 1,000 topics, scores alone",
+        inputs="leaderboard",
+        words="report --scores @scores.parquet --out @page.html",
+    ),
     "pools": Case(
-        size="the same, leaving out 1 to 15 teams",
+        size="126 runs × 50 topics × 1,000 documents, leaving out 1 to 15 teams",
         inputs="covid",
         words="pools @qrels.txt @runs --run-info @run-info.csv -m AP --pool-depth 100",
     ),
@@ -151,6 +156,9 @@ INPUTS: dict[str, Callable[[Path], None]] = {
         folder, n_teams=22, runs_per_team=5, n_topics=249, depth=1000, pool_depth=100
     ),
     "marco": lambda folder: sr.write_scores(made_scores(50, 7000), folder / "scores.parquet"),
+    "leaderboard": lambda folder: sr.write_scores(
+        made_scores(500, 1000), folder / "scores.parquet"
+    ),
     "grid": make_grid,
     "instances": make_instances,
     "none": lambda folder: None,
@@ -209,10 +217,9 @@ def main() -> None:
                 INPUTS[case.inputs](folder)
             words = command(case, folder, given.jobs)
             wall, cpu, peak = measured(words)
-            print(
-                f"| `{name}` | {case.size} | {wall:.1f} s | {cpu:.1f} s | {peak:.2f} GB |",
-                flush=True,
-            )
+            pages = [Path(word).stat().st_size / 1e6 for word in words if word.endswith(".html")]
+            size = case.size + "".join(f"; a page of {page:.2f} MB" for page in pages)
+            print(f"| `{name}` | {size} | {wall:.1f} s | {cpu:.1f} s | {peak:.2f} GB |", flush=True)
 
 
 if __name__ == "__main__":

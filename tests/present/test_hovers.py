@@ -124,7 +124,7 @@ def test_very_many_points_tell_nothing_but_are_drawn():
     tell(line, ["x"] * n)
     text = svg_text(ax.get_figure())
     assert "<title>" not in text
-    assert text.count("<use") > n
+    assert text.count("<use") == n
 
 
 def test_a_wrong_number_of_texts_is_refused():
@@ -187,9 +187,8 @@ def test_ids_have_the_prefix_wherever_they_stand():
         assert len(own) == len(set(own))
         assert all(each.startswith(prefix) for each in own)
         used = set(references(root))
-        assert len(used) > 3
-        assert used <= set(own)
-        assert f"{prefix}told-1" in own
+        assert len(used) > 2
+        assert used == set(own), "no id that nothing refers to"
     assert not set(ids[0]) & set(ids[1])
 
 
@@ -217,9 +216,10 @@ def test_a_page_can_be_dark():
     assert 'stroke="currentColor"' in text
     assert "style" not in {element.tag.removeprefix(SVG) for element in root.iter()}
     assert not [element for element in root.iter() if element.get("style")]
+    groups = {child: group for group in root.iter() for child in group}
     for label in root.iter(f"{SVG}text"):
         assert label.get("fill") is None
-        assert label.get("font-size")
+        assert label.get("font-size") or groups[label].get("font-size")
     behind = ElementTree.fromstring(svg_text(ax.get_figure(), background="#ffffff"))
     assert behind.find(f"{SVG}rect").get("fill") == "#ffffff"
     assert behind.get("color") == "#000000"

@@ -94,7 +94,8 @@ def test_every_element_is_closed_and_scripts_are_ours_alone(read: Read) -> None:
         {"type": "application/json", "id": "page-data"},
         {},
     ]
-    assert scripts[1][1] == (PARTS / "page.js").read_text(encoding="utf-8")
+    parts = ("numbers.js", "page.js")
+    assert scripts[1][1] == "".join((PARTS / part).read_text(encoding="utf-8") for part in parts)
     assert [found for _, found in read.all("style")] == [
         (PARTS / "page.css").read_text(encoding="utf-8")
     ]
@@ -369,7 +370,10 @@ def test_rows_with_numbers_have_an_address(read: Read, data: dict[str, dict]) ->
     assert links[1] == "#topics/" + quote("$& $1 `${window.hacked = 7}`", safe="!'()*")
     numbers = data["drilldowns"]["topics"]
     assert numbers["names"] == list(NASTY[:4])
-    assert numbers["values"][1] == [0.1, None, 0.5, 0.5]
+    values = numbers["values"]
+    codes = np.frombuffer(base64.b64decode(values["codes"]), f"<u{values['bytes']}").reshape(-1, 4)
+    assert (values["digits"], values["least"]) == (3, 0)
+    assert codes[1].tolist() == [101, 0, 501, 501]
     assert (numbers["digits"], numbers["header"]) == (3, ["run", NASTY[2]])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 import re
@@ -11,8 +12,9 @@ import numpy as np
 import pytest
 
 import steadyrank as sr
+from steadyrank.present.packing import packed_numbers
 from steadyrank.present.pair_panel import PairPanel, packed
-from steadyrank.reporting.pairs import aligned_pairs, make_pairs, order_shares
+from steadyrank.reporting.pairs import MOST_PICKED, aligned_pairs, make_pairs, order_shares
 from steadyrank.studies.simulate.section import documents_share
 from steadyrank.studies.topics.sentences import needed_figure
 from steadyrank.words import percent, pvalue_words
@@ -85,10 +87,16 @@ def test_differences_intervals_and_decisions_are_those_of_compare(results, panel
         assert panel.fields["n"][p] == str(row["n"])
 
 
+def unpacked(numbers):
+    """As the page's script reads packed numbers: whole ones of the last decimal, or missing."""
+    codes = np.frombuffer(base64.b64decode(numbers["codes"]), f"<u{numbers['bytes']}")
+    return np.where(codes == 0, np.nan, codes - 1.0 + numbers["least"])
+
+
 def test_scores_of_topics_give_differences_and_wins(results, panel):
     """What the page subtracts: whole numbers of the last decimal that is shown."""
     data = packed(panel, {})
-    scores = np.array(data["scores"], float)
+    scores = unpacked(data["scores"]).reshape(panel.scores.shape)
     for a, b in every_pair(panel):
         units = scores[a] - scores[b]
         exact = panel.scores[a] - panel.scores[b]
@@ -145,7 +153,6 @@ def test_sentences_are_filled_and_names_are_left_alone(panel):
 
 
 def test_fields_are_packed_without_loss(panel):
-    import base64
 
     data = json.loads(json.dumps(packed(panel, {})))
     for key, texts in panel.fields.items():
@@ -191,3 +198,39 @@ def test_order_in_simulated_collections_is_that_of_its_section():
             assert np.isnan(shares[i, j])
         else:
             assert shares[i, j] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("baseline", [None, "r199"])
+def test_of_very_many_runs_the_best_and_the_baseline_can_be_picked(baseline):
+    rng = np.random.default_rng(5)
+    values = rng.random((200, 40)) * 0.1 + np.linspace(0.8, 0.1, 200)[:, None]
+    scores = sr.Scores(
+        measures=["AP"], runs=[f"r{i}" for i in range(200)], topics=range(40), values=[values]
+    )
+    compared = sr.compare(scores, baseline=baseline)
+    panel = make_pairs({"evaluate": scores, "compare": (compared,)})
+    best = [compared.runs[run] for run in compared.order[:MOST_PICKED]]
+    rest = [] if baseline is None else [baseline]
+    assert list(panel.names) == best + rest
+    extra = " and the baseline" if rest else ""
+    assert panel.omitted == f"Of 200 runs, the best {MOST_PICKED}{extra} can be picked."
+    place = panel.place(0, len(panel.names) - 1)
+    expected = scores.mean()[0][scores.runs.index(best[0])]
+    other = scores.mean()[0][scores.runs.index(panel.names[-1])]
+    assert panel.fields["difference"][place] == f"{expected - other:+.4f}"
+    chosen = scores.select(runs=best)
+    few = make_pairs({"evaluate": chosen, "compare": (sr.compare(chosen),)})
+    assert few.omitted == ""
+    assert len(few.names) == MOST_PICKED
+
+
+def test_numbers_that_are_packed_read_back_as_they_are_shown():
+    rng = np.random.default_rng(2)
+    for values in (rng.random((3, 7)), rng.normal(0, 50, (4, 5)), np.full((2, 2), np.nan)):
+        values = values.copy()
+        values[0, 0] = np.nan
+        read = unpacked(packed_numbers(values, 4)).reshape(values.shape) / 1e4
+        np.testing.assert_allclose(read, np.round(values, 4), atol=1e-9)
+    wide = np.array([[0.25, 1e308, np.inf, np.nan]])
+    assert packed_numbers(wide, 4) == {"digits": 4, "values": [0.25, 1e308, None, None]}
+    assert packed_numbers(np.empty((0, 3)), 4)["codes"] == ""

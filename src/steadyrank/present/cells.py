@@ -26,8 +26,8 @@ MOST_ROWS = 1000
 MOST_CELLS = 6000
 """Cells of a heat map: more cannot be pointed at, and make the page heavy."""
 
-MOST_NUMBERS = 100_000
-"""Numbers behind the rows of a table."""
+MOST_NUMBERS = 50_000
+"""Scores of runs on topics that a page holds, behind the rows of a table or for two runs."""
 
 
 def number(value: float | None, form: str = ".4f") -> Cell:
@@ -217,12 +217,21 @@ def without_constant(
     )
 
 
+def most_columns(n_rows: int) -> int:
+    """How many columns of numbers a page holds beside each other, where there are so many rows.
+
+    >>> most_columns(50), most_columns(1000), most_columns(10_000)
+    (1000, 50, 20)
+    """
+    return max(20, MOST_NUMBERS // max(1, n_rows))
+
+
 def drilldown(names: Sequence[str], values: np.ndarray, title: str) -> tuple[Drilldown, int]:
     """The numbers behind rows [row, name], to four digits, and how many names are left out.
 
     Names come in the order in which they are to be kept.
     """
-    kept = min(len(names), max(20, MOST_NUMBERS // max(1, len(values))))
+    kept = min(len(names), most_columns(len(values)))
     rows = tuple(
         tuple(None if math.isnan(value) else value for value in row)
         for row in np.round(values[:, :kept], DIGITS).tolist()

@@ -21,8 +21,11 @@ from numbers import Real
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import numpy as np
+
 from steadyrank.data.read.csv_cells import csv_line
 from steadyrank.errors import InputError
+from steadyrank.present.packing import packed_numbers
 from steadyrank.present.page import Page, PageFigure
 from steadyrank.present.page_svg import inline_svg
 from steadyrank.present.page_words import explainer, hoverer, looker
@@ -42,20 +45,21 @@ _ID = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 def page_html(page: Page) -> str:
     """The page as one HTML document.
 
-    Write it as UTF-8. It needs no network, works without JavaScript except for sorting, copying
-    and the numbers behind rows, and prints with every row open.
+        Write it as UTF-8. It needs no network, works without JavaScript except for sorting, copying
+        and the numbers behind rows, and prints with every row open.
 
-    >>> from steadyrank.present.page import Page
-    >>> text = page_html(Page(title="A <b>", subtitle="", lead=("No.",), sections=()))
-    >>> "A &lt;b&gt;" in text, "<b>" in text
-    (True, False)
+        >>> from steadyrank.present.packing import packed_numbers
+    from steadyrank.present.page import Page
+        >>> text = page_html(Page(title="A <b>", subtitle="", lead=("No.",), sections=()))
+        >>> "A &lt;b&gt;" in text, "<b>" in text
+        (True, False)
     """
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
     _check(page)
     style = _part("page.css")
-    script = _part("page.js") + (_part("pair.js") if page.pairs else "")
+    script = _part("numbers.js") + _part("page.js") + (_part("pair.js") if page.pairs else "")
     if any(sliders_of(page.sections)):
         style, script = style + _part("slider.css"), script + _part("slider.js")
     without_terms = explainer({}, page.names)
@@ -284,17 +288,17 @@ def _csv_cell(cell: Cell, is_number: bool) -> str:
 
 
 def _drilldown(drilldown: Drilldown, names: RunNames) -> dict[str, object]:
-    # Two digits more than are shown keep the order, and the page small.
-    digits = drilldown.digits + 2
+    # Two digits more than are shown keep the order, where there are as many.
+    values = np.array(drilldown.values, np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        shown, exact = (np.round(values, drilldown.digits + more) for more in (0, 2))
+    has_more = not np.array_equal(shown, exact, equal_nan=True)
     return {
         "title": visible(drilldown.title),
         "header": [visible(name) for name in drilldown.header],
         "digits": drilldown.digits,
         "names": [visible(names.cell(name)) for name in drilldown.names],
-        "values": [
-            [None if v is None or not math.isfinite(v) else round(float(v), digits) for v in row]
-            for row in drilldown.values
-        ],
+        "values": packed_numbers(values, drilldown.digits + (2 if has_more else 0)),
     }
 
 

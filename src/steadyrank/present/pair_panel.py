@@ -8,7 +8,6 @@ numbers on the page.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import numpy as np
 
 from steadyrank.errors import InputError
 from steadyrank.present.latex import escape_latex
+from steadyrank.present.packing import packed_codes, packed_numbers
 from steadyrank.present.visible import visible
 
 DIGITS = 4
@@ -50,6 +50,8 @@ class PairPanel:
     sentence: str
     """Template of what is copied as a sentence; {a} and {b} are the two runs."""
     latex: str
+    omitted: str = ""
+    """Which runs cannot be picked, in a sentence, if any."""
 
     def place(self, a: int, b: int) -> int:
         """Which of the pairs two runs, by their positions, are, the better one first."""
@@ -81,11 +83,7 @@ def packed(panel: PairPanel, shown: Mapping[str, str]) -> dict[str, Any]:
         "latex": [escape_latex(visible(name)) for name in panel.names],
         "measure": visible(panel.measure),
         "topics": [visible(topic) for topic in panel.topics],
-        "digits": DIGITS,
-        "scores": [
-            [None if np.isnan(score) else round(score * 10**DIGITS) for score in row]
-            for row in panel.scores.tolist()
-        ],
+        "scores": packed_numbers(panel.scores, DIGITS),
         "fields": {key: _coded(texts) for key, texts in panel.fields.items()},
         "rows": [[visible(row.about), visible(row.template)] for row in panel.rows],
         "sentence": panel.sentence,
@@ -98,10 +96,5 @@ def _coded(texts: Sequence[str]) -> dict[str, Any]:
     known = {text: code for code, text in enumerate(dict.fromkeys(texts))}
     if len(known) == 1:
         return {"texts": [visible(texts[0])]}
-    width = next(width for width in (1, 2, 4) if len(known) <= 256**width)
-    codes = np.array([known[text] for text in texts], f"<u{width}")
-    return {
-        "texts": [visible(text) for text in known],
-        "bytes": width,
-        "codes": base64.b64encode(codes.tobytes()).decode(),
-    }
+    codes = np.array([known[text] for text in texts])
+    return {"texts": [visible(text) for text in known], **packed_codes(codes, len(known))}

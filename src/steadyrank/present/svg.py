@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from steadyrank.errors import InputError
+from steadyrank.present.svg_size import cells_as_rectangles, shorten, ticks_as_paths
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -116,9 +117,10 @@ def svg_tree(
         _lighten(element)
     for group in list(root.iter("g")):
         if group.get("id", "").startswith("QuadMesh"):
-            _as_cells(group)
-        _share(group)
+            cells_as_rectangles(group)
+    ticks_as_paths(root)
     _name_ids(root, prefix)
+    shorten(root)
     return _framed(root, alt, background)
 
 
@@ -254,74 +256,6 @@ def _short(number: float) -> str:
     return "0" if text == "-0" else text
 
 
-def _as_cells(group: ElementTree.Element) -> None:
-    """Cells of a heat map in fewer letters, sharp where they meet: a group for each colour.
-
-    Cells that tell nothing are one shape per colour: with a hundred runs there are thousands.
-    """
-    group.set("shape-rendering", "crispEdges")
-    shades: dict[str, ElementTree.Element] = {}
-    silent: dict[str, list[_Corners]] = {}
-    for cell in list(group):
-        corners = _corners(cell.get("d", ""))
-        if cell.tag != "path" or corners is None or set(cell.attrib) - {"d", "fill", "clip-path"}:
-            continue
-        clip = cell.attrib.pop("clip-path", "")
-        if clip:
-            group.set("clip-path", clip)
-        group.remove(cell)
-        colour = cell.attrib.pop("fill", "currentColor")
-        if len(cell):
-            if colour not in shades:
-                shades[colour] = ElementTree.SubElement(group, "g", {"fill": colour})
-            cell.set("d", _rectangle(corners))
-            shades[colour].append(cell)
-        else:
-            silent.setdefault(colour, []).append(corners)
-    for colour, cells in silent.items():
-        shape = "".join(_rectangle(corners) for corners in _in_rows(cells))
-        ElementTree.SubElement(group, "path", {"fill": colour, "d": shape})
-
-
-_Corners = tuple[str, str, str, str]
-
-
-def _corners(path: str) -> _Corners | None:
-    """Left, top, right and bottom of a cell, if the path is one."""
-    numbers = re.findall(r"-?[\d.]+", path)
-    if len(numbers) != 10 or numbers[:2] != numbers[8:]:
-        return None
-    return numbers[0], numbers[1], numbers[2], numbers[5]
-
-
-def _rectangle(corners: _Corners) -> str:
-    left, top, right, bottom = corners
-    return f"M{left} {top}H{right}V{bottom}H{left}z"
-
-
-def _in_rows(cells: list[_Corners]) -> list[_Corners]:
-    """The same area in fewer rectangles: cells that touch sideways are one."""
-    joined: list[_Corners] = []
-    for left, top, right, bottom in cells:
-        if joined and joined[-1][1:] == (top, left, bottom):
-            joined[-1] = (joined[-1][0], top, right, bottom)
-        else:
-            joined.append((left, top, right, bottom))
-    return joined
-
-
-def _share(group: ElementTree.Element) -> None:
-    """Say once, for the group, what all its markers have in common."""
-    if len(group) < 2 or any(child.tag != "use" for child in group):
-        return
-    for key, value in list(group[0].attrib.items()):
-        inherited = key.startswith(("fill", "stroke"))
-        if inherited and key not in group.attrib and all(use.get(key) == value for use in group):
-            group.set(key, value)
-            for use in group:
-                del use.attrib[key]
-
-
 def _declared(text: str) -> dict[str, str]:
     """A style's declarations; all fonts but their size, slope and weight are the figure's."""
     pairs = (part.partition(":") for part in text.split(";") if ":" in part)
@@ -358,8 +292,6 @@ def _name_ids(root: ElementTree.Element, prefix: str) -> None:
         if own is not None and own in needed:
             short.setdefault(own, f"{prefix}a{len(short) + 1}")
             element.set("id", short[own])
-        elif own is not None and "told-" in own:
-            element.set("id", prefix + own.removeprefix("QuadMesh-"))
     for element in root.iter():
         for key, value in element.attrib.items():
             if key == "xlink:href" and value.startswith("#"):
@@ -394,6 +326,5 @@ def _framed(root: ElementTree.Element, alt: str, background: str) -> ElementTree
         ElementTree.SubElement(
             framed, "rect", {"width": "100%", "height": "100%", "fill": background}
         )
-    sheets = [part for part in root if part.tag == "defs" and [e.tag for e in part] == ["style"]]
-    framed.extend(part for part in root if part not in sheets)
+    framed.extend(root)
     return framed

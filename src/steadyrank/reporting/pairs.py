@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from steadyrank.data.scores import Scores
+from steadyrank.present.cells import most_columns
 from steadyrank.present.latex import escape_latex
 from steadyrank.present.pair_panel import PairPanel, PairRow
 from steadyrank.stats.pairs.result import TOO_FEW
@@ -26,6 +27,9 @@ from steadyrank.studies.simulate.study import SimulateResult
 from steadyrank.studies.topics.result import TopicsResult
 from steadyrank.studies.topics.sentences import needed_figure
 from steadyrank.words import MISSING, counted, figure, percent, pvalue_words, share_of, typeset
+
+MOST_PICKED = 150
+"""Runs of which two can be picked; of more, the best."""
 
 DECISIONS = {
     "better": "{a} is significantly better than {b} by mean {measure}",
@@ -82,7 +86,7 @@ def make_pairs(results: Mapping[str, Any]) -> PairPanel:
     """The panel of a report about runs."""
     compared: tuple[CompareResult, ...] = results["compare"]
     main = compared[0]
-    order = [main.runs[run] for run in main.order]
+    order, omitted = _picked(main, len(results["evaluate"].runs))
     known = _Known(order)
     _add_comparison(known, main)
     _add_measures(known, compared[1:])
@@ -114,7 +118,20 @@ def make_pairs(results: Mapping[str, Any]) -> PairPanel:
             f"{escape_latex(sure)} interval $[{{low}}, {{high}}]$, "
             f"${{corrected}}$ ({tested}, {{n}} topics)."
         ),
+        omitted=omitted,
     )
+
+
+def _picked(result: CompareResult, n_runs: int) -> tuple[list[str], str]:
+    """The runs that can be picked, best first, so few that the page stays light; who is omitted."""
+    order = [result.runs[run] for run in result.order]
+    n_best = min(MOST_PICKED, most_columns(len(result.topics)))
+    rest = [run for run in order[n_best:] if run == result.baseline]
+    picked = order[:n_best] + rest
+    if len(picked) == n_runs:
+        return picked, ""
+    best = f"the best {n_best:,}{' and the baseline' if rest else ''}"
+    return picked, f"Of {n_runs:,} runs, {best} can be picked."
 
 
 def _tested_words(result: CompareResult) -> str:

@@ -1,4 +1,3 @@
-"use strict";
 const page = (() => {
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("page-data").textContent);
@@ -59,7 +58,9 @@ const page = (() => {
 
   /* What a row stands for: the names with their figures, best first, missing last. */
   function ranking({ names, values, header, digits }, index) {
-    const figures = names.map((name, i) => [name, values[index][i]]);
+    const units = unpacked(values).slice(index * names.length, (index + 1) * names.length);
+    const figures = names.map((name, i) =>
+      [name, units[i] === null ? null : units[i] / 10 ** values.digits]);
     figures.sort((a, b) => compare(a[1], b[1], -1));
     const largest = Math.max(...figures.map((pair) => pair[1] ?? 0));
     const table = made("table");

@@ -6,11 +6,8 @@
   const choices = [byId("page-pair-a"), byId("page-pair-b")];
   const SVG = "http://www.w3.org/2000/svg";
   const codes = new Map();
-
-  function decoded({ codes: text, bytes }) {
-    const raw = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-    return new { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array }[bytes](raw.buffer);
-  }
+  const units = unpacked(panel.scores);
+  const { digits } = panel.scores;
 
   function field(key, pair) {
     if (!panel.fields[key].codes) return panel.fields[key].texts[0];
@@ -35,16 +32,17 @@
 
   /* Scores are whole numbers of the last decimal shown: their difference is exact. */
   function differences({ a, b }) {
+    const n = panel.topics.length;
     return panel.topics
-      .map((topic, t) => [topic, panel.scores[a][t], panel.scores[b][t]])
+      .map((topic, t) => [topic, units[a * n + t], units[b * n + t]])
       .filter(([, one, other]) => one !== null && other !== null)
       .map(([topic, one, other]) => [topic, one - other])
       .sort((one, other) => other[1] - one[1]);
   }
 
-  const typeset = (units) => {
-    const text = (Math.abs(units) / 10 ** panel.digits).toFixed(panel.digits);
-    return `${units < 0 ? "−" : "+"}${text}`;
+  const typeset = (gap) => {
+    const text = (Math.abs(gap) / 10 ** digits).toFixed(digits);
+    return `${gap < 0 ? "−" : "+"}${text}`;
   };
 
   function drawn(tag, attributes, title = "") {

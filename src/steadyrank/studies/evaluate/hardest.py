@@ -13,6 +13,9 @@ from steadyrank.stats.run_means import adjusted_means, best_first
 from steadyrank.studies.part import Body, Findings, Part
 from steadyrank.words import counted
 
+MOST_TOPICS = 300
+"""Topics that the table lists; of more, the hardest."""
+
 
 def _body(result: None, findings: Findings) -> Body:
     """Topics from the hardest on; each opens to its runs."""
@@ -20,7 +23,7 @@ def _body(result: None, findings: Findings) -> Body:
     measure = scores.measures[0]
     matrix = scores.matrix(measure)
     by_topic, by_run = mean_of_present(matrix.T), adjusted_means(matrix)
-    order = np.argsort(np.nan_to_num(by_topic, nan=np.inf), kind="stable")[:1000]
+    order = np.argsort(np.nan_to_num(by_topic, nan=np.inf), kind="stable")[:MOST_TOPICS]
     runs = best_first(by_run)
     behind, hidden = drilldown(
         [scores.runs[run] for run in runs], matrix[np.ix_(runs, order)].T, "Runs on topic {row}"

@@ -129,6 +129,17 @@ def _bars_size(result: HolesResult) -> tuple[float, float]:
     return 7.0, rows_height(len(result.runs))
 
 
+def _bars_alt(result: HolesResult) -> str:
+    judged = "the score over judged documents only"
+    is_imputed = any(row.imputed is not None for row in result.runs)
+    return (
+        f"Mean {result.measure} of {len(result.runs)} runs: bars from the lowest to the highest "
+        "score over all completions of the judgments, with the score that counts unjudged "
+        "documents as not relevant"
+        f"{f', {judged}, and the imputed score' if is_imputed else f' and {judged}'}."
+    )
+
+
 def _matrix_size(result: HolesResult) -> tuple[float, float]:
     # Names and legend take their part of a small figure too: below this, little is left of it.
     side = rows_height(len(result.runs), least=4.4, each=0.17)
@@ -137,16 +148,7 @@ def _matrix_size(result: HolesResult) -> tuple[float, float]:
 
 PLOTS = {
     "HolesResult": {
-        "bounds": Plot(
-            draw_bars,
-            _bars_size,
-            lambda result: (
-                f"Mean {result.measure} of {len(result.runs)} runs: bars from the lowest to "
-                "the highest score over all completions of the judgments, with the score that "
-                "counts unjudged documents as not relevant, the score over judged documents "
-                "only, and the imputed score."
-            ),
-        ),
+        "bounds": Plot(draw_bars, _bars_size, _bars_alt),
         "decided": Plot(
             draw_decided,
             _matrix_size,

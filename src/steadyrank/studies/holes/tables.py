@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from steadyrank.present.cells import interval, name, number, percent, pvalue
+from steadyrank.present.cells import interval, name, number, percent, pvalue, without_empty
 from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Cell, Table, exact_table, render, with_words
 from steadyrank.studies.holes.prior_check import PriorCheck
@@ -249,6 +249,7 @@ def runs_table(result: HolesResult, digits: int = 4) -> Table:
         "imputed",
         f"{result.confidence:.0%} interval",
     ]
+    header, rows = without_empty(header, rows)
     return Table(header=header, rows=rows, caption=result.caption(), id="holes-runs")
 
 
@@ -282,6 +283,7 @@ def pair_tables(result: HolesResult, digits: int = 4, most: int = MOST_PAIRS) ->
     header = ["a", "b", "a - b", "lowest", "highest", "p", "imputed", "p (imputed)"]
     if result.bounds != "exact":
         header.append("bounds")
+    header, rows = without_empty(header, rows)
     caption = "Pairs whose order complete judgments could change, largest difference first"
     if len(undecided) > most:
         caption += f"; the first {most} of {len(undecided):,} pairs"
