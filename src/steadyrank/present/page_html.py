@@ -45,14 +45,13 @@ _ID = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 def page_html(page: Page) -> str:
     """The page as one HTML document.
 
-        Write it as UTF-8. It needs no network, works without JavaScript except for sorting, copying
-        and the numbers behind rows, and prints with every row open.
+    Write it as UTF-8. It needs no network, works without JavaScript except for sorting, copying
+    and the numbers behind rows, and prints with every row open.
 
-        >>> from steadyrank.present.packing import packed_numbers
-    from steadyrank.present.page import Page
-        >>> text = page_html(Page(title="A <b>", subtitle="", lead=("No.",), sections=()))
-        >>> "A &lt;b&gt;" in text, "<b>" in text
-        (True, False)
+    >>> from steadyrank.present.page import Page
+    >>> text = page_html(Page(title="A <b>", subtitle="", lead=("No.",), sections=()))
+    >>> "A &lt;b&gt;" in text, "<b>" in text
+    (True, False)
     """
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
