@@ -375,8 +375,32 @@ def test_records_of_ir_datasets(run: Run, qrels: Qrels) -> None:
 # Objects of other libraries
 
 
-def test_ranx_takes_our_frames_and_gives_them_back(run: Run, qrels: Qrels) -> None:
-    ranx = quietly("ranx")
+@pytest.fixture
+def ranx(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """ranx with its typed dictionaries filled here: its own way takes half a minute to compile."""
+    from numba import types
+    from numba.typed import Dict
+
+    library = quietly("ranx")
+
+    def filled(topics: list[str], documents: list[np.ndarray], values: list[np.ndarray]) -> Dict:
+        kind = types.float64 if values[0].dtype.kind == "f" else types.int64
+        made = Dict.empty(types.unicode_type, types.DictType(types.unicode_type, kind))
+        for topic, ids, of_ids in sorted(zip(topics, documents, values, strict=True)):
+            made[topic] = Dict.empty(types.unicode_type, kind)
+            for place in np.argsort(-of_ids, kind="stable"):
+                made[topic][str(ids[place])] = of_ids[place]
+        return made
+
+    for module in ("run", "qrels"):
+        for name, ours in (("TypedList", list), ("create_and_sort", filled)):
+            monkeypatch.setattr(f"ranx.data_structures.{module}.{name}", ours)
+    return library
+
+
+def test_ranx_takes_our_frames_and_gives_them_back(
+    ranx: ModuleType, run: Run, qrels: Qrels
+) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of Numba, while it compiles ranx
         theirs = ranx.Run.from_df(run_frame(run, columns="ranx"), name="bm25")
@@ -392,9 +416,8 @@ def test_ranx_takes_our_frames_and_gives_them_back(run: Run, qrels: Qrels) -> No
         as_run(ranx.Run(name="nothing"))
 
 
-def test_files_that_ranx_saves_are_read(tmp_path: Any) -> None:
-    """Here, as each process that uses ranx compiles it for each length of the longest id."""
-    ranx, path = quietly("ranx"), str(tmp_path / "saved.json")
+def test_files_that_ranx_saves_are_read(ranx: ModuleType, tmp_path: Any) -> None:
+    path = str(tmp_path / "saved.json")
     scores = {"301": {"d1": 2.0, "d2": 3.5, "é": -1e-7}, "302": {"d9": 0.25, "d0": 1e300}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
