@@ -30,6 +30,16 @@ def _have_a_home() -> None:
     os.environ["HOME"] = os.environ["USERPROFILE"] = home
 
 
+def _write_into_memory() -> None:
+    """Tests write many thousands of small files, for which a disk takes longer than the tests."""
+    memory = Path("/dev/shm")
+    if "TMPDIR" in os.environ or not os.access(memory, os.W_OK):
+        return
+    if shutil.disk_usage(memory).free > 2**31:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
+
+
+_write_into_memory()
 _have_a_home()
 
 # Where bytecode is not kept, each of the many commands that tests start compiles the package again.
