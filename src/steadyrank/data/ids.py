@@ -7,7 +7,7 @@ where a result depends on two ids being equal, the bytes are compared as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -205,6 +205,25 @@ def make_ids(values: Iterable[str | bytes]) -> Ids:
     np.cumsum(np.fromiter(map(len, raw), np.int64, len(raw)), out=offsets[1:])
     data = np.frombuffer(bytearray(b"".join(raw) + bytes(PADDING)), np.uint8)
     return ids_from_buffer(data, offsets)
+
+
+def join_ids(columns: Sequence[Ids]) -> Ids:
+    """Columns end to end as one.
+
+    >>> join_ids([make_ids(["d1", "d22"]), make_ids([]), make_ids(["d3"])]).to_list()
+    ['d1', 'd22', 'd3']
+    """
+    parts = [column.data[column.offsets[0] : column.offsets[-1]] for column in columns]
+    starts = np.cumsum([0, *map(len, parts)])
+    ends = [
+        column.offsets[1:] - column.offsets[0] + start
+        for column, start in zip(columns, starts, strict=False)
+    ]
+    return Ids(
+        np.concatenate([*parts, np.zeros(PADDING, np.uint8)]),
+        np.concatenate([np.zeros(1, np.int64), *ends]),
+        np.concatenate([np.empty(0, np.uint64), *(column.hashes for column in columns)]),
+    )
 
 
 def _encoded(value: str | bytes) -> bytes:

@@ -53,12 +53,15 @@ def make_pool(lists: Lists) -> tuple[Pool, Pool]:
     rows = np.concatenate([judged_rows, lists.open.rows + n_judged])
     ranks = np.concatenate([lists.judged.ranks[within], lists.open.ranks])
     cells = np.concatenate([lists.judged.cells[within], lists.open.cells])
+    n_runs = len(lists.runs)
     by_name = places_by_name(lists.runs)[cells // lists.n_topics]
-    order = np.lexsort((by_name, ranks, rows))
-    distinct, first, count = np.unique(rows[order], return_index=True, return_counts=True)
-    owner = by_name[order][first]
+    count = np.bincount(rows)
+    distinct = np.flatnonzero(count)
+    best = np.full(len(count), np.iinfo(np.int64).max)
+    np.minimum.at(best, rows, ranks.astype(np.int64) * n_runs + by_name)
+    best_rank, owner = np.divmod(best[distinct], n_runs)
     vouching = vouching_runs(lists)
-    n_vouching = np.add.reduceat(vouching[by_name[order]].astype(np.int64), first)
+    n_vouching = np.bincount(rows[vouching[by_name]], minlength=len(count))[distinct]
     retrieved = np.concatenate(
         [np.bincount(lists.judged.rows, minlength=n_judged), lists.hole_runs]
     )
@@ -67,10 +70,10 @@ def make_pool(lists: Lists) -> tuple[Pool, Pool]:
     pool = Pool(
         topic=np.concatenate([topic, lists.topic_of_hole])[distinct],
         grade=grades[distinct],
-        best_rank=ranks[order][first],
+        best_rank=best_rank,
         n_runs=retrieved[distinct],
         owner=owner,
-        n_within=count,
+        n_within=count[distinct],
         is_evidence=n_vouching > vouching[owner],
     )
     return pool.take(distinct < n_judged), pool.take(distinct >= n_judged)
@@ -101,18 +104,18 @@ class Evidence(NamedTuple):
     """[2, run by name, topic]"""
 
 
-def gather_evidence(lists: Lists, judged: Pool, kept: np.ndarray, top_grade: int) -> Evidence:
-    """Counts over the judged documents that are kept and that another run vouches for.
+def gather_evidence(lists: Lists, judged: Pool, top_grade: int) -> Evidence:
+    """Counts over the judged documents that another run vouches for.
 
     Holes are mostly of one run alone. What a run shares with others looks better than what it has
     alone; only if all evidence is of shared documents is it alike for documents that are judged,
     hidden and not judged.
     """
-    known, n_runs = judged.take(kept & judged.is_evidence), len(lists.runs)
+    known, n_runs = judged.take(judged.is_evidence), len(lists.runs)
     rows, runs, topics = judged_entries(lists)
     vouching = vouching_runs(lists)
-    n_vouching = np.bincount(rows, vouching[runs], minlength=len(kept))
-    stay = kept[rows] & (n_vouching[rows] > vouching[runs])
+    n_vouching = np.bincount(rows, vouching[runs], minlength=len(judged.topic))
+    stay = n_vouching[rows] > vouching[runs]
     cell = np.stack(
         [
             np.bincount(
@@ -134,8 +137,10 @@ def judged_entries(lists: Lists) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Row of the pool, run by name and topic of each judged document within the cutoff."""
     entries = lists.judged
     within = entries.ranks <= lists.depth
-    _, rows = np.unique(entries.rows[within], return_inverse=True)  # in the order of the pool
-    cells = entries.cells[within]
+    rows, cells = entries.rows[within], entries.cells[within]
+    is_there = np.zeros(len(lists.qrels), bool)
+    is_there[rows] = True
+    rows = (np.cumsum(is_there) - 1)[rows]  # in the order of the pool
     return rows, places_by_name(lists.runs)[cells // lists.n_topics], cells % lists.n_topics
 
 
@@ -191,8 +196,3 @@ def _leaning(
 
 def _logit(share: np.ndarray) -> np.ndarray:
     return np.asarray(np.log(share / (1.0 - share)))
-
-
-def all_of(pool: Pool) -> np.ndarray:
-    """[document]: that all are kept."""
-    return np.ones(len(pool.topic), bool)

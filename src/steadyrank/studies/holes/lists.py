@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple, Unpack
 import numpy as np
 
 from steadyrank.compute.executors import Progress
-from steadyrank.data.ids import Ids, make_ids
+from steadyrank.data.ids import Ids, join_ids
 from steadyrank.data.order import qrels_in_order
 from steadyrank.data.qrels import Qrels, build_qrels
 from steadyrank.data.read.runs import ReadingOptions, read_runs
@@ -171,15 +171,16 @@ def _assembled(parts: Sequence[_RunPart], qrels: Qrels, depth: int) -> Lists:
     topics = [_holes_of(parts, t, depth) for t in range(len(qrels.topics))]
     counts = np.array([len(topic.n_runs) for topic in topics], np.int64)
     hole_blocks = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    holes = _joined([_open_part(part, r, topics, hole_blocks) for r, part in enumerate(parts)])
     return Lists(
         qrels=qrels,
         runs=tuple(part.run.name for part in parts),
         depth=depth,
         lengths=np.stack([part.lengths for part in parts]),
         judged=_joined([part.judged for part in parts]),
-        open=_joined([_open_part(part, r, topics, hole_blocks) for r, part in enumerate(parts)]),
+        open=holes,
         hole_blocks=hole_blocks,
-        documents=make_ids(name for topic in topics for name in topic.names),
+        documents=_named(parts, holes.rows, int(hole_blocks[-1])),
         n_deeper=np.array([topic.n_deeper for topic in topics], np.int64),
         hole_runs=np.concatenate([topic.n_runs for topic in topics]).astype(np.int64),
     )
@@ -188,7 +189,6 @@ def _assembled(parts: Sequence[_RunPart], qrels: Qrels, depth: int) -> Lists:
 class _TopicHoles(NamedTuple):
     rows: list[np.ndarray]
     """[run]: which open hole of the topic each unjudged document within the depth is."""
-    names: list[bytes]
     n_runs: np.ndarray
     n_deeper: int
 
@@ -207,25 +207,24 @@ def _holes_of(parts: Sequence[_RunPart], t: int, depth: int) -> _TopicHoles:
         rows[r <= depth]
         for rows, r in zip(np.split(number[place], ends), np.split(ranks, ends), strict=True)
     ]
-    return _TopicHoles(
-        within,
-        _names(parts, t, depth, within, int(is_open.sum())),
-        n_runs[is_open],
-        int((~is_open).sum()),
-    )
+    return _TopicHoles(within, n_runs[is_open], int((~is_open).sum()))
 
 
-def _names(
-    parts: Sequence[_RunPart], t: int, depth: int, rows: list[np.ndarray], count: int
-) -> list[bytes]:
-    """The ids of the open holes of a topic, each from the first run that has it."""
-    names: list[bytes] = [b""] * count
-    for part, numbers in zip(parts, rows, strict=True):
-        first = int(np.count_nonzero(part.ranks[: part.blocks[t]] <= depth))
-        for i, number in enumerate(numbers.tolist()):
-            if not names[number]:
-                names[number] = part.names.raw(first + i)
-    return names
+def _named(parts: Sequence[_RunPart], rows: np.ndarray, n_holes: int) -> Ids:
+    """The ids of the open holes, each from the first run that has it.
+
+    `rows` has the hole of each unjudged document within the depth, in the order of their names.
+    """
+    first = np.empty(n_holes, np.int64)
+    first[rows[::-1]] = np.arange(len(rows))[::-1]
+    order = np.argsort(first)
+    starts = np.cumsum([0, *(len(part.names) for part in parts)])
+    bounds = np.searchsorted(first[order], starts)
+    found = [
+        part.names.take(first[order[a:b]] - start)
+        for part, start, a, b in zip(parts, starts, bounds, bounds[1:], strict=False)
+    ]
+    return join_ids(found).take(np.argsort(order))
 
 
 def _open_part(
@@ -263,7 +262,7 @@ def joined_qrels(first: Qrels, second: Qrels) -> Qrels:
     """Judgments of both; a document that both judge must have one grade."""
     both = (first, second)
     starts = np.concatenate([first.blocks[:-1], second.blocks[:-1] + len(first)])
-    documents = make_ids(one.documents.raw(i) for one in both for i in range(len(one)))
+    documents = join_ids([one.documents for one in both])
     joined = build_qrels(
         [*first.topics, *second.topics],
         starts,

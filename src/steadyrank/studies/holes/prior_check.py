@@ -19,13 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from steadyrank.data.order import places_by_name
-from steadyrank.studies.holes.evidence import (
-    Pool,
-    all_of,
-    features,
-    gather_evidence,
-    judged_entries,
-)
+from steadyrank.studies.holes.evidence import Pool, features, gather_evidence, judged_entries
 from steadyrank.studies.holes.lists import Lists
 from steadyrank.studies.holes.prior import Prior, fit_prior
 
@@ -118,7 +112,7 @@ def check_prior(
     check = _judge(check, judged, holes)
     if not check.passed:
         return None, check
-    fitted = fit_prior(judged, gather_evidence(lists, judged, all_of(judged), top_grade), top_grade)
+    fitted = fit_prior(judged, gather_evidence(lists, judged, top_grade), top_grade)
     topic_spread = _spread(relevant, chance, judged.topic[hidden])
     run_spread = _spread(relevant, chance, judged.owner[hidden])
     return replace(
@@ -165,6 +159,9 @@ def _predict_hidden(
     """Rows that are hidden in some fold, with chances by the prior, by their run, by the pool."""
     unique = np.flatnonzero(judged.is_unique)
     n_folds = min(MOST_FOLDS, len(lists.runs))
+    # What one run alone has is no evidence, and no fold hides anything else.
+    evidence = gather_evidence(lists, judged, top_grade)
+    by_run = _reached_by_run(judged, lists, top_grade)
     parts: list[tuple[np.ndarray, ...]] = []
     for fold in range(n_folds):
         rows = unique[judged.owner[unique] % n_folds == fold]
@@ -173,12 +170,13 @@ def _predict_hidden(
         training = judged.take(kept)
         if len(rows) == 0 or not len(training.grade):
             continue
-        evidence = gather_evidence(lists, judged, kept, top_grade)
         prior = fit_prior(training, evidence, top_grade)
         hidden = judged.take(rows)
-        pool = _shares(training.topic, training.grade, lists.n_topics, top_grade)[hidden.topic]
-        run = _run_shares(lists, judged, kept, hidden, top_grade)
-        parts.append((rows, prior.reach(features(hidden, evidence, inside=False)), run, pool))
+        pool = _shares(_reached(training.topic, training.grade, lists.n_topics, top_grade))
+        cells = hidden.owner * lists.n_topics + hidden.topic
+        run = _shares(by_run - _reached(cells, hidden.grade, len(by_run), top_grade))
+        reach = prior.reach(features(hidden, evidence, inside=False))
+        parts.append((rows, reach, run[cells], pool[hidden.topic]))
     if not parts:
         none = np.empty((0, top_grade))
         return np.empty(0, np.int64), none, none, none
@@ -186,25 +184,24 @@ def _predict_hidden(
     return rows, reach, run, pool
 
 
-def _shares(topic: np.ndarray, grade: np.ndarray, n_topics: int, top_grade: int) -> np.ndarray:
-    """[topic, grade from 1 on]: share of documents that reach it, with one more of each grade."""
-    counts = np.stack(
-        [np.bincount(topic[grade >= g], minlength=n_topics) for g in range(top_grade + 1)], axis=1
+def _reached(place: np.ndarray, grade: np.ndarray, n_places: int, top_grade: int) -> np.ndarray:
+    """[place, grade]: how many documents reach the grade."""
+    return np.stack(
+        [np.bincount(place[grade >= g], minlength=n_places) for g in range(top_grade + 1)], axis=1
     )
-    smoothing = np.arange(top_grade + 1, 0, -1.0)
-    smoothed = counts + smoothing
-    return np.asarray(smoothed[:, 1:] / smoothed[:, :1])
 
 
-def _run_shares(
-    lists: Lists, judged: Pool, kept: np.ndarray, hidden: Pool, top_grade: int
-) -> np.ndarray:
-    """The same among the documents that the run of each hidden one has within the cutoff."""
+def _reached_by_run(judged: Pool, lists: Lists, top_grade: int) -> np.ndarray:
+    """[run by name and topic, grade]: the same of what each run has within the cutoff."""
     rows, runs, topics = judged_entries(lists)
-    stay, n_topics = kept[rows], lists.n_topics
-    cell = (runs * n_topics + topics)[stay]
-    shares = _shares(cell, judged.grade[rows[stay]], len(lists.runs) * n_topics, top_grade)
-    return np.asarray(shares[hidden.owner * n_topics + hidden.topic])
+    cells = runs * lists.n_topics + topics
+    return _reached(cells, judged.grade[rows], len(lists.runs) * lists.n_topics, top_grade)
+
+
+def _shares(reached: np.ndarray) -> np.ndarray:
+    """[place, grade from 1 on]: share of documents that reach it, with one more of each grade."""
+    smoothed = reached + np.arange(reached.shape[1], 0, -1.0)
+    return np.asarray(smoothed[:, 1:] / smoothed[:, :1])
 
 
 def seen_share(judged: Pool, holes: Pool) -> float:

@@ -19,7 +19,7 @@ from scipy.special import ndtri, stdtrit
 from steadyrank.compute.random import block_stream
 from steadyrank.data.order import order_by_name
 from steadyrank.studies.holes.completions import Completions, draw_completions
-from steadyrank.studies.holes.evidence import all_of, features, gather_evidence, make_pool
+from steadyrank.studies.holes.evidence import features, gather_evidence, make_pool
 from steadyrank.studies.holes.lists import Entries, Lists
 from steadyrank.studies.holes.measures import HoledMeasure
 from steadyrank.studies.holes.prior_check import check_prior
@@ -99,7 +99,7 @@ def _imputed_and_known(
     prior, _ = check_prior(judged, holes, rehearsed, measure.top_grade)
     if prior is None:
         return None
-    evidence = gather_evidence(rehearsed, judged, all_of(judged), measure.top_grade)
+    evidence = gather_evidence(rehearsed, judged, measure.top_grade)
     drawn = draw_completions(
         rankings,
         measure.recipe,

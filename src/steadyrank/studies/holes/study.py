@@ -30,7 +30,7 @@ from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.studies.holes.ask import Ask, documents_to_judge
 from steadyrank.studies.holes.bounds import Bounds, find_bounds
 from steadyrank.studies.holes.completions import Completions, draw_completions
-from steadyrank.studies.holes.evidence import Pool, all_of, features, gather_evidence, make_pool
+from steadyrank.studies.holes.evidence import Pool, features, gather_evidence, make_pool
 from steadyrank.studies.holes.lists import Lists, Missing, by_document, joined_qrels, read_lists
 from steadyrank.studies.holes.measures import HoledMeasure, parse_holed
 from steadyrank.studies.holes.prior import Prior
@@ -154,9 +154,7 @@ def holes(
     drawn: Completions | None = None
     rehearsal = Rehearsal()
     if prior is not None and n_samples:
-        x = features(
-            unjudged, gather_evidence(lists, pool, all_of(pool), holed.top_grade), inside=False
-        )
+        x = features(unjudged, gather_evidence(lists, pool, holed.top_grade), inside=False)
         drawn = draw_completions(
             rankings,
             holed.recipe,
@@ -320,7 +318,7 @@ def _asked(
         # Without a prior every hole is as uncertain as it can be.
         reach = np.full((lists.n_open, measure.top_grade), 0.5)
     else:
-        evidence = gather_evidence(lists, judged, all_of(judged), measure.top_grade)
+        evidence = gather_evidence(lists, judged, measure.top_grade)
         factor = np.mean([prior.factor(ratio) for ratio in np.linspace(0.005, 0.995, 100)])
         reach = factor * prior.reach(features(unjudged, evidence, inside=False))
     return documents_to_judge(lists, measure, undecided, reach, n)
