@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import re
+from dataclasses import replace
+
 import numpy as np
+import pytest
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
 
 import steadyrank as sr
 from steadyrank.present.json import to_json
 from steadyrank.present.score_tables import means_table, topics_table
-from steadyrank.present.table import Cell, Table, render, text_rows
+from steadyrank.present.table import Cell, Table, full_header, render, text_rows
 
 TRICKY = r"50%_of & $x$ #1 {~^\} |*`<b>"
 
@@ -85,3 +94,56 @@ def test_csv_quotes_what_needs_quotes():
 def test_json_has_no_nan_and_keeps_every_digit():
     text = to_json({"a": np.float64(0.1), "b": [np.nan, np.inf, np.int32(3)], 5: (True, None)})
     assert text == '{"a": 0.1, "b": [null, null, 3], "5": [true, null]}\n'
+
+
+def drawn_by_rich(table, first, last):
+    """The plain table as rich draws it, rows from `first` to `last` left out."""
+    drawn = RichTable(box=SIMPLE_HEAD, pad_edge=False)
+    for j, name in enumerate(full_header(table)):
+        side = "right" if j >= table.n_names else "left"
+        drawn.add_column(Text(name), justify=side, no_wrap=True, overflow="fold")
+    for i, row in enumerate(table.rows):
+        if i == first:
+            drawn.add_row(f"… {last - first} more")
+        if not first <= i < last:
+            drawn.add_row(*(Text(cell.text) for cell in row))
+    out = io.StringIO()
+    Console(file=out, width=500, color_system=None, legacy_windows=False).print(drawn)
+    lines = [line.rstrip() for line in out.getvalue().split("\n")]
+    return "\n".join(lines).strip("\n") + "\n"
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("most_rows", [None, 4])
+def test_a_terminal_shows_what_rich_draws(wrapped, most_rows):
+    names = ["bm25", "日本語システム", "é", "a long name", "", "e\u0301 combined", "x"]
+    if wrapped:
+        names[3] = "a long name\nin three\nlines"
+    rows = [[name, f"{i / 7:.{1 + i % 4}f}", "–"] for i, name in enumerate(names)]
+    table = Table(header=["run", "AP", "nDCG@10"], rows=text_rows(rows), wrapped=wrapped)
+    first, last = (7, 7) if most_rows is None else (3, 7)
+    shown = render(table, "table", most_rows=most_rows)
+    assert shown == drawn_by_rich(table, first, last)
+    styled = replace(table, best=frozenset({(0, 1)}), second=frozenset({(1, 1)}))
+    coloured = render(styled, "table", colour=True, most_rows=most_rows)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == shown
+    assert "\x1b[1m0.0" in coloured
+    assert "\x1b[4m0.14" in coloured
+
+
+def test_a_table_of_one_column_or_without_rows():
+    for table in (
+        Table(header=["run"], rows=text_rows([["a"], ["longer"]])),
+        Table(header=["run", "AP"], rows=[]),
+    ):
+        assert render(table, "table") == drawn_by_rich(table, 9, 9)
+
+
+def test_digits_stand_below_digits_whatever_marks_are_behind_them():
+    rows = text_rows([["a", "0.10", "0.5"], ["b", "10.20", "0.6"], ["c", "0.30", "0.7"]])
+    marks = {(0, 1): "*", (2, 1): "***"}
+    text = render(Table(header=["run", "AP", "P@5"], rows=rows, marks=marks), "table")
+    _, _, *lines = text.splitlines()
+    points = [[match.start() for match in re.finditer(r"\.", line)] for line in lines]
+    assert points[0] == points[1] == points[2]
+    assert [line.count("*") for line in lines] == [1, 0, 3]

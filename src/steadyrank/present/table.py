@@ -7,11 +7,10 @@ that open on a click.
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from steadyrank.data.read.csv_cells import csv_line
 from steadyrank.notebook import flat
@@ -37,8 +36,6 @@ __all__ = [
     "to_terminal",
     "with_words",
 ]
-
-NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def text_rows(rows: Iterable[Iterable[str]]) -> list[list[Cell]]:
@@ -150,77 +147,79 @@ def _shown(table: Table, text: str) -> str:
     return "\n".join(map(escaped, lines))
 
 
-def to_terminal(
-    table: Table, *, width: int | None = None, colour: bool = False, most_rows: int | None = None
-) -> str:
-    """A table for the terminal, drawn by rich; plain text where colour is off.
+def to_terminal(table: Table, *, colour: bool = False, most_rows: int | None = None) -> str:
+    """A table for the terminal, as wide as it needs; plain text where colour is off.
 
     Of a table with more than `most_rows` the middle is left out.
     """
-    from rich.box import SIMPLE_HEAD
     from rich.cells import cell_len
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
 
-    drawn = RichTable(box=SIMPLE_HEAD, pad_edge=False)
-    header = full_header(table)
-    for j, name in enumerate(header):
-        drawn.add_column(
-            Text(escaped(name)),
-            justify="right" if j >= table.n_names else "left",
-            no_wrap=True,
-            overflow="fold",
-        )
+    header = [_Shown([escaped(name)], _BOLD) for name in full_header(table)]
+    rows = [header, *_terminal_rows(table, most_rows)]
+    widths = [
+        max(cell_len(line) for row in rows for line in row[j].lines) for j in range(len(header))
+    ]
+    drawn = [
+        "   ".join(
+            cell.line(k, width - cell_len(cell.text(k)), j >= table.n_names, colour)
+            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+        for k in range(max(len(cell.lines) for cell in row))
+    ]
+    rule = "─" * (sum(widths) + 3 * (len(widths) - 1))
+    text = "".join(f" {line}\n" if line else "\n" for line in [drawn[0], rule, *drawn[1:]])
+    body = text.strip("\n")
+    return f"{body}\n\n{for_terminal(table.caption)}\n" if table.caption else f"{body}\n"
+
+
+_BOLD, _UNDERLINED = "1", "4"
+"""Codes of ANSI terminals."""
+
+
+class _Shown(NamedTuple):
+    """A cell as a terminal shows it."""
+
+    lines: list[str]
+    style: str = ""
+
+    def text(self, k: int) -> str:
+        """One of its lines; nothing where other cells of the row have more."""
+        return self.lines[k] if k < len(self.lines) else ""
+
+    def line(self, k: int, blanks: int, is_right: bool, colour: bool) -> str:
+        """The same with blanks, on the left of what is to stand on the right."""
+        text = self.text(k)
+        shown = f"\x1b[{self.style}m{text}\x1b[0m" if colour and self.style and text else text
+        return " " * blanks + shown if is_right else shown + " " * blanks
+
+
+def _terminal_rows(table: Table, most_rows: int | None) -> Iterator[list[_Shown]]:
     first, last = _kept(len(table.rows), most_rows)
     for i, row in enumerate(table.rows):
-        if first <= i < last:
-            if i == first:
-                drawn.add_row(f"… {last - first} more")
-            continue
-        drawn.add_row(
-            *(
-                Text(
-                    _shown(table, cell.text) + _terminal_mark(table, i, j),
-                    style=_terminal_style(table, i, j),
+        if i == first < last:
+            rest = [_Shown([""])] * (len(row) - 1)
+            yield [_Shown([f"… {last - first} more"]), *rest]
+        if not first <= i < last:
+            yield [
+                _Shown(
+                    (_shown(table, cell.text) + _terminal_mark(table, i, j)).split("\n"),
+                    _terminal_style(table, i, j),
                 )
                 for j, cell in enumerate(row)
-            )
-        )
-    longest_mark = max(map(len, table.marks.values()), default=-1) + 1
-    texts = [[cell.text for cell in row] for row in table.rows]
-    needed = 1 + sum(
-        max(cell_len(line) for text in column for line in _shown(table, text).split("\n"))
-        + 3
-        + longest_mark
-        for column in zip(header, *texts, strict=True)
-    )
-    out = io.StringIO()
-    console = Console(
-        file=out,
-        width=max(width or 80, needed),
-        force_terminal=colour,
-        color_system="standard" if colour else None,
-        legacy_windows=False,
-    )
-    console.print(drawn)
-    drawn_text = out.getvalue().replace(NO_BREAK, " ") if table.marks else out.getvalue()
-    lines = [line.rstrip() for line in drawn_text.split("\n")]
-    body = "\n".join(lines).strip("\n") + "\n"
-    return f"{body}\n{for_terminal(table.caption)}\n" if table.caption else body
+            ]
 
 
 def _terminal_mark(table: Table, row: int, column: int) -> str:
     """The mark, as wide as the longest of its column: digits stand below digits."""
     widest = widest_mark(table, column)
     mark = table.marks.get((row, column), "")
-    # Blanks at the end of a cell would be stripped.
-    return f" {mark}".ljust(widest + 1, NO_BREAK) if widest else ""
+    return f" {mark}".ljust(widest + 1) if widest else ""
 
 
 def _terminal_style(table: Table, row: int, column: int) -> str:
-    styles = {"bold": table.best, "underline": table.second}
-    return " ".join(style for style, cells in styles.items() if (row, column) in cells)
+    styles = {_BOLD: table.best, _UNDERLINED: table.second}
+    return ";".join(style for style, cells in styles.items() if (row, column) in cells)
 
 
 def _kept(n_rows: int, most_rows: int | None) -> tuple[int, int]:
@@ -239,7 +238,10 @@ def render(
     colour: bool = False,
     most_rows: int | None = None,
 ) -> str:
-    """The table in one of the text formats; `most_rows` in a terminal."""
+    """The table in one of the text formats; `most_rows` in a terminal.
+
+    A table may be wider than a terminal of this `width`: a name in two lines is none.
+    """
     if form == "csv":
         return to_csv(table)
     if form == "latex":
@@ -248,7 +250,7 @@ def render(
         return to_markdown(table)
     if form == "html":
         return to_html(table, most_rows=most_rows)
-    return to_terminal(table, width=width, colour=colour, most_rows=most_rows)
+    return to_terminal(table, colour=colour, most_rows=most_rows)
 
 
 def with_words(
