@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.kernels import kernel, specialised
+from steadyrank.compute.kernels import kernel, lean_kernel, specialised
 from steadyrank.data.qrels import JudgedRun, Qrels
 from steadyrank.data.run import Run
 from steadyrank.errors import InputError
@@ -98,12 +98,9 @@ def _expectation_kernel(measure: str) -> Any:
     return specialised(_expect_topics, name, one_topic=_EXPECTATIONS[measure])
 
 
-@kernel
-def _tie_groups(blocks, ranks, lengths, starts, scores):
+@lean_kernel
+def _tie_groups(blocks, ranks, lengths, starts, scores, firsts, lasts, heads):
     """For every entry the first and last rank of its tie group, and the group's first entry."""
-    firsts = np.empty(len(ranks), np.int64)
-    lasts = np.empty(len(ranks), np.int64)
-    heads = np.empty(len(ranks), np.int64)
     for t in range(len(lengths)):
         last = np.int64(0)
         for i in range(blocks[t], blocks[t + 1]):
@@ -116,7 +113,6 @@ def _tie_groups(blocks, ranks, lengths, starts, scores):
                 while last < lengths[t] and scores[starts[t] + last] == score:
                     last += 1
             firsts[i], lasts[i], heads[i] = first, last, head
-    return firsts, lasts, heads
 
 
 @kernel
@@ -162,7 +158,9 @@ def _find_tied_documents(run: Run, qrels: Qrels, recipes: Sequence[Recipe]) -> _
     judged = find_judged_documents(run, qrels, relevant_only=relevant_only)
     first_rows = dict(zip(run.topics, run.blocks.tolist(), strict=False))
     starts = np.array([first_rows.get(topic, -1) for topic in qrels.topics], np.int64)
-    groups = _tie_groups(judged.blocks, judged.ranks, judged.lengths, starts, run.scores)
+    # Made here: a kernel that makes arrays takes longer to load than to run.
+    groups = np.empty((3, len(judged.ranks)), np.int64)
+    _tie_groups(judged.blocks, judged.ranks, judged.lengths, starts, run.scores, *groups)
     return _TiedRun(judged, *groups)
 
 

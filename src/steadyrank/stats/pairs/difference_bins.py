@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steadyrank.compute.kernels import kernel, part
+from steadyrank.compute.kernels import lean_kernel, part
 
 N_BINS = 21
 WIDTH = 0.01
@@ -12,7 +12,7 @@ ROUNDED = 0.5e-9
 """Half of the ninth decimal of |d| / WIDTH: .03 belongs to [.03, .04), whatever its last bit."""
 
 
-@kernel
+@lean_kernel
 def count_errors(raw, means, counts, errors, zeros):
     """Bins of |difference| of all pairs in each replicate: how many, and how many reversed.
 
@@ -54,16 +54,31 @@ def _kth_largest(values, k):
     return values[place]
 
 
-@kernel
-def pair_rates(means, errors, pairs, first, critical, k, centre, rates, least):
+def pair_rates(
+    means: np.ndarray,
+    errors: np.ndarray,
+    pairs: np.ndarray,
+    first: int,
+    critical: float,
+    k: int,
+    centre: np.ndarray,
+    rates: np.ndarray,
+    least: np.ndarray,
+) -> None:
     """How often each pair is significant, and the difference that goes with the k-th largest |t|.
 
     means [run, replicate], errors [pair, replicate] of pairs first to first + len(errors).
     least[0] takes the differences as they are, least[1] those less `centre`.
     """
+    # Made here: a kernel that makes arrays takes longer to load.
+    room = np.empty((3, means.shape[1]))
+    _pair_rates(means, errors, pairs, first, critical, k, centre, room, rates, least)
+
+
+@lean_kernel
+def _pair_rates(means, errors, pairs, first, critical, k, centre, room, rates, least):
     n_samples = means.shape[1]
-    t, sizes = np.empty(n_samples), np.empty(n_samples)
-    d = np.empty(n_samples)
+    t, sizes, d = room[0], room[1], room[2]
     for p in range(first, first + len(errors)):
         own = errors[p - first]
         a, b = means[pairs[p, 0]], means[pairs[p, 1]]
@@ -87,7 +102,7 @@ def pair_rates(means, errors, pairs, first, critical, k, centre, rates, least):
                     break
 
 
-@kernel
+@lean_kernel
 def shifted_sums(values, raw, shift, squares):
     """Sums over each row of values [cell, sample] less its raw value, and of their squares."""
     for cell in range(len(values)):

@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from steadyrank.compute.kernels import WORD, inlined, kernel, lean_kernel, part
+from steadyrank.compute.kernels import WORD, inlined, lean_kernel, part
 
 LANES = 8
 """Running counts come in multiples of this, so that the processor adds to many at once."""
@@ -32,9 +32,11 @@ def population(context: Any, word: Any) -> Any:
     return types.int64(types.uint64), build
 
 
-@kernel
-def _workspace(n):
-    """The bit set, its running counts, and the credits in two rankings of n systems."""
+def _workspace(n: int) -> tuple[np.ndarray, ...]:
+    """The bit set, its running counts, and the credits in two rankings of n systems.
+
+    What kernels work on is made outside of them: one that makes arrays takes longer to load.
+    """
     # Positions reach from 0 to n, n included: a tie group may end there.
     n_words = ((n >> 6) // LANES + 1) * LANES
     bits, counts = np.empty(n_words, np.uint64), np.empty(n_words, np.int32)
@@ -175,50 +177,79 @@ def _tau_ap(credit, weight, among, divisor):
     return min(1.0, total / divisor - 1.0)
 
 
-@kernel
-def count_pair(reference, scores, order):
+def count_pair(
+    reference: np.ndarray, scores: np.ndarray, order: np.ndarray
+) -> tuple[int, int, int, int]:
     """Concordant pairs, pairs tied in the reference only, tied pairs of scores and reference.
 
     The systems come in the order of the reference; `order` sorts them by `scores`.
     """
     n = len(order)
-    first, stop = np.empty(n, np.int64), np.empty(n, np.int64)
-    own_first, own_stop = np.empty(n, np.int64), np.empty(n, np.int64)
-    other_tied = _tie_groups(reference, np.arange(n), first, stop)
-    tied = _tie_groups(scores, order, own_first, own_stop)
-    concordant, only_reference = _walk(
-        order, tied + other_tied, own_stop, first, stop, 0, _workspace(n)
+    counts: tuple[int, int, int, int] = _count_pair(
+        reference, scores, order, np.arange(n), np.empty((4, n), np.int64), _workspace(n)
     )
+    return counts
+
+
+@lean_kernel
+def _count_pair(reference, scores, order, numbers, groups, work):
+    first, stop, own_first, own_stop = groups[0], groups[1], groups[2], groups[3]
+    other_tied = _tie_groups(reference, numbers, first, stop)
+    tied = _tie_groups(scores, order, own_first, own_stop)
+    concordant, only_reference = _walk(order, tied + other_tied, own_stop, first, stop, 0, work)
     return concordant, only_reference, tied, other_tied
 
 
-@kernel
-def taus_against(reference, samples, orders, out):
+def taus_against(
+    reference: np.ndarray, samples: np.ndarray, orders: np.ndarray, out: np.ndarray
+) -> None:
     """tau-b of each row of `samples` with the reference, whose systems come sorted."""
     n = len(reference)
-    first, stop = np.empty(n, np.int64), np.empty(n, np.int64)
-    own_first, own_stop = np.empty(n, np.int64), np.empty(n, np.int64)
-    work = _workspace(n)
-    tied = _tie_groups(reference, np.arange(n), first, stop)
+    groups = np.empty((4, n), np.int64)
+    _taus_against(reference, samples, orders, np.arange(n), groups, _workspace(n), out)
+
+
+@lean_kernel
+def _taus_against(reference, samples, orders, numbers, groups, work, out):
+    first, stop, own_first, own_stop = groups[0], groups[1], groups[2], groups[3]
+    tied = _tie_groups(reference, numbers, first, stop)
     for b in range(len(samples)):
         own_tied = _tie_groups(samples[b], orders[b], own_first, own_stop)
         concordant, tied_there = _walk(orders[b], own_tied + tied, own_stop, first, stop, 0, work)
-        out[b] = _tau_b(concordant, tied_there, n, own_tied, tied)
+        out[b] = _tau_b(concordant, tied_there, len(reference), own_tied, tied)
 
 
-@kernel
-def pair_correlations(values, orders, share, tau, forward, backward):
+def pair_correlations(
+    values: np.ndarray,
+    orders: np.ndarray,
+    share: int,
+    tau: np.ndarray,
+    forward: np.ndarray,
+    backward: np.ndarray,
+) -> None:
     """Of all pairs of measures in each sample: tau-b and both directions of tau_AP.
 
     values and orders [sample, measure, system], orders from the best down; results
     [sample, pair]. `forward` has the pair's first measure as the estimate.
     """
-    n_samples, n_measures, n = values.shape
-    first, stop = np.empty((n_measures, n), np.int64), np.empty((n_measures, n), np.int64)
-    place, positions = np.empty((n_measures, n), np.int64), np.empty(n, np.int64)
+    _, n_measures, n = values.shape
+    groups, whole = np.empty((3, n_measures, n), np.int64), np.empty((2, n_measures), np.int64)
     weight, among = np.empty((n_measures, n)), np.empty(n_measures)
-    tied, divisor = np.empty(n_measures, np.int64), np.empty(n_measures, np.int64)
-    work = _workspace(n)
+    positions, work = np.empty(n, np.int64), _workspace(n)
+    results = (tau, forward, backward)
+    _pair_correlations(
+        values, orders, share, groups, whole, weight, among, positions, work, results
+    )
+
+
+@lean_kernel
+def _pair_correlations(
+    values, orders, share, groups, whole, weight, among, positions, work, results
+):
+    n_samples, n_measures, n = values.shape
+    first, stop, place = groups[0], groups[1], groups[2]
+    tied, divisor = whole[0], whole[1]
+    tau, forward, backward = results
     for b in range(n_samples):
         for i in range(n_measures):
             tied[i] = _tie_groups(values[b, i], orders[b, i], first[i], stop[i])
