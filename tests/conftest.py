@@ -20,14 +20,18 @@ from pathlib import Path
 import pytest
 
 
+def _folder_for_now() -> str:
+    folder = tempfile.mkdtemp(prefix="steadyrank-tests-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 def _have_a_home() -> None:
     """Other packages write into the home; where nobody can, they get one for the time being."""
     with suppress(RuntimeError):
         if os.access(Path.home(), os.W_OK):
             return
-    home = tempfile.mkdtemp(prefix="steadyrank-tests-")
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
-    os.environ["HOME"] = os.environ["USERPROFILE"] = home
+    os.environ["HOME"] = os.environ["USERPROFILE"] = _folder_for_now()
 
 
 def _write_into_memory() -> None:
@@ -36,7 +40,10 @@ def _write_into_memory() -> None:
     if "TMPDIR" in os.environ or not os.access(memory, os.W_OK):
         return
     if shutil.disk_usage(memory).free > 2**31:
-        os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
+        # pytest keeps what failing tests wrote; the rest, of examples and of Dask, goes at the end.
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
+        tempfile.tempdir = str(memory)
+        os.environ["TMPDIR"] = tempfile.tempdir = _folder_for_now()
 
 
 _write_into_memory()
