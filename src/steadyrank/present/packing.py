@@ -36,12 +36,10 @@ def packed_numbers(values: np.ndarray, digits: int) -> dict[str, Any]:
     """
     flat = np.asarray(values, np.float64).ravel()
     known = np.isfinite(flat)
-    units = np.rint(flat[known] * 10**digits) if _fit(flat[known], digits) else None
-    if units is None:
-        return {
-            "digits": digits,
-            "values": [v if math.isfinite(v) else None for v in flat.tolist()],
-        }
+    if not _fit(flat[known], digits):
+        written = [value if math.isfinite(value) else None for value in flat.tolist()]
+        return {"digits": digits, "values": written}
+    units = np.rint(flat[known] * 10**digits)
     least = int(units.min()) if len(units) else 0
     codes = np.zeros(len(flat), np.int64)
     codes[known] = units.astype(np.int64) - least + 1
