@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import inspect
 import os
 import pickle
 import re
@@ -96,6 +97,8 @@ def compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
             "the kernels require Numba's compiler, which NUMBA_DISABLE_JIT turns off: unset "
             "that variable"
         )
+    # Numba asks for it three times a kernel.
+    function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     compiling = _compiling()
     if compiling is not None:
         options = {**options, "pipeline_class": compiling.compiler_for(options)}
