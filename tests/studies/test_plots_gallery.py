@@ -6,8 +6,10 @@ import importlib.util
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
-from functools import cache
+from functools import cache, partial
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -71,7 +73,10 @@ def test_pictures_are_small_and_made_of_shapes():
 
 
 @pytest.mark.parametrize("key", KEYS, ids="-".join)
-def test_each_figure_is_made_again_and_stands_in_a_page(key):
+def test_each_figure_is_made_again_and_stands_in_a_page(key, monkeypatch):
+    # On a machine that takes seconds for a legend, too, which matplotlib would warn of.
+    clock = SimpleNamespace(perf_counter=partial(next, count(step=10.0)))
+    monkeypatch.setattr("matplotlib.legend.time", clock)
     figure, result, kind = drawn(key)
     assert (type(result).__name__, kind or next(iter(all_plots()[key[0]]))) == key
     shown = [ax for ax in figure.axes if ax.axison]

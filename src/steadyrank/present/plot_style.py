@@ -149,7 +149,9 @@ def shown_lines(text: str) -> str:
 
 def legend(ax: Axes, **options: Any) -> None:
     """A legend without a frame, whose texts may hold names."""
-    for text in ax.legend(**{"frameon": False, "fontsize": "small", **options}).get_texts():
+    # Where the best place is only the default, matplotlib warns of a machine that is slow.
+    looks = {"frameon": False, "fontsize": "small", "loc": "best", **options}
+    for text in ax.legend(**looks).get_texts():
         text.set_parse_math(False)
         text.set_text(shown_lines(text.get_text()))
 

@@ -68,7 +68,7 @@ def draw_error_rate(result: SimulateResult, ax: Axes) -> None:
     ax.set_ylim(bottom=0, auto=True)  # a second result may reach higher
     label(ax, x=f"difference in mean {result.measure} between two runs in a simulated collection")
     label(ax, y="error rate")
-    ax.legend(frameon=False)
+    legend(ax, fontsize="medium")
 
 
 def _model(result: SimulateResult) -> str:
