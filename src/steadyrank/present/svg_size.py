@@ -14,7 +14,10 @@ from itertools import groupby
 _INHERITED = re.compile("fill.*|stroke.*|font-.*|text-anchor")
 """Attributes that a group passes on to what stands in it."""
 
+_MARKS = ("path", "text", "use")
+
 _AXIS = "matplotlib.axis"
+"""How the ids of its axes begin."""
 
 _MARK = re.compile(r"M0 0L\S+ \S+")
 """The mark of a tick: a line from where it stands."""
@@ -60,9 +63,6 @@ def _share(parent: ElementTree.Element) -> None:
         group.extend(alike)
         children.append(group)
     parent[:] = children
-
-
-_MARKS = ("path", "text", "use")
 
 
 def _kind(element: ElementTree.Element) -> tuple[str, ...]:
