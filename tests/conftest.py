@@ -64,6 +64,7 @@ gc.disable()
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
+    gc.set_threshold(50_000, 20, 100)  # not after every 700 objects: the command does so too
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def array_expressions(values, codes, out):
     """Arrays made and fused, for which `kernel` is there."""
     weights = np.zeros(len(values)) + 1.0
     out[:] = values * weights - codes
-    return (out**2).sum() + np.sort(values)[0]
+    return (out**2).sum() + np.cumsum(values)[-1]
 
 
 def machine_code(dispatcher):

@@ -8,6 +8,7 @@ all scripts and styles but its own. The same page gives the same bytes.
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import json
 import math
@@ -18,6 +19,7 @@ from dataclasses import replace
 from importlib.resources import files
 from itertools import takewhile
 from numbers import Real
+from types import CodeType
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -36,6 +38,7 @@ from steadyrank.present.table import Cell, Drilldown, Table, to_latex
 from steadyrank.present.visible import visible
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from markupsafe import Markup
 
 _MISSING = ("", "-", "–", "—")
@@ -53,7 +56,7 @@ def page_html(page: Page) -> str:
     >>> "A &lt;b&gt;" in text, "<b>" in text
     (True, False)
     """
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Template
     from markupsafe import Markup
 
     _check(page)
@@ -61,6 +64,23 @@ def page_html(page: Page) -> str:
     script = _part("numbers.js") + _part("page.js") + (_part("pair.js") if page.pairs else "")
     if any(sliders_of(page.sections)):
         style, script = style + _part("slider.css"), script + _part("slider.js")
+    environment = _environment(page)
+    template = Template.from_code(environment, _template(), environment.make_globals(None))
+    return template.render(
+        page=page,
+        new_section=set,
+        policy=_policy(style, script),
+        style=Markup(style),
+        script=Markup(script),
+        data=Markup(_data(page)),
+    )
+
+
+def _environment(page: Page) -> Environment:
+    """What the template asks for, of one page."""
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
     without_terms = explainer({}, page.names)
     environment = Environment(
         autoescape=True,
@@ -88,14 +108,14 @@ def page_html(page: Page) -> str:
         sort_key=_sort_key,
         typeset=_typeset,
     )
-    return environment.from_string(_part("page.html.j2")).render(
-        page=page,
-        new_section=set,
-        policy=_policy(style, script),
-        style=Markup(style),
-        script=Markup(script),
-        data=Markup(_data(page)),
-    )
+    return environment
+
+
+@functools.cache
+def _template() -> CodeType:
+    """The template, compiled once for all pages."""
+    nothing = Page(title="", subtitle="", lead=(), sections=())
+    return _environment(nothing).compile(_part("page.html.j2"))
 
 
 def _part(name: str) -> str:

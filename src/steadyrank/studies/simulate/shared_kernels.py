@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.kernels import WORD, inlined, kernel, part, specialised
+from steadyrank.compute.kernels import WORD, inlined, part, specialised
 from steadyrank.measures import kernels as measures
 from steadyrank.measures.scoring import KERNELS
 from steadyrank.studies.simulate.shared_counts import (
@@ -193,7 +193,7 @@ def shared_kernel(measure: str) -> Any:
         of_list = NUMERATORS.get(measure, KERNELS[measure])
         score = specialised(_score_each, f"score_each_{name}", how=part, of_list=of_list)
     of_ideal = IDEALS.get(measure, _as_it_is)
-    return specialised(_sample_lists, f"sample_{name}", how=kernel, score=score, of_ideal=of_ideal)
+    return specialised(_sample_lists, f"sample_{name}", score=score, of_ideal=of_ideal)
 
 
 def _score_each(lists, cell, topic, key, first, scoring, scratch):
