@@ -117,16 +117,16 @@ def interval(ends: Sequence[float] | None, form: str) -> Cell:
     return Cell(interval_text(ends, form, endless="none"))
 
 
-def signed(value: float | None, form: str, behind: str = "") -> Cell:
-    """A number with the sign for minus, which is no hyphen, and a mark behind it.
+def signed(value: float | None, form: str) -> Cell:
+    """A number with the sign for minus, which is no hyphen.
 
-    >>> signed(-0.0123, "+.3f", "*").text, signed(math.inf, "+.2f").text, signed(None, "+.2f").text
-    ('−0.012*', '∞', '–')
+    >>> signed(-0.0123, "+.3f").text, signed(math.inf, "+.2f").text, signed(None, "+.2f").text
+    ('−0.012', '∞', '–')
     """
     if value is None or math.isnan(value):
         return Cell(MISSING)
     text = _endless(value) if math.isinf(value) else typeset(format(value, form))
-    return Cell(text + behind, float(value))
+    return Cell(text, float(value))
 
 
 def signed_interval(ends: Sequence[float] | None, form: str) -> Cell:

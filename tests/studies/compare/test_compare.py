@@ -368,6 +368,19 @@ def test_tables_say_test_correction_alpha_topics_and_version(capsys, files):
     assert len(out.splitlines()) == 11
 
 
+@pytest.mark.parametrize(
+    ("options", "mark"), [([], "*"), (["--baseline", "run0"], "†")], ids=["pairs", "baseline"]
+)
+def test_marked_digits_stand_below_unmarked_ones(capsys, files, options, mark):
+    _, out, _ = call(capsys, "compare", "--scores", files[0], "-m", "AP", *options)
+    table = next(part for part in out.split("\n\n") if f"{mark} " in part and "─" in part)
+    rows = table.splitlines()[2:]
+    marked = [mark in row for row in rows]
+    assert any(marked)
+    assert not all(marked)
+    assert len({row.index(".") for row in rows}) == 1
+
+
 def test_tables_for_papers_raise_the_letters_of_the_runs_beaten(capsys, files):
     _, out, _ = call(capsys, "compare", "--scores", files[0], "-m", "AP", "--format", "latex")
     lines = [line for line in out.splitlines() if line.startswith("a & run4")]

@@ -73,6 +73,7 @@ def _pairs_table(result: CompareResult, segments: Segments, digits: int) -> Tabl
     difference = f"{first['a']} − {first['b']}"
     # A single pair of short names stands in the header, any other in columns.
     has_columns = len(result.pairs) > 1 or len(difference) > LONGEST_HEADER
+    pairs = [(own, row) for own in segments.results for row in better_first(own, result)]
     rows = [
         [
             name(own.segment or ""),
@@ -80,8 +81,7 @@ def _pairs_table(result: CompareResult, segments: Segments, digits: int) -> Tabl
             whole(own.n_topics),
             *_figures(row, digits),
         ]
-        for own in segments.results
-        for row in better_first(own, result)
+        for own, row in pairs
     ]
     names = [segments.by, "a", "b"] if has_columns else [segments.by]
     level = f"{1 - result.alpha:.0%} interval"
@@ -89,6 +89,7 @@ def _pairs_table(result: CompareResult, segments: Segments, digits: int) -> Tabl
     return Table(
         header=[*names, "topics", shown, level, "p", "p adjusted"],
         rows=rows,
+        marks={(i, len(names) + 1): "*" for i, (_, row) in enumerate(pairs) if row["significant"]},
         n_names=len(names),
         caption=segments_caption(result, segments),
         label="tab:segments",
@@ -96,9 +97,9 @@ def _pairs_table(result: CompareResult, segments: Segments, digits: int) -> Tabl
 
 
 def _figures(row: dict[str, Any], digits: int) -> list[Cell]:
-    mark, known = "*" if row["significant"] else "", row["flag"] != TOO_FEW
+    known = row["flag"] != TOO_FEW
     return [
-        signed(row["difference"], f"+z.{digits}f", mark),
+        signed(row["difference"], f"+z.{digits}f"),
         signed_interval(row["interval"] if known else None, f"+z.{digits}f"),
         pvalue(row["pvalue"]),
         pvalue(row["pvalue_adjusted"]),

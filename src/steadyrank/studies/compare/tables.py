@@ -192,11 +192,11 @@ def _letter_words(result: CompareResult, has_groups: bool) -> str:
     )
 
 
-def _mean(result: CompareResult, run: int, digits: int, mark: str = "") -> Cell:
+def _mean(result: CompareResult, run: int, digits: int) -> Cell:
     spread = result.instance_sd[run] if result.n_instances else np.nan
     behind = "" if np.isnan(spread) else f" ± {spread:.{digits}f}"
     value = float(result.mean[run])
-    return Cell(f"{figure(value, f'z.{digits}f')}{behind}{mark}", value)
+    return Cell(f"{figure(value, f'z.{digits}f')}{behind}", value)
 
 
 def _detectable(result: CompareResult, digits: int) -> str:
@@ -214,12 +214,14 @@ def _detectable(result: CompareResult, digits: int) -> str:
 
 
 def _pairs_table(result: CompareResult, digits: int) -> Table:
-    rows = [
-        [name(row["a"]), name(row["b"]), *_figures(result, row, digits)]
-        for row in better_first(result)
-    ]
-    header = ["a", "b", *_figure_names(result, "a − b")]
-    return Table(header=header, rows=rows, n_names=2, caption=_pairs_caption(result))
+    pairs = better_first(result)
+    return Table(
+        header=["a", "b", *_figure_names(result, "a − b")],
+        rows=[[name(row["a"]), name(row["b"]), *_figures(result, row, digits)] for row in pairs],
+        marks={(i, 2): "*" for i, row in enumerate(pairs) if row["significant"]},
+        n_names=2,
+        caption=_pairs_caption(result),
+    )
 
 
 def _figure_names(result: CompareResult, difference: str) -> list[str]:
@@ -240,14 +242,11 @@ def _pairs_caption(result: CompareResult) -> str:
     )
 
 
-def _figures(
-    result: CompareResult, row: dict[str, Any], digits: int, *, marked: bool = True
-) -> list[Cell]:
-    mark = "*" if row["significant"] and marked else ""
+def _figures(result: CompareResult, row: dict[str, Any], digits: int) -> list[Cell]:
     known = row["flag"] != TOO_FEW
     wins = f"{row['wins']}/{row['ties']}/{row['losses']}"
     return [
-        signed(row["difference"] if known else None, f"+z.{digits}f", mark),
+        signed(row["difference"] if known else None, f"+z.{digits}f"),
         signed_interval(row["interval"] if known else None, f"+z.{digits}f"),
         pvalue(row["pvalue"]),
         *([pvalue(row["pvalue_adjusted"])] if result.is_corrected else []),
@@ -259,22 +258,20 @@ def _figures(
 def _baseline_table(result: CompareResult, digits: int) -> Table:
     """Every run against the baseline, marked where it differs significantly."""
     by_run = {row["a"]: row for row in result.rows()}
-    marks = {(True, True): BETTER, (True, False): WORSE}
     header = [result.row_word, result.measure, *_figure_names(result, "difference")]
-    rows = []
-    for i in result.order:
-        run = result.runs[i]
-        if run == result.baseline:
-            mean = _mean(result, i, digits)
-            rows.append([name(result.row_name(i)), mean, *[Cell("")] * (len(header) - 2)])
-            continue
-        row = by_run[run]
-        mark = marks.get((row["significant"], row["difference"] > 0), "")
-        figures = _figures(result, row, digits, marked=False)
-        rows.append([name(result.row_name(i)), _mean(result, i, digits, mark), *figures])
+    rows, marks = [], {}
+    for place, i in enumerate(result.order):
+        row = by_run.get(result.runs[i])
+        figures = [Cell("")] * (len(header) - 2)
+        if row is not None:
+            figures = _figures(result, row, digits)
+            if row["significant"]:
+                marks[place, 1] = BETTER if row["difference"] > 0 else WORSE
+        rows.append([name(result.row_name(i)), _mean(result, i, digits), *figures])
     few = f" {result.few_words()}".rstrip()
     caption = f"{result.caption()}{_dagger_words(result)} Intervals: {result.interval_kind}.{few}"
-    return Table(header=header, rows=rows, best=frozenset({(0, 1)}), caption=caption)
+    best = frozenset({(0, 1)})
+    return Table(header=header, rows=rows, marks=marks, best=best, caption=caption)
 
 
 def _dagger_words(result: CompareResult) -> str:

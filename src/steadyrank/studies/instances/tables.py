@@ -169,7 +169,10 @@ def _many_table(result: InstancesTable, digits: int) -> Table:
         ("instances", [Cell(_sizes(comparison)) for comparison in result.comparisons]),
         ("mean a" if against is None else "mean", _means(result, "a", digits)),
         ("mean b" if against is None else f"mean of {against}", _means(result, "b", digits)),
-        ("difference", [_gap(comparison, digits) for comparison in result.comparisons]),
+        (
+            "difference",
+            [signed(comparison.difference, f"+.{digits}f") for comparison in result.comparisons],
+        ),
         (
             f"{level} interval",
             [_ends(comparison.interval, digits) for comparison in result.comparisons],
@@ -187,8 +190,11 @@ def _many_table(result: InstancesTable, digits: int) -> Table:
         ),
     ]
     kept = [(head, cells) for head, cells in columns if not _is_left_out(head, cells, result)]
+    header = [head for head, _ in kept]
+    marked = header.index("difference")
     return Table(
-        header=[head for head, _ in kept],
+        header=header,
+        marks={(row, marked): "*" for row in result.significant.nonzero()[0].tolist()},
         rows=[list(row) for row in zip(*(cells for _, cells in kept), strict=True)],
         n_names=2 if against is None else 1,
         caption=_many_caption(result, digits),
@@ -235,10 +241,6 @@ def _means(result: InstancesTable, side: str, digits: int) -> list[Cell]:
 
 def _sizes(comparison: InstancesResult) -> str:
     return f"{comparison.n_instances['a']}/{comparison.n_instances['b']}"
-
-
-def _gap(comparison: InstancesResult, digits: int) -> Cell:
-    return signed(comparison.difference, f"+.{digits}f", "*" if comparison.significant else "")
 
 
 def _ends(ends: Interval | None, digits: int) -> Cell:

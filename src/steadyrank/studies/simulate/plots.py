@@ -21,9 +21,11 @@ from steadyrank.present.plot_style import (
     fixed,
     label,
     legend,
+    longest_name,
     look,
     name_rows,
     rows_height,
+    shortened,
 )
 from steadyrank.present.svg import tell
 from steadyrank.stats.pairs.result import all_pairs
@@ -96,7 +98,7 @@ def draw_topics(result: SimulateResult, ax: Axes, *, run: str | None = None) -> 
     error_bars(ax, result.raw[r], result.cell_mean[r], texts, yerr=spread, **style)
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(-0.02, 1.02)
-    label(ax, x=f"{result.measure} of {run} on a topic")
+    label(ax, x=f"{result.measure} of {shortened(run, longest_name(ax))} on a topic")
     label(ax, y=f"simulated {result.measure}, mean ± sd")
     if len(ax.containers) > 1:
         legend(ax, loc="upper left")
