@@ -8,6 +8,7 @@ that `--help` need not wait for them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -110,6 +111,7 @@ def plots_of(package: str) -> Plots:
     return plots
 
 
+@functools.cache
 def all_plots() -> Plots:
     """Those of all studies and papers."""
     plots: dict[str, Mapping[str, Plot]] = {}
