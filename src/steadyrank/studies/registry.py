@@ -55,7 +55,7 @@ class Study:
     @property
     def plots(self) -> Plots:
         """Class of a result to its kinds of plot, the default first."""
-        return plots_of(self.home) if find_spec(f"{self.home}.plots") else {}
+        return plots_of(self.home)
 
 
 STUDIES: tuple[Study, ...] = (
@@ -105,13 +105,15 @@ def _on_the_page() -> list[Study]:
     return [study for study in STUDIES if study.section]
 
 
+@functools.cache
 def plots_of(package: str) -> Plots:
     """The plots of a package: class of a result to its kinds, the default first."""
+    if find_spec(f"{package}.plots") is None:
+        return {}
     plots: Plots = import_module(f"{package}.plots").PLOTS
     return plots
 
 
-@functools.cache
 def all_plots() -> Plots:
     """Those of all studies and papers."""
     plots: dict[str, Mapping[str, Plot]] = {}
