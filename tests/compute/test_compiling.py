@@ -11,6 +11,7 @@ import sys
 import numba
 import numpy as np
 import pytest
+from numba.core.codegen import CPUCodeLibrary
 
 from steadyrank.compute import compiling, kernels, numba_cache
 
@@ -109,6 +110,23 @@ def test_a_part_has_no_machine_code_of_its_own_and_a_kernel_has_its_instructions
     (whole,) = ours.overloads.values()
     assert whole.library._compiled_object is not None
     assert part_of_it.fndesc.llvm_cpython_wrapper_name not in symbols(ours)
+
+
+def test_a_kernel_is_optimised_once_with_its_parts_in_it(monkeypatch):
+    optimise, optimised = CPUCodeLibrary._optimize_final_module, []
+
+    def noting(library):
+        optimised.append(library.name)
+        optimise(library)
+
+    monkeypatch.setattr(CPUCodeLibrary, "_optimize_final_module", noting)
+    fresh = kernels.part(_squared.py_func)
+    kernel = kernels.specialised(
+        calls_a_part, "calls_a_fresh_part", how=kernels.kernel, _squared=fresh
+    )
+    kernel(np.array([0.3, 0.9]), np.arange(2), np.zeros(2))
+    assert fresh.overloads
+    assert optimised == ["calls_a_fresh_part"]
 
 
 def test_a_part_that_was_kept_serves_a_kernel_of_another_process(tmp_path):

@@ -6,8 +6,8 @@ after each of thirty passes, and a third of the passes look for what no kernel h
 `with`, loops over literals). Numba's own functions and the parts of kernels get entrances, and
 machine code, that nobody uses: a kernel has their instructions in its own code. While a kernel of
 steadyrank is compiled, and only then, what has been found once is remembered, and the rest is left
-out. A kernel without parts has the instructions that Numba gives it; one with parts has them from
-before the passes that fit code to the processor, which it goes through itself.
+out. A kernel without parts has the instructions that Numba gives it; one with parts is optimised
+once, with all of them in it, where Numba would first optimise each part, with its own parts in it.
 
 This rests on private parts of Numba, and is imported for the versions that `numba_cache` names.
 """
@@ -257,6 +257,16 @@ def _has_entrance(library: Any) -> bool:
     )
 
 
+def _whole_kernels_only(numbas_own: Any) -> Any:
+    """Optimise a kernel with its parts, once, and not each of these before, with its own parts."""
+
+    def optimize_final_module(self: Any) -> None:
+        if _has_entrance(self):
+            numbas_own(self)
+
+    return optimize_final_module
+
+
 def _only_for_linking(numbas_own: Any) -> Any:
     """Make no machine code of what only kernels call: they have its instructions in their own."""
 
@@ -353,6 +363,7 @@ _REPLACEMENTS: tuple[tuple[Any, str, Callable[[Any], Any]], ...] = (
     (ir.Inst, "_rec_list_vars", _quick_variables),
     (templates._OverloadFunctionTemplate, "_get_impl", _remembered_functions),
     (templates._OverloadFunctionTemplate, "_get_jit_decorator", _without_entrances),
+    (codegen.CPUCodeLibrary, "_optimize_final_module", _whole_kernels_only),
     (codegen.CPUCodeLibrary, "_finalize_final_module", _only_for_linking),
     (codegen.CPUCodeLibrary, "serialize_using_object_code", _as_it_is),
     (codegen.JITCPUCodegen, "set_env", _where_there_is_code),
