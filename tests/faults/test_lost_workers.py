@@ -109,22 +109,23 @@ def kill_one(cluster):
 
     def progress(done, total):
         if not killed and done < total:
-            victim = pid_of_a_worker(cluster)
-            killed.append(victim)
-            os.kill(victim, signal.SIGKILL)
+            killed.append(kill_a_worker(cluster))
 
     return progress, killed
 
 
-def pid_of_a_worker(cluster):
-    """Of one that runs: who was killed by the test before may not have a successor yet, and a
-    nanny whose worker dies while it starts gives up.
+def kill_a_worker(cluster):
+    """One that runs: who was killed by the test before may not have a successor yet, and a nanny
+    whose worker dies while it starts gives up. It also takes a moment to see that one has died.
     """
     until = time.monotonic() + LONG
     while time.monotonic() < until:
         for nanny in cluster.workers.values():
             if nanny.process and nanny.process.status == distributed.Status.running and nanny.pid:
-                return nanny.pid
+                victim = nanny.pid
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(victim, signal.SIGKILL)
+                    return victim
         time.sleep(0.01)
     raise TimeoutError("no worker runs")
 
