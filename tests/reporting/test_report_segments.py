@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,20 @@ def test_the_page_has_segments_whatever_they_are(sizes, tmp_path, drawn_only):
     assert any("clusters: the sections on pairs of runs" in note for note in notes)
     assert result.results["compare"][0].effective_topics is None
     assert result.results["topics"].n_clusters == -(-sum(sizes) // 2)
+
+
+def test_significant_pairs_are_marked(tmp_path, drawn_nowhere):
+    scores = scores_with((12, 12))
+    values = scores.values.copy()
+    values[0, 2, :12] += 0.3
+    scores = replace(scores, values=values)
+    page = tmp_path / "r.html"
+    with pytest.warns(sr.SteadyrankWarning):
+        result = sr.report(scores=scores, by="kind", out=page, n_samples=50)
+    significant = [own.significant.sum() for own in result.results["compare"][0].segments.results]
+    assert significant == [2, 0]
+    table = page.read_text().partition('id="segment-pairs"')[2].partition("</table>")[0]
+    assert table.count('<sup class="narrow">*</sup>') == 2
 
 
 def test_the_page_names_the_file_and_refuses_what_it_does_not_hold(tmp_path, drawn_nowhere):

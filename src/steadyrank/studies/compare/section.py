@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -108,10 +109,7 @@ def resolution_words(result: CompareResult) -> str:
 
 
 def _segments(result: CompareResult) -> list[Table]:
-    return [
-        table("segment-pairs", made.caption, made.header, made.rows)
-        for made in segment_tables(result, 4)
-    ]
+    return [replace(made, id="segment-pairs") for made in segment_tables(result, 4)]
 
 
 def _pairs_table(result: CompareResult) -> Table:
