@@ -35,6 +35,12 @@ def test_best_means_come_first_and_ties_for_the_best_are_all_bold():
     assert table.best == {(0, 1), (0, 2), (1, 2)}
 
 
+def test_a_mark_that_markdown_has_a_use_for_is_escaped():
+    rows = text_rows([["a", "0.5"], ["b", "0.4"]])
+    table = Table(header=["run", "AP"], rows=rows, marks={(0, 1): "*"}, best=frozenset({(0, 1)}))
+    assert r"| a | **0.5**<sup>\*</sup> |" in render(table, "markdown").splitlines()
+
+
 def test_latex_specials_are_escaped():
     text = render(means_table(scores()), "latex")
     assert r"50\%\_of \& \$x\$ \#1 \{\textasciitilde{}\textasciicircum{}\textbackslash{}\}" in text

@@ -54,7 +54,7 @@ def to_markdown(table: Table) -> str:
     rows = [
         [
             emphasised(table, i, j, _escape_markdown(cell.text), "**{}**", "<u>{}</u>")
-            + _raised(table, i, j, "<sup>{}</sup>")
+            + _raised(table, i, j)
             for j, cell in enumerate(row)
         ]
         for i, row in enumerate(table.rows)
@@ -75,9 +75,9 @@ def full_header(table: Table) -> list[str]:
     return header
 
 
-def _raised(table: Table, row: int, column: int, form: str) -> str:
+def _raised(table: Table, row: int, column: int) -> str:
     mark = table.marks.get((row, column), "")
-    return form.format(mark) if mark else ""
+    return f"<sup>{_escape_markdown(mark)}</sup>" if mark else ""
 
 
 _MARKDOWN = str.maketrans({special: f"\\{special}" for special in "\\|`*_<>[]&~$"})
