@@ -191,10 +191,12 @@ def _many_table(result: InstancesTable, digits: int) -> Table:
     ]
     kept = [(head, cells) for head, cells in columns if not _is_left_out(head, cells, result)]
     header = [head for head, _ in kept]
-    marked = header.index("difference")
     return Table(
         header=header,
-        marks={(row, marked): "*" for row in result.significant.nonzero()[0].tolist()},
+        marks={
+            (row, header.index("difference")): "*"
+            for row in result.significant.nonzero()[0].tolist()
+        },
         rows=[list(row) for row in zip(*(cells for _, cells in kept), strict=True)],
         n_names=2 if against is None else 1,
         caption=_many_caption(result, digits),
