@@ -11,6 +11,7 @@ from scipy import stats
 import steadyrank as sr
 from steadyrank.cli import run
 from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.studies.compare.segment_tables import segment_tables
 
 
 def segment_scores(sizes=(20, 20, 15), n_runs=3, seed=0, measures=("AP",), names=None):
@@ -190,3 +191,16 @@ def test_a_sentence_names_runs_as_they_are_and_two_segments_once():
     text = str(sr.compare(named, by="kind"))
     assert "the lead of run-a over the mean of all runs is +0." in text
     assert "in kind1 compared with" not in text
+
+
+@pytest.mark.parametrize(("n_runs", "is_listed"), [(3, True), (20, False)])
+def test_marks_and_intervals_are_explained_where_pairs_are_listed(n_runs, is_listed):
+    rng = np.random.default_rng(4)
+    values = rng.normal(0.4, 0.02, (1, n_runs, 40)) + 0.1 * np.arange(n_runs)[:, None]
+    scores = sr.Scores(
+        measures=["AP"], runs=range(n_runs), topics=range(40), values=values
+    ).with_topic_info(kind=np.repeat(["a", "b"], 20))
+    (table,) = segment_tables(sr.compare(scores, by="kind"), 4)
+    assert bool(table.marks) is is_listed
+    assert ("* significant." in table.caption) is is_listed
+    assert ("Intervals:" in table.caption) is is_listed

@@ -91,7 +91,7 @@ def _pairs_table(result: CompareResult, segments: Segments, digits: int) -> Tabl
         rows=rows,
         marks={(i, len(names) + 1): "*" for i, (_, row) in enumerate(pairs) if row["significant"]},
         n_names=len(names),
-        caption=segments_caption(result, segments),
+        caption=segments_caption(result, segments, _pair_words(segments)),
         label="tab:segments",
     )
 
@@ -128,10 +128,20 @@ def _overview(result: CompareResult, segments: Segments, digits: int) -> Table:
     return Table(header=header, rows=rows, caption=caption, label="tab:segments")
 
 
-def segments_caption(result: CompareResult, segments: Segments) -> str:
-    """What was tested in each segment, corrected over which family, and the test across them."""
-    first = max(segments.results, key=lambda own: own.n_comparisons)
+def _largest(segments: Segments) -> CompareResult:
+    """The segment with most comparisons, which all share one family."""
+    return max(segments.results, key=lambda own: own.n_comparisons)
+
+
+def _pair_words(segments: Segments) -> str:
+    """What stands beside pairs that are listed one by one."""
     mark = " * significant." if any(own.significant.any() for own in segments.results) else ""
+    return f"{mark} Intervals: {_largest(segments).interval_kind}."
+
+
+def segments_caption(result: CompareResult, segments: Segments, of_pairs: str = "") -> str:
+    """What was tested in each segment, corrected over which family, and the test across them."""
+    first = _largest(segments)
     few = [own.segment or "" for own in segments.results if (own.flag == TOO_FEW).all()]
     lacking = (
         f" Not tested, as {by_number(len(few), 'it has', 'they have')} fewer than two "
@@ -141,7 +151,7 @@ def segments_caption(result: CompareResult, segments: Segments) -> str:
     )
     return (
         f"{result.measure} by {segments.by}: {first.test_words()}, {first.correction_words()}; "
-        f"alpha {result.alpha:g}.{mark} Intervals: {first.interval_kind}.{lacking} "
+        f"alpha {result.alpha:g}.{of_pairs}{lacking} "
         f"{interaction_sentence(result)}"
     )
 
