@@ -12,7 +12,7 @@ from scipy import stats
 from steadyrank.errors import InputError
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.pairs.tests import means_and_errors, paired_t, sign_test, wilcoxon
+from steadyrank.stats.pairs.tests import few_of_all, means_and_errors, paired_t, sign_test, wilcoxon
 
 ONE = np.array([[0, 1]])
 TESTS = [paired_t, wilcoxon, sign_test, randomization, studentized_bootstrap]
@@ -255,3 +255,17 @@ def test_scale_and_topic_effects_do_not_matter(scores, scale, effect):
         p = test(scores, ONE).pvalue[0]
         assert test(scores * scale, ONE).pvalue[0] == pytest.approx(p, rel=1e-9, abs=1e-12)
         assert test(scores + topics, ONE).pvalue[0] == pytest.approx(p, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_few_pairs_of_many_runs_are_tested_as_each_by_itself(test, monkeypatch):
+    scores = simulated(600, 25, decimals=2)
+    scores[40:60, 3] = np.nan
+    pairs = np.arange(600).reshape(-1, 2)[:250]
+    assert few_of_all(scores, pairs)
+    found = test(scores, pairs)
+    monkeypatch.setattr("steadyrank.stats.pairs.tests.FEW", 0)
+    by_product = test(scores, pairs)
+    assert found.n.tolist() == by_product.n.tolist()
+    np.testing.assert_allclose(found.statistic, by_product.statistic, rtol=1e-9)
+    np.testing.assert_allclose(found.pvalue, by_product.pvalue, rtol=1e-9)

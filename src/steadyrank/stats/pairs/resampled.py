@@ -18,7 +18,14 @@ from steadyrank.errors import check_choice
 from steadyrank.stats.inputs import check_samples, checked, pair_differences
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, PairTests
-from steadyrank.stats.pairs.tests import add_up, differences, in_threads, paired_t, slices
+from steadyrank.stats.pairs.tests import (
+    add_up,
+    differences,
+    few_of_all,
+    in_threads,
+    paired_t,
+    slices,
+)
 
 Block = tuple[int, int, int]
 
@@ -249,9 +256,11 @@ def shared_differences(scores: np.ndarray, pairs: np.ndarray, n: int) -> np.ndar
 
 def n_shared(scores: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     """Topics that both runs of each pair have."""
-    there = (~np.isnan(scores)).astype(np.float64)
-    shared: np.ndarray = (there @ there.T)[pairs[:, 0], pairs[:, 1]]
-    return shared.astype(np.int64)
+    there, (first, second) = ~np.isnan(scores), pairs.T
+    if few_of_all(scores, pairs):
+        return np.asarray((there[first] & there[second]).sum(axis=1))
+    counts = there.astype(np.float64)
+    return np.asarray((counts @ counts.T)[first, second].astype(np.int64))
 
 
 def topic_draws(seed: int, block: Block, n_topics: int, purpose: str = "topics") -> np.ndarray:

@@ -37,6 +37,9 @@ CHUNK = 1 << 17
 TASKS = 64
 """Parts into which a count is cut; their sum does not depend on who takes which part."""
 
+FEW = 1000
+"""Where a product of all runs holds so many pairs for each that is asked for, it takes longer."""
+
 LARGEST_EXACT = 1000
 """Differences above which 2^n leaves the range of a float."""
 
@@ -136,7 +139,7 @@ def moments(scores: np.ndarray, pairs: np.ndarray) -> Moments:
     n, mean, sd, largest = (np.zeros(len(pairs)) for _ in range(4))
     complete = ~np.isnan(scores).any(axis=1)
     direct = ~complete[pairs].all(axis=1)
-    if scores.shape[1] < 2:
+    if scores.shape[1] < 2 or few_of_all(scores, pairs):
         direct[:] = True
     whole = np.flatnonzero(~direct)
     if len(whole):
@@ -159,6 +162,11 @@ def differences(
         z = first - second
         size = np.where(np.isnan(z), 0.0, np.maximum(np.abs(first), np.abs(second)))
         yield part, z, CONSTANT * size.max(axis=1, initial=0.0)
+
+
+def few_of_all(scores: np.ndarray, pairs: np.ndarray) -> bool:
+    """Whether each pair on its own takes less time than a matrix product of all runs."""
+    return len(pairs) * FEW < len(scores) ** 2
 
 
 def slices(n: int, size: int) -> list[slice]:

@@ -99,10 +99,8 @@ def needed_topics(
     standardised = np.where(known, standardised, np.nan)
     least, most = _standardised_limits(standardised, size, tail)
     most = np.where((gap == 0.0) & (spread == 0.0) & known, 0.0, most)
-    topics, low, high = (
-        _sizes(delta.ravel(), alpha, beta).reshape(gap.shape)
-        for delta in (standardised, most, least)
-    )
+    deltas = np.stack([standardised, most, least])
+    topics, low, high = _sizes(deltas.ravel(), alpha, beta).reshape(deltas.shape)
     return NeededTopics(topics=topics, low=low, high=high)
 
 
