@@ -143,6 +143,31 @@ def elsewhere() -> Elsewhere:
     return Elsewhere()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread_each() -> Iterator[None]:
+    """Every processor has a worker already; tests of threads, and commands, take as many as usual.
+
+    Threads that do not find a processor wait for one another, and more so the more there are.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("steadyrank.compute.executors.default_jobs", lambda: 1)
+        yield
+
+
+@pytest.fixture(scope="session")
+def forked_workers() -> Callable[[], AbstractContextManager[object]]:
+    """Within it, the worker processes of a Dask cluster begin with all that they would import."""
+    dask = pytest.importorskip("dask")
+    utils = pytest.importorskip("distributed.utils")
+
+    def forked() -> AbstractContextManager[object]:
+        return dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
+
+    with forked():
+        utils.get_mp_context().set_forkserver_preload(["distributed", "steadyrank.reporting.run"])
+    return forked
+
+
 @pytest.fixture(autouse=True)
 def _no_progress_of_slow_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Progress is shown after some seconds; tests of what a command tells must not wait for it."""

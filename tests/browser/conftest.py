@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,65 @@ def browser() -> Iterator[Any]:
         chromium = started.chromium.launch(executable_path=path, args=ARGUMENTS, timeout=LONG)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="session")
+def tabs(browser: Any) -> Callable[..., tuple[Any, list[str]]]:
+    """Opens an address in a tab, and lists its troubles: what fails, and what else is asked for.
+
+    Each kind of window has one tab, kept from test to test: a new one takes most of the time.
+    """
+    kept: dict[str, tuple[Any, list[str]]] = {}
+    asked: list[str] = []
+
+    def new_tab(before: str, options: dict[str, Any]) -> tuple[Any, list[str]]:
+        context = browser.new_context(**options)
+        context.set_offline(True)
+        context.set_default_timeout(LONG)
+        page, troubles = context.new_page(), list[str]()
+        context.route("**/*", lambda route: answer(route, troubles))
+        page.on("console", lambda message: troubles.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
+        page.add_init_script(before)
+        return page, troubles
+
+    def answer(route: Any, troubles: list[str]) -> None:
+        if route.request.url.partition("#")[0] == asked[-1]:
+            route.continue_()
+        else:
+            troubles.append(f"asked for {route.request.url}")
+            route.abort()
+
+    def opened(address: str, fragment: str, before: str, **options: Any) -> tuple[Any, list[str]]:
+        kind = repr((before, sorted(options.items())))
+        if kind not in kept:
+            kept[kind] = new_tab(before, options)
+        page, troubles = kept[kind]
+        page.emulate_media(media="screen")
+        page.mouse.move(0, 0)
+        page.goto("about:blank")
+        troubles.clear()
+        asked[:] = [address]
+        page.goto(address + fragment)
+        return page, troubles
+
+    return opened
+
+
+@pytest.fixture
+def open_tab(tabs: Callable[..., tuple[Any, list[str]]]) -> Iterator[Callable[..., Any]]:
+    """Opens an address; at the end, nothing may have failed, run wild or been asked for."""
+    pages: list[tuple[Any, list[str]]] = []
+
+    def opened(address: str, fragment: str = "", before: str = "", **options: Any) -> Any:
+        usual = {"viewport": {"width": 1000, "height": 800}, "reduced_motion": "reduce"}
+        pages.append(tabs(address, fragment, before, **(usual | options)))
+        return pages[-1][0]
+
+    yield opened
+    for page, troubles in pages:
+        assert page.evaluate("window.hacked") is None
+        assert troubles == []
 
 
 N_RUNS, N_TOPICS = 30, 20

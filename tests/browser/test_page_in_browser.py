@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import runpy
 import xml.dom.minidom
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from steadyrank.present.page_html import page_html, visible
-
-from .conftest import LONG
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="Playwright is not installed: pip install 'steadyrank[test]'"
@@ -30,55 +29,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path.as_uri()
 
 
-@pytest.fixture(scope="session")
-def tabs(browser: Any, address: str) -> Callable[..., tuple[Any, list[str]]]:
-    """A tab for each kind of window, kept from test to test, and a list of its troubles."""
-    kept: dict[str, tuple[Any, list[str]]] = {}
-
-    def tab(before: str, options: dict[str, Any]) -> tuple[Any, list[str]]:
-        kind = repr((before, sorted(options.items())))
-        if kind not in kept:
-            context = browser.new_context(**options)
-            context.set_offline(True)
-            context.set_default_timeout(LONG)
-            page, troubles = context.new_page(), []
-            context.route("**/*", lambda route: answer(route, troubles))
-            page.on("console", lambda message: troubles.append(f"console: {message.text}"))
-            page.on("pageerror", lambda error: troubles.append(f"error: {error}"))
-            page.add_init_script(before)
-            kept[kind] = page, troubles
-        return kept[kind]
-
-    def answer(route: Any, troubles: list[str]) -> None:
-        if route.request.url.partition("#")[0] == address:
-            route.continue_()
-        else:
-            troubles.append(f"asked for {route.request.url}")
-            route.abort()
-
-    return tab
-
-
 @pytest.fixture
-def open_page(tabs: Callable[..., tuple[Any, list[str]]], address: str) -> Iterator[Open]:
-    """Opens the page; at the end, nothing may have failed, run wild or been asked for."""
-    opened: list[tuple[Any, list[str]]] = []
-
-    def open_it(fragment: str = "", before: str = "", **options: Any) -> Any:
-        usual = {"viewport": {"width": 1000, "height": 800}, "reduced_motion": "reduce"}
-        page, troubles = tabs(before, usual | options)
-        troubles.clear()
-        page.emulate_media(media="screen")
-        page.mouse.move(0, 0)
-        page.goto("about:blank")
-        page.goto(address + fragment)
-        opened.append((page, troubles))
-        return page
-
-    yield open_it
-    for page, troubles in opened:
-        assert page.evaluate("window.hacked") is None
-        assert troubles == []
+def open_page(open_tab: Open, address: str) -> Open:
+    return functools.partial(open_tab, address)
 
 
 def column(page: Any, table: str, number: int) -> list[str]:

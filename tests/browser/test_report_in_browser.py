@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -13,8 +14,6 @@ import pytest
 
 import steadyrank as sr
 from steadyrank.present.pair_panel import DIGITS
-
-from .conftest import LONG
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="Playwright is not installed: pip install 'steadyrank[test]'"
@@ -25,26 +24,9 @@ Open = Callable[..., Any]
 
 
 @pytest.fixture
-def open_report(browser: Any, report: sr.ReportResult) -> Iterator[Open]:
-    """Opens the report; at the end, nothing may have failed or been asked for."""
-    contexts, troubles = [], []
-
-    def open_it(fragment: str = "", **options: Any) -> Any:
-        usual = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
-        context = browser.new_context(**(usual | options))
-        context.set_offline(True)
-        context.set_default_timeout(LONG)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: troubles.append(message.text))
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.goto(report.path.resolve().as_uri() + fragment)
-        return page
-
-    yield open_it
-    for context in contexts:
-        context.close()
-    assert troubles == []
+def open_report(open_tab: Open, report: sr.ReportResult) -> Open:
+    wide = {"width": 1280, "height": 900}
+    return functools.partial(open_tab, report.path.resolve().as_uri(), viewport=wide)
 
 
 def text_of(page: Any, selector: str) -> str:

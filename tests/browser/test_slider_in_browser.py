@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,6 @@ import steadyrank as sr
 from steadyrank.stats.planning.demands import check_demands
 from steadyrank.stats.planning.reversal import error_rate
 from steadyrank.studies.plan.certainty import standard_grid
-
-from .conftest import LONG
 
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
@@ -43,34 +42,8 @@ def planner(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def open_planner(browser: Any, planner: Path) -> Iterator[Open]:
-    """Opens the page without a network; at the end, nothing may have failed or been asked for."""
-    troubles: list[str] = []
-    contexts = []
-
-    def answer(route: Any) -> None:
-        if route.request.url.partition("#")[0] == planner.as_uri():
-            route.continue_()
-        else:
-            troubles.append(f"asked for {route.request.url}")
-            route.abort()
-
-    def open_it(**options: Any) -> Any:
-        context = browser.new_context(**{"viewport": {"width": 1000, "height": 800}, **options})
-        contexts.append(context)
-        context.set_default_timeout(LONG)
-        context.set_offline(True)
-        context.route("**/*", answer)
-        page = context.new_page()
-        page.on("console", lambda message: troubles.append(message.text))
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.goto(planner.as_uri())
-        return page
-
-    yield open_it
-    for context in contexts:
-        context.close()
-    assert troubles == []
+def open_planner(open_tab: Open, planner: Path) -> Open:
+    return functools.partial(open_tab, planner.as_uri())
 
 
 def percent(share: float) -> str:

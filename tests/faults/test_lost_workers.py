@@ -43,13 +43,10 @@ def data(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def cluster(forked_workers):
     """Two workers in processes of their own; a nanny starts another one where one has died."""
-    import dask
-
-    forked = {"distributed.worker.multiprocessing-method": "forkserver"}  # they import once
     with (
-        dask.config.set(forked),
+        forked_workers(),
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,

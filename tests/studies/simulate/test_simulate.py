@@ -362,9 +362,10 @@ def test_killed_and_started_again_gives_the_same_bytes(tmp_path):
     assert len(resumed.splitlines()) < len(undisturbed.splitlines())
 
 
-def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(track, result):
+def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(track, result, forked_workers):
     distributed = pytest.importorskip("distributed")
     with (
+        forked_workers(),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
