@@ -21,6 +21,7 @@ def true_means(kind, n_runs, rng):
     return means
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["equal", "close", "long tail", "one broken"])
 @pytest.mark.parametrize(("n_runs", "n_topics"), [(10, 25), (40, 43)])
 def test_what_is_expected_of_the_leader_comes_true(kind, n_runs, n_topics):
@@ -76,6 +77,7 @@ def test_equal_scores_and_missing_runs():
     assert np.isnan(expected_means(scores).mean).tolist() == [False, True, False, False]
 
 
+@pytest.mark.slow
 def test_the_leaders_interval_holds_its_mean():
     # 200 experiments of 40 equal runs: at .95 fewer than 176 happen once in 2,000.
     rng = np.random.default_rng(12)

@@ -156,6 +156,7 @@ def test_differences_of_corrected_means_add_up():
     assert by_pair[0, 1] + by_pair[1, 2] == pytest.approx(by_pair[0, 2], abs=1e-14)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_although_the_judge_is_biased():
     """2,000 experiments with n = 15; a band of one false alarm in 100,000 around .95."""
     rng = np.random.default_rng(8)

@@ -389,6 +389,7 @@ def test_recovery_of_known_variances(share):
     assert (np.abs(found.mean(axis=0) - truth) < 4 * error).all()
 
 
+@pytest.mark.slow
 def test_intervals_cover_variances():
     """Of 100 intervals of level 0.9 for instances and residual, 90 are expected to cover.
 
@@ -404,6 +405,7 @@ def test_intervals_cover_variances():
     assert (np.abs(covered - [88, 90]) <= 12).all()
 
 
+@pytest.mark.slow
 def test_level_of_the_nested_test_by_simulation():
     """1,000 tests at 0.05 without a difference: 50 are expected, 4 standard deviations are 28."""
     rejected = 0

@@ -160,6 +160,7 @@ def test_pooling_is_reml_by_the_search_for_any_layout(shape, systems):
     assert pooled_once > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sd_instance", [0.0, 0.02])
 def test_level_by_simulation(sd_instance):
     """2,000 tests at 0.05, 10 × 50: within 4.3 standard errors of 0.05, a false alarm in 50,000.

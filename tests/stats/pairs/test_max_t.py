@@ -180,6 +180,7 @@ def test_missing_topics_that_no_run_has_are_no_topics():
     np.testing.assert_allclose(drawn.pvalue, exact.pvalue, atol=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["normal", "skewed", "gaps"])
 @pytest.mark.parametrize(("n_runs", "n_topics"), [(10, 10), (10, 25), (30, 25)])
 def test_a_false_claim_among_equal_runs_is_as_rare_as_alpha(kind, n_runs, n_topics):

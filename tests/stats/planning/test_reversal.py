@@ -238,6 +238,7 @@ def test_the_predictive_rate_is_calibrated_where_every_difference_is_equally_lik
     assert np.abs(reliability(plugged, happened)).max() > 6  # some 10 is expected
 
 
+@pytest.mark.slow
 def test_the_predictive_rate_is_calibrated_on_simulated_tracks():
     """32 tracks of 16 runs, 50 topics against 50 others; independent variances would not do.
 

@@ -122,6 +122,7 @@ def test_blocks_of_runs_change_nothing(monkeypatch):
     assert pooled_variance(scores).effective_df == pytest.approx(whole.effective_df, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "n"), [(1, 10), (5, 25), (44, 25), (20, 100)])
 def test_intervals_cover_the_variance_although_runs_share_topics(m, n):
     # 2,000 pilots: .95 -/+ .03 is 6 standard errors; the law is approximate, not the band loose.
@@ -136,6 +137,7 @@ def test_intervals_cover_the_variance_although_runs_share_topics(m, n):
         assert np.mean([low <= 1 <= high for low, high in naive]) < 0.4
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_variance_of_skewed_scores_better_than_normal_theory():
     # AP-like scores: most topics hard. Normal theory covers about .72; 1,000 pilots, 6 errors.
     rng = np.random.default_rng(7)

@@ -275,6 +275,7 @@ def test_copies_of_runs_leave_the_closed_intervals_of_two_facets():
         assert copied.topics_for_phi(level, 3) == plain.topics_for_phi(level)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("design", "sizes", "systems", "variance"),
     [

@@ -443,6 +443,7 @@ def test_resampled_topics_against_all_resamples():
     assert found.high == pytest.approx(high, abs=5 * error)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_mean_tau_of_other_topic_sets():
     rng, held, trials = np.random.default_rng(9), 0, 250
     for seed in range(trials):

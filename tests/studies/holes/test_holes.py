@@ -242,6 +242,7 @@ def judgments_until_settled(track, runs, share, order_of, batch=40):
             n += 1
 
 
+@pytest.mark.slow
 @UNCHECKED
 def test_asking_takes_fewer_judgments_than_pooling_by_depth():
     """Ten systems that are close to each other, until 96% of their pairs are settled."""

@@ -35,11 +35,10 @@ def table_of_systems(seed, *, n_systems=8, gap=-DELTA, m=1, n=15):
     return scores_of(systems)
 
 
-@pytest.fixture(scope="module")
-def margin_tables():
-    """300 tables of eight systems that are worse by exactly the margin: every claim is false."""
+def margin_tables(n):
+    """Tables of eight systems that are worse by exactly the margin: every claim is false."""
     return [
-        sr.instances(table_of_systems(seed), b="base", delta=DELTA, **FAST) for seed in range(300)
+        sr.instances(table_of_systems(seed), b="base", delta=DELTA, **FAST) for seed in range(n)
     ]
 
 
@@ -47,25 +46,27 @@ def claims(found):
     return found.equivalence.non_inferior or found.equivalence.equivalent
 
 
-def test_tables_hold_a_false_claim_at_most_as_often_as_alpha(margin_tables):
+@pytest.mark.slow
+def test_tables_hold_a_false_claim_at_most_as_often_as_alpha():
     """Band: 4 standard errors of .05 with 300 tables, a false alarm in 30,000.
 
     One by one, at .05 each, more than a third of the tables hold one.
     """
-    share = np.mean([any(map(claims, table.comparisons)) for table in margin_tables])
-    assert share < 0.05 + 4 * np.sqrt(0.05 * 0.95 / len(margin_tables))
+    tables = margin_tables(300)
+    share = np.mean([any(map(claims, table.comparisons)) for table in tables])
+    assert share < 0.05 + 4 * np.sqrt(0.05 * 0.95 / len(tables))
     alone = np.mean(
         [
             any(found.equivalence.pvalue_non_inferiority < 0.05 for found in table.comparisons)
-            for table in margin_tables
+            for table in tables
         ]
     )
     assert alone > 0.25
 
 
-def test_words_decisions_and_json_come_from_the_adjusted_pvalues(margin_tables):
+def test_words_decisions_and_json_come_from_the_adjusted_pvalues():
     beside = 0
-    for table in margin_tables[:40]:
+    for table in margin_tables(40):
         tests = [found.equivalence for found in table.comparisons]
         for kind, decided in (("equivalence", "equivalent"), ("non_inferiority", "non_inferior")):
             adjusted = adjust([getattr(test, f"pvalue_{kind}") for test in tests], "holm")
@@ -107,6 +108,7 @@ def test_a_pair_by_itself_is_not_corrected():
     assert single.comparisons[0].words() == alone.words()
 
 
+@pytest.mark.slow
 def test_intervals_hold_for_all_comparisons_at_once():
     """200 tables of eight true differences: all covered in 95% or more, to 4 standard errors."""
     gaps = np.linspace(-0.05, 0.05, 8)

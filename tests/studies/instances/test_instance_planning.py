@@ -45,6 +45,7 @@ def simulated(components, topics, instances, *, replications, design, seed=1, di
             yield nested_difference(first + shared, second + shared)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", ["crossed", "nested"])
 @pytest.mark.parametrize(
     ("components", "topics", "instances", "difference"),
@@ -106,6 +107,7 @@ def test_power_is_right_to_three_digits(components, topics, instances, differenc
     assert abs(share - power) < 4.4 * math.sqrt(power * (1 - power) / n) + 6e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", ["equivalent", "non_inferior"])
 def test_power_of_one_sided_claims_is_the_simulated_share(claim):
     n, delta, difference, shown = 3000, 0.03, -0.004, 0

@@ -94,6 +94,7 @@ def assert_same_law(ours: np.ndarray, theirs: np.ndarray) -> None:
     assert ks_2samp(ours.round(9), theirs.round(9)).pvalue > 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["bootstrap", "kde"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_equal_in_law_to_drawing_and_sorting(shape, model):

@@ -226,6 +226,7 @@ def signals(track):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:signal. negative estimates")
 @pytest.mark.parametrize("instances", [1, 3])
 def test_the_tracks_components_are_recovered(instances):
@@ -265,6 +266,7 @@ def test_systems_of_a_team_are_alike_and_count_so():
     assert abs(np.mean(found) - expected) < 4.2 * np.std(found, ddof=1) / math.sqrt(N_TRACKS)
 
 
+@pytest.mark.slow
 def test_systems_expected_average_precision_varies_as_stability_says():
     # From rankings: the system component of AP against the variance of the systems' expected AP,
     # which comes from other topics and no ranking at all. 16 tracks; t with 15 degrees of freedom

@@ -190,6 +190,7 @@ def test_monte_carlo_errors_cover_the_spread_between_studies():
     assert (spread[1:] > 1.5 * np.mean(binomial, axis=0)[1:]).all()
 
 
+@pytest.mark.slow
 def test_splits_of_normal_data_reverse_as_eq_8_says():
     """Two runs, a known difference, 4,000 topic sets, one split each: |z| < 4.5, alarm 6e-5.
 
