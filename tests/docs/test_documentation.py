@@ -128,6 +128,7 @@ def test_the_reference_of_commands_is_current():
     assert made.page() == made.PAGE.read_text(), "run: python docs/make_commands.py"
 
 
+@pytest.mark.slow
 def test_the_site_builds_without_warnings(tmp_path):
     for module in ("sphinx", "myst_parser", "furo"):
         pytest.importorskip(module, reason="building the site needs steadyrank[docs]")
