@@ -13,6 +13,8 @@ from fuzz.command_cases import ONCE, case, check_answer, run_case, write_files
 from fuzz.mutants import BUDGET
 from steadyrank import cli
 
+pytestmark = pytest.mark.slow
+
 SHARE = {command: 1 if command in ONCE else 4 for command in cli.COMMANDS}
 
 

@@ -13,6 +13,8 @@ import pytest
 from fuzz.__main__ import COMPILING, all_targets
 from fuzz.mutants import BUDGET, mutant, outcome
 
+pytestmark = pytest.mark.slow
+
 TARGETS = {name: target for name, target in all_targets().items() if name not in ("runs", "qrels")}
 """Runs and judgments as lines have tests of their own."""
 

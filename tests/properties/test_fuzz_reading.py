@@ -18,6 +18,8 @@ import steadyrank as sr
 from fuzz.line_targets import MORSELS, SEEDS, check_qrels, check_run
 from fuzz.mutants import disturb_bytes
 
+pytestmark = pytest.mark.slow
+
 N_FILES = int(os.environ.get("STEADYRANK_FUZZ", "5000"))
 N_SLICES = 5
 

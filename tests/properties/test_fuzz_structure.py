@@ -19,6 +19,8 @@ from steadyrank.data.read.run_info import describe_runs
 from steadyrank.present.table import Table, text_rows, to_csv
 from steadyrank.retrieval.engine.collections import read_collection
 
+pytestmark = pytest.mark.slow
+
 examples = settings(
     max_examples=max(10, BUDGET // 75),
     deadline=None,

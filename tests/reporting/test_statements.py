@@ -33,6 +33,8 @@ class WrittenPage:
     lead: str
     sections: dict[str, str]
     tables: dict[str, list[dict[str, str]]]
+    shown_pairs: str
+    """The table of pairs with its caption, as it is written."""
     pairs: dict[str, Any]
 
 
@@ -54,6 +56,7 @@ def read_page(path) -> WrittenPage:
         lead=plain(lead),
         sections={k: plain(v) for k, v in sections.items()},
         tables=tables,
+        shown_pairs=text.partition('id="pairs"')[2].partition("</table>")[0],
         pairs=data["pairs"],
     )
 
@@ -135,6 +138,9 @@ def assert_pairs_agree(page: WrittenPage, board: list[dict[str, str]]) -> None:
             beats[row["better"]].add(row["other"])
         if "group" in better:
             assert bool(set(better["group"]) & set(other["group"])) != significant(row)
+    n_marked = sum(map(significant, page.tables["pairs"]))
+    assert page.shown_pairs.count('<sup class="narrow">*</sup>') == n_marked
+    assert ("* significant." in page.shown_pairs) == (n_marked > 0)
     n_pairs = len(board) * (len(board) - 1) // 2
     whole = len(page.tables["pairs"]) == n_pairs
     for row in board:
@@ -146,10 +152,9 @@ def assert_pairs_agree(page: WrittenPage, board: list[dict[str, str]]) -> None:
             assert high == len(board) - len(beats[row["run"]])
     stated = re.search(r"([\d,]+) of [\d,]+ pairs \(", page.sections["compare"])
     if whole:
-        count = sum(map(significant, page.tables["pairs"]))
-        assert (int(stated[1].replace(",", "")) if stated else 0) == count
+        assert (int(stated[1].replace(",", "")) if stated else 0) == n_marked
         shares = {row["measure"]: row for row in page.tables["discriminative-power"]}
-        assert float(shares[measure]["significant pairs"]) == pytest.approx(count / n_pairs)
+        assert float(shares[measure]["significant pairs"]) == pytest.approx(n_marked / n_pairs)
 
 
 def assert_the_verdict_is_that_of_the_tables(page: WrittenPage, board) -> None:

@@ -120,7 +120,9 @@ def _pairs_table(result: CompareResult) -> Table:
         np.flatnonzero((high < TOP) | (low == 0)) if len(low) > MOST_PAIRS else np.arange(len(low))
     )
     listed = listed[np.lexsort((high[listed], low[listed]))]
-    rows = [_pair_row(result, int(p), rank) for p in listed[:MOST_PAIRS]]
+    listed = listed[:MOST_PAIRS]
+    rows = [_pair_row(result, int(p), rank) for p in listed]
+    marks = {(i, 2): "*" for i in np.flatnonzero(result.significant[listed]).tolist()}
     left = len(low) - len(rows)
     cut = (
         f" Listed are the pairs among the best {TOP} runs and those of the best run with all "
@@ -129,9 +131,9 @@ def _pairs_table(result: CompareResult) -> Table:
         else ""
     )
     caption = (
-        f"{result.caption()} * significant. Intervals: {result.interval_kind}. d: mean difference "
-        "over the standard deviation of the topics' differences. Wins, ties and losses are "
-        f"topics.{cut}"
+        f"{result.caption()}{' * significant.' if marks else ''} Intervals: "
+        f"{result.interval_kind}. d: mean difference over the standard deviation of the topics' "
+        f"differences. Wins, ties and losses are topics.{cut}"
     )
     header = [
         "better",
@@ -145,7 +147,7 @@ def _pairs_table(result: CompareResult) -> Table:
         "ties",
         "losses",
     ]
-    return table("pairs", caption, header, rows)
+    return replace(table("pairs", caption, header, rows), marks=marks)
 
 
 def _pair_row(result: CompareResult, p: int, rank: np.ndarray) -> list[Cell]:
@@ -155,16 +157,13 @@ def _pair_row(result: CompareResult, p: int, rank: np.ndarray) -> list[Cell]:
     if sign < 0:
         a, b = b, a
     ends = sorted((sign * result.interval[p]).tolist())
-    gap = number(sign * float(result.difference[p]), "+.4f")
-    if result.significant[p]:
-        gap = Cell(f"{gap.text} *", gap.value)
     wins, losses = int(result.effects.wins[p]), int(result.effects.losses[p])
     if sign < 0:
         wins, losses = losses, wins
     return [
         name(result.runs[a]),
         name(result.runs[b]),
-        gap,
+        number(sign * float(result.difference[p]), "+.4f"),
         span(ends, "+.4f"),
         pvalue(float(result.pvalue[p])),
         pvalue(float(result.pvalue_adjusted[p])),
