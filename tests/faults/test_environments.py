@@ -64,6 +64,7 @@ def test_no_threads_for_numba_are_no_matter(data, evaluated, number):
     assert (called.returncode, called.stdout) == (0, evaluated)
 
 
+@pytest.mark.slow
 def test_figures_depend_on_nobodys_matplotlibrc(data, tmp_path):
     settings = "text.usetex: True\naxes.facecolor: red\nfont.size: 30\nbackend: nowhere\n"
     (tmp_path / "matplotlibrc").write_text(settings)

@@ -20,6 +20,7 @@ from steadyrank.compute.clusters import Cluster
 from steadyrank.studies.pools.tables import pools_text
 
 distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.slow  # most of it waiting
 
 LONG = 600
 """Seconds after which something is taken never to happen, however busy the machine is."""

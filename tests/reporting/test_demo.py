@@ -59,6 +59,7 @@ def test_data_only_writes_files_that_other_commands_read(tmp_path, capsys):
     assert run([*asked, *segments, "--format", "json", "--quiet"]) == 0
 
 
+@pytest.mark.slow
 def test_every_study_of_one_collection_has_an_answer(tmp_path):
     out = tmp_path / "demo"
     result = demo(out=out, budget="30s", measures=["nDCG@10", "AP"])

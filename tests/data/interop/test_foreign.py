@@ -398,6 +398,7 @@ def ranx(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return library
 
 
+@pytest.mark.slow
 def test_ranx_takes_our_frames_and_gives_them_back(
     ranx: ModuleType, run: Run, qrels: Qrels
 ) -> None:

@@ -362,6 +362,7 @@ def test_killed_and_started_again_gives_the_same_bytes(tmp_path):
     assert len(resumed.splitlines()) < len(undisturbed.splitlines())
 
 
+@pytest.mark.slow
 def test_a_cluster_that_loses_a_worker_gives_the_same_bytes(track, result, forked_workers):
     distributed = pytest.importorskip("distributed")
     with (
