@@ -133,6 +133,7 @@ def pools_once(test):
     return below and len(test.dropped) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(5, 5), (3, 4), (2, 10), (6, 2)])
 @pytest.mark.parametrize("systems", [1, 2])
 def test_pooling_is_reml_by_the_search_for_any_layout(shape, systems):

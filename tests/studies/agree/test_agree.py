@@ -239,6 +239,7 @@ def shared_draws(rng, n=28):
     return draw + by_pair + rng.normal(size=(pairs, 1, systems, subjects)) + rng.normal(size=shape)
 
 
+@pytest.mark.slow
 def test_were_every_draw_of_new_data_only_strata_by_subject_would_hold_the_level():
     """600 studies without an effect: at level .05 between 2.5 and 7.9 % reject (false alarm one in
     300 for each of six effects); one residual, or one for samples, rejects far more or far less."""

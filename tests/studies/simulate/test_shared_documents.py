@@ -341,6 +341,7 @@ def test_documents_that_fill_a_cutoff():
         assert poisson.cdf(cutoff - 1, needed) < 2.0**-64 <= poisson.cdf(cutoff - 1, needed - 1)
 
 
+@pytest.mark.slow
 def test_shared_documents_vary_as_fresh_collections_do():
     """On four tracks of known truth (`bench.documents`; 40 tracks give .95 ± .007 and 1.22 ± .01).
 
