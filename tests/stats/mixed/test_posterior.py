@@ -174,6 +174,7 @@ def distance(cumulative, draws):
     return np.abs(cumulative(np.quantile(draws, levels)) - levels).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [False, True])
 def test_draws_follow_the_posterior_by_quadrature(missing):
     """4,000 draws: the distance exceeds 0.035 once in 10,000."""
@@ -188,6 +189,7 @@ def test_draws_follow_the_posterior_by_quadrature(missing):
     assert found.pvalue[1] == pytest.approx(2 * min(below, 1 - below), abs=0.01)
 
 
+@pytest.mark.slow
 def test_a_poor_stand_in_is_corrected(monkeypatch):
     """The law of the draws must not depend on what proposes them, only how many are accepted."""
     model = one_way_model(True)
@@ -209,6 +211,7 @@ def test_a_poor_stand_in_is_corrected(monkeypatch):
     assert distance(of_deviation, found.deviation_draws[:, :, 0]) < 0.035
 
 
+@pytest.mark.slow
 def test_a_missing_cell_hardly_changes_the_posterior():
     """Strata and corrected tables sample the same law: 5 Monte Carlo standard errors apart."""
     whole = nested_model(6, 20)
@@ -223,6 +226,7 @@ def test_a_missing_cell_hardly_changes_the_posterior():
         assert holed.deviation_medians[name] == pytest.approx(median, rel=0.08)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 def test_four_thousand_draws_are_worth_three_thousand(missing):
     found = posterior(nested_model(8, 30, missing=missing))

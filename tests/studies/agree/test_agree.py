@@ -294,6 +294,7 @@ def exchangeable(seed, n_systems=20, n_topics=25):
 NULL_SIZES = {"topic_sizes": [5, 10, 20], "system_sizes": [5, 10, 15]}
 
 
+@pytest.mark.slow
 def test_more_samples_change_no_statement_of_the_sound_mode():
     """Twelve sets of exchangeable measures, 10 and 1,000 samples: published p-values of the pair
     fall below 1e-6 on nearly all, and by subject, too; the sound mode says the same both times."""

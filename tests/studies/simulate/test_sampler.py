@@ -108,6 +108,7 @@ def test_equal_in_law_to_drawing_and_sorting(shape, model):
         assert_same_law(ours, theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("shape", [(12, 200, None, 1.5), (12, 200, 0, 1.0)], ids=["", "ties"])
 @pytest.mark.parametrize("denominator", ["judged", "poisson"])
@@ -121,6 +122,7 @@ def test_every_measure(measure, shape, denominator):
     assert_same_law(ours, theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", MEASURES)
 def test_every_measure_of_a_density(measure):
     rng = np.random.default_rng(12)
@@ -211,6 +213,7 @@ def test_a_density_s_value_depends_on_seed_cell_and_replicate_alone():
     np.testing.assert_array_equal(part, whole[2:5, 200:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("denominator", ["judged", "sampled", "poisson"])
 @pytest.mark.parametrize("depth", [None, 60, 1000])
 def test_denominators_and_depths(denominator, depth):
