@@ -115,6 +115,34 @@ def bootstrap_test(scores: np.ndarray) -> None:
     )
 
 
+def audit(n_trials: int = 2000) -> None:
+    """As many pairs of runs that nothing else is compared with, by scipy one after the other."""
+    rng = np.random.default_rng(1)
+    runs = rng.beta(1, 3, (2 * n_trials, 50))
+    pairs = np.arange(2 * n_trials).reshape(-1, 2)
+
+    def with_scipy() -> object:
+        return [stats.ttest_rel(a, b).pvalue for a, b in zip(runs[::2], runs[1::2], strict=True)]
+
+    report(
+        f"paired t of {n_trials} pairs without a run in common",
+        seconds(lambda: paired_t(runs, pairs)),
+        {
+            "from a product of all runs": seconds(lambda: _from_gram(runs, pairs)),
+            "scipy ttest_rel": seconds(with_scipy, 1),
+        },
+    )
+
+
+def _from_gram(runs: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Standard deviations of the differences, as of runs that are all compared."""
+    centred = runs - runs.mean(axis=1, keepdims=True)
+    gram = centred @ centred.T
+    own, (first, second) = np.diag(gram), pairs.T
+    squares = own[first] + own[second] - 2.0 * gram[first, second]
+    return np.asarray(np.sqrt(squares / (runs.shape[1] - 1)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--replicates", type=int, default=300)
@@ -125,6 +153,7 @@ def main() -> None:
         replicated_t(parser.parse_args().replicates)
         randomization_test(scores)
         bootstrap_test(scores)
+        audit()
 
 
 if __name__ == "__main__":

@@ -264,8 +264,17 @@ def test_a_few_pairs_of_many_runs_are_tested_as_each_by_itself(test, monkeypatch
     pairs = np.arange(600).reshape(-1, 2)[:250]
     assert few_of_all(scores, pairs)
     found = test(scores, pairs)
-    monkeypatch.setattr("steadyrank.stats.pairs.tests.FEW", 0)
+    monkeypatch.setattr("steadyrank.stats.pairs.tests.FEW", 10**9)
+    assert not few_of_all(scores, pairs)
     by_product = test(scores, pairs)
     assert found.n.tolist() == by_product.n.tolist()
-    np.testing.assert_allclose(found.statistic, by_product.statistic, rtol=1e-9)
+    np.testing.assert_allclose(found.statistic, by_product.statistic, rtol=1e-9, atol=1e-14)
     np.testing.assert_allclose(found.pvalue, by_product.pvalue, rtol=1e-9)
+
+
+def test_a_baseline_of_very_many_runs_keeps_the_digits_of_one_of_few():
+    scores = simulated(3000, 25, decimals=2)
+    with_first = np.stack([np.arange(1, 3000), np.zeros(2999, np.int64)], axis=1)
+    assert not few_of_all(scores, with_first)
+    few = paired_t(scores[:50], with_first[:49])
+    assert paired_t(scores, with_first).difference[:49].tolist() == few.difference.tolist()
