@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from bench._timing import report, seconds
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.pairs.tests import means_and_errors, paired_t
+from steadyrank.stats.pairs.tests import _from_gram, means_and_errors, paired_t
 
 warnings.simplefilter("ignore")
 
@@ -120,6 +120,7 @@ def audit(n_trials: int = 2000) -> None:
     rng = np.random.default_rng(1)
     runs = rng.beta(1, 3, (2 * n_trials, 50))
     pairs = np.arange(2 * n_trials).reshape(-1, 2)
+    complete = np.ones(len(runs), bool)
 
     def with_scipy() -> object:
         return [stats.ttest_rel(a, b).pvalue for a, b in zip(runs[::2], runs[1::2], strict=True)]
@@ -128,19 +129,10 @@ def audit(n_trials: int = 2000) -> None:
         f"paired t of {n_trials} pairs without a run in common",
         seconds(lambda: paired_t(runs, pairs)),
         {
-            "from a product of all runs": seconds(lambda: _from_gram(runs, pairs)),
+            "from a product of all runs": seconds(lambda: _from_gram(runs, complete, pairs)),
             "scipy ttest_rel": seconds(with_scipy, 1),
         },
     )
-
-
-def _from_gram(runs: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Standard deviations of the differences, as of runs that are all compared."""
-    centred = runs - runs.mean(axis=1, keepdims=True)
-    gram = centred @ centred.T
-    own, (first, second) = np.diag(gram), pairs.T
-    squares = own[first] + own[second] - 2.0 * gram[first, second]
-    return np.asarray(np.sqrt(squares / (runs.shape[1] - 1)))
 
 
 def main() -> None:
