@@ -8,9 +8,8 @@ deviations of the m units, which for clusters is the cluster-robust variance.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Unpack
 
 import numpy as np
@@ -18,8 +17,18 @@ from scipy.special import stdtrit
 
 from steadyrank.errors import InputError
 from steadyrank.stats.datasets import kernels
-from steadyrank.stats.pairs.max_t import Flips, MaxT, counting, stepdown
+from steadyrank.stats.pairs.max_t import (
+    Flips,
+    MaxT,
+    counting,
+    counting_beaten,
+    first_of,
+    reach_of,
+    stepdown,
+    unbeaten,
+)
 from steadyrank.stats.pairs.result import CONSTANT
+from steadyrank.stats.pairs.skewed import careful_t, skewness_of_mean
 from steadyrank.stats.pairs.tests import slices
 
 PAIRS_AT_ONCE = 1 << 14
@@ -78,29 +87,43 @@ def weighted_max_t(units: Units, pairs: np.ndarray, **flips: Unpack[Flips]) -> M
     """
     pairs = np.ascontiguousarray(pairs)
     difference = units.value[pairs[:, 0]] - units.value[pairs[:, 1]]
-    squares = _squares(units.residual, pairs)
+    squares, skewness = spread_of_pairs(units.residual, pairs)
+    squares *= units.factor
     squares[np.sqrt(squares) <= smallest_error(difference)] = 0.0
-    spread = float((units.weight**2).sum())
+    total = float((units.weight**2).sum())
+    weighted = units.factor * units.weight[:, None] * units.residual
 
     def statistics(signs: np.ndarray, ordered: np.ndarray, rows: np.ndarray) -> np.ndarray:
         out = np.empty((len(signs), len(ordered)))
-        sums, cross = signs @ units.residual, signs @ (units.weight[:, None] * units.residual)
-        kernels.weighted_statistics(sums, cross, ordered, squares[rows], spread, out)
+        sums, cross = signs @ units.residual, signs @ weighted
+        kernels.weighted_statistics(sums, cross, ordered, squares[rows], units.factor * total, out)
         return out
 
-    n_signs = len(units.weight)
-    together = flipped(difference, np.sqrt(squares), pairs, statistics, n_signs, **flips)
-    # Statistics lack the factor of the variance, which is the same for all.
-    return replace(together, critical=together.critical / math.sqrt(units.factor))
+    return flipped(
+        Flipped(
+            difference=difference,
+            error=np.sqrt(squares),
+            skewness=skewness,
+            n_draws=1.0 / total,
+            n_signs=len(units.weight),
+        ),
+        pairs,
+        statistics,
+        **flips,
+    )
 
 
-def _squares(residual: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Sums of squares of the pairs' residuals, from the differences: products would cancel."""
-    squares = np.empty(len(pairs))
+def spread_of_pairs(residual: np.ndarray, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of squares of the pairs' residuals [unit, run], and the skewness that they give a mean.
+
+    From the differences: products would cancel.
+    """
+    squares, skewness = np.empty((2, len(pairs)))
     for part in slices(len(pairs), PAIRS_AT_ONCE):
         first, second = pairs[part].T
-        squares[part] = np.square(residual[:, first] - residual[:, second]).sum(axis=0)
-    return squares
+        off = residual[:, first] - residual[:, second]
+        squares[part], skewness[part] = np.square(off).sum(axis=0), skewness_of_mean(off, axis=0)
+    return squares, skewness
 
 
 def smallest_error(difference: np.ndarray) -> float:
@@ -112,32 +135,52 @@ Statistics = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """(signs [pattern, unit], pairs, which pairs these are) to statistics [pattern, pair]."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Flipped:
+    """What the careful t of all pairs is made of."""
+
+    difference: np.ndarray
+    error: np.ndarray
+    skewness: np.ndarray
+    """Of the mean differences."""
+    n_draws: float
+    """Units behind them; where they differ in weight, as many of equal weight."""
+    n_signs: int
+
+
 def flipped(
-    difference: np.ndarray,
-    error: np.ndarray,
-    pairs: np.ndarray,
-    statistics: Statistics,
-    n_signs: int,
-    **flips: Unpack[Flips],
+    observed: Flipped, pairs: np.ndarray, statistics: Statistics, **flips: Unpack[Flips]
 ) -> MaxT:
     """Stepdown over the pairs whose runs differ at all; `critical` is in units of `error`."""
-    if n_signs < 2:
+    if observed.n_signs < 2:
         raise InputError("resampling requires at least two units, got one")
-    least = smallest_error(difference)
-    constant = error <= least
+    difference, least = observed.difference, smallest_error(observed.difference)
+    constant = observed.error <= least
     tested = np.flatnonzero(~(constant & (np.abs(difference) <= least)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        observed = np.where(constant, np.inf, np.abs(difference) / error)[tested]
-    order = np.lexsort((tested, -observed))
-    rows, observed = tested[order], observed[order] * (1.0 - CONSTANT)
+        t = np.where(constant, np.copysign(np.inf, difference), difference / observed.error)
+    size = careful_t(t, observed.skewness, np.asarray(observed.n_draws))[tested]
+    order = np.lexsort((tested, -size))
+    rows, size = tested[order], size[order] * (1.0 - CONSTANT)
     turned = (difference[rows] < 0.0)[:, None]
     better = np.ascontiguousarray(np.where(turned, pairs[rows][:, ::-1], pairs[rows]))
     steps = stepdown(
-        observed,
-        n_signs,
-        counting(observed, lambda signs: (signs,), lambda signs: statistics(signs, better, rows)),
+        size,
+        observed.n_signs,
+        counting(size, lambda signs: (signs,), lambda signs: statistics(signs, better, rows)),
         **flips,
     )
     pvalue, critical = np.ones(len(pairs)), np.full(len(pairs), steps.limit)
     pvalue[rows] = steps.pvalue
-    return MaxT(pvalue=pvalue, critical=critical, n_patterns=steps.n_patterns, exact=steps.exact)
+    candidates = unbeaten(int(pairs.max(initial=-1)) + 1, better[steps.pvalue <= flips["alpha"]])
+    kept = candidates[better].any(axis=1)
+    about, of_rows = np.ascontiguousarray(better[kept]), rows[kept]
+    beaten = counting_beaten(about, lambda signs: statistics(signs, about, of_rows))
+    return MaxT(
+        pvalue=pvalue,
+        critical=critical,
+        reach=reach_of(critical, observed.skewness, observed.n_draws),
+        first=first_of(size[kept], about, candidates, observed.n_signs, beaten, **flips),
+        n_patterns=steps.n_patterns,
+        exact=steps.exact,
+    )

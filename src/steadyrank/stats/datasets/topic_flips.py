@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 
 from steadyrank.errors import InputError
 from steadyrank.stats.datasets import kernels
-from steadyrank.stats.datasets.flips import PAIRS_AT_ONCE, flipped, smallest_error
+from steadyrank.stats.datasets.flips import PAIRS_AT_ONCE, Flipped, flipped, smallest_error
 from steadyrank.stats.pairs.max_t import Flips, MaxT
 from steadyrank.stats.pairs.tests import slices
 
@@ -60,8 +60,8 @@ def topic_max_t(strata: Strata, pairs: np.ndarray, **flips: Unpack[Flips]) -> Ma
     pairs = np.ascontiguousarray(pairs)
     value, sizes = strata.value, strata.sizes
     difference = value[pairs[:, 0]] - value[pairs[:, 1]]
-    squares = _squares(strata, pairs)
-    error = pair_topic_errors(strata, pairs, squares)
+    squares, skewness = _squares_and_skewness(strata, pairs)
+    error = _errors(strata, squares)
     squares[:, error <= smallest_error(difference)] = 0.0
     centred = [np.ascontiguousarray((s - s.mean(axis=1)[:, None]).T) for s in strata.scores]
     ends = np.cumsum(sizes).astype(int)
@@ -73,16 +73,20 @@ def topic_max_t(strata: Strata, pairs: np.ndarray, **flips: Unpack[Flips]) -> Ma
         kernels.topic_statistics(sums, ordered, squares[:, rows], sizes, strata.weight, out)
         return out
 
-    return flipped(difference, error, pairs, statistics, int(ends[-1]), **flips)
+    observed = Flipped(
+        difference=difference,
+        error=error,
+        skewness=skewness,
+        n_draws=float(1.0 / (strata.weight**2 / sizes).sum()),
+        n_signs=int(ends[-1]),
+    )
+    return flipped(observed, pairs, statistics, **flips)
 
 
-def pair_topic_errors(
-    strata: Strata, pairs: np.ndarray, squares: np.ndarray | None = None
-) -> np.ndarray:
-    """Standard errors of the weighted differences of all pairs."""
+def _errors(strata: Strata, squares: np.ndarray) -> np.ndarray:
+    """Standard errors of the weighted differences, of squares [dataset, pair]."""
     n = strata.sizes
-    scale = strata.weight**2 / (n * (n - 1.0))
-    return np.asarray(np.sqrt(scale @ (_squares(strata, pairs) if squares is None else squares)))
+    return np.asarray(np.sqrt(strata.weight**2 / (n * (n - 1.0)) @ squares))
 
 
 def topic_intervals(strata: Strata, confidence: float) -> np.ndarray:
@@ -98,12 +102,16 @@ def topic_intervals(strata: Strata, confidence: float) -> np.ndarray:
     return np.stack([strata.value - half, strata.value + half], axis=1)
 
 
-def _squares(strata: Strata, pairs: np.ndarray) -> np.ndarray:
-    """[dataset, pair]: sums of squares of the pairs' centred differences."""
-    squares = np.empty((len(strata.scores), len(pairs)))
-    for out, scores in zip(squares, strata.scores, strict=True):
+def _squares_and_skewness(strata: Strata, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """[dataset, pair]: sums of squares of the pairs' centred differences; and the skewness that
+    these give the weighted mean difference of each pair."""
+    squares, cubes = np.empty((2, len(strata.scores), len(pairs)))
+    for k, scores in enumerate(strata.scores):
         centred = scores - scores.mean(axis=1)[:, None]
         for part in slices(len(pairs), max(1, PAIRS_AT_ONCE * 64 // scores.shape[1])):
             first, second = pairs[part].T
-            out[part] = np.square(centred[first] - centred[second]).sum(axis=1)
-    return squares
+            off = centred[first] - centred[second]
+            squares[k, part], cubes[k, part] = (off**2).sum(axis=1), (off**3).sum(axis=1)
+    share = (strata.weight / strata.sizes)[:, None]
+    total = (share**2 * squares).sum(axis=0)
+    return squares, (share**3 * cubes).sum(axis=0) / np.where(total > 0.0, total, 1.0) ** 1.5

@@ -25,8 +25,19 @@ from steadyrank.stats.judges.corrected import (
 )
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.letters import compact_letters
-from steadyrank.stats.pairs.max_t import Flips, MaxT, counting, max_t, stepdown
+from steadyrank.stats.pairs.max_t import (
+    Flips,
+    MaxT,
+    counting,
+    counting_beaten,
+    first_of,
+    max_t,
+    reach_of,
+    stepdown,
+    unbeaten,
+)
 from steadyrank.stats.pairs.result import CONSTANT, all_pairs
+from steadyrank.stats.pairs.skewed import careful_t, limits_of
 from steadyrank.stats.pairs.tests import moments
 from steadyrank.stats.run_means import best_first, ranks_of
 
@@ -41,6 +52,8 @@ class Ranking:
     rank: np.ndarray
     rank_set: np.ndarray
     """[run, 2]: the ranks that the decisions leave to each run, all at once."""
+    could_be_first: np.ndarray
+    """Which runs could be the best: one test of each against all others (`could_be_first`)."""
     letters: tuple[str, ...]
     """Runs that share a letter are not significantly different; empty where too many are needed."""
     difference: np.ndarray
@@ -56,11 +69,6 @@ class Ranking:
     significant: np.ndarray
     n_patterns: int
     """Sign patterns behind the adjusted p-values."""
-
-    @property
-    def could_be_first(self) -> np.ndarray:
-        """Whether no run is shown to be better, one per run."""
-        return np.asarray(self.rank_set[:, 0] == 1)
 
     @property
     def order(self) -> list[int]:
@@ -102,7 +110,7 @@ def rank_runs(
     statistic = _statistic(difference, spread.error, same, constant)
     flips: Flips = {"alpha": alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
     if parts.has_two:
-        together = two_part_max_t(parts, pairs, statistic, places, **flips)
+        together = two_part_max_t(parts, pairs, statistic, spread.df, places, **flips)
     else:
         together = max_t(parts.residual, pairs, **flips)
     adjusted = np.nan_to_num(together.pvalue, nan=1.0)
@@ -114,6 +122,7 @@ def rank_runs(
         mean_interval=np.stack([mean - half, mean + half], axis=1),
         rank=ranks_of(mean),
         rank_set=decisions.rank_sets(wins),
+        could_be_first=together.first,
         letters=tuple(compact_letters(wins | wins.T, best_first(mean)) or ()),
         difference=difference,
         error=spread.error,
@@ -142,26 +151,25 @@ def _intervals(
     constant: np.ndarray,
     claimed: np.ndarray,
 ) -> np.ndarray:
-    with np.errstate(invalid="ignore"):
-        half = np.where(constant, 0.0, together.critical * spread.error)
-    limits = np.stack([difference - half, difference + half], axis=1)
-    return decisions.agreeing_intervals(limits, claimed)
+    error = np.where(constant, 0.0, spread.error)
+    return decisions.agreeing_intervals(limits_of(difference, error, together.reach), claimed)
 
 
 def two_part_max_t(
     parts: CorrectedParts,
     pairs: np.ndarray,
     statistic: np.ndarray,
+    df: np.ndarray,
     places: np.ndarray,
     **flips: Unpack[Flips],
 ) -> MaxT:
-    """Adjusted p-values and critical values of the observed `statistic` of each pair.
+    """Adjusted p-values and critical values of the observed `statistic` of each pair, with its df.
 
     `places` says which columns of a pattern of signs are the topics of the first part, then of the
     second: random numbers meet topics by their names. Infinite statistics (differences without
     spread) are rejected, and NaN (no difference at all) never.
     """
-    family = _family(parts, pairs, statistic)
+    family = _family(parts, pairs, statistic, df)
     own, further = (_centred_columns(part) for part in (parts.residual, parts.followed))
 
     def sums(signs: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -172,7 +180,17 @@ def two_part_max_t(
     steps = stepdown(family.observed, len(places), count, **flips)
     pvalue, critical = np.ones(len(pairs)), np.full(len(pairs), steps.limit)
     pvalue[family.place] = steps.pvalue
-    return MaxT(pvalue=pvalue, critical=critical, n_patterns=steps.n_patterns, exact=steps.exact)
+    n_runs = len(parts.residual)
+    candidates = unbeaten(n_runs, family.pairs[steps.pvalue <= flips["alpha"]])
+    beaten = counting_beaten(family.pairs, lambda signs: family.statistics(*sums(signs)))
+    return MaxT(
+        pvalue=pvalue,
+        critical=critical,
+        reach=reach_of(critical, family.skewness, df + 1.0),
+        first=first_of(family.observed, family.pairs, candidates, len(places), beaten, **flips),
+        n_patterns=steps.n_patterns,
+        exact=steps.exact,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -189,6 +207,8 @@ class _Family:
     """Sums of squared centred differences of both parts."""
     tiny: np.ndarray
     """Variances up to here are rounding."""
+    skewness: np.ndarray
+    """Of the mean difference of each of the given pairs, in their order."""
 
     def statistics(self, own: np.ndarray, further: np.ndarray) -> np.ndarray:
         """The statistics [pattern, pair] of sums of signed scores [pattern, run]."""
@@ -197,23 +217,29 @@ class _Family:
         return values
 
 
-def _family(parts: CorrectedParts, pairs: np.ndarray, statistic: np.ndarray) -> _Family:
+def _family(
+    parts: CorrectedParts, pairs: np.ndarray, statistic: np.ndarray, df: np.ndarray
+) -> _Family:
+    n, n_more = float(parts.residual.shape[1]), float(parts.followed.shape[1])
+    first, second = moments(parts.residual, pairs), moments(parts.followed, pairs)
+    own, further = first.sd**2 * (n - 1.0), second.sd**2 * (n_more - 1.0)
+    spread = own / n**2 + further / n_more**2
+    # Third moments of the two independent means add up, as their variances do.
+    third = first.skewness * (own / n**2) ** 1.5 + second.skewness * (further / n_more**2) ** 1.5
+    skewness = third / np.where(spread > 0.0, spread, 1.0) ** 1.5
     tested = np.flatnonzero(~np.isnan(statistic))
-    size = np.abs(statistic[tested])
+    size = careful_t(statistic, skewness, df + 1.0)[tested]
     order = np.lexsort((tested, -size))
     place = tested[order]
     better = np.where((statistic < 0.0)[:, None], pairs[:, ::-1], pairs)[place]
-    n, n_more = float(parts.residual.shape[1]), float(parts.followed.shape[1])
-    own = moments(parts.residual, better).sd ** 2 * (n - 1.0)
-    further = moments(parts.followed, better).sd ** 2 * (n_more - 1.0)
-    spread = own / n**2 + further / n_more**2
     return _Family(
         place=place,
         pairs=np.ascontiguousarray(better),
         observed=size[order] * (1.0 - CONSTANT),
         sizes=(n, n_more),
-        squares=(own, further),
-        tiny=np.maximum(CONSTANT * spread, CONSTANT**2),
+        squares=(own[place], further[place]),
+        tiny=np.maximum(CONSTANT * spread, CONSTANT**2)[place],
+        skewness=skewness,
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from steadyrank.compute.random import blocks_of
 from steadyrank.stats.datasets import kernels as weighted_kernels
-from steadyrank.stats.datasets.flips import flipped
+from steadyrank.stats.datasets.flips import Flipped, flipped
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.inverted import flip_limits, rejected_rank
 from steadyrank.stats.pairs.max_t import Draws, Flips, MaxT
@@ -30,6 +30,7 @@ from steadyrank.stats.pairs.resampled import (
     topic_draws,
 )
 from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW, PairTests
+from steadyrank.stats.pairs.skewed import skewness_of_mean
 from steadyrank.stats.pairs.tests import add_up, in_threads, slices
 from steadyrank.stats.pairs.topic_design import ClusterSums
 
@@ -50,21 +51,32 @@ def cluster_max_t(
     sums, share = np.ascontiguousarray(units.sums.T), units.share
     gaps = _pair_sums(units, pairs)
     difference = gaps.sum(axis=1)
-    own_errors = np.sqrt(np.square(gaps - difference[:, None] * share).sum(axis=1))
-    squares, spread = np.square(gaps).sum(axis=1), float(share @ share)
+    off = gaps - difference[:, None] * share
+    factor = len(share) / max(1.0, len(share) - 1.0)
+    own_errors = np.sqrt(factor * np.square(off).sum(axis=1))
+    squares, spread = factor * np.square(gaps).sum(axis=1), float(share @ share)
+    weighted = factor * share[:, None] * sums
 
     def statistics(signs: np.ndarray, ordered: np.ndarray, rows: np.ndarray) -> np.ndarray:
         out = np.empty((len(signs), len(ordered)))
-        cross = signs @ (share[:, None] * sums)
         weighted_kernels.weighted_statistics(
-            signs @ sums, cross, ordered, squares[rows], spread, out
+            signs @ sums, signs @ weighted, ordered, squares[rows], factor * spread, out
         )
         return out
 
-    together = flipped(difference, own_errors, pairs, statistics, len(share), **flips)
+    observed = Flipped(
+        difference=difference,
+        error=own_errors,
+        skewness=skewness_of_mean(off),
+        n_draws=1.0 / spread,
+        n_signs=len(share),
+    )
+    together = flipped(observed, pairs, statistics, **flips)
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = np.where(errors > 0.0, own_errors / errors, 1.0)
-    return dataclasses.replace(together, critical=together.critical * scale)
+    return dataclasses.replace(
+        together, critical=together.critical * scale, reach=together.reach * scale[:, None]
+    )
 
 
 def cluster_randomization(

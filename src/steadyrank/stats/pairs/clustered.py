@@ -18,12 +18,10 @@ from scipy.special import stdtr, stdtrit
 from steadyrank.errors import InputError
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
+from steadyrank.stats.pairs.skewed import hall, hall_reach
 
 MANY_CLUSTERS = 40
 """From so many (by their degrees of freedom, plus one) on, CR1 with G - 1 degrees of freedom."""
-
-SYMMETRIC = 1e-9
-"""Skewness of a mean below which Hall's correction is nothing but rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +67,7 @@ class MeanDifference:
         if self.flag:
             return Interval(self.mean, self.mean)
         reach = float(stdtrit(self.df, 1.0 - tail))
-        low, high = (_longer_reach(reach, self._cautious(sign)) for sign in (1.0, -1.0))
+        low, high = (float(hall_reach(reach, self._cautious(sign))) for sign in (1.0, -1.0))
         return Interval(
             self.mean - low * self.standard_error, self.mean + high * self.standard_error
         )
@@ -89,7 +87,7 @@ class MeanDifference:
         if self.flag:
             return 0.0 if gap > 0.0 else 1.0
         t = gap / self.standard_error
-        return float(stdtr(self.df, -min(t, _corrected(t, self._cautious(sign)))))
+        return float(stdtr(self.df, -min(t, float(hall(t, self._cautious(sign))))))
 
     def _cautious(self, sign: float) -> float:
         """Skewness towards the other side, taken for one standard error more than it seems.
@@ -291,20 +289,3 @@ def _skewness(sums: np.ndarray) -> float:
         return 0.0
     factor = math.sqrt(n * (n - 1.0)) / (n - 2.0)
     return factor * float((sums**3).sum()) / math.pow(float((sums**2).sum()), 1.5)
-
-
-def _corrected(t: float, skewness: float) -> float:
-    """Hall's transformation, which is close to Student's law whatever the skewness."""
-    return t + skewness * (t * t / 3.0 + 1.0 / 6.0) + skewness * skewness * t * t * t / 27.0
-
-
-def _longer_reach(reach: float, skewness: float) -> float:
-    """How many standard errors to go: Student's, or those of Hall's correction if these are more.
-
-    >>> _longer_reach(1.7, 0.0), round(_longer_reach(1.7, -0.4), 3), _longer_reach(1.7, 0.4)
-    (1.7, 2.517, 1.7)
-    """
-    if abs(skewness) < SYMMETRIC:
-        return reach
-    inner = 1.0 + skewness * (reach - skewness / 6.0)
-    return max(reach, 3.0 / skewness * (math.cbrt(inner) - 1.0))

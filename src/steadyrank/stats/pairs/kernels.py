@@ -321,6 +321,45 @@ def step_counts_of_sums(sums, pairs, weight, observed, counts, largest):
         counts[p] += reached
 
 
+@lean_kernel
+def count_beaten(values, pairs, observed, most, counts):
+    """How often the largest statistic against each run reaches the observed one [run].
+
+    `values` [pattern, pair] speak for the first run of a pair, against the second; their negatives
+    for the second. `most` [run] is scratch.
+    """
+    for b in range(values.shape[0]):
+        most[:] = 0.0
+        for p in range(values.shape[1]):
+            better, worse = pairs[p, 0], pairs[p, 1]
+            most[worse] = max(most[worse], values[b, p])
+            most[better] = max(most[better], -values[b, p])
+        for run in range(len(observed)):
+            counts[run] += most[run] >= observed[run]
+
+
+@lean_kernel
+def count_beaten_of_sums(sums, pairs, weight, observed, most, counts):
+    """`count_beaten` of `signed_differences`, of sums [run, pattern], without the values between.
+
+    `most` [run, pattern] is scratch. As in `step_counts_of_sums`, patterns lie side by side.
+    """
+    n_patterns = sums.shape[1]
+    most[:] = 0.0
+    for p in range(len(pairs)):
+        better, worse = sums[pairs[p, 0]], sums[pairs[p, 1]]
+        of_better, of_worse = most[pairs[p, 0]], most[pairs[p, 1]]
+        for b in range(n_patterns):
+            value = (better[b] - worse[b]) * weight[p]
+            of_worse[b] = value if value > of_worse[b] else of_worse[b]
+            of_better[b] = -value if -value > of_better[b] else of_better[b]
+    for run in range(len(observed)):
+        reached = 0
+        for b in range(n_patterns):
+            reached += most[run, b] >= observed[run]
+        counts[run] += reached
+
+
 @kernel
 def permuted_ranges(by_topic, words, ranges):
     """Largest minus smallest run sum after shuffling every topic, for each replicate.

@@ -4,6 +4,9 @@ For leaderboards, where one wrong claim among thousands of pairs is one too many
 knows how strongly the tests of all pairs depend on each other, which Holm's does not, so that it
 finds more at the same error rate (Romano & Wolf 2005, doi:10.1111/j.1468-0262.2005.00615.x;
 Mogstad, Romano, Shaikh & Wilhelm 2024, doi:10.1093/restud/rdad006).
+
+Flips make symmetric differences, and real ones are skewed. Hence what is held against the largest
+flipped t is not the observed t but the careful one (`steadyrank.stats.pairs.skewed`).
 """
 
 from __future__ import annotations
@@ -12,9 +15,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from steadyrank.compute.blas import one_blas_thread
@@ -24,7 +28,8 @@ from steadyrank.data.scores import mean_of_present
 from steadyrank.stats.inputs import check_open_unit, check_samples, checked
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.resampled import Block, sign_patterns
-from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW, ZERO_VARIANCE
+from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW, ZERO_VARIANCE, all_pairs
+from steadyrank.stats.pairs.skewed import careful_reach, careful_t
 from steadyrank.stats.pairs.tests import Moments, differences, moments, slices
 
 VALUES_AT_ONCE = 1 << 18
@@ -35,6 +40,9 @@ PATTERNS_AT_ONCE = 64
 
 FEWEST_SHARED = 6
 """Topics that a pair with gaps must share: five have only 16 sign patterns, too few for .05."""
+
+ALWAYS_ENUMERATED = 16
+"""Topics up to which all sign patterns are taken, however few samples are asked for."""
 
 GRID = 4096
 """Points at which t of other degrees of freedom is tabulated; any increasing table is valid."""
@@ -47,7 +55,11 @@ class MaxT:
     pvalue: np.ndarray
     """Adjusted for the whole family, stepdown."""
     critical: np.ndarray
-    """|t| above which the first step rejects: a simultaneous interval is difference ± it x s."""
+    """What a careful t has to exceed in the first step."""
+    reach: np.ndarray
+    """[pair, 2]: standard errors from a difference down and up to its simultaneous limits."""
+    first: np.ndarray
+    """One per run: whether it could be the best, see `could_be_first`."""
     n_patterns: int
     """Sign patterns that the null distribution consists of."""
     exact: bool
@@ -63,18 +75,22 @@ def max_t(
     seed: int = 0,
     jobs: int | None = None,
     progress: Progress | None = None,
+    careful: bool = True,
 ) -> MaxT:
     """Adjusted p-values of paired t tests by the largest studentized statistic of the family.
 
     Every pair's differences are centred, the signs of whole topics are flipped (one sign per topic
     for all pairs), and t is computed again, numerator and standard error; the largest over the
-    family is what an observed t has to exceed. Hypotheses are one-sided, "a is not better than b"
+    family is what an observed careful t has to exceed (with `careful=False`, t itself, which claims
+    too much where differences are skewed). Hypotheses are one-sided, "a is not better than b"
     for every ordered pair, so that a rejection states the direction. Stepdown: once a hypothesis
     is rejected, the largest is taken over the others. With p = (1 + count) / (1 + n_samples), the
-    chance of any false claim is at most `alpha`, asymptotically in the number of topics.
+    chance of any false claim tends to `alpha` or less as topics grow; with few and skewed ones it
+    was .03 to .10 at .05 (docs/levels.md).
 
     `pairs` [pair, 2] are the family, and `alpha` the error rate of all of it, for `critical`.
-    `n_samples` sign patterns are drawn; all 2^(n - 1) are enumerated where these are no more.
+    `n_samples` sign patterns are drawn; all 2^(n - 1) are enumerated where these are no more, and
+    up to 16 topics in any case.
 
     Where cells are missing, pairs differ in their degrees of freedom; their t are compared by
     the normal quantiles of the same tail probability, since otherwise the pair with the fewest
@@ -89,22 +105,119 @@ def max_t(
     check_samples(n_samples)
     check_open_unit("alpha", alpha)
     differences = moments(scores, pairs)
-    family = _family(scores, pairs, differences)
+    family = _family(scores, pairs, differences, careful)
     centred = np.nan_to_num(scores - mean_of_present(scores)[:, None]).T
-    steps = stepdown(
-        family.observed,
-        scores.shape[1],
-        _count_plain(family, centred) if family.is_plain else _count_any(family, centred),
-        alpha=alpha,
+    flips: Flips = {"alpha": alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
+    count = _count_plain(family, centred) if family.is_plain else _count_any(family, centred)
+    told: Flips = {**flips, "progress": progress}
+    steps = stepdown(family.observed, scores.shape[1], count, **told)
+    pvalue = np.where(differences.flag == TOO_FEW, np.nan, 1.0)
+    pvalue[family.place] = steps.pvalue
+    critical = family.scale.to_t(steps.limit, differences.n)
+    candidates = unbeaten(len(scores), family.pairs[steps.pvalue <= alpha])
+    return MaxT(
+        pvalue=pvalue,
+        critical=critical,
+        reach=reach_of(critical, differences.skewness if careful else None, differences.n),
+        first=_first(family.about(candidates), centred, candidates, flips),
+        n_patterns=steps.n_patterns,
+        exact=steps.exact,
+    )
+
+
+def could_be_first(
+    scores: np.ndarray, candidates: np.ndarray, *, careful: bool = True, **flips: Unpack[Flips]
+) -> np.ndarray:
+    """Which of the `candidates` [run] could be the best: one test of each against all others.
+
+    "With confidence 1 - alpha the best run is one of these" requires only that the best run is not
+    left out, so that nothing is corrected for the number of candidates (Hsu 1981,
+    doi:10.1214/aos/1176345582; the marginal sets of Mogstad et al.). A run is left out if the
+    largest careful t of the others over it exceeds the 1 - alpha quantile of the largest of the
+    flipped t of the others over it.
+
+    >>> scores = np.random.default_rng(1).normal(size=(3, 20)) + [[0], [1.6], [2]]
+    >>> could_be_first(scores, np.ones(3, bool)).tolist()
+    [False, True, True]
+    """
+    every = all_pairs(len(scores))
+    pairs = every[candidates[every].any(axis=1)]
+    differences = moments(scores, pairs)
+    centred = np.nan_to_num(scores - mean_of_present(scores)[:, None]).T
+    return _first(_family(scores, pairs, differences, careful), centred, candidates, flips)
+
+
+def unbeaten(n_runs: int, rejected: np.ndarray) -> np.ndarray:
+    """The runs that are not the second of a rejected pair (better, worse)."""
+    return np.asarray(np.bincount(rejected[:, 1], minlength=n_runs) == 0)
+
+
+def first_of(
+    observed: np.ndarray,
+    pairs: np.ndarray,
+    candidates: np.ndarray,
+    n_signs: int,
+    count: CountBeaten,
+    *,
+    alpha: float = 0.05,
+    n_samples: int = 10_000,
+    seed: int = 0,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> np.ndarray:
+    """The candidates whose largest statistic against them many patterns reach.
+
+    `observed` are the statistics of pairs (better, worse), all that a candidate is in.
+    """
+    against = np.zeros(len(candidates))
+    np.maximum.at(against, pairs[:, 1], observed)
+    total, n_patterns, halves, _ = over_patterns(
+        n_signs,
+        lambda signs, counts: count(signs, against, counts),
+        len(candidates),
         n_samples=n_samples,
         seed=seed,
         jobs=jobs,
         progress=progress,
     )
-    pvalue = np.where(differences.flag == TOO_FEW, np.nan, 1.0)
-    pvalue[family.place] = steps.pvalue
-    critical = family.scale.to_t(steps.limit, differences.n)
-    return MaxT(pvalue=pvalue, critical=critical, n_patterns=steps.n_patterns, exact=steps.exact)
+    return np.asarray(candidates & ((1.0 + total / halves) / (1.0 + n_patterns) > alpha))
+
+
+def counting_beaten(
+    pairs: np.ndarray, statistics: Callable[[np.ndarray], np.ndarray]
+) -> CountBeaten:
+    """Counts for `first_of` of statistics [pattern, pair] of pairs (better, worse)."""
+
+    def count(signs: np.ndarray, against: np.ndarray, counts: np.ndarray) -> None:
+        scratch = np.empty(len(against))
+        for part in slices(len(signs), max(1, VALUES_AT_ONCE // max(1, len(pairs)))):
+            kernels.count_beaten(statistics(signs[part]), pairs, against, scratch, counts)
+
+    return count
+
+
+def _first(
+    family: _Family, centred: np.ndarray, candidates: np.ndarray, flips: Flips
+) -> np.ndarray:
+    def count_plain(signs: np.ndarray, against: np.ndarray, counts: np.ndarray) -> None:
+        sums = signs @ centred
+        for part in slices(len(signs), PATTERNS_AT_ONCE):
+            by_run = np.ascontiguousarray(sums[part].T)
+            most = np.empty_like(by_run)
+            kernels.count_beaten_of_sums(by_run, family.pairs, family.weight, against, most, counts)
+
+    count_any = counting_beaten(
+        family.pairs, lambda signs: _statistics(family, signs @ centred, signs)
+    )
+    count = count_plain if family.is_plain else count_any
+    return first_of(family.observed, family.pairs, candidates, len(centred), count, **flips)
+
+
+def reach_of(critical: np.ndarray, skewness: np.ndarray | None, n: ArrayLike) -> np.ndarray:
+    """[pair, 2]: that of the careful t, or of t itself where no skewness is given."""
+    if skewness is None:
+        return np.stack([critical, critical], axis=1)
+    return careful_reach(critical, skewness, np.asarray(n, float))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -150,13 +263,28 @@ class _Family:
     """Row of the scale's table for each pair."""
     scale: _Scale
 
+    def about(self, runs: np.ndarray) -> _Family:
+        """The pairs of these runs [run] with all others."""
+        kept = runs[self.pairs].any(axis=1)
+        of_gaps = kept[self.with_gaps]
+        return _Family(
+            place=self.place[kept],
+            pairs=np.ascontiguousarray(self.pairs[kept]),
+            weight=self.weight[kept],
+            observed=self.observed[kept],
+            with_gaps=(np.cumsum(kept) - 1)[self.with_gaps[of_gaps]],
+            gap_differences=self.gap_differences[:, of_gaps],
+            size=self.size[kept],
+            scale=self.scale,
+        )
+
     @property
     def is_plain(self) -> bool:
         """Whether no pair lacks topics, so that all statistics are comparable as they are."""
         return not len(self.with_gaps) and not len(self.scale.sizes)
 
 
-def _family(scores: np.ndarray, pairs: np.ndarray, differences: Moments) -> _Family:
+def _family(scores: np.ndarray, pairs: np.ndarray, differences: Moments, careful: bool) -> _Family:
     tested = (differences.flag == "") | (differences.flag == ZERO_VARIANCE)
     tested &= (differences.n >= FEWEST_SHARED) | (differences.n == scores.shape[1])
     place = np.flatnonzero(tested)
@@ -164,7 +292,8 @@ def _family(scores: np.ndarray, pairs: np.ndarray, differences: Moments) -> _Fam
     constant = differences.flag[place] == ZERO_VARIANCE
     weight = np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, sd * np.sqrt(n * (n - 1.0))))
     with np.errstate(invalid="ignore"):
-        t = np.where(constant, np.inf, np.abs(mean) / np.where(constant, 1.0, sd) * np.sqrt(n))
+        t = np.where(constant, np.inf, mean / np.where(constant, 1.0, sd) * np.sqrt(n))
+        t = careful_t(t, differences.skewness[place], n) if careful else np.abs(t)
         r = np.where(constant, 1.0, t / np.sqrt(n - 1.0 + np.square(t)))
     scale = _scale(n, scores.shape[1])
     size = np.searchsorted(scale.sizes, n) if len(scale.sizes) else np.zeros(len(n), np.int64)
@@ -232,6 +361,10 @@ class Stepdown(NamedTuple):
     exact: bool
 
 
+CountBeaten = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+"""Takes signs [pattern, unit] and the largest observed statistic against each run; adds to how many
+patterns reach it [run]."""
+
 Count = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
 """Takes signs [pattern, unit]; adds to how often the largest statistic of a pair and of those below
 reaches the observed one [pair], and writes the largest of all [pattern]."""
@@ -249,27 +382,60 @@ def stepdown(
     progress: Progress | None = None,
 ) -> Stepdown:
     """Hold each `observed` statistic against the largest of it and those below, in all patterns."""
-    exact = enumerates_all(n_signs, n_samples)
-    n_drawn = 2**n_signs if exact else n_samples
+    maxima: list[np.ndarray] = []
 
-    def one_block(block: Block) -> tuple[np.ndarray, np.ndarray]:
-        signs = signs_of_block(seed, block, n_signs, exact)
-        counts, largest = np.zeros(len(observed), np.int64), np.empty(len(signs))
+    def count_and_keep(signs: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        largest = np.empty(len(signs))
         count(signs, counts, largest)
-        return counts, largest
+        return largest
 
-    total, maxima = np.zeros(len(observed), np.int64), []
-    with one_blas_thread(), workers(jobs=jobs) as threads:
-        blocks = blocks_of(n_drawn)
-        for counts, largest in stream_in_order(one_block, blocks, threads, progress=progress):
-            total += counts
-            maxima.append(largest)
-    # Statistics of one-sided hypotheses change with a flip of all signs: both count, by half.
-    halves = 2 if exact else 1
-    n_patterns = n_drawn // halves
+    total, n_patterns, halves, exact = over_patterns(
+        n_signs,
+        count_and_keep,
+        len(observed),
+        n_samples=n_samples,
+        seed=seed,
+        jobs=jobs,
+        progress=progress,
+        keep=maxima.append,
+    )
     stepped = np.maximum.accumulate((1.0 + total / halves) / (1.0 + n_patterns))
     limit = order_statistic(np.concatenate(maxima), alpha, n_patterns)
     return Stepdown(np.minimum(1.0, stepped), limit, n_patterns, exact)
+
+
+def over_patterns(
+    n_signs: int,
+    count: Callable[[np.ndarray, np.ndarray], Any],
+    size: int,
+    *,
+    n_samples: int = 10_000,
+    seed: int = 0,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    keep: Callable[[Any], None] = lambda _: None,
+) -> tuple[np.ndarray, int, int, bool]:
+    """Counts [size] over all patterns of signs: what `count` adds for those of a block.
+
+    Also how many patterns there are, how often each was taken, and whether these are all; `keep`
+    is given what `count` returns, in order.
+    """
+    exact = enumerates_all(n_signs, n_samples)
+    # Statistics of one-sided hypotheses change with a flip of all signs: both count, by half.
+    n_drawn, halves = (2**n_signs, 2) if exact else (n_samples, 1)
+
+    def one_block(block: Block) -> tuple[np.ndarray, np.ndarray | None]:
+        counts = np.zeros(size, np.int64)
+        kept = count(signs_of_block(seed, block, n_signs, exact), counts)
+        return counts, kept
+
+    total = np.zeros(size, np.int64)
+    with one_blas_thread(), workers(jobs=jobs) as threads:
+        blocks = blocks_of(n_drawn)
+        for counts, kept in stream_in_order(one_block, blocks, threads, progress=progress):
+            total += counts
+            keep(kept)
+    return total, n_drawn // halves, halves, exact
 
 
 def counting(
@@ -330,8 +496,11 @@ def _gap_differences(
 
 
 def enumerates_all(n_topics: int, n_samples: int) -> bool:
-    """Whether there are no more patterns, but for a flip of all signs, than samples to draw."""
-    return n_topics < 60 and 2 ** (n_topics - 1) <= n_samples
+    """Whether there are no more patterns, but for a flip of all signs, than samples to draw.
+
+    Those of up to 16 topics are few enough in any case, and make the seed irrelevant.
+    """
+    return n_topics <= ALWAYS_ENUMERATED or 2 ** min(n_topics - 1, 60) <= n_samples
 
 
 def signs_of_block(seed: int, block: Block, n_topics: int, exact: bool) -> np.ndarray:

@@ -41,6 +41,8 @@ class PairTests:
     """Of each difference, with its standard error: of tests by a model, which have their own."""
     direction: np.ndarray | None = None
     """1 where the test speaks for the first run, -1 for the second; else that of `difference`."""
+    skewness: np.ndarray | None = None
+    """Of the mean difference."""
 
 
 def all_pairs(n_runs: int) -> np.ndarray:

@@ -27,6 +27,7 @@ from steadyrank.stats.pairs.result import (
     PairTests,
     degenerate_flags,
 )
+from steadyrank.stats.pairs.skewed import careful_t, skewness_of_mean
 
 Part = TypeVar("Part")
 Answer = TypeVar("Answer")
@@ -66,6 +67,16 @@ def paired_t(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
         t[(differences.flag == NO_DIFFERENCE) | (differences.flag == TOO_FEW)] = np.nan
         pvalue = np.minimum(1.0, 2.0 * stdtr(differences.n - 1.0, -np.abs(t)))
     return _result(differences, t, pvalue, "Student's paired t, two-sided")
+
+
+def careful_pvalues(tests: PairTests) -> np.ndarray:
+    """Two-sided p-values of the careful t of t tests; degenerate pairs keep theirs."""
+    assert tests.skewness is not None  # t tests have it
+    df = tests.n - 1.0 if tests.df is None else tests.df
+    with np.errstate(invalid="ignore"):
+        t = careful_t(tests.statistic, tests.skewness, df + 1.0)
+        pvalue = np.minimum(1.0, 2.0 * stdtr(df, -t))
+    return np.where(tests.flag == "", pvalue, tests.pvalue)
 
 
 def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) -> PairTests:
@@ -126,31 +137,42 @@ def sign_test(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Moments:
-    """Size, mean and standard deviation of the differences of each pair."""
+    """Size, mean, standard deviation and skewness of the differences of each pair."""
 
     n: np.ndarray
     mean: np.ndarray
     sd: np.ndarray
+    skewness: np.ndarray
+    """Of the mean: that of the differences, sum(e³) sqrt(n) / sum(e²)^1.5, over sqrt(n)."""
     flag: np.ndarray
+
+    @property
+    def standard_error(self) -> np.ndarray:
+        """Of the mean difference; 0 where it is constant."""
+        error = np.asarray(self.sd / np.sqrt(np.maximum(self.n, 1)))
+        return np.where((self.flag == ZERO_VARIANCE) | (self.flag == NO_DIFFERENCE), 0.0, error)
 
 
 def moments(scores: np.ndarray, pairs: np.ndarray) -> Moments:
-    """From one matrix product where both runs are complete, else from the differences."""
-    n, mean, sd, largest = (np.zeros(len(pairs)) for _ in range(4))
+    """From matrix products where both runs are complete, else from the differences."""
+    n, mean, sd, skewness, largest = np.zeros((5, len(pairs)))
     complete = ~np.isnan(scores).any(axis=1)
     direct = ~complete[pairs].all(axis=1)
     if scores.shape[1] < 2 or few_of_all(scores, pairs):
         direct[:] = True
     whole = np.flatnonzero(~direct)
     if len(whole):
-        n[whole], mean[whole], sd[whole], lost = _from_gram(scores, complete, pairs[whole])
+        n[whole], mean[whole], sd[whole], skewness[whole], lost = _from_products(
+            scores, complete, pairs[whole]
+        )
         direct[whole[lost]] = True
     chosen = np.flatnonzero(direct)
     for part, z, _ in differences(scores, pairs[chosen]):
         at = chosen[part]
-        n[at], mean[at], sd[at], largest[at] = _direct(z)
+        n[at], mean[at], sd[at], skewness[at], largest[at] = _direct(z)
     counts = n.astype(np.int64)
-    return Moments(n=counts, mean=mean, sd=sd, flag=degenerate_flags(counts, mean, sd, largest))
+    flag = degenerate_flags(counts, mean, sd, largest)
+    return Moments(n=counts, mean=mean, sd=sd, skewness=skewness, flag=flag)
 
 
 def differences(
@@ -205,31 +227,35 @@ def add_up(
     return total
 
 
-def _from_gram(
+def _from_products(
     scores: np.ndarray, complete: np.ndarray, pairs: np.ndarray
-) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
-    """n, means, standard deviations, and which of these lost too many digits to be used."""
+) -> tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """n, means, standard deviations, skewness, and which of these lost too many digits to be used.
+
+    With centred scores a and b, sum (a - b)³ = sum a³ - 3 sum a² b + 3 sum a b² - sum b³: one
+    product of squares by scores has it for all pairs.
+    """
     n_topics = scores.shape[1]
     filled = np.where(complete[:, None], scores, 0.0)
     means = filled.mean(axis=1)
     centred = filled - means[:, None]
-    gram = centred @ centred.T
-    own, (first, second) = np.diag(gram), pairs.T
+    # Cubes of large scores leave the range of a float; in units of the largest they do not.
+    unit = centred / (scale := float(np.abs(centred).max()) or 1.0)
+    gram, mixed = centred @ centred.T, np.square(unit) @ unit.T
+    (first, second), own, cubes = pairs.T, np.diag(gram), np.diag(mixed)
     total = own[first] + own[second]
     squares = total - 2.0 * gram[first, second]
+    third = cubes[first] - cubes[second] - 3.0 * (mixed[first, second] - mixed[second, first])
     sd = np.sqrt(np.maximum(squares, 0.0) / (n_topics - 1))
     largest = np.abs(filled).max(axis=1)
     tiny = CONSTANT * np.maximum(1.0, largest[first] + largest[second])
-    return (
-        n_topics,
-        means[first] - means[second],
-        sd,
-        (squares <= kernels.CANCELLED * total) | (sd <= tiny),
-    )
+    lost = (squares <= kernels.CANCELLED * total) | (sd <= tiny)
+    skewness = third / np.where(lost, 1.0, squares / scale**2) ** 1.5
+    return n_topics, means[first] - means[second], sd, skewness, lost
 
 
-def _direct(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """n, mean, standard deviation and largest size of each row, without its missing values."""
+def _direct(z: np.ndarray) -> tuple[np.ndarray, ...]:
+    """n, mean, standard deviation, skewness and largest size of each row's present values."""
     there = ~np.isnan(z)
     filled = np.where(there, z, 0.0)
     n = there.sum(axis=1)
@@ -237,7 +263,7 @@ def _direct(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarr
         mean = filled.sum(axis=1) / n
         off = np.where(there, z - mean[:, None], 0.0)
         sd = np.sqrt((off * off).sum(axis=1) / (n - 1.0))
-    return n, mean, sd, np.abs(filled).max(axis=1, initial=0.0)
+    return n, mean, sd, skewness_of_mean(off), np.abs(filled).max(axis=1, initial=0.0)
 
 
 def means_and_errors(values: np.ndarray, errors: np.ndarray) -> np.ndarray:
@@ -270,4 +296,5 @@ def _result(
         flag=differences.flag,
         method=method,
         direction=direction,
+        skewness=differences.skewness,
     )

@@ -11,7 +11,9 @@ from scipy.special import stdtr
 
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.corrections import adjust
-from steadyrank.stats.pairs.max_t import MaxT, max_t
+from steadyrank.stats.pairs.max_t import MaxT, could_be_first, max_t
+from steadyrank.stats.pairs.tests import careful_pvalues
+from steadyrank.stats.run_means import adjusted_means
 from steadyrank.studies.compare.caveats import warn_about_family
 from steadyrank.studies.compare.clustering import clustered_max_t
 from steadyrank.studies.compare.result import SIMULTANEOUS, Correction
@@ -28,6 +30,10 @@ class Corrected:
     level: float
     """Of one comparison alone; 0 where no difference could be significant."""
     together: MaxT | None
+    is_careful: bool
+    """Whether a careful t decides, as skewed differences make t too large."""
+    first: np.ndarray | None
+    """Which rows could be the best; None where only the decisions say so."""
     n_comparisons: int
     n_measures: int
     n_segments: int
@@ -48,15 +54,19 @@ def corrected_family(family: Sequence[Tested], settings: Settings) -> list[Corre
     )
     if chosen == "maxt" and settings.correction is None and not _may_flip(family):
         chosen = "holm"
+    size = int((~np.isnan(pvalues)).sum())
+    careful = settings.is_careful and (size > 1 or chosen == "maxt")
     together = _max_t(family, settings) if chosen == "maxt" else None
-    adjusted = adjust(pvalues, chosen) if together is None else together.pvalue
     if together is not None:
+        adjusted = together.pvalue
         level = _max_t_level(family, together, settings.alpha)
     else:
+        if careful:
+            pvalues = np.concatenate([careful_pvalues(one.tests) for one in family])
+        adjusted = adjust(pvalues, chosen)
         # Tukey's tests hold for all pairs of the runs: Bonferroni's level does, too.
         assumed = "bonferroni" if settings.test in SIMULTANEOUS else chosen
         level = decisions.comparison_alpha(pvalues, assumed, settings.alpha)
-    size = int((~np.isnan(pvalues)).sum())
     first = family[0]
     drawn = counted(first.n_units, "topic" if first.design.clusters is None else "cluster")
     warn_about_family(first.tests, settings, chosen, size, together, drawn)
@@ -64,19 +74,55 @@ def corrected_family(family: Sequence[Tested], settings: Settings) -> list[Corre
     n_segments = max(1, len(tested))
     ends = np.cumsum([len(one.pairs) for one in family])[:-1]
     parts = np.split(adjusted, ends)
-    limits = np.split(adjusted if together is None else together.critical, ends)
     return [
         Corrected(
             correction=chosen,
             adjusted=part,
             level=level,
-            together=None if together is None else replace(together, pvalue=part, critical=limit),
+            together=together and _part_of(together, part, place, len(one.rows), ends),
+            is_careful=careful,
+            first=_first(one, part, place, together, settings),
             n_comparisons=size,
             n_measures=len({one.measure for one in family}),
             n_segments=n_segments,
         )
-        for part, limit in zip(parts, limits, strict=True)
+        for place, (one, part) in enumerate(zip(family, parts, strict=True))
     ]
+
+
+def _part_of(together: MaxT, pvalue: np.ndarray, place: int, n_rows: int, ends: np.ndarray) -> MaxT:
+    """What a correction over several measures says of one of them."""
+    return replace(
+        together,
+        pvalue=pvalue,
+        critical=np.split(together.critical, ends)[place],
+        reach=np.split(together.reach, ends)[place],
+        first=together.first[place * n_rows : (place + 1) * n_rows],
+    )
+
+
+def _first(
+    one: Tested, adjusted: np.ndarray, place: int, together: MaxT | None, settings: Settings
+) -> np.ndarray | None:
+    """Which runs could be the best, by flips whatever the test of the pairs is.
+
+    Of systems, of topics with gaps in clusters and with a baseline only the decisions say so.
+    """
+    n_rows = len(one.rows)
+    if together is not None and settings.baseline is None:
+        return together.first[place * n_rows : (place + 1) * n_rows]
+    is_about_first = settings.baseline is None and settings.asks_for_first
+    if not is_about_first or one.groups is not None or one.segment is not None:
+        return None
+    flips: Any = {"alpha": settings.alpha, **settings.resampling}
+    if not one.design.is_plain:
+        if one.units is None or one.n_units < 2:
+            return None
+        return clustered_max_t([(one.units, one.tests)], one.pairs, flips).first
+    means = adjusted_means(one.matrix)
+    claimed = decisions.claims(one.tests, one.pairs, adjusted, means, settings.alpha)
+    candidates = np.logical_not(decisions.beaten(n_rows, one.pairs, claimed).any(axis=0))
+    return could_be_first(one.matrix, candidates, careful=settings.mode == "sound", **flips)
 
 
 def _may_flip(family: Sequence[Tested]) -> bool:
@@ -90,7 +136,8 @@ def _max_t(family: Sequence[Tested], settings: Settings) -> MaxT:
     pairs = np.concatenate([one.pairs + n_rows * place for place, one in enumerate(family)])
     drawn: Any = {"alpha": settings.alpha, **settings.resampling, "progress": settings.progress}
     if family[0].design.is_plain:
-        return max_t(np.concatenate([one.matrix for one in family]), pairs, **drawn)
+        matrix = np.concatenate([one.matrix for one in family])
+        return max_t(matrix, pairs, careful=settings.is_careful, **drawn)
     return clustered_max_t([(one.units, one.tests) for one in family], pairs, drawn)
 
 

@@ -15,8 +15,9 @@ from steadyrank.errors import warn
 from steadyrank.stats.pairs import inverted
 from steadyrank.stats.pairs.cluster_resampling import cluster_bootstrap_limits, cluster_flip_limits
 from steadyrank.stats.pairs.intervals import bootstrap_intervals, t_intervals
-from steadyrank.stats.pairs.max_t import MaxT
+from steadyrank.stats.pairs.max_t import MaxT, reach_of
 from steadyrank.stats.pairs.result import TOO_FEW, PairTests
+from steadyrank.stats.pairs.skewed import limits_of
 from steadyrank.stats.pairs.tests import moments
 from steadyrank.stats.pairs.topic_design import ClusterSums
 from steadyrank.studies.compare.result import Test
@@ -38,6 +39,7 @@ def pair_intervals(
     correction: str,
     level: float,
     together: MaxT | None,
+    is_careful: bool,
     alternative: Alternative,
     n_comparisons: int,
     units: ClusterSums | None,
@@ -52,15 +54,20 @@ def pair_intervals(
     if kind is not None:
         _warn_if_too_short(kind, matrix.shape[1])
         return _asked_intervals(matrix, pairs, kind, level, n_samples, jobs, seed)
-    if together is not None or tests.half_width is not None:
-        half_width = tests.half_width
-        if together is not None:
-            error = _standard_errors(matrix, pairs, tests)
-            half_width = np.where(error > 0.0, together.critical * error, 0.0)
-            half_width[tests.flag == TOO_FEW] = np.nan
-        assert half_width is not None  # either of the two has one
-        limits = np.stack([tests.difference - half_width, tests.difference + half_width], axis=1)
-        return limits, "simultaneous, max-t" if together else "simultaneous, Tukey"
+    if together is not None:
+        limits = _careful_limits(matrix, pairs, tests, together.reach)
+        return limits, "simultaneous, max-t"
+    if tests.half_width is not None:
+        sides = tests.half_width[:, None] * [-1.0, 1.0]
+        return tests.difference[:, None] + sides, "simultaneous, Tukey"
+    if is_careful and level > 0.0:
+        df = tests.n - 1.0 if tests.df is None else tests.df
+        critical = stdtrit(np.maximum(df, 1.0), 1.0 - 0.5 * level)
+        limits = _careful_limits(
+            matrix, pairs, tests, reach_of(critical, tests.skewness, np.maximum(df, 1.0) + 1.0)
+        )
+        robust = "" if tests.standard_error is None else ", robust standard errors"
+        return limits, f"careful t{robust}{_together(correction, n_comparisons)}"
     resampled: Any = {"n_samples": n_samples, "seed": seed, "jobs": jobs}
     if tests.standard_error is not None and test != "mixed":
         limits, words = _robust_limits(tests, pairs, units, test, level, alternative, resampled)
@@ -91,12 +98,16 @@ def pair_intervals(
     return limits_of(), f"{words}{_together(correction, n_comparisons)}"
 
 
-def _standard_errors(matrix: np.ndarray, pairs: np.ndarray, tests: PairTests) -> np.ndarray:
-    """Those of the tests where they have their own, else of plain means over topics."""
-    if tests.standard_error is not None:
-        return tests.standard_error
-    spread = moments(matrix, pairs)
-    return np.asarray(spread.sd / np.sqrt(np.maximum(spread.n, 1)))
+def _careful_limits(
+    matrix: np.ndarray, pairs: np.ndarray, tests: PairTests, reach: np.ndarray
+) -> np.ndarray:
+    """So many standard errors off: those of the tests where they have their own."""
+    error = tests.standard_error
+    limits = limits_of(
+        tests.difference, moments(matrix, pairs).standard_error if error is None else error, reach
+    )
+    limits[tests.flag == TOO_FEW] = np.nan
+    return limits
 
 
 def _robust_limits(

@@ -132,6 +132,11 @@ class CompareResult(Framed):
     """By mean; equal means share the better rank."""
     rank_set: np.ndarray
     """[run, 2]: the best and the worst rank that the decisions leave to each run."""
+    could_be_first: np.ndarray
+    """Which runs could be the best: the best one is among them with confidence 1 - alpha, by one
+    test of each run against all others. Fewer than those whose `rank_set` begins at 1, as these
+    sets hold for all ranks at once. With a baseline, of systems and in segments, the runs that
+    no decision shows to be beaten."""
     letters: tuple[str, ...]
     """Runs that share a letter are not significantly different; empty with a baseline, or where
     it would take more than the alphabet."""
@@ -168,11 +173,6 @@ class CompareResult(Framed):
     def significant_share(self) -> float:
         """Share of the pairs that differ significantly."""
         return float(np.mean(self.significant)) if len(self.significant) else float("nan")
-
-    @property
-    def could_be_first(self) -> np.ndarray:
-        """Whether no run is shown to be better, one per run."""
-        return np.asarray(self.rank_set[:, 0] == 1)
 
     @property
     def n_different(self) -> np.ndarray:

@@ -32,6 +32,13 @@ class Settings:
     seed: int = 0
     progress: Progress | None = None
     """Called with the numbers of finished and of all blocks of sign patterns of the correction."""
+    asks_for_first: bool = True
+    """Whether to find out which runs could be the best, which takes flips under any test."""
+
+    @property
+    def is_careful(self) -> bool:
+        """Whether t tests that are corrected together decide by the careful t."""
+        return self.test == "t" and self.mode == "sound" and self.correction != "none"
 
     @property
     def resampling(self) -> dict[str, Any]:

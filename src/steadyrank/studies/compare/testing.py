@@ -27,7 +27,6 @@ from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.binary import binary_pairs
 from steadyrank.stats.pairs.effects import effect_sizes
 from steadyrank.stats.pairs.letters import compact_letters
-from steadyrank.stats.pairs.max_t import MaxT
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
 from steadyrank.stats.pairs.result import PairTests, all_pairs
 from steadyrank.stats.pairs.tests import differences, paired_t, sign_test, wilcoxon
@@ -188,6 +187,7 @@ def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareRes
         correction=corrected.correction,
         level=corrected.level,
         together=corrected.together,
+        is_careful=corrected.is_careful,
         alternative=settings.alternative,
         n_comparisons=corrected.n_comparisons,
         units=one.units,
@@ -197,6 +197,7 @@ def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareRes
         limits = decisions.agreeing_intervals(limits, claimed)
     effects = effect_sizes(matrix, pairs, weights=one.design.weights)
     wins = decisions.beaten(len(means), pairs, claimed)
+    ranks = decisions.rank_sets(wins)
     return CompareResult(
         measure=one.measure,
         test=settings.test,
@@ -208,7 +209,7 @@ def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareRes
         n_topics=one.n_topics,
         n_dropped=one.n_dropped,
         n_missing=int(np.isnan(matrix if one.instances is None else one.instances).sum()),
-        method=_method(tests, corrected.together),
+        method=_method(tests, corrected),
         n_samples=corrected.together.n_patterns if corrected.together else tests.n_samples,
         seed=settings.seed,
         pairs=pairs,
@@ -227,7 +228,8 @@ def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareRes
         flag=_flags(tests, corrected.adjusted, claimed, settings.alpha),
         mean=means,
         rank=ranks_of(means),
-        rank_set=decisions.rank_sets(wins),
+        rank_set=ranks,
+        could_be_first=(ranks[:, 0] == 1) & (True if corrected.first is None else corrected.first),
         letters=_letters(wins, means) if settings.baseline is None else (),
         n_comparisons=corrected.n_comparisons,
         n_measures=corrected.n_measures,
@@ -292,13 +294,13 @@ def _flags(tests: PairTests, adjusted: np.ndarray, claimed: np.ndarray, alpha: f
     return np.where((tests.flag == "") & against, AGAINST_MEANS, tests.flag)
 
 
-def _method(tests: PairTests, together: MaxT | None) -> str:
-    if together is None:
-        return tests.method
+def _method(tests: PairTests, corrected: Corrected) -> str:
+    careful = "; decided by the careful t" if corrected.is_careful else ""
+    if corrected.together is None:
+        return f"{tests.method}{careful}"
     drawn = " of clusters" if "cluster" in tests.method else ""
-    patterns = "all sign patterns" if together.exact else "studentized sign flips"
-    patterns += drawn
-    return f"{tests.method}; {patterns}, stepdown"
+    patterns = "all sign patterns" if corrected.together.exact else "studentized sign flips"
+    return f"{tests.method}{careful}, {patterns}{drawn}, stepdown"
 
 
 def _letters(wins: np.ndarray, means: np.ndarray) -> tuple[str, ...]:

@@ -76,6 +76,8 @@ class DatasetsResult(Framed):
     """By value; equal values share the better rank."""
     rank_set: np.ndarray
     """[run, 2]: the best and the worst rank that the decisions leave to each run."""
+    could_be_first: np.ndarray
+    """Which runs could be the best: the best one is among them with confidence 1 - alpha."""
     pairs: np.ndarray
     """[pair, 2]: positions of the two runs."""
     pvalue_adjusted: np.ndarray
@@ -103,11 +105,6 @@ class DatasetsResult(Framed):
     pair: DatasetPair | None
     """The pair that was asked for, or the two best runs; None where these share too little."""
     pair_asked: bool
-
-    @property
-    def could_be_first(self) -> np.ndarray:
-        """Whether no run is shown to be better, one per run."""
-        return np.asarray(self.rank_set[:, 0] == 1)
 
     @property
     def order(self) -> list[int]:

@@ -192,6 +192,7 @@ def datasets(
         interval=family.interval,
         rank=ranks_of(family.value),
         rank_set=decisions.rank_sets(wins),
+        could_be_first=family.together.first & ~wins.any(axis=0),
         pairs=pairs,
         pvalue_adjusted=family.together.pvalue,
         significant=family.claimed != 0,
