@@ -78,7 +78,9 @@ other_questions = opt.together(
         help="Show the share of pairs that differ significantly by each measure instead.",
     ),
     click.option(
-        "--audit", is_flag=True, help="Check which tests hold their level on these scores."
+        "--audit",
+        is_flag=True,
+        help="Check which tests, and which family of tests, hold their level on these scores.",
     ),
 )
 
@@ -181,17 +183,21 @@ def _other_answer(scores: Scores, audit: bool, output: Output, options: dict[str
     """Which measures tell runs apart, or which tests hold their level."""
     from steadyrank.studies.compare.audit import audit_tests
     from steadyrank.studies.compare.power import DEFAULT_TEST, discriminative_power
+    from steadyrank.studies.compare.study import compare
     from steadyrank.studies.compare.tables import audit_text, power_text
 
     question = "--audit" if audit else "--discriminative-power"
+    of_family = ("correction", "baseline") if audit else ()
     for name in OWN_OPTIONS:
-        if options[name] not in (None, "measure"):
+        if options[name] not in (None, "measure") and name not in of_family:
             option = name.replace("_", "-")
-            raise InputError(f"{question} always compares all pairs of runs: omit --{option}")
+            raise InputError(f"{question} does not take --{option}: omit it")
     if audit:
-        result = audit_tests(scores, alpha=options["alpha"], rng=options["rng"])
+        taken = {name: options[name] for name in ("alpha", "correction", "baseline", "rng", "jobs")}
+        result = audit_tests(scores, **taken)
         output.draw(result)
-        output.show(audit_text, result)
+        compared = compare(scores, by="run", **taken) if output.format == "json" else None
+        output.show(audit_text, result, compared=compared)
         return
     taken = {name: options[name] for name in ("alpha", "n_samples", "jobs", "rng")}
     powers = discriminative_power(scores, test=options["test"] or DEFAULT_TEST, **taken)

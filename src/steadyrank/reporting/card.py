@@ -18,7 +18,6 @@ from steadyrank.reporting.headline import (
     below_words,
     best_means,
     files_words,
-    first_words,
     measures_words,
     reversal_words,
     settling_words,
@@ -46,7 +45,7 @@ def make_card(results: Mapping[str, Any]) -> Card:
     systems: InstancesTable | None = results.get("instances")
     said = {
         "Single runs": "" if systems is None else of_runs,
-        "Could be first": first_words(main, most=MOST_NAMES),
+        "Could be first": main.first_words(MOST_NAMES),
         "Chance of a reversal": _reversal(results),
         "What these topics resolve": " ".join(
             filter(None, [resolution_words(main), settling_words(results)])
@@ -56,7 +55,9 @@ def make_card(results: Mapping[str, Any]) -> Card:
     }
     return Card(
         verdict=of_runs if systems is None else systems_words(systems, tested=False),
-        cautions=tuple(filter(None, [files_words(results.get("check")), main.gaps()])),
+        cautions=tuple(
+            filter(None, [files_words(results.get("check")), main.gaps(), main.audit_words()])
+        ),
         facts=tuple(Fact(about=about, text=text) for about, text in said.items() if text),
     )
 

@@ -202,17 +202,6 @@ def _test_words(result: CompareResult) -> str:
     return f"{test}{corrected}, alpha {result.alpha:g}"
 
 
-def first_words(result: CompareResult, most: int = 10) -> str:
-    """Which runs could be the best, all claims taken together; at most so many are named."""
-    firsts = [result.runs[run] for run in result.order if result.could_be_first[run]]
-    sure = f"With {1 - result.alpha:.0%} confidence" if result.is_familywise else "By these tests"
-    if len(firsts) == len(result.runs):
-        return f"{sure} no run can be ruled out as the best."
-    if len(firsts) == 1:
-        return f"{sure} {firsts[0]} is the best of these runs."
-    return f"{sure} the best run is one of {number_word(len(firsts))}: {some(firsts, most)}."
-
-
 def leaderboard_sentences(result: CompareResult, n_runs: int) -> tuple[str, ...]:
     """Who leads, who is in the leader's group where that is large, and who could be first."""
     ranks = standing(result)
@@ -222,7 +211,7 @@ def leaderboard_sentences(result: CompareResult, n_runs: int) -> tuple[str, ...]
         if len(ranks.group) > MOST_NAMES + 2
         else []
     )
-    return (verdict_words(result, n_runs), *group, first_words(result))
+    return (verdict_words(result, n_runs), *group, result.first_words(10))
 
 
 def topics_share(result: TopicsResult, a: str, b: str) -> float | None:

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from plain_careful import lowered
 
 from steadyrank.compute.random import blocks_of
 from steadyrank.stats.pairs.cluster_resampling import (
@@ -36,9 +37,16 @@ def plain_sums(d, design):
 
 
 def plain_t(sums, share):
-    """The mean over its standard error, without the factor G / (G - 1)."""
-    mean = sums.sum()
-    return mean / np.sqrt(((sums - share * mean) ** 2).sum())
+    """The mean over its standard error."""
+    mean, n = sums.sum(), len(sums)
+    return mean / np.sqrt(n / (n - 1) * ((sums - share * mean) ** 2).sum())
+
+
+def plain_careful(sums, share):
+    """The careful t, with as many equal clusters as these are worth."""
+    off, n = sums - share * sums.sum(), 1.0 / (share**2).sum()
+    skewness = (off**3).sum() / (off**2).sum() ** 1.5
+    return lowered(plain_t(sums, share), skewness * np.sqrt(n), n)
 
 
 def test_randomization_is_that_of_all_flips_of_clusters():
@@ -76,8 +84,8 @@ def test_max_t_is_that_of_all_flips_of_clusters():
     together = cluster_max_t(cluster_sums(scores, design), pairs, errors, n_samples=999)
     sums = [plain_sums(scores[a] - scores[b], design)[0] for a, b in pairs]
     share = plain_sums(scores[0], design)[1]
-    observed = np.array([plain_t(own, share) for own in sums])
-    directed = np.sign(observed)
+    directed = np.sign([own.sum() for own in sums])
+    observed = np.array([plain_careful(own, share) for own in sums])
     patterns = list(itertools.product((-1, 1), repeat=8))
     flipped = np.array([[plain_t(own * s, share) for own in sums] for s in patterns]) * directed
     order = np.argsort(-np.abs(observed))
@@ -92,7 +100,7 @@ def test_max_t_is_that_of_all_flips_of_clusters():
     assert together.pvalue == pytest.approx(expected)
     limit = np.sort(np.abs(flipped).max(axis=1))[int(np.ceil(0.95 * 129)) * 2 - 1]
     # The critical value counts the standard errors of the tests.
-    own = [np.sqrt(((s - share * s.sum()) ** 2).sum()) for s in sums]
+    own = [np.sqrt(8 / 7 * ((s - share * s.sum()) ** 2).sum()) for s in sums]
     assert together.critical * errors == pytest.approx(limit * np.array(own))
 
 

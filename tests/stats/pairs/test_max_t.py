@@ -1,17 +1,22 @@
-"""Max-t: the same decisions as a plain loop over steps, and its level where runs are equal."""
+"""Max-t: the same decisions as a plain loop over steps, and its level where runs are equal.
+
+Who could be first: the same as a plain loop over runs.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from plain_careful import careful
 
 from steadyrank.compute.random import blocks_of
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs import max_t as max_t_module
-from steadyrank.stats.pairs.max_t import max_t
+from steadyrank.stats.pairs.max_t import could_be_first, max_t
 from steadyrank.stats.pairs.resampled import sign_patterns
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, all_pairs
 from steadyrank.stats.pairs.tests import moments, paired_t
+from steadyrank.stats.run_means import adjusted_means
 
 
 def drawn_signs(n_topics, n_samples, seed=0):
@@ -27,9 +32,18 @@ def all_t(scores):
     return np.where(np.isnan(t), -np.inf, t)
 
 
+def all_careful(scores):
+    """The careful t of every ordered pair that has the better run first, else 0."""
+    found = np.zeros((len(scores), len(scores)))
+    for i, j in np.ndindex(found.shape):
+        if scores[i].mean() > scores[j].mean():
+            found[i, j] = careful(scores[i] - scores[j])
+    return found
+
+
 def stepdown(scores, signs, alpha):
     """Which ordered pairs are rejected, step by step, and the first critical value."""
-    observed = all_t(scores)
+    observed = all_careful(scores)
     centred = scores - scores.mean(axis=1, keepdims=True)
     flipped = np.array([all_t(centred * pattern) for pattern in signs])
     in_play = ~np.eye(len(scores), dtype=bool)
@@ -58,7 +72,7 @@ def test_counts_without_the_statistics_between_are_the_same_bytes(n_runs):
     scores = np.round(rng.random((n_runs, 30)), 2)
     scores[-1] = scores[0] if n_runs == 3 else scores[0] + 0.25
     pairs = all_pairs(n_runs)
-    family = max_t_module._family(scores, pairs, moments(scores, pairs))
+    family = max_t_module._family(scores, pairs, moments(scores, pairs), True)
     centred = (scores - scores.mean(axis=1)[:, None]).T
     signs = drawn_signs(30, 150)
     answers = []
@@ -82,6 +96,7 @@ def test_a_limit_of_differences_that_a_pattern_makes_equal_is_endless():
     scores = np.zeros((2, 6))
     scores[0] = [1, -1, 1, -1, 1, -1]
     found = max_t(scores, all_pairs(2), alpha=0.04, n_samples=40)
+    assert np.isinf(found.reach).all()
     assert (found.exact, found.n_patterns) == (True, 32)
     assert found.critical.tolist() == [np.inf]
 
@@ -89,7 +104,7 @@ def test_a_limit_of_differences_that_a_pattern_makes_equal_is_endless():
 @pytest.mark.parametrize("seed", range(6))
 def test_the_same_decisions_as_a_loop_over_steps(seed):
     rng = np.random.default_rng(seed)
-    n_topics, n_samples, alpha = 16 + seed, 300, 0.1
+    n_topics, n_samples, alpha = 17 + seed, 300, 0.1
     scores = rng.normal(np.linspace(0, 0.8, 6)[:, None], 0.5, (6, n_topics)) + rng.normal(
         size=n_topics
     )
@@ -107,10 +122,84 @@ def test_the_steps_reject_more_than_the_first():
     scores = rng.normal(0, 0.3, (6, 30)) + np.array([0, 0.22, 2, 4, 6, 8])[:, None]
     pairs = all_pairs(6)
     result = max_t(scores, pairs, alpha=0.05)
-    t = np.abs(paired_t(scores, pairs).statistic)
+    t = all_careful(scores)[pairs[:, 1], pairs[:, 0]]
     one_step, all_steps = t > result.critical, result.pvalue <= 0.05
     assert one_step.sum() == 14
     assert all_steps.sum() == 15
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_who_could_be_first_is_a_loop_over_runs(seed):
+    rng = np.random.default_rng(seed)
+    n_topics, n_samples, alpha = 17 + seed, 300, 0.1
+    scores = rng.gamma(2.0, 0.2, (7, n_topics)) + np.linspace(0, 0.4, 7)[:, None]
+    observed, expected = all_careful(scores), []
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    flipped = np.array([all_t(centred * s) for s in drawn_signs(n_topics, n_samples)])
+    for run in range(7):
+        others = [i for i in range(7) if i != run]
+        largest = np.sort(np.maximum(0.0, flipped[:, others, run].max(axis=1)))
+        critical = largest[int(np.ceil((1 - alpha) * (n_samples + 1) - 1e-9)) - 1]
+        expected.append(bool(observed[others, run].max() <= critical))
+    every = could_be_first(scores, np.ones(7, bool), alpha=alpha, n_samples=n_samples)
+    together = max_t(scores, all_pairs(7), alpha=alpha, n_samples=n_samples)
+    assert every.tolist() == together.first.tolist() == expected
+    wins = decisions.beaten(7, all_pairs(7), claimed(scores, all_pairs(7), together.pvalue, alpha))
+    assert not (together.first & wins.any(axis=0)).any(), "who is beaten is not first"
+
+
+def test_gaps_do_not_change_who_could_be_first_by_much():
+    """A topic that one run lacks takes the other way through the kernels."""
+    rng = np.random.default_rng(3)
+    scores = rng.gamma(2.0, 0.2, (9, 40)) + np.linspace(0, 0.4, 9)[:, None]
+    whole = max_t(scores, all_pairs(9), n_samples=2000).first
+    scores[0, 0] = np.nan
+    np.testing.assert_array_equal(max_t(scores, all_pairs(9), n_samples=2000).first, whole)
+
+
+def test_the_leader_by_adjusted_means_could_always_be_first():
+    """Behind on the few topics that it shares with another, ahead on all together."""
+    rng = np.random.default_rng(8)
+    scores = rng.normal(0.0, 0.05, (4, 30)) + np.linspace(0, 0.1, 4)[:, None]
+    scores[3, 8:] = np.nan
+    scores[2, :8] += 0.3
+    scores[2, 8:] -= 0.3
+    found = max_t(scores, all_pairs(4), n_samples=999)
+    assert found.first[np.argmax(adjusted_means(scores))]
+
+
+def test_limits_lie_where_the_careful_t_turns():
+    scores = np.random.default_rng(9).gamma(1.0, 0.3, (4, 30))
+    pairs = all_pairs(4)
+    found = max_t(scores, pairs, n_samples=999)
+    z = scores[pairs[:, 0]] - scores[pairs[:, 1]]
+    error = z.std(axis=1, ddof=1) / np.sqrt(30)
+    for p in range(6):
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            limit = z[p].mean() - sign * found.reach[p, side] * error[p]
+            assert careful(z[p] - limit) == pytest.approx(found.critical[p])
+    assert (found.reach >= found.critical[:, None]).all()
+
+
+def test_skewed_losses_lower_t_and_skewed_gains_do_not():
+    """One run loses much on a few topics: what it gains on the others is not to be trusted."""
+    z = np.concatenate([np.full(45, 0.02), np.full(5, -0.06)]) + np.linspace(0, 0.001, 50)
+    losses, pairs = np.stack([z, np.zeros(50)]), np.array([[0, 1]])
+    t = abs(paired_t(losses, pairs).statistic[0])
+    assert careful(losses[0] - losses[1]) < 0.8 * t
+    assert max_t(losses, pairs).pvalue[0] > max_t(losses, pairs, careful=False).pvalue[0]
+    mirrored = -(z - 2 * z.mean())
+    gains = np.stack([mirrored, np.zeros(50)])
+    assert careful(mirrored) == pytest.approx(t, rel=0.02)
+    assert max_t(gains, pairs).pvalue[0] <= max_t(losses, pairs).pvalue[0]
+
+
+def test_up_to_sixteen_topics_no_figure_depends_on_the_seed():
+    scores = np.random.default_rng(1).normal(size=(4, 16))
+    found = [max_t(scores, all_pairs(4), seed=seed, n_samples=100) for seed in (0, 1)]
+    assert found[0].exact
+    assert found[0].n_patterns == 2**15
+    assert found[0].pvalue.tolist() == found[1].pvalue.tolist()
 
 
 def test_few_topics_are_enumerated():
@@ -176,8 +265,8 @@ def test_missing_topics_that_no_run_has_are_no_topics():
     with_empty = np.concatenate([scores, np.full((5, 1), np.nan)], axis=1)
     exact = max_t(scores, all_pairs(5), n_samples=8000)
     assert exact.exact
-    drawn = max_t(with_empty, all_pairs(5), n_samples=8000)
-    np.testing.assert_allclose(drawn.pvalue, exact.pvalue, atol=0.02)
+    found = max_t(with_empty, all_pairs(5), n_samples=8000)
+    np.testing.assert_allclose(found.pvalue, exact.pvalue, atol=0.02)
 
 
 @pytest.mark.slow

@@ -172,7 +172,9 @@ def flipped(
     )
     pvalue, critical = np.ones(len(pairs)), np.full(len(pairs), steps.limit)
     pvalue[rows] = steps.pvalue
-    candidates = unbeaten(int(pairs.max(initial=-1)) + 1, better[steps.pvalue <= flips["alpha"]])
+    candidates = unbeaten(
+        int(pairs.max(initial=-1)) + 1, better[steps.pvalue <= flips.get("alpha", 0.05)]
+    )
     kept = candidates[better].any(axis=1)
     about, of_rows = np.ascontiguousarray(better[kept]), rows[kept]
     beaten = counting_beaten(about, lambda signs: statistics(signs, about, of_rows))

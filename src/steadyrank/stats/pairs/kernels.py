@@ -322,6 +322,17 @@ def step_counts_of_sums(sums, pairs, weight, observed, counts, largest):
 
 
 @lean_kernel
+def largest_of_sums(sums, pairs, weight, largest):
+    """The largest |signed difference| of all pairs under each pattern, of sums [run, pattern]."""
+    largest[:] = 0.0
+    for p in range(len(pairs)):
+        first, second = sums[pairs[p, 0]], sums[pairs[p, 1]]
+        for b in range(len(largest)):
+            value = abs(first[b] - second[b]) * weight[p]
+            largest[b] = value if value > largest[b] else largest[b]
+
+
+@lean_kernel
 def count_beaten(values, pairs, observed, most, counts):
     """How often the largest statistic against each run reaches the observed one [run].
 

@@ -31,6 +31,7 @@ from steadyrank.stats.pairs.resampled import Block, sign_patterns
 from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW, ZERO_VARIANCE, all_pairs
 from steadyrank.stats.pairs.skewed import careful_reach, careful_t
 from steadyrank.stats.pairs.tests import Moments, differences, moments, slices
+from steadyrank.stats.run_means import adjusted_means
 
 VALUES_AT_ONCE = 1 << 18
 """Statistics of one thread that are held at a time: they stay in the processor's cache."""
@@ -119,7 +120,7 @@ def max_t(
         pvalue=pvalue,
         critical=critical,
         reach=reach_of(critical, differences.skewness if careful else None, differences.n),
-        first=_first(family.about(candidates), centred, candidates, flips),
+        first=_first(scores, family.about(candidates), centred, candidates, flips),
         n_patterns=steps.n_patterns,
         exact=steps.exact,
     )
@@ -144,7 +145,8 @@ def could_be_first(
     pairs = every[candidates[every].any(axis=1)]
     differences = moments(scores, pairs)
     centred = np.nan_to_num(scores - mean_of_present(scores)[:, None]).T
-    return _first(_family(scores, pairs, differences, careful), centred, candidates, flips)
+    family = _family(scores, pairs, differences, careful)
+    return _first(scores, family, centred, candidates, flips)
 
 
 def unbeaten(n_runs: int, rejected: np.ndarray) -> np.ndarray:
@@ -197,7 +199,7 @@ def counting_beaten(
 
 
 def _first(
-    family: _Family, centred: np.ndarray, candidates: np.ndarray, flips: Flips
+    scores: np.ndarray, family: _Family, centred: np.ndarray, candidates: np.ndarray, flips: Flips
 ) -> np.ndarray:
     def count_plain(signs: np.ndarray, against: np.ndarray, counts: np.ndarray) -> None:
         sums = signs @ centred
@@ -210,7 +212,12 @@ def _first(
         family.pairs, lambda signs: _statistics(family, signs @ centred, signs)
     )
     count = count_plain if family.is_plain else count_any
-    return first_of(family.observed, family.pairs, candidates, len(centred), count, **flips)
+    observed = family.observed
+    if np.isnan(scores).any():
+        # On the topics that both have, a run may be ahead of one with a higher adjusted mean.
+        better, worse = adjusted_means(scores)[family.pairs].T
+        observed = np.where(better > worse, observed, 0.0)
+    return first_of(observed, family.pairs, candidates, len(centred), count, **flips)
 
 
 def reach_of(critical: np.ndarray, skewness: np.ndarray | None, n: ArrayLike) -> np.ndarray:

@@ -41,8 +41,6 @@ class PairTests:
     """Of each difference, with its standard error: of tests by a model, which have their own."""
     direction: np.ndarray | None = None
     """1 where the test speaks for the first run, -1 for the second; else that of `difference`."""
-    skewness: np.ndarray | None = None
-    """Of the mean difference."""
 
 
 def all_pairs(n_runs: int) -> np.ndarray:
@@ -52,6 +50,11 @@ def all_pairs(n_runs: int) -> np.ndarray:
     [[0, 1], [0, 2], [1, 2]]
     """
     return np.stack(np.triu_indices(n_runs, 1), axis=1)
+
+
+def pairs_with(n_runs: int, baseline: int) -> np.ndarray:
+    """Every other run (first) with the baseline (second), [pair, 2]."""
+    return np.array([(run, baseline) for run in range(n_runs) if run != baseline])
 
 
 def degenerate_flags(

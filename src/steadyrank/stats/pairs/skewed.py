@@ -46,7 +46,7 @@ def hall_reach(reach: ArrayLike, skewness: ArrayLike) -> np.ndarray:
 
 def _worse(skewness: np.ndarray, n: np.ndarray) -> np.ndarray:
     """The skewness of a mean of n draws, 1.5 standard errors (sqrt(6) / n each) lower."""
-    return np.asarray(skewness - WORSE * np.sqrt(6.0) / n)
+    return np.asarray(skewness - WORSE * np.sqrt(6.0) / np.maximum(n, 1.0))
 
 
 def careful_t(t: np.ndarray, skewness: np.ndarray, n: np.ndarray) -> np.ndarray:

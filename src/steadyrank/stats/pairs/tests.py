@@ -27,7 +27,7 @@ from steadyrank.stats.pairs.result import (
     PairTests,
     degenerate_flags,
 )
-from steadyrank.stats.pairs.skewed import careful_t, skewness_of_mean
+from steadyrank.stats.pairs.skewed import skewness_of_mean
 
 Part = TypeVar("Part")
 Answer = TypeVar("Answer")
@@ -67,16 +67,6 @@ def paired_t(scores: np.ndarray, pairs: np.ndarray) -> PairTests:
         t[(differences.flag == NO_DIFFERENCE) | (differences.flag == TOO_FEW)] = np.nan
         pvalue = np.minimum(1.0, 2.0 * stdtr(differences.n - 1.0, -np.abs(t)))
     return _result(differences, t, pvalue, "Student's paired t, two-sided")
-
-
-def careful_pvalues(tests: PairTests) -> np.ndarray:
-    """Two-sided p-values of the careful t of t tests; degenerate pairs keep theirs."""
-    assert tests.skewness is not None  # t tests have it
-    df = tests.n - 1.0 if tests.df is None else tests.df
-    with np.errstate(invalid="ignore"):
-        t = careful_t(tests.statistic, tests.skewness, df + 1.0)
-        pvalue = np.minimum(1.0, 2.0 * stdtr(df, -t))
-    return np.where(tests.flag == "", pvalue, tests.pvalue)
 
 
 def wilcoxon(scores: np.ndarray, pairs: np.ndarray, *, exact_up_to: int = 50) -> PairTests:
@@ -296,5 +286,4 @@ def _result(
         flag=differences.flag,
         method=method,
         direction=direction,
-        skewness=differences.skewness,
     )

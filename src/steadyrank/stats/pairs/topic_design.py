@@ -7,7 +7,7 @@ and what the resampling tests of `steadyrank.stats.pairs.cluster_resampling` dra
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtr
@@ -20,7 +20,6 @@ from steadyrank.stats.pairs.clustered import (
     takes_cr2,
 )
 from steadyrank.stats.pairs.result import CONSTANT, NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE, PairTests
-from steadyrank.stats.pairs.skewed import skewness_of_mean
 from steadyrank.stats.pairs.tests import differences
 
 
@@ -127,7 +126,7 @@ def cluster_t(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign) -> Pai
     (3.0, 1.0)
     """
     scores, pairs = checked(scores, pairs)
-    n, mean, error, df, skewness = np.zeros((5, len(pairs)))
+    n, mean, error, df = np.zeros((4, len(pairs)))
     flag = np.full(len(pairs), "", dtype=object)
     gaps = np.isnan(scores).any(axis=1)[pairs].any(axis=1)
     n_clusters = int(design.groups(scores.shape[1]).max(initial=-1)) + 1
@@ -136,22 +135,19 @@ def cluster_t(scores: np.ndarray, pairs: np.ndarray, design: TopicDesign) -> Pai
     whole = np.flatnonzero(~gaps)
     if len(whole):
         n[whole] = scores.shape[1]
-        mean[whole], error[whole], df[whole], skewness[whole], flag[whole] = _complete(
-            scores, pairs[whole], design
-        )
+        mean[whole], error[whole], df[whole], flag[whole] = _complete(scores, pairs[whole], design)
     for place in np.flatnonzero(gaps):
         z = scores[pairs[place, 0]] - scores[pairs[place, 1]]
         fit = mean_difference(z, clusters=design.clusters, weights=design.weights)
         n[place], mean[place], error[place] = fit.n_topics, fit.mean, fit.standard_error
-        df[place], skewness[place], flag[place] = fit.df, fit.skewness, fit.flag
-    tests = _tests(n.astype(np.int64), mean, error, df, flag, design)
-    return replace(tests, skewness=skewness)
+        df[place], flag[place] = fit.df, fit.flag
+    return _tests(n.astype(np.int64), mean, error, df, flag, design)
 
 
 def _complete(
     scores: np.ndarray, pairs: np.ndarray, design: TopicDesign
-) -> tuple[np.ndarray, np.ndarray, float, np.ndarray, np.ndarray]:
-    """Means, standard errors, their df, skewness and flags of pairs that have all topics."""
+) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
+    """Means, standard errors, degrees of freedom and flags of pairs that have all topics."""
     n_topics = scores.shape[1]
     share, group = design.shares(n_topics), design.groups(n_topics)
     loadings, df = cr2_loadings(share, group)
@@ -161,17 +157,16 @@ def _complete(
         loadings, df, factor = share, n_clusters - 1.0, n_clusters / (n_clusters - 1.0)
     if design.is_plain or (design.weights is None and len(np.unique(group)) == n_topics):
         df = n_topics - 1.0
-    mean, variance, skewness = np.empty((3, len(pairs)))
+    mean, variance = np.empty((2, len(pairs)))
     flag = np.full(len(pairs), "", dtype=object)
     for part, z, _ in differences(scores, pairs):
         mean[part] = (z * share).sum(axis=1)
         off = z - mean[part, None]
         variance[part] = factor * np.square(sums_by_group(off * loadings, group)).sum(axis=1)
-        skewness[part] = skewness_of_mean(sums_by_group(off * share, group))
         tiny = CONSTANT * np.maximum(1.0, np.abs(z).max(axis=1))
         constant, nothing = np.abs(off).max(axis=1) <= tiny, np.abs(mean[part]) <= tiny
         flag[part][constant] = np.where(nothing, NO_DIFFERENCE, ZERO_VARIANCE)[constant]
-    return mean, np.where(flag == "", np.sqrt(variance), 0.0), df, skewness, flag
+    return mean, np.where(flag == "", np.sqrt(variance), 0.0), df, flag
 
 
 def _tests(

@@ -2,25 +2,31 @@
 
 The user's own matrix is the population. Pairs of runs are drawn, and topics with
 replacement, under two null hypotheses and under the differences as they are; each test is
-run on each sample, and its rejections are counted.
+run on each sample, and its rejections are counted. So are the experiments in which the whole family
+of comparisons claims anything although all runs have the same mean.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steadyrank.compute.random import Rng, block_stream, seed_from
 from steadyrank.data.order import scores_in_order
+from steadyrank.data.scores import position
 from steadyrank.errors import InputError
 from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Exhibit, shown_by
+from steadyrank.stats.pairs.family_audit import FamilyAudit, audit_family
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
-from steadyrank.stats.pairs.result import PairTests
+from steadyrank.stats.pairs.result import PairTests, all_pairs, pairs_with
 from steadyrank.stats.pairs.tests import paired_t, sign_test, wilcoxon
+from steadyrank.studies.compare.correcting import default_correction
+from steadyrank.studies.compare.result import CompareResult, Correction
+from steadyrank.studies.compare.tested import Settings
 from steadyrank.words import counted
 
 if TYPE_CHECKING:
@@ -73,6 +79,10 @@ class AuditResult(Exhibit):
     n_trials: int
     seed: int
     tests: tuple[TestAudit, ...]
+    correction: str
+    """Of the family of t tests."""
+    family: FamilyAudit
+    """Any claim among all pairs, or all runs against a baseline, that were given equal means."""
 
     def caption(self) -> str:
         """How often what was drawn."""
@@ -99,12 +109,15 @@ def audit_tests(
     qrels: Any = None,
     *,
     measure: str | None = None,
+    correction: Correction | None = None,
+    baseline: str | None = None,
     n_topics: int | None = None,
     alpha: float = 0.05,
     n_trials: int = 2000,
+    jobs: int | None = None,
     rng: Rng = 0,
 ) -> AuditResult:
-    """Estimate type I error and observed power of each test on these scores.
+    """Estimate type I error and observed power of each test on these scores, and of the family.
 
     A rate in `exchangeable` above alpha by more than two errors means that the test exceeds its
     level even where it should not; in `equal_means`, that skewed differences mislead it. Rates
@@ -117,20 +130,23 @@ def audit_tests(
         Runs and judgments as `evaluate` takes them.
     measure : str, optional
         Needed where the scores have several; AP of runs unless given.
+    correction, baseline : str, optional
+        Of the family of t tests, as in `compare`.
     n_topics : int, optional
         Topics drawn in each trial; as many as there are unless given.
     alpha : float
         Level of the tests.
     n_trials : int
         Pairs of runs and samples of topics that are drawn.
-    rng : int, Generator or None
-        Seed.
+    jobs, rng : optional
+        Threads; a seed, a `Generator` or None.
 
     Returns
     -------
     AuditResult
         Per test, how often it rejects where runs are exchangeable, where means are equal, and for
-        the pairs as they are, each with its Monte Carlo error.
+        the pairs as they are, each with its Monte Carlo error; and `family`, the share of
+        experiments with equal runs in which any of the comparisons was significant.
 
     Notes
     -----
@@ -150,13 +166,17 @@ def audit_tests(
     """
     seed = seed_from(rng)
     scores = scores_of(scores, qrels, measure)
-    matrix = scores_in_order(scores, runs=True).matrix(measure)
+    scores = scores_in_order(scores, runs=True)
+    matrix = scores.matrix(measure)
     complete = matrix[:, ~np.isnan(matrix).any(axis=0)]
     if len(complete) < 2 or complete.shape[1] < 2:
         raise InputError("an audit requires at least two runs and two topics that all runs have")
     size = complete.shape[1] if n_topics is None else n_topics
     if size < 2 or n_trials < 1:
         raise InputError(f"an audit requires two topics and one trial, got {size} and {n_trials}")
+    base = None if baseline is None else position(baseline, scores.runs, "run")
+    pairs = all_pairs(len(complete)) if base is None else pairs_with(len(complete), base)
+    chosen = correction or default_correction("t", baseline, len(pairs))
     stream = block_stream(seed, "audit", 0)
     differences = _draw(complete, size, n_trials, stream)
     flips = stream.integers(0, 2, differences.shape) * 2 - 1
@@ -177,7 +197,28 @@ def audit_tests(
             )
             for test in _TESTS
         ),
+        correction=chosen,
+        family=audit_family(
+            complete, pairs, correction=chosen, alpha=alpha, n_topics=size, seed=seed, jobs=jobs
+        ),
     )
+
+
+def audited(result: CompareResult, settings: Settings) -> CompareResult:
+    """The result with the audit of its family: of t tests of runs on topics drawn one by one."""
+    complete = result.scores[:, ~np.isnan(result.scores).any(axis=0)]
+    is_plain = result.n_clusters is None and result.effective_topics is None
+    if result.test != "t" or not is_plain or min(complete.shape) < 2:
+        return result
+    audit = audit_family(
+        complete,
+        result.pairs,
+        correction=result.correction,
+        alpha=result.alpha,
+        seed=result.seed,
+        jobs=settings.jobs,
+    )
+    return replace(result, audit=audit)
 
 
 def _drawn_pairs(

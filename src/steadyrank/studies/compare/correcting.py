@@ -12,7 +12,6 @@ from scipy.special import stdtr
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.corrections import adjust
 from steadyrank.stats.pairs.max_t import MaxT, could_be_first, max_t
-from steadyrank.stats.pairs.tests import careful_pvalues
 from steadyrank.stats.run_means import adjusted_means
 from steadyrank.studies.compare.caveats import warn_about_family
 from steadyrank.studies.compare.clustering import clustered_max_t
@@ -30,8 +29,6 @@ class Corrected:
     level: float
     """Of one comparison alone; 0 where no difference could be significant."""
     together: MaxT | None
-    is_careful: bool
-    """Whether a careful t decides, as skewed differences make t too large."""
     first: np.ndarray | None
     """Which rows could be the best; None where only the decisions say so."""
     n_comparisons: int
@@ -55,14 +52,11 @@ def corrected_family(family: Sequence[Tested], settings: Settings) -> list[Corre
     if chosen == "maxt" and settings.correction is None and not _may_flip(family):
         chosen = "holm"
     size = int((~np.isnan(pvalues)).sum())
-    careful = settings.is_careful and (size > 1 or chosen == "maxt")
     together = _max_t(family, settings) if chosen == "maxt" else None
     if together is not None:
         adjusted = together.pvalue
         level = _max_t_level(family, together, settings.alpha)
     else:
-        if careful:
-            pvalues = np.concatenate([careful_pvalues(one.tests) for one in family])
         adjusted = adjust(pvalues, chosen)
         # Tukey's tests hold for all pairs of the runs: Bonferroni's level does, too.
         assumed = "bonferroni" if settings.test in SIMULTANEOUS else chosen
@@ -80,7 +74,6 @@ def corrected_family(family: Sequence[Tested], settings: Settings) -> list[Corre
             adjusted=part,
             level=level,
             together=together and _part_of(together, part, place, len(one.rows), ends),
-            is_careful=careful,
             first=_first(one, part, place, together, settings),
             n_comparisons=size,
             n_measures=len({one.measure for one in family}),
@@ -109,6 +102,8 @@ def _first(
     Of systems, of topics with gaps in clusters and with a baseline only the decisions say so.
     """
     n_rows = len(one.rows)
+    if n_rows < 3:
+        return None  # one pair is one question, and its test has answered it
     if together is not None and settings.baseline is None:
         return together.first[place * n_rows : (place + 1) * n_rows]
     is_about_first = settings.baseline is None and settings.asks_for_first
@@ -137,7 +132,7 @@ def _max_t(family: Sequence[Tested], settings: Settings) -> MaxT:
     drawn: Any = {"alpha": settings.alpha, **settings.resampling, "progress": settings.progress}
     if family[0].design.is_plain:
         matrix = np.concatenate([one.matrix for one in family])
-        return max_t(matrix, pairs, careful=settings.is_careful, **drawn)
+        return max_t(matrix, pairs, careful=settings.mode == "sound", **drawn)
     return clustered_max_t([(one.units, one.tests) for one in family], pairs, drawn)
 
 

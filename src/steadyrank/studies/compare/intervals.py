@@ -15,7 +15,7 @@ from steadyrank.errors import warn
 from steadyrank.stats.pairs import inverted
 from steadyrank.stats.pairs.cluster_resampling import cluster_bootstrap_limits, cluster_flip_limits
 from steadyrank.stats.pairs.intervals import bootstrap_intervals, t_intervals
-from steadyrank.stats.pairs.max_t import MaxT, reach_of
+from steadyrank.stats.pairs.max_t import MaxT
 from steadyrank.stats.pairs.result import TOO_FEW, PairTests
 from steadyrank.stats.pairs.skewed import limits_of
 from steadyrank.stats.pairs.tests import moments
@@ -39,7 +39,6 @@ def pair_intervals(
     correction: str,
     level: float,
     together: MaxT | None,
-    is_careful: bool,
     alternative: Alternative,
     n_comparisons: int,
     units: ClusterSums | None,
@@ -60,14 +59,6 @@ def pair_intervals(
     if tests.half_width is not None:
         sides = tests.half_width[:, None] * [-1.0, 1.0]
         return tests.difference[:, None] + sides, "simultaneous, Tukey"
-    if is_careful and level > 0.0:
-        df = tests.n - 1.0 if tests.df is None else tests.df
-        critical = stdtrit(np.maximum(df, 1.0), 1.0 - 0.5 * level)
-        limits = _careful_limits(
-            matrix, pairs, tests, reach_of(critical, tests.skewness, np.maximum(df, 1.0) + 1.0)
-        )
-        robust = "" if tests.standard_error is None else ", robust standard errors"
-        return limits, f"careful t{robust}{_together(correction, n_comparisons)}"
     resampled: Any = {"n_samples": n_samples, "seed": seed, "jobs": jobs}
     if tests.standard_error is not None and test != "mixed":
         limits, words = _robust_limits(tests, pairs, units, test, level, alternative, resampled)

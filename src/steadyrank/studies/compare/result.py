@@ -14,9 +14,10 @@ from steadyrank.errors import unknown_name
 from steadyrank.notebook import Framed, frame_of, shown_by
 from steadyrank.stats.pairs.binary import BinaryPairs
 from steadyrank.stats.pairs.effects import EffectSizes
+from steadyrank.stats.pairs.family_audit import FamilyAudit
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.stats.run_means import best_first
-from steadyrank.words import MISSING, counted, listed, weighted_words
+from steadyrank.words import MISSING, MOST_NAMES, best_words, counted, listed, weighted_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,9 @@ Family = Literal["measure", "all"]
 
 ROWS_AT_ONCE = 10_000
 """Pairs whose figures become Python's numbers at a time."""
+
+EXCEEDED = 0.08
+"""Share of experiments with a false claim above which a report says so, at level .05."""
 
 SIMULTANEOUS = ("tukey", "randomized-tukey")
 """Tests whose p-values hold for all pairs at once: correcting them again would be too strict."""
@@ -165,6 +169,8 @@ class CompareResult(Framed):
     effective_topics: float | None = None
     """(sum of weights)² / sum of squared weights; None where topics are not weighted. Means and
     differences are weighted then."""
+    audit: FamilyAudit | None = None
+    """How often decisions like these claim something between equal runs, where a report asked."""
     binary: BinaryPairs | None = None
     """McNemar's test and intervals of shares, where all scores are 0 or 1; nothing else here
     depends on it."""
@@ -298,6 +304,22 @@ class CompareResult(Framed):
         if self.correction == "bh":
             return "by decisions of which at most a share of alpha is expected to be wrong"
         return "by uncorrected decisions, hence too narrow"
+
+    def audit_words(self) -> str:
+        """That decisions like these claim too much on these scores; nothing where they do not."""
+        if self.audit is None or not self.audit.any_claim > EXCEEDED:
+            return ""
+        return (
+            f"On these scores made equal, such tests claim something in {self.audit.any_claim:.0%} "
+            f"of experiments, not {self.audit.nominal:.0%}."
+        )
+
+    def first_words(self, most: int = MOST_NAMES) -> str:
+        """Which runs could be the best; at most so many are named."""
+        sure = f"With {1 - self.alpha:.0%} confidence" if self.is_familywise else "By these tests"
+        names = [self.runs[run] for run in self.order if self.could_be_first[run]]
+        n_rank_one = int((self.rank_set[:, 0] == 1).sum())
+        return best_words(names, len(self.runs), sure, n_rank_one=n_rank_one, most=most)
 
     def caption(self) -> str:
         """What a table of this result must say: test, correction, alpha, n, seed, version."""

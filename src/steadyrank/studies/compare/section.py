@@ -13,6 +13,7 @@ from steadyrank.compute.random import seed_from
 from steadyrank.present.cells import MOST_CELLS, name, number, percent, pvalue, span, table, whole
 from steadyrank.present.table import Cell, Table
 from steadyrank.stats.run_means import best_first
+from steadyrank.studies.compare.audit import audited
 from steadyrank.studies.compare.result import CompareResult, Correction, Test
 from steadyrank.studies.compare.segment_tables import interaction_sentence, segment_tables
 from steadyrank.studies.compare.study import compare_each
@@ -45,6 +46,8 @@ def _run(job: Job) -> tuple[CompareResult, ...]:
         # Segments are those of the measure that ranks the runs.
         by = given.by if given.by is not None and not results else "run"
         results += compare_each(scores.select(measures=measure), settings, by=by)
+        if len(results) == 1:
+            results = [audited(results[0], settings)]
         if progress is not None:
             progress(len(results), len(scores.measures))
     return tuple(results)
@@ -92,7 +95,8 @@ def _answer(result: CompareResult) -> list[str]:
     else:
         share = f"{n_significant:,} of {total:,} pairs ({result.significant_share:.0%})"
         said = [f"{share} {'differs' if n_significant == 1 else 'differ'} {by}."]
-    return [*said, *filter(None, [resolution_words(result), interaction_sentence(result)])]
+    more = [result.audit_words(), resolution_words(result), interaction_sentence(result)]
+    return [*said, *filter(None, more)]
 
 
 def resolution_words(result: CompareResult) -> str:

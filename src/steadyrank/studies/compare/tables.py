@@ -16,6 +16,7 @@ from steadyrank.present.cells import name, number, percent, pvalue, signed, sign
 from steadyrank.present.json import PART, json_pieces, picked, to_json
 from steadyrank.present.table import Cell, Table, render
 from steadyrank.stats.pairs.binary import BinaryPairs
+from steadyrank.stats.pairs.family_audit import FamilyAudit
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.studies.compare.audit import AuditResult
 from steadyrank.studies.compare.pair_rows import better_first
@@ -168,8 +169,9 @@ def _leaderboard(result: CompareResult, digits: int) -> Table:
         *(["group"] if has_groups else []),
     ]
     caption = (
-        f"{result.caption()} {_share_words(result)} Ranks in brackets: the ranks that a "
-        f"{result.row_word} may have, {result.rank_words()}.{_letter_words(result, has_groups)}"
+        f"{result.caption()} {_share_words(result)} {result.first_words()} Ranks in brackets: the "
+        f"ranks that a {result.row_word} may have, {result.rank_words()}."
+        f"{_letter_words(result, has_groups)}"
         f"{_detectable(result, digits)}"
     )
     return Table(header=header, rows=rows, best=frozenset({(0, 1)}), caption=caption)
@@ -309,10 +311,15 @@ _OBSERVED_POWER = (
 )
 
 
-def audit_text(result: AuditResult, form: str, **looks: Any) -> str:
-    """Each test's rejection rates with their Monte Carlo errors."""
+def audit_text(
+    result: AuditResult, form: str, *, compared: CompareResult | None = None, **looks: Any
+) -> str:
+    """Each test's rejection rates with their Monte Carlo errors, and those of the family."""
     if form == "json":
-        return to_json({**asdict(result), "notes": [_OBSERVED_POWER]})
+        audit = asdict(result)
+        # Beside the comparison, which has most of these keys itself.
+        own = {} if compared is None else compare_json(compared)
+        return to_json({**audit, **own, "audit": audit, "notes": [_OBSERVED_POWER]})
     rows = [
         [
             name(row.test),
@@ -327,10 +334,19 @@ def audit_text(result: AuditResult, form: str, **looks: Any) -> str:
         f"{result.measure}: share of {result.n_trials:,} trials with p < {result.alpha:g}, ± its "
         f"Monte Carlo error, at {result.n_topics} topics drawn from yours. Type I error where runs "
         "are exchangeable within topics, and where means are equal; power for pairs as they are. "
-        f"{_OBSERVED_POWER} Seed {result.seed}."
+        f"{_OBSERVED_POWER} Seed {result.seed}. {family_words(result.family, result.correction)}"
     )
     header = ["test", "type I, exchangeable", "type I, equal means", "observed power"]
     return render(Table(header=header, rows=rows, caption=caption), form, **looks)
+
+
+def family_words(audit: FamilyAudit, correction: str) -> str:
+    """In which share of experiments without any difference the family claims one."""
+    return (
+        f"With equal runs, all t tests together ({CORRECTIONS[correction]}) claim something in "
+        f"{audit.any_claim:.1%} ± {audit.error:.1%} of {audit.n_experiments:,} experiments "
+        f"(nominal {audit.nominal:.0%})."
+    )
 
 
 def share_tables(result: CompareResult, digits: int) -> list[Table]:

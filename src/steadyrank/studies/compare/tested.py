@@ -36,11 +36,6 @@ class Settings:
     """Whether to find out which runs could be the best, which takes flips under any test."""
 
     @property
-    def is_careful(self) -> bool:
-        """Whether t tests that are corrected together decide by the careful t."""
-        return self.test == "t" and self.mode == "sound" and self.correction != "none"
-
-    @property
     def resampling(self) -> dict[str, Any]:
         """How resampling tests and intervals draw."""
         return {"n_samples": self.n_samples, "seed": self.seed, "jobs": self.jobs}

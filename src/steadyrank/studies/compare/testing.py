@@ -27,8 +27,9 @@ from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.binary import binary_pairs
 from steadyrank.stats.pairs.effects import effect_sizes
 from steadyrank.stats.pairs.letters import compact_letters
+from steadyrank.stats.pairs.max_t import MaxT
 from steadyrank.stats.pairs.resampled import randomization, studentized_bootstrap
-from steadyrank.stats.pairs.result import PairTests, all_pairs
+from steadyrank.stats.pairs.result import PairTests, all_pairs, pairs_with
 from steadyrank.stats.pairs.tests import differences, paired_t, sign_test, wilcoxon
 from steadyrank.stats.pairs.topic_design import cluster_sums
 from steadyrank.stats.pairs.tukey import randomized_tukey, tukey_hsd
@@ -89,8 +90,7 @@ def _pairs(names: Sequence[str], baseline: str | None) -> np.ndarray:
     """All pairs, or every other row (first) with the baseline (second)."""
     if baseline is None:
         return all_pairs(len(names))
-    base = position(baseline, names, "run")
-    return np.array([(row, base) for row in range(len(names)) if row != base])
+    return pairs_with(len(names), position(baseline, names, "run"))
 
 
 def _tested(
@@ -187,7 +187,6 @@ def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareRes
         correction=corrected.correction,
         level=corrected.level,
         together=corrected.together,
-        is_careful=corrected.is_careful,
         alternative=settings.alternative,
         n_comparisons=corrected.n_comparisons,
         units=one.units,
@@ -209,7 +208,7 @@ def _result(one: Tested, corrected: Corrected, settings: Settings) -> CompareRes
         n_topics=one.n_topics,
         n_dropped=one.n_dropped,
         n_missing=int(np.isnan(matrix if one.instances is None else one.instances).sum()),
-        method=_method(tests, corrected),
+        method=_method(tests, corrected.together, settings.mode),
         n_samples=corrected.together.n_patterns if corrected.together else tests.n_samples,
         seed=settings.seed,
         pairs=pairs,
@@ -294,13 +293,13 @@ def _flags(tests: PairTests, adjusted: np.ndarray, claimed: np.ndarray, alpha: f
     return np.where((tests.flag == "") & against, AGAINST_MEANS, tests.flag)
 
 
-def _method(tests: PairTests, corrected: Corrected) -> str:
-    careful = "; decided by the careful t" if corrected.is_careful else ""
-    if corrected.together is None:
-        return f"{tests.method}{careful}"
+def _method(tests: PairTests, together: MaxT | None, mode: str) -> str:
+    if together is None:
+        return tests.method
+    careful = "careful of skewness, " if mode == "sound" else ""
     drawn = " of clusters" if "cluster" in tests.method else ""
-    patterns = "all sign patterns" if corrected.together.exact else "studentized sign flips"
-    return f"{tests.method}{careful}, {patterns}{drawn}, stepdown"
+    patterns = "all sign patterns" if together.exact else "studentized sign flips"
+    return f"{tests.method}; {careful}{patterns}{drawn}, stepdown"
 
 
 def _letters(wins: np.ndarray, means: np.ndarray) -> tuple[str, ...]:

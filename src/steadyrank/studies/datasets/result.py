@@ -15,7 +15,7 @@ from steadyrank.stats.run_means import best_first
 from steadyrank.studies.datasets.gaps import GapRow, Gaps
 from steadyrank.studies.datasets.influence import Influence
 from steadyrank.studies.datasets.pair import DatasetPair
-from steadyrank.words import counted, some
+from steadyrank.words import best_words, counted
 
 Drawn = Literal["datasets", "types", "topics", "both"]
 
@@ -143,14 +143,13 @@ class DatasetsResult(Framed):
         return [self.runs[i] for i in self.order if self.could_be_first[i]]
 
     def first_words(self) -> str:
-        """How many runs could be first, in a sentence."""
-        names, total = self.first_names(), len(self.runs)
-        sure = f"With {1 - self.alpha:.0%} confidence for all ranks simultaneously"
-        if len(names) == 1:
-            return f"{sure}, {names[0]} is first."
-        if len(names) == total:
-            return f"{sure}, any of the {counted(total, 'run', form=',')} could be first."
-        return f"{sure}, {len(names):,} of {total:,} runs could be first: {some(names)}."
+        """Which runs could be first, in a sentence."""
+        return best_words(
+            self.first_names(),
+            len(self.runs),
+            f"With {1 - self.alpha:.0%} confidence",
+            n_rank_one=int((self.rank_set[:, 0] == 1).sum()),
+        )
 
     def method_words(self) -> str:
         """How decisions were made."""
