@@ -228,7 +228,7 @@ def assert_chances_agree(page: WrittenPage, board) -> None:
         assert float(stated[2]) / 100 == pytest.approx(1 - kept, abs=0.0051)
     assert float(row["as selected"]) >= float(row["reversed"]) - 0.08
     if "cannot be simulated" in page.sections.get("simulate", ""):
-        for mention in re.finditer("simulated document collections", page.lead):
+        for mention in re.finditer("second document collection", page.lead):
             assert page.lead[mention.end() :].startswith(" (by ")
 
 

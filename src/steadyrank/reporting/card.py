@@ -20,6 +20,7 @@ from steadyrank.reporting.headline import (
     files_words,
     first_words,
     measures_words,
+    other_first_words,
     reversal_words,
     settling_words,
     standing,
@@ -47,6 +48,7 @@ def make_card(results: Mapping[str, Any]) -> Card:
     said = {
         "Single runs": "" if systems is None else of_runs,
         "Could be first": first_words(main, most=MOST_NAMES),
+        "First otherwise": other_first_words(results),
         "Chance of a reversal": _reversal(results),
         "What these topics resolve": " ".join(
             filter(None, [resolution_words(main), settling_words(results)])
