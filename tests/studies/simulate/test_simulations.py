@@ -137,7 +137,8 @@ def test_the_answer_comes_first_and_in_words():
     assert lines[2] == (
         "By the uncorrected t test, 50.0% of the pairs differ significantly in the observed "
         "collection; 33.3% are reliably significant (in at least 95% of the simulated "
-        "collections), 33.3% rarely (in fewer than 5%). Simulated and observed decisions agree in 78.5% of comparisons."
+        "collections), 33.3% rarely (in fewer than 5%). Simulated and observed decisions agree "
+        "in 78.5% of comparisons."
     )
 
 
