@@ -187,7 +187,7 @@ def test_a_run_without_any_score_stands_nowhere():
 def simulated(share, measure="AP"):
     """As much of a simulation as the words need: how likely the first run is above the second."""
     above = np.array([[np.nan, share], [1 - share, np.nan]])
-    return SimpleNamespace(runs=("A", "B"), above=above, measure=measure, other_first=None)
+    return SimpleNamespace(runs=("A", "B"), above=above, measure=measure, n_samples=100)
 
 
 def test_chances_say_of_what_they_are():
@@ -212,7 +212,7 @@ def test_studies_that_are_missing_are_not_spoken_of():
     assert settle_words(result, None) == ""
     only = reversal_words(result, simulated(1.0), None)
     assert only == (
-        "B comes out above A with probability less than 0.1% in a second document collection."
+        "B comes out above A with probability less than 1% in a second document collection."
     )
     scores = scores_of(0.9, 0.3)
     card = make_card({"evaluate": scores, "compare": (sr.compare(scores),)})

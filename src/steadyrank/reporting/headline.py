@@ -259,7 +259,8 @@ def reversal_words(
     if simulated is not None and simulated.measure == result.measure:
         share = documents_share(simulated, a, b)
         if share is not None:
-            parts.append(f"with probability {chance(1.0 - share)} in a second document collection")
+            likely = chance(1.0 - share, simulated.n_samples)
+            parts.append(f"with probability {likely} in a second document collection")
     if topics is not None and (share := topics_share(topics, a, b)) is not None:
         picked = "" if len(ranks.order) == 2 else ", after correction for how the two were selected"
         parts.append(

@@ -153,7 +153,8 @@ def _of_measures(results: Mapping[str, Any]) -> tuple[float, str]:
     scores: Scores = results["evaluate"]
     first, *others = (_differences(scores, measure) for measure in scores.measures)
     share = _mean(np.array([_turned(first, other) for other in others]))
-    return share, f"under another of the {len(scores.measures)} measures"
+    n = len(scores.measures)
+    return share, f"under another of the {n} measures" if n > 2 else f"by {scores.measures[-1]}"
 
 
 def _differences(scores: Scores, measure: str) -> np.ndarray:

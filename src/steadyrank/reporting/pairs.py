@@ -238,7 +238,7 @@ def _add_documents(known: _Known, result: SimulateResult) -> None:
         f"In other documents (by {result.measure})",
         "{a} is above {b} with probability {kept} in a second document collection",
         kept=[
-            MISSING if math.isnan(share) else chance(share)
+            MISSING if math.isnan(share) else chance(share, result.n_samples)
             for share in order_shares(result, known.order)[upper].tolist()
         ],
     )

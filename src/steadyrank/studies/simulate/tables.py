@@ -204,7 +204,8 @@ def _swap_sentences(result: SimulateResult) -> list[str]:
     if math.isnan(share):
         return []
     if len(result.runs) == 2:
-        return [f"The two runs change their order there with probability {chance(share)}."]
+        likely = chance(share, result.n_samples)
+        return [f"The two runs change their order there with probability {likely}."]
     return [f"There, {percent(share)} of the pairs of runs change their order."]
 
 
