@@ -1,31 +1,41 @@
-"""Which model of other documents is nearer to the truth? Fresh collections of the simulated track.
+"""How near to the truth is what `simulate` says? Fresh collections of the simulated track.
 
-    python -m bench.documents                     # the table of docs/forecasts.md
-    python -m bench.documents --trials 4          # fewer tracks
+    python -m bench.documents                          # the tables of docs/forecasts.md
+    python -m bench.documents --tracks close --sizes 20 --trials 4
 
 A track is drawn, then fresh collections for the same systems and topics: other documents, a
-Poisson number of relevant ones. What `simulate` says from the first collection alone, with shared
-documents and with independent runs, is held against them. Neighbours are runs next to each other
-in the ranking of the first collection. "Expected" is the mean over fresh collections, which the
-first one estimates; a single fresh collection differs from the first by the errors of both.
+Poisson number of relevant ones. What `simulate` says from the first collection alone is held
+against them: simulated collections of shared documents and of independent runs, and the prediction
+of a second collection. Systems are spread as on TREC's ad hoc tracks, or close. Neighbours are runs
+next to each other in the ranking of the first collection. "Expected" is the mean over fresh
+collections.
 """
 
 from __future__ import annotations
 
 import argparse
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
 
 import steadyrank as sr
-from bench.coverage.worlds import fresh_collection, quiet
-from steadyrank.stats.ranks.correlation import kendall_tau
+from bench.coverage.worlds import average_precision, fresh_rankings, ndcg_at_10, quiet
+from steadyrank.stats.ranks.correlation import taus_against
+from steadyrank.studies.simulate.prediction import second_collections
+from steadyrank.studies.simulate.statistics import rank_intervals_of, rank_shares
 
-MODELS = ("shared", "independent")
+TRACKS = {
+    "spread": sr.TrackModel(),
+    "close": sr.TrackModel(team=0, system=0.005, team_topic=0.02, system_topic=0.02),
+}
+MEASURES = {"AP": average_precision, "nDCG@10": ndcg_at_10}
 N_TOPICS, DEPTH = 25, 50
 N_FRESH, N_SAMPLES = 30, 500
-SIZES = (10, 50, 129)
+SIZES = (20, 50, 129)
+
+Figures = dict[str, dict[str, float]]
 
 
 class Differences(NamedTuple):
@@ -48,103 +58,129 @@ def held(samples: np.ndarray, truth: np.ndarray) -> float:
     return float(np.mean((low - 1e-12 <= truth) & (truth <= high + 1e-12)))
 
 
-def trial(n_runs: int, rng: np.random.Generator) -> dict[str, dict[str, float]]:
-    """One track: what each model says of it, and what is true."""
-    track = sr.simulated_track(
-        n_teams=n_runs, runs_per_team=1, n_topics=N_TOPICS, depth=DEPTH, pool_depth=DEPTH, rng=rng
+def trial(track: str, n_runs: int, rng: np.random.Generator) -> dict[str, Figures]:
+    """One track: by measure, what each model says of it, and what is true."""
+    drawn = sr.simulated_track(
+        n_teams=n_runs,
+        runs_per_team=1,
+        n_topics=N_TOPICS,
+        depth=DEPTH,
+        pool_depth=DEPTH,
+        model=TRACKS[track],
+        rng=rng,
     )
     seed = int(rng.integers(2**31))
-    fresh = np.stack([fresh_collection(track.truth, rng).mean(axis=1) for _ in range(N_FRESH)])
-    found = {
-        model: sr.simulate(
-            track.runs, track.complete, documents=model, n_samples=N_SAMPLES, jobs=1, rng=seed
-        )
-        for model in MODELS
+    fresh = np.zeros((len(MEASURES), N_FRESH, n_runs))
+    for collection in range(N_FRESH):
+        for rankings in fresh_rankings(drawn.truth, rng):
+            fresh[:, collection] += [score(*rankings) for score in MEASURES.values()]
+    found = {}
+    for measure, true in zip(MEASURES, fresh / N_TOPICS, strict=True):
+        common = {"measure": measure, "n_samples": N_SAMPLES, "jobs": 1, "rng": seed}
+        shared = sr.simulate(drawn.runs, drawn.complete, **common)
+        models = {
+            "shared": shared.simulated,
+            "second": np.concatenate(list(second_collections(shared.simulated, seed=seed))),
+        }
+        if measure == "AP":  # independent runs have no grades
+            apart = sr.simulate(drawn.runs, drawn.complete, documents="independent", **common)
+            models["independent"] = apart.simulated
+        found[measure] = _figures(shared.raw_mean, models, true)
+    return found
+
+
+def _figures(raw: np.ndarray, models: dict[str, np.ndarray], fresh: np.ndarray) -> Figures:
+    """By model, and of the truth: means [collection, run] held against fresh ones."""
+    true = differences(fresh, np.argsort(-raw, kind="stable"))
+    figures = {
+        model: _said(raw, means) | _against(raw, means, fresh, true)
+        for model, means in models.items()
     }
-    raw = found["shared"].raw_mean
-    order = np.argsort(-raw, kind="stable")
-    true = differences(fresh, order)
-    answers = {"truth": _of_truth(raw, fresh, true)}
-    for model, result in found.items():
-        drawn = differences(result.simulated, order)
-        answers[model] = _of_model(result, drawn, fresh, true)
-    return answers
+    expected = {
+        "order kept, expected": float((true.neighbours.mean(axis=0) > 0).mean()),
+        "tau, expected": float(taus_against(raw, fresh.mean(axis=0, keepdims=True))[0]),
+    }
+    return {"truth": _said(raw, fresh) | expected} | figures
 
 
-def _of_truth(raw: np.ndarray, fresh: np.ndarray, true: Differences) -> dict[str, float]:
+def _said(raw: np.ndarray, means: np.ndarray) -> dict[str, float]:
+    """What collections say: how far off the means are, order, tau, and whether the leader leads."""
+    kept = differences(means, np.argsort(-raw, kind="stable")).neighbours > 0
+    leads = means[:, np.argmax(raw)] >= means.max(axis=1)
     return {
-        "bias": 0.0,
-        "spread of means": 1.0,
-        "spread of differences": 1.0,
-        "spread of neighbours": 1.0,
-        "order kept": float((true.neighbours.mean(axis=0) > 0).mean()),
-        "order kept, fresh": float((true.neighbours > 0).mean()),
-        "tau": kendall_tau(raw, fresh.mean(axis=0)).value,
-        "tau, fresh": float(np.mean([kendall_tau(raw, each).value for each in fresh])),
+        "bias": float((means.mean(axis=0) - raw).mean()),
+        "order kept": float(kept.mean()),
+        "tau": float(np.nanmean(taus_against(raw, means))),
+        "leader first": float(leads.mean()),
     }
 
 
-def _of_model(
-    result: sr.SimulateResult, drawn: Differences, fresh: np.ndarray, true: Differences
+def _against(
+    raw: np.ndarray, means: np.ndarray, fresh: np.ndarray, true: Differences
 ) -> dict[str, float]:
+    """Spreads over the true ones, and how often intervals hold expected values and fresh ones."""
+
     def ratio(of_model: np.ndarray, of_truth: np.ndarray) -> float:
         variances = (values.var(axis=0, ddof=1).mean() for values in (of_model, of_truth))
         return float(np.sqrt(next(variances) / next(variances)))
 
-    taus = np.array([kendall_tau(result.raw_mean, each).value for each in fresh])
-    expected_tau = kendall_tau(result.raw_mean, fresh.mean(axis=0)).value
-    ranks = rankdata(-fresh, method="min", axis=1)
-    expected_rank = rankdata(-fresh.mean(axis=0), method="min")
-    low, high = result.rank_interval.T
-    tau = result.rank_correlation.interval
+    said = differences(means, np.argsort(-raw, kind="stable"))
+    taus, expected = taus_against(raw, means), fresh.mean(axis=0)
+    low, high = rank_intervals_of(rank_shares(means)).T
+    figures = {
+        "spread of means": ratio(means, fresh),
+        "spread of differences": ratio(said.others, true.others),
+        "spread of neighbours": ratio(said.neighbours, true.neighbours),
+    }
+    for what, values in (("expected", expected[None]), ("fresh", fresh)):
+        known = differences(values, np.argsort(-raw, kind="stable"))
+        ranks = rankdata(-values, method="min", axis=1)
+        figures |= {
+            f"difference holds {what}": held(said.others, known.others),
+            f"neighbours holds {what}": held(said.neighbours, known.neighbours),
+            f"rank holds {what}": float(((low <= ranks) & (ranks <= high)).mean()),
+            f"tau holds {what}": held(taus, taus_against(raw, values)),
+        }
+    return figures
+
+
+def table(
+    n_runs: int, n_trials: int, *, track: str = "spread", seed: int = 1
+) -> dict[str, dict[str, dict[str, tuple[float, float]]]]:
+    """Mean and standard error over tracks of all figures, by measure and model."""
+    streams = np.random.default_rng([seed, n_runs]).spawn(n_trials)
+    with quiet():
+        trials = [trial(track, n_runs, stream) for stream in streams]
     return {
-        "bias": float((result.simulated_mean - result.raw_mean).mean()),
-        "spread of means": ratio(result.simulated, fresh),
-        "spread of differences": ratio(drawn.others, true.others),
-        "spread of neighbours": ratio(drawn.neighbours, true.neighbours),
-        "order kept": float((drawn.neighbours > 0).mean()),
-        "tau": result.rank_correlation.mean,
-        "difference holds expected": held(drawn.others, true.others.mean(axis=0)),
-        "difference holds fresh": held(drawn.others, true.others),
-        "neighbours holds expected": held(drawn.neighbours, true.neighbours.mean(axis=0)),
-        "neighbours holds fresh": held(drawn.neighbours, true.neighbours),
-        "rank holds expected": float(((low <= expected_rank) & (expected_rank <= high)).mean()),
-        "rank holds fresh": float(((low <= ranks) & (ranks <= high)).mean()),
-        "tau holds expected": float(tau.low <= expected_tau <= tau.high),
-        "tau holds fresh": float(((tau.low <= taus) & (taus <= tau.high)).mean()),
+        measure: {
+            model: {name: _mean([t[measure][model][name] for t in trials]) for name in of_model}
+            for model, of_model in figures.items()
+        }
+        for measure, figures in trials[0].items()
     }
 
 
-def table(n_runs: int, n_trials: int, seed: int = 1) -> dict[str, dict[str, tuple[float, float]]]:
-    """Mean and standard error over tracks of all figures, by model."""
-    streams = np.random.default_rng([seed, n_runs]).spawn(n_trials)
-    with quiet():
-        trials = [trial(n_runs, stream) for stream in streams]
-    figures: dict[str, dict[str, tuple[float, float]]] = {}
-    for model in ("truth", *MODELS):
-        figures[model] = {}
-        for name in trials[0][model]:
-            values = np.array([answers[model][name] for answers in trials])
-            error = float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else np.nan
-            figures[model][name] = (float(values.mean()), error)
-    return figures
+def _mean(values: list[float]) -> tuple[float, float]:
+    error = float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else np.nan
+    return float(np.mean(values)), error
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=40)
+    parser.add_argument("--trials", type=int, default=24)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--tracks", nargs="*", default=list(TRACKS), choices=list(TRACKS))
     options = parser.parse_args()
-    for n_runs in options.sizes:
-        figures = table(n_runs, options.trials)
-        print(f"\n{n_runs} runs, {options.trials} tracks")
-        for name in figures["truth"] | figures["shared"]:
-            shown = [
-                f"{model} {figures[model][name][0]:+.4f} ± {figures[model][name][1]:.4f}"
-                for model in ("truth", *MODELS)
-                if name in figures[model]
-            ]
-            print(f"  {name:24s} " + "   ".join(shown), flush=True)
+    for track, n_runs in product(options.tracks, options.sizes):
+        for measure, figures in table(n_runs, options.trials, track=track).items():
+            print(f"\n{track}, {n_runs} runs, {measure}, {options.trials} tracks")
+            for name in dict.fromkeys(name for of_model in figures.values() for name in of_model):
+                shown = [
+                    f"{model} {of_model[name][0]:+.4f} ± {of_model[name][1]:.4f}"
+                    for model, of_model in figures.items()
+                    if name in of_model
+                ]
+                print(f"  {name:24s} " + "   ".join(shown), flush=True)
 
 
 if __name__ == "__main__":

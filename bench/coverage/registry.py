@@ -31,6 +31,8 @@ NO_CLAIM: dict[str, str] = {
     "evaluate meta tie_bounds": "the worst and the best order of tied documents: sure bounds",
     "simulate error_rate low": "where a bin of differences begins",
     "simulate error_rate high": "where a bin of differences ends",
+    "simulate rank_correlation interval": "the middle 95 % of the simulated collections; a second "
+    "one is in `prediction`",
     "simulate rank_correlation quantiles": "of the simulated collections; the outer two are "
     "`interval`",
     "simulate estimated_difference_quantiles": "of the pairs of runs",

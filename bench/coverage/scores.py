@@ -118,7 +118,7 @@ def other_documents(setting: Setting, full: bool) -> Trial:
                 track.runs, track.complete, n_samples=200, jobs=1, rng=seed, **options
             )
             tau = kendall_tau(found.raw_mean, fresh).value
-            ends[f"tau {model}"] = (*found.rank_correlation.interval, tau)
+            ends[f"tau {model}"] = (*found.tau.interval, tau)
             ends[f"rank {model}"] = (*found.rank_interval[place], rank)
         return ends
 
@@ -257,13 +257,15 @@ def _documents(model: str, words: str) -> dict[str, Claim]:
             interval=f"tau with other documents{words}",
             study="simulate",
             truth="tau of the ranking with that in fresh documents, same systems and topics",
-            fields=("simulate rank_correlation interval",) if by_default else (),
+            fields=("simulate prediction tau interval",) if by_default else (),
         ),
         f"rank {model}": Claim(
             interval=f"a run's rank in other documents{words}",
             study="simulate",
             truth="its rank in fresh documents, same systems and topics",
-            fields=("simulate rank_interval",) if by_default else (),
+            fields=("simulate prediction rank_interval", "simulate rank_interval")
+            if by_default
+            else (),
         ),
     }
 

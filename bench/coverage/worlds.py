@@ -8,7 +8,7 @@ replacement, so the truth is its own mean or variance, without error, whatever i
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -159,13 +159,19 @@ def nested_components_of(bank: np.ndarray) -> dict[str, float]:
 
 
 def fresh_collection(truth: TrackTruth, rng: np.random.Generator) -> np.ndarray:
-    """[run, topic]: average precision of the same systems on the same topics in other documents.
+    """[run, topic]: average precision of the same systems on the same topics in other documents."""
+    return np.stack([average_precision(*of) for of in fresh_rankings(truth, rng)], axis=1)
+
+
+def fresh_rankings(
+    truth: TrackTruth, rng: np.random.Generator
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Per topic, the grades of what each run ranks in other documents [run, rank], and of all.
 
     As many relevant documents as a Poisson law about the topic's own number gives, at least one,
     and new noise for all; how well each run does on a topic stays as it is.
     """
     model, design = truth.model, truth.design
-    found = np.empty(truth.signals.shape)
     for t, n_relevant in enumerate(truth.n_relevant.tolist()):
         drawn = int(np.clip(rng.poisson(n_relevant), 1, design.n_candidates // 8))
         high = int(rng.binomial(drawn, model.highly_relevant_share))
@@ -175,11 +181,20 @@ def fresh_collection(truth: TrackTruth, rng: np.random.Generator) -> np.ndarray:
         moved = threshold(n_relevant, design.n_candidates) - threshold(drawn, design.n_candidates)
         signals = truth.signals[:, t].reshape(design.shape) + moved
         latents = draw_latents(model, design, grades, signals, rng).reshape(design.n_runs, -1)
-        ranked = np.argsort(-latents, axis=1)[:, : design.depth]
-        hits = grades[ranked] > 0
-        precision = np.cumsum(hits, axis=1) / np.arange(1, design.depth + 1)
-        found[:, t] = (precision * hits).sum(axis=1) / drawn
-    return found
+        yield grades[np.argsort(-latents, axis=1)[:, : design.depth]], grades
+
+
+def average_precision(ranked: np.ndarray, grades: np.ndarray) -> np.ndarray:
+    """Of rankings with these grades [run, rank], of all documents with those."""
+    hits = ranked > 0
+    precision = np.cumsum(hits, axis=1) / np.arange(1, ranked.shape[1] + 1)
+    return np.asarray((precision * hits).sum(axis=1) / (grades > 0).sum())
+
+
+def ndcg_at_10(ranked: np.ndarray, grades: np.ndarray) -> np.ndarray:
+    """nDCG@10 of the same; gains are grades."""
+    discount = 1.0 / np.log2(np.arange(2, 12))
+    return np.asarray(ranked[:, :10] @ discount / (np.sort(grades)[:-11:-1] @ discount))
 
 
 def scores_of(

@@ -148,28 +148,22 @@ def percent(rate: float) -> str:
     return f"{rate:.0%}" if rate >= 0.0995 else f"{100 * rate:.2g}%"
 
 
-def chance(share: float) -> str:
+def chance(share: float, n_draws: int = 1000) -> str:
     """A probability in percent: whole, but for the ends, which are never quite reached.
+
+    Of fewer than 1,000 draws, nothing below one of them is known.
 
     >>> [chance(share) for share in (0.5, 0.943, 0.9962, 0.99999, 1.0, 0.004, 0.0)]
     ['50%', '94%', '99.6%', 'more than 99.9%', 'more than 99.9%', '0.4%', 'less than 0.1%']
+    >>> chance(0.0, 100), chance(1.0, 200), chance(0.0, 20_000)
+    ('less than 1%', 'more than 99.5%', 'less than 0.1%')
     """
-    if share > 0.9990:
-        return "more than 99.9%"
-    if share < 0.0010:
-        return "less than 0.1%"
+    least = max(0.001, 1.0 / n_draws)
+    if share > 1.0 - least:
+        return f"more than {100 * (1.0 - least):.3g}%"
+    if share < least:
+        return f"less than {100 * least:.3g}%"
     return f"{share:.1%}" if share >= 0.985 or share < 0.015 else f"{share:.0%}"
-
-
-def share_of(share: float, n: int) -> str:
-    """A share of n trials: none and all are said to be so.
-
-    >>> share_of(0.0, 100), share_of(0.943, 1000), share_of(1.0, 1000)
-    ('none of 100', '94% of 1,000', 'all 1,000')
-    """
-    if share in (0.0, 1.0):
-        return f"all {n:,}" if share else f"none of {n:,}"
-    return f"{chance(share)} of {n:,}"
 
 
 def pvalue_words(value: float) -> str:

@@ -46,16 +46,6 @@ def test_good_files_have_no_findings():
         ({"1": {"doc1": 1.0}}, "wrong", "do the ids differ ('doc1' here, 'd1' in the qrels)"),
         ({"1": {"d1": 1.0, "d2": 1.0}, "2": {"d1": 5.0, "d2": 5.0}}, "wrong", "scores of each"),
         ({"1": GOOD["1"]}, "odd", "lacks 1 of 2 judged topics"),
-        (
-            {"1": {"d1": 3, "d2": 2, "d3": 1}, "2": {"d2": 9, "d1": 8, "y": 7}},
-            "odd",
-            "merely ranks",
-        ),
-        (
-            {"1": {"d1": 1, "d2": 1 / 2, "d3": 1 / 3}, "2": {"d2": 1, "d1": 0.5}},
-            "odd",
-            "merely ranks",
-        ),
         ({**GOOD, "1": {"d1": 1.0, "d2": 1.0}}, "odd", "1 topic whose scores are all equal"),
         (
             {**GOOD, "1": {"d1": 1.0, "w": 9.0, "x": 5.0, "y": 4.9, "z": 4.0}, "2": {"u": 2.0}},
@@ -68,6 +58,20 @@ def test_what_is_wrong_or_odd_with_a_run(topics, level, told):
     found, result = findings(ranked(**topics))
     assert any(key[0] == level and told in what for key, what in found.items()), found
     assert result.is_sound == (level == "odd")
+
+
+@pytest.mark.parametrize(
+    "topics",
+    [
+        {"1": {"d1": 3, "d2": 2, "d3": 1}, "2": {"d2": 9, "d1": 8, "y": 7}},
+        {"1": {"d1": 1, "d2": 1 / 2, "d3": 1 / 3}, "2": {"d2": 1, "d1": 0.5}},
+    ],
+)
+def test_scores_that_are_ranks_are_noted_and_not_odd(topics):
+    """Evaluation and shared documents take the order alone."""
+    found, result = findings(ranked(**topics))
+    assert result.runs[-1].rank_like
+    assert not any("ranks" in what for what in found.values())
 
 
 def test_judgments_without_relevant_or_without_other_documents():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from types import SimpleNamespace
 
@@ -167,7 +168,7 @@ def test_a_card_says_who_could_be_first_what_reverses_it_and_what_is_resolved():
     )
     assert said["What limits it most"].startswith("Topics, of what was examined: ")
     assert said["What limits it most"].endswith(
-        "documents, judgments, instances and measures were not examined."
+        "documents, missing judgments, judges, instances and measures were not examined."
     )
 
 
@@ -190,7 +191,8 @@ def test_limits_are_the_studies_own_figures():
     scores = scores_of(0.52, 0.5, 0.48, 0.45, 0.4, 0.38, noise=0.1, measures=("AP", "RR"))
     topics = sr.topics(scores, measure="AP", n_trials=20)
     agree = sr.agree(scores, n_samples=10, topic_sizes=[10, 20], system_sizes=[3, 5])
-    simulated = SimpleNamespace(measure="P@10", error_rate=SimpleNamespace(overall=0.9))
+    prediction = SimpleNamespace(swap_share=0.9)
+    simulated = SimpleNamespace(measure="P@10", prediction=prediction, other_first=None)
     results = {
         "evaluate": scores,
         "compare": (sr.compare(scores, measure="AP"),),
@@ -199,14 +201,14 @@ def test_limits_are_the_studies_own_figures():
         "simulate": simulated,
     }
     known = {limit.what: limit.share for limit in limits(results)}
-    assert known["topics"] == pytest.approx(topics.predictive.mean())
+    assert known["topics"] == pytest.approx(topics.expected_reversal.mean())
     assert known["documents"] == 0.9
     first, second = scores.mean()
     gaps = [(first[a] - first[b]) * (second[a] - second[b]) for a in range(6) for b in range(a)]
     assert known["measures"] == pytest.approx(np.mean(np.array(gaps) < 0))
     assert limit_words(results).startswith(
-        "Documents: 90% of the pairs of runs change their order in simulated document "
-        "collections (by P@10), against "
+        "Documents: 90% of the pairs of runs change their order in a second document collection "
+        "(by P@10), against "
     )
 
 
@@ -221,8 +223,83 @@ def test_judgments_reverse_a_pair_by_the_completions_against_it():
     np.testing.assert_allclose(shares, [0.2, 0.3, np.nan, np.nan])
 
 
-def test_instances_reverse_systems_that_overlap():
-    scores = scores_of(0.6, 0.4, 0.5, 0.3).with_run_info(system=["a", "a", "b", "b"])
-    # Means .5 and .4: of the four pairs of instances only .4 against .5 is the other way round.
-    assert reversed_by_instances(scores) == pytest.approx(0.25)
+def test_instances_reverse_systems_by_two_other_instances():
+    """One fresh draw of both, against the plain count over all draws."""
+    means = {"a": [0.6, 0.4, 0.55], "b": [0.5, 0.3], "c": [0.45], "d": [0.2]}
+    systems = [system for system, own in means.items() for _ in own]
+    scores = scores_of(*itertools.chain(*means.values())).with_run_info(system=systems)
+    shares = []
+    for one, other in itertools.combinations(means.values(), 2):
+        if len(one) + len(other) == 2:
+            continue
+        draws = itertools.product(*(again(own) for own in (one, other)))
+        shares.append(np.mean([(a - b) * (c - d) < 0 for (a, c), (b, d) in draws]))
+    assert reversed_by_instances(scores) == pytest.approx(np.mean(shares))
     assert np.isnan(reversed_by_instances(scores_of(0.6, 0.4)))
+
+
+def again(own):
+    """An instance of a system, and another one; the same where it has no other."""
+    return list(itertools.permutations(own, 2)) if len(own) > 1 else [(own[0], own[0])]
+
+
+def test_two_runs_change_their_order_with_a_probability():
+    scores = scores_of(0.52, 0.5, noise=0.1)
+    topics = sr.topics(scores, measure="AP", n_trials=20)
+    results = {"evaluate": scores, "compare": (sr.compare(scores),), "topics": topics}
+    assert limit_words(results).startswith(
+        "Topics, of what was examined: the two runs change their order with probability "
+    )
+
+
+def test_judges_reverse_the_pairs_that_they_order_otherwise():
+    scores = scores_of(0.52, 0.5, 0.48, noise=0.1)
+    human = SimpleNamespace(difference=np.array([0.1, 0.2, 0.1, 0.0]))
+    others = [np.array([-0.1, 0.2, 0.0, 0.1]), np.array([0.1, 0.1, 0.1, -0.1])]
+    judges = [SimpleNamespace(on_human_topics=SimpleNamespace(difference=d)) for d in others]
+    results = {
+        "evaluate": scores,
+        "compare": (sr.compare(scores),),
+        "judges": SimpleNamespace(human=human, judges=judges),
+    }
+    # One pair and a tie of three by the first judge, none by the second.
+    (limit,) = limits(results)
+    assert (limit.what, limit.share) == ("judges", pytest.approx((1.5 / 3 + 0) / 2))
+
+
+def test_what_has_a_section_is_examined_though_it_has_no_figure():
+    """Without imputed completions nothing is drawn, yet the section is on the page."""
+    scores = scores_of(0.52, 0.5, 0.48, noise=0.1)
+    pair = SimpleNamespace(difference=0.1, sign_share=None)
+    holes = SimpleNamespace(measure="AP", pairs=[pair])
+    topics = sr.topics(scores, measure="AP", n_trials=20)
+    results = {
+        "evaluate": scores,
+        "compare": (sr.compare(scores),),
+        "topics": topics,
+        "holes": holes,
+    }
+    assert "documents, judges, instances and measures were not examined" in limit_words(results)
+
+
+def test_a_card_says_who_else_is_first():
+    scores = scores_of(0.52, 0.5, 0.48, noise=0.01)
+    rows = [
+        SimpleNamespace(run=run, score=score, imputed=imputed)
+        for run, score, imputed in (("A", 0.52, 0.52), ("B", 0.5, 0.51), ("C", 0.48, 0.53))
+    ]
+    holes = SimpleNamespace(measure="AP", n_samples=9, runs=rows, pairs=[])
+    simulated = SimpleNamespace(
+        measure="AP", prediction=None, other_first="B", runs=(), above=np.empty((0, 0))
+    )
+    said = {fact.about: fact.text for fact in card_of(scores, simulate=simulated).facts}
+    assert said["First otherwise"] == "B is first by simulated means."
+    both = card_of(scores, simulate=simulated, holes=holes)
+    said = {fact.about: fact.text for fact in both.facts}
+    assert said["First otherwise"] == (
+        "B is first by simulated means and C is first with imputed judgments."
+    )
+    by_another = SimpleNamespace(measure="RR", prediction=None, other_first="B", runs=())
+    assert "First otherwise" not in {
+        fact.about for fact in card_of(scores, simulate=by_another).facts
+    }

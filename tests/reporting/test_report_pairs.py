@@ -189,7 +189,8 @@ def test_order_in_simulated_collections_is_that_of_its_section():
     from types import SimpleNamespace
 
     rng = np.random.default_rng(0)
-    result = SimpleNamespace(runs=("a", "b", "c"), simulated=rng.integers(0, 4, (50, 3)) / 4)
+    above = rng.random((3, 3))
+    result = SimpleNamespace(runs=("a", "b", "c"), above=above)
     order = ["c", "x", "a", "b"]
     shares = order_shares(result, order)
     for i, j in itertools.combinations(range(4), 2):

@@ -184,11 +184,10 @@ def test_a_run_without_any_score_stands_nowhere():
     assert "C" not in verdict_words(result)
 
 
-def simulated(share, measure="AP", n=1000):
-    """As much of a simulation as the words need: the first run is above in a share of samples."""
-    above = np.arange(n) < round(share * n)
-    means = np.stack([np.where(above, 0.6, 0.4), np.full(n, 0.5)], axis=1)
-    return SimpleNamespace(runs=("A", "B"), simulated=means, measure=measure, n_samples=n)
+def simulated(share, measure="AP"):
+    """As much of a simulation as the words need: how likely the first run is above the second."""
+    above = np.array([[np.nan, share], [1 - share, np.nan]])
+    return SimpleNamespace(runs=("A", "B"), above=above, measure=measure, n_samples=100)
 
 
 def test_chances_say_of_what_they_are():
@@ -197,13 +196,13 @@ def test_chances_say_of_what_they_are():
     words = reversal_words(result, simulated(0.97), topics)
     kept = 1 - topics.predictive[0]
     assert words == (
-        "B comes out above A in 3% of 1,000 simulated document collections and with probability "
-        f"{1 - kept:.0%} in a second experiment on 30 other topics."
+        "B comes out above A with probability 3% in a second document collection and with "
+        f"probability {1 - kept:.0%} in a second experiment on 30 other topics."
     )
     assert topics_share(topics, "A", "B") == pytest.approx(kept)
     assert topics_share(topics, "B", "A") == pytest.approx(1 - kept)
     by_another_measure = reversal_words(result, simulated(0.97, "P@10"), topics)
-    assert "simulated" not in by_another_measure
+    assert "collection" not in by_another_measure
     assert by_another_measure.startswith("B comes out above A with probability")
 
 
@@ -212,7 +211,9 @@ def test_studies_that_are_missing_are_not_spoken_of():
     assert reversal_words(result, None, None) == ""
     assert settle_words(result, None) == ""
     only = reversal_words(result, simulated(1.0), None)
-    assert only == "B comes out above A in none of 1,000 simulated document collections."
+    assert only == (
+        "B comes out above A with probability less than 1% in a second document collection."
+    )
     scores = scores_of(0.9, 0.3)
     card = make_card({"evaluate": scores, "compare": (sr.compare(scores),)})
     assert card.verdict == "A is significantly better than B by mean AP."
@@ -225,11 +226,12 @@ def test_the_second_of_many_is_called_so():
     assert words.startswith("B, the second, comes out above A with probability less than 0.1%")
 
 
-def test_ties_of_simulated_means_count_half():
-    half = SimpleNamespace(runs=("A", "B"), simulated=np.array([[1.0, 1.0], [1.0, 0.5]]))
-    assert documents_share(half, "A", "B") == 0.75
-    assert documents_share(half, "B", "A") == 0.25
-    assert documents_share(half, "A", "C") is None
+def test_a_chance_in_other_documents_has_a_direction():
+    result = simulated(0.75)
+    assert documents_share(result, "A", "B") == 0.75
+    assert documents_share(result, "B", "A") == 0.25
+    assert documents_share(result, "A", "C") is None
+    assert documents_share(simulated(np.nan), "A", "B") is None
 
 
 def test_topics_to_settle_have_the_power_they_promise():

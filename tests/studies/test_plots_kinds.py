@@ -262,13 +262,13 @@ def test_the_histogram_of_tau_holds_every_sample(known):
     ax = only(sr.plot(result, kind="tau"))
     bars = ax.patches
     assert sum(bar.get_height() for bar in bars) == pytest.approx(1.0)
-    taus = result.rank_correlation.taus
+    taus = result.prediction.tau.taus
     for bar in bars[:-1]:
         inside = (taus >= bar.get_x()) & (taus < bar.get_x() + bar.get_width())
         assert bar.get_height() == pytest.approx(inside.mean(), abs=1e-9)
     drawn = [line.get_xdata()[0] for line in ax.lines]
-    assert drawn == pytest.approx([result.rank_correlation.mean, *result.rank_correlation.interval])
-    assert ax.get_ylabel() == "share of simulated collections"
+    assert drawn == pytest.approx([result.tau.mean, *result.tau.interval])
+    assert ax.get_ylabel() == "share of second collections"
 
 
 def test_significance_is_coloured_by_the_real_decision(known):

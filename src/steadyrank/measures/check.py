@@ -257,7 +257,7 @@ def _odd_documents(run: Run, row: RunCheck, qrels: Qrels) -> Iterator[Found]:
 
 
 def _odd_scores(run: Run, row: RunCheck) -> Iterator[Found]:
-    """Scores that order nothing, and scores that are ranks in disguise."""
+    """Scores that order nothing, or not all documents."""
     sizes = np.diff(run.blocks)
     long = np.flatnonzero(sizes > 1)
     if len(long) == 0:
@@ -273,8 +273,6 @@ def _odd_scores(run: Run, row: RunCheck) -> Iterator[Found]:
         yield "odd", f"{what} whose scores are all equal: {rank} by ids alone"
     if row.tied > 0.25:
         yield "odd", f"{row.tied:.0%} of the documents tie with another: their ids decide"
-    if row.rank_like:
-        yield "odd", "scores are merely ranks: sufficient for evaluation, not for simulating scores"
 
 
 def is_rank_like(run: Run) -> bool:

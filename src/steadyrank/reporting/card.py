@@ -19,6 +19,7 @@ from steadyrank.reporting.headline import (
     best_means,
     files_words,
     measures_words,
+    other_first_words,
     reversal_words,
     settling_words,
     standing,
@@ -46,6 +47,7 @@ def make_card(results: Mapping[str, Any]) -> Card:
     said = {
         "Single runs": "" if systems is None else of_runs,
         "Could be first": main.first_words(MOST_NAMES),
+        "First otherwise": other_first_words(results),
         "Chance of a reversal": _reversal(results),
         "What these topics resolve": " ".join(
             filter(None, [resolution_words(main), settling_words(results)])

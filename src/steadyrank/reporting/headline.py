@@ -1,7 +1,7 @@
 """The answer of a report, in words: who leads, how surely, and what would settle it.
 
 Each function takes results and returns sentences, or nothing where a study is missing. A chance
-always says of what it is one: simulated document collections, or a second experiment on other
+always says of what it is one: a second document collection, or a second experiment on other
 topics. Numbers are rounded to what they are known to.
 """
 
@@ -17,13 +17,14 @@ import numpy as np
 from steadyrank.data.scores import Scores
 from steadyrank.measures.check import CheckResult
 from steadyrank.stats.pairs.result import TOO_FEW
-from steadyrank.stats.run_means import SAME_MEAN, adjusted_means
+from steadyrank.stats.run_means import SAME_MEAN, adjusted_means, other_first
 from steadyrank.studies.compare.result import CORRECTIONS, SIMULTANEOUS, TESTS, CompareResult
+from steadyrank.studies.holes.result import HolesResult
 from steadyrank.studies.simulate.section import documents_share
 from steadyrank.studies.simulate.study import SimulateResult
 from steadyrank.studies.topics.result import TopicsResult
 from steadyrank.studies.topics.sentences import needed_words
-from steadyrank.words import MOST_NAMES, chance, counted, listed, number_word, share_of, some
+from steadyrank.words import MOST_NAMES, chance, counted, listed, number_word, some
 
 NOTICEABLE = 0.05
 """Share of an interval's width by which a mean must be too high for a sentence to say so."""
@@ -235,8 +236,8 @@ def reversal_words(
 ) -> str:
     """How likely the runner-up comes out above the leader on other documents and other topics.
 
-    With a baseline, of the baseline and the best other run, whichever is ahead. Simulated
-    collections are left out where they are judged by another measure.
+    With a baseline, of the baseline and the best other run, whichever is ahead. Documents are left
+    out where they are judged by another measure.
     """
     ranks = standing(result)
     both = {ranks.reference, ranks.nearest}
@@ -247,9 +248,8 @@ def reversal_words(
     if simulated is not None and simulated.measure == result.measure:
         share = documents_share(simulated, a, b)
         if share is not None:
-            parts.append(
-                f"in {share_of(1.0 - share, simulated.n_samples)} simulated document collections"
-            )
+            likely = chance(1.0 - share, simulated.n_samples)
+            parts.append(f"with probability {likely} in a second document collection")
     if topics is not None and (share := topics_share(topics, a, b)) is not None:
         picked = "" if len(ranks.order) == 2 else ", after correction for how the two were selected"
         parts.append(
@@ -319,6 +319,21 @@ def measures_words(scores: Scores) -> str:
     leaders = next(iter(measures_of))
     parts[0] = f"{some(leaders)} {_are(len(leaders))} first by {listed(measures_of[leaders])}"
     return f"The measures disagree about the first place: {', '.join(parts)}."
+
+
+def other_first_words(results: Mapping[str, Any]) -> str:
+    """Who is first by simulated means or imputed scores, where that is not the leader."""
+    measure, parts = results["compare"][0].measure, []
+    simulated: SimulateResult | None = results.get("simulate")
+    if simulated is not None and simulated.measure == measure and simulated.other_first:
+        parts.append(f"{simulated.other_first} is first by simulated means")
+    holes: HolesResult | None = results.get("holes")
+    if holes is not None and holes.measure == measure and holes.n_samples:
+        scores = np.array([(row.score, row.imputed) for row in holes.runs], float)
+        run = other_first(*scores.T)
+        if run is not None:
+            parts.append(f"{holes.runs[run].run} is first with imputed judgments")
+    return f"{listed(parts)}." if parts else ""
 
 
 def files_words(result: CheckResult | None) -> str:

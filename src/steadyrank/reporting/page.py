@@ -44,9 +44,9 @@ NOTES: Mapping[str, str] = {
     "predictive rate": (
         "The probability that a second experiment on other topics reverses an observed difference."
     ),
-    "simulated document collections": (
-        "Collections whose documents have been resampled, topic by topic, from those that "
-        "were retrieved."
+    "second document collection": (
+        "Other documents of the same kind for the same topics, predicted by resampling those "
+        "that were retrieved, topic by topic."
     ),
     "omega squared": "Share of the variance that an effect explains, corrected for bias.",
     "E rho²": "Generalizability coefficient: how reproducible the order of the systems is.",

@@ -26,7 +26,7 @@ from steadyrank.studies.judges.result import JudgesResult
 from steadyrank.studies.simulate.study import SimulateResult
 from steadyrank.studies.topics.result import TopicsResult
 from steadyrank.studies.topics.sentences import needed_figure
-from steadyrank.words import MISSING, counted, figure, percent, pvalue_words, share_of, typeset
+from steadyrank.words import MISSING, chance, counted, figure, percent, pvalue_words, typeset
 
 MOST_PICKED = 150
 """Runs of which two can be picked; of more, the best."""
@@ -234,34 +234,25 @@ def _add_topics(known: _Known, result: TopicsResult) -> None:
 
 def _add_documents(known: _Known, result: SimulateResult) -> None:
     upper = np.triu_indices(len(known.order), 1)
-    kept = order_shares(result, known.order)[upper]
     known.add(
         f"In other documents (by {result.measure})",
-        "{a} is above {b} in {kept} simulated collections (ties count half)",
+        "{a} is above {b} with probability {kept} in a second document collection",
         kept=[
-            MISSING if math.isnan(share) else share_of(share, result.n_samples)
-            for share in kept.tolist()
+            MISSING if math.isnan(share) else chance(share, result.n_samples)
+            for share in order_shares(result, known.order)[upper].tolist()
         ],
     )
 
 
 def order_shares(result: SimulateResult, order: Sequence[str]) -> np.ndarray:
-    """[run, run] in `order`: share of simulated collections in which one is above the other.
+    """[run, run] in `order`: probability that one is above the other in a second collection.
 
-    Ties count half; NaN for runs that were not simulated.
+    NaN for runs that were not simulated, or have equal means.
     """
-    column = {run: i for i, run in enumerate(result.runs)}
-    means = np.full((len(result.simulated), len(order)), np.nan)
-    for i, run in enumerate(order):
-        if run in column:
-            means[:, i] = result.simulated[:, column[run]]
-    shares = np.full((len(order), len(order)), np.nan)
-    for i in range(len(order)):
-        above = means[:, [i]] > means[:, i + 1 :]
-        equal = means[:, [i]] == means[:, i + 1 :]
-        missing = np.isnan(means[0, i]) | np.isnan(means[0, i + 1 :])
-        shares[i, i + 1 :] = np.where(missing, np.nan, (above + 0.5 * equal).mean(axis=0))
-    return shares
+    place = {run: i for i, run in enumerate(result.runs)}
+    at = np.array([place.get(run, -1) for run in order])
+    is_known = (at[:, None] >= 0) & (at >= 0)
+    return np.where(is_known, result.above[at[:, None], at], np.nan)
 
 
 def _add_holes(known: _Known, result: HolesResult) -> None:

@@ -19,6 +19,16 @@ SAME_MEAN = 1e-12
 """Means closer than this are equal: sums of the same scores in another order differ by as much."""
 
 
+def other_first(means: np.ndarray, others: np.ndarray) -> int | None:
+    """The first run by `others`, where no run has the best mean by both; else None.
+
+    >>> other_first(np.array([0.5, 0.4]), np.array([0.3, 0.4])), other_first(np.ones(2), np.ones(2))
+    (1, None)
+    """
+    first, also = (np.max(values) - values <= SAME_MEAN for values in (means, others))
+    return None if (first & also).any() else int(np.argmax(also))
+
+
 def adjusted_means(scores: ArrayLike, weights: np.ndarray | None = None) -> np.ndarray:
     """Least-squares means of the runs over all topics of the model score = run + topic.
 

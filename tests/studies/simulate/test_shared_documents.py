@@ -348,7 +348,7 @@ def test_shared_documents_vary_as_fresh_collections_do():
     The spread of a track has a standard deviation of .05 (.07 for independent runs): the bands are
     four standard errors wide and more on either side.
     """
-    found = documents.table(10, 4)
+    found = documents.table(10, 4)["AP"]
     shared, independent = found["shared"], found["independent"]
     assert 0.85 < shared["spread of differences"][0] < 1.05
     assert 1.07 < independent["spread of differences"][0] < 1.37

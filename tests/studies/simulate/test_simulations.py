@@ -135,9 +135,10 @@ def test_the_answer_comes_first_and_in_words():
     # Significant here: 3 of 6 pairs; they agree with 0.25, 1 and 1 of the samples, the others
     # with 1, 0.5 and 0.96: 4.71 of 6.
     assert lines[2] == (
-        "By the t test, 50.0% of the pairs differ significantly in the observed collection; 33.3% "
-        "are reliably significant (in at least 95% of the simulated collections), 33.3% rarely (in "
-        "fewer than 5%). Simulated and observed decisions agree in 78.5% of comparisons."
+        "By the uncorrected t test, 50.0% of the pairs differ significantly in the observed "
+        "collection; 33.3% are reliably significant (in at least 95% of the simulated "
+        "collections), 33.3% rarely (in fewer than 5%). Simulated and observed decisions agree "
+        "in 78.5% of comparisons."
     )
 
 

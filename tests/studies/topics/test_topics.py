@@ -18,6 +18,7 @@ from steadyrank.studies.topics.kernels import AGREE, REVERSED, TIED
 from steadyrank.studies.topics.levels import TRIALS_A_BLOCK, count_splits
 from steadyrank.studies.topics.sentences import needed_figure, percent
 from steadyrank.studies.topics.study import default_sizes
+from steadyrank.studies.topics.tables import topics_text
 
 
 def make_scores(n_runs=6, n_topics=30, seed=0, gap=0.02):
@@ -374,6 +375,20 @@ def test_the_answer_in_words():
         "5%",
         "less than 0.1%",
     ]
+
+
+def test_the_pairs_that_swap_are_counted_as_selected():
+    """Equal runs: on other topics half of the pairs swap, whatever their differences here."""
+    rng = np.random.default_rng(4)
+    here, there = rng.normal(0, 0.1, (2, 40, 30))
+    result = sr.topics(as_scores(here), n_trials=10)
+    a, b = result.pairs.T
+    ahead, again = (m.mean(axis=1)[a] - m.mean(axis=1)[b] for m in (here, there))
+    truth = np.mean(ahead * again < 0)
+    assert truth - result.expected_reversal.mean() < 0.15 < truth - result.predictive.mean()
+    count = int((result.expected_reversal > result.target).sum())
+    assert count != int((result.predictive > result.target).sum())
+    assert f"Of {len(a):,} pairs, {count} would be reversed" in topics_text(result, "table")
 
 
 def test_frames_have_a_row_for_each_pair_or_each_level_and_size():

@@ -105,13 +105,14 @@ def draw_topics(result: SimulateResult, ax: Axes, *, run: str | None = None) -> 
 
 
 def draw_ranks(result: SimulateResult, ax: Axes) -> None:
-    """Each run's rank as it is, and between which ranks it is in 95 % of the samples."""
+    """Each run's rank as it is, and between which ranks it is in 95 % of other collections."""
     rows = result.rows()
     ranks, low, high = (
         np.array([row[key] for row in rows]) for key in ("rank", "rank_low", "rank_high")
     )
     names = [row["run"] for row in rows]
-    what = f"rank by {result.measure} (dot),\nand in 95% of simulated collections (line)"
+    where = "simulated collections" if result.prediction is None else "second collections"
+    what = f"rank by {result.measure} (dot),\nand in 95% of {where} (line)"
     draw_rank_rows(ax, names, ranks, low, high, place=len(ax.containers), what=what)
 
 
@@ -138,8 +139,9 @@ def draw_means(result: SimulateResult, ax: Axes) -> None:
 
 
 def draw_tau(result: SimulateResult, ax: Axes) -> None:
-    """Rank correlations of simulated collections with the real one: their distribution."""
-    correlation = result.rank_correlation
+    """Rank correlations of other collections with the real one: their distribution."""
+    correlation = result.tau
+    other = "simulated" if result.prediction is None else "second"
     taus = correlation.taus[~np.isnan(correlation.taus)]
     # Tau has as many values as there are pairs to turn: no more bins than that.
     step = 4.0 / max(len(result.runs) * (len(result.runs) - 1), 4)
@@ -156,12 +158,14 @@ def draw_tau(result: SimulateResult, ax: Axes) -> None:
         label=f"{_model(result)}: mean {correlation.mean:.3f}",
     )
     shares = zip(edges[:-1], edges[1:], np.asarray(counts), strict=True)
-    tell(bars, [f"tau {a:.3f} to {b:.3f}: {s:.1%} of simulated collections" for a, b, s in shares])
+    tell(bars, [f"tau {a:.3f} to {b:.3f}: {s:.1%} of {other} collections" for a, b, s in shares])
     ax.axvline(correlation.mean, color=style, linewidth=1.5)
     for end in correlation.interval:
         ax.axvline(end, color=style, linewidth=1.0, linestyle="--")
-    label(ax, x=f"tau between a simulated ranking by {result.measure} and the observed one")
-    label(ax, y="share of simulated collections")
+    label(
+        ax, x=f"tau between a {other} collection's ranking by {result.measure} and the observed one"
+    )
+    label(ax, y=f"share of {other} collections")
     legend(ax, loc="upper left")
 
 
@@ -215,7 +219,7 @@ PLOTS = {
             _rows_size,
             lambda result: (
                 f"Ranks of {len(result.runs)} runs by {result.measure}, best first, with 95% "
-                "intervals over simulated collections."
+                "intervals over other collections."
             ),
         ),
         "topics": Plot(
@@ -238,8 +242,8 @@ PLOTS = {
             draw_tau,
             fixed(6.0, 3.8),
             lambda result: (
-                "Histogram of the rank correlation between simulated and observed rankings, "
-                f"with mean {result.rank_correlation.mean:.3f}."
+                "Histogram of the rank correlation between the rankings of other collections and "
+                f"the observed one, with mean {result.tau.mean:.3f}."
             ),
         ),
         "significance": Plot(

@@ -10,8 +10,11 @@ import numpy as np
 from steadyrank._version import __version__
 from steadyrank.errors import InputError
 from steadyrank.notebook import Framed, shown_by
+from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks.correlation import kendall_tau
+from steadyrank.stats.run_means import other_first
 from steadyrank.studies.simulate.measures import Denominator
+from steadyrank.studies.simulate.prediction import Prediction
 from steadyrank.studies.simulate.profiles import Bandwidth, Model, ScoreSource
 from steadyrank.studies.simulate.statistics import (
     CollectionCorrelation,
@@ -95,9 +98,12 @@ class SimulateResult(Framed):
     raw_pvalue: np.ndarray
     """[pair]: the paired t-test on the rankings as they are."""
     rank_share: np.ndarray
-    """[run, rank]: share of the samples in which a run has a rank."""
+    """[run, rank]: probability of a rank in a second collection; without a prediction, the share of
+    the samples."""
     rank_interval: np.ndarray
-    """[run, 2]: ranks between which a run is in 95 % of the samples."""
+    """[run, 2]: the middle 95 % of these ranks."""
+    prediction: Prediction | None = None
+    """What a second collection would show; None of independent runs and of `mode="paper"`."""
     none_relevant: int
     """Cells without a relevant document retrieved: they score 0 in every sample."""
     without_relevant: int = 0
@@ -125,13 +131,39 @@ class SimulateResult(Framed):
         return np.asarray(self.simulated.std(axis=0, ddof=1))
 
     def __repr__(self) -> str:
-        tau = self.rank_correlation
+        tau = self.tau
         return (
             f"<SimulateResult: {self.measure} of {len(self.runs)} runs on {len(self.topics)} "
             f"topics in {self.n_samples:,} simulated collections; tau {tau.mean:.3f} "
             f"[{tau.interval[0]:.3f}, {tau.interval[1]:.3f}], error rate "
             f"{self.error_rate.overall:.3f}>"
         )
+
+    @property
+    def tau(self) -> CollectionCorrelation:
+        """Of the observed ranking with that of a second collection, or of the samples."""
+        return self.rank_correlation if self.prediction is None else self.prediction.tau
+
+    @property
+    def above(self) -> np.ndarray:
+        """[run, run]: probability that one is above the other in a second collection.
+
+        Ties count half; NaN where the observed means are equal, and without a prediction.
+        """
+        shares = np.full((len(self.runs), len(self.runs)), np.nan)
+        if self.prediction is not None:
+            first, second = all_pairs(len(self.runs)).T
+            kept, swap = 1.0 - self.prediction.swap, self.prediction.swap
+            is_ahead = self.raw_mean[first] > self.raw_mean[second]
+            shares[first, second] = np.where(is_ahead, kept, swap)
+            shares[second, first] = np.where(is_ahead, swap, kept)
+        return shares
+
+    @property
+    def other_first(self) -> str | None:
+        """Who is first by simulated means, where no run is first by these and as observed."""
+        run = other_first(self.raw_mean, self.simulated_mean)
+        return None if run is None else self.runs[run]
 
     @property
     def graded_order(self) -> GradedOrder | None:
@@ -168,7 +200,7 @@ class SimulateResult(Framed):
         return float(agree.mean()) if len(agree) else float("nan")
 
     def top_probability(self, k: int) -> np.ndarray:
-        """[run]: share of the samples in which a run is among the top k."""
+        """[run]: probability to be among the top k, by `rank_share`."""
         if not 1 <= k <= len(self.runs):
             raise InputError(
                 f"k must lie between 1 and {len(self.runs)}, the number of runs, got {k}"

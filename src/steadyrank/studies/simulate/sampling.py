@@ -15,6 +15,7 @@ from steadyrank.compute.stores import Store
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.simulate import statistics
 from steadyrank.studies.simulate.blocks import Study, block_name, kept_block, sample_study
+from steadyrank.studies.simulate.prediction import Prediction
 from steadyrank.studies.simulate.sources import (
     IndependentRuns,
     SharedDocuments,
@@ -37,6 +38,7 @@ class Summary(NamedTuple):
     errors: statistics.ErrorRate
     rates: statistics.SignificanceRates
     rank_share: np.ndarray
+    prediction: Prediction | None = None
 
 
 def summarise(
@@ -76,6 +78,11 @@ def in_given_order(summary: Summary, given: np.ndarray) -> Summary:
     first, second = all_pairs(len(given)).T
     at[first, second] = at[second, first] = np.arange(len(first))
     pairs = at[given[first], given[second]]
+    prediction = summary.prediction
+    if prediction is not None:
+        prediction = replace(
+            prediction, rank_share=prediction.rank_share[given], swap=prediction.swap[pairs]
+        )
     return summary._replace(
         means=np.ascontiguousarray(summary.means[:, given]),
         shift=summary.shift[given],
@@ -86,6 +93,7 @@ def in_given_order(summary: Summary, given: np.ndarray) -> Summary:
             rate_error=summary.rates.rate_error[pairs],
         ),
         rank_share=summary.rank_share[given],
+        prediction=prediction,
     )
 
 

@@ -16,7 +16,7 @@ from steadyrank.studies.material import NO_RUNS, Material
 from steadyrank.studies.part import Body, Cost, Drawing, Findings, Job, Part, Shape
 from steadyrank.studies.simulate.measures import parse_shared
 from steadyrank.studies.simulate.study import SimulateResult, simulate
-from steadyrank.studies.simulate.tables import answer_sentences
+from steadyrank.studies.simulate.tables import answer_sentences, ranks_caption
 from steadyrank.words import counted
 
 MOST_ERRORS = 500_000_000
@@ -95,11 +95,11 @@ def _body(result: SimulateResult, findings: Findings) -> Body:
     return Body(
         answer=tuple(_answer(result, findings.material.measure)),
         figures=(
-            Drawing("document-ranks", "Ranks in simulated collections.", result, "ranks"),
+            Drawing("document-ranks", "Ranks in a second collection.", result, "ranks"),
             Drawing("document-errors", wrong_order, result, "error_rate"),
             Drawing(
                 "document-tau",
-                "Rank correlation between simulated and observed rankings.",
+                "Rank correlation between the observed ranking and a second collection's.",
                 result,
                 "tau",
             ),
@@ -140,41 +140,39 @@ def _simulated_table(result: SimulateResult) -> Table:
         }
         for row in result.rows()
     ]
-    caption = f"{result.caption()} Rank interval: the middle 95% of the simulated collections."
-    return table("simulated", caption, *titled(rows))
+    return table("simulated", ranks_caption(result), *titled(rows))
 
 
 def _kept_table(result: SimulateResult) -> Table:
     """Neighbours in the table: how often they keep their order."""
-    order = np.argsort(-result.raw_mean, kind="stable").tolist()
+    order, above = np.argsort(-result.raw_mean, kind="stable").tolist(), result.above
     place = {tuple(pair): p for p, pair in enumerate(all_pairs(len(order)).tolist())}
     rows = []
     for a, b in itertools.pairwise(order):
-        share = documents_share(result, result.runs[a], result.runs[b])
         p = place[min(a, b), max(a, b)]
         rows.append(
             {
                 "better": name(result.runs[a]),
                 "next": name(result.runs[b]),
                 "difference": number(float(result.raw_mean[a] - result.raw_mean[b])),
-                "same order": percent(math.nan if share is None else share),
+                "same order": percent(float(above[a, b])),
                 "significant": percent(float(result.significance.rate[p])),
             }
         )
     caption = (
-        f"Neighbours in the observed ranking by {result.measure}: share of the simulated "
-        "collections in which they have the same order (ties count half), and in which they "
-        "differ significantly by a paired t test."
+        f"Neighbours in the observed ranking by {result.measure}: probability of the same order in "
+        "a second collection (ties count half), and share of the simulated collections in which "
+        "they differ significantly by a paired t test."
     )
     return table("documents-neighbours", caption, *titled(rows), most=MOST_PAIRS)
 
 
 def documents_share(result: SimulateResult, a: str, b: str) -> float | None:
-    """Share of simulated collections in which a is above b, ties counted half."""
+    """Probability that a is above b in a second collection; None where it is not known."""
     if a not in result.runs or b not in result.runs:
         return None
-    one, other = (result.simulated[:, result.runs.index(name)] for name in (a, b))
-    return float(np.mean((one > other) + 0.5 * (one == other)))
+    share = float(result.above[result.runs.index(a), result.runs.index(b)])
+    return None if math.isnan(share) else share
 
 
 PART = Part(
@@ -182,14 +180,12 @@ PART = Part(
     question="Would another document collection change the table?",
     means=(
         "The documents of each topic are resampled with their grades, and all runs rank the "
-        "same new collection. How often a run keeps its place over simulated collections "
-        "shows how far the table depends on the documents that happened to be in the "
-        "collection. The t tests in this section are not corrected for multiple comparisons."
+        "same new collection. Ranks, probabilities and tau are for a second collection, which "
+        "has an error of its own besides that of the collection at hand. The t tests in this "
+        "section are not corrected for multiple comparisons."
     ),
     means_not=(
-        "This section says nothing about other topics or other judges. Simulated collections "
-        "vary around the one at hand, which is itself a sample: the difference between two "
-        "independent collections would vary about √2 times as much. Unjudged documents count "
+        "This section says nothing about other topics or other judges. Unjudged documents count "
         "as not relevant in the simulated collections, too, and a topic that has lost all its "
         "relevant documents in a simulated collection scores 0 there for every run."
     ),

@@ -214,12 +214,18 @@ def rank_shares(simulated: np.ndarray) -> np.ndarray:
     Runs of equal means share the best of their ranks.
     """
     n_samples, n_runs = simulated.shape
-    shares = np.zeros((n_runs, n_runs))
-    for part in slices(n_samples, 1024):
-        ranks = first_ranks(-simulated[part]) - 1
-        flat = ranks + np.arange(n_runs) * n_runs
-        shares += np.bincount(flat.ravel(), minlength=n_runs * n_runs).reshape(n_runs, n_runs)
-    return np.asarray(shares / max(1, n_samples))
+    counts = sum(
+        (rank_counts(simulated[part]) for part in slices(n_samples, 1024)),
+        start=np.zeros((n_runs, n_runs), np.int64),
+    )
+    return np.asarray(counts / max(1, n_samples))
+
+
+def rank_counts(simulated: np.ndarray) -> np.ndarray:
+    """[run, rank]: in how many samples; the same for a block of them."""
+    n_runs = simulated.shape[1]
+    flat = first_ranks(-simulated) - 1 + np.arange(n_runs) * n_runs
+    return np.bincount(flat.ravel(), minlength=n_runs * n_runs).reshape(n_runs, n_runs)
 
 
 def rank_intervals_of(shares: np.ndarray, *, level: float = 0.95) -> np.ndarray:

@@ -32,6 +32,7 @@ from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.studies.simulate.blocks import Study
 from steadyrank.studies.simulate.measures import Denominator, parse_shared, parse_simulated
+from steadyrank.studies.simulate.prediction import predict
 from steadyrank.studies.simulate.profiles import Bandwidth, Model, ScoreSource, check_drawing
 from steadyrank.studies.simulate.result import (
     Depth,
@@ -153,10 +154,16 @@ def simulate(
     Returns
     -------
     SimulateResult
-        Simulated means, ranks, error rates and significance, beside the real ones.
+        Simulated means, error rates and significance, beside the real ones; with shared documents
+        and `mode="sound"`, `prediction` and the ranks are those of a second collection.
 
     Notes
     -----
+    Simulated collections scatter around the collection at hand; a second one has an error of its
+    own and is predicted by Z = M + A (Xb - M) + sqrt(A) e1 + e2: Xb the simulated means, M their
+    mean over runs, e1 and e2 independent simulated errors, widened by 5 %, and A the share of the
+    spread of Xb that is not error.
+
     Says nothing about other topics. A topic without a relevant document in a simulated collection
     scores 0 there, which `without_relevant` counts. Independent documents overstate how much the
     differences between runs vary: runs do share documents.
@@ -237,9 +244,12 @@ def simulate(
             executor=executor,
             progress=progress,
         )
+    is_shared = documents == "shared"
+    if is_shared and mode == "sound":
+        prediction = predict(setup.raw.mean(axis=1), summary.means, seed=seed, jobs=jobs)
+        summary = summary._replace(prediction=prediction, rank_share=prediction.rank_share)
     given, graded = setup.given, setup.graded
     summary, raw = in_given_order(summary, given), setup.raw[given]
-    is_shared = documents == "shared"
     result = SimulateResult(
         measure=setup.measure,
         graded_measure=setup.graded_measure,
@@ -266,6 +276,7 @@ def simulate(
         raw_pvalue=paired_t(raw, all_pairs(len(raw))).pvalue,
         rank_share=summary.rank_share,
         rank_interval=rank_intervals_of(summary.rank_share),
+        prediction=summary.prediction,
         none_relevant=setup.none_relevant,
         without_relevant=summary.odd if is_shared else 0,
         plain=setup.plain,

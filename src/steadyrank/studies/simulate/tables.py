@@ -7,6 +7,7 @@ share of significant pairs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,7 +20,7 @@ from steadyrank.present.table import Cell, Table, exact_table, render, with_word
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.studies.simulate.result import grades_words
 from steadyrank.studies.simulate.study import SimulateResult
-from steadyrank.words import figure
+from steadyrank.words import chance, figure, percent
 
 TOP = 3
 """The K of "probability of top K", where there are more runs than that."""
@@ -71,6 +72,7 @@ def simulate_json(result: SimulateResult, *, top: int | None = None) -> dict[str
             result,
             "model measure n_samples depth seed documents runs topics raw_mean simulated_mean",
         ),
+        "prediction": _prediction(result),
         "rank_correlation": picked(tau, "mean interval mean_error sd quantiles"),
         "error_rate": _bins(result),
         "significance": {
@@ -115,6 +117,22 @@ def simulate_json(result: SimulateResult, *, top: int | None = None) -> dict[str
     }
 
 
+def _prediction(result: SimulateResult) -> dict[str, Any] | None:
+    """Of a second collection; `first` and `rank_interval` in the order of the runs."""
+    found = result.prediction
+    if found is None:
+        return None
+    pairs = all_pairs(len(result.runs)).tolist()
+    return {
+        "tau": picked(found.tau, "mean interval"),
+        **picked(found, "first rank_interval swap_share"),
+        "pairs": [
+            {"a": result.runs[a], "b": result.runs[b], "swap": swap}
+            for (a, b), swap in zip(pairs, found.swap.tolist(), strict=True)
+        ],
+    }
+
+
 def _bins(result: SimulateResult) -> list[dict[str, Any]]:
     keys = ("low", "high", "count", "errors", "rate", "rate_error")
     columns = [getattr(result.error_rate, key).tolist() for key in keys]
@@ -139,8 +157,7 @@ def _pairs(result: SimulateResult) -> list[dict[str, Any]]:
 
 def answer_sentences(result: SimulateResult, digits: int = 4) -> list[str]:
     """What the study says, for somebody who reads no further."""
-    tau = result.rank_correlation
-    start = f"In {result.n_samples:,} simulated collections"
+    tau, start = result.tau, f"In {result.n_samples:,} simulated collections"
     if len(result.runs) < 2:
         row = result.rows()[0]
         mean, spread = (
@@ -151,6 +168,8 @@ def answer_sentences(result: SimulateResult, digits: int = 4) -> list[str]:
             f"{start} the mean {result.measure} is {mean} ± {spread}; with one run there is "
             "nothing to rank.",
         ]
+    if result.prediction is not None:
+        start = "In a second collection"
     low, high = tau.interval
     kept = (
         f"{start} all runs score the same, or did so in the observed collection, so there is "
@@ -161,11 +180,33 @@ def answer_sentences(result: SimulateResult, digits: int = 4) -> list[str]:
     )
     return [
         kept,
+        *other_first_words(result),
         *grades_sentences(result),
-        "The better of two runs in a simulated collection is the worse one in the observed "
-        f"collection in {_share(result.error_rate.overall)} comparisons.",
+        *_swap_sentences(result),
         _significance_sentence(result),
     ]
+
+
+def other_first_words(result: SimulateResult) -> list[str]:
+    """That simulated and observed means disagree about the first place, where they do."""
+    other, leader = result.other_first, result.runs[int(np.argmax(result.raw_mean))]
+    return [] if other is None else [f"By simulated means {other} is first, not {leader}."]
+
+
+def _swap_sentences(result: SimulateResult) -> list[str]:
+    """How likely a pair of runs is in the other order elsewhere."""
+    if result.prediction is None:
+        return [
+            "The better of two runs in a simulated collection is the worse one in the observed "
+            f"collection in {_share(result.error_rate.overall)} comparisons."
+        ]
+    share = result.prediction.swap_share
+    if math.isnan(share):
+        return []
+    if len(result.runs) == 2:
+        likely = chance(share, result.n_samples)
+        return [f"The two runs change their order there with probability {likely}."]
+    return [f"There, {percent(share)} of the pairs of runs change their order."]
 
 
 def _share(share: float) -> str:
@@ -182,10 +223,10 @@ def _significance_sentence(result: SimulateResult) -> str:
             f"comes to the same decision in {agreement} of the simulated ones."
         )
     return (
-        f"By the t test, {result.raw_significant_share:.1%} of the pairs differ significantly "
-        f"in the observed collection; {rates.reliably_share:.1%} are reliably significant (in "
-        f"at least 95% of the simulated collections), {rates.rarely_share:.1%} rarely (in "
-        f"fewer than 5%). Simulated and observed decisions agree in {agreement} of "
+        f"By the uncorrected t test, {result.raw_significant_share:.1%} of the pairs differ "
+        f"significantly in the observed collection; {rates.reliably_share:.1%} are reliably "
+        f"significant (in at least 95% of the simulated collections), {rates.rarely_share:.1%} "
+        f"rarely (in fewer than 5%). Simulated and observed decisions agree in {agreement} of "
         "comparisons."
     )
 
@@ -242,12 +283,18 @@ def _leaderboard(result: SimulateResult, tops: list[int], digits: int) -> Table:
             "sd": number(row["simulated_sd"], form),
             "rank": number(row["rank"], "d"),
             "rank interval": Cell(f"{row['rank_low']}–{row['rank_high']}"),
-            **{f"P(top {k})": number(chance, ".3f") for k, chance in chances.items()},
+            **{f"P(top {k})": number(share, ".3f") for k, share in chances.items()},
         }
         for row, chances in _rows_with_chances(result, tops)
     )
     best = frozenset({(0, 1)}) if len(rows) > 1 else frozenset()
-    return Table(header=header, rows=rows, best=best, caption=result.caption())
+    return Table(header=header, rows=rows, best=best, caption=ranks_caption(result))
+
+
+def ranks_caption(result: SimulateResult) -> str:
+    """The caption of a table with ranks: of which collections they are."""
+    where = "the simulated collections" if result.prediction is None else "a second collection"
+    return f"{result.caption()} Rank intervals (95%) and probabilities are for {where}."
 
 
 def _error_table(result: SimulateResult) -> Table:

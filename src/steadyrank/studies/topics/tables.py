@@ -81,7 +81,7 @@ def topics_text(
 
 def answer_sentences(result: TopicsResult) -> list[str]:
     """What the study says, for somebody who reads no further."""
-    known = result.predictive[~np.isnan(result.predictive)]
+    known = result.expected_reversal[~np.isnan(result.expected_reversal)]
     answer = [result.sentence()]
     if len(known) > 1:
         answer.append(
