@@ -207,10 +207,7 @@ def _add_measures(known: _Known, results: Sequence[CompareResult]) -> None:
         )
 
 
-REVERSED = (
-    "reversed with probability {reversed} in a second experiment on as many topics ({picked} after "
-    "correction for how the two were selected among all runs)"
-)
+REVERSED = "a replication on as many other topics reverses it with probability {reversed}"
 NO_ORDER = "the means are equal: there is no order to reverse"
 
 
@@ -222,14 +219,19 @@ def _add_topics(known: _Known, result: TopicsResult) -> None:
         "On other topics",
         "{repeated}",
         repeated=[NO_ORDER if same else REVERSED for same in equal],
-        reversed=_rates(_at(result.predictive, place)),
-        picked=_rates(_at(result.expected_reversal, place)),
+        reversed=_rates(_at(result.expected_reversal, place)),
     )
     known.add(
         "Topics needed",
-        f"{{needed}} for {result.test_words()}; there are {result.n_topics:,}",
-        needed=[MISSING if p < 0 else needed_figure(rows[p]) for p in place.tolist()],
+        "{needed}",
+        needed=[MISSING if p < 0 else _needed(result, rows[p]) for p in place.tolist()],
     )
+
+
+def _needed(result: TopicsResult, row: Mapping[str, Any]) -> str:
+    if row["significant"]:
+        return "none: these topics show the difference"
+    return f"{needed_figure(row)} for {result.test_words()}; there are {result.n_topics:,}"
 
 
 def _add_documents(known: _Known, result: SimulateResult) -> None:

@@ -41,7 +41,9 @@ def combined(results: Mapping[str, Any]) -> dict[str, Body]:
         ),
         "plan": Body(
             answer=(settling,) if settling else (),
-            tables=() if topics is None else (_settle_table(compared, topics),),
+            tables=()
+            if topics is None or not standing(compared).rivals
+            else (_settle_table(compared, topics),),
         ),
     }
 
@@ -54,9 +56,9 @@ def _first_drawing(compared: CompareResult) -> Drawing:
 
 
 def _settle_table(compared: CompareResult, topics: TopicsResult) -> Table:
-    """The leader against its rivals, or against the next where there are none."""
+    """The leader against its rivals: those from whom it does not differ significantly."""
     ranks = standing(compared)
-    rivals = list(ranks.rivals) or [ranks.nearest]
+    rivals = ranks.rivals
     corrected = {
         frozenset(pair): float(p)
         for pair, p in zip(compared.pairs.tolist(), compared.pvalue_adjusted, strict=True)

@@ -74,7 +74,9 @@ def run_studies(
         if run is None or not planned.runs(name):
             continue
         machine.progress(name)
-        job = Job(material=material, machine=machine, n_samples=planned.samples(name))
+        decided = results["compare"][0] if "compare" in results else None
+        n_samples = planned.samples(name)
+        job = Job(material=material, machine=machine, n_samples=n_samples, decided=decided)
         with kept_warnings() as raised:
             try:
                 results[name] = run(job)

@@ -13,6 +13,7 @@ from typing import Any
 
 from steadyrank.present.slider import PageSlider
 from steadyrank.present.table import Table
+from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.studies.material import MOST_COMPARED, Machine, Material
 
 MOST_DOTS = 2000
@@ -77,6 +78,8 @@ class Job:
     material: Material
     machine: Machine
     n_samples: int = 0
+    decided: Decided | None = None
+    """The decisions about pairs that the page shows; numbers of topics are for their level."""
 
     @property
     def common(self) -> dict[str, Any]:
@@ -85,7 +88,7 @@ class Job:
 
     @property
     def n_comparisons(self) -> int:
-        """Those that the tests correct for: numbers of topics are for their level."""
+        """Those that the tests correct for."""
         settings, n_runs = self.material.settings, len(self.material.compared.runs)
         if settings.correction == "none":
             return 1

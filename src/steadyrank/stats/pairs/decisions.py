@@ -6,7 +6,11 @@ decisions. They are made here, once, so that no two of them can contradict each 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 import numpy as np
+from scipy.special import stdtr
 
 from steadyrank.stats.pairs.result import PairTests
 
@@ -47,6 +51,39 @@ def claims(
     lead = np.sign(np.nan_to_num(means[pairs[:, 0]] - means[pairs[:, 1]]))
     rejected = np.nan_to_num(adjusted, nan=1.0) <= alpha
     return np.where(rejected & (direction == lead), np.nan_to_num(direction), 0.0).astype(int)
+
+
+class Decided(Protocol):
+    """Decisions about pairs of runs, as `compare` makes them."""
+
+    @property
+    def runs(self) -> Sequence[str]:
+        """Their names."""
+        ...
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """[pair, 2]: positions of the two runs."""
+        ...
+
+    @property
+    def significant(self) -> np.ndarray:
+        """One per pair."""
+        ...
+
+    @property
+    def comparison_alpha(self) -> float:
+        """The level of a single comparison that the correction's first step amounts to."""
+        ...
+
+
+def max_t_level(n: np.ndarray, critical: np.ndarray, alpha: float) -> float:
+    """The level of a single t test that the limit of a family amounts to; 0 where it has none."""
+    usable = n > 1
+    if not usable.any() or np.isinf(critical[usable][0]):
+        return 0.0
+    level = float(2.0 * stdtr(n[usable][0] - 1.0, -critical[usable][0]))
+    return level if level < 1.0 else alpha  # no two runs differ at all: nothing to correct
 
 
 def agreeing_intervals(limits: np.ndarray, claimed: np.ndarray) -> np.ndarray:

@@ -47,11 +47,13 @@ class Demands:
     width: float | None
     comparisons: int = 1
     """Over which alpha is kept, by Bonferroni's bound; 1 for ANOVA."""
+    level: float | None = None
+    """Of a single comparison, where the family that decides has its own; else Bonferroni's."""
 
     @property
     def comparison_alpha(self) -> float:
         """Of a single comparison."""
-        return self.alpha / self.comparisons
+        return self.level or self.alpha / self.comparisons
 
     def topics(self, variance: float) -> int:
         """The number of topics needed."""
@@ -150,6 +152,7 @@ def check_demands(
     width: Any = None,
     topics: Any = None,
     comparisons: Any = 1,
+    level: float | None = None,
 ) -> Demands:
     """Demands that make sense; with `topics`, what these must show may be left open."""
     check_choice("method", method, get_args(Method))
@@ -174,6 +177,7 @@ def check_demands(
         minimum_difference=minimum_difference,
         width=width,
         comparisons=check_comparisons(comparisons),
+        level=level,
     )
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr
 
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.corrections import adjust
@@ -137,13 +136,8 @@ def _max_t(family: Sequence[Tested], settings: Settings) -> MaxT:
 
 
 def _max_t_level(family: Sequence[Tested], together: MaxT, alpha: float) -> float:
-    n = np.concatenate([one.n_drawn for one in family])
-    usable = n > 1
-    if not usable.any() or np.isinf(together.critical[usable][0]):
-        return 0.0
-    size, critical = n[usable][0], together.critical[usable][0]
-    if not family[0].design.is_plain:
+    n, critical = np.concatenate([one.n_drawn for one in family]), together.critical
+    if not family[0].design.is_plain and (n > 1).any():
         # In standard errors of the tests the limit differs a little from pair to pair.
-        critical = np.median(together.critical[usable])
-    level = float(2.0 * stdtr(size - 1.0, -critical))
-    return level if level < 1.0 else alpha  # no two runs differ at all: nothing to correct
+        critical = np.full(len(n), np.median(critical[n > 1]))
+    return decisions.max_t_level(n, critical, alpha)

@@ -99,10 +99,15 @@ def _answer(result: CompareResult) -> list[str]:
     return [*said, *filter(None, more)]
 
 
+def detectable(result: CompareResult) -> float:
+    """The difference that the median pair's test detects; NaN where none is known."""
+    known = result.smallest_difference[~np.isnan(result.smallest_difference)]
+    return float(np.median(known)) if len(known) else math.nan
+
+
 def resolution_words(result: CompareResult) -> str:
     """The difference that these topics can show; nothing where none is known."""
-    total = len(result.pairs)
-    smallest = float(np.nanmedian(result.smallest_difference)) if total else math.nan
+    total, smallest = len(result.pairs), detectable(result)
     if not math.isfinite(smallest):
         return ""
     return (
@@ -189,14 +194,22 @@ def _power_table(results: Sequence[CompareResult]) -> Table:
                 percent(result.significant_share),
                 percent(float(alone.mean())),
                 number(float(np.nanmax(missed, initial=0.0))),
+                number(detectable(result)),
             ]
         )
     caption = (
         "Discriminative power: share of the pairs that differ significantly by each measure, "
-        "corrected for multiple comparisons (one family per measure) and uncorrected, and the "
-        "largest mean difference that was not significant."
+        "corrected for multiple comparisons (one family per measure) and uncorrected, the "
+        "largest mean difference that was not significant, and the one that the median pair's test "
+        "detects with power 0.8."
     )
-    header = ["measure", "significant pairs", "uncorrected", "largest difference missed"]
+    header = [
+        "measure",
+        "significant pairs",
+        "uncorrected",
+        "largest difference missed",
+        "detectable difference",
+    ]
     return table("discriminative-power", caption, header, rows)
 
 

@@ -248,10 +248,13 @@ def _families(demands: Demands, systems: Iterable[int]) -> list[Family]:
         return [Family(label=f"{m}", demands=replace(demands, systems=m)) for m in numbers]
     pairs = {math.comb(m, 2): m for m in systems}
     counts = sorted({1, *pairs, demands.comparisons})
-    return [
-        Family(label=_pairs_label(k, pairs.get(k)), demands=replace(demands, comparisons=k))
-        for k in counts
-    ]
+    return [Family(label=_pairs_label(k, pairs.get(k)), demands=_over(demands, k)) for k in counts]
+
+
+def _over(demands: Demands, comparisons: int) -> Demands:
+    """The same over so many comparisons; the level of a known family is that family's alone."""
+    level = demands.level if comparisons == demands.comparisons else None
+    return replace(demands, comparisons=comparisons, level=level)
 
 
 def _pairs_label(comparisons: int, systems: int | None) -> str:

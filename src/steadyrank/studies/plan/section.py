@@ -21,6 +21,7 @@ def _run(job: Job) -> PlanResult:
         method="ttest",
         alpha=settings.alpha,
         comparisons=job.n_comparisons,
+        decided=job.decided,
     )
 
 
@@ -59,8 +60,6 @@ def _plan_table(result: PlanResult) -> Table:
     rows = []
     for row in result.plans:
         n = row.pilot.n_topics if row.pilot else 0
-        half = row.difference_variance / 2.0
-        smallest = result.demands.smallest_difference(half, n) if n > 1 else None
         rows.append(
             {
                 "measure": name(row.measure),
@@ -69,13 +68,11 @@ def _plan_table(result: PlanResult) -> Table:
                 f"{result.confidence:.0%} interval": span(row.topics_interval, ",.0f"),
                 "power": number(row.power, ".3f"),
                 "topics at hand": whole(n or None),
-                "detectable with these": number(smallest),
             }
         )
     caption = (
         f"{result.caption()} Variance: that of the differences between two runs, averaged over "
-        "pairs. Detectable with these: the smallest difference that the topics at hand detect "
-        f"with power {1 - result.demands.beta:g}."
+        "pairs."
     )
     return table("plan-measures", caption, *titled(rows))
 
@@ -85,8 +82,7 @@ PART = Part(
     question="How many topics would settle it?",
     means=(
         "The number of topics with which a paired t test of two runs detects the given "
-        "difference with probability 0.8, if differences vary as they do here, and the "
-        "smallest difference that the topics at hand detect with that probability."
+        "difference with probability 0.8, if differences vary as they do here."
     ),
     means_not=(
         "This is a forecast: if the true differences are smaller than the observed ones, as "

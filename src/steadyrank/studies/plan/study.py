@@ -22,6 +22,7 @@ from steadyrank.measures.scored import scores_of
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.inputs import check_open_unit
 from steadyrank.stats.interval import Interval
+from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.stats.planning.demands import (
     Demands,
     Formula,
@@ -178,6 +179,7 @@ def plan(
     alpha: float = 0.05,
     beta: float = 0.2,
     comparisons: int = 1,
+    decided: Decided | None = None,
     n_topics: int | None = None,
     measures: Sequence[str] | None = None,
     confidence: float = 0.95,
@@ -221,6 +223,8 @@ def plan(
         Level, and probability of missing the minimum difference: 1 - power.
     comparisons : int
         Number of t tests or intervals over which alpha is controlled, by Bonferroni's correction.
+    decided : CompareResult, optional
+        What `compare` found: plan for the level that a single comparison has there.
     n_topics : int, optional
         Compute the power and the smallest detectable difference with this many topics instead.
     measures : sequence of str, optional
@@ -266,6 +270,7 @@ def plan(
         width=width,
         topics=n_topics,
         comparisons=comparisons,
+        level=None if decided is None else decided.comparison_alpha,
     )
     check_open_unit("confidence", confidence)
     _check_sources(scores, variance, difference_variance, demands)

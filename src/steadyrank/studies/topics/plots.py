@@ -128,12 +128,12 @@ def draw_variances(result: TopicsResult, ax: Axes) -> None:
 
 def draw_pairs(result: TopicsResult, ax: Axes) -> None:
     """Each pair's difference, and how likely as many other topics reverse it."""
-    from steadyrank.studies.topics.sentences import needed_words
+    from steadyrank.studies.topics.sentences import needed_figure
 
     rows = result.rows()
     size = np.abs([row["difference"] for row in rows])
     for k, (key, words) in enumerate(
-        (("predictive", "predictive"), ("error_rate", "eq. 8, difference taken as true"))
+        (("expected_reversal", "expected"), ("error_rate", "eq. 8, difference taken as true"))
     ):
         texts = [
             f"{row['a']} – {row['b']}: difference {row['difference']:+.4f}, reversed with "
@@ -141,7 +141,7 @@ def draw_pairs(result: TopicsResult, ax: Axes) -> None:
             for row in rows
         ]
         if k == 0:  # Once per pair: a page holds thousands of these texts.
-            needs = [f"; topics needed: {needed_words(row)}" for row in rows]
+            needs = [f"; topics needed: {needed_figure(row)}" for row in rows]
             texts = [text + need for text, need in zip(texts, needs, strict=True)]
         looks = {"markersize": 3.5, "alpha": 0.7, "label": words, **style.look(k)}
         style.dots(ax, size, [row[key] for row in rows], texts, **looks)

@@ -60,7 +60,9 @@ class TopicsResult(Exhibit):
     alpha: float
     beta: float
     comparisons: int
-    """Over which `alpha` is kept: numbers of topics are for tests at `level`."""
+    """Over which `alpha` is kept."""
+    comparison_alpha: float
+    """Of a single comparison in the family that decides: numbers of topics are for this level."""
     binning: Binning
     baseline: str | None
     seed: int
@@ -77,7 +79,9 @@ class TopicsResult(Exhibit):
     """The chance of a reversal, allowing for how the two were picked: by empirical Bayes over
     all runs (`steadyrank.stats.selection`); the predictive rate where there are two runs."""
     needed: NeededTopics
-    """For a paired t test at `level` with power 1 - beta, with 95 % intervals."""
+    """For a paired t test at `comparison_alpha` with power 1 - beta, with 95 % intervals."""
+    significant: np.ndarray
+    """Which pairs differ significantly already: no topics are needed to show these."""
     sizes: tuple[int, ...]
     further_sizes: tuple[int, ...]
     """To which the fits are extrapolated."""
@@ -87,11 +91,6 @@ class TopicsResult(Exhibit):
     def n_dropped(self) -> int:
         """Topics that the splits leave out because some run lacks them."""
         return self.n_topics - self.n_complete
-
-    @property
-    def comparison_alpha(self) -> float:
-        """Of a single comparison: alpha over the number of comparisons, Bonferroni's bound."""
-        return self.alpha / self.comparisons
 
     @property
     def order(self) -> list[int]:
@@ -111,7 +110,7 @@ class TopicsResult(Exhibit):
         one, other = (position(name, self.runs, "run") for name in names)
         pair = self.pair(one, other)
         (row,) = self.rows([pair])
-        return pair_words(row, self.measure, self.test_words(), picked=a is None and b is None)
+        return pair_words(row, self.measure, self.test_words())
 
     def test_words(self) -> str:
         """The test that numbers of topics are for."""
@@ -166,6 +165,7 @@ class TopicsResult(Exhibit):
             "mean_b": self.mean[second].tolist(),
             **{key: x[which].tolist() for key, x in picked(self.variances, _MOMENTS).items()},
             **{key: rate[which].tolist() for key, rate in picked(self, _RATES).items()},
+            "significant": self.significant[which].tolist(),
             "topics_needed": needed,
             "topics_needed_interval": list(zip(low, high, strict=True)),
             "flag": self.variances.flag[which].tolist(),

@@ -39,6 +39,7 @@ def _run(job: Job) -> TopicsResult:
         n_trials=job.n_samples,
         alpha=job.material.settings.alpha,
         comparisons=job.n_comparisons,
+        decided=job.decided,
         progress=job.machine.progress("splits of topics"),
         **job.common,
     )
@@ -66,20 +67,16 @@ def _neighbours_table(result: TopicsResult) -> Table:
             "run": name(result.runs[a]),
             "next": name(result.runs[b]),
             "lead": number(lead),
-            "reversed": percent(row["predictive"]),
-            "as selected": percent(row["expected_reversal"]),
-            "infinitely many topics": percent(row["predictive_limit"]),
+            "reversed": percent(row["expected_reversal"]),
             "error rate": percent(row["error_rate"]),
             "topics needed": needed_cell(row),
         }
         for place, (a, b, lead, row) in enumerate(neighbours(result), start=1)
     ]
     caption = (
-        f"{result.caption()} {REVERSED} As selected: the same, corrected by empirical Bayes "
-        "for the two having been selected among all runs by these scores. Infinitely many "
-        "topics: the limit of the first rate for ever more topics in the second experiment. "
-        "Error rate: how often two experiments contradict each other if the observed "
-        f"difference were the true one. {needed_caption(result)}"
+        f"{result.caption()} {REVERSED} Error rate: how often two experiments contradict each "
+        "other if the observed difference were the true one. "
+        f"{needed_caption(result)}"
     )
     return table("topic-neighbours", caption, *titled(rows))
 
@@ -115,10 +112,9 @@ PART = Part(
     title="Other topics",
     question="Would other topics change the table?",
     means=(
-        "The predictive rate is the probability that a second experiment, on as many other "
-        "topics from the same population, reverses the order of two runs, given the difference "
-        "that was observed. For the two best of many runs it is too small, since they were "
-        "selected because they came out on top: the rate as selected is corrected for that."
+        "The probability that a replication, on as many other topics from the same population, "
+        "reverses the order of two runs, given the difference that was observed. It allows for how "
+        "the two were selected: the best of many runs are partly the luckiest."
     ),
     means_not="This section says nothing about other documents or judgments.",
     body=_body,

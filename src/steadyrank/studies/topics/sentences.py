@@ -12,15 +12,15 @@ from typing import Any
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW, ZERO_VARIANCE
 from steadyrank.words import MISSING, at_least, percent, size
 
+SHOWN = "significant"
+"""In place of a number of topics that would show a difference, where these topics do."""
+
 CONFIDENCE = 0.95
 """Of the intervals of numbers of topics."""
 
 
-def pair_words(row: Mapping[str, Any], measure: str, test: str, *, picked: bool = False) -> str:
-    """What a second experiment may do to a pair, and what it takes to show the difference.
-
-    `picked`: whether the two were picked by these very scores, as the leader and the second are.
-    """
+def pair_words(row: Mapping[str, Any], measure: str, test: str) -> str:
+    """What a second experiment may do to a pair, and what it takes to show the difference."""
     a, b, gap, n = row["a"], row["b"], row["difference"], row["n"]
     if row["flag"] == TOO_FEW:
         return f"{a} and {b} share {n} topics: too few to say anything."
@@ -33,20 +33,9 @@ def pair_words(row: Mapping[str, Any], measure: str, test: str, *, picked: bool 
     start = f"{a} is above {b} by {abs(gap):.4f} mean {measure} on {n} topics. "
     if row["flag"] == ZERO_VARIANCE:
         return f"{start}The difference is the same on every topic: nothing reverses it."
-    return (
-        f"{start}With {n} other topics, a difference like this is reversed in a second experiment "
-        f"{percent(row['predictive'])} of the time{_picked(row) if picked else ''}, and "
-        f"{percent(row['predictive_limit'])} of the time however many topics that has. To show it, "
-        f"{test} requires {needed_words(row)}."
-    )
-
-
-def _picked(row: Mapping[str, Any]) -> str:
-    """What having been picked among many runs makes of the rate, where it makes a difference."""
-    expected = percent(row["expected_reversal"])
-    if expected == percent(row["predictive"]):
-        return ""
-    return f" ({expected} after correction for how the two were selected among all runs)"
+    chance = percent(row["expected_reversal"])
+    shown = "" if row["significant"] else f" To show it, {test} requires {needed_words(row)}."
+    return f"{start}A replication on {n} new topics reverses it with probability {chance}.{shown}"
 
 
 def needed_words(row: Mapping[str, Any]) -> str:
@@ -72,11 +61,14 @@ def needed_words(row: Mapping[str, Any]) -> str:
 def needed_figure(row: Mapping[str, Any]) -> str:
     """The same for a cell of a table.
 
-    >>> needed_figure({"topics_needed": 81, "topics_needed_interval": (24, 8404), "flag": ""})
+    >>> row = {"flag": "", "significant": False, "topics_needed_interval": (24, 8404)}
+    >>> needed_figure(row | {"topics_needed": 81})
     '81 (24 to 8,404)'
-    >>> needed_figure({"topics_needed": None, "topics_needed_interval": (51, None), "flag": ""})
+    >>> needed_figure(row | {"topics_needed": None, "topics_needed_interval": (51, None)})
     'at least 51'
     """
+    if row["significant"]:
+        return SHOWN
     needed, (low, high) = row["topics_needed"], row["topics_needed_interval"]
     if low is None:
         return MISSING if row["flag"] == TOO_FEW else "none"

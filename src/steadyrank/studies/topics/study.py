@@ -16,7 +16,7 @@ import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import Any, Unpack, get_args
 
 import numpy as np
 
@@ -34,7 +34,11 @@ from steadyrank.data.scores import Scores, measure_of, position
 from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.names import counts_documents
 from steadyrank.measures.scored import scores_of
-from steadyrank.stats.pairs.result import all_pairs
+from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.decisions import Decided, max_t_level
+from steadyrank.stats.pairs.max_t import Draws, max_t
+from steadyrank.stats.pairs.result import all_pairs, pairs_with
+from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums, cluster_t, linearised
 from steadyrank.stats.planning.demands import check_comparisons, check_number
 from steadyrank.stats.planning.design import check_rates
@@ -53,6 +57,9 @@ from steadyrank.studies.topics.result import TopicsResult
 from steadyrank.studies.topics.sentences import CONFIDENCE
 from steadyrank.words import by_number
 
+MOST_FLIPPED = 500_000
+"""Pairs of runs up to which the limit of max-t is worth the wait; Bonferroni's for more."""
+
 MOST_SIZES = 100
 """Of topic sets, unless sizes are given."""
 
@@ -68,6 +75,7 @@ def topics(
     alpha: float = 0.05,
     beta: float = 0.2,
     comparisons: int | None = None,
+    decided: Decided | None = None,
     baseline: str | None = None,
     topic_info: PathLike | None = None,
     cluster_from: str | None = None,
@@ -102,10 +110,12 @@ def topics(
     target : float
         Pairs with a predictive rate above it are counted.
     alpha, beta : float
-        The t test has power 1 - beta at the level that suffices for all comparisons together, alpha
-        over `comparisons`.
+        The t test has power 1 - beta at the level that a single comparison has in the family that
+        decides: by default that of `compare`, max-t over all pairs of runs or Holm's correction.
     comparisons : int, optional
-        The number of pairs unless given.
+        Take alpha over this many as that level instead.
+    decided : CompareResult, optional
+        What `compare` found: its level, and the pairs that no number of topics has to show.
     baseline : str, optional
         Pair every run with this one only.
     topic_info, cluster_from : optional
@@ -191,12 +201,22 @@ def topics(
     pairs, moments = every_pair, everyone
     if baseline is not None:
         base = position(baseline, scores.runs, "run")
-        pairs = np.array([(run, base) for run in range(len(matrix)) if run != base])
+        pairs = pairs_with(len(matrix), base)
         moments = clustered_variances(pair_variances(matrix, pairs), drawn, pairs)
     difference, variance = moments.difference, moments.variance
     independent = moments.variance_a + moments.variance_b
     size = np.where(moments.n > 0, moments.n, np.nan)
     n_comparisons = len(pairs) if comparisons is None else check_comparisons(comparisons)
+    level, significant = _decisions(
+        drawn,
+        scores.runs,
+        pairs,
+        decided,
+        n_comparisons if comparisons is not None else None,
+        alpha=alpha,
+        seed=seed,
+        jobs=jobs,
+    )
     return TopicsResult(
         measure=name,
         runs=scores.runs,
@@ -210,6 +230,8 @@ def topics(
         alpha=alpha,
         beta=beta,
         comparisons=n_comparisons,
+        comparison_alpha=level,
+        significant=significant,
         binning=binning,
         baseline=baseline,
         seed=seed,
@@ -221,13 +243,39 @@ def topics(
         predictive=predictive_rate(difference, variance, size),
         predictive_limit=predictive_rate(difference, variance, size, math.inf),
         expected_reversal=_expected_reversal(drawn.drawn, pairs, difference),
-        needed=clustered_needed(
-            moments, drawn, alpha=alpha / n_comparisons, beta=beta, confidence=CONFIDENCE
-        ),
+        needed=clustered_needed(moments, drawn, alpha=level, beta=beta, confidence=CONFIDENCE),
         sizes=chosen,
         further_sizes=further,
         levels=topic_levels(everyone, splits, chosen, further),
     )
+
+
+def _decisions(
+    drawn: DrawnTopics,
+    runs: Sequence[str],
+    pairs: np.ndarray,
+    decided: Decided | None,
+    comparisons: int | None,
+    **draws: Unpack[Draws],
+) -> tuple[float, np.ndarray]:
+    """The level of a single comparison, and which pairs are significant: as `compare` decides."""
+    if decided is not None and decided.comparison_alpha > 0.0:
+        names = np.array(decided.runs, object)[decided.pairs[decided.significant]]
+        shown = {frozenset(pair) for pair in names.tolist()}
+        known = [frozenset((runs[a], runs[b])) in shown for a, b in pairs.tolist()]
+        return decided.comparison_alpha, np.array(known, bool)
+    matrix, alpha = drawn.matrix, draws["alpha"]
+    is_family = comparisons is None and len(pairs) > 1 and len(pairs) == math.comb(len(runs), 2)
+    if is_family and drawn.design.is_plain and len(pairs) <= MOST_FLIPPED:
+        together = max_t(matrix, pairs, **draws)
+        n = pair_variances(matrix, pairs).n
+        level = max_t_level(n, together.critical, alpha) or alpha / len(pairs)
+        return level, np.nan_to_num(together.pvalue, nan=1.0) <= alpha
+    is_plain = drawn.design.is_plain
+    tests = paired_t(matrix, pairs) if is_plain else cluster_t(matrix, pairs, drawn.design)
+    if comparisons is not None:
+        return alpha / comparisons, np.nan_to_num(tests.pvalue, nan=1.0) <= alpha / comparisons
+    return alpha / len(pairs), np.nan_to_num(adjust(tests.pvalue), nan=1.0) <= alpha
 
 
 def _expected_reversal(matrix: np.ndarray, pairs: np.ndarray, difference: np.ndarray) -> np.ndarray:

@@ -21,8 +21,8 @@ MOST_PAIRS = 45
 """Pairs that a terminal, LaTeX or Markdown table lists."""
 
 REVERSED = (
-    "Reversed: how often a second experiment, on as many other topics, reverses the order of "
-    "the two, given the difference that was observed (the predictive rate)."
+    "Reversed: the probability that a replication on as many other topics reverses the order, "
+    "corrected for how the two were selected among all runs."
 )
 NEEDED = (
     "Topics needed: for {test}, by the pair's own paired variance and observed difference, with "
@@ -32,7 +32,7 @@ THEORY = (
     "Error rate: how often two experiments contradict each other if the observed difference were "
     "the true one (eq. 8 of Lin and Hauptmann, paired variance); independent: the same as if each "
     "run had topics of its own; approximate: eq. 13. An observed difference is not the true one: "
-    "quote the predictive rate."
+    "quote the probability of a reversal."
 )
 
 
@@ -45,7 +45,9 @@ def topics_json(result: TopicsResult) -> dict[str, Any]:
         **picked(result, "measure n_complete n_dropped n_clusters"),
         "weighted": result.is_weighted,
         "trials": result.n_trials,
-        **picked(result, "binning target alpha beta comparisons baseline seed leaders"),
+        **picked(
+            result, "binning target alpha beta comparisons comparison_alpha baseline seed leaders"
+        ),
         "answer": answer_sentences(result),
         "runs": [
             {"run": run, "mean": mean}
@@ -163,7 +165,7 @@ def _baseline_table(result: TopicsResult, digits: int) -> Table:
 
 
 def _pairs_table(result: TopicsResult, digits: int) -> Table:
-    pairs = sorted(result.rows(), key=lambda row: -np.nan_to_num(row["predictive"], nan=2.0))
+    pairs = sorted(result.rows(), key=lambda row: -np.nan_to_num(row["expected_reversal"], nan=2.0))
     rows = [[name(row["a"]), name(row["b"]), *_figures(row, digits)] for row in pairs]
     header = ["a", "b", *_pair_header("a − b")]
     return Table(header=header, rows=rows, n_names=2, caption=THEORY)
@@ -187,15 +189,15 @@ def _figures(row: dict[str, Any], digits: int) -> list[Cell]:
 
 
 def _outlook(row: dict[str, Any]) -> list[Cell]:
-    """The predictive rate, and the topics that show the difference."""
-    return [_rate(row["predictive"]), needed_cell(row)]
+    """The probability of a reversal, and the topics that show the difference."""
+    return [_rate(row["expected_reversal"]), needed_cell(row)]
 
 
 def needed_cell(row: Mapping[str, Any]) -> Cell:
     """The topics that a pair requires, with their interval; sorts by the number or its bound."""
     low = row["topics_needed_interval"][0]
     known = row["topics_needed"] if row["topics_needed"] is not None else low
-    return Cell(needed_figure(row), known)
+    return Cell(needed_figure(row), 0 if row["significant"] else known)
 
 
 def _levels_table(result: TopicsResult) -> Table:
