@@ -100,7 +100,7 @@ showing_options = opt.together(
         "--top",
         type=click.IntRange(min=1),
         metavar="K",
-        help="Show how often each run is among the top K [default: 3].",
+        help="Show the probability that each run is among the top K [default: 3].",
     ),
     opt.plot_option("error rates"),
     opt.digits_option,
@@ -127,10 +127,10 @@ def command(
     """Simulate other document collections and see whether the ranking survives.
 
     Resamples the documents of each topic with their grades, the same for all runs, and compares
-    means, ranks and t tests with the observed ones. With --documents independent the scores of each
-    run are sampled separately and have no grades: for nDCG, its binary version is simulated and
-    named as such. The results are about other documents, not about other topics or judgments. CSV
-    holds one row per run, JSON everything.
+    means and t tests with the observed ones; ranks and tau are predicted for a second collection.
+    With --documents independent the scores of each run are sampled separately and have no grades:
+    for nDCG, its binary version is simulated and named as such. The results are about other
+    documents, not about other topics or judgments. CSV holds one row per run, JSON everything.
     """
     _check_top(runs, top)
     from steadyrank.cli.rehearsals import of_simulate

@@ -34,7 +34,7 @@ from steadyrank.studies.simulate.statistics import (
 )
 
 SPREAD = 1.05
-"""By which errors are widened: shared documents vary 4 to 5 % less than fresh collections do."""
+"""By which errors are widened: shared documents vary 2 to 7 % less than fresh collections do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
