@@ -11,7 +11,6 @@ import steadyrank as sr
 from steadyrank.reporting.card import make_card
 from steadyrank.reporting.headline import (
     files_words,
-    first_words,
     measures_words,
     reversal_words,
     settle_words,
@@ -120,15 +119,15 @@ def test_runs_that_share_the_first_place_are_spoken_of_together():
 
 
 def test_who_could_be_first():
-    assert first_words(compared(0.3, 0.9, 0.5)) == (
+    assert compared(0.3, 0.9, 0.5).first_words() == (
         "With 95% confidence B is the best of these runs."
     )
-    assert first_words(compared(0.700, 0.701, 0.702, 0.3)) == (
+    assert compared(0.700, 0.701, 0.702, 0.3).first_words() == (
         "With 95% confidence the best run is one of three: C, B and A."
     )
-    assert first_words(compared(0.500, 0.501)).endswith("no run can be ruled out as the best.")
+    assert compared(0.500, 0.501).first_words().endswith("no run can be ruled out as the best.")
     uncorrected = sr.compare(scores_of(0.3, 0.9, 0.5), correction="none")
-    assert first_words(uncorrected) == "By these tests B is the best of these runs."
+    assert uncorrected.first_words() == "By these tests B is the best of these runs."
 
 
 def decided(*apart):

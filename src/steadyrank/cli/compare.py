@@ -191,7 +191,7 @@ def _other_answer(scores: Scores, audit: bool, output: Output, options: dict[str
     for name in OWN_OPTIONS:
         if options[name] not in (None, "measure") and name not in of_family:
             option = name.replace("_", "-")
-            raise InputError(f"{question} does not take --{option}: omit it")
+            raise InputError(f"{question} is about all pairs of runs: omit --{option}")
     if audit:
         taken = {name: options[name] for name in ("alpha", "correction", "baseline", "rng", "jobs")}
         result = audit_tests(scores, **taken)

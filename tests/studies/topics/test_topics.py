@@ -360,15 +360,18 @@ def test_the_answer_in_words():
     result = sr.topics(as_scores([base, base + z]), n_trials=10)
     assert result.leaders == ("run1", "run0")
     expected = (
-        "run1 is above run0 by 0.0200 mean AP on 50 topics. With 50 other topics, a difference "
-        "like this is reversed in a second experiment 24% of the time, and 16% of the time however "
-        "many topics that has. To show it, a paired t test with power 0.8 at alpha 0.05 requires "
-        "at least 47 topics (95% confidence; no upper limit, as the true difference may be 0)."
+        "run1 is above run0 by 0.0200 mean AP on 50 topics. A replication on 50 new topics "
+        "reverses it with probability 24%. To show it, a paired t test with power 0.8 at alpha "
+        "0.05 requires at least 47 topics (95% confidence; no upper limit, as the true difference "
+        "may be 0)."
     )
     assert result.sentence() == result.sentence("run0", "run1") == expected
     surer = sr.topics(as_scores([base, base + z + 0.06]), n_trials=10)
     # By SciPy's noncentral t law and root finder, t = 4 on 50 topics.
-    assert "at alpha 0.05 requires 27 topics (95% interval 13 to 115)." in surer.sentence()
+    (row,) = surer.rows()
+    assert (row["topics_needed"], row["topics_needed_interval"]) == (27, (13, 115))
+    assert row["significant"]
+    assert "requires" not in surer.sentence(), "what these topics show, they show"
     assert [percent(rate) for rate in (0.5, 0.0994, 0.0502, 0.0001)] == [
         "50%",
         "9.9%",
@@ -457,14 +460,22 @@ def test_bad_scores_are_refused():
 def test_topics_needed_are_for_the_family_that_decides():
     scores = make_scores(18, 50)
     family = sr.topics(scores, n_trials=10)
+    decided = sr.compare(scores)
     alone = sr.topics(scores, n_trials=10, comparisons=1)
-    assert (family.comparisons, family.comparison_alpha) == (153, 0.05 / 153)
+    assert (family.comparisons, family.comparison_alpha) == (153, decided.comparison_alpha)
+    assert family.significant.tolist() == decided.significant.tolist()
+    given = sr.topics(scores, n_trials=10, decided=decided)
+    assert given.needed.topics.tolist() == family.needed.topics.tolist()
+    assert given.significant.tolist() == family.significant.tolist()
     assert (alone.comparisons, alone.comparison_alpha) == (1, 0.05)
     assert (family.needed.topics > alone.needed.topics).all()
     assert "at alpha 0.05 over 153 comparisons requires" in family.sentence()
-    assert "at alpha 0.05 requires" in alone.sentence()
-    as_153 = sr.topics(scores, n_trials=10, baseline="run0", comparisons=153)
-    np.testing.assert_array_equal(as_153.needed.topics, family.needed.topics[:17])
+    assert alone.test_words().endswith("at alpha 0.05")
+    assert alone.significant.sum() > family.significant.sum()
+    against = sr.topics(scores, n_trials=10, baseline="run0")
+    holm = sr.compare(scores, baseline="run0")
+    assert against.comparison_alpha == holm.comparison_alpha == 0.05 / 17
+    assert against.significant.tolist() == holm.significant.tolist()
     with pytest.raises(sr.InputError, match="comparisons must be a whole number from 1 to"):
         sr.topics(scores, comparisons=0)
 
@@ -479,7 +490,6 @@ def test_a_pair_that_may_be_equal_gets_a_lower_bound_and_no_number():
     assert row["topics_needed"] is high is None
     assert needed_figure(row) == f"at least {low:,}"
     assert f"requires at least {low:,} topics (95% confidence; no upper limit" in result.sentence()
-    assert f"and {percent(row['predictive_limit'])} of the time however many" in result.sentence()
     frame = result.to_frame()
     assert frame["topics_needed_interval_low"].tolist() == [low]
     assert frame["topics_needed_interval_high"].isna().all()

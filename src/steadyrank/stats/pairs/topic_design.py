@@ -38,6 +38,13 @@ class TopicDesign:
         return self.clusters is None and self.weights is None
 
     @property
+    def is_trivial(self) -> bool:
+        """Whether each topic is a cluster of its own, and all weigh the same."""
+        clusters, weights = self.clusters, self.weights
+        alone = clusters is None or len(np.unique(clusters)) == len(clusters)
+        return alone and (weights is None or bool(np.ptp(weights) == 0.0))
+
+    @property
     def n_clusters(self) -> int | None:
         """How many there are; None where topics are not clustered."""
         return None if self.clusters is None else len(np.unique(self.clusters))

@@ -264,14 +264,13 @@ def _decisions(
         shown = {frozenset(pair) for pair in names.tolist()}
         known = [frozenset((runs[a], runs[b])) in shown for a, b in pairs.tolist()]
         return decided.comparison_alpha, np.array(known, bool)
-    matrix, alpha = drawn.matrix, draws["alpha"]
+    matrix, alpha, is_plain = drawn.matrix, draws["alpha"], drawn.design.is_trivial
     is_family = comparisons is None and len(pairs) > 1 and len(pairs) == math.comb(len(runs), 2)
-    if is_family and drawn.design.is_plain and len(pairs) <= MOST_FLIPPED:
+    if is_family and is_plain and len(pairs) <= MOST_FLIPPED:
         together = max_t(matrix, pairs, **draws)
         n = pair_variances(matrix, pairs).n
         level = max_t_level(n, together.critical, alpha) or alpha / len(pairs)
         return level, np.nan_to_num(together.pvalue, nan=1.0) <= alpha
-    is_plain = drawn.design.is_plain
     tests = paired_t(matrix, pairs) if is_plain else cluster_t(matrix, pairs, drawn.design)
     if comparisons is not None:
         return alpha / comparisons, np.nan_to_num(tests.pvalue, nan=1.0) <= alpha / comparisons
