@@ -15,7 +15,7 @@ from steadyrank.notebook import Framed, frame_of, shown_by
 from steadyrank.stats.pairs.binary import BinaryPairs
 from steadyrank.stats.pairs.effects import EffectSizes
 from steadyrank.stats.pairs.family_audit import FamilyAudit
-from steadyrank.stats.pairs.result import TOO_FEW
+from steadyrank.stats.pairs.result import TOO_FEW, ZERO_VARIANCE
 from steadyrank.stats.run_means import best_first
 from steadyrank.words import MISSING, MOST_NAMES, best_words, counted, listed, weighted_words
 
@@ -285,6 +285,17 @@ class CompareResult(Framed):
         """What a dash stands for in place of a difference; empty where there is none."""
         return f"{MISSING}: too few topics." if (self.flag == TOO_FEW).any() else ""
 
+    def constant_words(self) -> str:
+        """That differences without any spread are significant however small; empty without any."""
+        constant = int(((self.flag == ZERO_VARIANCE) & self.significant).sum())
+        if not constant:
+            return ""
+        verb = "differs" if constant == 1 else "differ"
+        return (
+            f"{counted(constant, 'pair')} {verb} by the same amount on every topic, which is "
+            "significant however small."
+        )
+
     def gaps(self) -> str:
         """What missing scores mean for ranks and tests; empty where none is missing."""
         if not self.n_missing:
@@ -327,7 +338,7 @@ class CompareResult(Framed):
         is_corrected = self.test not in SIMULTANEOUS and self.n_comparisons > 1
         correction = f", {CORRECTIONS[self.correction]}" if is_corrected else ""
         gaps = f" {self.gaps()}" if self.n_missing else ""
-        design = f" {self.design_words()}".rstrip()
+        design = f" {self.design_words()}".rstrip() + f" {self.constant_words()}".rstrip()
         instances = f"; {self.instances_words()}" if self.n_instances else ""
         test = (
             self.method
