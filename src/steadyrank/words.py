@@ -114,18 +114,18 @@ def some(names: Sequence[str], most: int = MOST_NAMES) -> str:
 def best_words(
     names: Sequence[str], total: int, sure: str, *, n_rank_one: int = 0, most: int = MOST_NAMES
 ) -> str:
-    """Which runs could be the best, and how many have a first rank among those of all at once.
+    """Which runs could be the best, and how many could by the ranks that hold for all at once.
 
     >>> best_words(["a", "b"], 9, "With 95% confidence", n_rank_one=4)
-    'With 95% confidence the best run is one of two: a and b (by ranks of all at once, four).'
+    'With 95% confidence the best run is one of two: a and b. All ranks at once leave four.'
     """
     if len(names) == total:
         return f"{sure} no run can be ruled out as the best."
-    which = f" (by ranks of all at once, {number_word(n_rank_one)})"
+    which = f" All ranks at once leave {number_word(n_rank_one)}."
     which = which if n_rank_one > len(names) else ""
     if len(names) == 1:
-        return f"{sure} {names[0]} is the best of these runs{which}."
-    return f"{sure} the best run is one of {number_word(len(names))}: {some(names, most)}{which}."
+        return f"{sure} {names[0]} is the best of these runs.{which}"
+    return f"{sure} the best run is one of {number_word(len(names))}: {some(names, most)}.{which}"
 
 
 def level_words(alpha: float, comparisons: int = 1) -> str:

@@ -185,7 +185,7 @@ def assert_the_best_are_told_once(page: WrittenPage, board, not_worse: set[str])
         first = one[1] if one else several[2]
         told.append(number_word(1) if one else several[1])
         assert first == board[0]["run"]
-        which = re.search(r"\(by ranks of all at once, ([\w,]+)\)", text)
+        which = re.search(r"All ranks at once leave ([\w,]+)\.", text)
         assert (which[1] if which else told[-1]) == number_word(len(of_ranks))
     assert len(set(told)) == 1
     assert of_ranks <= not_worse

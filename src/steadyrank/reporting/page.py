@@ -30,8 +30,12 @@ from steadyrank.words import counted
 NOTES: Mapping[str, str] = {
     "max-t correction": (
         "Compares every difference with the largest difference that chance alone produces "
-        "among all pairs, by flipping the signs of topics, so that the probability of any "
-        "false claim is at most alpha."
+        "among all pairs, by flipping the signs of topics; a careful t allows for skewed "
+        "differences. The probability of any false claim is close to alpha."
+    ),
+    "All ranks at once": (
+        "Who is the best is one question, and needs no correction over runs. The ranks that a table "
+        "lists are right for all runs at once, which is stricter and leaves more runs rank 1."
     ),
     "ranks": (
         "A run's best possible rank is 1 plus the number of runs that are significantly "
