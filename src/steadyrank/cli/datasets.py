@@ -110,7 +110,8 @@ def command(
     source: Any = _sources(tables, collections)
     if collections:
         source = _evaluated(source, measures, reading, output.quiet, jobs, scheduler)
-    result = datasets(source, alpha=alpha, jobs=jobs, rng=seed, **options)
+    with progress_bar("blocks of samples", output.quiet) as progress:
+        result = datasets(source, alpha=alpha, jobs=jobs, progress=progress, rng=seed, **options)
     output.show(datasets_text, result, digits=digits)
     output.draw(result)
 

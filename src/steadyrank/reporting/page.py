@@ -34,8 +34,8 @@ NOTES: Mapping[str, str] = {
         "differences. The probability of any false claim is close to alpha."
     ),
     "All ranks at once": (
-        "Who is the best is one question, and needs no correction over runs. The ranks that a table "
-        "lists are right for all runs at once, which is stricter and leaves more runs rank 1."
+        "Who is the best is one question, and needs no correction over runs. The ranks of a table "
+        "are right for all runs at once, which is stricter and leaves more runs rank 1."
     ),
     "ranks": (
         "A run's best possible rank is 1 plus the number of runs that are significantly "

@@ -14,7 +14,7 @@ import numpy as np
 
 from steadyrank.compute.random import blocks_of
 from steadyrank.stats.inputs import check_samples, check_scores
-from steadyrank.stats.pairs.max_t import enumerates_all, signs_of_block
+from steadyrank.stats.pairs.max_t import patterns_of, signs_of_block
 from steadyrank.stats.pairs.resampled import Block
 from steadyrank.stats.pairs.result import CONSTANT
 from steadyrank.stats.pairs.tests import in_threads, slices
@@ -201,8 +201,7 @@ def _largest(
 ) -> tuple[np.ndarray, int, bool]:
     """The largest |t| of each pattern; how many patterns there are, and whether these are all."""
     n_clusters = len(strata.sums)
-    exact = enumerates_all(n_clusters, n_samples)
-    n_signs = 2**n_clusters if exact else n_samples
+    exact, n_signs = patterns_of(n_clusters, n_samples)
     at_once = max(1, VALUES_AT_ONCE // max(1, strata.sums[0].size))
 
     def maxima(block: Block) -> np.ndarray:

@@ -182,7 +182,9 @@ def flipped(
         pvalue=pvalue,
         critical=critical,
         reach=reach_of(critical, observed.skewness, observed.n_draws),
-        first=first_of(size[kept], about, candidates, observed.n_signs, beaten, **flips),
+        first=first_of(
+            size[kept], about, candidates, observed.n_signs, beaten, n_pairs=len(size), **flips
+        ),
         n_patterns=steps.n_patterns,
         exact=steps.exact,
     )

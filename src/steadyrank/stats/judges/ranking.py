@@ -187,7 +187,15 @@ def two_part_max_t(
         pvalue=pvalue,
         critical=critical,
         reach=reach_of(critical, family.skewness, df + 1.0),
-        first=first_of(family.observed, family.pairs, candidates, len(places), beaten, **flips),
+        first=first_of(
+            family.observed,
+            family.pairs,
+            candidates,
+            len(places),
+            beaten,
+            n_pairs=len(family.observed),
+            **flips,
+        ),
         n_patterns=steps.n_patterns,
         exact=steps.exact,
     )

@@ -48,6 +48,13 @@ def claims(
     every test does where runs lack topics. Then nothing is claimed, which errs on the safe side.
     """
     direction = np.sign(tests.difference) if tests.direction is None else tests.direction
+    return claims_of(direction, pairs, adjusted, means, alpha)
+
+
+def claims_of(
+    direction: np.ndarray, pairs: np.ndarray, adjusted: np.ndarray, means: np.ndarray, alpha: float
+) -> np.ndarray:
+    """The same of the sign that each test speaks for."""
     lead = np.sign(np.nan_to_num(means[pairs[:, 0]] - means[pairs[:, 1]]))
     rejected = np.nan_to_num(adjusted, nan=1.0) <= alpha
     return np.where(rejected & (direction == lead), np.nan_to_num(direction), 0.0).astype(int)

@@ -28,7 +28,7 @@ from steadyrank.data.scores import mean_of_present
 from steadyrank.stats.inputs import check_open_unit, check_samples, checked
 from steadyrank.stats.pairs import kernels
 from steadyrank.stats.pairs.resampled import Block, sign_patterns
-from steadyrank.stats.pairs.result import CONSTANT, TOO_FEW, ZERO_VARIANCE, all_pairs
+from steadyrank.stats.pairs.result import CONSTANT, ZERO_VARIANCE, all_pairs
 from steadyrank.stats.pairs.skewed import careful_reach, careful_t
 from steadyrank.stats.pairs.tests import Moments, differences, moments, slices
 from steadyrank.stats.run_means import adjusted_means
@@ -41,6 +41,9 @@ PATTERNS_AT_ONCE = 64
 
 FEWEST_SHARED = 6
 """Topics that a pair with gaps must share: five have only 16 sign patterns, too few for .05."""
+
+USUAL, FEWEST_DRAWN, WORK = 10_000, 1000, 10**10
+"""Patterns that are drawn unless asked otherwise, the fewest, and statistics to compute at most."""
 
 ALWAYS_ENUMERATED = 16
 """Topics up to which all sign patterns are taken, however few samples are asked for."""
@@ -91,7 +94,7 @@ def max_t(
 
     `pairs` [pair, 2] are the family, and `alpha` the error rate of all of it, for `critical`.
     `n_samples` sign patterns are drawn; all 2^(n - 1) are enumerated where these are no more, and
-    up to 16 topics in any case.
+    up to 16 topics in any case. Families of more than a million pairs have fewer, `patterns_of`.
 
     Where cells are missing, pairs differ in their degrees of freedom; their t are compared by
     the normal quantiles of the same tail probability, since otherwise the pair with the fewest
@@ -111,8 +114,8 @@ def max_t(
     flips: Flips = {"alpha": alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
     count = _count_plain(family, centred) if family.is_plain else _count_any(family, centred)
     told: Flips = {**flips, "progress": progress}
-    steps = stepdown(family.observed, scores.shape[1], count, **told)
-    pvalue = np.where(differences.flag == TOO_FEW, np.nan, 1.0)
+    steps = stepdown(family.observed, scores.shape[1], count, n_pairs=len(pairs), **told)
+    pvalue = np.where(differences.n < 2, np.nan, 1.0)
     pvalue[family.place] = steps.pvalue
     critical = family.scale.to_t(steps.limit, differences.n)
     candidates = unbeaten(len(scores), family.pairs[steps.pvalue <= alpha])
@@ -120,7 +123,7 @@ def max_t(
         pvalue=pvalue,
         critical=critical,
         reach=reach_of(critical, differences.skewness if careful else None, differences.n),
-        first=_first(scores, family.about(candidates), centred, candidates, flips),
+        first=_first(scores, family.about(candidates), centred, candidates, len(pairs), flips),
         n_patterns=steps.n_patterns,
         exact=steps.exact,
     )
@@ -146,7 +149,7 @@ def could_be_first(
     differences = moments(scores, pairs)
     centred = np.nan_to_num(scores - mean_of_present(scores)[:, None]).T
     family = _family(scores, pairs, differences, careful)
-    return _first(scores, family, centred, candidates, flips)
+    return _first(scores, family, centred, candidates, len(every), flips)
 
 
 def unbeaten(n_runs: int, rejected: np.ndarray) -> np.ndarray:
@@ -161,6 +164,7 @@ def first_of(
     n_signs: int,
     count: CountBeaten,
     *,
+    n_pairs: int,
     alpha: float = 0.05,
     n_samples: int = 10_000,
     seed: int = 0,
@@ -169,7 +173,8 @@ def first_of(
 ) -> np.ndarray:
     """The candidates whose largest statistic against them many patterns reach.
 
-    `observed` are the statistics of pairs (better, worse), all that a candidate is in.
+    `observed` are the statistics of pairs (better, worse), all that a candidate is in; `n_pairs`
+    those of the whole family, which has the same patterns.
     """
     against = np.zeros(len(candidates))
     np.maximum.at(against, pairs[:, 1], observed)
@@ -177,6 +182,7 @@ def first_of(
         n_signs,
         lambda signs, counts: count(signs, against, counts),
         len(candidates),
+        n_pairs=n_pairs,
         n_samples=n_samples,
         seed=seed,
         jobs=jobs,
@@ -199,7 +205,12 @@ def counting_beaten(
 
 
 def _first(
-    scores: np.ndarray, family: _Family, centred: np.ndarray, candidates: np.ndarray, flips: Flips
+    scores: np.ndarray,
+    family: _Family,
+    centred: np.ndarray,
+    candidates: np.ndarray,
+    n_pairs: int,
+    flips: Flips,
 ) -> np.ndarray:
     def count_plain(signs: np.ndarray, against: np.ndarray, counts: np.ndarray) -> None:
         sums = signs @ centred
@@ -217,7 +228,9 @@ def _first(
         # On the topics that both have, a run may be ahead of one with a higher adjusted mean.
         better, worse = adjusted_means(scores)[family.pairs].T
         observed = np.where(better > worse, observed, 0.0)
-    return first_of(observed, family.pairs, candidates, len(centred), count, **flips)
+    return first_of(
+        observed, family.pairs, candidates, len(centred), count, n_pairs=n_pairs, **flips
+    )
 
 
 def reach_of(critical: np.ndarray, skewness: np.ndarray | None, n: ArrayLike) -> np.ndarray:
@@ -292,11 +305,15 @@ class _Family:
 
 
 def _family(scores: np.ndarray, pairs: np.ndarray, differences: Moments, careful: bool) -> _Family:
-    tested = (differences.flag == "") | (differences.flag == ZERO_VARIANCE)
+    # Flags are words, and few: millions of pairs are looked through once.
+    tested, is_constant = differences.flag == "", np.zeros(len(pairs), bool)
+    flagged = np.flatnonzero(~tested)
+    is_constant[flagged] = differences.flag[flagged] == ZERO_VARIANCE
+    tested |= is_constant
     tested &= (differences.n >= FEWEST_SHARED) | (differences.n == scores.shape[1])
     place = np.flatnonzero(tested)
     n, mean, sd = differences.n[place], differences.mean[place], differences.sd[place]
-    constant = differences.flag[place] == ZERO_VARIANCE
+    constant = is_constant[place]
     weight = np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, sd * np.sqrt(n * (n - 1.0))))
     with np.errstate(invalid="ignore"):
         t = np.where(constant, np.inf, mean / np.where(constant, 1.0, sd) * np.sqrt(n))
@@ -309,7 +326,7 @@ def _family(scores: np.ndarray, pairs: np.ndarray, differences: Moments, careful
         observed = np.empty_like(r)
         kernels.look_up(r[None, :], size, scale.table, observed[None, :])
     observed = np.where(constant, np.inf, observed)
-    order = np.lexsort((place, -observed))
+    order = np.argsort(-observed, kind="stable")
     better = np.where((mean < 0.0)[:, None], pairs[place][:, ::-1], pairs[place])[order]
     weight, mean = weight[order], np.abs(mean)[order]
     gaps = np.flatnonzero(n[order] < scores.shape[1])
@@ -382,6 +399,7 @@ def stepdown(
     n_signs: int,
     count: Count,
     *,
+    n_pairs: int | None = None,
     alpha: float = 0.05,
     n_samples: int = 10_000,
     seed: int = 0,
@@ -400,6 +418,7 @@ def stepdown(
         n_signs,
         count_and_keep,
         len(observed),
+        n_pairs=n_pairs or len(observed),
         n_samples=n_samples,
         seed=seed,
         jobs=jobs,
@@ -416,6 +435,7 @@ def over_patterns(
     count: Callable[[np.ndarray, np.ndarray], Any],
     size: int,
     *,
+    n_pairs: int,
     n_samples: int = 10_000,
     seed: int = 0,
     jobs: int | None = None,
@@ -427,9 +447,9 @@ def over_patterns(
     Also how many patterns there are, how often each was taken, and whether these are all; `keep`
     is given what `count` returns, in order.
     """
-    exact = enumerates_all(n_signs, n_samples)
+    exact, n_drawn = patterns_of(n_signs, n_samples, n_pairs)
     # Statistics of one-sided hypotheses change with a flip of all signs: both count, by half.
-    n_drawn, halves = (2**n_signs, 2) if exact else (n_samples, 1)
+    halves = 2 if exact else 1
 
     def one_block(block: Block) -> tuple[np.ndarray, np.ndarray | None]:
         counts = np.zeros(size, np.int64)
@@ -502,12 +522,23 @@ def _gap_differences(
     return np.nan_to_num(z, copy=False)
 
 
-def enumerates_all(n_topics: int, n_samples: int) -> bool:
-    """Whether there are no more patterns, but for a flip of all signs, than samples to draw.
+def patterns_of(n_topics: int, n_samples: int, n_pairs: int = 1) -> tuple[bool, int]:
+    """Whether all sign patterns are taken, and how many are.
 
-    Those of up to 16 topics are few enough in any case, and make the seed irrelevant.
+    All where there are no more, but for a flip of all signs, than samples to draw, and up to 16
+    topics, so that the seed is irrelevant. More than a million pairs would take minutes: they
+    have fewer patterns, down to 1,000, unless more than the usual 10,000 are asked for.
+
+    >>> patterns_of(8, 10_000), patterns_of(50, 10_000), patterns_of(50, 10_000, 12_500_000)
+    ((True, 256), (False, 10000), (False, 1000))
     """
-    return n_topics <= ALWAYS_ENUMERATED or 2 ** min(n_topics - 1, 60) <= n_samples
+    affordable = max(FEWEST_DRAWN, WORK // max(1, n_pairs))
+    if n_samples <= USUAL:
+        n_samples = min(n_samples, affordable)
+    few = n_topics <= ALWAYS_ENUMERATED and 2**n_topics <= 8 * affordable
+    if few or 2 ** min(n_topics - 1, 60) <= n_samples:
+        return True, 2**n_topics
+    return False, n_samples
 
 
 def signs_of_block(seed: int, block: Block, n_topics: int, exact: bool) -> np.ndarray:

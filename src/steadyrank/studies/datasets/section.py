@@ -5,6 +5,7 @@ from __future__ import annotations
 from steadyrank.errors import InputError
 from steadyrank.present.cells import name, number, span, table, whole
 from steadyrank.present.table import Cell, Table
+from steadyrank.stats.pairs.max_t import USUAL, patterns_of
 from steadyrank.studies.datasets.result import AGGREGATES, DatasetsResult
 from steadyrank.studies.datasets.sentences import answer
 from steadyrank.studies.datasets.study import datasets
@@ -23,7 +24,8 @@ def _run(job: Job) -> DatasetsResult:
     leaderboard = job.material.leaderboard
     if leaderboard is None:
         raise InputError(_why_not(job.material))
-    return datasets(leaderboard, alpha=job.material.settings.alpha, **job.common)
+    progress = job.machine.progress("blocks of sign patterns")
+    return datasets(leaderboard, alpha=job.material.settings.alpha, progress=progress, **job.common)
 
 
 def _why_not(material: Material) -> str:
@@ -109,7 +111,8 @@ def _range(low: int, high: int) -> Cell:
 
 def _cost(shape: Shape) -> Cost:
     pairs = shape.n_runs * (shape.n_runs - 1) / 2
-    return Cost(fixed=1e-9 * 10_000 * 4.0 * pairs + 1e-3 * shape.n_topics, is_free=True)
+    _, n_patterns = patterns_of(shape.n_topics, USUAL, int(pairs))
+    return Cost(fixed=1e-9 * n_patterns * 2.0 * pairs + 2e-6 * pairs, is_free=True)
 
 
 PART = Part(

@@ -15,6 +15,7 @@ from typing import Any, get_args
 import numpy as np
 from scipy.special import stdtr
 
+from steadyrank.compute.executors import Progress
 from steadyrank.compute.random import Rng, seed_from
 from steadyrank.data.leaderboard import Leaderboard
 from steadyrank.data.read.leaderboards import read_leaderboard
@@ -30,7 +31,7 @@ from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.max_t import Flips, MaxT, max_t
 from steadyrank.stats.pairs.result import all_pairs
-from steadyrank.stats.pairs.tests import paired_t
+from steadyrank.stats.pairs.tests import moments
 from steadyrank.stats.run_means import adjusted_means, best_first, mean_intervals, ranks_of
 from steadyrank.studies.datasets.gaps import (
     FEWEST,
@@ -73,6 +74,7 @@ def datasets(
     alpha: float = 0.05,
     n_samples: int = 10_000,
     jobs: int | None = None,
+    progress: Progress | None = None,
     rng: Rng = 0,
 ) -> DatasetsResult:
     """Say how far a leaderboard over several datasets can be trusted.
@@ -113,9 +115,14 @@ def datasets(
     alpha : float
         Error rate of the whole family.
     n_samples : int
-        Sign patterns that are drawn; all are enumerated where there are no more.
-    jobs, rng : optional
-        Threads; a seed, a `Generator` or None.
+        Sign patterns that are drawn; all are enumerated where there are no more. Of more than a
+        million pairs fewer, unless more than 10,000 are asked for.
+    jobs : int, optional
+        Threads.
+    progress : callable, optional
+        Is given (finished, total) blocks of sign patterns.
+    rng : int, Generator or None
+        Seed.
 
     Returns
     -------
@@ -159,7 +166,13 @@ def datasets(
     used = _used(given, gaps, aggregate, drawn)
     pairs = all_pairs(len(used.runs))
     columns = _columns(used, aggregate, gaps)
-    flips: Flips = {"alpha": alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
+    flips: Flips = {
+        "alpha": alpha,
+        "n_samples": n_samples,
+        "seed": seed,
+        "jobs": jobs,
+        "progress": progress,
+    }
     family = _decide(used, columns, pairs, drawn, gaps, flips)
     level = _comparison_alpha(family, alpha)
     _warn_if_too_few(family.together, used, drawn, alpha)
@@ -293,11 +306,11 @@ def _by_equal_datasets(values: np.ndarray, pairs: np.ndarray, flips: Flips) -> _
     alpha = flips["alpha"]
     means = adjusted_means(values)
     together = max_t(values, pairs, **flips)
-    tests = paired_t(values, pairs)
+    ahead = np.sign(moments(values, pairs).mean)
     return _Family(
         value=means,
         interval=mean_intervals(values, 1 - alpha),
-        claimed=decisions.claims(tests, pairs, together.pvalue, means, alpha),
+        claimed=decisions.claims_of(ahead, pairs, together.pvalue, means, alpha),
         together=together,
         df=values.shape[1] - 1,
     )
