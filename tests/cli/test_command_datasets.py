@@ -40,7 +40,7 @@ def test_a_table_in_every_format(capsys, table):
     code, out, _ = call(capsys, "datasets", table, "--format", "csv")
     assert out.splitlines()[0].startswith("run,value,interval_low,interval_high,rank,")
     code, out, _ = call(capsys, "datasets", table, "--aggregate", "borda")
-    assert "With 95% confidence for all ranks simultaneously, m0 is first." in out
+    assert "With 95% confidence m0 is the best of these runs." in out
 
 
 def test_types_pairs_and_a_figure(capsys, table, tmp_path):
@@ -96,7 +96,7 @@ def test_the_page_of_a_leaderboard(capsys, table, tmp_path, drawn_nowhere):
     page = tmp_path / "page.html"
     code, out, err = call(capsys, "report", "--datasets", table, "--out", page, "--quiet")
     assert (code, err) == (0, "")
-    assert "m0 is first" in out
+    assert "m0 is the best of these runs" in out
     text = page.read_text("utf-8")
     assert "dataset-leaderboard" in text
     assert "3 runs, 7 datasets" in text

@@ -49,7 +49,7 @@ class Units:
     @property
     def factor(self) -> float:
         """m / (m - 1), which makes a sum of squared residuals a variance."""
-        return len(self.weight) / (len(self.weight) - 1.0)
+        return len(self.weight) / max(1.0, len(self.weight) - 1.0)
 
 
 def units_of(values: np.ndarray, weight: np.ndarray, groups: Sequence[str] = ()) -> Units:
