@@ -11,6 +11,9 @@ import scipy.stats
 
 import steadyrank as sr
 from steadyrank.cli import run as run_command
+from steadyrank.stats.pairs.family_audit import audit_family
+from steadyrank.stats.pairs.max_t import max_t
+from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.studies.compare.result import SIMULTANEOUS
 from steadyrank.studies.compare.tables import compare_text, pairs_text
@@ -436,6 +439,14 @@ def test_the_audit_prints_its_table(capsys, files, monkeypatch):
     assert code == 0
     assert "type I, exchangeable" in out
     assert "±" in out
+    assert "(max-t correction) claim something in" in out
+    how = ("--correction", "holm", "--baseline", "run1", "--format", "json")
+    code, out, _ = call(capsys, "compare", "--scores", files[0], "--audit", *how)
+    shown = json.loads(out)
+    assert (shown["audit"]["correction"], shown["correction"]) == ("holm", "holm")
+    assert set(shown["audit"]["family"]) == {"nominal", "any_claim", "n_experiments"}
+    assert shown["audit"]["tests"] == shown["tests"]
+    assert len(shown["pairs"]) == len(shown["runs"]) - 1
 
 
 def test_the_audit_says_that_its_power_is_observed_power(capsys, files, monkeypatch):
@@ -522,3 +533,63 @@ def test_pairs_in_pieces_are_those_of_the_whole(monkeypatch, form, measures):
     assert len(pieces) > 4
     assert "".join(pieces) == whole
     assert steps[-1] == (10 * len(measures), 10 * len(measures))
+
+
+def test_a_constant_difference_is_significant_with_a_word_and_equal_runs_stay_together():
+    """A pair that differs by .0001 on every topic, and identical runs, among noisy ones."""
+    rng = np.random.default_rng(0)
+    base = rng.beta(2, 3, 30)
+    values = np.stack([base, base - 1e-4, base, rng.beta(2, 3, 30), rng.beta(2, 3, 30) * 0.4])
+    values = np.concatenate([values, values[4:] * (1 + 1e-15)])
+    scores = sr.Scores(measures=["AP"], runs="abcdef", topics=range(30), values=[values])
+    for correction in ("maxt", "holm"):
+        result = sr.compare(scores, correction=correction)
+        flags = {frozenset((row["a"], row["b"])): row for row in result.rows()}
+        assert flags[frozenset("ab")]["flag"] == "zero_variance"
+        assert flags[frozenset("ab")]["significant"]
+        words = "2 pairs differ by the same amount on every topic, which is significant however"
+        assert words in result.caption()
+        for one, other in ("ac", "ef"):
+            assert flags[frozenset((one, other))]["flag"] == "no_difference"
+            first, second = (result.runs.index(run) for run in (one, other))
+            assert result.rank_set[first].tolist() == result.rank_set[second].tolist()
+            assert result.letters[first] == result.letters[second]
+            assert result.could_be_first[first] == result.could_be_first[second]
+            for third in set("abcdef") - {one, other}:
+                rows = [flags[frozenset((run, third))] for run in (one, other)]
+                assert rows[0]["significant"] == rows[1]["significant"]
+    assert "same amount" not in sr.compare(scores.select(runs=list("ade"))).caption()
+
+
+def test_t_tests_of_many_pairs_say_what_they_do_not_hold():
+    said = "Skewed differences make t tests of many pairs exceed alpha"
+    scores = make_scores(6, 30)
+    assert said in sr.compare(scores, correction="holm").caption()
+    assert said not in sr.compare(scores).caption()
+    assert said not in sr.compare(scores, baseline="run0").caption()
+
+
+def test_the_audit_counts_claims_of_the_whole_family():
+    """Half of the runs have rare large gains: flips of t claim what the careful t does not."""
+    rng = np.random.default_rng(2)
+    values = rng.normal(0.3, 0.02, (12, 40))
+    values[::2] += (rng.random((6, 40)) < 0.08) * 0.5
+    scores = sr.Scores(
+        measures=["AP"], runs=[f"r{i}" for i in range(12)], topics=range(40), values=[values]
+    )
+    careful = sr.audit_tests(scores, n_trials=10).family
+    holm = sr.audit_tests(scores, n_trials=10, correction="holm").family
+    assert (careful.nominal, careful.n_experiments) == (0.05, 400)
+    assert careful.any_claim < holm.any_claim
+    matrix, pairs = scores.matrix(), all_pairs(12)
+    plain = audit_family(matrix, pairs, correction="maxt", careful=False)
+    assert plain.any_claim > careful.any_claim + 2 * careful.error
+    # A plain loop over whole comparisons, other topics: within four errors of each other.
+    centred = matrix - matrix.mean(axis=1, keepdims=True)
+    claims = [
+        (
+            max_t(centred[:, rng.integers(0, 40, 40)], pairs, n_samples=199, seed=k).pvalue <= 0.05
+        ).any()
+        for k in range(200)
+    ]
+    assert abs(np.mean(claims) - careful.any_claim) < 4 * np.sqrt(0.25 / 200)

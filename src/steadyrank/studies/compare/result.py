@@ -37,6 +37,9 @@ ROWS_AT_ONCE = 10_000
 EXCEEDED = 0.08
 """Share of experiments with a false claim above which a report says so, at level .05."""
 
+MANY_COMPARISONS = 10
+"""From so many on, t tests of all pairs exceeded their level on real scores made equal."""
+
 SIMULTANEOUS = ("tukey", "randomized-tukey")
 """Tests whose p-values hold for all pairs at once: correcting them again would be too strict."""
 
@@ -296,6 +299,13 @@ class CompareResult(Framed):
             "significant however small."
         )
 
+    def skewness_words(self) -> str:
+        """That t tests of all pairs have no guard against skewed differences; else empty."""
+        guarded = self.correction not in ("holm", "bonferroni") or self.baseline is not None
+        if self.test != "t" or guarded or self.n_comparisons < MANY_COMPARISONS:
+            return ""
+        return "Skewed differences make t tests of many pairs exceed alpha: --audit counts it."
+
     def gaps(self) -> str:
         """What missing scores mean for ranks and tests; empty where none is missing."""
         if not self.n_missing:
@@ -338,7 +348,8 @@ class CompareResult(Framed):
         is_corrected = self.test not in SIMULTANEOUS and self.n_comparisons > 1
         correction = f", {CORRECTIONS[self.correction]}" if is_corrected else ""
         gaps = f" {self.gaps()}" if self.n_missing else ""
-        design = f" {self.design_words()}".rstrip() + f" {self.constant_words()}".rstrip()
+        more = (self.design_words(), self.constant_words(), self.skewness_words())
+        design = "".join(f" {words}" for words in more if words)
         instances = f"; {self.instances_words()}" if self.n_instances else ""
         test = (
             self.method
