@@ -46,12 +46,13 @@ def _passed(result: GateResult, rows: list[GateRow]) -> str:
 
 
 def _failed(result: GateResult, rows: list[GateRow]) -> str:
-    worse = listed([f"{_amount(row)}, beyond the margin of {row.margin:g}," for row in rows])
+    margins = listed([f"{row.margin:g} on {row.name}" for row in rows])
     several = len(result.measures) + len(result.segments)
     family = f" over {number_word(several)} tests, Holm" if several > 1 else ""
     return (
-        f"the candidate is significantly worse than the baseline on {worse} at alpha "
-        f"{result.alpha:g}{family}"
+        f"the candidate is significantly worse than the baseline on "
+        f"{listed([_amount(row) for row in rows])} at alpha {result.alpha:g}{family}; that it "
+        f"loses more than {margins} is an estimate"
     )
 
 
