@@ -121,6 +121,7 @@ def test_one_cluster_cannot_tell():
     result = judged(verdict="cannot tell", differences=spread(12), info=info, **COMMON)
     assert "too few topics for a verdict" in verdict_sentence(result)
     assert result.measures[0].topics_needed is None
+    assert result.rare_breakage == pytest.approx(0.95), "as of a single topic"
 
 
 def test_a_fail_says_what_was_tested():

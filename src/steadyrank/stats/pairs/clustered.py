@@ -46,7 +46,7 @@ class MeanDifference:
     """Of the mean: that of what the clusters contribute over the root of their number."""
     method: str
     """"t", "CR1" or "CR2"."""
-    draws: float = math.nan
+    draws: float
     """As many clusters, or topics without clusters, of equal weight."""
     reach: float = 0.0
     """The largest difference that a topic may have, of either sign; 0 where not given."""
@@ -213,6 +213,7 @@ def _too_few(d: np.ndarray, w: np.ndarray, n_clusters: int) -> MeanDifference:
         design_effect=math.nan,
         skewness=0.0,
         method="t",
+        draws=float(n_clusters),
         flag=TOO_FEW,
     )
 
