@@ -86,7 +86,7 @@ def test_identical_runs_pass_even_without_a_margin():
     judged(verdict="cannot tell", differences=spread(20), measures="AP", margin=0)
 
 
-def test_a_constant_change_is_as_certain_as_the_topics_that_show_it():
+def test_a_constant_change_is_as_certain_as_the_topics_that_show_it(tmp_path):
     """The limits allow for the share of topics that 20 or 400 do not show."""
     for n, verdicts in ((20, ("cannot tell", "cannot tell")), (400, ("fail", "pass"))):
         for loss, verdict in zip((0.03, 0.001), verdicts, strict=True):
@@ -97,6 +97,8 @@ def test_a_constant_change_is_as_certain_as_the_topics_that_show_it():
             assert result.rare_breakage == pytest.approx(unseen)
             limits = [(1 - unseen) * -loss + unseen * end for end in (-reach, reach)]
             assert row.interval == pytest.approx(limits)
+            kept = sr.gate(old, new, history=tmp_path / f"{n}-{loss}", **COMMON).history
+            assert kept.gates[0]["measures"][0]["total_interval"] == pytest.approx(limits)
             if verdict == "cannot tell":
                 more = sr.gate(*pair(np.full(row.topics_needed + 5, -loss)), **COMMON)
                 fewer = sr.gate(*pair(np.full(row.topics_needed - 5, -loss)), **COMMON)
@@ -124,11 +126,15 @@ def test_one_cluster_cannot_tell():
     assert result.rare_breakage == pytest.approx(0.95), "as of a single topic"
 
 
+LIMITS = "; by its limits it loses more than {}."
+
+
 def test_a_fail_says_what_was_tested():
-    sentence = verdict_sentence(sr.gate(*pair(spread(400, -0.04)), **COMMON))
-    assert "significantly worse than the baseline on AP −0.0400" in sentence
-    assert "that it loses more than 0.02 on AP is an estimate" in sentence
-    assert "beyond the margin" not in sentence
+    """Being worse at all; more than the margin is an estimate unless the upper limit is beyond."""
+    for loss, told in ((0.025, "; that it loses more than {} is an estimate."), (0.04, LIMITS)):
+        sentence = verdict_sentence(sr.gate(*pair(spread(400, -loss)), **COMMON))
+        assert f"significantly worse than the baseline on AP −{loss:.4f}" in sentence
+        assert sentence.endswith(told.format("0.02 on AP"))
 
 
 def test_what_may_be_broken_unseen_is_stated_below_300_topics():

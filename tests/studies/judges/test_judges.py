@@ -333,13 +333,13 @@ def test_narrower_and_times_as_many_topics_are_one_ratio(result):
     ratios = one.corrected.half_width / result.human.half_width
     assert one.width_ratio == pytest.approx(np.median(ratios))
     assert (one.n_wider, one.largest_width_ratio) == ((ratios > 1).sum(), ratios.max())
-    (said,) = (words for words in judge_sentences(result, one) if "times as many topics" in words)
+    (said,) = (words for words in judge_sentences(result, one) if "times as many of" in words)
     narrower, times = re.search(
         r"is (\d+)% narrower .* as with ([\d.]+) times as many", said
     ).groups()
     assert float(times) == pytest.approx((1 - int(narrower) / 100) ** -2, rel=0.03)
     assert float(times) == pytest.approx(result.topics_like(one), abs=0.005)
-    assert f"; {one.n_wider or 'none'} of 28 are wider" in said
+    assert f". It is wider for {one.n_wider or 'none'} of 28 pairs" in said
     told = judges_json(result)["judges"][0]
     assert told["topics_like"] == pytest.approx(told["width_ratio"] ** -2)
 

@@ -306,6 +306,16 @@ def effective_topics(weights: np.ndarray) -> float:
     return float(weights.sum() ** 2 / (weights @ weights))
 
 
+def reach_of(scores: np.ndarray) -> float:
+    """The largest difference that a topic may have: from the lowest score, or 0, to the highest.
+
+    >>> reach_of(np.array([[0.25, np.nan], [0.5, 0.75]])), reach_of(np.array([-1.0, 2.0]))
+    (0.75, 3.0)
+    """
+    known = scores[~np.isnan(scores)]
+    return float(known.max(initial=0.0) - known.min(initial=0.0))
+
+
 def unseen_share(draws: float, alpha: float) -> float:
     """The largest share of topics of which that many draws hold none with probability alpha.
 

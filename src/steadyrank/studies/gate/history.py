@@ -25,7 +25,7 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import FormatError, InputError
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import to_json
-from steadyrank.stats.pairs.clustered import mean_difference
+from steadyrank.stats.pairs.clustered import mean_difference, reach_of
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.studies.gate.result import GateResult
 from steadyrank.words import counted
@@ -155,10 +155,12 @@ def _total(first: Scores, scores: Scores, measure: str, alpha: float) -> dict[st
     """The difference from the first baseline; None for a measure that it was not evaluated by."""
     if measure not in first.measures:
         return {"total": None, "total_interval": None}
+    before, now = first.matrix(measure)[0], scores.matrix(measure)[1]
     fit = mean_difference(
-        scores.matrix(measure)[1] - first.matrix(measure)[0],
+        now - before,
         clusters=cluster_codes(scores),
         weights=topic_weights(scores),
+        reach=reach_of(np.stack([before, now])),
     )
     if fit.flag == TOO_FEW:
         return {"total": None, "total_interval": None}

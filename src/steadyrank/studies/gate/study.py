@@ -22,7 +22,7 @@ from steadyrank.errors import InputError, check_choice
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
 from steadyrank.stats.interval import Interval
-from steadyrank.stats.pairs.clustered import MeanDifference, mean_difference, unseen_share
+from steadyrank.stats.pairs.clustered import MeanDifference, mean_difference, reach_of, unseen_share
 from steadyrank.stats.pairs.corrections import adjust
 from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW
 from steadyrank.stats.planning.needed_topics import needed_topics
@@ -289,7 +289,6 @@ def _parts(
         for measure, margin in margins.items():
             bounds = pair.bounds.get(measure)
             every = scores.matrix(measure)
-            known = every[~np.isnan(every)]
             parts.append(
                 _Part(
                     measure=measure,
@@ -300,7 +299,7 @@ def _parts(
                     highest=None if bounds is None else bounds.high[topics],
                     clusters=None if clusters is None else clusters[topics],
                     weights=None if weights is None else weights[topics],
-                    reach=float(known.max(initial=0.0) - known.min(initial=0.0)),
+                    reach=reach_of(every),
                     guards_breakage=guard_breakage,
                 )
             )

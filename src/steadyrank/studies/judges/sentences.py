@@ -92,12 +92,12 @@ def width_sentence(result: JudgesResult, judge: JudgeResult) -> str:
         f"The interval of a difference on {result.about_words()} is "
         f"{abs(1.0 - judge.width_ratio):.0%} {narrower} than people's own"
         + (" (median over pairs)" if total > 1 else "")
-        + (f", as with {times:.2f} times as many topics" if math.isfinite(times) else "")
+        + (f", as with {times:.2f} times as many of their topics" if math.isfinite(times) else "")
     )
     if total == 1:
         return f"{said}."
     wider = f", at worst {judge.largest_width_ratio:.2f} times" if judge.n_wider else ""
-    return f"{said}; {_none(judge.n_wider)} of {total:,} are wider{wider}."
+    return f"{said}. It is wider for {_none(judge.n_wider)} of {total:,} pairs{wider}."
 
 
 def first_sentence(result: JudgesResult, judge: JudgeResult) -> str:
