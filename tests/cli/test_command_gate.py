@@ -197,6 +197,21 @@ def test_history(folder, capsys):
     assert (code, "this history began with different judgments" in err) == (2, True)
 
 
+def test_few_topics_and_breakage(folder, capsys):
+    text = (folder / "qrels").read_text()
+    told = json.loads(gate(capsys, "same", "--format", "json", margin=".1")[1])
+    assert told["rare_breakage"] == pytest.approx(1 - 0.05 ** (1 / 120))
+    code, out, _ = gate(capsys, "same", "--format", "json", "--guard-breakage", margin=".1")
+    guarded = json.loads(out)
+    assert (code, told["guard_breakage"], guarded["guard_breakage"]) == (0, False, True)
+    lows = [result["measures"][0]["interval"][0] for result in (told, guarded)]
+    assert lows[1] < lows[0]
+    (folder / "qrels").write_text("".join(text.splitlines(keepends=True)[:90]))
+    code, out, err = gate(capsys, "same", "--quiet")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "RR: both have scores on 9 topics, and a gate requires at least 10: judge more" in err
+
+
 def test_a_run_of_other_documents_or_topics_is_refused(folder, capsys):
     text = (folder / "old").read_text()
     (folder / "empty").write_text("")

@@ -100,6 +100,14 @@ def test_the_table_says_what_holds_and_what_it_does_not_say(capsys, files):
         assert words in out, words
 
 
+def test_about(capsys, files):
+    options = ("judges", *files, "--samples", "200", "--quiet", "--format", "json")
+    told = [json.loads(call(capsys, *options, "--about", about)[1]) for about in ("other", "these")]
+    assert [result["about"] for result in told] == ["other", "these"]
+    ends = [result["judges"][0]["runs"][0]["interval"] for result in told]
+    assert ends[1][1] - ends[1][0] < ends[0][1] - ends[0][0]
+
+
 @pytest.mark.parametrize("form", ["latex", "markdown", "csv"])
 def test_other_formats(capsys, files, form):
     code, out, _ = call(capsys, "judges", *files, "--samples", "99", "--quiet", "--format", form)

@@ -95,7 +95,8 @@ def results(scores, tmp_path_factory):
             sr.holes(runs, qrels, measure="P@5", n_samples=20),
         ]
     folder = tmp_path_factory.mktemp("runs")
-    gate = sr.gate(runs[0], runs[1], qrels, measures="AP", margin=0.9, history=folder / "gates")
+    sides = (scores.select(runs=name) for name in scores.runs[:2])
+    gate = sr.gate(*sides, measures="AP", margin=0.9, history=folder / "gates")
     found += [gate, gate.history]
     made = sr.write_grid(
         {"d1": "river banks", "d2": "old banks"},

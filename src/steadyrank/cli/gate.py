@@ -39,6 +39,11 @@ DEFAULT_MEASURES = ("nDCG@10",)
     "relevant.",
     default="bounded",
 )
+@click.option(
+    "--guard-breakage",
+    is_flag=True,
+    help="Allow for one more topic at the lowest possible difference in the lower limits.",
+)
 @opt.choice_option(
     "--unsure",
     ["pass", "fail"],

@@ -80,6 +80,12 @@ study_options = opt.together(
         metavar="NAME=FILE",
         help="Read a judge's scores instead, beside people's in --scores FILE.",
     ),
+    opt.choice_option(
+        "--about",
+        ["these", "other"],
+        "Rank the runs on these topics, of which people judged a sample, or on others like these.",
+        default="other",
+    ),
     grades_option,
     click.option(
         "--kin", metavar="REGEX", help="Test whether the judges favour runs whose names match."
@@ -134,7 +140,7 @@ def command(
     """Correct judgments by language models, or by any other judge, by means of people's.
 
     Takes QRELS by people and RUN..., and a judge who judged the same topics and more, or the scores
-    by both; and one measure [default: nDCG@10]. People's topics must be a random sample of all.
+    by both; and one measure [default: nDCG@10]. People's topics are assumed to be a random sample.
     Shows the corrected ranking beside those by people alone and by the judge alone, and how well
     the judge agrees with people. CSV holds the runs, JSON everything.
     """

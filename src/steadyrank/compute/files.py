@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import stat
+import sys
 import tempfile
 import threading
 import time
@@ -75,6 +76,27 @@ def write_whole(
     with whole_file(path, new=new) as temporary, open(temporary, "ab") as out:
         for piece in pieces:
             out.write(piece.encode("utf-8", "surrogateescape") if isinstance(piece, str) else piece)
+
+
+@contextlib.contextmanager
+def locked(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Wait until no other process or thread is in this block with the same file.
+
+    The file stays, empty. The system frees the lock of a process that dies.
+    """
+    with open(path, "a") as file:
+        if sys.platform == "win32":
+            import msvcrt
+
+            while True:
+                with contextlib.suppress(OSError):  # gives up after ten seconds
+                    msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+                    break
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield  # closing the file frees the lock
 
 
 def check_writable(path: Path) -> None:

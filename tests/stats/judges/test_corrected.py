@@ -14,6 +14,7 @@ from steadyrank.stats.judges.corrected import (
     corrected_parts,
     difference_uncertainty,
     mean_uncertainty,
+    parts_of_these,
     shared_weight,
 )
 from steadyrank.stats.judges.ranking import rank_runs
@@ -81,6 +82,29 @@ def test_the_interval_pays_for_lambda_as_the_formula_says():
     assert found.df[0] == pytest.approx(df, rel=1e-12)
     half = stats.t.ppf(0.975, df) * np.sqrt(total)
     assert found.half_width(0.95)[0] == pytest.approx(half, rel=1e-10)
+
+
+def test_about_these_topics_the_sample_is_one_without_replacement():
+    """A single pair, which takes its own lambda; and all of it enters the max-t statistic."""
+    scores = judged(n_runs=2)
+    weight = shared_weight(scores, "these")
+    n, total = scores.n, scores.n + scores.n_more
+    y, f = (rows[0] - rows[1] for rows in (scores.human, scores.judge))
+    own = np.cov(y, f)[0, 1] / f.var(ddof=1)
+    assert weight.value == pytest.approx(own, rel=1e-12)
+    estimate = own * (scores.everything[0] - scores.everything[1]).mean() + (y - own * f).mean()
+    variance = (1 - n / total) * (n - 1) / (n - 2) * (y - own * f).var(ddof=1) / n
+    parts = parts_of_these(scores, weight)
+    assert parts.mean[0] - parts.mean[1] == pytest.approx(estimate, rel=1e-12)
+    found = difference_uncertainty(parts, all_pairs(2))
+    assert found.error[0] == pytest.approx(np.sqrt(variance), rel=1e-12)
+    assert found.df[0] == n - 2
+    t = parts.residual[0] - parts.residual[1]
+    assert stats.ttest_1samp(t, 0).statistic == pytest.approx(estimate / np.sqrt(variance))
+    ranking = rank_runs(parts, places=np.arange(n), alpha=0.05, n_samples=99, seed=0, jobs=1)
+    assert ranking.pvalue[0] == pytest.approx(
+        2 * stats.t.sf(abs(estimate) / np.sqrt(variance), n - 2), rel=1e-10
+    )
 
 
 def test_one_lambda_makes_the_mean_variance_of_all_differences_least():
@@ -174,3 +198,27 @@ def test_intervals_hold_the_truth_although_the_judge_is_biased():
     law = stats.binom(trials, 0.95)
     assert law.ppf(1e-5) <= held <= law.isf(1e-5), held / trials
     assert alone / trials < 0.3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [10, 20, 40])
+def test_intervals_about_these_topics_hold_their_mean(n):
+    """2,000 samples of 60 topics: .93 to .96, and narrower than about other topics."""
+    rng = np.random.default_rng(n)
+    held = 0
+    widths = np.zeros(2)
+    for _ in range(2000):
+        human = rng.beta(2, 3, (2, 60)) * [[1.0], [0.9]]
+        judge = np.clip(0.7 * human + rng.normal(0.0, 0.1, human.shape) + [[0.2], [0.0]], 0, 1)
+        scores = JudgedScores(human=human[:, :n], judge=judge[:, :n], more=judge[:, n:])
+        these = parts_of_these(scores, shared_weight(scores, "these"))
+        other = corrected_parts(scores, shared_weight(scores))
+        halves = [
+            difference_uncertainty(parts, all_pairs(2)).half_width(0.95)[0]
+            for parts in (these, other)
+        ]
+        truth = human[0].mean() - human[1].mean()
+        held += abs(these.mean[0] - these.mean[1] - truth) <= halves[0]
+        widths += halves
+    assert 0.93 <= held / 2000 <= 0.965, held / 2000
+    assert widths[0] < 0.9 * widths[1]

@@ -145,6 +145,23 @@ def test_degenerate_differences_have_flags():
     assert math.isnan(mean_difference(np.array([])).mean)
 
 
+@pytest.mark.parametrize(("tail", "mean"), [(0.05, -0.02), (0.01, 0.3)])
+def test_a_constant_difference_is_no_more_certain_than_its_topics_allow(tail, mean):
+    """If a share 1 - tail^(1/n) of the topics lies at an end, n topics miss it with `tail`."""
+    clusters, weights = np.arange(60) // 3, np.repeat([1.0, 3.0], 30)
+    for options, draws in (({}, 60), ({"clusters": clusters}, 20), ({"weights": weights}, 48)):
+        fit = mean_difference(np.full(60, mean), reach=0.8, **options)
+        assert fit.draws == pytest.approx(draws)
+        low, high = fit.interval(tail)
+        for limit, end in ((low, -0.8), (high, 0.8)):
+            missed = (end - limit) / (end - mean)
+            assert missed**draws == pytest.approx(tail)
+        assert fit.pvalue_above(low) == pytest.approx(tail)
+        assert fit.pvalue_below(high) == pytest.approx(tail)
+        assert [fit.pvalue_above(value) for value in (-0.9, mean)] == [0.0, 1.0]
+    assert mean_difference(np.zeros(60), reach=0.8).interval(tail) == (0.0, 0.0), "nothing changed"
+
+
 def test_a_cluster_of_thousands_takes_no_matrix_of_its_size():
     clusters = np.repeat([0, 1, 2], [20_000, 3000, 3000])
     rng = np.random.default_rng(2)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import math
+import os
+import subprocess
+import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 import steadyrank as sr
+from steadyrank.stats.pairs.clustered import mean_difference
 from steadyrank.studies.gate.sentences import verdict_sentence
 
 pytestmark = pytest.mark.filterwarnings("ignore::steadyrank.SteadyrankWarning")
@@ -78,14 +84,133 @@ def test_identical_runs_pass_even_without_a_margin():
     result = judged(verdict="pass", differences=np.zeros(20), measures="AP", margin=0)
     assert result.measures[0].interval == (0.0, 0.0)
     judged(verdict="cannot tell", differences=spread(20), measures="AP", margin=0)
-    judged(verdict="fail", differences=np.full(20, -0.03), **COMMON)
-    judged(verdict="pass", differences=np.full(20, -0.02 + 1e-9), **COMMON)
 
 
-def test_one_topic_cannot_tell():
-    result = judged(verdict="cannot tell", differences=np.array([0.3]), **COMMON)
-    assert "too few topics for a verdict (1 topic)" in verdict_sentence(result)
+def test_a_constant_change_is_as_certain_as_the_topics_that_show_it(tmp_path):
+    """The limits allow for the share of topics that 20 or 400 do not show."""
+    for n, verdicts in ((20, ("cannot tell", "cannot tell")), (400, ("fail", "pass"))):
+        for loss, verdict in zip((0.03, 0.001), verdicts, strict=True):
+            old, new = pair(np.full(n, -loss))
+            (row,) = (result := sr.gate(old, new, **COMMON)).measures
+            assert result.verdict == verdict
+            unseen, reach = 1 - 0.05 ** (1 / n), old.values.max()
+            assert result.rare_breakage == pytest.approx(unseen)
+            limits = [(1 - unseen) * -loss + unseen * end for end in (-reach, reach)]
+            assert row.interval == pytest.approx(limits)
+            kept = sr.gate(old, new, history=tmp_path / f"{n}-{loss}", **COMMON).history
+            assert kept.gates[0]["measures"][0]["total_interval"] == pytest.approx(limits)
+            if verdict == "cannot tell":
+                more = sr.gate(*pair(np.full(row.topics_needed + 5, -loss)), **COMMON)
+                fewer = sr.gate(*pair(np.full(row.topics_needed - 5, -loss)), **COMMON)
+                assert more.verdict in ("pass", "fail")
+                assert fewer.verdict == "cannot tell"
+
+
+@pytest.mark.parametrize("n", [0, 1, 9, 10])
+def test_fewer_than_ten_topics_are_refused(n):
+    old, new = pair(spread(12, 0.5, 0.01))
+    gaps = np.where(np.arange(12) < n, new.values[0, 0], np.nan)
+    options = {"missing": "skip", **COMMON}
+    if n == 10:
+        assert sr.gate(old, scores_of(gaps, "new"), **options).verdict == "pass"
+        return
+    with pytest.raises(sr.InputError, match=f"AP: both have scores on {n} topics?, and a gate req"):
+        sr.gate(old, scores_of(gaps, "new"), **options)
+
+
+def test_one_cluster_cannot_tell():
+    info = {"cluster": np.zeros(12)}
+    result = judged(verdict="cannot tell", differences=spread(12), info=info, **COMMON)
+    assert "too few topics for a verdict" in verdict_sentence(result)
     assert result.measures[0].topics_needed is None
+    assert result.rare_breakage == pytest.approx(0.95), "as of a single topic"
+
+
+LIMITS = "; by its limits it loses more than {}."
+
+
+def test_a_fail_says_what_was_tested():
+    """Being worse at all; more than the margin is an estimate unless the upper limit is beyond."""
+    for loss, told in ((0.025, "; that it loses more than {} is an estimate."), (0.04, LIMITS)):
+        sentence = verdict_sentence(sr.gate(*pair(spread(400, -loss)), **COMMON))
+        assert f"significantly worse than the baseline on AP −{loss:.4f}" in sentence
+        assert sentence.endswith(told.format("0.02 on AP"))
+
+
+def test_what_may_be_broken_unseen_is_stated_below_300_topics():
+    told = [str(sr.gate(*pair(spread(n)), **COMMON)) for n in (50, 298, 300)]
+    said = "If no topic here is broken, up to 5.8% of all topics may be (alpha 0.05)."
+    assert [said in text for text in told] == [True, False, False]
+    assert ["may be (alpha" in text for text in told] == [True, True, False]
+    clustered = sr.gate(*pair(spread(400), cluster=np.arange(400) // 8), **COMMON)
+    assert clustered.rare_breakage == pytest.approx(1 - 0.05 ** (1 / 50))
+    assert said in str(clustered)
+
+
+def test_guarding_against_breakage_adds_a_topic():
+    """The lower limit is Student's of the topics and one that fell from the highest score to 0."""
+    d = spread(400, 0.0, 0.05)
+    old, new = pair(d)
+    plain, guarded = (sr.gate(old, new, guard_breakage=on, **COMMON) for on in (False, True))
+    highest = max(old.values.max(), new.values.max())
+    expected = stats.ttest_1samp(np.append(d, -highest), 0).confidence_interval(0.9).low
+    low, high = guarded.measures[0].interval
+    assert low == pytest.approx(expected, rel=0.02)
+    assert low < expected < plain.measures[0].interval.low
+    assert high == plain.measures[0].interval.high
+    assert guarded.measures[0].pvalue_fail == plain.measures[0].pvalue_fail
+    assert guarded.rare_breakage == plain.rare_breakage
+    assert (plain.verdict, guarded.verdict) == ("pass", "pass")
+    same = sr.gate(old, scores_of(old.values[0, 0], "same"), guard_breakage=True, **COMMON)
+    assert same.measures[0].interval.low < 0.0, "a copy may break what is not here"
+    few = sr.gate(*pair(spread(50, 0.0, 0.01)), guard_breakage=True, **COMMON)
+    assert few.verdict == "cannot tell"
+    assert "the lower limits allow for it" in str(few)
+
+
+def test_the_added_topic_is_a_cluster_of_mean_weight():
+    d = spread(60, 0.0, 0.05)
+    clusters, weights = np.arange(60) // 2, np.repeat([1.0, 3.0], 30)
+    info = {"cluster": clusters, "weight": weights}
+    (row,) = sr.gate(*pair(d, **info), guard_breakage=True, **COMMON).measures
+    old, new = pair(d)
+    lowest = -max(old.values.max(), new.values.max())
+    fit = mean_difference(
+        np.append(d, lowest), clusters=np.append(clusters, 99), weights=np.append(weights, 2.0)
+    )
+    skewness = mean_difference(d, clusters=clusters, weights=weights).skewness
+    assert row.interval.low == pytest.approx(replace(fit, skewness=skewness).interval(0.05).low)
+
+
+def broken(rng, n, share):
+    """Scores of a baseline, and of a change that ruins this share of all topics."""
+    base = rng.beta(2, 2, n)
+    after = np.clip(base + rng.normal(0, 0.02, n), 0, 1)
+    return scores_of(base, "old"), scores_of(np.where(rng.random(n) < share, 0.0, after), "new")
+
+
+@pytest.mark.slow
+def test_rare_breakage_seldom_passes_a_guarded_gate():
+    """3% of the topics are ruined, a loss of .015: half again the margin.
+
+    Without the guard a gate passes if none is among the topics, .97^50 = .22 of the time at least.
+    With it .05 may pass; bands of a false alarm in 10,000.
+    """
+    rng, n_trials, options = np.random.default_rng(3), 400, {"measures": "AP", "margin": 0.01}
+    pairs = [broken(rng, 50, 0.03) for _ in range(n_trials)]
+    plain, guarded = (
+        sum(sr.gate(*sides, guard_breakage=on, **options).verdict == "pass" for sides in pairs)
+        for on in (False, True)
+    )
+    assert stats.binom(n_trials, 0.97**50).cdf(plain) > 1e-4
+    assert stats.binom(n_trials, 0.05).sf(guarded - 1) > 1e-4
+    # A harmless change passes with as many topics as the gate says.
+    needed = sr.gate(*broken(rng, 50, 0.0), guard_breakage=True, **options).measures[0]
+    harmless = [broken(rng, needed.topics_needed, 0.0) for _ in range(100)]
+    passed = sum(
+        sr.gate(*sides, guard_breakage=True, **options).verdict == "pass" for sides in harmless
+    )
+    assert passed >= 70
 
 
 def test_topics_needed_settle_it():
@@ -254,11 +379,11 @@ def test_holes_that_change_nothing_leave_the_verdict():
 
 def test_a_kept_baseline_finds_its_ranking_again(tmp_path):
     qrels, old, new = tmp_path / "qrels.txt", tmp_path / "old.run", tmp_path / "new.run"
-    qrels.write_text("".join(f"q{t} 0 d0 1\nq{t} 0 d1 0\n" for t in range(6)))
+    qrels.write_text("".join(f"q{t} 0 d0 1\nq{t} 0 d1 0\n" for t in range(12)))
     for path, documents in ((old, ("d0", "new")), (new, ("new", "d0"))):
         lines = [
             f"q{t} Q0 {d} 1 {9 - place} {path.stem}\n"
-            for t in range(6)
+            for t in range(12)
             for place, d in enumerate(documents)
         ]
         path.write_text("".join(lines))
@@ -374,6 +499,61 @@ def test_a_history_of_other_topics_or_with_broken_lines_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(sr.InputError, match="this is a file: name a folder"):
         sr.gate(*pair(spread(40)), history=tmp_path / "file", **COMMON)
+
+
+END_TOGETHER = """
+import os, signal, sys
+import numpy as np, steadyrank as sr
+from steadyrank.compute.files import locked
+from steadyrank.studies.gate.history import LOCK
+
+folder = sys.argv[1]
+base = np.random.default_rng(0).uniform(0.3, 0.6, 20)
+
+def gate(name):
+    old, new = (
+        sr.Scores(measures=["AP"], runs=[run], topics=range(20), values=[[values]])
+        for run, values in (("old", base), (name, base + 0.1))
+    )
+    sr.gate(old, new, measures="AP", margin=0.02, history=folder)
+
+lock_is_held, held = os.pipe()
+wait, go = os.pipe()
+holder = os.fork()
+signal.alarm(60)
+if not holder:
+    os.close(go)
+    with locked(os.path.join(folder, LOCK)):
+        os.write(held, b".")
+        signal.pause()
+os.close(held)
+assert os.read(lock_is_held, 1)
+children = []
+for i in range(20):
+    children.append(os.fork())
+    if not children[-1]:
+        signal.alarm(60)
+        os.close(go)
+        os.read(wait, 1)
+        gate(f"v{i}")
+        os._exit(0)
+os.close(go)
+print(*(os.waitid(os.P_PID, c, os.WEXITED | os.WNOHANG) for c in children[:1]))
+os.kill(holder, signal.SIGKILL)
+print(sum(os.waitpid(child, 0)[1] for child in children))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_twenty_gates_that_end_together_lose_no_line(tmp_path):
+    """Beside a process that is killed while it holds the lock: the system frees it."""
+    command = [sys.executable, "-c", END_TOGETHER, tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["None", "0"], "a gate waits while another writes; all end well"
+    lines = (tmp_path / "history.jsonl").read_text().splitlines()
+    assert sorted(json.loads(line)["candidate"] for line in lines) == sorted(
+        f"v{i}" for i in range(20)
+    )
 
 
 @pytest.mark.slow

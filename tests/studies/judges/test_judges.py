@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -319,11 +320,68 @@ def test_sentences_name_their_counts(result):
     assert said[0].startswith("Taken alone, as if its judgments were people's, model calls ")
     assert f"{int(one.corrected.significant.sum()) or 'none'} of 28 pairs" in said[1]
     paper = paper_sentence(result, one)
-    assert "a random sample of 12 topics" in paper
+    assert paper.startswith("People judged 12 topics, assumed to be a random sample, model")
+    assert paper.endswith("about other topics like these.")
     assert "36 further topics" in paper
     text = str(result)
     assert "does not replace them" in text
     assert f"For a paper: {paper}" in text
+
+
+def test_narrower_and_times_as_many_topics_are_one_ratio(result):
+    one = result.of()
+    ratios = one.corrected.half_width / result.human.half_width
+    assert one.width_ratio == pytest.approx(np.median(ratios))
+    assert (one.n_wider, one.largest_width_ratio) == ((ratios > 1).sum(), ratios.max())
+    (said,) = (words for words in judge_sentences(result, one) if "times as many of" in words)
+    narrower, times = re.search(
+        r"is (\d+)% narrower .* as with ([\d.]+) times as many", said
+    ).groups()
+    assert float(times) == pytest.approx((1 - int(narrower) / 100) ** -2, rel=0.03)
+    assert float(times) == pytest.approx(result.topics_like(one), abs=0.005)
+    assert f". It is wider for {one.n_wider or 'none'} of 28 pairs" in said
+    told = judges_json(result)["judges"][0]
+    assert told["topics_like"] == pytest.approx(told["width_ratio"] ** -2)
+
+
+@quiet
+def test_about_these_topics(track, people, judge, result):
+    options = {"n_samples": 999, "kin": "team1", "top": 3, "rng": 1}
+    these = sr.judges(track.runs, people, {"model": judge}, about="these", **options)
+    one, other = these.of(), result.of()
+    assert (these.about, these.population, result.about, result.population) == (
+        "these",
+        48,
+        "other",
+        None,
+    )
+    assert np.median(one.corrected.half_width) < 0.9 * np.median(other.corrected.half_width)
+    shrunk = these.human.half_width / result.human.half_width
+    assert shrunk == pytest.approx(np.full(28, np.sqrt(36 / 48)), rel=1e-9)
+    assert these.human.mean == pytest.approx(result.human.mean)
+    assert one.alone.pvalue == pytest.approx(other.alone.pvalue), "about other topics"
+    # As many topics of people, out of 48, have intervals as narrow.
+    n = these.topics_like(one) * 12
+    assert (1 - n / 48) / n == pytest.approx(one.width_ratio**2 * (1 - 12 / 48) / 12)
+    assert judges_json(these)["about"] == "these"
+    for found, words in ((these, "these 48 topics"), (result, "other topics like these")):
+        said = judge_sentences(found, found.of())
+        assert all(words in said[place] for place in (1, 2, 3))
+        assert all("topic" in sentence for sentence in said), said
+        assert f"about {words}" in found.caption()
+
+
+@quiet
+def test_judges_of_these_topics_share_them(track, people, judge):
+    fewer = cut(judge, [topic for topic in judge.topics if topic not in judge.topics[1:9:4]])
+    both = sr.judges(track.runs, people, {"all": judge, "most": fewer}, about="these", n_samples=99)
+    assert (both.population, both.of("all").n_judge_topics) == (46, 34)
+    alone = sr.judges(track.runs, people, {"most": fewer}, about="these", n_samples=99)
+    assert alone.of("most").corrected.mean == pytest.approx(both.of("most").corrected.mean)
+    with pytest.raises(sr.InputError, match="about these nothing is left to estimate: choose"):
+        sr.judges(track.runs, people, {"same": cut(judge, people.topics)}, about="these")
+    with pytest.raises(sr.InputError, match="unknown population 'those': did you mean 'these'"):
+        sr.judges(track.runs, people, {"same": judge}, about="those")
 
 
 @quiet

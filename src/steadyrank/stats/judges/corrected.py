@@ -8,7 +8,9 @@ agrees with people buys is their width (Angelopoulos, Duchi & Zrnic 2023, arXiv:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.special import stdtrit
@@ -57,30 +59,38 @@ class Weight:
     """Whether it was estimated from these data, for which the intervals have to pay."""
 
 
-def best_weight(scores: JudgedScores) -> Weight:
+About = Literal["these", "other"]
+"""Which topics an estimate is about: those at hand, of which people judged a sample, or others."""
+
+
+def best_weight(scores: JudgedScores, about: About = "other") -> Weight:
     r"""The lambda that makes the corrected means least variable, one for all rows of the scores.
 
     \(\lambda = \mathrm{clip}(\mathrm{cov}_L(Y, F) / ((1 + n/N) \mathrm{var}_{L \cup U} F), 0, 1)\),
-    covariances and variances summed over the rows. 0, and nothing to pay for, where the judge has
-    no further topics or does not vary.
+    covariances and variances summed over the rows; about these topics
+    \(\mathrm{clip}(\mathrm{cov}_L(Y, F) / \mathrm{var}_L F, 0, 1)\). 0, and nothing to pay for,
+    where the judge has no further topics or does not vary.
 
     >>> rows = np.array([[0.1, 0.5, 0.3]])
     >>> best_weight(JudgedScores(human=rows, judge=rows, more=np.array([[0.2, 0.6, 0.4]]))).value
     0.5714285714285715
     """
-    if scores.n_more < FEWEST_USED or scores.n < 2:
+    is_other = about == "other"
+    if scores.n_more < (FEWEST_USED if is_other else 1) or scores.n < 2:
         return Weight(value=0.0, is_estimated=False)
-    everything = scores.everything
+    everything = scores.everything if is_other else scores.judge
     spread = _centred(everything)
     variance = float((spread**2).sum()) / (everything.shape[1] - 1)
     if variance <= spread.size * (CONSTANT * max(1.0, float(np.abs(everything).max()))) ** 2:
         return Weight(value=0.0, is_estimated=False)
     covariance = float((_centred(scores.human) * _centred(scores.judge)).sum()) / (scores.n - 1)
-    best = covariance / ((1.0 + scores.n / scores.n_more) * variance)
+    best = covariance / variance
+    if is_other:
+        best /= 1.0 + scores.n / scores.n_more
     return Weight(value=min(max(best, 0.0), 1.0), is_estimated=True)
 
 
-def shared_weight(scores: JudgedScores) -> Weight:
+def shared_weight(scores: JudgedScores, about: About = "other") -> Weight:
     """The lambda of the mean variance of all differences of two runs.
 
     Sums of squared differences over all pairs are those of deviations from the runs' mean, topic
@@ -92,7 +102,8 @@ def shared_weight(scores: JudgedScores) -> Weight:
             human=scores.human - scores.human.mean(axis=0),
             judge=scores.judge - scores.judge.mean(axis=0),
             more=scores.more - scores.more.mean(axis=0),
-        )
+        ),
+        about,
     )
 
 
@@ -105,6 +116,8 @@ class CorrectedParts:
     followed: np.ndarray
     """[run, topic]: lambda F on the further topics; without any where lambda is 0."""
     weight: Weight
+    is_finite: bool = False
+    """Whether the residuals are those of a finite population (`parts_of_these`)."""
 
     @property
     def mean(self) -> np.ndarray:
@@ -125,6 +138,27 @@ def corrected_parts(scores: JudgedScores, weight: Weight) -> CorrectedParts:
         residual=scores.human - weight.value * scores.judge,
         followed=weight.value * followed,
         weight=weight,
+    )
+
+
+def parts_of_these(scores: JudgedScores, weight: Weight) -> CorrectedParts:
+    """One part whose mean and variance are those of the estimate of the T topics at hand.
+
+    lambda mean_all F + mean_L(Y - lambda F), with the variance (1 - n/T) (n-1)/(n-2)
+    var_L(Y - lambda F) / n: the residuals' deviations are shrunk by the root of what it is of
+    var_L / n, so that whatever takes topics for a sample of many is right about these.
+    """
+    n = scores.n
+    residual = scores.human - weight.value * scores.judge
+    mean = residual.mean(axis=1, keepdims=True)
+    paid = (n - 1.0) / (n - 2.0) if weight.is_estimated else 1.0
+    shrunk = math.sqrt(paid * scores.n_more / (n + scores.n_more)) * (residual - mean)
+    followed = weight.value * scores.everything.mean(axis=1, keepdims=True)
+    return CorrectedParts(
+        residual=mean + followed + shrunk,
+        followed=scores.more[:, :0],
+        weight=weight,
+        is_finite=True,
     )
 
 
@@ -165,7 +199,7 @@ def _uncertainty(parts: CorrectedParts, own: np.ndarray, further: np.ndarray) ->
     n, n_more = parts.residual.shape[1], parts.followed.shape[1]
     paid = 1 if parts.weight.is_estimated else 0
     first = further / n_more if parts.has_two else np.zeros_like(own)
-    second = own / n * (n - 1.0) / (n - 1.0 - paid)
+    second = own / n if parts.is_finite else own / n * (n - 1.0) / (n - 1.0 - paid)
     total = first + second
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = first**2 / max(n_more - 1.0, 1.0) + second**2 / (n - 1.0)

@@ -56,6 +56,18 @@ def topics_factor(correlation: float, n: int, n_more: float) -> float:
     return 1.0 / (1.0 - explained) if explained < 1.0 else math.inf
 
 
+def topics_like(width_ratio: float, n: int, population: float = math.inf) -> float:
+    """How many times as many topics of people have intervals that are narrower by this ratio.
+
+    Of a finite population, out of which topics are drawn, fewer are needed.
+
+    >>> topics_like(0.5, 20), topics_like(0.5, 20, 40), topics_like(0.0, 20, 40)
+    (4.0, 1.6, 2.0)
+    """
+    inverse = width_ratio**2 * (1.0 / n - 1.0 / population) + 1.0 / population
+    return 1.0 / (n * inverse) if inverse > 0.0 else math.inf
+
+
 def worth_of(human: np.ndarray, judge: np.ndarray, *, confidence: float = 0.95) -> Worth:
     """From scores [run, topic] of the same topics; pooled over all pairs of runs.
 

@@ -44,6 +44,10 @@ class MeanDifference:
     """Of the mean: that of what the clusters contribute over the root of their number."""
     method: str
     """"t", "CR1" or "CR2"."""
+    draws: float
+    """As many clusters, or topics without clusters, of equal weight."""
+    reach: float = 0.0
+    """The largest difference that a topic may have, of either sign; 0 where not given."""
     flag: str = ""
     """"" or a flag of a degenerate difference."""
 
@@ -65,7 +69,8 @@ class MeanDifference:
         if self.flag == TOO_FEW:
             return Interval(-math.inf, math.inf)
         if self.flag:
-            return Interval(self.mean, self.mean)
+            share = unseen_share(self.draws, tail)
+            return Interval(self.mean - share * self.room(1.0), self.mean + share * self.room(-1.0))
         reach = float(stdtrit(self.df, 1.0 - tail))
         low, high = (float(hall_reach(reach, self._cautious(sign))) for sign in (1.0, -1.0))
         return Interval(
@@ -85,9 +90,19 @@ class MeanDifference:
         if self.flag == TOO_FEW:
             return math.nan
         if self.flag:
-            return 0.0 if gap > 0.0 else 1.0
+            room = self.room(sign)
+            if gap <= 0.0 or gap >= room:
+                return float(gap <= 0.0)
+            return math.pow(1.0 - gap / room, self.draws)
         t = gap / self.standard_error
         return float(stdtr(self.df, -min(t, float(hall(t, self._cautious(sign))))))
+
+    def room(self, sign: float) -> float:
+        """How far topics that were not drawn may lie below (1) or above (-1) a constant difference.
+
+        0 where all topics are equal: nothing has changed.
+        """
+        return 0.0 if self.flag == NO_DIFFERENCE else max(self.reach + sign * self.mean, 0.0)
 
     def _cautious(self, sign: float) -> float:
         """Skewness towards the other side, taken for one standard error more than it seems.
@@ -102,6 +117,7 @@ def mean_difference(
     *,
     clusters: np.ndarray | None = None,
     weights: np.ndarray | None = None,
+    reach: float = 0.0,
 ) -> MeanDifference:
     """The weighted mean of differences by topic, with its cluster-robust variance.
 
@@ -113,6 +129,9 @@ def mean_difference(
         The cluster of each topic, as whole numbers.
     weights
         Of the topics, at least 0; a topic of weight 0 is left out.
+    reach
+        The largest difference that a topic may have. If all differences are equal but not 0, limits
+        allow for the share of topics that may differ by that much unseen (`unseen_share`).
 
     Notes
     -----
@@ -148,6 +167,7 @@ def mean_difference(
         return _too_few(d, w, n_clusters)
     mean = float((w * d).sum() / w.sum())
     fit = _robust(d - mean, w, group, mean=mean, largest=float(np.abs(d).max()))
+    fit = replace(fit, reach=reach)
     if clusters is not None:
         return fit
     if weights is not None:
@@ -191,6 +211,7 @@ def _too_few(d: np.ndarray, w: np.ndarray, n_clusters: int) -> MeanDifference:
         design_effect=math.nan,
         skewness=0.0,
         method="t",
+        draws=float(n_clusters),
         flag=TOO_FEW,
     )
 
@@ -223,6 +244,7 @@ def _robust(
         design_effect=math.nan if is_constant else variance / independent,
         skewness=0.0 if is_constant else _skewness(sums),
         method=method,
+        draws=effective_topics(np.bincount(group, weights)),
         flag=flag,
     )
 
@@ -280,6 +302,25 @@ def effective_topics(weights: np.ndarray) -> float:
     2.0
     """
     return float(weights.sum() ** 2 / (weights @ weights))
+
+
+def reach_of(scores: np.ndarray) -> float:
+    """The largest difference that a topic may have: from the lowest score, or 0, to the highest.
+
+    >>> reach_of(np.array([[0.25, np.nan], [0.5, 0.75]])), reach_of(np.array([-1.0, 2.0]))
+    (0.75, 3.0)
+    """
+    known = scores[~np.isnan(scores)]
+    return float(known.max(initial=0.0) - known.min(initial=0.0))
+
+
+def unseen_share(draws: float, alpha: float) -> float:
+    """The largest share of topics of which that many draws hold none with probability alpha.
+
+    >>> round(unseen_share(50, 0.05), 3)
+    0.058
+    """
+    return 1.0 - math.pow(alpha, 1.0 / draws)
 
 
 def _skewness(sums: np.ndarray) -> float:

@@ -12,11 +12,11 @@ import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from steadyrank.compute.files import write_whole
+from steadyrank.compute.files import locked, write_whole
 from steadyrank.data.order import scores_in_order
 from steadyrank.data.read.score_files import read_scores, write_scores
 from steadyrank.data.read.sources import PathLike
@@ -25,15 +25,12 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import FormatError, InputError
 from steadyrank.notebook import Framed, shown_by
 from steadyrank.present.json import to_json
-from steadyrank.stats.pairs.clustered import mean_difference
+from steadyrank.stats.pairs.clustered import mean_difference, reach_of
 from steadyrank.stats.pairs.result import TOO_FEW
 from steadyrank.studies.gate.result import GateResult
 from steadyrank.words import counted
 
-if TYPE_CHECKING:
-    pass
-
-LINES, FIRST = "history.jsonl", "first.parquet"
+LINES, FIRST, LOCK = "history.jsonl", "first.parquet", ".lock"
 """Names of the files in the folder: a line per gate, the scores of the first baseline."""
 
 
@@ -47,8 +44,8 @@ class GateHistory(Framed):
     >>> import tempfile
     >>> import steadyrank as sr
     >>> old, new = (
-    ...     sr.Scores(measures=["AP"], runs=[name], topics=["1", "2", "3"], values=[[values]])
-    ...     for name, values in (("old", [0.1, 0.2, 0.4]), ("new", [0.2, 0.3, 0.4]))
+    ...     sr.Scores(measures=["AP"], runs=[name], topics=range(12), values=[[values]])
+    ...     for name, values in (("old", [0.1, 0.2, 0.4] * 4), ("new", [0.2, 0.3, 0.4] * 4))
     ... )
     >>> result = sr.gate(old, new, measures="AP", margin=0.05, history=tempfile.mkdtemp())
     >>> len(result.history.gates), result.history.drifted()
@@ -92,13 +89,14 @@ def add_to_history(folder: PathLike, scores: Scores, result: GateResult) -> Gate
         place.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise InputError(f"{place}: this is a file: name a folder to hold the history") from None
-    gates = _read_lines(place / LINES)
-    if not (place / FIRST).exists():
-        write_scores(_first_baseline(scores), place / FIRST)
-    first = scores_in_order(read_scores(place / FIRST))
-    _check_first(first, scores, place)
-    gates.append(_line(first, scores, result))
-    write_whole(place / LINES, "".join(map(to_json, gates)))
+    with locked(place / LOCK):  # gates that end together must not lose each other's lines
+        gates = _read_lines(place / LINES)
+        if not (place / FIRST).exists():
+            write_scores(_first_baseline(scores), place / FIRST)
+        first = scores_in_order(read_scores(place / FIRST))
+        _check_first(first, scores, place)
+        gates.append(_line(first, scores, result))
+        write_whole(place / LINES, "".join(map(to_json, gates)))
     return GateHistory(folder=str(place), gates=tuple(gates))
 
 
@@ -157,10 +155,12 @@ def _total(first: Scores, scores: Scores, measure: str, alpha: float) -> dict[st
     """The difference from the first baseline; None for a measure that it was not evaluated by."""
     if measure not in first.measures:
         return {"total": None, "total_interval": None}
+    before, now = first.matrix(measure)[0], scores.matrix(measure)[1]
     fit = mean_difference(
-        scores.matrix(measure)[1] - first.matrix(measure)[0],
+        now - before,
         clusters=cluster_codes(scores),
         weights=topic_weights(scores),
+        reach=reach_of(np.stack([before, now])),
     )
     if fit.flag == TOO_FEW:
         return {"total": None, "total_interval": None}

@@ -72,12 +72,12 @@ class GateResult(Framed):
     --------
     >>> import steadyrank as sr
     >>> old, new = (
-    ...     sr.Scores(measures=["AP"], runs=[name], topics=["1", "2", "3"], values=[[values]])
-    ...     for name, values in (("old", [0.1, 0.2, 0.4]), ("new", [0.2, 0.3, 0.4]))
+    ...     sr.Scores(measures=["AP"], runs=[name], topics=range(12), values=[[values]])
+    ...     for name, values in (("old", [0.1, 0.2, 0.4] * 4), ("new", [0.2, 0.3, 0.4] * 4))
     ... )
     >>> result = sr.gate(old, new, measures="AP", margin=0.05)
     >>> result.verdict, round(result.measures[0].difference, 3)
-    ('cannot tell', 0.067)
+    ('pass', 0.067)
     """
 
     verdict: Verdict
@@ -93,6 +93,11 @@ class GateResult(Framed):
     n_clusters: int | None
     """None where topics are not clustered."""
     is_weighted: bool
+    rare_breakage: float
+    """The share of broken topics of which a sample of this size shows none with probability
+    alpha."""
+    guards_breakage: bool = False
+    """Whether the lower limits allow for one more topic, at the lowest possible difference."""
     is_ranking_lost: bool = False
     """Whether the ranking behind kept scores is not at hand: holes cannot be looked for."""
     history: GateHistory | None = None

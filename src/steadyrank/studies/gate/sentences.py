@@ -46,13 +46,21 @@ def _passed(result: GateResult, rows: list[GateRow]) -> str:
 
 
 def _failed(result: GateResult, rows: list[GateRow]) -> str:
-    worse = listed([f"{_amount(row)}, beyond the margin of {row.margin:g}," for row in rows])
     several = len(result.measures) + len(result.segments)
     family = f" over {number_word(several)} tests, Holm" if several > 1 else ""
     return (
-        f"the candidate is significantly worse than the baseline on {worse} at alpha "
-        f"{result.alpha:g}{family}"
+        f"the candidate is significantly worse than the baseline on "
+        f"{listed([_amount(row) for row in rows])} at alpha {result.alpha:g}{family}"
+        + _beyond("; by its limits it loses more than {}", rows, True)
+        + _beyond("; that it loses more than {} is an estimate", rows, False)
     )
+
+
+def _beyond(words: str, rows: list[GateRow], is_shown: bool) -> str:
+    """The margins of those rows whose upper limit is, or is not, beyond them."""
+    chosen = [row for row in rows if (row.interval.high < -row.margin) == is_shown]
+    margins = [f"{row.margin:g} on {row.name}" for row in chosen]
+    return words.format(listed(margins)) if margins else ""
 
 
 def _open(result: GateResult, rows: list[GateRow]) -> str:

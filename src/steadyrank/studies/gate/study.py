@@ -21,12 +21,18 @@ from steadyrank.data.scores import Scores
 from steadyrank.errors import InputError, check_choice
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.measures.names import Measure
-from steadyrank.stats.pairs.clustered import MeanDifference, mean_difference
+from steadyrank.stats.interval import Interval
+from steadyrank.stats.pairs.clustered import MeanDifference, mean_difference, reach_of, unseen_share
 from steadyrank.stats.pairs.corrections import adjust
+from steadyrank.stats.pairs.result import NO_DIFFERENCE, TOO_FEW
 from steadyrank.stats.planning.needed_topics import needed_topics
 from steadyrank.studies.gate.history import add_to_history
 from steadyrank.studies.gate.inputs import Pair, read_pair
 from steadyrank.studies.gate.result import GateResult, GateRow, Verdict
+from steadyrank.words import counted
+
+FEWEST = 10
+"""Topics below which there is no gate."""
 
 POWER = 0.8
 """With which the topics needed would settle an open verdict."""
@@ -47,10 +53,36 @@ class _Part:
     highest: np.ndarray | None
     clusters: np.ndarray | None
     weights: np.ndarray | None
+    reach: float
+    """From the lowest score of the measure (0, or below) to the highest at hand."""
+    guards_breakage: bool
 
-    def fit(self, differences: np.ndarray) -> MeanDifference:
+    def fit(self, differences: np.ndarray) -> _Fit:
         """The mean of these differences, as the topics are clustered and weighted."""
-        return mean_difference(differences, clusters=self.clusters, weights=self.weights)
+        observed = mean_difference(
+            differences, clusters=self.clusters, weights=self.weights, reach=self.reach
+        )
+        if not self.guards_breakage or observed.flag == TOO_FEW:
+            return _Fit(observed=observed, guarded=observed)
+        used = ~np.isnan(differences)
+        clusters = None if self.clusters is None else np.append(self.clusters, -1)
+        weights = None
+        if self.weights is not None:
+            weights = np.append(self.weights, self.weights[used & (self.weights > 0.0)].mean())
+        guarded = mean_difference(
+            np.append(differences, -self.reach), clusters=clusters, weights=weights
+        )
+        # The added topic is the tail that Hall's correction would guess at.
+        return _Fit(observed=observed, guarded=replace(guarded, skewness=observed.skewness))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fit:
+    """The mean difference, and what the lower limit comes from."""
+
+    observed: MeanDifference
+    guarded: MeanDifference
+    """With one more topic at the lowest possible difference, where breakage is guarded against."""
 
 
 def gate(
@@ -63,6 +95,7 @@ def gate(
     by: str | None = None,
     alpha: float = 0.05,
     unjudged: Unjudged = "bounded",
+    guard_breakage: bool = False,
     history: PathLike | None = None,
     topic_info: PathLike | None = None,
     cluster_from: str | None = None,
@@ -99,6 +132,9 @@ def gate(
     unjudged : str
         "bounded": a verdict that some grades of unjudged documents would change is "holes".
         "not-relevant": unjudged documents count as not relevant, as the measures have it.
+    guard_breakage : bool
+        Add one topic at the lowest possible difference to the lower limits: from the highest score
+        at hand to 0. A change that ruins a few queries, none of which is here, then rarely passes.
     history : path, optional
         A folder that keeps one line per gate, and the difference from its first baseline.
     topic_info, cluster_from : optional
@@ -128,7 +164,12 @@ def gate(
     `topics_needed` takes the observed difference to be the true one, or 0 where the candidate came
     out better; topics are clustered and weighted as they are here.
 
-    The verdict is about other topics of the same population, not about other documents.
+    The verdict is about other topics of the same population, not about other documents. Failing
+    tests that the candidate is worse at all; that its loss exceeds the margin is an estimate.
+
+    Fewer than 10 topics are refused. `rare_breakage` is the share 1 - alpha^(1/n) of broken topics
+    of which n topics show none with probability alpha; if all differences are equal but not 0,
+    the limits allow for it.
 
     References
     ----------
@@ -171,8 +212,11 @@ def gate(
         reading=reading_options,
     )
     by_name = dict(zip(pair.scores.measures, margins.values(), strict=True))
-    parts = _parts(pair, by_name, by)
-    rows = _rows(parts, alpha, unjudged, pair)
+    parts = _parts(pair, by_name, by, guard_breakage)
+    fits = [part.fit(part.scores[1] - part.scores[0]) for part in parts]
+    _check_enough(parts, fits)
+    rows = _rows(parts, fits, alpha, unjudged, pair)
+    fewest = min(fit.observed.draws for fit in fits[: len(by_name)])
     result = GateResult(
         verdict=_overall(rows),
         alpha=alpha,
@@ -185,6 +229,8 @@ def gate(
         n_topics=len(pair.scores.topics),
         n_clusters=_n_clusters(pair.scores),
         is_weighted="weight" in pair.scores.topic_info,
+        rare_breakage=unseen_share(fewest, alpha),
+        guards_breakage=guard_breakage,
         is_ranking_lost=pair.is_ranking_lost,
     )
     if history is None:
@@ -216,7 +262,20 @@ def _n_clusters(scores: Scores) -> int | None:
     return None if codes is None else int(codes.max(initial=-1)) + 1
 
 
-def _parts(pair: Pair, margins: Mapping[str, float], by: str | None) -> list[_Part]:
+def _check_enough(parts: Sequence[_Part], fits: Sequence[_Fit]) -> None:
+    """Refuse a measure with too few topics; a segment with too few holds nothing up."""
+    for part, fit in zip(parts, fits, strict=True):
+        n = fit.observed.n_topics
+        if part.segment is None and n < FEWEST:
+            raise InputError(
+                f"{part.measure}: both have scores on {counted(n, 'topic')}, and a gate requires "
+                f"at least {FEWEST}: judge more topics"
+            )
+
+
+def _parts(
+    pair: Pair, margins: Mapping[str, float], by: str | None, guard_breakage: bool
+) -> list[_Part]:
     """All measures, then all measures of all segments."""
     scores = pair.scores
     everything = np.ones(len(scores.topics), bool)
@@ -229,27 +288,30 @@ def _parts(pair: Pair, margins: Mapping[str, float], by: str | None) -> list[_Pa
     for segment, topics in chosen.items():
         for measure, margin in margins.items():
             bounds = pair.bounds.get(measure)
+            every = scores.matrix(measure)
             parts.append(
                 _Part(
                     measure=measure,
                     margin=margin,
                     segment=segment,
-                    scores=scores.matrix(measure)[:, topics],
+                    scores=every[:, topics],
                     lowest=None if bounds is None else bounds.low[topics],
                     highest=None if bounds is None else bounds.high[topics],
                     clusters=None if clusters is None else clusters[topics],
                     weights=None if weights is None else weights[topics],
+                    reach=reach_of(every),
+                    guards_breakage=guard_breakage,
                 )
             )
     return parts
 
 
-def _rows(parts: Sequence[_Part], alpha: float, unjudged: Unjudged, pair: Pair) -> list[GateRow]:
-    differences = [part.scores[1] - part.scores[0] for part in parts]
-    fits = [part.fit(gap) for part, gap in zip(parts, differences, strict=True)]
+def _rows(
+    parts: Sequence[_Part], fits: Sequence[_Fit], alpha: float, unjudged: Unjudged, pair: Pair
+) -> list[GateRow]:
     pvalues = _pvalues(parts, fits)
     verdicts = _verdicts(parts, fits, pvalues, alpha)
-    ends = _at_the_bounds(parts, differences)
+    ends = _at_the_bounds(parts, fits)
     if unjudged == "bounded":
         for fits_there in ends:
             turned = _verdicts(parts, fits_there, _pvalues(parts, fits_there), alpha)
@@ -266,51 +328,46 @@ def _rows(parts: Sequence[_Part], alpha: float, unjudged: Unjudged, pair: Pair) 
             pvalues=(float(pvalues[0][i]), float(pvalues[1][i])),
             tail=alpha if part.segment is None else alpha / n_segments,
             alpha=alpha,
-            ends=(ends[0][i].mean, ends[1][i].mean),
+            ends=(ends[0][i].observed.mean, ends[1][i].observed.mean),
             pair=pair,
         )
         for i, (part, fit, verdict) in enumerate(zip(parts, fits, verdicts, strict=True))
     ]
 
 
-def _at_the_bounds(
-    parts: Sequence[_Part], differences: Sequence[np.ndarray]
-) -> tuple[list[MeanDifference], list[MeanDifference]]:
+def _at_the_bounds(parts: Sequence[_Part], fits: Sequence[_Fit]) -> tuple[list[_Fit], list[_Fit]]:
     """The fits with the lowest and with the highest differences; as they are where not known."""
     lowest, highest = [], []
-    for part, gap in zip(parts, differences, strict=True):
-        lowest.append(part.fit(gap if part.lowest is None else part.lowest))
-        highest.append(part.fit(gap if part.highest is None else part.highest))
+    for part, fit in zip(parts, fits, strict=True):
+        lowest.append(fit if part.lowest is None else part.fit(part.lowest))
+        highest.append(fit if part.highest is None else part.fit(part.highest))
     return lowest, highest
 
 
-def _pvalues(
-    parts: Sequence[_Part], fits: Sequence[MeanDifference]
-) -> tuple[np.ndarray, np.ndarray]:
+def _pvalues(parts: Sequence[_Part], fits: Sequence[_Fit]) -> tuple[np.ndarray, np.ndarray]:
     """Of not being worse by the margin, and of being worse; corrected as the verdicts need it."""
     not_worse = np.array(
-        [fit.pvalue_above(-part.margin) for part, fit in zip(parts, fits, strict=True)]
+        [fit.guarded.pvalue_above(-part.margin) for part, fit in zip(parts, fits, strict=True)]
     )
     is_segment = np.array([part.segment is not None for part in parts])
     not_worse[is_segment] = adjust(not_worse[is_segment], "holm")
-    worse = adjust([fit.pvalue_below(0.0) for fit in fits], "holm")
+    worse = adjust([fit.observed.pvalue_below(0.0) for fit in fits], "holm")
     return not_worse, worse
 
 
 def _verdicts(
     parts: Sequence[_Part],
-    fits: Sequence[MeanDifference],
+    fits: Sequence[_Fit],
     pvalues: tuple[np.ndarray, np.ndarray],
     alpha: float,
 ) -> list[Verdict]:
     """Pass, fail or cannot tell; never both, as passing puts the difference above -margin."""
     verdicts: list[Verdict] = []
     for part, fit, not_worse, worse in zip(parts, fits, *pvalues, strict=True):
-        # Without any variance there is nothing beside the mean: a margin of 0 lets equals pass.
-        is_constant = fit.flag != "" and fit.mean >= -part.margin
-        if not_worse < alpha or (is_constant and not math.isnan(not_worse)):
+        # Where no topic has changed, a margin of 0 lets the candidate pass.
+        if not_worse < alpha or fit.guarded.flag == NO_DIFFERENCE:
             verdicts.append("pass")
-        elif worse < alpha and fit.mean < -part.margin:
+        elif worse < alpha and fit.observed.mean < -part.margin:
             verdicts.append("fail")
         else:
             verdicts.append("cannot tell")
@@ -329,7 +386,7 @@ def _overall(rows: Sequence[GateRow]) -> Verdict:
 
 def _row(
     part: _Part,
-    fit: MeanDifference,
+    both: _Fit,
     verdict: Verdict,
     *,
     pvalues: tuple[float, float],
@@ -339,6 +396,7 @@ def _row(
     pair: Pair,
 ) -> GateRow:
     baseline, candidate = _means(part)
+    fit = both.observed
     bounds = pair.bounds.get(part.measure)
     return GateRow(
         measure=part.measure,
@@ -351,7 +409,7 @@ def _row(
         baseline=baseline,
         candidate=candidate,
         difference=fit.mean,
-        interval=fit.interval(tail),
+        interval=Interval(both.guarded.interval(tail).low, fit.interval(tail).high),
         pvalue_pass=pvalues[0],
         pvalue_fail=pvalues[1],
         verdict=verdict,
@@ -381,12 +439,21 @@ def _topics_needed(part: _Part, fit: MeanDifference, alpha: float) -> int | None
 
     Below -margin the candidate would have to be shown to be worse; above, to be within the margin.
     """
-    gap = -fit.mean if fit.mean < -part.margin else min(fit.mean, 0.0) + part.margin
-    if fit.flag or not gap > 0.0:
+    is_loss = fit.mean < -part.margin
+    gap = -fit.mean if is_loss else min(fit.mean, 0.0) + part.margin
+    if fit.flag == TOO_FEW or not gap > 0.0:
         return None
+    unseen = 0.0
+    if fit.flag or (part.guards_breakage and not is_loss):
+        # As many as leave a share of breakage unseen that the gap makes up for.
+        room = fit.room(-1.0 if is_loss else 1.0)
+        unseen = 0.0 if gap >= room else math.log(alpha) / math.log1p(-gap / room)
+        unseen *= fit.n_topics / fit.draws
+    if fit.flag:
+        return math.ceil(unseen)
     # The variance of one topic that, without clusters and weights, would give this variance.
     needed = needed_topics(
         gap, fit.variance * fit.n_topics, fit.n_topics, alpha=2.0 * alpha, beta=1.0 - POWER
     )
-    topics = float(needed.topics)
-    return int(topics) if math.isfinite(topics) else None
+    topics = float(needed.topics) + unseen
+    return math.ceil(topics) if math.isfinite(topics) else None

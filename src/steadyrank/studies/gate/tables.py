@@ -8,9 +8,13 @@ from xml.sax.saxutils import escape, quoteattr
 from steadyrank.present.cells import interval, name, number, whole
 from steadyrank.present.json import picked, to_json
 from steadyrank.present.table import Table, exact_table, render, with_words
+from steadyrank.stats.pairs.clustered import unseen_share
 from steadyrank.studies.gate.result import GateResult, GateRow, Unsure, row_json
 from steadyrank.studies.gate.sentences import drift_sentences, verdict_sentence
 from steadyrank.words import counted, level_words
+
+ENOUGH = 300
+"""Topics from which on the output does not say what share of them may be broken unseen."""
 
 SIGNS = {"pass": "✅", "fail": "❌", "cannot tell": "❔", "holes": "🕳️"}
 """Before the heading of a summary."""
@@ -23,6 +27,8 @@ def gate_json(result: GateResult) -> dict[str, Any]:
         "sentence": verdict_sentence(result),
         **picked(result, "baseline candidate n_topics n_clusters unjudged"),
         "weighted": result.is_weighted,
+        "rare_breakage": result.rare_breakage,
+        "guard_breakage": result.guards_breakage,
         "measures": [row_json(row) for row in result.measures],
         "by": result.by,
         "segments": [row_json(row) for row in result.segments],
@@ -95,6 +101,12 @@ def gate_notes(result: GateResult) -> list[str]:
         notes.append(f"Design effect of the clusters: {effects}.")
     if rows and result.is_weighted:
         notes.append(f"Weights: as many as {rows[0].effective_topics:,.1f} topics of equal weight.")
+    if result.rare_breakage > unseen_share(ENOUGH, result.alpha):
+        notes.append(
+            f"If no topic here is broken, up to {result.rare_breakage:.1%} of all topics may be "
+            f"({level_words(result.alpha)})"
+            + ("; the lower limits allow for it." if result.guards_breakage else ".")
+        )
     if result.is_ranking_lost and result.unjudged == "bounded":
         notes.append(
             "One of the two came as scores without its ranking: unjudged documents count as "

@@ -232,10 +232,19 @@ def _present(scores: Scores) -> set[str]:
     return {topic for topic, is_there in zip(scores.topics, there, strict=True) if is_there}
 
 
-def aligned(human: Scores, judge: JudgeInput, topics: tuple[str, ...]) -> Aligned:
+def shared_topics(judges: list[JudgeInput]) -> set[str]:
+    """Topics on which every judge has its scores: a population of all judges."""
+    return set.intersection(*(_present(judge.scores) for judge in judges))
+
+
+def aligned(
+    human: Scores, judge: JudgeInput, topics: tuple[str, ...], population: set[str] | None = None
+) -> Aligned:
     """Runs and topics of people and of a judge in the same order, by name."""
     runs = [human.runs[r] for r in order_by_name(human.runs)]
-    of_people, present = set(human.topics), _present(judge.scores)
+    of_people, present = set(human.topics), population
+    if present is None:
+        present = _present(judge.scores)
     further = [topic for topic in judge.scores.topics if topic not in of_people]
     used = [further[t] for t in order_by_name(further) if further[t] in present]
     return Aligned(

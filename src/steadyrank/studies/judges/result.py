@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,9 @@ from steadyrank.notebook import Framed, shown_by
 from steadyrank.stats.interval import Interval
 from steadyrank.stats.judges.agreement import Agreement
 from steadyrank.stats.judges.bias import Bias, KinTest
-from steadyrank.stats.judges.corrected import Weight
+from steadyrank.stats.judges.corrected import About, Weight
 from steadyrank.stats.judges.ranking import Ranking
-from steadyrank.stats.judges.worth import TopicsNeeded, Worth
+from steadyrank.stats.judges.worth import TopicsNeeded, Worth, topics_like
 from steadyrank.stats.pairs.result import all_pairs
 from steadyrank.stats.ranks.intervals import TauInterval
 from steadyrank.words import counted
@@ -111,6 +112,9 @@ class JudgeResult:
     """Of the same pairs, how many the corrected means order the other way round."""
     width_ratio: float
     """Of intervals of differences, corrected to people's own: median over pairs."""
+    n_wider: int
+    """Pairs whose interval is wider than people's own."""
+    largest_width_ratio: float
 
     @property
     def tau(self) -> TauInterval:
@@ -141,6 +145,8 @@ class JudgesResult(Framed):
 
     measure: str
     alpha: float
+    population: int | None = None
+    """The number of topics that the rankings are about; None for other topics like these."""
     runs: tuple[str, ...]
     topics: tuple[str, ...]
     """Those that people judged."""
@@ -155,6 +161,15 @@ class JudgesResult(Framed):
     seed: int
 
     @property
+    def about(self) -> About:
+        """The topics at hand, or other topics like these."""
+        return "other" if self.population is None else "these"
+
+    def topics_like(self, judge: JudgeResult) -> float:
+        """How many times as many topics of people would have intervals as narrow as the judge's."""
+        return topics_like(judge.width_ratio, len(self.topics), self.population or math.inf)
+
+    @property
     def pairs(self) -> np.ndarray:
         """[pair, 2]: positions of the two runs."""
         return all_pairs(len(self.runs))
@@ -165,15 +180,22 @@ class JudgesResult(Framed):
             return self.judges[0]
         return self.judges[position(judge, [one.judge for one in self.judges], "judge")]
 
+    def about_words(self) -> str:
+        """Which topics the corrected ranking, and people's own, are about."""
+        if self.population is None:
+            return "other topics like these"
+        return f"these {self.population:,} topics"
+
     def caption(self) -> str:
         """What a table of this result must say."""
         names = ", ".join(one.judge for one in self.judges)
         dropped = f" ({self.n_dropped} dropped)" if self.n_dropped else ""
         return (
             f"{self.measure}; {counted(len(self.runs), 'run')}; people judged "
-            f"{counted(len(self.topics), 'topic')}{dropped}; judges: {names}; alpha "
-            f"{self.alpha:g} over {counted(len(self.pairs), 'pair', form=',')}, studentized sign "
-            f"flips, stepdown, {self.n_samples:,} samples, seed {self.seed}; "
+            f"{counted(len(self.topics), 'topic')}{dropped}; about {self.about_words()}; "
+            f"judges: {names}; alpha {self.alpha:g} over "
+            f"{counted(len(self.pairs), 'pair', form=',')}, studentized sign flips, "
+            f"stepdown, {self.n_samples:,} samples, seed {self.seed}; "
             f"steadyrank {__version__}."
         )
 

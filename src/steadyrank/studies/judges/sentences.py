@@ -16,8 +16,8 @@ PEOPLE_NEEDED = (
     "The correction requires people: it makes their judgments go further and does not replace them."
 )
 RANDOM_SAMPLE = (
-    "It is valid if the topics that people judged are a random sample of all topics, and not "
-    "if they were chosen by difficulty or by the judge's uncertainty."
+    "It assumes that the topics that people judged are a random sample of all topics, not "
+    "chosen by difficulty or by the judge's uncertainty."
 )
 NO_REPAIR = (
     "It does not repair the measure, nor does it say anything about documents that nobody judged."
@@ -31,6 +31,7 @@ SMALLEST = 0.0005
 def judge_sentences(result: JudgesResult, judge: JudgeResult) -> list[str]:
     """What a reader of one judge's results must not miss, the most important first."""
     sentences = [alone_sentence(result, judge), corrected_sentence(result, judge)]
+    sentences += [width_sentence(result, judge)]
     sentences += [first_sentence(result, judge), worth_sentence(result, judge)]
     sentences += [bias_sentence(judge), tau_sentence(judge), confirmed_sentence(judge)]
     if judge.kin is not None:
@@ -45,7 +46,7 @@ def alone_sentence(result: JudgesResult, judge: JudgeResult) -> str:
     claimed = judge.alone.significant
     said = (
         f"Taken alone, as if its judgments were people's, {judge.judge} calls "
-        f"{_different(int(claimed.sum()), total)} on its "
+        f"{_different(int(claimed.sum()), total)} on other topics, by its "
         f"{counted(n_topics, 'topic', form=',')}"
     )
     if not claimed.any():
@@ -64,29 +65,45 @@ def corrected_sentence(result: JudgesResult, judge: JudgeResult) -> str:
     if not judge.n_judge_topics:
         return (
             f"{judge.judge} judged no topic that people did not, so there is nothing to correct: "
-            f"people's judgments of {counted(n, 'topic')} leave {_different(by_people, total)}."
+            f"people's judgments of {counted(n, 'topic')} leave {_different(by_people, total)} on "
+            f"{result.about_words()}."
         )
     corrected = int(judge.corrected.significant.sum())
     said = (
         f"Corrected by people's judgments of {counted(n, 'topic')}, {judge.judge} leaves "
-        f"{_different(corrected, total)}"
+        f"{_different(corrected, total)} on {result.about_words()}"
     )
     if total == 1:
         said += f"; people's judgments alone leave {_different(by_people, total)}"
     else:
         said += f", against {_none(by_people)} by people's judgments alone"
-    if math.isnan(judge.width_ratio):
-        return f"{said}."
-    if judge.weight.value == 0.0:
-        return f"{said}; nothing that {judge.judge} says is followed (lambda 0)."
+    followed = f"; nothing that {judge.judge} says is followed (lambda 0)"
+    return f"{said}{followed if judge.weight.value == 0.0 else ''}."
+
+
+def width_sentence(result: JudgesResult, judge: JudgeResult) -> str:
+    """How much narrower the intervals are, in topics, and how many are wider."""
+    if math.isnan(judge.width_ratio) or judge.weight.value == 0.0:
+        return ""
+    total = len(result.pairs)
     narrower = "narrower" if judge.width_ratio < 1 else "wider"
-    change = abs(1.0 - judge.width_ratio)
-    return f"{said}; intervals of a difference are {change:.0%} {narrower} (median over pairs)."
+    times = result.topics_like(judge)
+    said = (
+        f"The interval of a difference on {result.about_words()} is "
+        f"{abs(1.0 - judge.width_ratio):.0%} {narrower} than people's own"
+        + (" (median over pairs)" if total > 1 else "")
+        + (f", as with {times:.2f} times as many of their topics" if math.isfinite(times) else "")
+    )
+    if total == 1:
+        return f"{said}."
+    wider = f", at worst {judge.largest_width_ratio:.2f} times" if judge.n_wider else ""
+    return f"{said}. It is wider for {_none(judge.n_wider)} of {total:,} pairs{wider}."
 
 
 def first_sentence(result: JudgesResult, judge: JudgeResult) -> str:
     """Who could be first by each of the three rankings."""
     after = "After correction" if judge.n_judge_topics else "By people's judgments"
+    after += f", on {result.about_words()}"
     ranking = judge.corrected if judge.n_judge_topics else result.human
     said = f"{after}, {_candidates(result, ranking)}; {judge.judge} alone would have said that "
     alone = names_of(result.runs, judge.alone.could_be_first)
@@ -118,12 +135,7 @@ def worth_sentence(result: JudgesResult, judge: JudgeResult) -> str:
         return f"{said}."
     if judge.weight.value == 0.0:
         return f"{said}: it adds nothing to people's {counted(n, 'topic')}."
-    factor = worth.factor(n, judge.n_judge_topics)
-    times = f"{factor:.2g}" if math.isfinite(factor) else "any number of"
-    return (
-        f"{said}: with {counted(judge.n_judge_topics, 'further topic', form=',')} it makes "
-        f"people's {n} as good as {times} times as many."
-    )
+    return f"{said}."
 
 
 def bias_sentence(judge: JudgeResult) -> str:
@@ -145,7 +157,7 @@ def tau_sentence(judge: JudgeResult) -> str:
     every, best = judge.taus[0], judge.taus[-1]
     if math.isnan(every.tau.tau):
         return ""
-    said = f"Kendall's tau with people's ranking is {_tau(every.tau)} for all runs"
+    said = f"On such topics Kendall's tau with people's ranking is {_tau(every.tau)} for all runs"
     if not math.isnan(best.tau.tau) and best.tau.n > 1:
         how_many = f" ({counted(best.tau.n, 'run')})" if best.runs == "best half" else ""
         said += f" and {_tau(best.tau)} for the {best.runs}{how_many}"
@@ -181,7 +193,8 @@ def kin_sentence(judge: JudgeResult) -> str:
     return (
         f"{judge.judge} gives {counted(len(kin.runs), 'run')} of its kin (/{kin.pattern}/) "
         f"{abs(test.difference):.3f} {more} than people do, compared with {len(kin.others)} of "
-        f"{others} ({_ends(test.interval, 3)}, t test over topics, {pvalue_words(test.pvalue)})."
+        f"{others} ({_ends(test.interval, 3)} on other topics, t test, "
+        f"{pvalue_words(test.pvalue)})."
     )
 
 
@@ -206,8 +219,9 @@ def paper_sentence(result: JudgesResult, judge: JudgeResult) -> str:
             f"(prediction-powered inference, lambda = {judge.weight.value:.2f})"
         )
     return (
-        f"People judged a random sample of {counted(n, 'topic')}, {judge.judge}{agreed} {judged}; "
-        f"{method}, and {_tested(result, judge.corrected)}."
+        f"People judged {counted(n, 'topic')}, assumed to be a random sample, "
+        f"{judge.judge}{agreed} {judged}; {method}, and {_tested(result, judge.corrected)}, about "
+        f"{result.about_words()}."
     )
 
 

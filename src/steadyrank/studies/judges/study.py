@@ -8,7 +8,7 @@ of the model itself. Two groups of people are judges of each other in the same w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Any, Unpack, get_args
 
 import numpy as np
 
@@ -18,15 +18,17 @@ from steadyrank.data.order import order_by_name
 from steadyrank.data.qrels import Qrels
 from steadyrank.data.read.runs import ReadingOptions, read_runs
 from steadyrank.data.scores import Scores
-from steadyrank.errors import InputError, warn
+from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.evaluate import Missing, NoRelevant, Ties
 from steadyrank.stats.inputs import check_open_unit, check_samples
 from steadyrank.stats.judges.agreement import COEFFICIENTS, Agreement, agreement_over_topics
 from steadyrank.stats.judges.corrected import (
+    About,
     CorrectedParts,
     JudgedScores,
     Weight,
     corrected_parts,
+    parts_of_these,
     shared_weight,
 )
 from steadyrank.stats.judges.ranking import Ranking, rank_runs
@@ -34,6 +36,7 @@ from steadyrank.stats.planning.demands import check_positive
 from steadyrank.stats.ranks.kappa import confusion_counts, kappa_of_counts
 from steadyrank.studies.judges.audit import AuditSettings, audited
 from steadyrank.studies.judges.inputs import (
+    Aligned,
     Grades,
     JudgeInput,
     aligned,
@@ -41,6 +44,7 @@ from steadyrank.studies.judges.inputs import (
     complete_topics,
     evaluate_judges,
     scores_of_judges,
+    shared_topics,
 )
 from steadyrank.studies.judges.result import Confusion, JudgeResult, JudgesResult, share_of
 
@@ -55,6 +59,7 @@ def judges(
     judges: Mapping[str, Any] | None = None,
     *,
     measure: str | None = None,
+    about: About = "other",
     kin: str | None = None,
     kin_near: bool = False,
     top: int | None = None,
@@ -92,6 +97,9 @@ def judges(
         `{name: judgments}`. A judge must have judged all topics that people did.
     measure : str, optional
         nDCG@10 unless given; of `Scores` the only one.
+    about : str
+        "other": topics like these, out of which all topics are drawn. "these": the topics that the
+        judges judged, of which people judged a sample.
     kin : str, optional
         Regular expression: runs whose names match were made with the judge's own kind of model.
     kin_near : bool
@@ -127,10 +135,16 @@ def judges(
 
     Notes
     -----
-    People's topics must be a random sample of all topics; where the judge's scores contradict
-    that, a warning says so. The correction does not make people superfluous: without them there is
-    nothing to correct by. It does not repair a measure, and it says nothing about documents that
-    nobody judged. Topics on which some run has no score are left out for all.
+    That people's topics are a random sample of all topics is assumed; where the judge's scores
+    contradict that, a warning says so. About these T topics, the estimate is \(\lambda\) times the
+    judge's mean over all of them plus the mean over people's of (people's score less \(\lambda\)
+    times the judge's), with the variance of a sample without replacement and n - 2 degrees of
+    freedom; several judges share the topics that all of them judged. What the judge alone would
+    say, its worth by correlation and the plan are about other topics.
+
+    The correction does not make people superfluous: without them there is nothing to correct by. It
+    does not repair a measure, and it says nothing about documents that nobody judged. Topics on
+    which some run has no score are left out for all.
 
     References
     ----------
@@ -151,6 +165,7 @@ def judges(
     (1.0, 30)
     """
     seed = seed_from(rng)
+    check_choice("population", about, get_args(About))
     _check(alpha, power, width, minimum_difference, n_samples)
     people: Qrels | None = None
     if isinstance(runs, Scores):
@@ -183,7 +198,14 @@ def judges(
         alpha=alpha,
     )
     return judge_scores(
-        scores, inputs, settings, people=people, n_samples=n_samples, jobs=jobs, seed=seed
+        scores,
+        inputs,
+        settings,
+        about=about,
+        people=people,
+        n_samples=n_samples,
+        jobs=jobs,
+        seed=seed,
     )
 
 
@@ -192,6 +214,7 @@ def judge_scores(
     inputs: list[JudgeInput],
     settings: AuditSettings,
     *,
+    about: About = "other",
     people: Qrels | None,
     n_samples: int,
     jobs: int | None,
@@ -202,11 +225,13 @@ def judge_scores(
     topics, n_dropped = complete_topics(human, inputs)
     runs = tuple(human.runs[r] for r in order_by_name(human.runs))
     options: Any = {"alpha": settings.alpha, "n_samples": n_samples, "seed": seed, "jobs": jobs}
+    shared = shared_topics(inputs) if about == "these" else None
+    every = [aligned(human, judge, topics, shared) for judge in inputs]
+    population = _population(every) if about == "these" else None
     by_people = human.select(runs=runs, topics=topics).values[0]
-    ranking = _plain_ranking(by_people, **options)
+    ranking = _plain_ranking(by_people, population, **options)
     results = []
-    for judge in inputs:
-        data = aligned(human, judge, topics)
+    for judge, data in zip(inputs, every, strict=True):
         confusion = None
         if people is not None and judge.qrels is not None:
             confusion = confusion_of(judge.name, people, judge.qrels, topics, settings.confidence)
@@ -217,13 +242,14 @@ def judge_scores(
                 n_dropped=data.n_dropped,
                 confusion=confusion,
                 **audited(judge.name, data.scores, runs, settings, seed=seed, jobs=jobs),
-                **_on_human_topics(data.scores, ranking, **options),
-                **_corrected(data.scores, ranking, data.places, **options),
+                **_on_human_topics(data.scores, ranking, population, **options),
+                **_corrected(data.scores, ranking, data.places, about, **options),
             )
         )
     return JudgesResult(
         measure=human.measures[0],
         alpha=settings.alpha,
+        population=population,
         runs=runs,
         topics=topics,
         n_dropped=n_dropped,
@@ -245,15 +271,33 @@ def _check(
     check_samples(n_samples)
 
 
-def _plain_ranking(scores: np.ndarray, **options: Any) -> Ranking:
-    """The ranking by one kind of judgments as they are."""
-    parts = CorrectedParts(residual=scores, followed=scores[:, :0], weight=NOT_FOLLOWED)
+def _population(every: list[Aligned]) -> int:
+    """How many topics there are of which people judged some, by all judges."""
+    n, n_more = every[0].scores.n, every[0].scores.n_more
+    if not n_more:
+        raise InputError(
+            "people judged all topics that the judges judged, so about these nothing is left to "
+            'estimate: choose about="other"'
+        )
+    return n + n_more
+
+
+def _plain_ranking(scores: np.ndarray, population: int | None = None, **options: Any) -> Ranking:
+    """The ranking by one kind of judgments as they are; of a finite population if it is given."""
+    nothing = scores[:, :0]
+    parts = CorrectedParts(residual=scores, followed=nothing, weight=NOT_FOLLOWED)
+    if population is not None:
+        more = np.zeros((len(scores), population - scores.shape[1]))
+        plain = JudgedScores(human=scores, judge=scores, more=more)
+        parts = parts_of_these(plain, NOT_FOLLOWED)
     return rank_runs(parts, places=np.arange(scores.shape[1]), **options)
 
 
-def _on_human_topics(scores: JudgedScores, human: Ranking, **options: Any) -> dict[str, Any]:
+def _on_human_topics(
+    scores: JudgedScores, human: Ranking, population: int | None, **options: Any
+) -> dict[str, Any]:
     """The judge's decisions on people's topics beside theirs."""
-    ranking = _plain_ranking(scores.judge, **options)
+    ranking = _plain_ranking(scores.judge, population, **options)
     return {
         "on_human_topics": ranking,
         "unconfirmed_share": share_of(human.claimed != ranking.claimed, ranking.significant),
@@ -264,13 +308,14 @@ def _on_human_topics(scores: JudgedScores, human: Ranking, **options: Any) -> di
 
 
 def _corrected(
-    scores: JudgedScores, human: Ranking, places: np.ndarray, **options: Any
+    scores: JudgedScores, human: Ranking, places: np.ndarray, about: About, **options: Any
 ) -> dict[str, Any]:
     """The judge alone, corrected, and what became of its decisions."""
-    weight = shared_weight(scores)
+    weight = shared_weight(scores, about)
+    parts = (corrected_parts if about == "other" else parts_of_these)(scores, weight)
     # Topics by name, whoever judged them.
     alone = _plain_ranking(scores.everything[:, np.argsort(places)], **options)
-    corrected = rank_runs(corrected_parts(scores, weight), places=places, **options)
+    corrected = rank_runs(parts, places=places, **options)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = corrected.half_width / human.half_width
     known = ratio[np.isfinite(ratio)]
@@ -283,6 +328,8 @@ def _corrected(
             np.sign(corrected.difference) == -np.sign(alone.difference), alone.significant
         ),
         "width_ratio": float(np.median(known)) if known.size else float("nan"),
+        "n_wider": int((known > 1.0).sum()),
+        "largest_width_ratio": float(known.max(initial=0.0)) if known.size else float("nan"),
     }
 
 

@@ -32,6 +32,7 @@ def judges_json(result: JudgesResult) -> dict[str, Any]:
     return {
         "measure": result.measure,
         "alpha": result.alpha,
+        "about": result.about,
         "n_human_topics": len(result.topics),
         "n_judge_topics": max(judge.n_judge_topics for judge in result.judges),
         "n_dropped": result.n_dropped,
@@ -76,6 +77,9 @@ def _judge_json(result: JudgesResult, judge: JudgeResult) -> dict[str, Any]:
         "lost_share": judge.lost_share,
         "reversed_share": judge.reversed_share,
         "width_ratio": judge.width_ratio,
+        "largest_width_ratio": judge.largest_width_ratio,
+        "n_wider": judge.n_wider,
+        "topics_like": result.topics_like(judge),
         "correlation": judge.worth.correlation,
         "correlation_interval": judge.worth.interval,
         "topics_factor": judge.worth.factor(n, n_more),
@@ -268,13 +272,6 @@ def _tau_cell(tau: TauInterval) -> Cell:
     return Cell(f"{tau.tau:.3f} {interval_text((tau.low, tau.high), '.2f')}", tau.tau)
 
 
-def _worth_cell(result: JudgesResult, judge: JudgeResult) -> Cell:
-    sizes = len(result.topics), judge.n_judge_topics
-    ends = interval_text(judge.worth.factor_interval(*sizes), ".2f", endless="∞")
-    value = judge.worth.factor(*sizes)
-    return Cell(MISSING) if math.isnan(value) else Cell(f"{value:.2f} {ends}", value)
-
-
 def _kin_cell(result: JudgesResult, judge: JudgeResult) -> Cell:
     if judge.kin is None:
         return Cell(MISSING)
@@ -308,7 +305,8 @@ FIGURES: dict[str, Figure] = {
     ),
     "lambda": lambda result, judge: number(judge.weight.value, ".3f"),
     "width, corrected to people's": lambda result, judge: number(judge.width_ratio, ".3f"),
-    "a topic of people is worth": _worth_cell,
+    "as many times people's topics": lambda result, judge: number(result.topics_like(judge), ".2f"),
+    "pairs with wider intervals": lambda result, judge: whole(judge.n_wider),
 }
 """Rows of the audit: what each is called, and its cell for a judge."""
 
@@ -325,7 +323,9 @@ def audit_table(result: JudgesResult) -> Table:
         f"{result.measure} less people's. Unconfirmed, opposite: of the pairs that the judge calls "
         "significant on these topics, those that people do not, and those that people's means "
         "order the other way round. Lost: of the pairs that it calls significant on all its "
-        "topics, those that are not after correction."
+        "topics, those that are not after correction. Corrections are about "
+        f"{result.about_words()}, and so are people's own intervals; a narrower one is as of that "
+        "many times people's topics."
     )
     return Table(header=["", *(judge.judge for judge in result.judges)], rows=rows, caption=caption)
 
@@ -364,7 +364,8 @@ def plan_table(result: JudgesResult) -> Table:
         f"Topics that people have to judge, for one comparison at alpha {result.alpha:g} of "
         "two runs whose differences vary as those of all pairs do on average: without the "
         "judge, with the topics that it has judged (people's are drawn from these), and had "
-        "it judged infinitely many. No correction for several comparisons."
+        "it judged infinitely many. About other topics like these. No correction for several "
+        "comparisons."
     )
     header = ["judge", "aim", "people alone", "with the judge", "with unlimited topics"]
     return Table(header=header, rows=rows, n_names=2, caption=caption)
