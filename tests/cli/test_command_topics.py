@@ -154,7 +154,7 @@ def test_a_table_starts_with_the_leaders_in_plain_words(capsys, scores):
     assert code == 0
     first, second = out.splitlines()[:2]
     assert first.startswith("run4 is above run3 by 0.0")
-    assert "mean AP on 40 topics. With 40 other topics, a difference like this is reversed" in first
+    assert "mean AP on 40 topics. A replication on 40 new topics reverses it with" in first
     assert second.startswith("Of 10 pairs, ")
     for part in ("lead over next", "topics needed", "independent", "empirical at 20", "fit at 40"):
         assert part in out

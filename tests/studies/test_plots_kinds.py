@@ -322,7 +322,7 @@ def test_pairs_stand_at_their_difference(known):
     ax = only(figure)
     predictive, exact = ax.lines[:2]
     np.testing.assert_array_equal(predictive.get_xdata(), np.abs(result.variances.difference))
-    np.testing.assert_array_equal(predictive.get_ydata(), result.predictive)
+    np.testing.assert_array_equal(predictive.get_ydata(), result.expected_reversal)
     np.testing.assert_array_equal(exact.get_ydata(), result.error_rate)
     assert f"{result.runs[0]} – {result.runs[1]}: difference" in svg_text(figure)
 

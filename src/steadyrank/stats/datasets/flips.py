@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Unpack
 
 import numpy as np
@@ -20,6 +21,7 @@ from steadyrank.stats.datasets import kernels
 from steadyrank.stats.pairs.max_t import (
     Flips,
     MaxT,
+    Sums,
     counting,
     counting_beaten,
     first_of,
@@ -93,10 +95,9 @@ def weighted_max_t(units: Units, pairs: np.ndarray, **flips: Unpack[Flips]) -> M
     total = float((units.weight**2).sum())
     weighted = units.factor * units.weight[:, None] * units.residual
 
-    def statistics(signs: np.ndarray, ordered: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        out = np.empty((len(signs), len(ordered)))
-        sums, cross = signs @ units.residual, signs @ weighted
-        kernels.weighted_statistics(sums, cross, ordered, squares[rows], units.factor * total, out)
+    def statistics(ordered: np.ndarray, rows: np.ndarray, *sums: np.ndarray) -> np.ndarray:
+        out = np.empty((len(sums[0]), len(ordered)))
+        kernels.weighted_statistics(*sums, ordered, squares[rows], units.factor * total, out)
         return out
 
     return flipped(
@@ -106,9 +107,10 @@ def weighted_max_t(units: Units, pairs: np.ndarray, **flips: Unpack[Flips]) -> M
             skewness=skewness,
             n_draws=1.0 / total,
             n_signs=len(units.weight),
+            sums=lambda signs: (signs @ units.residual, signs @ weighted),
+            statistics=statistics,
         ),
         pairs,
-        statistics,
         **flips,
     )
 
@@ -131,10 +133,6 @@ def smallest_error(difference: np.ndarray) -> float:
     return CONSTANT * max(1.0, float(np.abs(difference).max(initial=0.0)))
 
 
-Statistics = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-"""(signs [pattern, unit], pairs, which pairs these are) to statistics [pattern, pair]."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Flipped:
     """What the careful t of all pairs is made of."""
@@ -146,11 +144,12 @@ class Flipped:
     n_draws: float
     """Units behind them; where they differ in weight, as many of equal weight."""
     n_signs: int
+    sums: Sums
+    statistics: Callable[..., np.ndarray]
+    """(pairs, which pairs these are, some rows of the sums) to statistics [pattern, pair]."""
 
 
-def flipped(
-    observed: Flipped, pairs: np.ndarray, statistics: Statistics, **flips: Unpack[Flips]
-) -> MaxT:
+def flipped(observed: Flipped, pairs: np.ndarray, **flips: Unpack[Flips]) -> MaxT:
     """Stepdown over the pairs whose runs differ at all; `critical` is in units of `error`."""
     if observed.n_signs < 2:
         raise InputError("resampling requires at least two units, got one")
@@ -167,7 +166,7 @@ def flipped(
     steps = stepdown(
         size,
         observed.n_signs,
-        counting(size, lambda signs: (signs,), lambda signs: statistics(signs, better, rows)),
+        counting(size, observed.sums, partial(observed.statistics, better, rows)),
         **flips,
     )
     pvalue, critical = np.ones(len(pairs)), np.full(len(pairs), steps.limit)
@@ -177,7 +176,7 @@ def flipped(
     )
     kept = candidates[better].any(axis=1)
     about, of_rows = np.ascontiguousarray(better[kept]), rows[kept]
-    beaten = counting_beaten(about, lambda signs: statistics(signs, about, of_rows))
+    beaten = counting_beaten(about, observed.sums, partial(observed.statistics, about, of_rows))
     return MaxT(
         pvalue=pvalue,
         critical=critical,

@@ -66,10 +66,12 @@ def topic_max_t(strata: Strata, pairs: np.ndarray, **flips: Unpack[Flips]) -> Ma
     centred = [np.ascontiguousarray((s - s.mean(axis=1)[:, None]).T) for s in strata.scores]
     ends = np.cumsum(sizes).astype(int)
 
-    def statistics(signs: np.ndarray, ordered: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    def sums_of(signs: np.ndarray) -> tuple[np.ndarray, ...]:
         parts = np.split(signs, ends[:-1], axis=1)
-        sums = np.stack([p @ c for p, c in zip(parts, centred, strict=True)], axis=1)
-        out = np.empty((len(signs), len(ordered)))
+        return (np.stack([p @ c for p, c in zip(parts, centred, strict=True)], axis=1),)
+
+    def statistics(ordered: np.ndarray, rows: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        out = np.empty((len(sums), len(ordered)))
         kernels.topic_statistics(sums, ordered, squares[:, rows], sizes, strata.weight, out)
         return out
 
@@ -79,8 +81,10 @@ def topic_max_t(strata: Strata, pairs: np.ndarray, **flips: Unpack[Flips]) -> Ma
         skewness=skewness,
         n_draws=float(1.0 / (strata.weight**2 / sizes).sum()),
         n_signs=int(ends[-1]),
+        sums=sums_of,
+        statistics=statistics,
     )
-    return flipped(observed, pairs, statistics, **flips)
+    return flipped(observed, pairs, **flips)
 
 
 def _errors(strata: Strata, squares: np.ndarray) -> np.ndarray:

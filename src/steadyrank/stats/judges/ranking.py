@@ -182,7 +182,7 @@ def two_part_max_t(
     pvalue[family.place] = steps.pvalue
     n_runs = len(parts.residual)
     candidates = unbeaten(n_runs, family.pairs[steps.pvalue <= flips["alpha"]])
-    beaten = counting_beaten(family.pairs, lambda signs: family.statistics(*sums(signs)))
+    beaten = counting_beaten(family.pairs, sums, family.statistics)
     return MaxT(
         pvalue=pvalue,
         critical=critical,

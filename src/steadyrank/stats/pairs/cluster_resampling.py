@@ -57,11 +57,9 @@ def cluster_max_t(
     squares, spread = factor * np.square(gaps).sum(axis=1), float(share @ share)
     weighted = factor * share[:, None] * sums
 
-    def statistics(signs: np.ndarray, ordered: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        out = np.empty((len(signs), len(ordered)))
-        weighted_kernels.weighted_statistics(
-            signs @ sums, signs @ weighted, ordered, squares[rows], factor * spread, out
-        )
+    def statistics(ordered: np.ndarray, rows: np.ndarray, *summed: np.ndarray) -> np.ndarray:
+        out = np.empty((len(summed[0]), len(ordered)))
+        weighted_kernels.weighted_statistics(*summed, ordered, squares[rows], factor * spread, out)
         return out
 
     observed = Flipped(
@@ -70,8 +68,10 @@ def cluster_max_t(
         skewness=skewness_of_mean(off),
         n_draws=1.0 / spread,
         n_signs=len(share),
+        sums=lambda signs: (signs @ sums, signs @ weighted),
+        statistics=statistics,
     )
-    together = flipped(observed, pairs, statistics, **flips)
+    together = flipped(observed, pairs, **flips)
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = np.where(errors > 0.0, own_errors / errors, 1.0)
     return dataclasses.replace(

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-from scipy.special import stdtr
 
 from steadyrank.stats.pairs.result import PairTests
 
@@ -82,15 +81,6 @@ class Decided(Protocol):
     def comparison_alpha(self) -> float:
         """The level of a single comparison that the correction's first step amounts to."""
         ...
-
-
-def max_t_level(n: np.ndarray, critical: np.ndarray, alpha: float) -> float:
-    """The level of a single t test that the limit of a family amounts to; 0 where it has none."""
-    usable = n > 1
-    if not usable.any() or np.isinf(critical[usable][0]):
-        return 0.0
-    level = float(2.0 * stdtr(n[usable][0] - 1.0, -critical[usable][0]))
-    return level if level < 1.0 else alpha  # no two runs differ at all: nothing to correct
 
 
 def agreeing_intervals(limits: np.ndarray, claimed: np.ndarray) -> np.ndarray:

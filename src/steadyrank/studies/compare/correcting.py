@@ -10,7 +10,7 @@ import numpy as np
 
 from steadyrank.stats.pairs import decisions
 from steadyrank.stats.pairs.corrections import adjust
-from steadyrank.stats.pairs.max_t import MaxT, could_be_first, max_t
+from steadyrank.stats.pairs.max_t import MaxT, could_be_first, max_t, max_t_level
 from steadyrank.stats.run_means import adjusted_means
 from steadyrank.studies.compare.caveats import warn_about_family
 from steadyrank.studies.compare.clustering import clustered_max_t
@@ -140,4 +140,4 @@ def _max_t_level(family: Sequence[Tested], together: MaxT, alpha: float) -> floa
     if not family[0].design.is_plain and (n > 1).any():
         # In standard errors of the tests the limit differs a little from pair to pair.
         critical = np.full(len(n), np.median(critical[n > 1]))
-    return decisions.max_t_level(n, critical, alpha)
+    return max_t_level(n, critical, alpha)

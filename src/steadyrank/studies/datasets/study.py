@@ -150,8 +150,8 @@ def datasets(
     Examples
     --------
     >>> import pandas as pd, steadyrank as sr
-    >>> scores = np.random.default_rng(1).normal(size=(4, 12)) + [[0], [0], [0], [3]]
-    >>> frame = pd.DataFrame(scores, index=list("wxyz"), columns=[f"set{k}" for k in range(12)])
+    >>> scores = np.random.default_rng(1).normal(size=(4, 20)) + [[0], [0], [0], [3]]
+    >>> frame = pd.DataFrame(scores, index=list("wxyz"), columns=[f"set{k}" for k in range(20)])
     >>> result = sr.datasets(frame, aggregate="borda")
     >>> result.first_names(), result.rank_set.tolist()
     (['z'], [[2, 4], [2, 4], [2, 4], [1, 1]])

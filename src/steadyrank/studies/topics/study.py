@@ -35,8 +35,8 @@ from steadyrank.errors import InputError, check_choice, warn
 from steadyrank.measures.names import counts_documents
 from steadyrank.measures.scored import scores_of
 from steadyrank.stats.pairs.corrections import adjust
-from steadyrank.stats.pairs.decisions import Decided, max_t_level
-from steadyrank.stats.pairs.max_t import Draws, max_t
+from steadyrank.stats.pairs.decisions import Decided
+from steadyrank.stats.pairs.max_t import Draws, max_t, max_t_level
 from steadyrank.stats.pairs.result import all_pairs, pairs_with
 from steadyrank.stats.pairs.tests import paired_t
 from steadyrank.stats.pairs.topic_design import TopicDesign, cluster_sums, cluster_t, linearised
