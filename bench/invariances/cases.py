@@ -35,7 +35,7 @@ from steadyrank.studies.judges.tables import judges_json
 from steadyrank.studies.plan.tables import plan_json
 from steadyrank.studies.pools.tables import pools_json
 from steadyrank.studies.simulate.tables import simulate_json
-from steadyrank.studies.stability.tables import stability_json
+from steadyrank.studies.stability.view import VIEW as STABILITY
 from steadyrank.studies.topics.tables import topics_json
 
 
@@ -466,7 +466,7 @@ CASES: dict[str, Case] = {
     **{
         f"stability, {what}": Case(
             study="stability",
-            told=lambda result: stability_json([result]),
+            told=lambda result: STABILITY.json([result]),
             jobs=False,
             listed=False,
             call=functools.partial(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -76,14 +77,14 @@ def shown_by(
 ) -> Callable[[type[_Result]], type[_Result]]:
     """Let a result show itself by the tables that its command prints; stands below `@dataclass`.
 
-    `text` names the function that makes them, "module:function": it lies above the result and is
-    therefore looked up only when something is shown. `listed` functions take several results.
-    What the class defines itself stays.
+    `text` names the function that makes them, "module:function" or "module:VIEW.text": it lies
+    above the result and is therefore looked up only when something is shown. `listed` functions
+    take several results. What the class defines itself stays.
     """
 
     def texts(self: Any, form: str, **options: Any) -> str:
         module, _, function = text.partition(":")
-        tables = getattr(import_module(f"steadyrank.{module}"), function)
+        tables = attrgetter(function)(import_module(f"steadyrank.{module}"))
         return str(tables([self] if listed else self, form, **options))
 
     def printed(self: Any) -> str:

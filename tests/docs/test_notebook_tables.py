@@ -21,7 +21,7 @@ from steadyrank.papers.model import Claim, Exhibit
 from steadyrank.present.json import to_json
 from steadyrank.studies.compare.tables import compare_text
 from steadyrank.studies.registry import all_plots
-from steadyrank.studies.stability.tables import stability_text
+from steadyrank.studies.stability.view import VIEW as STABILITY
 
 NASTY = "<script>alert('run')</script>"
 FACTOR = f"{NASTY}model"
@@ -254,7 +254,7 @@ def test_printing_shows_what_the_command_prints(scores):
     result = sr.compare(scores, measure="AP")
     assert str(result) == compare_text(result, "table").rstrip("\n")
     stable = sr.stability(scores, measure="AP")
-    assert str(stable) == stability_text([stable], "table").rstrip("\n")
+    assert str(stable) == STABILITY.text([stable], "table").rstrip("\n")
 
 
 def test_long_tables_leave_out_their_middle():

@@ -68,11 +68,11 @@ def command(
     """
     scores = load_scores(inputs, quiet=output.quiet, jobs=jobs, scheduler=scheduler)
     from steadyrank.studies.stability.study import StabilityTable, stability
-    from steadyrank.studies.stability.tables import stability_text
+    from steadyrank.studies.stability.view import VIEW
 
     results = tuple(
         stability(scores, measure=name, n_topics=n_topics or [], rng=seed, **options)
         for name in scores.measures
     )
-    output.show(stability_text, results, digits=digits)
+    output.show(VIEW.text, results, digits=digits)
     output.draw(results[0] if len(results) == 1 else StabilityTable(results=results))

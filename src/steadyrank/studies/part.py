@@ -13,6 +13,7 @@ from typing import Any
 
 from steadyrank.present.slider import PageSlider
 from steadyrank.present.table import Table
+from steadyrank.present.view import View
 from steadyrank.stats.pairs.decisions import Decided
 from steadyrank.studies.material import MOST_COMPARED, Machine, Material
 
@@ -127,6 +128,37 @@ class Body:
     sliders: tuple[PageSlider, ...] = ()
     notes: tuple[str, ...] = ()
     """Sentences that say more about what the answer means."""
+
+
+def part_of(
+    view: View,
+    *,
+    run: Callable[[Job], Any],
+    cost: Callable[[Shape], Cost],
+    why_not: Callable[[Material], str] = lambda material: "",
+    works_on: str = "topics",
+) -> Part:
+    """The part of a study that is shown by its view."""
+
+    def body(subject: Any, findings: Findings) -> Body:
+        return Body(
+            answer=tuple(finding.text for finding in view.findings(subject)),
+            figures=tuple(
+                Drawing(figure.id, figure.caption, figure.of(subject), figure.kind)
+                for figure in view.figures
+                if figure.when(subject)
+            ),
+            tables=tuple(view.made(subject, page=True)),
+        )
+
+    return Part(
+        **{key: getattr(view.words, key) for key in ("title", "question", "means", "means_not")},
+        body=body,
+        run=run,
+        cost=cost,
+        why_not=why_not,
+        works_on=works_on,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

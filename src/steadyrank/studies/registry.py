@@ -1,9 +1,10 @@
 """The one list of studies: the report, `plot` and the command line all read it.
 
-A new study is a folder and a line here. The folder has `section.py` with `PART`, its part of a
-report (`steadyrank.studies.part`; a study that a report cannot run has none), and where its
-results can be drawn `plots.py` with `PLOTS`. Both are imported when they are first asked for, so
-that `--help` need not wait for them.
+A new study is a folder and a line here. The folder has `view.py` with `VIEW`, what it says and
+shows everywhere, `part.py` with `PART`, how a report runs it (`steadyrank.studies.part`; a study
+that no report can run has none), and where its results can be drawn `plots.py` with `PLOTS`. In
+some folders `section.py` still has both `PART` and looks of its own. All are imported when they are
+first asked for, so that `--help` need not wait for them.
 """
 
 from __future__ import annotations
@@ -69,7 +70,12 @@ STUDIES: tuple[Study, ...] = (
     Study("components", "which component of a grid matters, by how much", turn=7),
     Study("datasets", "would other datasets change it? leaderboards over many", turn=10),
     Study("plan", "how many topics, for which power; how safe is the pilot?", turn=3),
-    Study("stability", "generalizability theory: how stable is this collection", turn=2),
+    Study(
+        "stability",
+        "generalizability theory: how stable is this collection",
+        turn=2,
+        section="part",
+    ),
     Study(
         "holes", "would complete judgments change it? bounds, imputation, what to judge", turn=12
     ),

@@ -78,7 +78,7 @@ class TopicsNeeded(_Both):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-@shown_by("studies.stability.tables:stability_text", listed=True)
+@shown_by("studies.stability.view:VIEW.text", listed=True)
 class StabilityResult(Framed):
     """What `stability` found on one measure: variance components, E rho² and Phi.
 

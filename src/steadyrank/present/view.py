@@ -1,0 +1,249 @@
+"""What a study says and shows, described once: findings, and tables as columns over exact rows.
+
+A study has one `View`. Terminal, CSV, JSON, LaTeX, Markdown, HTML, notebook and page are renderings
+of it, so that a column has one title and a fact one sentence wherever it stands. What a view is
+about, its subject, is a result or a tuple of results (several measures).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from steadyrank.present import cells
+from steadyrank.present.json import to_json
+from steadyrank.present.table import Cell, Table, exact_table, render, with_words
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that a study has to say: a stable id, one short sentence, the numbers behind it."""
+
+    id: str
+    """Such as "lead.significant" or "topics.needed": within one output it appears once."""
+    text: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+Form = str | Callable[[Row], Cell]
+"""How a cell is shown: "name", "score" and "change" (as many decimals as `digits`), "percent",
+"pvalue", "count", "size", "yes"; a format of Python's; or a function of the row."""
+
+When = str | Callable[[Any], bool]
+"""Whether a column is shown: "always"; "known", where some row has a value; "varies", where rows
+differ; or a question to the subject."""
+
+
+@dataclass(frozen=True, slots=True)
+class Col:
+    """A column over exact rows. Two keys are the ends of an interval."""
+
+    key: str | tuple[str, str]
+    title: str = ""
+    """The key unless given; `{name}` stands for an attribute of the subject."""
+    form: Form = "score"
+    when: When = "always"
+    about: str = ""
+    """What it is, for the caption of a page; a terminal has no room for it."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """One, or both ends."""
+        return self.key if isinstance(self.key, tuple) else (self.key,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSpec:
+    """A table: exact rows, which CSV and frames take as they are, and how columns show them."""
+
+    id: str
+    """Unique on a page."""
+    rows: Callable[[Any], Sequence[Row]]
+    columns: tuple[Col, ...] | Callable[[Any], tuple[Col, ...]]
+    caption: str | Callable[[Any], str] = ""
+    shown: Callable[[Any, Sequence[Row]], Sequence[Row]] = lambda subject, rows: rows
+    """Which rows are shown, in which order; exact rows stay as they are."""
+    when: Callable[[Any], bool] = lambda subject: True
+    best: str = ""
+    """Key whose highest value is set in bold."""
+    marks: Callable[[Any, Row], str] = lambda subject, row: ""
+    """What stands raised behind the figure of `marked`."""
+    marked: str = ""
+    n_names: int = 1
+    opened: int = 25
+    """Rows that a page opens at first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What a section of a page says whatever the data are."""
+
+    title: str
+    question: str
+    means: str
+    means_not: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureSpec:
+    """A figure of a section, named by its kind: drawing it is the business of `plots`."""
+
+    id: str
+    caption: str
+    kind: str
+    of: Callable[[Any], Any] = lambda subject: subject
+    """The result that is drawn."""
+    when: Callable[[Any], bool] = lambda subject: True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """All that a study says and shows of a subject."""
+
+    words: Words
+    findings: Callable[[Any], Sequence[Finding]]
+    """The most important first: a terminal prints three."""
+    tables: tuple[TableSpec, ...]
+    fields: Callable[[Any], dict[str, Any]]
+    """The promised keys of the JSON output, which the view's findings complete."""
+    figures: tuple[FigureSpec, ...] = ()
+    csv: str = ""
+    """Id of the table whose exact rows CSV holds; the first unless given."""
+
+    def made(
+        self, subject: Any, *, digits: int = 4, page: bool = False, only: Sequence[str] = ()
+    ) -> list[Table]:
+        """The tables that have something to show; on a page with what their columns mean."""
+        return [
+            table
+            for spec in self.tables
+            if (not only or spec.id in only) and spec.when(subject)
+            for table in [make_table(spec, subject, digits=digits, page=page)]
+            if table.rows
+        ]
+
+    def text(self, subject: Any, form: str, *, digits: int = 4, **looks: Any) -> str:
+        """The view in one of the output formats."""
+        if form == "json":
+            return to_json(self.json(subject))
+        if form == "csv":
+            chosen = next(
+                spec for spec in self.tables if spec.id == (self.csv or self.tables[0].id)
+            )
+            return render(exact_table(chosen.rows(subject)), "csv")
+        said = [finding.text for finding in self.findings(subject)[:MOST_FINDINGS]]
+        return with_words(said, self.made(subject, digits=digits), [], form, **looks)
+
+    def json(self, subject: Any) -> dict[str, Any]:
+        """The promised keys, and all findings."""
+        return {**self.fields(subject), "findings": findings_json(self.findings(subject))}
+
+
+MOST_FINDINGS = 3
+"""That a command prints before its tables; JSON and pages have all."""
+
+
+def findings_json(findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    """As the JSON output has them."""
+    return [{"id": f.id, "text": f.text, "values": dict(f.values)} for f in findings]
+
+
+def make_table(spec: TableSpec, subject: Any, *, digits: int = 4, page: bool = False) -> Table:
+    """The table that a spec describes, with the columns that its rows and the subject call for."""
+    rows = list(spec.shown(subject, spec.rows(subject)))
+    columns = spec.columns(subject) if callable(spec.columns) else spec.columns
+    kept = [col for col in columns if _is_shown(col, subject, rows)]
+    shown = [[_cell(col, row, digits, page) for col in kept] for row in rows]
+    caption = spec.caption(subject) if callable(spec.caption) else spec.caption
+    if page:
+        about = [f"{_title(col, subject).capitalize()}: {col.about}." for col in kept if col.about]
+        caption = " ".join(filter(None, [caption, *about]))
+    places = {key: j for j, col in enumerate(kept) for key in col.keys}
+    table = cells.table(
+        spec.id, caption, [_title(col, subject) for col in kept], shown, shown=spec.opened
+    )
+    marks = {
+        (i, places[spec.marked]): mark
+        for i, row in enumerate(rows[: len(table.rows)])
+        if spec.marked in places and (mark := spec.marks(subject, row))
+    }
+    return replace(table, n_names=spec.n_names, marks=marks, best=_best(spec.best, rows, places))
+
+
+def _best(key: str, rows: Sequence[Row], places: Mapping[str, int]) -> frozenset[tuple[int, int]]:
+    values = [row[key] for row in rows] if key in places else []
+    known = [value for value in values if _is_known(value)]
+    return frozenset((i, places[key]) for i, value in enumerate(values) if value == max(known))
+
+
+def _is_shown(col: Col, subject: Any, rows: Sequence[Row]) -> bool:
+    if callable(col.when):
+        return col.when(subject)
+    if col.when == "known":
+        return any(_is_known(row.get(key)) for row in rows for key in col.keys)
+    if col.when == "varies":
+        return len({tuple(row.get(key) for key in col.keys) for row in rows}) > 1
+    return True
+
+
+def _is_known(value: Any) -> bool:
+    return value is not None and not (isinstance(value, float) and math.isnan(value))
+
+
+def _title(col: Col, subject: Any) -> str:
+    first = subject[0] if isinstance(subject, (tuple, list)) else subject
+    return (col.title or col.keys[0].replace("_", " ")).format_map(_Attributes(first))
+
+
+class _Attributes(dict[str, Any]):
+    """What a title may refer to: attributes of the subject, and how sure its intervals are."""
+
+    def __init__(self, subject: Any) -> None:
+        super().__init__()
+        self._subject = subject
+
+    def __missing__(self, key: str) -> Any:
+        if key == "sure":
+            level = getattr(self._subject, "confidence", None)
+            return f"{1.0 - self._subject.alpha if level is None else level:.0%}"
+        return getattr(self._subject, key)
+
+
+def _cell(col: Col, row: Row, digits: int, page: bool) -> Cell:
+    if callable(col.form):
+        return col.form(row)
+    if isinstance(col.key, tuple):
+        ends = [row.get(key) for key in col.key]
+        return _interval(ends, col.form, digits, page)
+    value = row.get(col.key)
+    if col.form in _FORMS:
+        return _FORMS[col.form](value)
+    return cells.number(value, _format(col.form, digits))
+
+
+def _interval(ends: list[Any], form: str, digits: int, page: bool) -> Cell:
+    known = None if any(not _is_known(end) for end in ends) else ends
+    if form == "size":
+        return cells.size_interval(known)
+    shape = _format(form, digits)
+    if page:
+        return cells.span(known, shape)
+    return (cells.signed_interval if shape.startswith("+") else cells.interval)(known, shape)
+
+
+def _format(form: str, digits: int) -> str:
+    return {"score": f".{digits}f", "change": f"+.{digits}f"}.get(form, form)
+
+
+_FORMS: Mapping[str, Callable[[Any], Cell]] = {
+    "name": lambda value: cells.name("–" if value is None else str(value)),
+    "percent": lambda value: cells.percent(math.nan if value is None else value),
+    "pvalue": lambda value: cells.pvalue(math.nan if value is None else value),
+    "count": cells.whole,
+    "size": cells.size,
+    "yes": lambda value: cells.name("yes" if value else "no"),
+}

@@ -1,0 +1,228 @@
+"""How `stability` is shown: what it says, its tables and figures, for every output."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from steadyrank.present.json import picked
+from steadyrank.present.view import Col, FigureSpec, Finding, TableSpec, View, Words
+from steadyrank.stats.planning.variance_facets import FacetComponents
+from steadyrank.studies.stability.study import StabilityResult, facet_words
+from steadyrank.words import counted, interval
+
+Results = Sequence[StabilityResult]
+"""One per measure, the one that ranks the runs first."""
+
+
+def findings(results: Results) -> list[Finding]:
+    """What the measure that ranks the runs says."""
+    result = results[0]
+    own, g, said = result.coefficients[0], result.components, []
+    e_rho2, phi = (interval(ends, ".2f") for ends in (own.e_rho2_interval, own.phi_interval))
+    with_instances = ""
+    if own.instances is not None and isinstance(g, FacetComponents):
+        with_instances = f" × {facet_words(own.instances, g.facet)}"
+    said.append(
+        Finding(
+            "stability.coefficients",
+            f"With {counted(own.topics, 'topic')}{with_instances}, E rho² = {own.e_rho2:.2f} "
+            f"{e_rho2} and Phi = {own.phi:.2f} {phi}.",
+            own.row() | {"measure": result.measure},
+        )
+    )
+    if g.variance["system"] == 0.0:
+        text = "No number of topics separates systems that do not differ."
+        said.append(Finding("stability.no_systems", text))
+    elif isinstance(g, FacetComponents):
+        most = {k: g.e_rho2(math.inf, k) for k in dict.fromkeys((1, g.n_instances))}
+        reached = " and ".join(f"{most[k]:.2f} with {facet_words(k, g.facet)}" for k in most)
+        text = f"Infinitely many topics would reach E rho² {reached}."
+        said.append(Finding("stability.limit", text, {"e_rho2": list(most.values())}))
+    left = result.leave_one_out
+    if left is not None and left.is_carried:
+        text = (
+            f"E rho² rests on one system: without {left.system} it is {left.e_rho2_without:.2f}, "
+            f"not {result.e_rho2:.2f}."
+        )
+        said.append(Finding("stability.carried", text, left.row()))
+    below = {part: value for part, value in g.raw.items() if value < 0.0}
+    for part, value in below.items():
+        text = f"The {part} component came out as {value:.3g} and counts as 0: it is too small."
+        said.append(Finding(f"stability.negative.{part}", text, {"variance": value}))
+    return said
+
+
+def _component_rows(results: Results) -> list[dict[str, Any]]:
+    return [
+        {
+            "measure": result.measure,
+            "component": part.replace("_", " × "),
+            "variance": variance,
+            "share": result.variance_share[part],
+            "mean_square": result.components.mean_squares[part],
+        }
+        for result in results
+        for part, variance in result.components.variance.items()
+    ]
+
+
+def _coefficient_rows(results: Results) -> list[dict[str, Any]]:
+    return [row for result in results for row in result.rows()]
+
+
+def _by_size(results: Results, rows: Sequence[Any]) -> list[Any]:
+    """The fewest topics first; intervals as their ends."""
+    order = {result.measure: place for place, result in enumerate(results)}
+    made = [_with_ends(row) for row in rows]
+    return sorted(
+        made, key=lambda row: (order[row["measure"]], row["topics"], row.get("instances") or 0)
+    )
+
+
+def _with_ends(row: dict[str, Any]) -> dict[str, Any]:
+    ends = {
+        f"{key}_{end}": row[f"{key}_interval"][place]
+        for key in ("e_rho2", "phi")
+        for place, end in enumerate(("low", "high"))
+    }
+    return row | ends
+
+
+def _needed_rows(results: Results) -> list[dict[str, Any]]:
+    return [
+        {"measure": result.measure, **_with_ends(needed.row())}
+        for result in results
+        for needed in result.topics_needed
+    ]
+
+
+def _influence_rows(results: Results) -> list[dict[str, Any]]:
+    rows = []
+    for result in results:
+        left, group = result.leave_one_out, result.leading_group
+        row: dict[str, Any] = {"measure": result.measure, "e_rho2": result.e_rho2}
+        if left is not None:
+            row |= {"without_low": left.e_rho2[0], "without_high": left.e_rho2[1]}
+            row |= {"system": left.system, "without": left.e_rho2_without}
+        if group is not None:
+            row |= {"group": len(group.systems), "group_e_rho2": group.e_rho2}
+            row |= {"group_phi": group.phi}
+        rows.append(row)
+    return rows
+
+
+def _has_influence(results: Results) -> bool:
+    return any(result.leave_one_out or result.leading_group for result in results)
+
+
+MEASURE = Col("measure", form="name", when=lambda results: len(results) > 1)
+BOTH = (
+    Col("e_rho2", "E rho²", ".3f"),
+    Col(("e_rho2_low", "e_rho2_high"), "{sure} interval", ".3f"),
+    Col("phi", "Phi", ".3f"),
+    Col(("phi_low", "phi_high"), "{sure} interval", ".3f"),
+)
+
+COMPONENTS = TableSpec(
+    id="stability-components",
+    rows=_component_rows,
+    columns=(
+        MEASURE,
+        Col("component", form="name"),
+        Col("variance", form=".5f"),
+        Col("share", form="percent"),
+        Col("mean_square", form=".5f"),
+    ),
+    caption=lambda results: f"G-study: {results[0].caption()}",
+)
+COEFFICIENTS = TableSpec(
+    id="d-study",
+    rows=_coefficient_rows,
+    shown=_by_size,
+    columns=(MEASURE, Col("topics", form="count"), Col("instances", form="g", when="known"), *BOTH),
+    caption="D-study: E rho² of the order of systems, Phi of their scores (docs/stability.md).",
+)
+NEEDED = TableSpec(
+    id="stability-topics",
+    rows=_needed_rows,
+    columns=(
+        MEASURE,
+        Col("level", form="g"),
+        Col("instances", form="g", when="known"),
+        Col("e_rho2", "topics for E rho²", "size"),
+        Col(("e_rho2_low", "e_rho2_high"), "{sure} interval", "size"),
+        Col("phi", "topics for Phi", "size"),
+        Col(("phi_low", "phi_high"), "{sure} interval", "size"),
+    ),
+    caption="Topics for levels of both.",
+)
+INFLUENCE = TableSpec(
+    id="stability-influence",
+    rows=_influence_rows,
+    when=_has_influence,
+    columns=(
+        Col("measure", form="name"),
+        Col("e_rho2", "E rho²", ".3f"),
+        Col(("without_low", "without_high"), "without each system", ".3f"),
+        Col("system", "most by", "name", "known"),
+        Col("without", "E rho² without it", ".3f", "known"),
+        Col("group", "leading group", "count", "known"),
+        Col("group_e_rho2", "its E rho²", ".3f", "known"),
+        Col("group_phi", "its Phi", ".3f", "known"),
+    ),
+    caption="Do the coefficients rest on single systems? The leading group is the better half, at "
+    "most 20.",
+)
+
+
+def fields(results: Results) -> dict[str, Any]:
+    """The promised keys of one measure; of several, a list of such objects."""
+    if len(results) > 1:
+        return {"studies": [VIEW.json([result]) for result in results]}
+    result = results[0]
+    g = result.components
+    facets = "facet design n_instances n_runs df" if isinstance(g, FacetComponents) else ""
+    return {
+        "variance": g.variance,
+        **picked(result, "e_rho2 phi"),
+        "topics_needed": [needed.row() for needed in result.topics_needed],
+        "measure": result.measure,
+        "variance_raw": g.raw,
+        "variance_share": result.variance_share,
+        **picked(g, "mean_squares n_systems n_topics n_dropped"),
+        "confidence": result.confidence,
+        "d_study": [own.row() for own in result.coefficients],
+        "leave_one_out": result.leave_one_out and result.leave_one_out.row(),
+        "leading_group": result.leading_group and result.leading_group.row(),
+        **picked(g, facets),
+    }
+
+
+VIEW = View(
+    words=Words(
+        title="Stability of the collection",
+        question="How well do these topics rank and measure systems like these?",
+        means=(
+            "E rho² says how reliably other topics would reproduce the order of the systems, Phi "
+            "how reliably they would reproduce the scores: 1 is perfect."
+        ),
+        means_not=(
+            "Systems count as a sample, too: for systems that are close to each other the "
+            "coefficients are low even if every score is precise."
+        ),
+    ),
+    findings=findings,
+    tables=(COMPONENTS, COEFFICIENTS, NEEDED, INFLUENCE),
+    csv="d-study",
+    fields=fields,
+    figures=(
+        FigureSpec(
+            id="stability-curves",
+            caption="E rho² and Phi against the number of topics.",
+            kind="coefficients",
+            of=lambda results: results[0],
+        ),
+    ),
+)
