@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from steadyrank.data.read.limits import LONGEST_LINE, check_blank, endless_line
+from steadyrank.data.read.limits import LONGEST_LINE, check_blank, endless_line, inner_mark
 from steadyrank.data.read.sources import open_bytes
 from steadyrank.errors import FormatError
 
@@ -97,9 +97,11 @@ def read_csv(path: Path, *, delimiter: str | None = None) -> Iterator[tuple[int,
 def _of_text(path: Path, lines: Iterable[str]) -> Iterator[str]:
     """The same lines; an error instead of a line that does not end, or of endless blank lines."""
     blank = 0
-    for line in lines:
+    for number, line in enumerate(lines, start=1):
         if len(line) >= LONGEST_LINE:
             raise endless_line(path)
+        if line.startswith("\ufeff"):  # that of the first line was taken off
+            raise inner_mark(path, number)
         blank = blank + 1 if line.isspace() else 0
         check_blank(path, blank)
         yield line

@@ -254,7 +254,8 @@ def _exact_number(table: Table, path: Path, text: bytes, offset: int, is_run: bo
         raise FormatError(path, f"expected a number as {what}, got {shown!r}", line) from None
     if np.isnan(value):
         line = line_of_byte(path, offset)
-        raise FormatError(path, f"the {what} is NaN, so its rank is undefined", line)
+        why = ", so its rank is undefined" if is_run else ": remove the line, or judge it"
+        raise FormatError(path, f"the {what} is NaN{why}", line)
     if np.isinf(value):
         table.count(INFINITE_SCORES, 1)
     return value
