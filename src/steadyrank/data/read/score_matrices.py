@@ -79,7 +79,9 @@ def _laid_out(
         for kind in ("topics", "runs")
     }
     # A run may be called run, but then there are numbers below.
-    texts = [k for k in named["runs"] if k == 0 or _numbers([row[k] for row in fields]) is None]
+    texts = [
+        k for k in named["runs"] if k == 0 or not any(plain_value(row[k].strip()) for row in fields)
+    ]
     naming = texts if 0 in texts else named["topics"] or texts
     header, fields = names_in_front(path, header, fields, naming)
     rows = [(line, row) for (line, _), row in zip(rows, fields, strict=True)]

@@ -60,9 +60,12 @@ def content_of(stream: Path) -> bytes:
 
 
 def _of_a_file(stream: Path, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The same pieces; an error after the first one where no file begins so, as of /dev/zero."""
-    for place, piece in enumerate(pieces):
-        if place == 0 and b"\0" in piece and not piece.startswith(_BINARY):
+    """The same pieces; an error before the second one where no file begins so, as of /dev/zero."""
+    first = next(pieces, b"")
+    yield first
+    is_strange = b"\0" in first and not first.startswith(_BINARY)
+    for piece in pieces:
+        if is_strange:
             raise FormatError(stream, "NUL bytes: neither text nor Parquet nor a packed file")
         yield piece
 
