@@ -142,8 +142,7 @@ def test_numbers_of_topics_stay_names_beside_counts(read, kind):
 
 
 @pytest.mark.parametrize(
-    "heading",
-    ["Topic", "TOPIC ID", "topic_id", "qid", "Query", "query-id", "id", "#", "topic/run"],
+    "heading", ["Topic", "TOPIC ID", "topic_id", "qid", "Query", "query-id", "id", "#", "topic/run"]
 )
 def test_a_heading_is_believed(read, heading):
     scores = read(text_of(matrix()[:, 1:], (heading, "a", "b", "c"), matrix()[:, 0]))

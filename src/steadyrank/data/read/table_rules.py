@@ -26,11 +26,12 @@ _AVERAGE = re.compile(
 _ROUNDED = 0.0051
 """How far a mean may be from that of the numbers beside it: two digits are the fewest."""
 
-_FROM_0_TO_1 = re.compile(
-    r"(gm_)?(m?ap|bpref)|(map_cut_|[pr]@|p_|recall[_@]|success[_@]|precision@)\d+|r-?prec|infap"
-    r"|m?rr|recip_rank|n?err|r?ndcg(_(cut_)?\d+)?|rbp|iprec.*|set_?\w+|judged",
-    re.IGNORECASE,
+_FROM_0_TO_1 = frozenset(
+    re.findall(
+        r"\S+", "ap ndcg rndcg rr rprec r-prec bpref infap err nerr rbp judged success p@ r@ gm_map"
+    )
 )
+"""Measures that are at most 1, as `_spelling` has them; P and R only with a cutoff."""
 _SHARE, _PERCENT = 1.0, 10.0
 """What stays below the first, or exceeds the second, is on different scales."""
 _NEARLY = 1e-6
@@ -187,7 +188,7 @@ def _check_scale(where: str, measure: str, runs: Sequence[str], matrix: np.ndarr
     above = largest > _SHARE + _NEARLY
     if not above.any():
         return
-    if not _FROM_0_TO_1.fullmatch(re.sub(r"\(.*\)", "", measure)):
+    if _FROM_0_TO_1.isdisjoint(_without_cutoff(measure)):
         tell_of_scales(where, "run", runs, matrix)
         return
     odd = [run for run, is_above in zip(runs, above, strict=True) if is_above]
@@ -238,8 +239,18 @@ def tell_of_spellings(where: object, kind: str, names: Sequence[str]) -> None:
 def _spelling(name: str, kind: str) -> str:
     """What is the same for two ways to write one name."""
     if kind == "measure":
-        base, rank = re.fullmatch(r"(.*?)(?:[@_.](\d+))?", name.lower(), re.DOTALL).groups()  # type: ignore[union-attr]
-        return _SAME_MEASURES.get(base, base) + (f"@{rank}" if rank else "")
+        base, cutoff = re.fullmatch(r"(.*?)(?:[@_.](\d+))?", name.lower(), re.DOTALL).groups()  # type: ignore[union-attr]
+        return _SAME_MEASURES.get(base, base) + (f"@{cutoff}" if cutoff else "")
     if name.isdecimal():
         return name.lstrip("0") or "0"
     return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
+def _without_cutoff(measure: str) -> tuple[str, str]:
+    """A measure's spelling up to its cutoff, without and with what follows: AP(rel=2), P@10.
+
+    >>> _without_cutoff("ndcg_cut_10"), _without_cutoff("AP(rel=2)")
+    (('ndcg', 'ndcg@'), ('ap', 'ap'))
+    """
+    base, at, _ = _spelling(re.sub(r"\(.*\)", "", measure), "measure").partition("@")
+    return base, base + at
