@@ -304,9 +304,12 @@ def _from_wide(
         raise FormatError(
             where, "expected a column of runs and columns of datasets, got a single column", 1
         )
-    texts = [k for k, name in enumerate(header) if k == 0 or _has_text(row[k] for row in rows)]
     runs, datasets = (
-        [k for k in texts if header[k].lower() in known]
+        [
+            k
+            for k, name in enumerate(header)
+            if name.lower() in known and (k == 0 or _has_text(row[k] for row in rows))
+        ]
         for known in (RUN_COLUMNS[:3], DATASET_COLUMNS[:3])
     )
     naming = datasets if 0 in datasets else runs or datasets
@@ -362,9 +365,9 @@ def _has_text(cells: Iterable[str]) -> bool:
 
 def _check_percent(where: str, columns: Sequence[Sequence[str]]) -> None:
     """Refuse a sign for per cent where other numbers are fractions: 5% is not 5 beside 0.3."""
-    texts = [[text.strip() for text in column] for column in columns]
-    signed = next((text for column in texts for text in column if text.endswith("%")), None)
-    for column in texts if signed else []:
+    signed = next((text for column in columns for text in column if "%" in text), "").strip()
+    for texts in columns if signed else []:
+        column = [text.strip() for text in texts]
         plain = [plain_value(t) for t in column if t.lower() not in _MISSING and t[-1] != "%"]
         numbers = [number for number in plain if number]
         if numbers and max(map(abs, numbers)) <= 1:

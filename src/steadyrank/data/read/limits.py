@@ -118,7 +118,7 @@ BOM = b"\xef\xbb\xbf"
 """A byte-order mark, as some editors put it in front of a text."""
 
 
-def inner_mark(path: Path, line: int | None = None) -> FormatError:
+def inner_mark(path: Path, line: int) -> FormatError:
     """The error for a byte-order mark further down, which would become part of a name."""
     message = "a byte-order mark inside the file (were files joined?): remove it"
     return FormatError(path, message, line)

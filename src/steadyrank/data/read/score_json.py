@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from steadyrank.data.interop.frames import check_name, json_rows, one_column
+from steadyrank.data.interop.frames import check_name, json_rows, one_column, twin_columns
 from steadyrank.data.read.json_text import as_text, describe, key_lines, value_of
 from steadyrank.data.read.limits import BOM
 from steadyrank.data.read.score_cells import Cell, cell_value, scores_of_cells
@@ -155,9 +155,18 @@ def read_json_line_scores(path: Path, stream: BinaryIO) -> Scores:
     """The scores of an opened file of JSON lines: ir_measures, lm-eval-harness, or a long table."""
     cells: list[Cell] = []
     samples = False
+    columns: dict[str, str | None] = {}
+    known: Set[str] | None = None
     for line, row in json_rows(path, stream):
         samples = samples or ("doc_id" in row and "measure" not in row)
-        cells += _sample(path, row, line) if samples else [_long_row(path, row, line)]
+        if samples:
+            cells += _sample(path, row, line)
+            continue
+        if row.keys() != known:
+            columns = _long_columns(path, row, line)
+            twins = any(len(twin_columns(row, names)) > 1 for names in LONG_ROLES.values())
+            known = None if twins else row.keys()
+        cells.append(_long_row(path, row, columns, line))
     # lm-eval-harness says which model it was by the folder alone.
     named = _SAMPLES.fullmatch(base_name(path)) if samples else None
     run = path.absolute().parent.name if named else base_name(path)
@@ -175,7 +184,8 @@ LONG_ROLES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _long_row(path: Path, row: dict[str, Any], line: int) -> Cell:
+def _long_columns(path: Path, row: dict[str, Any], line: int) -> dict[str, str | None]:
+    """Which column of a row holds what; a run may be missing."""
     columns = {
         role: one_column(path, row, names, row.get, line) for role, names in LONG_ROLES.items()
     }
@@ -183,6 +193,12 @@ def _long_row(path: Path, row: dict[str, Any], line: int) -> Cell:
         if columns[role] is None:
             got = ", ".join(row)[:200]
             raise FormatError(path, f"expected a column {role!r}, got {got}", line)
+    return columns
+
+
+def _long_row(
+    path: Path, row: dict[str, Any], columns: Mapping[str, str | None], line: int
+) -> Cell:
     named = {role: row[str(columns[role])] for role in ("measure", "topic")}
     run = row[columns["run"]] if columns["run"] is not None else ""
     for role, name in (*named.items(), *((("run", run),) if run != "" else ())):

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import re
-from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -19,7 +18,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 
 from steadyrank.data.ids import PADDING
-from steadyrank.data.read.limits import BOM, LONGEST_LINE, BoundedFile, endless_line, inner_mark
+from steadyrank.data.read.limits import BOM, LONGEST_LINE, BoundedFile, endless_line
 from steadyrank.data.read.packing import PACKINGS, is_broken, unpacked
 from steadyrank.data.read.patterns import is_pattern, matching_files, warn_of_links
 from steadyrank.data.read.streams import is_file, is_stream, open_again
@@ -35,7 +34,6 @@ HEAD = 4096
 """Bytes at the beginning of a file that say what it is."""
 
 _PARQUET = b"PAR1"
-_LATER_BOM = b"\n" + BOM
 _UNREADABLE = {
     b"PK\x03\x04": "a zip archive: unpack it first",
     b"\xff\xfe": "UTF-16 text: save it as UTF-8",
@@ -49,10 +47,6 @@ _JSON_LIST = re.compile(rb"\[\s*[\[{]")
 
 class _EndlessLine(Exception):
     """A line too long to be one of text."""
-
-
-class _InnerMark(Exception):
-    """A byte-order mark that does not stand at the beginning."""
 
 
 def find_files(patterns: PathLike | Iterable[PathLike]) -> list[Path]:
@@ -129,10 +123,6 @@ def open_bytes(path: Path, digest: Any = None, *, kept: bool = True) -> Iterator
                 yield stream
     except _EndlessLine:
         raise endless_line(path) from None
-    except _InnerMark:
-        with open_bytes(path) as stream:
-            deque(stream, maxlen=0)  # line by line, the error says on which
-        raise inner_mark(path) from None
     except IsADirectoryError:
         raise InputError(f"{path}: this is a folder, not a file") from None
     except FileNotFoundError:
@@ -188,7 +178,6 @@ def line_chunks(stream: BinaryIO, buffer: bytearray) -> Iterator[tuple[bytearray
     """
     kept = 0
     first = True
-    begins_line = False
     while True:
         room = len(buffer) - PADDING - 1
         if kept >= room:  # a line longer than the buffer
@@ -204,8 +193,6 @@ def line_chunks(stream: BinaryIO, buffer: bytearray) -> Iterator[tuple[bytearray
             first = False
         if got == 0:
             if kept:
-                if begins_line and buffer.startswith(BOM):
-                    raise _InnerMark
                 buffer[kept : kept + 1] = b"\n"
                 yield buffer, kept + 1
             return
@@ -213,9 +200,6 @@ def line_chunks(stream: BinaryIO, buffer: bytearray) -> Iterator[tuple[bytearray
         if end == 0:
             kept = filled
             continue
-        if (begins_line and buffer.startswith(BOM)) or buffer.find(_LATER_BOM, 0, end) >= 0:
-            raise _InnerMark
-        begins_line = True
         yield buffer, end
         kept = filled - end
         buffer[:kept] = buffer[end:filled]
