@@ -56,7 +56,7 @@ def test_the_columns_may_have_other_names(tmp_path):
 
 
 def test_averages_are_left_out_of_a_wide_table(tmp_path):
-    with pytest.warns(sr.SteadyrankWarning, match="2 datasets that summarize.*Avg and Mean"):
+    with pytest.warns(sr.SteadyrankWarning, match="2 datasets are summaries.*Avg and Mean"):
         table = read(tmp_path, "model,nq,Avg,fiqa,Mean (Task)\na,.5,.4,.3,.4\nb,.6,.5,.4,.5\n")
     assert table.datasets == ("nq", "fiqa")
 

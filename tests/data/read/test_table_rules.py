@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import steadyrank as sr
+from steadyrank.data.read.run_info import read_rows
 
 WARTS = (
     "summary row",
@@ -33,7 +34,7 @@ WARTS = (
 )
 NAME = "caf\udce9"
 BOM = "\ufeff"
-TWINS, SUMMARY, MARK = "name one thing, and differ", "that summarize", "a byte-order mark inside"
+TWINS, SUMMARY, MARK = "name one thing, and differ", "summar", "a byte-order mark inside"
 TOO_LARGE, SECOND, TWICE = "is at most 1", "a second value for", "occurs twice"
 
 CELLS = {("AP", "a", "1"): 0.5, ("AP", "a", "2"): 0.25, ("AP", "b", "1"): 0.75}
@@ -243,6 +244,29 @@ RUN_JSON, QRELS_JSON = (
 )
 
 
+SAMPLES = "".join(
+    f'{{"acc": {v}, "metrics": ["acc"], "doc_id": {k}}}\n' for k, v in ((0, 1), (1, 0))
+)
+LOG = json.dumps(
+    {
+        "version": 2,
+        "eval": {"model": "m", "task": "law"},
+        "samples": [{"id": 1, "scores": {"match": {"value": "C"}}}],
+    }
+)
+ANSWER = '{"metric_score": 1, "details": {"q1": {"metric_score": 0.5}}, "failures": {}}'
+RESULT = '{"dataset_revision": "x", "scores": {"test": [{"main_score": 0.5}]}}'
+INFO = "run,team\na,t\n"
+
+
+def results_of(path):
+    """A result as that of one model on one task."""
+    folder = path.with_name("results") / "m" / "r"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "T.json").write_bytes(path.read_bytes())
+    return board_of(folder.parent.parent)
+
+
 def before_last(text, start="\n", what=BOM):
     """The text with something behind its last but one line."""
     head, tail = text.rstrip("\n").rsplit(start, 1)
@@ -369,6 +393,61 @@ READERS |= {
         (QRELS_JSON.replace('"a"', f'"{NAME}"'), "name"),
         (QRELS_JSON.replace('"2"', '"1"'), f"x {TWICE}"),
     ),
+    "samples of lm-eval-harness": texts(
+        scores_of,
+        SAMPLES,
+        None,
+        (SAMPLES.replace("{", '{"index": 7, '), "="),
+        None,
+        None,
+        (before_last(SAMPLES), f"x :2: {MARK}"),
+        (SAMPLES.replace("acc", NAME), "x not a JSON object"),
+        (SAMPLES.replace('{"acc"', '{"doc_id": 3, "acc"'), f"x {TWICE}"),
+    ),
+    "logs of Inspect": texts(
+        scores_of,
+        LOG,
+        None,
+        None,
+        None,
+        None,
+        (LOG.replace('{"id"', f'{BOM}{{"id"'), "x not JSON"),
+        (LOG.replace("law", NAME), "name"),
+        (LOG.replace('"id"', '"id": 7, "id"'), f"x {TWICE}"),
+    ),
+    "_rank_eval": texts(
+        scores_of,
+        ANSWER,
+        None,
+        None,
+        None,
+        None,
+        (ANSWER.replace('"q1"', f'{BOM}"q1"'), "x not JSON"),
+        (ANSWER.replace("q1", NAME), "name"),
+        (ANSWER.replace('"details"', '"details": {}, "details"'), f"x {TWICE}"),
+    ),
+    "MTEB results": texts(
+        results_of,
+        RESULT,
+        None,
+        None,
+        None,
+        (RESULT.replace("0.5", '"50%"'), "x expected a score as main_score, got '50%'"),
+        (RESULT.replace('"scores"', f'{BOM}"scores"'), "x not JSON"),
+        (RESULT.replace('"x"', f'"{NAME}"'), "="),
+        (RESULT.replace('"test"', '"test": [], "test"'), f"x {TWICE}"),
+    ),
+    "run information": texts(
+        lambda path: read_rows(path, "run"),
+        INFO,
+        None,
+        (",run,team\n0,a,t\n", "="),
+        None,
+        None,
+        (before_last(INFO), f"x :2: {MARK}"),
+        (INFO + f"{NAME},u\n", "name"),
+        (INFO + "a,u\n", "x run 'a' has a second row"),
+    ),
     "topics": texts(
         sr.read_topics,
         "1\tfirst\n2\tsecond\n",
@@ -409,15 +488,15 @@ def test_every_reader_answers_every_wart(tmp_path, reader, wart):
     if kind in "=!":
         assert found == expected
     if kind == "name":
-        assert NAME in str_of(found)
+        assert any(NAME in str(name) for name in names_in(found))
 
 
-def str_of(found):
+def names_in(found):
     """All names in nested dictionaries and their keys."""
     names = []
     for key, value in found.items():
         names += [*key] if isinstance(key, tuple) else [key]
-        names += str_of(value) if isinstance(value, dict) else []
+        names += names_in(value) if isinstance(value, dict) else []
     return names
 
 
@@ -487,17 +566,17 @@ def test_summary_rows_and_columns_are_dropped(tmp_path, name):
         (f"run,1,2,{name}\na,0.5,0.25,0.375\nb,0.75,0.125,0.4375\n", {"runs_in_rows": True}),
     ):
         path.write_text(text)
-        with pytest.warns(sr.SteadyrankWarning, match=f"1 topic that summarizes.*: {name}$"):
+        with pytest.warns(sr.SteadyrankWarning, match=f"1 topic is a summary and omitted: {name}$"):
             assert scores_of(path, measure="AP", **options) == CELLS
     path.write_text(f"topic,a,b,{name}\n1,0.5,0.75,0.625\n2,0.25,0.125,0.19\n")
-    with pytest.warns(sr.SteadyrankWarning, match=f"1 run that summarizes.*: {name}$"):
+    with pytest.warns(sr.SteadyrankWarning, match=f"1 run is a summary and omitted: {name}$"):
         assert scores_of(path, measure="AP") == CELLS
     path.write_text(f"topic,a,b,{name}\n1,0.5,0.75,0.9\n2,0.25,0.125,0.19\n")
     assert sr.read_scores(path).runs == ("a", "b", name)  # a run of that name
     path.write_text(f"measure,run,topic,value\nAP,a,{name},1\n")
     with pytest.raises(sr.FormatError, match="holds only summaries"):
         sr.read_scores(path)
-    with pytest.warns(sr.SteadyrankWarning, match="1 run that summarizes"):
+    with pytest.warns(sr.SteadyrankWarning, match="1 run is a summary"):
         found = board_of(pd.DataFrame({"run": ["a", "b", name], "x": [0.5, 0.7, 0.6]}))
     assert set(found) == {("a", "x"), ("b", "x")}
 
@@ -558,7 +637,7 @@ def test_an_index_or_a_length_among_the_runs_is_said(tmp_path):
 def test_a_transposed_table_is_recognised(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text(ROWS)
-    with pytest.warns(sr.SteadyrankWarning, match="'run', names runs: read with runs_in_rows"):
+    with pytest.warns(sr.SteadyrankWarning, match="'run', names runs: read as with runs_in_rows"):
         assert scores_of(path, measure="AP") == CELLS
     path.write_text(WIDE)
     with pytest.raises(sr.FormatError, match="'topic', names topics: omit runs_in_rows"):

@@ -90,7 +90,7 @@ def _laid_out(
         message = f"the first column, {header[0]!r}, names topics: omit runs_in_rows, or rename it"
         raise FormatError(path, message, 1)
     if held == "runs" and not runs_in_rows:
-        tell(path, f"the first column, {header[0]!r}, names runs: read with runs_in_rows")
+        tell(path, f"the first column, {header[0]!r}, names runs: read as with runs_in_rows")
     return header, rows, runs_in_rows or held == "runs"
 
 

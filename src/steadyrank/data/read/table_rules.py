@@ -35,6 +35,10 @@ _FROM_0_TO_1 = frozenset(
 _SHARE, _PERCENT = 1.0, 10.0
 """What stays below the first, or exceeds the second, is on different scales."""
 _NEARLY = 1e-6
+_REMEDIES = {
+    "run": "divide per cent by 100, and remove what is no run",
+    "dataset": "in a mean over both, the larger scale dominates",
+}
 
 _SAME_MEASURES = {"map": "ap", "map_cut": "ap", "ndcg_cut": "ndcg", "recip_rank": "rr", "mrr": "rr"}
 _SAME_MEASURES |= {"recall": "r", "precision": "p", "hit_rate": "success"}
@@ -141,8 +145,8 @@ def tell(where: object, sentence: str) -> None:
 def tell_of_summaries(where: object, kind: str, names: Sequence[str]) -> None:
     """Say which topics, datasets or runs were left out, where there are any."""
     if names:
-        number = counted(len(names), f"{kind} that summarizes", f"{kind}s that summarize")
-        tell(where, f"{number} the others omitted: {some(list(dict.fromkeys(names)))}")
+        number = counted(len(names), f"{kind} is a summary", f"{kind}s are summaries")
+        tell(where, f"{number} and omitted: {some(list(dict.fromkeys(names)))}")
 
 
 def mean_runs(runs: Sequence[str], values: np.ndarray) -> list[int]:
@@ -196,7 +200,7 @@ def _check_scale(where: str, measure: str, runs: Sequence[str], matrix: np.ndarr
     if above.all() or not largest[~above].any():
         tell(where, f"{what}: if they are per cent, divide them by 100")
     else:
-        raise FormatError(where, f"{what}, as others are: divide per cent by 100, remove the rest")
+        raise FormatError(where, f"{what}, and others are: {_REMEDIES['run']}")
 
 
 def tell_of_scales(where: object, kind: str, names: Sequence[str], values: np.ndarray) -> None:
@@ -211,11 +215,7 @@ def tell_of_scales(where: object, kind: str, names: Sequence[str], values: np.nd
     odd = some([name for name, is_odd in zip(names, few, strict=True) if is_odd])
     how = "at most 1" if few is shares else f"up to {largest[large].max():g}"
     rest = "are not" if few is shares else "are at most 1"
-    tell(
-        where,
-        f"scores of {odd} are {how}, those of other {kind}s {rest}: in a mean over both, the "
-        "larger scale dominates",
-    )
+    tell(where, f"scores of {odd} are {how}, those of other {kind}s {rest}: {_REMEDIES[kind]}")
 
 
 def tell_of_spellings(where: object, kind: str, names: Sequence[str]) -> None:
