@@ -630,7 +630,7 @@ def test_an_index_or_a_length_among_the_runs_is_said(tmp_path):
     with pytest.raises(sr.FormatError, match="length are up to 7, but AP is at most 1"):
         sr.read_scores(path, measure="AP")
     frame = pd.DataFrame({"model": ["a", "b"], "x": [0.5, 0.25]}, index=[4, 2])
-    with pytest.warns(sr.SteadyrankWarning, match="'index', is an index beside 'model'"):
+    with pytest.warns(sr.SteadyrankWarning, match="'', is an index beside 'model'"):
         assert board_of(frame) == {("a", "x"): 0.5, ("b", "x"): 0.25}
 
 

@@ -43,6 +43,7 @@ TYPE_COLUMNS = ("type", "task_type", "category")
 TOPIC_COLUMNS = ("topic", "qid", "query_id", "q_id")
 
 _MISSING = {"", "nan", "na", "n/a", "null", "none", "-", "–", "—"}
+
 Cells = list[tuple[str, str, str, str, float]]
 """Run, dataset, type, topic and value of each row of a long table."""
 
@@ -161,9 +162,9 @@ def _from_frame(frame: Any, where: str = "the frame") -> Leaderboard:
     import pandas as pd
 
     if not isinstance(frame.index, pd.RangeIndex):
-        if all(name is None for name in frame.index.names):
+        if list(frame.index.names) == [None]:
             named = pick_column(map(str, frame.columns), RUN_COLUMNS[:3]) is not None
-            frame = frame.rename_axis(index="index" if named else "run")
+            frame = frame.rename_axis(index="" if named else "run")
         frame = frame.reset_index()
     header = [str(name) for name in frame.columns]
     cells = frame.astype(object).where(frame.notna(), "")
@@ -190,6 +191,8 @@ def _from_cells(
     else:
         table = _from_wide(where, names, rows, lines)
     means = mean_runs(table.runs, table.values)
+    if not means:
+        return table
     tell_of_summaries(where, "run", [table.runs[i] for i in means])
     return table.take(runs=[i for i in range(len(table.runs)) if i not in means])
 
@@ -219,20 +222,20 @@ def _from_long(
     for row, cell in zip(rows, cells, strict=True):
         texts.setdefault(cell[1], []).append(row[value or 0])
     _check_percent(where, list(texts.values()))
-    summaries = [name for cell in cells for name in _summaries(cell)]
-    tell_of_summaries(where, "row", summaries)
-    kept = [(cell, line) for cell, line in zip(cells, lines, strict=True) if not _summaries(cell)]
-    if not kept:
-        raise FormatError(where, f"holds only summaries ({some(list(dict.fromkeys(summaries)))})")
-    return _from_rows(
-        where, [cell for cell, _ in kept], [line for _, line in kept], with_topics=topic is not None
+    averages = {name for name in texts if is_average(name)}
+    averages |= {name for name in {cell[3] for cell in cells} if is_summary(name)}
+    odd = [not averages.isdisjoint((cell[1], cell[3])) for cell in cells]
+    tell_of_summaries(
+        where,
+        "row",
+        [c[1] if c[1] in averages else c[3] for c, out in zip(cells, odd, strict=True) if out],
     )
-
-
-def _summaries(cell: tuple[str, str, str, str, float]) -> list[str]:
-    """What makes a row of a long table a summary of others: the name of its dataset or topic."""
-    _, dataset, _, topic, _ = cell
-    return [dataset] * is_average(dataset) or [topic] * is_summary(topic)
+    if all(odd):
+        raise FormatError(where, "holds only summaries: give the scores of single datasets")
+    kept = [k for k, out in enumerate(odd) if not out]
+    return _from_rows(
+        where, [cells[k] for k in kept], [lines[k] for k in kept], with_topics=topic is not None
+    )
 
 
 def _column(

@@ -28,7 +28,7 @@ _ROUNDED = 0.0051
 
 _FROM_0_TO_1 = frozenset(
     re.findall(
-        r"\S+", "ap ndcg rndcg rr rprec r-prec bpref infap err nerr rbp judged success p@ r@ gm_map"
+        r"\S+", "ap ndcg rndcg rr rprec r-prec bpref infap err nerr rbp judged success p@ r@"
     )
 )
 """Measures that are at most 1, as `_spelling` has them; P and R only with a cutoff."""
@@ -42,7 +42,6 @@ _REMEDIES = {
 
 _SAME_MEASURES = {"map": "ap", "map_cut": "ap", "ndcg_cut": "ndcg", "recip_rank": "rr", "mrr": "rr"}
 _SAME_MEASURES |= {"recall": "r", "precision": "p", "hit_rate": "success"}
-
 
 _TOPIC_HEADINGS = frozenset(
     re.findall(
@@ -188,7 +187,7 @@ def _check_scale(where: str, measure: str, runs: Sequence[str], matrix: np.ndarr
     """Refuse per cent beside fractions of a measure that ends at 1; warn of it for others."""
     if not matrix.size:
         return
-    largest = np.nan_to_num(np.abs(matrix)).max(axis=1)
+    largest = np.nan_to_num(matrix).max(axis=1)
     above = largest > _SHARE + _NEARLY
     if not above.any():
         return
