@@ -608,6 +608,9 @@ def test_per_cent_beside_fractions(tmp_path):
         sr.SteadyrankWarning, match="scores of c are up to 31.5, those of other runs"
     ):
         sr.read_scores(path, measure="gain")
+    path.write_text("topic,a,b,c\n1,0.5,0.4,1.02\n2,0.25,0.3,0.4\n")
+    with pytest.warns(sr.SteadyrankWarning, match="scores of c are up to 1.02, but nDCG@10 is at"):
+        sr.read_scores(path, measure="nDCG@10")
     path.write_text("topic,a,b\n1,50,40\n2,25,30\n")
     with pytest.warns(sr.SteadyrankWarning, match="AP is at most 1: if they are per cent"):
         sr.read_scores(path, measure="AP")

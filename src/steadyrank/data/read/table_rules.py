@@ -34,7 +34,8 @@ _FROM_0_TO_1 = frozenset(
 """Measures that are at most 1, as `_spelling` has them; P and R only with a cutoff."""
 _SHARE, _PERCENT = 1.0, 10.0
 """What stays below the first, or exceeds the second, is on different scales."""
-_NEARLY = 1e-6
+_NEARLY, _ODD = 1e-6, 2.0
+"""Beyond 1, the first is rounding; up to the second it may be a measure with gains of its own."""
 _REMEDIES = {
     "run": "divide per cent by 100, and remove what is no run",
     "dataset": "in a mean over both, the larger scale dominates",
@@ -196,7 +197,7 @@ def _check_scale(where: str, measure: str, runs: Sequence[str], matrix: np.ndarr
         return
     odd = [run for run, is_above in zip(runs, above, strict=True) if is_above]
     what = f"scores of {some(odd)} are up to {largest.max():g}, but {measure} is at most 1"
-    if above.all() or not largest[~above].any():
+    if largest.max() <= _ODD or above.all() or not largest[~above].any():
         tell(where, f"{what}: if they are per cent, divide them by 100")
     else:
         raise FormatError(where, f"{what}, and others are: {_REMEDIES['run']}")
